@@ -1,0 +1,182 @@
+//! What reaches a world: commands, stamped with who sent them and in which order.
+//!
+//! A world sorts a tick's commands by (session, sequence) before it applies them, so that the order in which
+//! gateway shards happened to deliver them changes nothing (DESIGN §4).
+
+use glam::{Quat, Vec3};
+use ids::{AgentId, SessionKey, Uuid};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One thing somebody asks of the world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    /// Who asks; [`SessionKey::NODE`] for the node itself.
+    pub session: SessionKey,
+    /// Rises by one with every command of this session.
+    pub sequence: u64,
+    /// What is asked.
+    pub action: Action,
+}
+
+/// The closed set of things that can be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Action {
+    /// A session's avatar comes in. Entering twice moves the presence that is already there.
+    Enter(Box<Enter>),
+    /// It goes. Unknown sessions are ignored: the gateway may repeat itself.
+    Leave,
+    /// Newest input of the avatar's owner.
+    Control(Control),
+    /// Put the avatar somewhere else in this world.
+    Teleport {
+        /// Metres from the region's corner.
+        position: Vec3,
+        /// Direction to face; only x and y count.
+        look_at: Vec3,
+    },
+    /// Wear another appearance.
+    Appear(Arc<Appearance>),
+    /// Start (`true`) and stop animations chosen by the client; bounded by [`Action::ANIMATIONS_MAX`].
+    Animate(Vec<(Uuid, bool)>),
+    /// Say something. The gateway resolves who hears it.
+    Chat {
+        /// Whisper, say, shout, typing.
+        kind: ChatKind,
+        /// 0 is public; scripts listen on the others.
+        channel: i32,
+        /// At most 1,023 bytes of UTF-8.
+        text: String,
+    },
+    /// Run whenever a walk is asked for (SetAlwaysRun).
+    AlwaysRun(bool),
+    /// Put a snapshot of everything into the following frames: a replica saw a gap.
+    Resync,
+}
+
+impl Action {
+    /// More animations than this in one command are cut off by the gateway.
+    pub const ANIMATIONS_MAX: usize = 16;
+}
+
+/// Everything the world needs to know of an avatar that comes in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Enter {
+    /// Account, and `FullID` of the avatar.
+    pub agent: AgentId,
+    /// First name as shown.
+    pub first_name: String,
+    /// Last name as shown.
+    pub last_name: String,
+    /// Metres from the region's corner; the world lifts it out of the ground and pulls it inside the borders.
+    pub position: Vec3,
+    /// Direction to face; only x and y count.
+    pub look_at: Vec3,
+    /// Arrives flying.
+    pub flying: bool,
+    /// What it wears, once known.
+    pub appearance: Option<Arc<Appearance>>,
+}
+
+/// The part of an AgentUpdate that moves an avatar.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Control {
+    /// Bits of PROTOCOL §8a; a bit that is held means "keep going".
+    pub flags: ControlFlags,
+    /// Where the body faces; normalised by the gateway.
+    pub body_rotation: Quat,
+}
+
+/// Control flags of an AgentUpdate, in the protocol's bit order (PROTOCOL §8a).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlFlags(pub u32);
+
+impl ControlFlags {
+    /// Forward.
+    pub const AT_POS: Self = Self(1 << 0);
+    /// Backward.
+    pub const AT_NEG: Self = Self(1 << 1);
+    /// Left.
+    pub const LEFT_POS: Self = Self(1 << 2);
+    /// Right.
+    pub const LEFT_NEG: Self = Self(1 << 3);
+    /// Up, or jump when on the ground.
+    pub const UP_POS: Self = Self(1 << 4);
+    /// Down.
+    pub const UP_NEG: Self = Self(1 << 5);
+    /// Run forward or backward.
+    pub const FAST_AT: Self = Self(1 << 10);
+    /// Run sideways.
+    pub const FAST_LEFT: Self = Self(1 << 11);
+    /// Fast up or down.
+    pub const FAST_UP: Self = Self(1 << 12);
+    /// Fly while set.
+    pub const FLY: Self = Self(1 << 13);
+    /// Stop at once.
+    pub const STOP: Self = Self(1 << 14);
+    /// A pre-jump, landing or stand-up animation has ended.
+    pub const FINISH_ANIM: Self = Self(1 << 15);
+    /// Get up.
+    pub const STAND_UP: Self = Self(1 << 16);
+    /// Sit down where one stands.
+    pub const SIT_ON_GROUND: Self = Self(1 << 17);
+    /// Small steps, one bit a direction: forward, back, left, right, up, down.
+    pub const NUDGE_AT_POS: Self = Self(1 << 19);
+    /// Small step back.
+    pub const NUDGE_AT_NEG: Self = Self(1 << 20);
+    /// Small step left.
+    pub const NUDGE_LEFT_POS: Self = Self(1 << 21);
+    /// Small step right.
+    pub const NUDGE_LEFT_NEG: Self = Self(1 << 22);
+    /// Small step up.
+    pub const NUDGE_UP_POS: Self = Self(1 << 23);
+    /// Small step down.
+    pub const NUDGE_UP_NEG: Self = Self(1 << 24);
+    /// Turning left (the body rotation carries the turn itself).
+    pub const TURN_LEFT: Self = Self(1 << 25);
+    /// Turning right.
+    pub const TURN_RIGHT: Self = Self(1 << 26);
+    /// Away from keyboard.
+    pub const AWAY: Self = Self(1 << 27);
+
+    /// Whether any bit of `other` is set.
+    #[must_use]
+    pub const fn any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// How an avatar looks, opaque to the world: the bytes go to clients as they came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Appearance {
+    /// Texture entry (PROTOCOL §5.4), at most 2,048 bytes.
+    pub texture_entry: Vec<u8>,
+    /// One byte per visual parameter, 218–251 of them.
+    pub visual_params: Vec<u8>,
+    /// Current Outfit version that the client announced, or 0.
+    pub cof_version: i32,
+    /// Height of the avatar's box in metres, as the client computed it.
+    pub height_m: f32,
+}
+
+/// How loud, or what kind of, a chat message is; the numbers are the protocol's (PROTOCOL §8a).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum ChatKind {
+    /// 10 m.
+    Whisper = 0,
+    /// 20 m.
+    Say = 1,
+    /// 100 m.
+    Shout = 2,
+    /// The typing animation begins; heard as far as a say.
+    StartTyping = 4,
+    /// The typing animation ends.
+    StopTyping = 5,
+}

@@ -1,0 +1,183 @@
+//! What leaves a world: one frame per tick, the same for every gateway.
+//!
+//! A frame is the tick's delta. Frames of an epoch are numbered without gaps; who misses one asks for a snapshot
+//! ([`crate::Action::Resync`]), which arrives in chunks inside later frames.
+
+use crate::command::{Appearance, ChatKind};
+use glam::{Quat, Vec3};
+use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One tick of one world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Whose tick.
+    pub world: WorldId,
+    /// The world's life; a new one voids what a replica held.
+    pub epoch: Epoch,
+    /// Rises by one with every frame of the epoch, from 0.
+    pub sequence: u64,
+    /// Step number.
+    pub tick: Tick,
+    /// World time passed ÷ wall time passed, 0–1: the world's own figure, sent to viewers as it is.
+    pub dilation: f32,
+    /// What is different now, in the order in which it happened.
+    pub changes: Vec<Change>,
+    /// What happened and leaves no state behind.
+    pub events: Vec<Event>,
+    /// A part of a snapshot that a replica asked for. It holds the state *after* this frame's changes.
+    pub snapshot: Option<SnapshotChunk>,
+    /// Hash of the world's whole state after this tick (DESIGN §4, determinism).
+    pub state_hash: u64,
+}
+
+/// Who may know of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Audience {
+    /// Everyone.
+    All,
+    /// One session only.
+    Session(SessionKey),
+}
+
+/// A difference to the tick before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Change {
+    /// A new entity.
+    Created(Arc<Entity>),
+    /// It moved, turned, stopped, sat down or stood up.
+    Moved(LocalId, Motion),
+    /// It looks different.
+    Appeared(LocalId, Arc<Appearance>),
+    /// It plays other animations.
+    Animated(LocalId, Arc<[Animation]>),
+    /// It is gone; its local id is not used again in this epoch.
+    Removed(LocalId),
+}
+
+/// The whole state of an entity as others may see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entity {
+    /// Its number in messages.
+    pub id: LocalId,
+    /// Who may see it.
+    pub audience: Audience,
+    /// Where it is and how it moves.
+    pub motion: Motion,
+    /// What it is.
+    pub kind: EntityKind,
+}
+
+/// What an entity is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum EntityKind {
+    /// Somebody's avatar.
+    Avatar(Avatar),
+}
+
+/// The visible state of an avatar.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Avatar {
+    /// Whose login it belongs to.
+    pub session: SessionKey,
+    /// Account; `FullID` in messages.
+    pub agent: AgentId,
+    /// First name as shown.
+    pub first_name: String,
+    /// Last name as shown.
+    pub last_name: String,
+    /// Width, depth and height of its box, in metres.
+    pub size: Vec3,
+    /// What it wears, once known.
+    pub appearance: Option<Arc<Appearance>>,
+    /// What it plays, oldest first.
+    pub animations: Arc<[Animation]>,
+}
+
+/// Position and movement, as the clients extrapolate them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Motion {
+    /// Centre, metres from the region's corner.
+    pub position: Vec3,
+    /// Metres per second; zero when the entity rests.
+    pub velocity: Vec3,
+    /// Metres per second squared; zero for avatars.
+    pub acceleration: Vec3,
+    /// Unit quaternion.
+    pub rotation: Quat,
+    /// Radians per second about each axis.
+    pub angular_velocity: Vec3,
+}
+
+impl Motion {
+    /// Whether nothing about it changes by itself: viewers extrapolate everything else without limit.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        self.velocity == Vec3::ZERO && self.acceleration == Vec3::ZERO && self.angular_velocity == Vec3::ZERO
+    }
+}
+
+/// One animation that an avatar plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Animation {
+    /// Asset id (built-in ones are well known).
+    pub id: Uuid,
+    /// Rises whenever the avatar starts one, so that clients notice a restart.
+    pub sequence: i32,
+}
+
+/// Something that happened in this tick.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// Somebody said something.
+    Chat(Arc<Chat>),
+    /// A session was not let in, or was put out; the gateway tells its user.
+    Refused {
+        /// Who.
+        session: SessionKey,
+        /// Why.
+        reason: Refusal,
+    },
+    /// A teleport inside this world was carried out; the position is in the entity's motion.
+    Teleported(SessionKey),
+}
+
+/// Why a session cannot be in a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// `max_avatars` reached.
+    Full,
+}
+
+/// A chat message with the place where it sounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chat {
+    /// Speaker's account or object.
+    pub source: Uuid,
+    /// Speaker's login.
+    pub session: SessionKey,
+    /// Name as shown.
+    pub name: String,
+    /// Where it sounds.
+    pub position: Vec3,
+    /// Metres; avatars within hear it.
+    pub radius_m: f32,
+    /// How.
+    pub kind: ChatKind,
+    /// 0 is public. Others reach scripts only.
+    pub channel: i32,
+    /// Text, at most 1,023 bytes.
+    pub text: String,
+}
+
+/// A part of a world's state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotChunk {
+    /// Counts from 0.
+    pub index: u32,
+    /// How many there are in all.
+    pub count: u32,
+    /// Entities of this part, complete; what happens to them later comes as changes.
+    pub entities: Vec<Arc<Entity>>,
+}
