@@ -41,7 +41,7 @@ pub struct LocalId(pub u32);
 pub struct WorldId(pub u32);
 
 /// Counts a world's lives: a restart begins a new epoch, and replicas start again from a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Epoch(pub u32);
 
 /// A world's step number since its first epoch began.

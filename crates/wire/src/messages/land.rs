@@ -1,0 +1,80 @@
+//! Terrain and parcels. The properties of a parcel themselves go over the event queue: clients refuse them
+//! here.
+
+messages! {
+    /// Patches of terrain, water, wind or clouds; see [`crate::terrain`].
+    LayerData: High 11, plain, from Server {
+        layer_id: one LayerDataLayerID {
+            /// `L` land; see PROTOCOL §6.
+            r#type: u8,
+        }
+        layer_data: one LayerDataLayerData { data: Variable2 }
+    }
+
+    /// A stroke of the terrain brush.
+    ModifyLand: Low 124, zero_coded, from Client {
+        agent_data: one ModifyLandAgentData { agent_id: Uuid, session_id: Uuid }
+        modify_block: one ModifyLandModifyBlock { action: u8, brush_size: u8, seconds: f32, height: f32 }
+        parcel_data: many ModifyLandParcelData { local_id: i32, west: f32, south: f32, east: f32, north: f32 }
+        modify_block_extended: many ModifyLandModifyBlockExtended { brush_size: f32 }
+    }
+
+    /// Who owns each 4 m square, 1,024 squares per message (PROTOCOL §8c).
+    ParcelOverlay: Low 196, zero_coded, from Server {
+        parcel_data: one ParcelOverlayParcelData {
+            /// Which kilobyte of the whole overlay this is.
+            sequence_id: i32,
+            data: Variable2,
+        }
+    }
+
+    /// Asks for the parcel under a rectangle, in metres; answered over the event queue.
+    ParcelPropertiesRequest: Medium 11, zero_coded, from Client {
+        agent_data: one ParcelPropertiesRequestAgentData { agent_id: Uuid, session_id: Uuid }
+        parcel_data: one ParcelPropertiesRequestParcelData {
+            /// Repeated in the answer; negative numbers have meanings of their own.
+            sequence_id: i32,
+            west: f32, south: f32, east: f32, north: f32, snap_selection: bool,
+        }
+    }
+
+    /// Asks for a parcel's traffic. node-metaverse learns parcel ids this way.
+    ParcelDwellRequest: Low 218, plain, from Client {
+        agent_data: one ParcelDwellRequestAgentData { agent_id: Uuid, session_id: Uuid }
+        data: one ParcelDwellRequestData { local_id: i32, parcel_id: Uuid }
+    }
+
+    /// A parcel's traffic and its id.
+    ParcelDwellReply: Low 219, plain, from Server {
+        agent_data: one ParcelDwellReplyAgentData { agent_id: Uuid }
+        data: one ParcelDwellReplyData { local_id: i32, parcel_id: Uuid, dwell: f32 }
+    }
+
+    /// Asks for what a search result or landmark shows of a parcel.
+    ParcelInfoRequest: Low 54, plain, from Client {
+        agent_data: one ParcelInfoRequestAgentData { agent_id: Uuid, session_id: Uuid }
+        data: one ParcelInfoRequestData { parcel_id: Uuid }
+    }
+
+    /// What a search result or landmark shows of a parcel.
+    ParcelInfoReply: Low 55, zero_coded, from Server {
+        agent_data: one ParcelInfoReplyAgentData { agent_id: Uuid }
+        data: one ParcelInfoReplyData {
+            parcel_id: Uuid, owner_id: Uuid, name: Variable1, desc: Variable1, actual_area: i32,
+            billable_area: i32, flags: u8, global_x: f32, global_y: f32, global_z: f32, sim_name: Variable1,
+            snapshot_id: Uuid, dwell: f32, sale_price: i32, auction_id: i32,
+        }
+    }
+
+    /// Asks who may enter a parcel, or who may not.
+    ParcelAccessListRequest: Low 215, zero_coded, from Client {
+        agent_data: one ParcelAccessListRequestAgentData { agent_id: Uuid, session_id: Uuid }
+        data: one ParcelAccessListRequestData { sequence_id: i32, flags: u32, local_id: i32 }
+    }
+
+    /// Who may enter a parcel, or who may not.
+    ParcelAccessListReply: Low 216, zero_coded, from Server {
+        data: one ParcelAccessListReplyData { agent_id: Uuid, sequence_id: i32, flags: u32, local_id: i32 }
+        list: many ParcelAccessListReplyList { id: Uuid, time: i32, flags: u32 }
+    }
+}

@@ -1,0 +1,70 @@
+//! The message set: a struct for each message, named and laid out as in the protocol's template, its fields in
+//! snake case ([`AgentUpdate`] holds `agent_data.body_rotation`).
+//!
+//! The tables are in files of their own by subject, in the notation of `table.rs`; [`Message`] is any of them and
+//! [`SCHEMA`] the set as data. Here are bytes and fields only: what a message means is up to whoever receives
+//! it, text stays bytes until [`crate::text`] reads it, and zero-coding is [`crate::zero_code`]'s.
+//!
+//! Messages that clients refuse over UDP (PROTOCOL §3.6) are absent, so that none is sent by mistake.
+
+#[macro_use]
+mod table;
+
+mod block;
+mod codec;
+mod number;
+mod reader;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use number::MessageNumber;
+pub use schema::{Block, Field, Kind, Repeat, Schema, Sender};
+
+pub(crate) use block::BlockCodec;
+pub(crate) use codec::{quaternion_from_xyz, xyz_of_quaternion};
+pub(crate) use reader::Reader;
+
+use crate::Malformed;
+
+message_set! {
+    circuit:
+        PacketAck OpenCircuit CloseCircuit StartPingCheck CompletePingCheck UseCircuitCode AgentThrottle
+        AgentPause AgentResume DisableSimulator;
+    arrival:
+        CompleteAgentMovement AgentMovementComplete RegionHandshake RegionHandshakeReply RequestRegionInfo
+        RegionInfo SimStats CoarseLocationUpdate SimulatorViewerTimeMessage HealthMessage AlertMessage
+        AgentAlertMessage KickUser LogoutRequest LogoutReply ViewerStats;
+    movement:
+        AgentUpdate SetAlwaysRun AgentRequestSit AvatarSitResponse AgentSit AgentAnimation AvatarAnimation
+        AgentHeightWidth AgentFOV CameraConstraint VelocityInterpolateOn VelocityInterpolateOff;
+    appearance:
+        AgentWearablesRequest AgentWearablesUpdate AgentIsNowWearing AgentSetAppearance AvatarAppearance
+        AgentCachedTexture AgentCachedTextureResponse RebakeAvatarTextures RezSingleAttachmentFromInv
+        ObjectAttach ObjectDetach ActivateGestures DeactivateGestures;
+    chat:
+        ChatFromViewer ChatFromSimulator ImprovedInstantMessage RetrieveInstantMessages OnlineNotification
+        OfflineNotification GrantUserRights ChangeUserRights AcceptFriendship DeclineFriendship
+        TerminateFriendship FindAgent MuteListRequest UseCachedMuteList MuteListUpdate UpdateMuteListEntry
+        RemoveMuteListEntry;
+    names:
+        UUIDNameRequest UUIDNameReply UUIDGroupNameRequest UUIDGroupNameReply AgentDataUpdateRequest
+        AgentDataUpdate AvatarPropertiesRequest AvatarPropertiesReply UserInfoRequest UserInfoReply;
+    map:
+        MapLayerRequest MapLayerReply MapBlockRequest MapNameRequest MapBlockReply MapItemRequest
+        MapItemReply;
+    economy:
+        EconomyDataRequest EconomyData MoneyBalanceRequest MoneyBalanceReply;
+    land:
+        LayerData ModifyLand ParcelOverlay ParcelPropertiesRequest ParcelDwellRequest ParcelDwellReply
+        ParcelInfoRequest ParcelInfoReply ParcelAccessListRequest ParcelAccessListReply;
+    objects:
+        ObjectUpdate ObjectUpdateCompressed ObjectUpdateCached ImprovedTerseObjectUpdate KillObject
+        RequestMultipleObjects ObjectSelect ObjectDeselect ObjectProperties RequestObjectPropertiesFamily
+        ObjectPropertiesFamily;
+    teleport:
+        TeleportLocationRequest TeleportRequest TeleportLandmarkRequest TeleportLureRequest StartLure
+        TeleportStart TeleportProgress TeleportLocal TeleportFailed TeleportCancel SetStartLocationRequest;
+    effects:
+        ViewerEffect SoundTrigger GenericMessage;
+}

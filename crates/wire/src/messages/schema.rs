@@ -1,0 +1,116 @@
+//! The message set as data: what a message is called, who sends it, and its layout. Tests compare it with the
+//! protocol's template; metrics and captures take names from it.
+
+use super::MessageNumber;
+
+/// One message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// As in the protocol's template: `AgentUpdate`.
+    pub name: &'static str,
+    /// What stands at the head of the body.
+    pub number: MessageNumber,
+    /// Whether the template asks for zero-coding. A hint for senders; receivers obey the datagram's flag.
+    pub zero_coded: bool,
+    /// Who sends it.
+    pub sender: Sender,
+    /// Its blocks, in the order of the wire.
+    pub blocks: &'static [Block],
+}
+
+/// Which end of a circuit sends a message. One that comes from the other end is dropped by its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// The viewer or bot.
+    Client,
+    /// The simulator.
+    Server,
+    /// Both.
+    Either,
+}
+
+/// One block of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The template's name in snake case: `agent_data`.
+    pub name: &'static str,
+    /// How often it stands there.
+    pub repeat: Repeat,
+    /// Its fields, in the order of the wire.
+    pub fields: &'static [Field],
+}
+
+/// How often a block stands in its message (PROTOCOL §3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// Exactly once.
+    Single,
+    /// Exactly so many times, without a count.
+    Multiple(u8),
+    /// A byte with the count, then that many.
+    Variable,
+    /// As `Variable`, but left out altogether when there are none: appended by a younger template.
+    Extra,
+}
+
+/// One field of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The template's name in snake case: `agent_id`.
+    pub name: &'static str,
+    /// Its form on the wire.
+    pub kind: Kind,
+}
+
+/// Forms of a field (PROTOCOL §3.5). Numbers are little-endian unless said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One byte.
+    U8,
+    /// Two bytes.
+    U16,
+    /// Four bytes.
+    U32,
+    /// Eight bytes.
+    U64,
+    /// One byte, signed.
+    S8,
+    /// Two bytes, signed.
+    S16,
+    /// Four bytes, signed.
+    S32,
+    /// Four bytes, floating point.
+    F32,
+    /// Eight bytes, floating point.
+    F64,
+    /// One byte; anything but 0 is true.
+    Bool,
+    /// 16 bytes in the order of the text form.
+    Uuid,
+    /// Three `F32`.
+    Vector3,
+    /// Three `F64`.
+    Vector3d,
+    /// Four `F32`.
+    Vector4,
+    /// Three `F32`: x, y and z of a unit quaternion whose w is not negative.
+    Quaternion,
+    /// Four bytes in network order.
+    IpAddress,
+    /// Two bytes, **big-endian**.
+    IpPort,
+    /// So many bytes.
+    Fixed(u8),
+    /// A length of one byte, then the bytes.
+    Variable1,
+    /// A length of two bytes, then the bytes.
+    Variable2,
+}
+
+/// A field's name without the `r#` that Rust asks for where it is a keyword (`type`).
+pub(super) const fn plain_name(identifier: &'static str) -> &'static str {
+    match identifier.as_bytes() {
+        [b'r', b'#', ..] => identifier.split_at(2).1,
+        _ => identifier,
+    }
+}
