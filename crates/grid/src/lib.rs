@@ -1,1 +1,27 @@
-//! placeholder
+//! The services of the grid: accounts, login, inventory, names, and the answers behind most capabilities.
+//!
+//! This crate decides; `store` keeps, `wire` spells and `gateway` carries. It knows no socket, no session and no
+//! circuit: a caller says who asks (the session's agent, never what a request claims) and what time it is.
+//!
+//! Start with [`login::LoginService`] for the way in, [`inventory`] and [`capability`] for what clients ask next,
+//! and [`users::Users`] for the operator's commands.
+
+pub mod attempts;
+pub mod capability;
+pub mod inventory;
+pub mod login;
+pub mod names;
+pub mod password;
+pub mod users;
+
+use uuid::Uuid;
+
+/// A random id.
+///
+/// # Errors
+/// When the system has no random numbers.
+pub(crate) fn random_id() -> Result<Uuid, getrandom::Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(uuid::Builder::from_random_bytes(bytes).into_uuid())
+}

@@ -1,1 +1,19 @@
-//! placeholder
+//! What outlives the process: accounts and their inventories, in one embedded SQLite database.
+//!
+//! This is the only crate that knows SQL. It holds rows and keeps them whole; it does not know what a name may look
+//! like, which folders an account needs or how a password is hashed: that is `grid`. It reads no clock: whoever
+//! writes a row says when.
+//!
+//! Start with [`Store`]. Every call is synchronous and takes one lock; reads cost microseconds, writes wait for the
+//! disk (`synchronous = FULL`), so an async caller runs writes on a blocking thread.
+
+mod account;
+mod database;
+mod error;
+mod inventory;
+mod schema;
+
+pub use account::{Account, Location, NewAccount, PasswordHash};
+pub use database::Store;
+pub use error::StoreError;
+pub use inventory::{Folder, Item, Permissions, Sale};

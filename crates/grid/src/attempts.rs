@@ -1,0 +1,372 @@
+//! How often somebody may try a password.
+//!
+//! Three buckets are charged before a password is looked at, and given back when it was right:
+//!
+//! - the **address**: whoever tries many accounts from one place;
+//! - the **pair** of account and address: whoever tries many passwords for one account from one place;
+//! - the **account**: whoever does so from many places. This one never refuses anybody by itself, or an attacker
+//!   could lock the owner out. When it is empty, addresses that never got into this account have one attempt a
+//!   minute each instead of a handful; who types the right password from a new place still gets in, and addresses
+//!   that did get in before notice nothing.
+//!
+//! Charging first means that a thousand guesses sent at once are counted at once, and that a client which hangs up
+//! before the answer has paid. It is sans-IO: time is an argument.
+
+use ids::{AgentId, Instant};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// A bucket: how many failures at once, and how soon one is forgiven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// Failures in a row.
+    pub burst: u32,
+    /// One failure is forgiven after so long.
+    pub forgiven_after: Duration,
+}
+
+/// The limits; the defaults are chosen so that people never meet them and a guess costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptLimits {
+    /// Per address. Default 100, one forgiven every 6 s: a class room behind one address logs in at once, and a
+    /// sprayer gets 14,400 guesses a day over all accounts.
+    pub address: Allowance,
+    /// Per account and address. Default 10, one forgiven every 30 s.
+    pub pair: Allowance,
+    /// Per account. Default 30, one forgiven every 20 s.
+    pub account: Allowance,
+    /// Per account and unknown address while the account's bucket is empty. Default 1, forgiven after 60 s.
+    pub suspicious_pair: Allowance,
+    /// Whether attempts from this machine are free. Default true: the bots and the operator live there.
+    pub exempt_loopback: bool,
+}
+
+impl Default for AttemptLimits {
+    fn default() -> Self {
+        let allowance =
+            |burst, forgiven_s| Allowance { burst, forgiven_after: Duration::from_secs(forgiven_s) };
+        Self {
+            address: allowance(100, 6),
+            pair: allowance(10, 30),
+            account: allowance(30, 20),
+            suspicious_pair: allowance(1, 60),
+            exempt_loopback: true,
+        }
+    }
+}
+
+/// The attempt is refused; the password was not looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many failed attempts; the next is allowed in {} s", retry_after.as_secs() + 1)]
+pub struct TooManyAttempts {
+    /// When an attempt will be allowed again.
+    pub retry_after: Duration,
+}
+
+/// The state of all buckets.
+#[derive(Debug)]
+pub struct Attempts {
+    limits: AttemptLimits,
+    addresses: Expiring<Address>,
+    pairs: Expiring<(AgentId, Address)>,
+    accounts: Expiring<AgentId>,
+    trusted: Expiring<(AgentId, Address)>,
+}
+
+/// Who attempts, as far as limits go: an IPv4 address, or the 64-bit prefix of an IPv6 one, since a customer has all
+/// addresses behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Address(IpAddr);
+
+impl Address {
+    fn of(peer: IpAddr) -> Self {
+        Self(match peer.to_canonical() {
+            IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() & !u128::from(u64::MAX)).into()),
+            v4 @ IpAddr::V4(_) => v4,
+        })
+    }
+}
+
+impl Attempts {
+    /// Entries in each table, about 100 bytes each. Only failures leave entries, and they vanish when forgiven. When
+    /// a table is full, the entry that would vanish next goes: forgetting it changes the least, and to push out a
+    /// heavy offender needs as many addresses that offend more.
+    pub const TABLE_MAX: usize = 65_536;
+
+    /// An address that got into an account is known there for so long.
+    pub const TRUSTED_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+
+    /// No failures yet.
+    #[must_use]
+    pub const fn new(limits: AttemptLimits) -> Self {
+        Self {
+            limits,
+            addresses: Expiring::new(),
+            pairs: Expiring::new(),
+            accounts: Expiring::new(),
+            trusted: Expiring::new(),
+        }
+    }
+
+    /// Charges an attempt at an account (`None` when there is no account of the name given).
+    ///
+    /// # Errors
+    /// [`TooManyAttempts`]; then nothing was charged.
+    pub fn begin(
+        &mut self,
+        now: Instant,
+        peer: IpAddr,
+        account: Option<AgentId>,
+    ) -> Result<(), TooManyAttempts> {
+        if self.is_exempt(peer) {
+            return Ok(());
+        }
+        let address = Address::of(peer);
+        let mut wait = self.addresses.wait(now, address, self.limits.address);
+        if let Some(agent) = account {
+            wait = wait.max(self.pairs.wait(now, (agent, address), self.pair_allowance(now, agent, address)));
+        }
+        if wait > Duration::ZERO {
+            return Err(TooManyAttempts { retry_after: wait });
+        }
+        self.addresses.charge(now, address, self.limits.address);
+        if let Some(agent) = account {
+            self.pairs.charge(now, (agent, address), self.pair_allowance(now, agent, address));
+            self.accounts.charge(now, agent, self.limits.account);
+        }
+        Ok(())
+    }
+
+    /// The attempt that was charged last for this peer and account had the right password.
+    pub fn succeed(&mut self, now: Instant, peer: IpAddr, agent: AgentId) {
+        if self.is_exempt(peer) {
+            return;
+        }
+        let address = Address::of(peer);
+        self.addresses.refund(now, address, self.limits.address);
+        self.accounts.refund(now, agent, self.limits.account);
+        self.pairs.remove((agent, address));
+        self.trusted.set(now, (agent, address), now + Self::TRUSTED_FOR);
+    }
+
+    fn is_exempt(&self, peer: IpAddr) -> bool {
+        self.limits.exempt_loopback && peer.to_canonical().is_loopback()
+    }
+
+    fn pair_allowance(&self, now: Instant, agent: AgentId, address: Address) -> Allowance {
+        let attacked = self.accounts.wait(now, agent, self.limits.account) > Duration::ZERO;
+        if attacked && self.trusted.until(now, (agent, address)) == now {
+            self.limits.suspicious_pair
+        } else {
+            self.limits.pair
+        }
+    }
+}
+
+/// A bounded table of keys with the time until which each is held. For a bucket this is the time at which all is
+/// forgiven, which is the whole state of a token bucket (the "generic cell rate" form).
+#[derive(Debug)]
+struct Expiring<K> {
+    until: BTreeMap<K, Instant>,
+    by_end: BTreeSet<(Instant, K)>,
+}
+
+impl<K: Copy + Ord> Expiring<K> {
+    const fn new() -> Self {
+        Self { until: BTreeMap::new(), by_end: BTreeSet::new() }
+    }
+
+    /// Until when the key is held; `now` when it is not.
+    fn until(&self, now: Instant, key: K) -> Instant {
+        self.until.get(&key).copied().unwrap_or(now).max(now)
+    }
+
+    /// How long to wait for an attempt within this allowance; zero when there is one.
+    fn wait(&self, now: Instant, key: K, allowance: Allowance) -> Duration {
+        let debt = self.until(now, key).since(now);
+        let affordable = allowance.forgiven_after.saturating_mul(allowance.burst.saturating_sub(1));
+        debt.saturating_sub(affordable)
+    }
+
+    /// Adds one failure, but never more than the burst: else a long attack would be remembered for days.
+    fn charge(&mut self, now: Instant, key: K, allowance: Allowance) {
+        let full = now + allowance.forgiven_after.saturating_mul(allowance.burst);
+        let until = self.until(now, key);
+        self.set(now, key, (until + allowance.forgiven_after).min(full).max(until));
+    }
+
+    /// Takes one failure back.
+    fn refund(&mut self, now: Instant, key: K, allowance: Allowance) {
+        let debt = self.until(now, key).since(now);
+        self.set(now, key, now + debt.saturating_sub(allowance.forgiven_after));
+    }
+
+    fn set(&mut self, now: Instant, key: K, until: Instant) {
+        self.remove(key);
+        self.drop_ended(now);
+        if until <= now {
+            return;
+        }
+        if self.until.len() == Attempts::TABLE_MAX
+            && let Some((_, next)) = self.by_end.first().copied()
+        {
+            self.remove(next);
+        }
+        self.until.insert(key, until);
+        self.by_end.insert((until, key));
+    }
+
+    fn remove(&mut self, key: K) {
+        if let Some(until) = self.until.remove(&key) {
+            self.by_end.remove(&(until, key));
+        }
+    }
+
+    fn drop_ended(&mut self, now: Instant) {
+        while let Some((end, key)) = self.by_end.first().copied()
+            && end <= now
+        {
+            self.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+    use uuid::Uuid;
+
+    const ADA: AgentId = AgentId(Uuid::from_u128(1));
+
+    fn address(n: u32) -> IpAddr {
+        Ipv4Addr::from_bits(0x0A00_0000 + n).into()
+    }
+
+    fn attempts() -> Attempts {
+        Attempts::new(AttemptLimits::default())
+    }
+
+    fn seconds(s: u64) -> Instant {
+        Instant::from_millis(s * 1000)
+    }
+
+    #[test]
+    fn a_guesser_at_one_account_is_stopped_and_told_when_to_return() {
+        let mut attempts = attempts();
+        for _ in 0..10 {
+            assert_eq!(attempts.begin(seconds(0), address(1), Some(ADA)), Ok(()));
+        }
+        let refused = attempts.begin(seconds(0), address(1), Some(ADA)).unwrap_err();
+        assert_eq!(refused.retry_after, Duration::from_secs(30));
+        assert!(attempts.begin(seconds(29), address(1), Some(ADA)).is_err());
+        assert_eq!(attempts.begin(seconds(30), address(1), Some(ADA)), Ok(()));
+        assert!(attempts.begin(seconds(30), address(1), Some(ADA)).is_err());
+    }
+
+    #[test]
+    fn a_sprayer_over_many_accounts_is_stopped_by_address_also_for_names_that_do_not_exist() {
+        let mut attempts = attempts();
+        for n in 0..100 {
+            let account = (n % 2 == 0).then(|| AgentId(Uuid::from_u128(n)));
+            assert_eq!(attempts.begin(seconds(0), address(1), account), Ok(()));
+        }
+        assert!(attempts.begin(seconds(0), address(1), None).is_err());
+        assert_eq!(attempts.begin(seconds(0), address(2), None), Ok(()));
+    }
+
+    #[test]
+    fn right_passwords_are_free_so_a_crowd_behind_one_address_gets_in() {
+        let mut attempts = attempts();
+        for n in 0..5_000 {
+            let agent = AgentId(Uuid::from_u128(n));
+            assert_eq!(attempts.begin(seconds(0), address(1), Some(agent)), Ok(()));
+            attempts.succeed(seconds(0), address(1), agent);
+        }
+        assert!(attempts.addresses.until.is_empty() && attempts.accounts.until.is_empty());
+    }
+
+    #[test]
+    fn an_attack_from_many_places_is_slowed_but_locks_nobody_out() {
+        let mut attempts = attempts();
+        let home = address(1);
+        attempts.begin(seconds(0), home, Some(ADA)).unwrap();
+        attempts.succeed(seconds(0), home, ADA);
+        for n in 100..200 {
+            attempts.begin(seconds(1), address(n), Some(ADA)).unwrap();
+        }
+        // Every attacker has had an attempt; the second of each waits a minute.
+        let refused = attempts.begin(seconds(1), address(150), Some(ADA)).unwrap_err();
+        assert!(refused.retry_after > Duration::from_secs(20), "{refused:?}");
+        // The owner mistypes at home as often as ever, and gets in from a new place at the first attempt.
+        for _ in 0..9 {
+            assert_eq!(attempts.begin(seconds(2), home, Some(ADA)), Ok(()));
+        }
+        assert_eq!(attempts.begin(seconds(2), address(7), Some(ADA)), Ok(()));
+    }
+
+    #[test]
+    fn a_long_attack_is_forgiven_as_soon_as_a_short_one() {
+        let mut attempts = attempts();
+        for n in 0..10_000 {
+            let _ = attempts.begin(seconds(0), address(n), Some(ADA));
+        }
+        assert_eq!(attempts.accounts.until(seconds(0), ADA), seconds(30 * 20));
+    }
+
+    #[test]
+    fn one_ipv6_customer_is_one_address() {
+        let mut attempts = attempts();
+        for host in 0..10_u16 {
+            let peer = Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 0, 0, 0, host).into();
+            attempts.begin(seconds(0), peer, Some(ADA)).unwrap();
+        }
+        let neighbour = Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 9, 9, 9, 9).into();
+        assert!(attempts.begin(seconds(0), neighbour, Some(ADA)).is_err());
+        let other = Ipv6Addr::new(0x2001, 0xDB8, 1, 3, 0, 0, 0, 1).into();
+        assert_eq!(attempts.begin(seconds(0), other, Some(ADA)), Ok(()));
+    }
+
+    #[test]
+    fn loopback_is_free_unless_told_otherwise() {
+        for (exempt, free) in [(true, true), (false, false)] {
+            let mut attempts =
+                Attempts::new(AttemptLimits { exempt_loopback: exempt, ..AttemptLimits::default() });
+            let mapped: IpAddr = Ipv4Addr::LOCALHOST.to_ipv6_mapped().into();
+            for peer in [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into(), mapped] {
+                let all = (0..1_000).all(|_| attempts.begin(seconds(0), peer, Some(ADA)).is_ok());
+                assert_eq!(all, free, "{peer} exempt {exempt}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_table_forgets_who_would_be_forgiven_next() {
+        let mut table = Expiring::<u64>::new();
+        for key in 0..=Attempts::TABLE_MAX as u64 {
+            table.set(Instant::ZERO, key, Instant(key + 10));
+        }
+        assert_eq!(table.until.len(), Attempts::TABLE_MAX);
+        assert_eq!(table.until(Instant::ZERO, 0), Instant::ZERO);
+        assert_eq!(table.until(Instant::ZERO, 1), Instant(11));
+    }
+
+    proptest! {
+        /// The table keeps what it promises beside a plain count of charges and forgiveness.
+        #[test]
+        fn failures_never_exceed_burst_plus_what_time_forgave(
+            gaps_s in prop::collection::vec(0_u64..40, 1..200)
+        ) {
+            let mut attempts = attempts();
+            let (mut now_s, mut allowed) = (0, 0_u64);
+            for gap in gaps_s {
+                now_s += gap;
+                allowed += u64::from(attempts.begin(seconds(now_s), address(1), Some(ADA)).is_ok());
+                prop_assert!(allowed <= 10 + now_s / 30);
+                prop_assert_eq!(attempts.pairs.until.len(), attempts.pairs.by_end.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! ViewerAsset and GetTexture: bytes by id (PROTOCOL §7.4).
+//!
+//! Until uploads come, the server holds the four body parts that every account begins with. They are of our own
+//! making, in the text form of wearables, with the fewest parameters: what is not given has the viewer's default.
+
+use crate::inventory::WearableType;
+use uuid::{Uuid, uuid};
+
+/// A body part that every account begins with.
+#[derive(Debug)]
+pub struct BodyPart {
+    /// Id of the asset.
+    pub asset: Uuid,
+    /// Name of the item.
+    pub name: &'static str,
+    /// Where it goes: [`WearableType`].
+    pub wearable: u8,
+    /// The asset itself.
+    pub text: &'static str,
+}
+
+/// Shape, skin, hair and eyes: without all four a viewer shows a cloud.
+pub const BODY_PARTS: [BodyPart; 4] = [
+    BodyPart {
+        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0010"),
+        name: "Throng Shape",
+        wearable: WearableType::SHAPE,
+        text: include_str!("body/shape.txt"),
+    },
+    BodyPart {
+        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0011"),
+        name: "Throng Skin",
+        wearable: WearableType::SKIN,
+        text: include_str!("body/skin.txt"),
+    },
+    BodyPart {
+        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0012"),
+        name: "Throng Hair",
+        wearable: WearableType::HAIR,
+        text: include_str!("body/hair.txt"),
+    },
+    BodyPart {
+        asset: uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0013"),
+        name: "Throng Eyes",
+        wearable: WearableType::EYES,
+        text: include_str!("body/eyes.txt"),
+    },
+];
+
+/// What to answer over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetReply {
+    /// 200, 206 for a part, 404 for an unknown asset, 416 for a part that is not there.
+    pub status: u16,
+    /// `Content-Type`.
+    pub content_type: &'static str,
+    /// `Content-Range`, for 206 and 416.
+    pub content_range: Option<String>,
+    /// The body; empty unless the status is 200 or 206.
+    pub body: &'static [u8],
+}
+
+/// Answers a GET. `query` is the part of the URL behind `?`, one of `bodypart_id=…`, `texture_id=…` and so on;
+/// `range` is the `Range` header.
+#[must_use]
+pub fn viewer_asset(query: &str, range: Option<&str>) -> AssetReply {
+    let Some(part) = asked(query) else {
+        return AssetReply { status: 404, content_type: "text/plain", content_range: None, body: &[] };
+    };
+    let (bytes, content_type) = (part.text.as_bytes(), "application/vnd.ll.bodypart");
+    match range.and_then(|range| parse_range(range, bytes.len())) {
+        None => AssetReply { status: 200, content_type, content_range: None, body: bytes },
+        Some(Err(Unsatisfiable)) => AssetReply {
+            status: 416,
+            content_type,
+            content_range: Some(format!("bytes */{}", bytes.len())),
+            body: &[],
+        },
+        Some(Ok((first, last))) => AssetReply {
+            status: 206,
+            content_type,
+            content_range: Some(format!("bytes {first}-{last}/{}", bytes.len())),
+            body: &bytes[first..=last],
+        },
+    }
+}
+
+/// The asset named by the query. The kind in the key must be the asset's: else one kind could be had as another.
+fn asked(query: &str) -> Option<&'static BodyPart> {
+    let (_, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "bodypart_id")?;
+    let id = Uuid::try_parse(&id).ok()?;
+    BODY_PARTS.iter().find(|part| part.asset == id)
+}
+
+/// The part asked for lies behind the end.
+#[derive(Debug, PartialEq, Eq)]
+struct Unsatisfiable;
+
+/// First and last byte of a `Range` header. `None` for what may be ignored: several parts, other units, nonsense
+/// (RFC 9110 §14.2).
+fn parse_range(header: &str, length: usize) -> Option<Result<(usize, usize), Unsatisfiable>> {
+    let (first, last) = header.strip_prefix("bytes=")?.split_once('-')?;
+    let end = length - 1;
+    if first.is_empty() {
+        let suffix: usize = last.parse().ok()?;
+        return Some(if suffix == 0 { Err(Unsatisfiable) } else { Ok((length.saturating_sub(suffix), end)) });
+    }
+    let first: usize = first.parse().ok()?;
+    let last = if last.is_empty() { end } else { last.parse::<usize>().ok()?.min(end) };
+    if first > end {
+        return Some(Err(Unsatisfiable));
+    }
+    // A range that ends before it begins is nonsense.
+    (first <= last).then_some(Ok((first, last)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn shape(range: Option<&str>) -> AssetReply {
+        viewer_asset(&format!("bodypart_id={}", BODY_PARTS[0].asset), range)
+    }
+
+    #[test]
+    fn what_the_server_holds_is_served() {
+        let reply = shape(None);
+        assert_eq!((reply.status, reply.body), (200, BODY_PARTS[0].text.as_bytes()));
+    }
+
+    #[test]
+    fn what_it_does_not_hold_is_not_found() {
+        for query in [
+            "",
+            "texture_id=3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0010",
+            "bodypart_id=nonsense",
+            "bodypart_id=00000000-0000-0000-0000-000000000000",
+        ] {
+            assert_eq!(viewer_asset(query, None).status, 404, "{query}");
+        }
+    }
+
+    #[test]
+    fn parts_are_served_as_asked() {
+        let all = BODY_PARTS[0].text.as_bytes();
+        let length = all.len();
+        let reply = shape(Some("bytes=0-9"));
+        assert_eq!((reply.status, reply.body), (206, &all[..10]));
+        assert_eq!(reply.content_range, Some(format!("bytes 0-9/{length}")));
+        assert_eq!(shape(Some("bytes=5-")).body, &all[5..]);
+        assert_eq!(shape(Some("bytes=-4")).body, &all[length - 4..]);
+        assert_eq!(shape(Some("bytes=0-999999")).body, all, "viewers ask for more than there is");
+        let behind = shape(Some("bytes=100000-"));
+        assert_eq!((behind.status, behind.content_range), (416, Some(format!("bytes */{length}"))));
+        for ignored in ["bytes=0-1,3-4", "lines=0-9", "bytes=9-3", "bytes=x-"] {
+            assert_eq!(shape(Some(ignored)).status, 200, "{ignored}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_range_reaches_outside(header in "bytes=[0-9]{0,22}-[0-9]{0,22}", length in 1_usize..1_000) {
+            if let Some(Ok((first, last))) = parse_range(&header, length) {
+                prop_assert!(first <= last && last < length);
+            }
+        }
+    }
+
+    /// The grammar of the text form, as clients read it: header, name, blocks, type, then counted lists.
+    #[test]
+    fn every_body_part_is_a_well_formed_wearable() {
+        let ids: BTreeSet<_> = BODY_PARTS.iter().map(|part| part.asset).collect();
+        assert_eq!(ids.len(), BODY_PARTS.len());
+        for part in &BODY_PARTS {
+            let mut lines = part.text.lines();
+            assert_eq!(lines.next(), Some("LLWearable version 22"));
+            assert_eq!(lines.next(), Some(part.name));
+            let mut lines = lines.skip_while(|line| !line.starts_with("type "));
+            assert_eq!(lines.next(), Some(format!("type {}", part.wearable).as_str()));
+            let count: usize = lines.next().unwrap().strip_prefix("parameters ").unwrap().parse().unwrap();
+            for _ in 0..count {
+                let (id, weight) = lines.next().unwrap().split_once(' ').unwrap();
+                assert!(id.parse::<u16>().is_ok() && weight.parse::<f32>().is_ok(), "{id} {weight}");
+            }
+            assert_eq!(lines.next(), Some("textures 0"));
+            assert_eq!(lines.next(), None);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! SimulatorFeatures: what this region's server can do and how far things carry (PROTOCOL §7.4).
+//!
+//! A feature that is not built yet is not claimed: viewers hide what a region cannot do.
+
+use crate::login::AGENT_GROUPS_MAX;
+use wire::llsd::Llsd;
+
+/// What the host knows of its grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatorFeatures {
+    /// Name of the grid as shown.
+    pub grid_name: String,
+    /// Login URI, by which viewers tell grids apart.
+    pub grid_url: String,
+    /// How far a whisper carries, in metres.
+    pub whisper_m: i32,
+    /// How far a normal voice carries, in metres.
+    pub say_m: i32,
+    /// How far a shout carries, in metres.
+    pub shout_m: i32,
+    /// Tiles of the world map, if there are any.
+    pub map_server_url: Option<String>,
+}
+
+/// Answers SimulatorFeatures.
+#[must_use]
+pub fn simulator_features(features: &SimulatorFeatures) -> Llsd {
+    let mut extras = vec![
+        ("GridName", Llsd::from(features.grid_name.as_str())),
+        ("GridURL", features.grid_url.as_str().into()),
+        ("whisper-range", features.whisper_m.into()),
+        ("say-range", features.say_m.into()),
+        ("shout-range", features.shout_m.into()),
+        ("ExportSupported", false.into()),
+    ];
+    extras.extend(features.map_server_url.as_deref().map(|url| ("map-server-url", url.into())));
+    Llsd::map([
+        ("MeshRezEnabled", Llsd::from(false)),
+        ("MeshUploadEnabled", false.into()),
+        ("MeshXferEnabled", false.into()),
+        ("PhysicsMaterialsEnabled", false.into()),
+        // Appearances with the texture slots of bakes on mesh are passed on as they come.
+        ("BakesOnMeshEnabled", true.into()),
+        ("PhysicsShapeTypes", Llsd::map(["convex", "none", "prim"].map(|shape| (shape, true.into())))),
+        ("MaxAgentAttachments", 38.into()),
+        ("MaxAgentGroups", AGENT_GROUPS_MAX.into()),
+        ("MaxAgentGroupsBasic", AGENT_GROUPS_MAX.into()),
+        ("MaxAgentGroupsPremium", AGENT_GROUPS_MAX.into()),
+        ("MaxTextureResolution", 2048.into()),
+        (
+            "AnimatedObjects",
+            Llsd::map([
+                ("AnimatedObjectMaxTris", Llsd::from(150_000)),
+                ("MaxAgentAnimatedObjectAttachments", 1.into()),
+            ]),
+        ),
+        ("OpenSimExtras", Llsd::map(extras)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn viewers_learn_the_grid_and_its_ranges() {
+        let mut features = SimulatorFeatures {
+            grid_name: "Throng".into(),
+            grid_url: "http://127.0.0.1:9000/".into(),
+            whisper_m: 10,
+            say_m: 20,
+            shout_m: 100,
+            map_server_url: None,
+        };
+        let extras = simulator_features(&features).get("OpenSimExtras").clone();
+        assert_eq!(extras.get("GridName").as_str(), Some("Throng"));
+        assert_eq!(extras.get("shout-range").as_i32(), Some(100));
+        assert!(extras.get("map-server-url").is_undef());
+        features.map_server_url = Some("http://127.0.0.1:9000/map/".into());
+        assert!(simulator_features(&features).get("OpenSimExtras").get("map-server-url").as_str().is_some());
+    }
+}

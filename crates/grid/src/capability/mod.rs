@@ -1,0 +1,16 @@
+//! The answers behind the capabilities that are not inventory: names, environment, features, materials, assets.
+//!
+//! Each is a function from what the client sent to what it gets back. Which URL stands for which capability, and
+//! whose session it belongs to, is the gateway's matter.
+
+mod assets;
+mod environment;
+mod features;
+mod materials;
+mod names;
+
+pub use assets::{AssetReply, BODY_PARTS, BodyPart, viewer_asset};
+pub use environment::environment;
+pub use features::{SimulatorFeatures, simulator_features};
+pub use materials::no_materials;
+pub use names::{IDS_MAX, PAGE_MAX, avatar_search, display_names, name_of};

@@ -1,0 +1,88 @@
+//! The protocol's numbers for kinds of things in an inventory. Three lists that look alike and are not: what a
+//! folder is for, what an asset is, how an item is shown.
+
+/// What a folder is for (`type_default`).
+#[derive(Debug)]
+pub struct FolderType;
+
+impl FolderType {
+    /// Textures.
+    pub const TEXTURES: i8 = 0;
+    /// Sounds.
+    pub const SOUNDS: i8 = 1;
+    /// Calling cards.
+    pub const CALLING_CARDS: i8 = 2;
+    /// Landmarks.
+    pub const LANDMARKS: i8 = 3;
+    /// Clothing.
+    pub const CLOTHING: i8 = 5;
+    /// Objects.
+    pub const OBJECTS: i8 = 6;
+    /// Notecards.
+    pub const NOTECARDS: i8 = 7;
+    /// The root.
+    pub const ROOT: i8 = 8;
+    /// Scripts.
+    pub const SCRIPTS: i8 = 10;
+    /// Body parts.
+    pub const BODY_PARTS: i8 = 13;
+    /// Trash.
+    pub const TRASH: i8 = 14;
+    /// Snapshots.
+    pub const PHOTO_ALBUM: i8 = 15;
+    /// What came back from the world.
+    pub const LOST_AND_FOUND: i8 = 16;
+    /// Animations.
+    pub const ANIMATIONS: i8 = 20;
+    /// Gestures.
+    pub const GESTURES: i8 = 21;
+    /// Landmarks shown in a bar.
+    pub const FAVORITES: i8 = 23;
+    /// Links to what is worn.
+    pub const CURRENT_OUTFIT: i8 = 46;
+    /// Folders of saved outfits; each of them is of type 47.
+    pub const OUTFITS: i8 = 48;
+    /// Meshes.
+    pub const MESHES: i8 = 49;
+    /// Environment settings.
+    pub const SETTINGS: i8 = 56;
+    /// Materials.
+    pub const MATERIALS: i8 = 57;
+}
+
+/// What an asset is (`type`).
+#[derive(Debug)]
+pub struct AssetType;
+
+impl AssetType {
+    /// Clothing, in the text form of wearables.
+    pub const CLOTHING: i8 = 5;
+    /// A body part, in the same form.
+    pub const BODY_PART: i8 = 13;
+    /// No asset but a pointer to an item.
+    pub const LINK: i8 = 24;
+}
+
+/// How an item is shown (`inv_type`).
+#[derive(Debug)]
+pub struct InventoryType;
+
+impl InventoryType {
+    /// Something to wear.
+    pub const WEARABLE: i8 = 18;
+}
+
+/// Where a wearable goes: low byte of its item's flags, and `WearableType` in AgentWearablesUpdate.
+#[derive(Debug)]
+pub struct WearableType;
+
+impl WearableType {
+    /// Proportions of the body.
+    pub const SHAPE: u8 = 0;
+    /// Skin.
+    pub const SKIN: u8 = 1;
+    /// Hair.
+    pub const HAIR: u8 = 2;
+    /// Eyes.
+    pub const EYES: u8 = 3;
+}

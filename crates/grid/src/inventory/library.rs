@@ -1,0 +1,18 @@
+//! The library: the inventory that all users see and nobody owns. It is empty so far, but clients need its owner and
+//! its root (PROTOCOL §2.2).
+
+use super::{FolderType, folder};
+use store::Folder;
+use uuid::{Uuid, uuid};
+
+/// Who owns the library and has made what every account begins with. No account has this id.
+pub const LIBRARY_OWNER: Uuid = uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0001");
+
+/// The library's root folder.
+pub const LIBRARY_ROOT: Uuid = uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0002");
+
+/// All folders of the library, the root first.
+#[must_use]
+pub fn library_folders() -> Vec<Folder> {
+    vec![folder(LIBRARY_ROOT, Uuid::nil(), FolderType::ROOT, "Library")]
+}

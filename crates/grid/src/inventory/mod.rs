@@ -1,0 +1,185 @@
+//! Inventories: what every account begins with, what is worn, and what clients fetch.
+//!
+//! Start with [`skeleton`] for the shape of an inventory and [`descendents`] for the busiest request.
+
+mod fetch;
+mod kinds;
+mod library;
+mod wearables;
+
+pub use fetch::{FOLDERS_MAX, ITEMS_MAX, ROWS_MAX, Tree, descendents, items};
+pub use kinds::{AssetType, FolderType, InventoryType, WearableType};
+pub use library::{LIBRARY_OWNER, LIBRARY_ROOT, library_folders};
+pub use wearables::{WORN_MAX, Worn, worn};
+
+use crate::capability::BODY_PARTS;
+use ids::AgentId;
+use store::{Folder, Item, Permissions, Sale};
+use uuid::Uuid;
+
+/// The folders and items of a new account.
+#[derive(Clone, Debug)]
+pub struct Skeleton {
+    /// System folders, the root first.
+    pub folders: Vec<Folder>,
+    /// Body parts, and the links by which they are worn.
+    pub items: Vec<Item>,
+}
+
+/// Folders below the root, as viewers expect them: each holds what is new of its kind. Without Current Outfit one
+/// client refuses to start (PROTOCOL §4.1).
+const SYSTEM_FOLDERS: [(i8, &str); 20] = [
+    (FolderType::ANIMATIONS, "Animations"),
+    (FolderType::BODY_PARTS, "Body Parts"),
+    (FolderType::CALLING_CARDS, "Calling Cards"),
+    (FolderType::CLOTHING, "Clothing"),
+    (FolderType::CURRENT_OUTFIT, "Current Outfit"),
+    (FolderType::FAVORITES, "Favorites"),
+    (FolderType::GESTURES, "Gestures"),
+    (FolderType::LANDMARKS, "Landmarks"),
+    (FolderType::LOST_AND_FOUND, "Lost And Found"),
+    (FolderType::MATERIALS, "Materials"),
+    (FolderType::MESHES, "Meshes"),
+    (FolderType::NOTECARDS, "Notecards"),
+    (FolderType::OBJECTS, "Objects"),
+    (FolderType::OUTFITS, "Outfits"),
+    (FolderType::PHOTO_ALBUM, "Photo Album"),
+    (FolderType::SCRIPTS, "Scripts"),
+    (FolderType::SETTINGS, "Settings"),
+    (FolderType::SOUNDS, "Sounds"),
+    (FolderType::TEXTURES, "Textures"),
+    (FolderType::TRASH, "Trash"),
+];
+
+/// Every permission bit that the protocol has.
+const ALL: u32 = 0x7FFF_FFFF;
+
+/// Move, modify, copy and transfer: what the next owner may do with the body parts that everybody has.
+const NEXT_OWNER: u32 = 0x0008_E000;
+
+/// The inventory of a new account: system folders, the default body, and links that wear it.
+///
+/// # Errors
+/// Those of `new_id`, which gives random ids.
+pub fn skeleton<E>(
+    owner: AgentId,
+    unix_s: i64,
+    mut new_id: impl FnMut() -> Result<Uuid, E>,
+) -> Result<Skeleton, E> {
+    let root = new_id()?;
+    let mut folders = vec![folder(root, Uuid::nil(), FolderType::ROOT, "My Inventory")];
+    for (type_default, name) in SYSTEM_FOLDERS {
+        folders.push(folder(new_id()?, root, type_default, name));
+    }
+    let of_type = |wanted| {
+        let found = folders.iter().find(|folder: &&Folder| folder.type_default == wanted);
+        found.expect("the list of system folders has both").id
+    };
+    let (body, outfit) = (of_type(FolderType::BODY_PARTS), of_type(FolderType::CURRENT_OUTFIT));
+    let mut items = Vec::with_capacity(2 * BODY_PARTS.len());
+    for part in &BODY_PARTS {
+        let item = Item {
+            id: new_id()?,
+            folder: body,
+            asset: part.asset,
+            asset_type: AssetType::BODY_PART,
+            inventory_type: InventoryType::WEARABLE,
+            name: part.name.into(),
+            description: String::new(),
+            flags: u32::from(part.wearable),
+            created_s: unix_s,
+            permissions: Permissions {
+                creator: LIBRARY_OWNER,
+                last_owner: owner.0,
+                group: Uuid::nil(),
+                group_owned: false,
+                base: ALL,
+                owner: ALL,
+                group_mask: 0,
+                everyone: 0,
+                next_owner: NEXT_OWNER,
+            },
+            sale: Sale::default(),
+        };
+        // A link's asset is the item that it points to.
+        let link = Item {
+            id: new_id()?,
+            folder: outfit,
+            asset: item.id,
+            asset_type: AssetType::LINK,
+            ..item.clone()
+        };
+        items.extend([item, link]);
+    }
+    Ok(Skeleton { folders, items })
+}
+
+fn folder(id: Uuid, parent: Uuid, type_default: i8, name: &str) -> Folder {
+    Folder { id, parent, name: name.into(), type_default, version: 1 }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::convert::Infallible;
+    use store::{NewAccount, PasswordHash, Store};
+
+    /// A skeleton with ids 0x1000, 0x1001 … above those of other tests' agents.
+    pub(crate) fn counted_skeleton(owner: AgentId) -> Skeleton {
+        let mut next = 0xFFF;
+        let count = || {
+            next += 1;
+            Ok::<_, Infallible>(Uuid::from_u128(next))
+        };
+        skeleton(owner, 1_700_000_000, count).unwrap()
+    }
+
+    /// A store with Ada, who has an inventory.
+    pub(crate) fn store_with_ada() -> (Store, AgentId) {
+        let store = Store::open_in_memory().unwrap();
+        let agent = AgentId(Uuid::from_u128(0xA));
+        create(&store, agent, "Ada", "Lovelace");
+        (store, agent)
+    }
+
+    pub(crate) fn create(store: &Store, agent: AgentId, first: &str, last: &str) {
+        let Skeleton { folders, items } = counted_skeleton(agent);
+        let new = NewAccount {
+            agent,
+            first: first.into(),
+            last: last.into(),
+            password_hash: PasswordHash(String::new()),
+            created_s: 0,
+            folders,
+            items,
+        };
+        store.create_account(&new).unwrap();
+    }
+
+    #[test]
+    fn every_system_folder_is_there_once_below_one_root() {
+        let skeleton = counted_skeleton(AgentId(Uuid::from_u128(1)));
+        let root = &skeleton.folders[0];
+        assert_eq!((root.parent, root.type_default), (Uuid::nil(), 8));
+        assert!(skeleton.folders[1..].iter().all(|folder| folder.parent == root.id));
+        let types: BTreeSet<_> = skeleton.folders.iter().map(|folder| folder.type_default).collect();
+        assert_eq!(types.len(), skeleton.folders.len());
+        let expected = [0, 1, 2, 3, 5, 6, 7, 8, 10, 13, 14, 15, 16, 20, 21, 23, 46, 48, 49, 56, 57];
+        assert_eq!(types, BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn the_body_is_worn_by_links_to_its_items() {
+        let skeleton = counted_skeleton(AgentId(Uuid::from_u128(1)));
+        let (links, parts): (Vec<_>, Vec<_>) =
+            skeleton.items.iter().partition(|item| item.asset_type == AssetType::LINK);
+        assert_eq!((parts.len(), links.len()), (4, 4));
+        for (part, link) in parts.iter().zip(&links) {
+            assert_eq!((link.asset, link.flags), (part.id, part.flags));
+            assert_ne!(link.folder, part.folder);
+        }
+        let worn: BTreeSet<_> = links.iter().map(|link| link.flags).collect();
+        assert_eq!(worn, BTreeSet::from([0, 1, 2, 3]), "shape, skin, hair and eyes");
+    }
+}

@@ -1,0 +1,92 @@
+//! What an avatar wears, for AgentWearablesUpdate: without that message one client never connects (PROTOCOL §4.1).
+
+use super::{AssetType, FolderType};
+use ids::AgentId;
+use store::{Item, Store, StoreError};
+use uuid::Uuid;
+
+/// One row of AgentWearablesUpdate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worn {
+    /// The item in the inventory (not the link).
+    pub item: Uuid,
+    /// Its asset.
+    pub asset: Uuid,
+    /// Where it goes: [`super::WearableType`].
+    pub wearable: u8,
+}
+
+/// Rows in one answer: the message's block count is a byte, and a viewer wears at most 60 layers. Links beyond are
+/// left out.
+pub const WORN_MAX: u32 = 64;
+
+/// Resolves the links in the agent's Current Outfit. Attachments, dangling links and links to links are left out.
+///
+/// # Errors
+/// [`StoreError::Query`].
+pub fn worn(store: &Store, agent: AgentId) -> Result<Vec<Worn>, StoreError> {
+    let Some(outfit) = store.folder_of_type(agent, FolderType::CURRENT_OUTFIT)? else {
+        return Ok(Vec::new());
+    };
+    let mut rows = Vec::new();
+    for link in store.items_in(agent, outfit.id, WORN_MAX)? {
+        if link.asset_type == AssetType::LINK {
+            rows.extend(store.item(agent, link.asset)?.as_ref().and_then(row));
+        }
+    }
+    rows.sort_by_key(|worn| worn.wearable);
+    Ok(rows)
+}
+
+fn row(item: &Item) -> Option<Worn> {
+    let wearable = matches!(item.asset_type, AssetType::BODY_PART | AssetType::CLOTHING);
+    // The low byte of the flags is where it goes; the rest has other meanings.
+    wearable.then_some(Worn { item: item.id, asset: item.asset, wearable: item.flags.to_be_bytes()[3] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capability::BODY_PARTS;
+    use crate::inventory::tests::{counted_skeleton, store_with_ada};
+    use store::{NewAccount, PasswordHash};
+
+    #[test]
+    fn a_new_account_wears_its_body() {
+        let (store, ada) = store_with_ada();
+        let worn = worn(&store, ada).unwrap();
+        let expected: Vec<_> = BODY_PARTS.iter().map(|part| (part.wearable, part.asset)).collect();
+        assert_eq!(worn.iter().map(|row| (row.wearable, row.asset)).collect::<Vec<_>>(), expected);
+        for row in worn {
+            assert_eq!(store.item(ada, row.item).unwrap().unwrap().asset_type, AssetType::BODY_PART);
+        }
+    }
+
+    #[test]
+    fn links_to_nothing_and_to_links_are_left_out() {
+        let store = Store::open_in_memory().unwrap();
+        let agent = AgentId(Uuid::from_u128(0xA));
+        let mut skeleton = counted_skeleton(agent);
+        let links: Vec<_> =
+            skeleton.items.iter().filter(|item| item.asset_type == AssetType::LINK).cloned().collect();
+        let stray = |id, target| Item { id: Uuid::from_u128(id), asset: target, ..links[0].clone() };
+        skeleton.items.extend([stray(1, Uuid::from_u128(0xBAD)), stray(2, links[1].id)]);
+        let new = NewAccount {
+            agent,
+            first: "Ada".into(),
+            last: "Lovelace".into(),
+            password_hash: PasswordHash(String::new()),
+            created_s: 0,
+            folders: skeleton.folders,
+            items: skeleton.items,
+        };
+        store.create_account(&new).unwrap();
+        assert_eq!(worn(&store, agent).unwrap().len(), BODY_PARTS.len());
+    }
+
+    #[test]
+    fn who_has_no_outfit_wears_nothing() {
+        let store = Store::open_in_memory().unwrap();
+        assert_eq!(worn(&store, AgentId(Uuid::from_u128(1))).unwrap(), []);
+    }
+}

@@ -1,0 +1,215 @@
+//! Says who is logging in, or why not.
+
+use super::{LoginRequest, Refusal};
+use crate::attempts::{AttemptLimits, Attempts};
+use crate::names::Name;
+use crate::password::{Passwords, PasswordsError, Remembered};
+use crate::users::new_account;
+use ids::{AgentId, Instant};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{Account, Store, StoreError};
+
+/// What the operator decides about logins.
+#[derive(Clone, Debug, Default)]
+pub struct LoginConfig {
+    /// The first login under a free name makes the account. Whoever can reach the port can then make accounts, so the
+    /// default is off.
+    pub open_registration: bool,
+    /// How often a password may be tried.
+    pub attempts: AttemptLimits,
+    /// Terms that users must agree to, or none.
+    pub terms: Option<String>,
+    /// A notice that users must have read, or none.
+    pub notice: Option<String>,
+}
+
+/// What time it is, by both clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Since the process began: limits and lifetimes.
+    pub instant: Instant,
+    /// Seconds since 1970: what is written down.
+    pub unix_s: i64,
+}
+
+/// Somebody who has shown who they are.
+#[derive(Clone, Debug)]
+pub struct Authenticated {
+    /// The account as it was when the password had been verified.
+    pub account: Account,
+    /// The account was made by this login.
+    pub created: bool,
+}
+
+/// Checks logins. One for the node, shared by the HTTP handlers.
+#[derive(Debug)]
+pub struct LoginService {
+    store: Arc<Store>,
+    passwords: Passwords,
+    config: LoginConfig,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Debug)]
+struct Memory {
+    attempts: Attempts,
+    remembered: Remembered,
+}
+
+impl LoginService {
+    /// A service over this store.
+    ///
+    /// # Errors
+    /// When the system has no random numbers for the key of what is remembered.
+    pub fn new(
+        store: Arc<Store>,
+        passwords: Passwords,
+        config: LoginConfig,
+    ) -> Result<Self, getrandom::Error> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key)?;
+        let memory =
+            Mutex::new(Memory { attempts: Attempts::new(config.attempts), remembered: Remembered::new(key) });
+        Ok(Self { store, passwords, config, memory })
+    }
+
+    /// Who this is. Costs microseconds when the login is remembered and a place in the queue of [`Passwords`] else.
+    ///
+    /// A request that is dropped while it waits stays charged as a failed attempt.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub async fn authenticate(
+        &self,
+        now: Now,
+        peer: IpAddr,
+        request: &LoginRequest,
+    ) -> Result<Authenticated, Refusal> {
+        if let Some(terms) = self.config.terms.as_ref().filter(|_| !request.agrees_to_terms) {
+            return Err(Refusal::Terms(terms.clone()));
+        }
+        if let Some(notice) = self.config.notice.as_ref().filter(|_| !request.has_read_notice) {
+            return Err(Refusal::Notice(notice.clone()));
+        }
+        let name = Name::parse(&request.first, &request.last);
+        let account = match &name {
+            Ok(name) => self.store.account_by_name(&name.first, &name.last).map_err(internal)?,
+            Err(_) => None,
+        };
+        let agent = account.as_ref().map(|account| account.agent);
+        self.memory().attempts.begin(now.instant, peer, agent)?;
+        match account {
+            Some(account) => self.verify(now, peer, request, account).await,
+            None if self.config.open_registration => {
+                let name =
+                    name.and_then(|name| name.check_unreserved().map(|()| name)).map_err(Refusal::Name)?;
+                self.register(now, peer, request, name).await
+            }
+            None => Err(Refusal::BadCredentials),
+        }
+    }
+
+    /// Drops what is remembered of a login: banned or with a new password. A changed password voids it anyway, and a
+    /// ban is looked up at each login; this frees the entry at once.
+    pub fn forget(&self, agent: AgentId) {
+        self.memory().remembered.forget(agent);
+    }
+
+    /// Logins that wait for the passwords thread, for metrics.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.passwords.waiting()
+    }
+
+    async fn verify(
+        &self,
+        now: Now,
+        peer: IpAddr,
+        request: &LoginRequest,
+        account: Account,
+    ) -> Result<Authenticated, Refusal> {
+        let (agent, digest) = (account.agent, &request.digest);
+        let known = self.memory().remembered.contains(now.instant, agent, digest, &account.password_hash);
+        let account = if known {
+            account
+        } else {
+            if !self.passwords.verify(*digest, account.password_hash.clone()).await.map_err(unqueued)? {
+                return Err(Refusal::BadCredentials);
+            }
+            // The queue may have been long: a ban or a new password of meanwhile counts.
+            let fresh = self.store.account(agent).map_err(internal)?.ok_or(Refusal::BadCredentials)?;
+            if fresh.password_hash != account.password_hash {
+                return Err(Refusal::BadCredentials);
+            }
+            fresh
+        };
+        let mut memory = self.memory();
+        memory.attempts.succeed(now.instant, peer, agent);
+        if let Some(reason) = account.ban_reason {
+            memory.remembered.forget(agent);
+            return Err(Refusal::Banned(reason));
+        }
+        if !known {
+            memory.remembered.insert(now.instant, agent, digest, &account.password_hash);
+        }
+        Ok(Authenticated { account, created: false })
+    }
+
+    /// Makes the account. The attempt stays charged to the address, which limits how many accounts one can make.
+    async fn register(
+        &self,
+        now: Now,
+        peer: IpAddr,
+        request: &LoginRequest,
+        name: Name,
+    ) -> Result<Authenticated, Refusal> {
+        if request.digest.is_of_nothing() {
+            return Err(Refusal::BadCredentials);
+        }
+        let hash = self.passwords.hash(request.digest).await.map_err(unqueued)?;
+        let new = new_account(&name, hash, now.unix_s).map_err(internal)?;
+        let store = Arc::clone(&self.store);
+        // The commit waits for the disk, which an async thread must not.
+        let made = tokio::task::spawn_blocking(move || {
+            let made = store.create_account(&new);
+            made.and_then(|()| store.account(new.agent))
+        });
+        match made.await.map_err(internal)? {
+            Ok(account) => {
+                let account = account.ok_or(Refusal::Internal)?;
+                let agent = account.agent;
+                self.memory().remembered.insert(now.instant, agent, &request.digest, &account.password_hash);
+                tracing::info!(agent = %agent.0, first = account.first, last = account.last, "account made at its first login");
+                Ok(Authenticated { account, created: true })
+            }
+            // Somebody was faster, perhaps the same user with a second click.
+            Err(StoreError::NameTaken { first, last }) => {
+                let account = self.store.account_by_name(&first, &last).map_err(internal)?;
+                self.verify(now, peer, request, account.ok_or(Refusal::Internal)?).await
+            }
+            Err(error) => Err(internal(error)),
+        }
+    }
+
+    /// Both tables are caches of recent events; a panic elsewhere leaves them usable.
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unqueued(error: PasswordsError) -> Refusal {
+    match error {
+        PasswordsError::Full => Refusal::Busy,
+        PasswordsError::Stopped => Refusal::Draining,
+        PasswordsError::Damaged(_) | PasswordsError::Random(_) => internal(error),
+    }
+}
+
+fn internal(error: impl std::error::Error + 'static) -> Refusal {
+    tracing::error!(error = &error as &dyn std::error::Error, "a login failed on our side");
+    Refusal::Internal
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,420 @@
+//! Accounts: who may log in, and where they were.
+
+use crate::inventory::{insert_folder, insert_item};
+use crate::{Folder, Item, Store, StoreError};
+use glam::Vec3;
+use ids::{AgentId, RegionHandle};
+use rusqlite::{OptionalExtension, Row, ToSql, params};
+use std::fmt;
+
+/// A user of this grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Stable id, also the avatar's.
+    pub agent: AgentId,
+    /// First name in the capitals it was made with.
+    pub first: String,
+    /// Last name in the capitals it was made with.
+    pub last: String,
+    /// What a login is checked against.
+    pub password_hash: PasswordHash,
+    /// When the account was made, in seconds since 1970.
+    pub created_s: i64,
+    /// Why the account may not log in, if it may not.
+    pub ban_reason: Option<String>,
+    /// Where it was seen last.
+    pub last_location: Option<Location>,
+    /// Where it wants to return to.
+    pub home: Option<Location>,
+}
+
+/// A place in a region, as accounts remember it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Location {
+    /// Name of the region.
+    pub region: String,
+    /// Where the region lay; names may move, so the host compares both.
+    pub handle: RegionHandle,
+    /// Metres from the region's corner.
+    pub position: Vec3,
+    /// Direction faced; only x and y count.
+    pub look_at: Vec3,
+}
+
+/// An Argon2id hash in the usual `$argon2id$…` text form. Logs never show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PasswordHash(pub String);
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHash(…)")
+    }
+}
+
+/// An account to be made, with the inventory it begins with.
+#[derive(Clone, Debug)]
+pub struct NewAccount {
+    /// Stable id, chosen at random by the caller.
+    pub agent: AgentId,
+    /// First name.
+    pub first: String,
+    /// Last name.
+    pub last: String,
+    /// What logins will be checked against.
+    pub password_hash: PasswordHash,
+    /// Seconds since 1970.
+    pub created_s: i64,
+    /// All folders, parents before or after children as it pleases.
+    pub folders: Vec<Folder>,
+    /// Items in those folders.
+    pub items: Vec<Item>,
+}
+
+const COLUMNS: &str = "agent, first_name, last_name, password_hash, created_s, ban_reason, \
+    last_region, last_handle, last_x, last_y, last_z, last_look_x, last_look_y, last_look_z, \
+    home_region, home_handle, home_x, home_y, home_z, home_look_x, home_look_y, home_look_z";
+
+impl Store {
+    /// Makes an account together with its inventory: all of it or nothing, on the disk before it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::NameTaken`] when the name exists in any capitals, [`StoreError::Query`] otherwise.
+    pub fn create_account(&self, new: &NewAccount) -> Result<(), StoreError> {
+        let mut connection = self.lock();
+        let failed = |source: rusqlite::Error| match source.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::ConstraintViolation) if is_name_conflict(&source) => {
+                StoreError::NameTaken { first: new.first.clone(), last: new.last.clone() }
+            }
+            _ => StoreError::query("making the account", format_args!("{} {}", new.first, new.last))(source),
+        };
+        let transaction = connection.transaction().map_err(failed)?;
+        transaction
+            .prepare_cached(
+                "INSERT INTO accounts (agent, first_name, last_name, password_hash, created_s) VALUES (?, ?, ?, ?, ?)",
+            )
+            .and_then(|mut insert| {
+                insert.execute(params![new.agent.0, new.first, new.last, new.password_hash.0, new.created_s])
+            })
+            .map_err(failed)?;
+        for folder in &new.folders {
+            insert_folder(&transaction, new.agent, folder).map_err(failed)?;
+        }
+        for item in &new.items {
+            insert_item(&transaction, new.agent, item).map_err(failed)?;
+        }
+        transaction.commit().map_err(failed)
+    }
+
+    /// The account with this id.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn account(&self, agent: AgentId) -> Result<Option<Account>, StoreError> {
+        self.lock()
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM accounts WHERE agent = ?"))
+            .and_then(|mut select| select.query_row([agent.0], read_account).optional())
+            .map_err(StoreError::query("reading the account", agent.0))
+    }
+
+    /// The account with this name, in any capitals.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn account_by_name(&self, first: &str, last: &str) -> Result<Option<Account>, StoreError> {
+        self.lock()
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM accounts WHERE first_name = ? AND last_name = ?"))
+            .and_then(|mut select| select.query_row([first, last], read_account).optional())
+            .map_err(StoreError::query("reading the account", format_args!("{first} {last}")))
+    }
+
+    /// Up to `max` accounts in order of their names, beginning behind the name `after`: one page of a list.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn accounts(&self, after: Option<(&str, &str)>, max: u32) -> Result<Vec<Account>, StoreError> {
+        let (first, last) = after.unwrap_or_default();
+        let connection = self.lock();
+        let mut select = connection
+            .prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM accounts WHERE (first_name, last_name) > (?, ?) \
+                 ORDER BY first_name, last_name LIMIT ?"
+            ))
+            .map_err(StoreError::query("listing", "accounts"))?;
+        let rows = select.query_map(params![first, last, max], read_account);
+        rows.and_then(Iterator::collect).map_err(StoreError::query("listing", "accounts"))
+    }
+
+    /// Up to `max` accounts whose first, last or full name begins with `words`, in order of their names, after
+    /// leaving out the first `skip`.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn search_accounts(&self, words: &str, skip: u32, max: u32) -> Result<Vec<Account>, StoreError> {
+        let pattern = like_prefix(words);
+        let connection = self.lock();
+        let mut select = connection
+            .prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM accounts WHERE first_name LIKE ?1 ESCAPE '\\' \
+                 OR last_name LIKE ?1 ESCAPE '\\' OR first_name || ' ' || last_name LIKE ?1 ESCAPE '\\' \
+                 ORDER BY first_name, last_name LIMIT ?2 OFFSET ?3"
+            ))
+            .map_err(StoreError::query("searching accounts for", words))?;
+        let rows = select.query_map(params![pattern, max, skip], read_account);
+        rows.and_then(Iterator::collect).map_err(StoreError::query("searching accounts for", words))
+    }
+
+    /// Replaces what logins are checked against.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownAccount`], [`StoreError::Query`].
+    pub fn set_password_hash(&self, agent: AgentId, hash: &PasswordHash) -> Result<(), StoreError> {
+        self.update_account(agent, "UPDATE accounts SET password_hash = ?2 WHERE agent = ?1", &hash.0)
+    }
+
+    /// Bans the account for this reason, or lifts the ban with `None`.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownAccount`], [`StoreError::Query`].
+    pub fn set_ban(&self, agent: AgentId, reason: Option<&str>) -> Result<(), StoreError> {
+        self.update_account(agent, "UPDATE accounts SET ban_reason = ?2 WHERE agent = ?1", &reason)
+    }
+
+    /// Remembers where accounts are now, all in one transaction: a server that stops writes thousands at once, and
+    /// a commit for each would take seconds. Accounts that are gone are left out.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`]; then no location was written.
+    pub fn save_last_locations(&self, locations: &[(AgentId, Location)]) -> Result<(), StoreError> {
+        self.save_locations(
+            "UPDATE accounts SET last_region = ?2, last_handle = ?3, last_x = ?4, last_y = ?5, last_z = ?6, \
+             last_look_x = ?7, last_look_y = ?8, last_look_z = ?9 WHERE agent = ?1",
+            locations,
+        )
+    }
+
+    /// Sets the place that an account returns to.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`]. An unknown account is ignored.
+    pub fn save_home(&self, agent: AgentId, home: Location) -> Result<(), StoreError> {
+        self.save_locations(
+            "UPDATE accounts SET home_region = ?2, home_handle = ?3, home_x = ?4, home_y = ?5, home_z = ?6, \
+             home_look_x = ?7, home_look_y = ?8, home_look_z = ?9 WHERE agent = ?1",
+            &[(agent, home)],
+        )
+    }
+
+    fn save_locations(&self, sql: &str, locations: &[(AgentId, Location)]) -> Result<(), StoreError> {
+        let failed = || StoreError::query("writing locations of", format!("{} accounts", locations.len()));
+        let mut connection = self.lock();
+        let transaction = connection.transaction().map_err(failed())?;
+        for (agent, location) in locations {
+            let (at, look) = (location.position, location.look_at);
+            // SQLite's integers are signed; the handle's bits go through unchanged.
+            let handle = location.handle.0.cast_signed();
+            transaction
+                .prepare_cached(sql)
+                .and_then(|mut update| {
+                    update.execute(params![
+                        agent.0,
+                        location.region,
+                        handle,
+                        at.x,
+                        at.y,
+                        at.z,
+                        look.x,
+                        look.y,
+                        look.z
+                    ])
+                })
+                .map_err(StoreError::query("writing the location of", agent.0))?;
+        }
+        transaction.commit().map_err(failed())
+    }
+
+    fn update_account(&self, agent: AgentId, sql: &str, value: &dyn ToSql) -> Result<(), StoreError> {
+        let changed = self
+            .lock()
+            .prepare_cached(sql)
+            .and_then(|mut update| update.execute(params![agent.0, value]))
+            .map_err(StoreError::query("changing the account", agent.0))?;
+        if changed == 0 { Err(StoreError::UnknownAccount(agent)) } else { Ok(()) }
+    }
+}
+
+fn read_account(row: &Row<'_>) -> rusqlite::Result<Account> {
+    Ok(Account {
+        agent: AgentId(row.get(0)?),
+        first: row.get(1)?,
+        last: row.get(2)?,
+        password_hash: PasswordHash(row.get(3)?),
+        created_s: row.get(4)?,
+        ban_reason: row.get(5)?,
+        last_location: read_location(row, 6)?,
+        home: read_location(row, 14)?,
+    })
+}
+
+/// Eight columns from `at` on; NULL in the first means that there is no place.
+fn read_location(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Location>> {
+    let Some(region) = row.get::<_, Option<String>>(at)? else { return Ok(None) };
+    let vector = |from: usize| {
+        Ok::<_, rusqlite::Error>(Vec3::new(row.get(from)?, row.get(from + 1)?, row.get(from + 2)?))
+    };
+    Ok(Some(Location {
+        region,
+        handle: RegionHandle(row.get::<_, i64>(at + 1)?.cast_unsigned()),
+        position: vector(at + 2)?,
+        look_at: vector(at + 5)?,
+    }))
+}
+
+/// A LIKE pattern that matches what begins with `words`, whatever wildcards a client put into them.
+fn like_prefix(words: &str) -> String {
+    let mut pattern = String::with_capacity(words.len() + 1);
+    for letter in words.chars() {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// Whether the violated constraint is the one on names; SQLite names its columns in the message only.
+fn is_name_conflict(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message.contains("accounts.first_name"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::inventory::tests::{folder, item};
+    use uuid::Uuid;
+
+    pub(crate) fn new_account(id: u128, first: &str, last: &str) -> NewAccount {
+        let root = folder(id + 0x100, Uuid::nil());
+        let item = item(id + 0x200, root.id);
+        NewAccount {
+            agent: AgentId(Uuid::from_u128(id)),
+            first: first.into(),
+            last: last.into(),
+            password_hash: PasswordHash("$argon2id$…".into()),
+            created_s: 1_700_000_000,
+            folders: vec![root],
+            items: vec![item],
+        }
+    }
+
+    pub(crate) fn create(store: &Store, id: u128, first: &str, last: &str) -> AgentId {
+        let new = new_account(id, first, last);
+        store.create_account(&new).unwrap();
+        new.agent
+    }
+
+    fn place(region: &str, x: f32) -> Location {
+        Location {
+            region: region.into(),
+            handle: RegionHandle::from_grid(40_000, 1001),
+            position: Vec3::new(x, 20.5, 30.25),
+            look_at: Vec3::X,
+        }
+    }
+
+    #[test]
+    fn names_are_found_and_taken_in_any_capitals() {
+        let store = Store::open_in_memory().unwrap();
+        let agent = create(&store, 1, "Ada", "Lovelace");
+        let found = store.account_by_name("aDA", "LOVELACE").unwrap().unwrap();
+        assert_eq!((found.agent, found.first.as_str()), (agent, "Ada"));
+        let error = store.create_account(&new_account(2, "ada", "lovelace")).unwrap_err();
+        assert!(matches!(error, StoreError::NameTaken { .. }), "{error}");
+        assert!(store.account_by_name("Ada", "Byron").unwrap().is_none());
+    }
+
+    #[test]
+    fn an_account_whose_inventory_cannot_be_written_is_not_made_at_all() {
+        let store = Store::open_in_memory().unwrap();
+        let mut new = new_account(1, "Ada", "Lovelace");
+        new.items.push(item(9, Uuid::from_u128(0xBAD)));
+        let error = store.create_account(&new).unwrap_err();
+        assert!(
+            matches!(error, StoreError::Query { .. }),
+            "an item without its folder is no name conflict: {error}"
+        );
+        assert!(store.account(new.agent).unwrap().is_none());
+        assert!(store.folders(new.agent).unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_id_that_exists_is_not_reported_as_a_taken_name() {
+        let store = Store::open_in_memory().unwrap();
+        create(&store, 1, "Ada", "Lovelace");
+        let error = store.create_account(&new_account(1, "Grace", "Hopper")).unwrap_err();
+        assert!(matches!(error, StoreError::Query { .. }), "{error}");
+    }
+
+    #[test]
+    fn places_return_as_they_were_saved() {
+        let store = Store::open_in_memory().unwrap();
+        let agent = create(&store, 1, "Ada", "Lovelace");
+        assert_eq!(store.account(agent).unwrap().unwrap().last_location, None);
+        let gone = AgentId(Uuid::from_u128(77));
+        store.save_last_locations(&[(agent, place("Plaza", 12.5)), (gone, place("Plaza", 1.0))]).unwrap();
+        store.save_home(agent, place("Hills", 99.0)).unwrap();
+        let account = store.account(agent).unwrap().unwrap();
+        assert_eq!(account.last_location, Some(place("Plaza", 12.5)));
+        assert_eq!(account.home, Some(place("Hills", 99.0)));
+    }
+
+    #[test]
+    fn changes_reach_the_account_or_say_that_there_is_none() {
+        let store = Store::open_in_memory().unwrap();
+        let agent = create(&store, 1, "Ada", "Lovelace");
+        store.set_ban(agent, Some("spam")).unwrap();
+        store.set_password_hash(agent, &PasswordHash("other".into())).unwrap();
+        let account = store.account(agent).unwrap().unwrap();
+        assert_eq!(
+            (account.ban_reason.as_deref(), account.password_hash.0.as_str()),
+            (Some("spam"), "other")
+        );
+        store.set_ban(agent, None).unwrap();
+        assert_eq!(store.account(agent).unwrap().unwrap().ban_reason, None);
+        let gone = AgentId(Uuid::from_u128(77));
+        assert!(matches!(store.set_ban(gone, None), Err(StoreError::UnknownAccount(agent)) if agent == gone));
+    }
+
+    #[test]
+    fn a_list_is_read_page_by_page_in_order_of_names() {
+        let store = Store::open_in_memory().unwrap();
+        for (id, first) in [(1, "bob"), (2, "Ada"), (3, "Cleo")] {
+            create(&store, id, first, "Resident");
+        }
+        let names = |after, max| {
+            store.accounts(after, max).unwrap().into_iter().map(|account| account.first).collect::<Vec<_>>()
+        };
+        assert_eq!(names(None, 2), ["Ada", "bob"]);
+        assert_eq!(names(Some(("BOB", "resident")), 2), ["Cleo"]);
+    }
+
+    #[test]
+    fn a_search_matches_beginnings_and_takes_wildcards_literally() {
+        let store = Store::open_in_memory().unwrap();
+        create(&store, 1, "Ada", "Lovelace");
+        create(&store, 2, "Grace", "Hopper");
+        let found = |words: &str, skip| {
+            store.search_accounts(words, skip, 10).unwrap().into_iter().map(|a| a.first).collect::<Vec<_>>()
+        };
+        assert_eq!(found("love", 0), ["Ada"]);
+        assert_eq!(found("grace hop", 0), ["Grace"]);
+        assert_eq!(found("", 1), ["Grace"]);
+        assert_eq!(found("%", 0), Vec::<String>::new());
+        assert_eq!(found("_da", 0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn hashes_stay_out_of_logs() {
+        assert_eq!(format!("{:?}", PasswordHash("$argon2id$secret".into())), "PasswordHash(…)");
+    }
+}

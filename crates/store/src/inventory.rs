@@ -1,0 +1,356 @@
+//! Inventories: folders and items, each belonging to one account.
+//!
+//! Every read names the owner, and the owner is the session's agent: an id that belongs to somebody else is simply
+//! not found.
+
+use crate::{Store, StoreError};
+use ids::AgentId;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use uuid::Uuid;
+
+/// A folder of an inventory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// Its id, unique within the owner's inventory.
+    pub id: Uuid,
+    /// Folder that holds it; nil for the root.
+    pub parent: Uuid,
+    /// Name as shown.
+    pub name: String,
+    /// What new content belongs here (PROTOCOL §2.2 `type_default`); −1 for folders the user made.
+    pub type_default: i8,
+    /// Rises with every change of the folder's content, so that clients know when their cache is old.
+    pub version: i32,
+}
+
+/// An item of an inventory, or a link to one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Its id, unique within the owner's inventory.
+    pub id: Uuid,
+    /// Folder that holds it.
+    pub folder: Uuid,
+    /// The asset; for a link the id of the item it points to.
+    pub asset: Uuid,
+    /// Kind of the asset; 24 for a link.
+    pub asset_type: i8,
+    /// How clients show it.
+    pub inventory_type: i8,
+    /// Name as shown.
+    pub name: String,
+    /// Description as shown.
+    pub description: String,
+    /// Per-kind flags; of a wearable, what is worn where is in the low byte.
+    pub flags: u32,
+    /// Seconds since 1970.
+    pub created_s: i64,
+    /// Who may do what.
+    pub permissions: Permissions,
+    /// Whether it is for sale.
+    pub sale: Sale,
+}
+
+/// Who made and had an item, and what may be done with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permissions {
+    /// Who made it.
+    pub creator: Uuid,
+    /// Who had it before.
+    pub last_owner: Uuid,
+    /// Group it is set to, or nil.
+    pub group: Uuid,
+    /// Whether the group owns it.
+    pub group_owned: bool,
+    /// What could ever be allowed.
+    pub base: u32,
+    /// What the owner may do.
+    pub owner: u32,
+    /// What members of the group may do.
+    pub group_mask: u32,
+    /// What anyone may do.
+    pub everyone: u32,
+    /// What the next owner may do.
+    pub next_owner: u32,
+}
+
+/// Whether and how an item is for sale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sale {
+    /// 0 not for sale, 1 the original, 2 a copy, 3 the contents.
+    pub kind: u8,
+    /// Price in the grid's currency.
+    pub price: i32,
+}
+
+const FOLDER_COLUMNS: &str = "folder, parent, name, type_default, version";
+
+const ITEM_COLUMNS: &str = "item, folder, asset, asset_type, inventory_type, name, description, flags, created_s, \
+    creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, next_owner_mask, \
+    sale_type, sale_price";
+
+impl Store {
+    /// All folders of an inventory, root first, then by name: the skeleton that a login needs.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn folders(&self, owner: AgentId) -> Result<Vec<Folder>, StoreError> {
+        let connection = self.lock();
+        let failed = || StoreError::query("reading the folders of", owner.0);
+        let mut select = connection
+            .prepare_cached(&format!(
+                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ?1 \
+                 ORDER BY parent <> zeroblob(16), name, folder"
+            ))
+            .map_err(failed())?;
+        let rows = select.query_map([owner.0], read_folder);
+        rows.and_then(Iterator::collect).map_err(failed())
+    }
+
+    /// One folder, when the owner has it.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn folder(&self, owner: AgentId, folder: Uuid) -> Result<Option<Folder>, StoreError> {
+        self.lock()
+            .prepare_cached(&format!(
+                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ? AND folder = ?"
+            ))
+            .and_then(|mut select| select.query_row([owner.0, folder], read_folder).optional())
+            .map_err(StoreError::query("reading the folder", folder))
+    }
+
+    /// The owner's folder of a system type, such as 46 for what is worn. Of several, the one with the lowest id.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn folder_of_type(&self, owner: AgentId, type_default: i8) -> Result<Option<Folder>, StoreError> {
+        self.lock()
+            .prepare_cached(&format!(
+                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ? AND type_default = ? \
+                 ORDER BY folder LIMIT 1"
+            ))
+            .and_then(|mut select| select.query_row(params![owner.0, type_default], read_folder).optional())
+            .map_err(StoreError::query("reading a system folder of", owner.0))
+    }
+
+    /// Up to `max` folders directly inside a folder, by name.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn folders_in(&self, owner: AgentId, parent: Uuid, max: u32) -> Result<Vec<Folder>, StoreError> {
+        let connection = self.lock();
+        let failed = || StoreError::query("reading the folders in", parent);
+        let mut select = connection
+            .prepare_cached(&format!(
+                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ? AND parent = ? \
+                 ORDER BY name, folder LIMIT ?"
+            ))
+            .map_err(failed())?;
+        let rows = select.query_map(params![owner.0, parent, max], read_folder);
+        rows.and_then(Iterator::collect).map_err(failed())
+    }
+
+    /// Up to `max` items directly inside a folder, by name.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn items_in(&self, owner: AgentId, folder: Uuid, max: u32) -> Result<Vec<Item>, StoreError> {
+        let connection = self.lock();
+        let failed = || StoreError::query("reading the items in", folder);
+        let mut select = connection
+            .prepare_cached(&format!(
+                "SELECT {ITEM_COLUMNS} FROM inventory_items WHERE owner = ? AND folder = ? \
+                 ORDER BY name, item LIMIT ?"
+            ))
+            .map_err(failed())?;
+        let rows = select.query_map(params![owner.0, folder, max], read_item);
+        rows.and_then(Iterator::collect).map_err(failed())
+    }
+
+    /// One item, when the owner has it.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn item(&self, owner: AgentId, item: Uuid) -> Result<Option<Item>, StoreError> {
+        self.lock()
+            .prepare_cached(&format!(
+                "SELECT {ITEM_COLUMNS} FROM inventory_items WHERE owner = ? AND item = ?"
+            ))
+            .and_then(|mut select| select.query_row([owner.0, item], read_item).optional())
+            .map_err(StoreError::query("reading the item", item))
+    }
+}
+
+pub(crate) fn insert_folder(
+    transaction: &Transaction<'_>,
+    owner: AgentId,
+    folder: &Folder,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(&format!(
+            "INSERT INTO inventory_folders (owner, {FOLDER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
+        ))?
+        .execute(params![owner.0, folder.id, folder.parent, folder.name, folder.type_default, folder.version])
+        .map(drop)
+}
+
+pub(crate) fn insert_item(
+    transaction: &Transaction<'_>,
+    owner: AgentId,
+    item: &Item,
+) -> rusqlite::Result<()> {
+    let permissions = &item.permissions;
+    transaction
+        .prepare_cached(&format!(
+            "INSERT INTO inventory_items (owner, {ITEM_COLUMNS}) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        ))?
+        .execute(params![
+            owner.0,
+            item.id,
+            item.folder,
+            item.asset,
+            item.asset_type,
+            item.inventory_type,
+            item.name,
+            item.description,
+            item.flags,
+            item.created_s,
+            permissions.creator,
+            permissions.last_owner,
+            permissions.group,
+            permissions.group_owned,
+            permissions.base,
+            permissions.owner,
+            permissions.group_mask,
+            permissions.everyone,
+            permissions.next_owner,
+            item.sale.kind,
+            item.sale.price,
+        ])
+        .map(drop)
+}
+
+fn read_folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
+    Ok(Folder {
+        id: row.get(0)?,
+        parent: row.get(1)?,
+        name: row.get(2)?,
+        type_default: row.get(3)?,
+        version: row.get(4)?,
+    })
+}
+
+fn read_item(row: &Row<'_>) -> rusqlite::Result<Item> {
+    Ok(Item {
+        id: row.get(0)?,
+        folder: row.get(1)?,
+        asset: row.get(2)?,
+        asset_type: row.get(3)?,
+        inventory_type: row.get(4)?,
+        name: row.get(5)?,
+        description: row.get(6)?,
+        flags: row.get(7)?,
+        created_s: row.get(8)?,
+        permissions: Permissions {
+            creator: row.get(9)?,
+            last_owner: row.get(10)?,
+            group: row.get(11)?,
+            group_owned: row.get(12)?,
+            base: row.get(13)?,
+            owner: row.get(14)?,
+            group_mask: row.get(15)?,
+            everyone: row.get(16)?,
+            next_owner: row.get(17)?,
+        },
+        sale: Sale { kind: row.get(18)?, price: row.get(19)? },
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::account::tests::{create, new_account};
+
+    pub(crate) fn folder(id: u128, parent: Uuid) -> Folder {
+        Folder {
+            id: Uuid::from_u128(id),
+            parent,
+            name: format!("folder {id}"),
+            type_default: if parent.is_nil() { 8 } else { -1 },
+            version: 1,
+        }
+    }
+
+    /// An item with a different value in every column, so that two swapped columns show.
+    pub(crate) fn item(id: u128, folder: Uuid) -> Item {
+        Item {
+            id: Uuid::from_u128(id),
+            folder,
+            asset: Uuid::from_u128(id + 1),
+            asset_type: 13,
+            inventory_type: 18,
+            name: "Shape".into(),
+            description: "a body".into(),
+            flags: 0x8000_0003,
+            created_s: 1_700_000_001,
+            permissions: Permissions {
+                creator: Uuid::from_u128(31),
+                last_owner: Uuid::from_u128(32),
+                group: Uuid::from_u128(33),
+                group_owned: true,
+                base: 0xFFFF_FFFF,
+                owner: 0x7FFF_FFFF,
+                group_mask: 3,
+                everyone: 4,
+                next_owner: 5,
+            },
+            sale: Sale { kind: 2, price: 10 },
+        }
+    }
+
+    #[test]
+    fn items_return_as_they_were_written() {
+        let store = Store::open_in_memory().unwrap();
+        let new = new_account(1, "Ada", "Lovelace");
+        store.create_account(&new).unwrap();
+        assert_eq!(store.items_in(new.agent, new.folders[0].id, 10).unwrap(), new.items);
+        assert_eq!(store.item(new.agent, new.items[0].id).unwrap().as_ref(), new.items.first());
+    }
+
+    #[test]
+    fn the_skeleton_begins_with_the_root() {
+        let store = Store::open_in_memory().unwrap();
+        let mut new = new_account(1, "Ada", "Lovelace");
+        let root = new.folders[0].clone();
+        new.folders.insert(0, Folder { name: "AAA".into(), ..folder(5, root.id) });
+        store.create_account(&new).unwrap();
+        let folders = store.folders(new.agent).unwrap();
+        assert_eq!(folders[0], root);
+        assert_eq!(store.folders_in(new.agent, root.id, 10).unwrap(), [folders[1].clone()]);
+        assert_eq!(store.folder_of_type(new.agent, 8).unwrap(), Some(root));
+    }
+
+    #[test]
+    fn nobody_sees_what_belongs_to_another() {
+        let store = Store::open_in_memory().unwrap();
+        let ada = new_account(1, "Ada", "Lovelace");
+        store.create_account(&ada).unwrap();
+        let grace = create(&store, 2, "Grace", "Hopper");
+        assert_eq!(store.folder(grace, ada.folders[0].id).unwrap(), None);
+        assert_eq!(store.item(grace, ada.items[0].id).unwrap(), None);
+        assert!(store.items_in(grace, ada.folders[0].id, 10).unwrap().is_empty());
+    }
+
+    #[test]
+    fn two_owners_may_use_one_id() {
+        let store = Store::open_in_memory().unwrap();
+        let ada = new_account(1, "Ada", "Lovelace");
+        let mut grace = new_account(2, "Grace", "Hopper");
+        grace.folders.clone_from(&ada.folders);
+        grace.items.clone_from(&ada.items);
+        store.create_account(&ada).unwrap();
+        store.create_account(&grace).unwrap();
+        assert_eq!(store.folders(grace.agent).unwrap(), store.folders(ada.agent).unwrap());
+    }
+}
