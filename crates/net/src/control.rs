@@ -1,0 +1,124 @@
+//! Control messages: the side channel of `recvmsg`/`sendmsg` that carries local addresses and drop counts.
+//!
+//! Both directions are plain byte work on a copied buffer, so nothing here is `unsafe`. Layout of one message
+//! (`cmsg(3)`), in native byte order, each starting at a multiple of the word size:
+//!
+//! ```text
+//! length: usize (header and data, without padding) | level: i32 | type: i32 | data …
+//! ```
+
+use std::net::Ipv4Addr;
+
+const WORD: usize = size_of::<usize>();
+const HEADER: usize = size_of::<libc::cmsghdr>();
+const PKTINFO: usize = size_of::<libc::in_pktinfo>();
+
+/// Bytes of one message with this much data, padding included.
+const fn space(data: usize) -> usize {
+    (HEADER + data).next_multiple_of(WORD)
+}
+
+/// What a receive call needs: a packet-info message and a drop count.
+pub(crate) const RECV_BYTES: usize = space(PKTINFO) + space(size_of::<u32>());
+
+/// What a send call needs: a packet-info message.
+pub(crate) const SEND_BYTES: usize = space(PKTINFO);
+
+/// A buffer with the alignment that the kernel's view of it wants.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(8))]
+pub(crate) struct Aligned<const N: usize>(pub(crate) [u8; N]);
+
+/// What the kernel said about a received datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// The local address that the datagram was sent to, in the form that an answer may use as its source.
+    pub(crate) local: Option<Ipv4Addr>,
+    /// Datagrams that the socket has dropped since it was opened because its buffer was full; wraps.
+    pub(crate) dropped: Option<u32>,
+}
+
+/// Reads what `recvmmsg` wrote. Messages of other kinds are skipped, and a cut one ends the list.
+pub(crate) fn read(mut bytes: &[u8]) -> Received {
+    let mut received = Received::default();
+    while let Some((message, rest)) = split(bytes) {
+        match (message.level, message.kind) {
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                // in_pktinfo is interface index, source for answers, destination in the header; four bytes each.
+                received.local = field(message.data, 4).map(Ipv4Addr::from);
+            }
+            (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
+                received.dropped = field(message.data, 0).map(u32::from_ne_bytes);
+            }
+            _ => {}
+        }
+        bytes = rest;
+    }
+    received
+}
+
+/// Writes the message that makes a datagram leave from `local`. The kernel chooses the interface.
+pub(crate) fn write_source(local: Ipv4Addr) -> Aligned<SEND_BYTES> {
+    let mut bytes = [0; SEND_BYTES];
+    bytes[..WORD].copy_from_slice(&(HEADER + PKTINFO).to_ne_bytes());
+    bytes[WORD..WORD + 4].copy_from_slice(&libc::IPPROTO_IP.to_ne_bytes());
+    bytes[WORD + 4..WORD + 8].copy_from_slice(&libc::IP_PKTINFO.to_ne_bytes());
+    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&local.octets());
+    Aligned(bytes)
+}
+
+struct Message<'a> {
+    level: i32,
+    kind: i32,
+    data: &'a [u8],
+}
+
+fn split(bytes: &[u8]) -> Option<(Message<'_>, &[u8])> {
+    let length = usize::from_ne_bytes(field(bytes, 0)?);
+    let message = Message {
+        level: i32::from_ne_bytes(field(bytes, WORD)?),
+        kind: i32::from_ne_bytes(field(bytes, WORD + 4)?),
+        data: bytes.get(HEADER..length)?,
+    };
+    let next = length.next_multiple_of(WORD).min(bytes.len());
+    Some((message, &bytes[next..]))
+}
+
+fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_source_reads_back() {
+        let local = Ipv4Addr::new(127, 0, 0, 9);
+        let message = write_source(local);
+        assert_eq!(read(&message.0), Received { local: Some(local), dropped: None });
+    }
+
+    #[test]
+    fn second_message_is_found_behind_the_padding_of_the_first() {
+        let mut bytes = write_source(Ipv4Addr::LOCALHOST).0.to_vec();
+        bytes.extend((HEADER + 4).to_ne_bytes());
+        bytes.extend(libc::SOL_SOCKET.to_ne_bytes());
+        bytes.extend(libc::SO_RXQ_OVFL.to_ne_bytes());
+        bytes.extend(77u32.to_ne_bytes());
+        assert_eq!(read(&bytes), Received { local: Some(Ipv4Addr::LOCALHOST), dropped: Some(77) });
+    }
+
+    #[test]
+    fn cut_messages_end_the_list() {
+        let whole = write_source(Ipv4Addr::LOCALHOST).0;
+        for length in 0..HEADER + PKTINFO {
+            assert_eq!(read(&whole[..length]), Received::default(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_length_below_the_header_ends_the_list() {
+        assert_eq!(read(&[0; 64]), Received::default());
+    }
+}

@@ -1,0 +1,175 @@
+//! Receiving many datagrams with one system call, into memory that is reused.
+
+#![expect(
+    unsafe_code,
+    reason = "recvmmsg has no safe wrapper, and it is what makes one system call serve a batch"
+)]
+
+use crate::control::{self, Aligned};
+use crate::socket::{UdpSocket, from_kernel, last_errno, to_kernel};
+use crate::{BATCH_MAX, RECV_SLOT_BYTES};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// One received datagram, borrowed from its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// Who sent it.
+    pub remote: SocketAddrV4,
+    /// Which of our addresses it was sent to; give it to [`SendBatch::push`](crate::SendBatch::push) with the answer.
+    pub local: Ipv4Addr,
+    /// The content, at most [`RECV_SLOT_BYTES`].
+    pub bytes: &'a [u8],
+    /// Whether the datagram was longer than its slot and `bytes` is only its beginning.
+    pub truncated: bool,
+}
+
+/// Reused memory for received datagrams. One serves all sockets of a thread; it is never shared while in use.
+pub struct RecvBatch {
+    /// `capacity` slots of `RECV_SLOT_BYTES`.
+    arena: Box<[u8]>,
+    received: Vec<Slot>,
+    capacity: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    remote: SocketAddrV4,
+    local: Ipv4Addr,
+    length: usize,
+    truncated: bool,
+}
+
+impl RecvBatch {
+    /// A batch of [`BATCH_MAX`] datagrams: 128 KiB.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_capacity(BATCH_MAX)
+    }
+
+    /// A batch of 1 to [`BATCH_MAX`] datagrams, for a thread that expects few at a time.
+    ///
+    /// # Panics
+    /// When `datagrams` is outside that range.
+    #[must_use]
+    pub fn with_capacity(datagrams: usize) -> Self {
+        assert!(
+            (1..=BATCH_MAX).contains(&datagrams),
+            "a batch holds 1 to {BATCH_MAX} datagrams, not {datagrams}"
+        );
+        Self {
+            arena: vec![0; datagrams * RECV_SLOT_BYTES].into_boxed_slice(),
+            received: Vec::with_capacity(datagrams),
+            capacity: datagrams,
+        }
+    }
+
+    /// Datagrams of the last receive call, in the order in which they arrived.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Datagram<'_>> {
+        self.received.iter().zip(self.arena.chunks_exact(RECV_SLOT_BYTES)).map(|(slot, bytes)| Datagram {
+            remote: slot.remote,
+            local: slot.local,
+            bytes: &bytes[..slot.length],
+            truncated: slot.truncated,
+        })
+    }
+
+    /// Number of datagrams of the last receive call.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.received.len()
+    }
+
+    /// Whether the last receive call found nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.received.is_empty()
+    }
+
+    /// Whether the last receive call filled the batch, so that more is probably waiting.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity
+    }
+}
+
+impl Default for RecvBatch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for RecvBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecvBatch").field("len", &self.len()).field("capacity", &self.capacity).finish()
+    }
+}
+
+impl UdpSocket {
+    /// Replaces the content of `batch` with the datagrams that wait, as many as fit, and returns their number; 0
+    /// when none waits. Never blocks.
+    ///
+    /// # Errors
+    /// Only what the kernel cannot do for want of memory; the socket stays usable.
+    pub fn recv_batch(&mut self, batch: &mut RecvBatch) -> io::Result<usize> {
+        batch.received.clear();
+        // The headers live on the stack and are pointed at the arena anew for every call, so that no pointer outlives
+        // the borrow that made it. Those are about 10 KiB of stores.
+        let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); BATCH_MAX];
+        let mut controls = [Aligned([0; control::RECV_BYTES]); BATCH_MAX];
+        let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH_MAX];
+        // SAFETY: `mmsghdr` is a plain C struct of integers and pointers, for which all zeroes is a value.
+        let mut headers: [libc::mmsghdr; BATCH_MAX] = unsafe { std::mem::zeroed() };
+        let slots = batch.arena.chunks_exact_mut(RECV_SLOT_BYTES);
+        for ((((header, slice), name), control), slot) in
+            headers.iter_mut().zip(&mut slices).zip(&mut names).zip(&mut controls).zip(slots)
+        {
+            slice.iov_base = slot.as_mut_ptr().cast();
+            slice.iov_len = slot.len();
+            header.msg_hdr.msg_name = (&raw mut *name).cast();
+            header.msg_hdr.msg_namelen = size_of_val(name) as libc::socklen_t;
+            header.msg_hdr.msg_iov = slice;
+            header.msg_hdr.msg_iovlen = 1;
+            header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
+            header.msg_hdr.msg_controllen = control.0.len() as _;
+        }
+        let count = loop {
+            // SAFETY: the first `capacity` headers point at one name, one control buffer, one iovec and one arena
+            // slot each, all with their true lengths, distinct, and alive and otherwise untouched during the call.
+            let status = unsafe {
+                libc::recvmmsg(
+                    self.as_fd().as_raw_fd(),
+                    headers.as_mut_ptr(),
+                    batch.capacity as libc::c_uint,
+                    libc::MSG_DONTWAIT as _,
+                    std::ptr::null_mut(),
+                )
+            };
+            match usize::try_from(status) {
+                Ok(count) => break count,
+                Err(_) => match last_errno() {
+                    Errno::INTR => {}
+                    Errno::AGAIN => return Ok(0),
+                    errno => return Err(errno.into()),
+                },
+            }
+        };
+        for ((header, name), control) in headers.iter().zip(&names).zip(&controls).take(count) {
+            let written = header.msg_hdr.msg_controllen.min(control::RECV_BYTES);
+            let info = control::read(&control.0[..written]);
+            if let Some(dropped) = info.dropped {
+                self.note_receive_drops(dropped);
+            }
+            batch.received.push(Slot {
+                remote: from_kernel(name),
+                local: info.local.unwrap_or_else(|| *self.local_addr().ip()),
+                length: (header.msg_len as usize).min(RECV_SLOT_BYTES),
+                truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+            });
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,203 @@
+//! The registry: makes handles and renders what they hold.
+
+use crate::timing::{Maximum, TIMING_BUCKETS_S, Timing};
+use ::metrics::{Counter, Gauge, Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// All metrics of one server. Not global, so that several servers in one process (tests, `sim`) do not mix.
+///
+/// Names begin with `throng_` and end in the base unit; counters in `_total`, timings in `_seconds`. A wrong name is a
+/// mistake in the program and panics at start, where every handle is made. Asking again for the same name and labels
+/// returns a handle to the same value.
+///
+/// A label's values must come from a small fixed set (a region, a shard, a reason), never from what a client sends:
+/// every combination is kept for ever.
+#[derive(Debug)]
+pub struct Metrics {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+    maxima: Mutex<BTreeMap<Key, (Maximum, Gauge)>>,
+}
+
+/// The `metrics` crate filters by origin and level; we keep everything.
+const ORIGIN: Metadata<'_> = Metadata::new("throng", Level::INFO, None);
+
+impl Metrics {
+    /// An empty registry.
+    #[must_use]
+    pub fn new() -> Self {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets(&TIMING_BUCKETS_S)
+            .expect("the list of buckets is not empty")
+            .build_recorder();
+        let handle = recorder.handle();
+        Self { recorder, handle, maxima: Mutex::default() }
+    }
+
+    /// A count that only rises: [`Counter::increment`] it, or publish a core's own count by [`Counter::absolute`].
+    ///
+    /// # Panics
+    /// When `name` is not `throng_…_total`.
+    pub fn counter(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+    ) -> Counter {
+        check_name(name, "_total");
+        self.recorder.describe_counter(KeyName::from(name), None, SharedString::from(help));
+        self.recorder.register_counter(&key(name, labels), &ORIGIN)
+    }
+
+    /// A value that goes up and down, such as a number of sessions or bytes in use.
+    ///
+    /// # Panics
+    /// When `name` does not begin with `throng_`, or ends like a counter.
+    pub fn gauge(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Gauge {
+        check_name(name, "");
+        assert!(!name.ends_with("_total"), "{name}: only counters end in _total");
+        self.recorder.describe_gauge(KeyName::from(name), None, SharedString::from(help));
+        self.recorder.register_gauge(&key(name, labels), &ORIGIN)
+    }
+
+    /// Durations: a histogram `name` and, as the gauge `name_max`, the longest one since the last
+    /// [`render`](Metrics::render), so that a single slow frame between two scrapes reaches the graph (DESIGN §9).
+    ///
+    /// # Panics
+    /// When `name` is not `throng_…_seconds`.
+    #[must_use]
+    pub fn timing(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Timing {
+        check_name(name, "_seconds");
+        let max_name = format!("{name}_max");
+        let max_help = format!("{help} Longest since the previous scrape; 0 if there was none.");
+        self.recorder.describe_histogram(KeyName::from(name), None, SharedString::from(help));
+        self.recorder.describe_gauge(KeyName::from(max_name.clone()), None, SharedString::from(max_help));
+        let (key, max_key) = (key(name, labels), key(max_name, labels));
+        let histogram = self.recorder.register_histogram(&key, &ORIGIN);
+        let mut maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
+        let (maximum, _) = maxima
+            .entry(key)
+            .or_insert_with(|| (Maximum::default(), self.recorder.register_gauge(&max_key, &ORIGIN)));
+        Timing::new(histogram, maximum.clone())
+    }
+
+    /// Everything in Prometheus' text format. Begins a new window for the kept maxima: one collector should scrape.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
+        for (maximum, gauge) in maxima.values() {
+            gauge.set(maximum.take().as_secs_f64());
+        }
+        self.handle.render()
+    }
+
+    /// Sorts the durations recorded since the last call into their buckets. Call it every few seconds: between calls
+    /// each duration takes eight bytes, also when nobody scrapes.
+    pub fn upkeep(&self) {
+        self.handle.run_upkeep();
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn key(name: impl Into<KeyName>, labels: &[(&'static str, &str)]) -> Key {
+    let labels: Vec<Label> = labels.iter().map(|&(name, value)| Label::new(name, value.to_owned())).collect();
+    Key::from_parts(name, labels)
+}
+
+fn check_name(name: &str, ending: &str) {
+    let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    assert!(
+        plain && name.starts_with("throng_") && name.ends_with(ending),
+        "metric {name:?} must be throng_…{ending} in lower case"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// The value of the line that begins with `series` and a space.
+    fn value(text: &str, series: &str) -> f64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{series} is not in\n{text}")).parse().unwrap()
+    }
+
+    #[test]
+    fn a_spike_of_one_frame_between_scrapes_is_in_the_maximum() {
+        let metrics = Metrics::new();
+        let tick = metrics.timing("throng_tick_seconds", "Step.", &[]);
+        for frame in 0..300 {
+            tick.record(Duration::from_millis(if frame == 123 { 480 } else { 2 }));
+            if frame % 20 == 0 {
+                metrics.upkeep();
+            }
+        }
+        let text = metrics.render();
+        assert_eq!(value(&text, "throng_tick_seconds_max"), 0.48);
+        assert_eq!(value(&text, "throng_tick_seconds_count"), 300.0);
+        assert_eq!(value(&text, "throng_tick_seconds_bucket{le=\"0.0025\"}"), 299.0);
+        assert_eq!(value(&text, "throng_tick_seconds_bucket{le=\"0.5\"}"), 300.0);
+    }
+
+    #[test]
+    fn a_scrape_begins_a_new_window_for_the_maximum_only() {
+        let metrics = Metrics::new();
+        let tick = metrics.timing("throng_tick_seconds", "Step.", &[]);
+        tick.record(Duration::from_millis(480));
+        let _ = metrics.render();
+        let quiet = metrics.render();
+        assert_eq!(value(&quiet, "throng_tick_seconds_max"), 0.0);
+        assert_eq!(value(&quiet, "throng_tick_seconds_count"), 1.0);
+        tick.record(Duration::from_millis(3));
+        assert_eq!(value(&metrics.render(), "throng_tick_seconds_max"), 0.003);
+    }
+
+    #[test]
+    fn handles_of_one_series_share_their_value() {
+        let metrics = Metrics::new();
+        let first = metrics.timing("throng_tick_seconds", "Step.", &[("world", "A")]);
+        let second = metrics.timing("throng_tick_seconds", "Step.", &[("world", "A")]);
+        let other = metrics.timing("throng_tick_seconds", "Step.", &[("world", "B")]);
+        first.record(Duration::from_millis(9));
+        second.record(Duration::from_millis(1));
+        other.record(Duration::from_millis(5));
+        let text = metrics.render();
+        assert_eq!(value(&text, "throng_tick_seconds_max{world=\"A\"}"), 0.009);
+        assert_eq!(value(&text, "throng_tick_seconds_count{world=\"A\"}"), 2.0);
+        assert_eq!(value(&text, "throng_tick_seconds_max{world=\"B\"}"), 0.005);
+    }
+
+    #[test]
+    fn a_core_s_own_count_is_published_as_it_stands() {
+        let metrics = Metrics::new();
+        let drops = metrics.counter("throng_drops_total", "Dropped.", &[("reason", "too \"long\"")]);
+        drops.absolute(41);
+        drops.absolute(42);
+        let text = metrics.render();
+        assert_eq!(value(&text, r#"throng_drops_total{reason="too \"long\""}"#), 42.0);
+        assert!(text.contains("# TYPE throng_drops_total counter"), "{text}");
+        assert!(text.contains("# HELP throng_drops_total Dropped."), "{text}");
+    }
+
+    #[test]
+    fn registries_do_not_mix() {
+        let (one, two) = (Metrics::new(), Metrics::new());
+        one.gauge("throng_sessions", "Sessions.", &[]).set(3.0);
+        assert_eq!(value(&one.render(), "throng_sessions"), 3.0);
+        assert!(!two.render().contains("throng_sessions"));
+    }
+
+    #[test]
+    #[should_panic(expected = "must be throng_…_total")]
+    fn a_counter_without_its_ending_is_refused() {
+        let _ = Metrics::new().counter("throng_drops", "Dropped.", &[]);
+    }
+}
