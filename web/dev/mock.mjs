@@ -1,0 +1,240 @@
+/**
+ * A stand-in for a server: two regions of made-up land, walkers, chat and figures, in the page's own protocol.
+ *
+ *   node dev/mock.mjs [--port 9100] [--avatars 200] [--no-chat] [--vite]
+ *
+ * It serves the built page (`web/dist`) under the security policy that a real server should send; with `--vite` it also
+ * starts Vite's development server in front of it, so that edits show at once. The same seed walks the same ways.
+ */
+
+import { createReadStream, existsSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { WebSocketServer } from "ws";
+
+const { values: options } = parseArgs({
+  options: {
+    port: { type: "string", default: "9100" },
+    avatars: { type: "string", default: "200" },
+    "no-chat": { type: "boolean", default: false },
+    vite: { type: "boolean", default: false },
+  },
+});
+
+const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
+const HEIGHTS_SIDE = 128;
+const POSITIONS_MS = 200;
+const WALK_SPEED = 3.2;
+const startedAt = Date.now();
+
+/** A small generator of numbers in 0–1 with a fixed seed (mulberry32). */
+let seed = 20_260_101;
+function random() {
+  seed = (seed + 0x6d2b79f5) | 0;
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+}
+
+const regions = [
+  { id: 1, name: "Plaza", x: 1000, y: 1000, size_m: 256, water_m: 20 },
+  { id: 2, name: "Wide Fields", x: 1001, y: 1000, size_m: 512, water_m: 20 },
+];
+
+/** Hills and a bay around a flat square; `east` and `north` are shares of the side. */
+function height(region, east, north) {
+  const [x, y] = [east * 6 * region.id, north * 6 * region.id];
+  const hills =
+    6 * Math.sin(x * 1.1 + region.id) * Math.cos(y * 0.9) +
+    3 * Math.sin(x * 2.3 + y * 1.7) +
+    1.2 * Math.sin(x * 5.1 - y * 4.3) +
+    0.5 * Math.cos(x * 9.7 + y * 11.3);
+  const fromMiddle = Math.hypot(east - 0.5, north - 0.5);
+  const mountain = 26 * Math.exp(-(((east - 0.22) / 0.13) ** 2) - ((north - 0.78) / 0.15) ** 2);
+  const bay = -14 * Math.exp(-(((east - 0.95) / 0.28) ** 2) - ((north - 0.12) / 0.3) ** 2);
+  const flat = Math.min(1, Math.max(0, (fromMiddle - 0.13) / 0.1));
+  return 22.5 + (2.5 + hills + mountain + bay) * flat * flat * (3 - 2 * flat);
+}
+
+function heights(region) {
+  const buffer = Buffer.alloc(HEIGHTS_SIDE * HEIGHTS_SIDE * 4);
+  for (let row = 0; row < HEIGHTS_SIDE; row += 1) {
+    for (let column = 0; column < HEIGHTS_SIDE; column += 1) {
+      const sample = height(region, (column + 0.5) / HEIGHTS_SIDE, (row + 0.5) / HEIGHTS_SIDE);
+      buffer.writeFloatLE(sample, (row * HEIGHTS_SIDE + column) * 4);
+    }
+  }
+  return buffer;
+}
+
+const FIRST = ["Ada", "Bela", "Caro", "Dien", "Edda", "Finn", "Gita", "Hugo", "Ines", "Jori", "Kaja", "Levi", "Mira", "Nuno"];
+const LAST = ["Ashdown", "Birk", "Calloway", "Dunmore", "Elling", "Farrow", "Greve", "Holm", "Ivers", "Juno", "Kestrel"];
+
+const walkers = Array.from({ length: Number(options.avatars) }, (_, index) => {
+  const region = regions[index % 4 === 3 ? 1 : 0];
+  const round = Math.floor(index / (FIRST.length * LAST.length));
+  const name = `${FIRST[index % FIRST.length]} ${LAST[index % LAST.length]}${round === 0 ? "" : round + 1}`;
+  return { id: 1_000 + index, name, region, ...dryPlace(region), yaw: random() * 2 * Math.PI, speed: 0, pause_s: random() * 6, leg_m: 0 };
+});
+
+function dryPlace(region) {
+  for (;;) {
+    // The sum of three makes a crowd that is dense in the middle.
+    const east = (random() + random() + random()) / 3;
+    const north = (random() + random() + random()) / 3;
+    if (height(region, east, north) > region.water_m + 0.5) {
+      return { x: east * region.size_m, y: north * region.size_m };
+    }
+  }
+}
+
+function walk(walker, seconds) {
+  if (walker.leg_m <= 0) {
+    walker.speed = 0;
+    walker.pause_s -= seconds;
+    if (walker.pause_s <= 0) {
+      walker.leg_m = 20 + random() * 40;
+      walker.pause_s = 2 + random() * 8;
+      walker.yaw += (random() - 0.5) * 3;
+    }
+    return;
+  }
+  const { size_m, water_m } = walker.region;
+  const step = WALK_SPEED * seconds;
+  const x = walker.x + Math.cos(walker.yaw) * step;
+  const y = walker.y + Math.sin(walker.yaw) * step;
+  const inside = x > 2 && y > 2 && x < size_m - 2 && y < size_m - 2;
+  if (inside && height(walker.region, x / size_m, y / size_m) > water_m) {
+    Object.assign(walker, { x, y, speed: WALK_SPEED, leg_m: walker.leg_m - step });
+  } else {
+    walker.yaw += 2.2;
+  }
+}
+
+function positions(region) {
+  const here = walkers.filter((walker) => walker.region === region);
+  const buffer = Buffer.alloc(9 + here.length * 10);
+  buffer.writeUInt8(1, 0);
+  buffer.writeUInt32LE(region.id, 1);
+  buffer.writeUInt32LE(here.length, 5);
+  for (const [index, { id, x, y, yaw, speed }] of here.entries()) {
+    const offset = 9 + index * 10;
+    const turns = yaw / (2 * Math.PI);
+    buffer.writeUInt32LE(id, offset);
+    buffer.writeUInt16LE(Math.round((x / region.size_m) * 65_535), offset + 4);
+    buffer.writeUInt16LE(Math.round((y / region.size_m) * 65_535), offset + 6);
+    buffer.writeUInt8(Math.floor((turns - Math.floor(turns)) * 256) & 255, offset + 8);
+    buffer.writeUInt8(Math.min(255, Math.round(speed * 10)), offset + 9);
+  }
+  return buffer;
+}
+
+const roster = (region) => ({
+  type: "roster",
+  region: region.id,
+  avatars: walkers.filter((walker) => walker.region === region).map(({ id, name }) => ({ id, name })),
+});
+
+const hello = (host) => ({
+  type: "hello",
+  grid: "Throng (mock)",
+  login_uri: `http://${host}/`,
+  chat: !options["no-chat"],
+  regions,
+});
+
+function figures() {
+  const n = walkers.length;
+  return {
+    type: "figures",
+    clients: n,
+    tick_ms_max: 0.4 + n * 0.004 * (1 + random()),
+    tick_ms_mean: 0.2 + n * 0.002 * (1 + random() * 0.3),
+    packets_in_per_s: n * (11 + random()),
+    packets_out_per_s: n * (14 + 3 * random()),
+    bytes_out_per_s: n * (9_000 + 2_500 * random()),
+    dilation: 1 - (random() < 0.1 ? random() * 0.04 : 0),
+    uptime_s: (Date.now() - startedAt) / 1_000,
+  };
+}
+
+const LINES = [
+  ["say", "hello, is this the plaza?"],
+  ["say", "just arrived, the map on the web page showed me where you all are"],
+  ["shout", "EVERYBODY TO THE HILL IN THE NORTH-WEST"],
+  ["whisper", "do you see the water?"],
+  ["say", "walking feels smooth tonight"],
+  ["say", "<b>not bold</b> & not an entity: &amp;"],
+  ["say", "brb"],
+];
+
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+
+const http = createServer((request, response) => {
+  const path = new URL(request.url ?? "/", "http://mock").pathname;
+  const region = regions.find(({ id }) => path === `/regions/${id}/heights`);
+  if (path === "/api/info") {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(hello(request.headers.host)));
+    return;
+  }
+  if (region !== undefined) {
+    response.writeHead(200, { "content-type": "application/octet-stream" }).end(heights(region));
+    return;
+  }
+  const file = join(DIST, normalize(path === "/" ? "/index.html" : path));
+  if (!file.startsWith(DIST) || !existsSync(file)) {
+    response.writeHead(404).end();
+    return;
+  }
+  response.writeHead(200, {
+    "content-type": TYPES[extname(file)] ?? "application/octet-stream",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'",
+  });
+  createReadStream(file).pipe(response);
+});
+
+const sockets = new WebSocketServer({ server: http, path: "/live" });
+const sendAll = (data) => sockets.clients.forEach((socket) => socket.send(data));
+
+sockets.on("connection", (socket, request) => {
+  // The client sends nothing; an abrupt end is its right.
+  socket.on("error", () => socket.terminate());
+  socket.send(JSON.stringify(hello(request.headers.host)));
+  for (const region of regions) {
+    socket.send(JSON.stringify(roster(region)));
+  }
+  socket.send(JSON.stringify(figures()));
+});
+
+setInterval(() => {
+  for (const walker of walkers) {
+    walk(walker, POSITIONS_MS / 1_000);
+  }
+  for (const region of regions) {
+    sendAll(positions(region));
+  }
+}, POSITIONS_MS);
+setInterval(() => sendAll(JSON.stringify(figures())), 1_000);
+let said = 0;
+setInterval(() => {
+  const speaker = walkers[Math.floor(random() * walkers.length)];
+  if (speaker !== undefined && !options["no-chat"]) {
+    const [kind, text] = LINES[said % LINES.length];
+    said += 1;
+    sendAll(JSON.stringify({ type: "chat", region: speaker.region.id, from: speaker.name, kind, text }));
+  }
+}, 1_100);
+
+http.listen(Number(options.port), "127.0.0.1", async () => {
+  const { port } = http.address();
+  console.log(`mock server at http://127.0.0.1:${port}/`);
+  if (options.vite) {
+    process.env.THRONG_URL = `http://127.0.0.1:${port}`;
+    const { createServer: createVite } = await import("vite");
+    const vite = await createVite({ root: fileURLToPath(new URL("..", import.meta.url)) });
+    await vite.listen();
+    vite.printUrls();
+  }
+});

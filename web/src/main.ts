@@ -1,0 +1,194 @@
+/**
+ * Puts the page together: one link to the server, one grid that it fills, and the panels that show it.
+ *
+ * Data flows one way: link → grid → panels. Nothing on the page sends anything to the server.
+ */
+
+import "./style.css";
+import { part } from "./dom";
+import { attachGestures } from "./map/gestures";
+import { RegionMap } from "./map/map";
+import { Reliefs } from "./map/relief";
+import { RegionSwitcher } from "./map/switcher";
+import { Grid } from "./model/grid";
+import type { Region } from "./model/region";
+import { Link } from "./net/link";
+import { parseHello, type Hello, type ServerMessage } from "./net/protocol";
+import { ChatPanel } from "./panels/chat";
+import { ConnectPanel } from "./panels/connect";
+import { FiguresPanel } from "./panels/figures";
+import { PeoplePanel } from "./panels/people";
+import { StatusPanel } from "./panels/status";
+import { attachTabs } from "./panels/tabs";
+import { attachTheme } from "./theme";
+import { formatCount } from "./format";
+
+/** Everything that is not the large map is brought up to date this often. */
+const SLOW_MS = 500;
+/** Following somebody from the list zooms in at least this far. */
+const FOLLOW_ZOOM = 3;
+
+let grid: Grid | undefined;
+let shown: Region | undefined;
+/** Whether the reader chose the region; until then the page looks for one where somebody is. */
+let choseRegion = false;
+
+const connect = new ConnectPanel();
+const figures = new FiguresPanel();
+const chat = new ChatPanel();
+const people = new PeoplePanel((person) => {
+  choseRegion = true;
+  showRegion(person.region);
+  pick(person.id);
+  if (map.viewport.zoom < FOLLOW_ZOOM) {
+    map.viewport.zoomBy(FOLLOW_ZOOM / map.viewport.zoom);
+  }
+});
+const reliefs = new Reliefs(() => map.invalidate());
+const map = new RegionMap(part("map", HTMLCanvasElement), reliefs);
+const switcher = new RegionSwitcher(part("regions", HTMLElement), reliefs, (region) => {
+  choseRegion = true;
+  showRegion(region);
+});
+const refreshMapControls = attachGestures(
+  map,
+  {
+    closer: part("zoom-closer", HTMLButtonElement),
+    farther: part("zoom-farther", HTMLButtonElement),
+    whole: part("zoom-whole", HTMLButtonElement),
+  },
+  pick,
+);
+const status = new StatusPanel(() => link.retryNow());
+const link = new Link(() => new WebSocket(liveUrl()), {
+  onState(state) {
+    status.setState(state);
+    figures.setCurrent(state.kind === "live");
+  },
+  onMessage,
+  onPositions(positions) {
+    grid?.applyPositions(positions, performance.now());
+    map.invalidate();
+  },
+});
+
+for (const list of document.querySelectorAll<HTMLElement>('[role="tablist"]')) {
+  attachTabs(list);
+}
+attachTheme(part("theme", HTMLButtonElement), () => map.themeChanged());
+window.addEventListener("online", () => link.retryNow());
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) {
+    link.retryNow();
+  }
+});
+link.start();
+void greet();
+requestAnimationFrame(onFrame);
+setInterval(onSlow, SLOW_MS);
+
+/** Learns the login URI by plain HTTP too, so that it is there even where a proxy breaks WebSockets. */
+async function greet(): Promise<void> {
+  try {
+    const response = await fetch("api/info");
+    if (response.ok && grid === undefined) {
+      introduce(parseHello(await response.json()));
+    }
+  } catch (error) {
+    console.warn(`No answer from api/info: ${String(error)}`);
+  }
+}
+
+function onMessage(message: ServerMessage): void {
+  switch (message.type) {
+    case "hello":
+      onHello(message);
+      break;
+    case "roster":
+      grid?.applyRoster(message);
+      people.invalidate();
+      map.invalidate();
+      break;
+    case "chat": {
+      const manyRegions = grid !== undefined && grid.regions.length > 1;
+      chat.push(message, new Date(), manyRegions ? grid?.region(message.region)?.info.name : undefined);
+      break;
+    }
+    case "figures":
+      figures.push(message);
+      break;
+  }
+}
+
+function onHello(hello: Hello): void {
+  introduce(hello);
+  figures.reset();
+  chat.setShown(hello.chat);
+  const next = new Grid(hello);
+  grid = next;
+  reliefs.load(next.regions);
+  switcher.setRegions(next.regions);
+  people.setGrid(next);
+  // After a reconnection the reader should find the region, and the view of it, that was there before.
+  const region = next.regions.find((candidate) => candidate.info.id === shown?.info.id) ?? next.regions[0];
+  if (region !== undefined) {
+    showRegion(region);
+  }
+}
+
+function introduce(hello: Hello): void {
+  connect.show(hello);
+  document.title = hello.grid;
+}
+
+function showRegion(region: Region): void {
+  if (shown?.info.id !== region.info.id) {
+    pick(undefined);
+  }
+  shown = region;
+  map.show(region);
+  switcher.setChosen(region);
+  onSlow();
+}
+
+function pick(id: number | undefined): void {
+  map.follow(id);
+  people.setFollowed(id);
+}
+
+function onFrame(now: number): void {
+  if (map.paintIfNeeded(now)) {
+    refreshMapControls();
+  }
+  chat.flush();
+  requestAnimationFrame(onFrame);
+}
+
+function onSlow(): void {
+  status.refresh();
+  people.refresh();
+  if (grid === undefined || shown === undefined) {
+    return;
+  }
+  if (!choseRegion && shown.rosterCount === 0) {
+    const fuller = grid.regions.find((region) => region.rosterCount > 0);
+    if (fuller !== undefined) {
+      showRegion(fuller);
+      return;
+    }
+  }
+  switcher.paint(performance.now(), map.thumbnailColours);
+  const { name, size_m } = shown.info;
+  const count = formatCount(shown.rosterCount);
+  part("map-title", HTMLElement).textContent = name;
+  part("map-count", HTMLElement).textContent = `${count} here`;
+  part("map-size", HTMLElement).textContent = `${size_m} × ${size_m} m`;
+  map.canvas.setAttribute("aria-label", `Map of ${name}, ${count} people`);
+}
+
+/** `/live` beside this page, whatever path a proxy gave it. */
+function liveUrl(): URL {
+  const url = new URL("live", document.baseURI);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  return url;
+}
