@@ -1,0 +1,20 @@
+# Sourced by the scripts here: strict mode, the binary, and node_modules exactly as locked.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here"
+
+target=${CARGO_TARGET_DIR:-$here/../../target}
+if [ -z "${THRONG_BIN:-}" ]; then
+  for profile in release debug; do
+    if [ -x "$target/$profile/throng" ]; then THRONG_BIN=$target/$profile/throng && break; fi
+  done
+fi
+if [ ! -x "${THRONG_BIN:-}" ]; then
+  echo "no throng binary: build it (cargo build --release -p throng) or set THRONG_BIN" >&2
+  exit 1
+fi
+export THRONG_BIN
+
+if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
+  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+fi
