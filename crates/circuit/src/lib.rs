@@ -1,1 +1,52 @@
-//! placeholder
+//! An LLUDP circuit, either end, as a state machine without IO: sequence numbers, duplicate filter, acks,
+//! resends, pings, throttles, pacing and timeouts.
+//!
+//! It knows no avatars, regions or sessions, owns no socket and reads no clock: the caller passes
+//! [`ids::Instant`]s, hands in what arrived and sends what comes out. [`Circuit`] is the place to start;
+//! [`Config`] lists every number that can be set. Messages come and go as bytes that `wire::messages` encodes
+//! and decodes.
+//!
+//! | what | where |
+//! |---|---|
+//! | what comes in | `receive` |
+//! | what goes out, and in which order | `send`, `transmit` |
+//! | what was received before | `duplicates` |
+//! | what we owe the peer | `acks` |
+//! | what the peer owes us | `resend`, timed by `rtt`, observed by `loss` |
+//! | how fast queued messages leave | `lanes` (order), `throttle` (rates) |
+//! | whether the peer is alive | `ping`, `idle`, in the time of `clock` |
+
+mod acks;
+mod circuit;
+mod clock;
+mod config;
+mod control;
+mod duplicates;
+mod idle;
+mod lanes;
+mod loss;
+mod ping;
+mod reasons;
+mod receive;
+mod resend;
+mod rtt;
+mod send;
+mod sequence;
+mod spare;
+mod stats;
+mod throttle;
+mod transmit;
+
+#[cfg(test)]
+mod tests;
+
+pub use circuit::Circuit;
+pub use config::{Config, Role};
+pub use lanes::QUEUE_MESSAGES_MAX;
+pub use reasons::{CloseReason, DropReason, SendError};
+pub use receive::Received;
+pub use send::Reliability;
+pub use sequence::is_newer;
+pub use stats::Stats;
+pub use transmit::{Transmit, TransmitKind};
+pub use wire::throttle::{Category, Throttles};

@@ -1,0 +1,269 @@
+//! Reliable packets that the peer has not acked yet, whole, so that they can be sent again under their own
+//! number.
+
+use crate::sequence::distance;
+use ids::Instant;
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::header::Flags;
+
+/// A reliable packet on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Packet {
+    pub(crate) sequence: u32,
+    /// The datagram as sent first, without appended acks. Empty for a perishable one, which is never sent again.
+    pub(crate) datagram: Vec<u8>,
+    pub(crate) first_sent_at: Instant,
+    /// When to send it again.
+    pub(crate) due_at: Instant,
+    /// When it was sent last.
+    pub(crate) sent_at: Instant,
+    /// How often it was sent.
+    pub(crate) transmissions: u32,
+    /// How many transmissions the peer answered with other things than an ack.
+    pub(crate) ignored: u32,
+}
+
+impl Packet {
+    /// It leaves again, while the peer was last heard at `heard_at`.
+    pub(crate) fn on_resend(&mut self, now: Instant, heard_at: Instant, timeout: Duration) {
+        self.datagram[0] |= Flags::RESENT.0;
+        self.transmissions += 1;
+        self.ignored += u32::from(heard_at > self.sent_at);
+        self.sent_at = now;
+        self.due_at = now + timeout;
+    }
+}
+
+/// The packets in flight, oldest first. Numbers rise from front to back, so an ack finds its packet by
+/// bisection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InFlight {
+    packets: VecDeque<Packet>,
+    bytes: usize,
+    /// Packets accepted but not yet sent, and their bytes: they will need room here.
+    reserved: usize,
+    reserved_bytes: usize,
+    /// Not later than the earliest `due_at`; none when nothing is in flight. An ack may leave it too early,
+    /// which costs one look at the packets.
+    earliest: Option<Instant>,
+    /// When the throttle allows the resend that it held back.
+    held_until: Option<Instant>,
+    /// Numbers of perishable packets that were not acked in time, until the application has asked for them.
+    lost: VecDeque<u32>,
+}
+
+impl InFlight {
+    /// Whether one more packet fits these bounds, counting reserved ones.
+    pub(crate) fn has_room(&self, datagram_len: usize, packets_max: usize, bytes_max: usize) -> bool {
+        self.unacked() < packets_max && self.bytes + self.reserved_bytes + datagram_len <= bytes_max
+    }
+
+    /// Keeps room for a packet that is accepted now and sent later.
+    pub(crate) fn reserve(&mut self, datagram_len: usize) {
+        self.reserved += 1;
+        self.reserved_bytes += datagram_len;
+    }
+
+    /// Gives back what [`Self::reserve`] took, when the packet leaves.
+    pub(crate) fn release(&mut self, datagram_len: usize) {
+        self.reserved -= 1;
+        self.reserved_bytes -= datagram_len;
+    }
+
+    /// A packet has left for the first time. Its number follows on all others here.
+    pub(crate) fn insert(&mut self, sequence: u32, datagram: Vec<u8>, now: Instant, timeout: Duration) {
+        let due_at = now + timeout;
+        self.bytes += datagram.len();
+        self.earliest = Some(self.earliest.map_or(due_at, |earliest| earliest.min(due_at)));
+        self.packets.push_back(Packet {
+            sequence,
+            datagram,
+            first_sent_at: now,
+            due_at,
+            sent_at: now,
+            transmissions: 1,
+            ignored: 0,
+        });
+    }
+
+    /// The peer has a packet: it leaves this table. None if it was acked before or never sent.
+    pub(crate) fn remove(&mut self, sequence: u32) -> Option<Packet> {
+        let oldest = self.packets.front()?.sequence;
+        let wanted = distance(oldest, sequence);
+        let index =
+            self.packets.binary_search_by_key(&wanted, |packet| distance(oldest, packet.sequence)).ok()?;
+        // A peer may ack a number that differs from ours in the bits that we do not use.
+        if self.packets[index].sequence != sequence {
+            return None;
+        }
+        let packet = self.packets.remove(index)?;
+        self.bytes -= packet.datagram.len();
+        if self.packets.is_empty() {
+            self.earliest = None;
+            self.held_until = None;
+        }
+        Some(packet)
+    }
+
+    /// The oldest packet whose ack is overdue.
+    pub(crate) fn next_due(&mut self, now: Instant) -> Option<&mut Packet> {
+        if self.earliest? > now {
+            return None;
+        }
+        match self.packets.iter().position(|packet| packet.due_at <= now && !packet.datagram.is_empty()) {
+            Some(index) => self.packets.get_mut(index),
+            None => {
+                self.earliest = self.packets.iter().map(|packet| packet.due_at).min();
+                None
+            }
+        }
+    }
+
+    /// Moves overdue perishable packets from here to the lost ones; counts them.
+    pub(crate) fn expire_perishable(&mut self, now: Instant) -> usize {
+        if self.earliest.is_none_or(|earliest| earliest > now) {
+            return 0;
+        }
+        let before = self.lost.len();
+        let lost = &mut self.lost;
+        self.packets.retain(|packet| {
+            let expired = packet.datagram.is_empty() && packet.due_at <= now;
+            if expired {
+                lost.push_back(packet.sequence);
+            }
+            !expired
+        });
+        if self.packets.is_empty() {
+            self.earliest = None;
+            self.held_until = None;
+        }
+        self.lost.len() - before
+    }
+
+    /// The number of a perishable packet that was not acked in time.
+    pub(crate) fn pop_lost(&mut self) -> Option<u32> {
+        self.lost.pop_front()
+    }
+
+    /// Whether the packet with this number waits for its ack.
+    pub(crate) fn contains(&self, sequence: u32) -> bool {
+        let Some(oldest) = self.packets.front().map(|packet| packet.sequence) else { return false };
+        let wanted = distance(oldest, sequence);
+        self.packets.binary_search_by_key(&wanted, |packet| distance(oldest, packet.sequence)).is_ok()
+    }
+
+    /// Whether the peer has ignored an overdue packet often and long enough to be given up. A peer that is
+    /// silent altogether ignores nothing: the idle timeout judges it, or it would be lost when its process
+    /// stops for a while.
+    pub(crate) fn is_hopeless(&self, now: Instant, after: Duration, tries: u32) -> bool {
+        self.earliest.is_some_and(|earliest| earliest <= now)
+            && self.packets.iter().any(|packet| {
+                packet.due_at <= now && packet.ignored >= tries && now.since(packet.first_sent_at) >= after
+            })
+    }
+
+    /// The throttle holds the next resend back until then, or no more.
+    pub(crate) const fn hold(&mut self, until: Option<Instant>) {
+        self.held_until = until;
+    }
+
+    /// When a resend may be due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.earliest.map(|earliest| self.held_until.map_or(earliest, |until| until.max(earliest)))
+    }
+
+    /// The number of the oldest packet in flight.
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        self.packets.front().map(|packet| packet.sequence)
+    }
+
+    /// Packets in flight or reserved.
+    pub(crate) fn unacked(&self) -> usize {
+        self.packets.len() + self.reserved
+    }
+
+    /// Gives back the memory of a past rush.
+    pub(crate) fn shed(&mut self) {
+        self.packets.shrink_to(8);
+        self.lost.shrink_to(8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(1);
+
+    fn in_flight(sequences: &[u32]) -> InFlight {
+        let mut in_flight = InFlight::default();
+        for (i, &sequence) in (0..).zip(sequences) {
+            in_flight.insert(sequence, vec![0; 100], Instant::from_millis(i * 100), TIMEOUT);
+        }
+        in_flight
+    }
+
+    #[test]
+    fn acks_find_their_packets_across_the_wrap() {
+        let mut in_flight = in_flight(&[0x00FF_FFFE, 0x00FF_FFFF, 1, 4]);
+        assert_eq!(in_flight.oldest(), Some(0x00FF_FFFE));
+        assert!(in_flight.remove(0).is_none(), "never sent");
+        for sequence in [1, 0x00FF_FFFE, 4, 0x00FF_FFFF] {
+            assert_eq!(in_flight.remove(sequence).map(|packet| packet.sequence), Some(sequence));
+            assert!(in_flight.remove(sequence).is_none(), "acked twice");
+        }
+        assert_eq!((in_flight.unacked(), in_flight.bytes, in_flight.deadline()), (0, 0, None));
+    }
+
+    #[test]
+    fn an_ack_of_a_number_we_never_use_is_ignored() {
+        let mut in_flight = in_flight(&[5]);
+        assert!(in_flight.remove(0x0100_0005).is_none());
+        assert!(in_flight.remove(5).is_some());
+    }
+
+    #[test]
+    fn packets_become_due_in_order() {
+        let mut in_flight = in_flight(&[1, 2]);
+        assert!(in_flight.next_due(Instant::from_millis(999)).is_none());
+        let packet = in_flight.next_due(Instant::from_millis(1050)).expect("the first is due");
+        assert_eq!(packet.sequence, 1);
+        packet.due_at = Instant::from_millis(3000);
+        assert!(in_flight.next_due(Instant::from_millis(1050)).is_none());
+        assert_eq!(in_flight.deadline(), Some(Instant::from_millis(1100)));
+    }
+
+    #[test]
+    fn a_resend_is_ignored_only_by_a_peer_that_talks() {
+        let mut in_flight = in_flight(&[1]);
+        let packet = &mut in_flight.packets[0];
+        for (heard_ms, ignored) in [(0, 0), (1500, 1), (1500, 1), (3500, 2)] {
+            let now = packet.due_at;
+            packet.on_resend(now, Instant::from_millis(heard_ms), TIMEOUT);
+            assert_eq!(packet.ignored, ignored, "heard at {heard_ms} ms");
+        }
+        assert_eq!(packet.transmissions, 5);
+    }
+
+    #[test]
+    fn a_packet_is_hopeless_only_after_both_time_and_tries() {
+        let mut in_flight = in_flight(&[1]);
+        let late = Instant::from_millis(70_000);
+        assert!(!in_flight.is_hopeless(late, Duration::from_secs(60), 10));
+        in_flight.packets[0].ignored = 10;
+        assert!(in_flight.is_hopeless(late, Duration::from_secs(60), 10));
+        assert!(!in_flight.is_hopeless(Instant::from_millis(59_000), Duration::from_secs(60), 10));
+    }
+
+    #[test]
+    fn reserved_packets_take_room() {
+        let mut in_flight = in_flight(&[1]);
+        assert!(in_flight.has_room(100, 2, 200));
+        in_flight.reserve(100);
+        assert!(!in_flight.has_room(100, 2, 400));
+        assert!(!in_flight.has_room(100, 9, 250));
+        in_flight.release(100);
+        assert!(in_flight.has_room(100, 2, 200));
+    }
+}

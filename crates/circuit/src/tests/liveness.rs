@@ -1,0 +1,133 @@
+//! Pings, silence, pauses, stops and giving up.
+
+use super::pair::{Network, Pair, Side, test_message};
+use super::raw::{datagram, handle, sent, server};
+use crate::{Circuit, CloseReason, Config, Reliability};
+use ids::Instant;
+use std::time::Duration;
+use wire::header::Flags;
+
+const DEAD: Network = Network { loss: 100, ..Network::PERFECT };
+
+#[test]
+fn pings_keep_both_ends_alive_and_measure_the_path() {
+    let mut pair = Pair::new(1, Network::PERFECT);
+    pair.run_for(Duration::from_secs(601));
+    for end in [&pair.server, &pair.client] {
+        assert_eq!(end.circuit.closed(), None);
+        assert_eq!(end.circuit.rtt(), Some(Duration::from_millis(80)));
+        assert_eq!(end.circuit.latest_ping(), Some(Duration::from_millis(80)));
+        let stats = end.circuit.stats();
+        assert_eq!((stats.pings_out, stats.pings_answered, stats.pings_unanswered), (120, 120, 0));
+    }
+}
+
+#[test]
+fn a_ping_is_answered_at_once_even_when_sent_reliably() {
+    let mut circuit = server();
+    let now = Instant::from_millis(100);
+    assert_eq!(handle(&mut circuit, now, &datagram(Flags::RELIABLE, 0, &[1, 42, 0, 0, 0, 0])), Ok(None));
+    assert_eq!(sent(&mut circuit, now), [datagram(Flags::NONE, 1, &[2, 42])]);
+    let ack = [0xFF, 0xFF, 0xFF, 0xFB, 1, 0, 0, 0, 0];
+    assert_eq!(sent(&mut circuit, Instant::from_millis(120)), [datagram(Flags::NONE, 2, &ack)]);
+}
+
+#[test]
+fn a_ping_names_the_oldest_packet_in_flight() {
+    let mut circuit = Circuit::new(Instant::ZERO, &Config::server(), 10);
+    let now = Instant::from_millis(4900);
+    for index in 0..3 {
+        circuit.send(Reliability::Reliable, &test_message(index, 10), false).expect("room");
+    }
+    sent(&mut circuit, now);
+    let now = Instant::from_millis(5000);
+    let ack = [0xFF, 0xFF, 0xFF, 0xFB, 1, 10, 0, 0, 0];
+    assert_eq!(handle(&mut circuit, now, &datagram(Flags::NONE, 0, &ack)), Ok(None));
+    circuit.handle_timeout(now);
+    assert_eq!(sent(&mut circuit, now), [datagram(Flags::NONE, 13, &[1, 0, 11, 0, 0, 0])]);
+}
+
+#[test]
+fn silence_closes_after_the_idle_timeout() {
+    let mut pair = Pair::new(1, Network::PERFECT);
+    pair.run_for(Duration::from_millis(5500));
+    pair.network = DEAD;
+    // The client was last heard when its answer to the server's ping arrived, at 5.08 s.
+    pair.run_for(Duration::from_secs(59));
+    assert_eq!(pair.server.circuit.closed(), None);
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.server.circuit.closed(), Some(CloseReason::Idle));
+    assert_eq!(pair.client.circuit.closed(), None, "viewers wait 100 s");
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!(pair.client.circuit.closed(), Some(CloseReason::Idle));
+}
+
+#[test]
+fn a_paused_client_may_be_silent_for_longer_until_it_resumes() {
+    let mut pair = Pair::new(1, DEAD);
+    pair.server.circuit.set_paused(true, 1);
+    pair.run_for(Duration::from_secs(299));
+    assert_eq!((pair.server.circuit.closed(), pair.server.circuit.is_paused()), (None, true));
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.server.circuit.closed(), Some(CloseReason::Idle));
+
+    let mut pair = Pair::new(1, DEAD);
+    pair.server.circuit.set_paused(true, 1);
+    pair.run_for(Duration::from_secs(50));
+    pair.server.circuit.set_paused(false, 2);
+    pair.run_for(Duration::from_secs(11));
+    assert_eq!(pair.server.circuit.closed(), Some(CloseReason::Idle));
+}
+
+#[test]
+fn a_server_stopped_for_a_while_loses_nobody_and_nothing() {
+    for (seed, seconds) in [(1, 30), (2, 90)] {
+        let mut pair = Pair::new(seed, Network { loss: 10, ..Network::PERFECT });
+        pair.run_for(Duration::from_secs(12));
+        pair.send(Side::Server, 0..40, 100);
+        pair.send(Side::Client, 0..40, 100);
+        pair.stop(Side::Server, Duration::from_secs(seconds));
+        pair.run_for(Duration::from_secs(seconds + 30));
+        for end in [&mut pair.server, &mut pair.client] {
+            assert_eq!(end.circuit.closed(), None, "stopped for {seconds} s");
+            assert_eq!(end.circuit.unacked(), 0, "stopped for {seconds} s: {:?}", end.circuit.stats());
+            end.received.sort_unstable();
+            assert_eq!(end.received, (0..40).collect::<Vec<_>>());
+        }
+        let timeout = pair.server.circuit.resend_timeout();
+        assert!(timeout < Duration::from_secs(3), "the stop is not taken for a round trip: {timeout:?}");
+    }
+}
+
+#[test]
+fn a_stop_of_hours_is_survived_by_silent_clients_too() {
+    let mut circuit = server();
+    circuit.handle_timeout(Instant::from_millis(7_200_000));
+    assert_eq!(circuit.closed(), None);
+    assert_eq!(sent(&mut circuit, Instant::from_millis(7_200_000)).len(), 1, "one ping, not a thousand");
+}
+
+#[test]
+fn a_peer_that_talks_but_never_acks_is_given_up() {
+    let mut circuit = server();
+    circuit.send(Reliability::Reliable, &test_message(0, 10), false).expect("room");
+    let mut closed_at = None;
+    for second in 0..100_u32 {
+        let now = Instant::from_millis(u64::from(second) * 1000);
+        circuit.handle_timeout(now);
+        if circuit.closed().is_some() {
+            closed_at = Some(second);
+            break;
+        }
+        handle(&mut circuit, now, &datagram(Flags::NONE, second, &test_message(0, 10))).expect("new");
+        sent(&mut circuit, now);
+    }
+    assert_eq!(circuit.closed(), Some(CloseReason::NotAcking));
+    assert!((60..=64).contains(&closed_at.expect("closed")), "{closed_at:?}");
+    assert!(circuit.stats().resends >= 20, "{}", circuit.stats().resends);
+}
+
+#[test]
+fn a_circuit_at_rest_is_small() {
+    assert!(size_of::<Circuit>() <= 1280, "{} bytes", size_of::<Circuit>());
+}

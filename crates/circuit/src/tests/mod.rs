@@ -1,0 +1,10 @@
+//! Circuits as their users see them: two ends on a virtual clock and a bad network ([`pair`]), or one end and
+//! bytes.
+
+mod acks;
+mod delivery;
+mod liveness;
+mod pacing;
+mod pair;
+mod properties;
+mod raw;

@@ -1,0 +1,154 @@
+//! What leaves, and in which order.
+
+use crate::acks::BATCH_MAX;
+use crate::lanes::Unnumbered;
+use crate::{Circuit, control};
+use ids::Instant;
+use wire::header::{self, DATAGRAM_MAX, Flags};
+use wire::throttle::Category;
+
+/// One datagram that [`Circuit::poll_transmit`] wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Its length in bytes, at most [`DATAGRAM_MAX`].
+    pub len: usize,
+    /// What it is.
+    pub kind: TransmitKind,
+}
+
+/// What a datagram that leaves is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TransmitKind {
+    /// A PacketAck.
+    Ack,
+    /// A ping or the answer to one.
+    Ping,
+    /// A message, for the first time.
+    Message,
+    /// A reliable message again.
+    Resend,
+}
+
+impl Circuit {
+    /// Appends the next datagram that should leave now to `out`, or gives `None`. In this order: the ack of
+    /// UseCircuitCode, alone; answers to pings; acks that are due; our ping; messages given to
+    /// [`Self::send`]; resends, at the rate of the resend category; queued messages, at theirs.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
+        if self.closed.is_some() {
+            return None;
+        }
+        let now = self.advance(now);
+        self.throttle.refill(now);
+        let start = out.len();
+        let kind = self.write_next(now, out)?;
+        let len = out.len() - start;
+        assert!(len <= DATAGRAM_MAX, "a {kind:?} datagram of {len} bytes");
+        self.on_sent(len);
+        Some(Transmit { len, kind })
+    }
+
+    fn write_next(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<TransmitKind> {
+        if let Some(id) = self.acks.take_alone() {
+            self.write_acks(&[id], out);
+            return Some(TransmitKind::Ack);
+        }
+        if let Some(id) = self.ping.take_answer() {
+            header::write_header(out, Flags::NONE, self.sequence.take());
+            control::write_complete_ping_check(out, id);
+            return Some(TransmitKind::Ping);
+        }
+        if self.acks.is_due(now) {
+            let mut acks = std::mem::take(&mut self.acks);
+            acks.take(BATCH_MAX, |ids| self.write_acks(ids, out));
+            self.acks = acks;
+            return Some(TransmitKind::Ack);
+        }
+        if let Some((id, was_unanswered)) = self.ping.take_due(now) {
+            let sequence = self.sequence.take();
+            header::write_header(out, Flags::NONE, sequence);
+            control::write_start_ping_check(out, id, self.in_flight.oldest().unwrap_or(sequence));
+            self.stats.pings_out += 1;
+            self.stats.pings_unanswered += u64::from(was_unanswered);
+            return Some(TransmitKind::Ping);
+        }
+        if let Some(message) = self.lanes.express.pop() {
+            if message.is_reliable() {
+                self.in_flight.release(message.len());
+            }
+            self.write_message(now, message, out);
+            return Some(TransmitKind::Message);
+        }
+        if self.write_resend(now, out) {
+            return Some(TransmitKind::Resend);
+        }
+        let (category, message) = self.lanes.pop(&self.throttle, &self.in_flight, &self.config)?;
+        self.throttle.spend(category, message.len());
+        self.write_message(now, message, out);
+        Some(TransmitKind::Message)
+    }
+
+    fn write_acks(&mut self, ids: &[u32], out: &mut Vec<u8>) {
+        header::write_header(out, Flags::NONE, self.sequence.take());
+        control::write_packet_ack(out, ids);
+        self.stats.acks_out += ids.len() as u64;
+    }
+
+    /// Numbers a message, appends it to `out`, and keeps it if the peer has to ack it.
+    pub(crate) fn write_message(&mut self, now: Instant, message: Unnumbered, out: &mut Vec<u8>) {
+        let sequence = self.sequence.take();
+        let flags = message.flags();
+        let Unnumbered(mut datagram) = message;
+        datagram[1..5].copy_from_slice(&sequence.to_be_bytes());
+        let start = out.len();
+        out.extend_from_slice(&datagram);
+        if !flags.contains(Flags::RELIABLE) {
+            self.spare.put(datagram);
+            return;
+        }
+        if self.config.append_acks && flags == Flags::RELIABLE {
+            self.append_acks(start, out);
+        }
+        let timeout = self.rtt.resend_timeout(&self.config, 1);
+        self.in_flight.insert(sequence, datagram, now, timeout);
+    }
+
+    /// Appends as many waiting acks as fit the datagram that begins at `start`.
+    fn append_acks(&mut self, start: usize, out: &mut Vec<u8>) {
+        let room = (DATAGRAM_MAX - (out.len() - start)).saturating_sub(1) / 4;
+        let max = room.min(header::APPENDED_ACKS_MAX);
+        let stats = &mut self.stats;
+        self.acks.take(max, |ids| {
+            if !ids.is_empty() {
+                out[start] |= Flags::ACKS.0;
+                header::write_acks(out, ids);
+                stats.acks_out += ids.len() as u64;
+            }
+        });
+    }
+
+    /// Appends the oldest overdue packet to `out` if the resend category has the bytes for it.
+    fn write_resend(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        self.expire_perishable(now);
+        let Some(packet) = self.in_flight.next_due(now) else { return false };
+        let len = packet.datagram.len();
+        if !self.throttle.category_has(Category::Resend, len) {
+            let until = self.throttle.category_ready_at(Category::Resend, len);
+            self.in_flight.hold(Some(until));
+            return false;
+        }
+        let timeout = self.rtt.resend_timeout(&self.config, packet.transmissions + 1);
+        packet.on_resend(now, self.idle.heard_at(), timeout);
+        out.extend_from_slice(&packet.datagram);
+        self.in_flight.hold(None);
+        self.throttle.spend(Category::Resend, len);
+        self.loss.on_timeout();
+        self.stats.resends += 1;
+        true
+    }
+
+    pub(crate) fn on_sent(&mut self, len: usize) {
+        self.stats.datagrams_out += 1;
+        self.stats.bytes_out += len as u64;
+        self.throttle.spend_total(len);
+    }
+}
