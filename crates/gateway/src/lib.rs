@@ -1,1 +1,13 @@
-//! placeholder
+//! Sessions, circuits and what clients are sent: everything between sockets and worlds.
+//!
+//! Two sans-IO machines, driven by threads in `throng` and by virtual time in `sim`: the [`hub`] knows who is logged
+//! in, the [`shard`]s own the circuits. They talk in [`mail`], read worlds through [`feed`]s, and know regions
+//! from [`places`]. HTTP handlers are in [`http`].
+
+pub mod feed;
+pub mod http;
+pub mod hub;
+pub mod mail;
+pub mod places;
+pub mod sessions;
+pub mod shard;

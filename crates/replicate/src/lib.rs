@@ -1,1 +1,19 @@
-//! placeholder
+//! World frames → what each client is sent.
+//!
+//! On a node there is one [`Replica`] and one encoding pass per world (DESIGN §2): [`Encoder`] turns frames into
+//! wire blocks once, [`Publisher`] applies them to a double-buffered replica that gateway shards read without
+//! locks, and [`selection`] picks for one viewer what its bytes are spent on. It knows no sockets and no circuits:
+//! the shard writes the chosen blocks.
+//!
+//! Start with [`Replica`]; the choice of the nearest is in [`selection`].
+
+mod encoder;
+mod publisher;
+mod replica;
+pub mod selection;
+mod viewer;
+
+pub use encoder::{EncodedChange, EncodedFrame, Encoder, Intake};
+pub use publisher::Publisher;
+pub use replica::{Hot, Replica, Slot, SlotIndex};
+pub use viewer::{Known, Viewer};

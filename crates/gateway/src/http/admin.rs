@@ -1,0 +1,113 @@
+//! The operator's address: metrics, health, and commands with the token of the data directory.
+
+use super::Portal;
+use super::reply::error;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Json, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// What the operator's handlers share.
+pub struct Admin {
+    /// What the commands act on.
+    pub portal: Arc<Portal>,
+    /// Who knows it may give commands.
+    pub token: String,
+    /// Writes the metrics.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// Why the server is not alive, if so: a thread that no longer runs.
+    pub alive: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// Why nobody should be sent here, if so.
+    pub ready: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admin").finish_non_exhaustive()
+    }
+}
+
+/// Bytes of a command at most.
+const COMMAND_BYTES_MAX: usize = 16 * 1024;
+
+/// The routes of the operator's address.
+pub fn router(admin: Arc<Admin>) -> Router {
+    let commands = Router::new()
+        .route("/v1/kick", post(kick))
+        .route("/v1/alert", post(alert))
+        .layer(from_fn_with_state(Arc::clone(&admin), check_token));
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/healthz/live", get(alive))
+        .route("/healthz/ready", get(ready))
+        .merge(commands)
+        .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX))
+        .with_state(admin)
+}
+
+/// Compares all bytes whatever they are, so that the time taken tells nothing about the token.
+async fn check_token(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
+    let shown = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
+        .unwrap_or_default();
+    let differs = shown.bytes().zip(admin.token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    if shown.len() != admin.token.len() || differs != 0 {
+        return error(StatusCode::UNAUTHORIZED, "Commands need the token in the server's data directory.");
+    }
+    next.run(request).await
+}
+
+async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], (admin.metrics)()).into_response()
+}
+
+async fn alive(State(admin): State<Arc<Admin>>) -> Response {
+    health((admin.alive)())
+}
+
+async fn ready(State(admin): State<Arc<Admin>>) -> Response {
+    health((admin.alive)().and_then(|()| (admin.ready)()))
+}
+
+fn health(result: Result<(), String>) -> Response {
+    match result {
+        Ok(()) => "ok\n".into_response(),
+        Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, &why),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kick {
+    name: String,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Response {
+    let now = (admin.portal.clock)();
+    let reason = kick.reason.as_deref().unwrap_or("You have been asked to leave.");
+    if !admin.portal.sessions.with(|hub| hub.kick(now, &kick.name, reason)) {
+        return error(StatusCode::NOT_FOUND, &format!("{:?} is not here.", kick.name));
+    }
+    tracing::info!(name = kick.name, reason, "kicked");
+    "done\n".into_response()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Alert {
+    text: String,
+}
+
+async fn alert(State(admin): State<Arc<Admin>>, Json(alert): Json<Alert>) -> Response {
+    admin.portal.sessions.with(|hub| hub.alert(&alert.text));
+    tracing::info!(text = alert.text, "alert");
+    "done\n".into_response()
+}

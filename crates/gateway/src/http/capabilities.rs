@@ -1,0 +1,133 @@
+//! The seed capability and those that it names. Who calls is decided by the secret in the path, never by ids in the
+//! request.
+
+use super::reply::{error, failed, llsd, read_llsd};
+use super::{Portal, blocking};
+use crate::hub::Holder;
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use grid::capability::{self, AssetReply};
+use grid::inventory::{self, Tree};
+use ids::Uuid;
+use std::sync::Arc;
+use store::StoreError;
+use wire::llsd::Llsd;
+
+/// Capabilities that exist here besides EventQueueGet, as clients name them.
+const GRANTED: &[&str] = &[
+    "AvatarPickerSearch",
+    "EventQueueGet",
+    "ExtEnvironment",
+    "FetchInventory2",
+    "FetchInventoryDescendents2",
+    "FetchLib2",
+    "FetchLibDescendents2",
+    "GetDisplayNames",
+    "GetTexture",
+    "RenderMaterials",
+    "SimulatorFeatures",
+    "ViewerAsset",
+];
+
+/// `POST /cap/{secret}`: an array of names comes in, a map of those granted goes out. Unknown names are left out.
+pub(super) async fn seed(
+    State(portal): State<Arc<Portal>>,
+    Path(secret): Path<String>,
+    body: Bytes,
+) -> Response {
+    let Some((secret, holder)) = holder(&portal, &secret) else { return unknown() };
+    let wanted = match read_llsd(&body) {
+        Ok(wanted) => wanted,
+        Err(response) => return *response,
+    };
+    let base = format!("http://{}:{}/cap/{secret}", holder.server_ip, portal.settings.http_port);
+    let granted = wanted.as_array().iter().filter_map(|name| {
+        let name = name.as_str().filter(|name| GRANTED.contains(name))?;
+        Some((name, Llsd::from(format!("{base}/{name}"))))
+    });
+    llsd(&Llsd::map(granted))
+}
+
+/// `/cap/{secret}/{name}`.
+pub(super) async fn call(
+    State(portal): State<Arc<Portal>>,
+    Path((secret, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some((_, holder)) = holder(&portal, &secret) else { return unknown() };
+    let query = query.unwrap_or_default();
+    match name.as_str() {
+        "FetchInventoryDescendents2" | "FetchInventory2" | "FetchLibDescendents2" | "FetchLib2" => {
+            inventory(&portal, &holder, name, &body).await
+        }
+        "GetDisplayNames" => from_store(&portal, move |store| capability::display_names(store, &query)).await,
+        "AvatarPickerSearch" => {
+            from_store(&portal, move |store| capability::avatar_search(store, &query)).await
+        }
+        "SimulatorFeatures" => llsd(&capability::simulator_features(&portal.settings.features)),
+        "ExtEnvironment" if method == Method::GET => {
+            llsd(&capability::environment(portal.places.get(holder.place).region_id))
+        }
+        "RenderMaterials" => llsd(&capability::no_materials()),
+        "ViewerAsset" | "GetTexture" if method == Method::GET => {
+            let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
+            asset(capability::viewer_asset(&query, range))
+        }
+        name if GRANTED.contains(&name) => {
+            error(StatusCode::METHOD_NOT_ALLOWED, "This capability does not take that method.")
+        }
+        _ => unknown(),
+    }
+}
+
+async fn inventory(portal: &Arc<Portal>, holder: &Holder, name: String, body: &Bytes) -> Response {
+    let request = match read_llsd(body) {
+        Ok(request) => request,
+        Err(response) => return *response,
+    };
+    let agent = holder.agent;
+    from_store(portal, move |store| {
+        let tree = if name.starts_with("FetchLib") { Tree::Library } else { Tree::Agent(store, agent) };
+        if name.contains("Descendents") {
+            inventory::descendents(tree, &request)
+        } else {
+            inventory::items(tree, &request)
+        }
+    })
+    .await
+}
+
+async fn from_store(
+    portal: &Arc<Portal>,
+    read: impl FnOnce(&store::Store) -> Result<Llsd, StoreError> + Send + 'static,
+) -> Response {
+    let store = Arc::clone(&portal.store);
+    match blocking(move || read(&store)).await {
+        Ok(value) => llsd(&value),
+        Err(why) => failed("a capability's look-up", &why),
+    }
+}
+
+fn asset(reply: AssetReply) -> Response {
+    let status = StatusCode::from_u16(reply.status).expect("the grid's services know HTTP");
+    let mut response = (status, [(header::CONTENT_TYPE, reply.content_type)], reply.body).into_response();
+    if let Some(range) = reply.content_range.and_then(|range| range.parse().ok()) {
+        response.headers_mut().insert(header::CONTENT_RANGE, range);
+    }
+    response
+}
+
+/// Who the secret in a path belongs to. Altered, guessed and ended ones are nobody's, and the hub counts them.
+pub(super) fn holder(portal: &Portal, secret: &str) -> Option<(Uuid, Holder)> {
+    let secret = Uuid::parse_str(secret).unwrap_or(Uuid::nil());
+    portal.sessions.with(|hub| hub.holder(secret)).map(|holder| (secret, holder))
+}
+
+pub(super) fn unknown() -> Response {
+    error(StatusCode::NOT_FOUND, "There is no such capability.")
+}

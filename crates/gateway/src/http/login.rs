@@ -1,0 +1,170 @@
+//! XML-RPC `login_to_simulator`: the password is the grid's business, the session the hub's.
+
+use super::reply::{error, failed, xml_text};
+use super::{Peer, Portal, blocking};
+use crate::hub::{Login, LoginRefusal};
+use crate::mail::{Spot, Wearable};
+use crate::places::{Place, Places};
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use glam::Vec3;
+use grid::inventory::worn;
+use grid::login::{Links, LoginReply, LoginRequest, Now, Refusal, Start, StartedAt};
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use store::{Account, Location};
+use wire::llsd::{Limits, Llsd};
+use wire::xmlrpc::{self, Fault};
+
+/// The one method.
+const METHOD: &str = "login_to_simulator";
+
+/// `POST /`.
+pub(super) async fn login(
+    State(portal): State<Arc<Portal>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    body: Bytes,
+) -> Response {
+    let call = match xmlrpc::decode_call(&body, Limits::STRANGER) {
+        Ok(call) => call,
+        Err(why) => return error(StatusCode::BAD_REQUEST, &format!("This is no XML-RPC call: {why}.")),
+    };
+    if call.method != METHOD {
+        let fault = Fault { code: 1, message: format!("There is no method {:?} here.", call.method) };
+        return xml_text(xmlrpc::encode_fault(&fault));
+    }
+    let request = call.params.first().unwrap_or(&Llsd::Undef);
+    let outcome = match LoginRequest::from_llsd(request) {
+        Ok(request) => enter(&portal, peer, &request).await,
+        Err(refusal) => Err(LoginError::Refused(refusal)),
+    };
+    match outcome {
+        Ok(reply) => {
+            portal.counters.logins_ok.fetch_add(1, Ordering::Relaxed);
+            xml_text(xmlrpc::encode_response(&reply.to_llsd()))
+        }
+        Err(LoginError::Refused(refusal)) => {
+            portal.counters.logins_refused.fetch_add(1, Ordering::Relaxed);
+            tracing::info!(peer = %peer.remote, reason = refusal.label(), "login refused");
+            xml_text(xmlrpc::encode_response(&refusal.to_llsd()))
+        }
+        Err(LoginError::Store(why)) => failed("login", &why),
+    }
+}
+
+/// `GET /get_grid_info`: what viewers ask when a grid is added to their list.
+pub(super) async fn grid_info(
+    State(portal): State<Arc<Portal>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+) -> Response {
+    let address = format!("http://{}:{}/", portal.address_for(peer), portal.settings.http_port);
+    let name = escape(&portal.settings.grid_name);
+    let nick = escape(&portal.settings.grid_name.to_lowercase().replace(char::is_whitespace, "-"));
+    xml_text(format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<gridinfo><gridname>{name}</gridname>\
+         <gridnick>{nick}</gridnick><login>{address}</login><welcome>{address}</welcome>\
+         <platform>OpenSim</platform></gridinfo>\n"
+    ))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+enum LoginError {
+    Refused(Refusal),
+    Store(store::StoreError),
+}
+
+async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Result<LoginReply, LoginError> {
+    let now = Now { instant: (portal.clock)(), unix_s: portal.unix_s() };
+    let verified = portal
+        .login
+        .authenticate(now, peer.remote.ip().to_canonical(), request)
+        .await
+        .map_err(LoginError::Refused)?;
+    let account = verified.account;
+    let (start, started_at) = arrival(&portal.places, &request.start, &account);
+    let home = account.home.as_ref().and_then(|home| spot_of(&portal.places, home));
+    let owner = account.agent;
+    let store = Arc::clone(&portal.store);
+    let owned = blocking(move || Ok((store.folders(owner)?, worn(&store, owner)?)));
+    let (folders, worn) = owned.await.map_err(LoginError::Store)?;
+    let wearables: Arc<[Wearable]> = worn
+        .iter()
+        .map(|worn| Wearable { item: worn.item, asset: worn.asset, kind: worn.wearable })
+        .collect();
+    let server_ip = portal.address_for(peer);
+    let login = Login {
+        agent: account.agent,
+        first_name: account.first.as_str().into(),
+        last_name: account.last.as_str().into(),
+        server_ip,
+        start,
+        home,
+        wearables,
+    };
+    let now = (portal.clock)();
+    let admission = portal
+        .sessions
+        .with(|hub| hub.login(now, login))
+        .map_err(|why| LoginError::Refused(refusal_of(why, &portal.places, start)))?;
+    tracing::info!(peer = %peer.remote, name = %format_args!("{} {}", account.first, account.last),
+        region = %admission.place.name, created = verified.created, "login");
+    Ok(LoginReply {
+        agent: account.agent,
+        first: account.first,
+        last: account.last,
+        session: admission.session_id,
+        secure_session: admission.secure_session_id,
+        circuit_code: admission.code,
+        simulator: SocketAddrV4::new(server_ip, admission.sim_port),
+        seed_capability: admission.seed_url,
+        http_port: portal.settings.http_port,
+        region: admission.place.handle,
+        region_size_m: admission.place.size_m,
+        look_at: start.look_at,
+        started_at,
+        home: account.home,
+        folders,
+        message: portal.settings.welcome.clone(),
+        unix_s: portal.unix_s(),
+        links: Links::default(),
+    })
+}
+
+fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> Refusal {
+    match why {
+        LoginRefusal::ServerFull => Refusal::ServerFull,
+        LoginRefusal::RegionFull => Refusal::RegionFull(places.get(start.place).name.clone()),
+        LoginRefusal::Draining => Refusal::Draining,
+    }
+}
+
+/// Where a login leads. A wish that cannot be fulfilled leads to the first region, and the client is told so.
+fn arrival(places: &Places, wish: &Start, account: &Account) -> (Spot, StartedAt) {
+    let saved = |location: Option<&Location>| location.and_then(|location| spot_of(places, location));
+    let found = match wish {
+        Start::Last => saved(account.last_location.as_ref()).map(|spot| (spot, StartedAt::Last)),
+        Start::Home => saved(account.home.as_ref()).map(|spot| (spot, StartedAt::Home)),
+        Start::Region { name, position } => places.by_name(name).map(|place| {
+            let position = position.unwrap_or(place.landing);
+            (Spot { place: place.id, position, look_at: Vec3::X }, StartedAt::Url)
+        }),
+    };
+    found.unwrap_or_else(|| {
+        let place: &Arc<Place> = places.iter().next().expect("a node has at least one place");
+        // A first visit is no failure to find the last place.
+        let started_at = if *wish == Start::Last { StartedAt::Last } else { StartedAt::Safe };
+        (Spot { place: place.id, position: place.landing, look_at: Vec3::X }, started_at)
+    })
+}
+
+/// A stored location in today's regions: the name decides, then the handle.
+fn spot_of(places: &Places, location: &Location) -> Option<Spot> {
+    let place = places.by_name(&location.region).or_else(|| places.by_handle(location.handle))?;
+    Some(Spot { place: place.id, position: location.position, look_at: location.look_at })
+}

@@ -1,0 +1,173 @@
+//! The HTTP side: login, capabilities, the page with its live feed, and the operator's address.
+//!
+//! Handlers translate; what they translate for is the hub ([`crate::hub`]) and the grid's services. Whatever waits
+//! for the disk runs on a blocking thread.
+
+pub mod admin;
+mod capabilities;
+mod event_queue;
+pub mod live;
+mod login;
+mod page;
+mod reply;
+
+pub use page::Asset;
+
+use crate::feed::Feed;
+use crate::places::Places;
+use crate::sessions::Sessions;
+use axum::Router;
+use axum::extract::connect_info::Connected;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{any, get, post};
+use axum::serve::IncomingStream;
+use grid::capability::SimulatorFeatures;
+use grid::login::LoginService;
+use ids::Instant;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::Store;
+use tokio::net::TcpListener;
+
+/// Bytes that a request's body may have; uploads come later.
+const BODY_BYTES_MAX: usize = 512 * 1024;
+
+/// What all handlers share.
+pub struct Portal {
+    /// Who is logged in.
+    pub sessions: Arc<Sessions>,
+    /// Accounts and inventories.
+    pub store: Arc<Store>,
+    /// Password checks.
+    pub login: LoginService,
+    /// The regions.
+    pub places: Arc<Places>,
+    /// Their newest states, by world.
+    pub feeds: Vec<Arc<Feed>>,
+    /// What browsers are told.
+    pub live: live::Live,
+    /// The page's files.
+    pub page: &'static [Asset],
+    /// Names and addresses.
+    pub settings: Settings,
+    /// The process's clock.
+    pub clock: Arc<dyn Fn() -> Instant + Send + Sync>,
+    /// What was counted.
+    pub counters: HttpCounters,
+}
+
+impl std::fmt::Debug for Portal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Portal").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Names and addresses that clients are told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The grid's name.
+    pub grid_name: String,
+    /// Shown at login.
+    pub welcome: String,
+    /// Address under which clients reach us; none: the one that they asked for.
+    pub advertised_ip: Option<Ipv4Addr>,
+    /// Port of this HTTP server as clients reach it.
+    pub http_port: u16,
+    /// Unix time in seconds at [`Instant::ZERO`].
+    pub unix_start_s: u64,
+    /// Who may read along what is said in public.
+    pub public_chat: live::PublicChat,
+    /// What clients may do.
+    pub features: SimulatorFeatures,
+}
+
+/// Requests by outcome.
+#[derive(Debug, Default)]
+pub struct HttpCounters {
+    /// Answered with success or a redirect.
+    pub ok: AtomicU64,
+    /// The client's mistakes: 4xx.
+    pub refused: AtomicU64,
+    /// Ours: 5xx, without the event queue's "nothing new" (502).
+    pub failed: AtomicU64,
+    /// Logins that let somebody in.
+    pub logins_ok: AtomicU64,
+    /// Logins refused, for whatever reason.
+    pub logins_refused: AtomicU64,
+}
+
+/// Both ends of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// The client.
+    pub remote: SocketAddr,
+    /// The address that it reached us at.
+    pub local: SocketAddr,
+}
+
+impl Connected<IncomingStream<'_, TcpListener>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
+        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        Self { remote: *stream.remote_addr(), local: stream.io().local_addr().unwrap_or(nowhere) }
+    }
+}
+
+impl Portal {
+    /// The IPv4 address to give to this client for us.
+    #[must_use]
+    pub fn address_for(&self, peer: Peer) -> Ipv4Addr {
+        self.settings.advertised_ip.unwrap_or(match peer.local.ip().to_canonical() {
+            IpAddr::V4(ip) => ip,
+            IpAddr::V6(_) => Ipv4Addr::LOCALHOST,
+        })
+    }
+
+    /// Now, in seconds since 1970.
+    #[must_use]
+    pub fn unix_s(&self) -> i64 {
+        (self.settings.unix_start_s + (self.clock)().0 / 1_000_000_000) as i64
+    }
+}
+
+/// The routes of the public address.
+pub fn router(portal: Arc<Portal>) -> Router {
+    Router::new()
+        .route("/", get(page::index).post(login::login))
+        .route("/assets/{*path}", get(page::asset))
+        .route("/live", get(live::connect))
+        .route("/api/info", get(live::info))
+        .route("/regions/{id}/heights", get(live::heights))
+        .route("/get_grid_info", get(login::grid_info))
+        .route("/cap/{secret}", post(capabilities::seed))
+        .route("/cap/{secret}/EventQueueGet", post(event_queue::poll))
+        .route("/cap/{secret}/{name}", any(capabilities::call))
+        // node-metaverse appends a slash before its query.
+        .route("/cap/{secret}/{name}/", any(capabilities::call))
+        .fallback(page::fallback)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(Arc::clone(&portal), count))
+        .with_state(portal)
+}
+
+async fn count(State(portal): State<Arc<Portal>>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let counters = &portal.counters;
+    let status = response.status();
+    let counter = if status.is_client_error() {
+        &counters.refused
+    } else if status.is_server_error() && status != axum::http::StatusCode::BAD_GATEWAY {
+        &counters.failed
+    } else {
+        &counters.ok
+    };
+    counter.fetch_add(1, Ordering::Relaxed);
+    response
+}
+
+/// Runs what waits for the disk where it blocks nobody.
+async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    tokio::task::spawn_blocking(work).await.expect("blocking work does not panic and is not cancelled")
+}

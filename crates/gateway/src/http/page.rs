@@ -1,0 +1,61 @@
+//! The page's files, built into the binary.
+
+use super::Portal;
+use super::reply::error;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+/// One file of the page.
+#[derive(Clone, Copy, Debug)]
+pub struct Asset {
+    /// Path below the root: `index.html`, `assets/index-….js`.
+    pub path: &'static str,
+    /// Its bytes.
+    pub bytes: &'static [u8],
+}
+
+/// What the page may load: its own files, and the live feed of whatever host it was reached at.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+                      connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// `GET /`.
+pub(super) async fn index(State(portal): State<Arc<Portal>>) -> Response {
+    file(&portal, "index.html", "no-cache")
+}
+
+/// `GET /assets/…`: names hold a hash of the content.
+pub(super) async fn asset(State(portal): State<Arc<Portal>>, Path(path): Path<String>) -> Response {
+    file(&portal, &format!("assets/{path}"), "public, max-age=31536000, immutable")
+}
+
+/// Files beside the page, such as its icon.
+pub(super) async fn fallback(State(portal): State<Arc<Portal>>, uri: axum::http::Uri) -> Response {
+    file(&portal, uri.path().trim_start_matches('/'), "no-cache")
+}
+
+fn file(portal: &Portal, path: &str, cache: &'static str) -> Response {
+    let Some(asset) = portal.page.iter().find(|asset| asset.path == path) else {
+        return error(StatusCode::NOT_FOUND, "There is nothing here.");
+    };
+    let headers = [
+        (header::CONTENT_TYPE, content_type(path)),
+        (header::CACHE_CONTROL, cache),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, asset.bytes).into_response()
+}
+
+fn content_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "json" => "application/json",
+        _ => "application/octet-stream",
+    }
+}

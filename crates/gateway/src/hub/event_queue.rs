@@ -1,0 +1,87 @@
+//! The server's half of EventQueueGet: events wait until the client's long poll takes them, and are kept until the
+//! next poll acknowledges them (PROTOCOL §7.3).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use wire::llsd::Llsd;
+
+/// Events that wait for one client at most. Parcel answers and teleports come one at a time, so a client that lets
+/// this many pile up has stopped polling: the oldest is dropped.
+pub const EVENTS_MAX: usize = 256;
+
+/// One client's event queue.
+#[derive(Debug)]
+pub struct EventQueue {
+    waiting: VecDeque<Llsd>,
+    /// Sent with this id and not acknowledged yet.
+    sent: Option<(i32, Vec<Llsd>)>,
+    next_id: i32,
+    notify: Arc<Notify>,
+    /// Events dropped because nobody polled.
+    pub dropped: u64,
+}
+
+/// What a poll gets.
+#[derive(Clone, Debug)]
+pub enum Poll {
+    /// Events: answer at once.
+    Ready(Llsd),
+    /// Nothing yet: wait for this, then poll again with the same ack.
+    Wait(Arc<Notify>),
+}
+
+impl EventQueue {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            sent: None,
+            next_id: 1,
+            notify: Arc::new(Notify::new()),
+            dropped: 0,
+        }
+    }
+
+    /// Adds an event and wakes the poll.
+    pub fn push(&mut self, message: &str, body: Llsd) {
+        if self.waiting.len() == EVENTS_MAX {
+            self.waiting.pop_front();
+            self.dropped += 1;
+        }
+        self.waiting.push_back(Llsd::map([("message", message.into()), ("body", body)]));
+        self.notify.notify_one();
+    }
+
+    /// A poll that acknowledges the events sent with id `ack`. Events that were sent and not acknowledged come
+    /// again, with those that arrived since.
+    pub fn poll(&mut self, ack: Option<i32>) -> Poll {
+        if let Some((id, events)) = self.sent.take()
+            && ack != Some(id)
+        {
+            for event in events.into_iter().rev() {
+                self.waiting.push_front(event);
+            }
+        }
+        if self.waiting.is_empty() {
+            return Poll::Wait(Arc::clone(&self.notify));
+        }
+        let events: Vec<Llsd> = self.waiting.drain(..).collect();
+        let id = self.next_id;
+        self.next_id = self.next_id.checked_add(1).unwrap_or(1);
+        self.sent = Some((id, events.clone()));
+        Poll::Ready(Llsd::map([("id", id.into()), ("events", Llsd::Array(events))]))
+    }
+
+    /// Wakes the poll without an event: the session ended.
+    pub fn wake(&self) {
+        self.notify.notify_one();
+    }
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self::new()
+    }
+}

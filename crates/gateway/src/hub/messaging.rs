@@ -1,0 +1,214 @@
+//! Between users: instant messages, invitations, names, and texts for everybody.
+
+use super::{Hub, teleport};
+use crate::hub::events;
+use crate::mail::{CircuitKey, InstantMessage, Spot};
+use glam::Vec3;
+use ids::{AgentId, SessionKey, Uuid};
+use std::sync::Arc;
+use wire::messages::{
+    AlertMessage, AlertMessageAlertData, ImprovedInstantMessage, ImprovedInstantMessageAgentData,
+    ImprovedInstantMessageMessageBlock, UUIDNameReply, UUIDNameReplyUUIDNameBlock,
+};
+use wire::text;
+
+/// Dialog numbers (PROTOCOL §8f).
+mod dialog {
+    pub(super) const MESSAGE: u8 = 0;
+    pub(super) const AUTO_RESPONSE: u8 = 20;
+    pub(super) const LURE: u8 = 22;
+    pub(super) const LURE_DECLINED: u8 = 24;
+    pub(super) const LURE_REQUEST: u8 = 26;
+    pub(super) const TYPING_START: u8 = 41;
+    pub(super) const TYPING_STOP: u8 = 42;
+}
+
+/// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
+const NAMES_PER_REPLY: usize = 14;
+
+/// Ids looked up for one UUIDNameRequest; a datagram holds 74, more are a mistake.
+const NAMES_MAX: usize = 255;
+
+/// Invitations open at once on the node; the oldest lapse first.
+pub(super) const LURES_MAX: usize = 1_000;
+
+/// Users that one StartLure may invite.
+const LURE_TARGETS_MAX: usize = 32;
+
+/// An invitation that can still be followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lure {
+    pub(super) id: Uuid,
+    pub(super) to_session: SessionKey,
+    pub(super) spot: Spot,
+}
+
+impl Hub {
+    /// Passes a message on to a user who is here. A written one to somebody who is not is answered, so that its
+    /// author knows that it was not kept.
+    pub(super) fn pass_on(&mut self, from: CircuitKey, message: &InstantMessage) {
+        let passable = matches!(
+            message.dialog,
+            dialog::MESSAGE
+                | dialog::AUTO_RESPONSE
+                | dialog::LURE_DECLINED
+                | dialog::LURE_REQUEST
+                | dialog::TYPING_START
+                | dialog::TYPING_STOP
+        );
+        let Some(sender) = self.sessions.get(&from.session) else { return };
+        if !passable {
+            return;
+        }
+        let [x, y, z] = message.position_mm.map(|mm| mm as f32 / 1_000.0);
+        let outgoing = instant_message(&Outgoing {
+            from: sender.agent,
+            from_name: &sender.name(),
+            to: message.to,
+            dialog: message.dialog,
+            id: message.id,
+            position: Vec3::new(x, y, z),
+            text: &message.message,
+            bucket: &message.bucket,
+        });
+        if let Some(&to) = self.by_agent.get(&message.to) {
+            self.counters.instant_messages += 1;
+            self.send(to, outgoing);
+        } else if message.dialog == dialog::MESSAGE {
+            let answer = instant_message(&Outgoing {
+                from: message.to,
+                from_name: "Throng",
+                to: sender.agent,
+                dialog: dialog::AUTO_RESPONSE,
+                id: message.id,
+                position: Vec3::ZERO,
+                text: &text::to_wire("This user is not online. Your message was not delivered.", 1_024),
+                bucket: &[],
+            });
+            self.send(from.session, answer);
+        }
+    }
+
+    /// Invites users to where the inviting avatar stands.
+    pub(super) fn offer_lure(&mut self, from: CircuitKey, targets: &[AgentId], message: &str, position: Vec3) {
+        for &target in targets.iter().take(LURE_TARGETS_MAX) {
+            let id = self.random_id();
+            let Some(sender) = self.sessions.get(&from.session) else { return };
+            let Some(binding) = sender.bindings.get(&from.ticket) else { return };
+            let Some(&to_session) = self.by_agent.get(&target) else { continue };
+            let place = self.places.get(binding.ticket.place);
+            // The form that clients parse for the map: grid position and place, split at bars.
+            let (x, y) = place.handle.grid();
+            let bucket =
+                format!("{x}|{y}|{:.0}|{:.0}|{:.0}|PG\0", position.x, position.y, position.z).into_bytes();
+            let spot = teleport::spot_beside(place, position);
+            let offer = instant_message(&Outgoing {
+                from: sender.agent,
+                from_name: &sender.name(),
+                to: target,
+                dialog: dialog::LURE,
+                id,
+                position,
+                text: &text::to_wire(message, 1_024),
+                bucket: &bucket,
+            });
+            if self.lures.len() == LURES_MAX {
+                self.lures.pop_front();
+            }
+            self.lures.push_back(Lure { id, to_session, spot });
+            self.send(to_session, offer);
+        }
+    }
+
+    /// Answers who somebody is. Ids of nobody are answered too: node-metaverse waits for every id it asked for.
+    pub(super) fn answer_names(&mut self, circuit: CircuitKey, ids: &[Uuid]) {
+        let ids = &ids[..ids.len().min(NAMES_MAX)];
+        for chunk in ids.chunks(NAMES_PER_REPLY) {
+            let names = chunk
+                .iter()
+                .map(|&id| {
+                    let (first, last) =
+                        self.name_of(AgentId(id)).unwrap_or_else(|| ("Unknown".into(), "User".into()));
+                    UUIDNameReplyUUIDNameBlock {
+                        id,
+                        first_name: text::to_wire(&first, 32),
+                        last_name: text::to_wire(&last, 32),
+                    }
+                })
+                .collect();
+            let reply = encoded(|out| UUIDNameReply { uuid_name_block: names }.encode(out));
+            self.send_on(circuit, reply);
+        }
+    }
+
+    /// Describes the one parcel of the circuit's region through its event queue.
+    pub(super) fn answer_parcel(&mut self, circuit: CircuitKey, sequence_id: i32) {
+        let Some(place) = self.binding_mut(circuit).map(|binding| binding.ticket.place) else { return };
+        let here = self.population(place, None);
+        let event = events::parcel_properties(self.places.get(place), sequence_id, here);
+        if let Some(binding) = self.binding_mut(circuit) {
+            binding.queue.push("ParcelProperties", event);
+        }
+    }
+
+    fn name_of(&self, agent: AgentId) -> Option<(String, String)> {
+        let online = self.by_agent.get(&agent).and_then(|key| self.sessions.get(key));
+        match online {
+            Some(session) => Some((session.first_name.to_string(), session.last_name.to_string())),
+            None => self.directory.name(agent),
+        }
+    }
+}
+
+/// A text in a box on everybody's screen.
+pub(super) fn alert_message(message: &str) -> Arc<[u8]> {
+    encoded(|out| {
+        AlertMessage {
+            alert_data: AlertMessageAlertData { message: text::to_wire(message, 255) },
+            ..AlertMessage::default()
+        }
+        .encode(out);
+    })
+}
+
+/// A message (number and body) in its own bytes.
+pub(super) fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Arc<[u8]> {
+    let mut out = Vec::new();
+    write(&mut out);
+    out.into()
+}
+
+struct Outgoing<'a> {
+    from: AgentId,
+    from_name: &'a str,
+    to: AgentId,
+    dialog: u8,
+    id: Uuid,
+    position: Vec3,
+    /// With its NUL.
+    text: &'a [u8],
+    bucket: &'a [u8],
+}
+
+fn instant_message(message: &Outgoing<'_>) -> Arc<[u8]> {
+    encoded(|out| {
+        ImprovedInstantMessage {
+            agent_data: ImprovedInstantMessageAgentData {
+                agent_id: message.from.0,
+                session_id: Uuid::nil(),
+            },
+            message_block: ImprovedInstantMessageMessageBlock {
+                to_agent_id: message.to.0,
+                dialog: message.dialog,
+                id: message.id,
+                position: message.position,
+                from_agent_name: text::to_wire(message.from_name, 255),
+                message: message.text.to_vec(),
+                binary_bucket: message.bucket.to_vec(),
+                ..ImprovedInstantMessageMessageBlock::default()
+            },
+            ..ImprovedInstantMessage::default()
+        }
+        .encode(out);
+    })
+}

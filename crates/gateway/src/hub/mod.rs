@@ -1,0 +1,593 @@
+//! Sessions: who is logged in, with which tickets, capabilities and event queues, and where their avatars go.
+//!
+//! A sans-IO state machine: HTTP handlers and shards tell it things, it gives out messages for shards and records
+//! for the store. It sees a session's rare events only (login, arrival, teleport, instant message, logout), never
+//! its movement. Start with [`Hub::login`], then [`Hub::handle`].
+
+mod event_queue;
+mod events;
+mod messaging;
+mod ports;
+mod session;
+mod teleport;
+
+pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
+pub use ports::{PORT_REST, PORTS_MAX};
+
+use crate::mail::{CircuitKey, Closed, Ending, FromShard, Request, ShardIndex, Spot, Ticket, ToShard, Wearable};
+use crate::places::{Place, PlaceId, Places};
+use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid};
+use ports::SessionPorts;
+use session::{Binding, Session};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bounds and addresses of the sessions.
+#[derive(Clone, Debug)]
+pub struct HubConfig {
+    /// UDP ports of the pool, in order; at most [`PORTS_MAX`].
+    pub udp_ports: Vec<u16>,
+    /// Port of the capabilities' HTTP server.
+    pub http_port: u16,
+    /// Logins at once; more are refused.
+    pub sessions_max: usize,
+    /// How long an avatar may be on its way, at login and in a teleport.
+    pub arrival_timeout: Duration,
+}
+
+/// How long a capability of an ended circuit still answers a last `done` poll (PROTOCOL §4, step 11).
+pub const FAREWELL: Duration = Duration::from_secs(30);
+
+/// Ended circuits remembered for their last poll; the oldest are forgotten first.
+pub const FAREWELLS_MAX: usize = 10_000;
+
+/// Gives names of accounts that are not logged in.
+pub trait Directory: Send {
+    /// First and last name of an account.
+    fn name(&self, agent: AgentId) -> Option<(String, String)>;
+}
+
+/// A source of unguessable numbers; a seeded one in the simulator.
+pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;
+
+/// Who logs in, after the grid has checked the password.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// Account.
+    pub agent: AgentId,
+    /// First name.
+    pub first_name: Arc<str>,
+    /// Last name.
+    pub last_name: Arc<str>,
+    /// Address of this node as the client reached it, or as it is advertised.
+    pub server_ip: Ipv4Addr,
+    /// Where to arrive.
+    pub start: Spot,
+    /// Where "home" leads.
+    pub home: Option<Spot>,
+    /// What the account wears.
+    pub wearables: Arc<[Wearable]>,
+}
+
+/// What the login reply says of a new session.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// Shown in most messages.
+    pub session_id: SessionId,
+    /// Shown in transfers.
+    pub secure_session_id: Uuid,
+    /// Shown in UseCircuitCode.
+    pub code: CircuitCode,
+    /// Where to send it.
+    pub sim_port: u16,
+    /// Seed capability.
+    pub seed_url: String,
+    /// Region of arrival.
+    pub place: Arc<Place>,
+}
+
+/// Why a verified user is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoginRefusal {
+    /// `sessions_max` reached.
+    ServerFull,
+    /// The region of arrival has its `max_avatars`.
+    RegionFull,
+    /// The server is about to stop.
+    Draining,
+}
+
+/// A fact that the store should keep.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Where a user was last.
+    LastLocation(AgentId, Spot),
+    /// What a user calls home.
+    Home(AgentId, Spot),
+}
+
+/// Where a message to shards goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// One of them.
+    One(ShardIndex),
+    /// Every one.
+    All,
+}
+
+/// Who a capability belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Account.
+    pub agent: AgentId,
+    /// Its circuit.
+    pub circuit: CircuitKey,
+    /// Region of the circuit.
+    pub place: PlaceId,
+    /// Address of this node as the client knows it.
+    pub server_ip: Ipv4Addr,
+}
+
+/// What EventQueueGet gets.
+#[derive(Clone, Debug)]
+pub enum EventQueueAnswer {
+    /// Answer or wait.
+    Poll(Poll),
+    /// The circuit ended a moment ago: a `done` poll is answered politely.
+    Farewell,
+    /// No such capability.
+    Unknown,
+}
+
+/// Counters for metrics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HubCounters {
+    /// Sessions begun.
+    pub logins: u64,
+    /// Sessions ended because the same user logged in again.
+    pub superseded: u64,
+    /// Teleports begun between regions.
+    pub teleports: u64,
+    /// Of those, failed.
+    pub teleports_failed: u64,
+    /// Requests for capabilities that do not exist (altered, guessed, ended).
+    pub unknown_capabilities: u64,
+    /// Instant messages passed on.
+    pub instant_messages: u64,
+    /// Events dropped from queues that nobody polled.
+    pub events_dropped: u64,
+}
+
+/// All sessions of the node.
+pub struct Hub {
+    config: HubConfig,
+    places: Arc<Places>,
+    entropy: Entropy,
+    directory: Box<dyn Directory>,
+    sessions: BTreeMap<SessionKey, Session>,
+    by_agent: BTreeMap<AgentId, SessionKey>,
+    by_secret: BTreeMap<Uuid, CircuitKey>,
+    farewells: VecDeque<(Instant, Uuid)>,
+    output: VecDeque<(Address, ToShard)>,
+    records: VecDeque<Record>,
+    lures: VecDeque<messaging::Lure>,
+    next_key: u64,
+    draining: bool,
+    counters: HubCounters,
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").field("sessions", &self.sessions.len()).finish_non_exhaustive()
+    }
+}
+
+impl Hub {
+    /// A node without sessions.
+    #[must_use]
+    pub fn new(
+        config: HubConfig,
+        places: Arc<Places>,
+        entropy: Entropy,
+        directory: Box<dyn Directory>,
+    ) -> Self {
+        assert!(!places.is_empty(), "a node without places has nowhere to let anybody in");
+        Self {
+            config,
+            places,
+            entropy,
+            directory,
+            sessions: BTreeMap::new(),
+            by_agent: BTreeMap::new(),
+            by_secret: BTreeMap::new(),
+            farewells: VecDeque::new(),
+            output: VecDeque::new(),
+            records: VecDeque::new(),
+            lures: VecDeque::new(),
+            next_key: 1,
+            draining: false,
+            counters: HubCounters::default(),
+        }
+    }
+
+    /// Lets a verified user in: ends a session that the user still has, and issues the ticket for the first
+    /// circuit.
+    ///
+    /// # Errors
+    /// When the node or the region is full, or the node is about to stop. The earlier session then goes on.
+    pub fn login(&mut self, now: Instant, login: Login) -> Result<Admission, LoginRefusal> {
+        if self.draining {
+            return Err(LoginRefusal::Draining);
+        }
+        let earlier = self.by_agent.get(&login.agent).copied();
+        if self.sessions.len() - usize::from(earlier.is_some()) >= self.config.sessions_max {
+            return Err(LoginRefusal::ServerFull);
+        }
+        let place = Arc::clone(self.places.get(login.start.place));
+        if self.population(place.id, earlier) >= place.max_avatars {
+            return Err(LoginRefusal::RegionFull);
+        }
+        if let Some(earlier) = earlier {
+            self.counters.superseded += 1;
+            self.end_session(now, earlier, "You have logged in from another place.");
+        }
+        let key = SessionKey(self.next_key);
+        self.next_key += 1;
+        self.counters.logins += 1;
+        let session_id = SessionId(self.random_id());
+        let secure_session_id = self.random_id();
+        // Zero is what a client takes for "no circuit" (PROTOCOL §1.2), and node-metaverse reads the code as signed.
+        let code = CircuitCode((self.random_id().as_u128() as u32 & 0x7FFF_FFFF).max(1));
+        self.sessions.insert(
+            key,
+            Session {
+                key,
+                agent: login.agent,
+                session_id,
+                code,
+                first_name: login.first_name,
+                last_name: login.last_name,
+                server_ip: login.server_ip,
+                wearables: login.wearables,
+                appearance: None,
+                home: login.home,
+                ports: SessionPorts::new(self.config.udp_ports.len()),
+                bindings: BTreeMap::new(),
+                root: None,
+                pending: None,
+                next_ticket: 1,
+            },
+        );
+        self.by_agent.insert(login.agent, key);
+        let (port, seed_url) =
+            self.issue_ticket(now, key, login.start).expect("a new session has all its ports free");
+        Ok(Admission { session_id, secure_session_id, code, sim_port: port, seed_url, place })
+    }
+
+    /// A shard says something.
+    pub fn handle(&mut self, now: Instant, from: ShardIndex, message: FromShard) {
+        match message {
+            FromShard::Opened(circuit) => self.on_opened(from, circuit),
+            FromShard::Arrived(circuit) => self.on_arrived(circuit),
+            FromShard::Refused(circuit, _) => self.on_refused(now, circuit),
+            FromShard::Closed { circuit, why, agent, spot, next_sequence } => {
+                if let Some(spot) = spot {
+                    self.records.push_back(Record::LastLocation(agent, spot));
+                }
+                self.on_closed(now, circuit, why, next_sequence);
+            }
+            FromShard::Appeared(circuit, appearance) => {
+                if let Some(session) = self.sessions.get_mut(&circuit.session) {
+                    session.appearance = Some(appearance);
+                }
+            }
+            FromShard::Request(circuit, request) => self.on_request(now, circuit, request),
+        }
+    }
+
+    /// The next message for shards.
+    pub fn poll_output(&mut self) -> Option<(Address, ToShard)> {
+        self.output.pop_front()
+    }
+
+    /// The next fact to store.
+    pub fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+
+    /// Gives up on avatars that did not arrive. Call about once a second.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let late: Vec<CircuitKey> = self
+            .sessions
+            .values()
+            .filter_map(|session| {
+                let ticket = session.pending?;
+                (session.bindings.get(&ticket)?.arrive_by <= now).then(|| session.circuit(ticket))
+            })
+            .collect();
+        for circuit in late {
+            self.give_up(now, circuit, "The region did not hear from your viewer in time.");
+        }
+        while self.farewells.front().is_some_and(|&(ended_at, _)| now.since(ended_at) > FAREWELL) {
+            self.farewells.pop_front();
+        }
+    }
+
+    /// Who a capability's secret belongs to; counts those that belong to nobody.
+    pub fn holder(&mut self, secret: Uuid) -> Option<Holder> {
+        let holder = self.by_secret.get(&secret).and_then(|&circuit| {
+            let session = self.sessions.get(&circuit.session)?;
+            let place = session.bindings.get(&circuit.ticket)?.ticket.place;
+            Some(Holder { agent: session.agent, circuit, place, server_ip: session.server_ip })
+        });
+        if holder.is_none() {
+            self.counters.unknown_capabilities += 1;
+        }
+        holder
+    }
+
+    /// One EventQueueGet. `done` ends this poll, never the queue: node-metaverse sends it while it changes regions.
+    pub fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
+        if let Some(circuit) = self.by_secret.get(&secret).copied()
+            && let Some(binding) = self.binding_mut(circuit)
+        {
+            return EventQueueAnswer::Poll(binding.queue.poll(ack));
+        }
+        if self.farewells.iter().any(|&(_, ended)| ended == secret) {
+            return EventQueueAnswer::Farewell;
+        }
+        self.counters.unknown_capabilities += 1;
+        EventQueueAnswer::Unknown
+    }
+
+    /// Puts a user out. False when nobody of that name is here.
+    pub fn kick(&mut self, now: Instant, name: &str, why: &str) -> bool {
+        let found = self.sessions.values().find(|s| s.name().eq_ignore_ascii_case(name)).map(|s| s.key);
+        if let Some(key) = found {
+            self.end_session(now, key, why);
+        }
+        found.is_some()
+    }
+
+    /// Shows a text to everybody.
+    pub fn alert(&mut self, text: &str) {
+        self.output.push_back((Address::All, ToShard::SendAll(messaging::alert_message(text))));
+    }
+
+    /// Lets nobody in any more and tells everybody why they have to go.
+    pub fn drain(&mut self, now: Instant, why: &str) {
+        self.draining = true;
+        let everybody: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in everybody {
+            self.end_session(now, key, why);
+        }
+    }
+
+    /// Sessions now.
+    #[must_use]
+    pub fn n_sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Counters since the start.
+    #[must_use]
+    pub const fn counters(&self) -> HubCounters {
+        self.counters
+    }
+
+    /// Sessions that are in a place or on their way to it, `except` for one that is about to end.
+    fn population(&self, place: PlaceId, except: Option<SessionKey>) -> u32 {
+        let here = |s: &&Session| Some(s.key) != except && s.counts_for().any(|at| at == place);
+        self.sessions.values().filter(here).count() as u32
+    }
+
+    /// Issues a ticket and announces it to every shard. Returns the UDP port and the seed URL, or `None` when every
+    /// port of the session is in use or resting.
+    fn issue_ticket(&mut self, now: Instant, key: SessionKey, spot: Spot) -> Option<(u16, String)> {
+        let secret = self.random_id();
+        let place = self.places.get(spot.place);
+        let session = self.sessions.get_mut(&key)?;
+        let (port, first_sequence) = session.ports.take(now, spot.place)?;
+        let number = session.next_ticket;
+        session.next_ticket += 1;
+        let expires_at = now + self.config.arrival_timeout;
+        let ticket = Arc::new(Ticket {
+            circuit: CircuitKey { session: key, ticket: number },
+            code: session.code,
+            session_id: session.session_id,
+            agent: session.agent,
+            first_name: Arc::clone(&session.first_name),
+            last_name: Arc::clone(&session.last_name),
+            port,
+            place: spot.place,
+            position: place.clamp(spot.position),
+            look_at: spot.look_at,
+            appearance: session.appearance.clone(),
+            wearables: Arc::clone(&session.wearables),
+            first_sequence,
+            expires_at,
+        });
+        session.bindings.insert(
+            number,
+            Binding {
+                ticket: Arc::clone(&ticket),
+                secret,
+                queue: EventQueue::new(),
+                shard: None,
+                arrive_by: expires_at,
+            },
+        );
+        session.pending = Some(number);
+        let seed_url = format!("http://{}:{}/cap/{secret}", session.server_ip, self.config.http_port);
+        self.by_secret.insert(secret, ticket.circuit);
+        self.output.push_back((Address::All, ToShard::Ticket(ticket)));
+        Some((self.config.udp_ports[port as usize], seed_url))
+    }
+
+    fn on_opened(&mut self, from: ShardIndex, circuit: CircuitKey) {
+        match self.binding_mut(circuit) {
+            Some(binding) => binding.shard = Some(from),
+            // The session ended while the client's first datagram was under way.
+            None => self.output.push_back((Address::One(from), ToShard::Close(circuit, Ending::Silent))),
+        }
+    }
+
+    fn on_arrived(&mut self, circuit: CircuitKey) {
+        let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
+        if session.pending != Some(circuit.ticket) {
+            return;
+        }
+        session.pending = None;
+        if let Some(old) = session.root.replace(circuit.ticket) {
+            let old = session.circuit(old);
+            self.close_circuit(old, Ending::Moved);
+        }
+        self.remember_place(circuit);
+    }
+
+    fn on_refused(&mut self, now: Instant, circuit: CircuitKey) {
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        if session.root.is_some() {
+            self.fail_teleport(now, circuit, "The region is full.");
+        } else {
+            self.close_circuit(circuit, Ending::Kicked("The region is full.".into()));
+        }
+    }
+
+    fn on_closed(&mut self, now: Instant, circuit: CircuitKey, why: Closed, next_sequence: u32) {
+        let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
+        let Some(binding) = session.bindings.remove(&circuit.ticket) else { return };
+        session.ports.release(now, binding.ticket.port, next_sequence);
+        let was_root = session.root == Some(circuit.ticket);
+        let was_pending = session.pending == Some(circuit.ticket);
+        if was_root {
+            session.root = None;
+        }
+        if was_pending {
+            session.pending = None;
+        }
+        let on_its_way = session.pending.is_some();
+        self.retire(now, &binding);
+        // A client that teleports may close its old circuit before it opens the new one.
+        if was_root && (why == Closed::LoggedOut || !on_its_way) {
+            self.end_session(now, circuit.session, "The session has ended.");
+        } else if was_pending {
+            let root = self.sessions.get(&circuit.session).and_then(|session| session.root);
+            match root {
+                Some(_) => self.tell_teleport_failed(circuit.session, "The region lost contact with you."),
+                None => self.end_session(now, circuit.session, "The session has ended."),
+            }
+        }
+    }
+
+    fn on_request(&mut self, now: Instant, circuit: CircuitKey, request: Request) {
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        // Only the circuit behind which the avatar is speaks for the user; but names may be asked for earlier.
+        let is_root = session.root == Some(circuit.ticket);
+        match request {
+            Request::Names(ids) => self.answer_names(circuit, &ids),
+            Request::ParcelProperties { sequence_id } => self.answer_parcel(circuit, sequence_id),
+            _ if !is_root => {}
+            Request::TeleportTo { handle, position, look_at } => {
+                self.teleport_to_handle(now, circuit, handle, position, look_at);
+            }
+            Request::TeleportHome => self.teleport_home(now, circuit),
+            Request::TeleportLure(lure) => self.teleport_by_lure(now, circuit, lure),
+            Request::TeleportCancel => self.cancel_teleport(now, circuit),
+            Request::Lure { targets, message, position } => {
+                self.offer_lure(circuit, &targets, &message, position);
+            }
+            Request::InstantMessage(message) => self.pass_on(circuit, &message),
+            Request::SetHome { position, look_at } => self.set_home(circuit, position, look_at),
+        }
+    }
+
+    /// An avatar did not arrive: a login ends, a teleport fails.
+    fn give_up(&mut self, now: Instant, circuit: CircuitKey, why: &str) {
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        if session.root.is_some() {
+            self.fail_teleport(now, circuit, why);
+        } else {
+            self.end_session(now, circuit.session, why);
+        }
+    }
+
+    /// Ends a session with everything it has. Circuits close by themselves afterwards; what they report is ignored.
+    fn end_session(&mut self, now: Instant, key: SessionKey, why: &str) {
+        let Some(session) = self.sessions.remove(&key) else { return };
+        if self.by_agent.get(&session.agent) == Some(&key) {
+            self.by_agent.remove(&session.agent);
+        }
+        for (number, binding) in &session.bindings {
+            let circuit = session.circuit(*number);
+            let ending = if session.root == Some(*number) || session.root.is_none() {
+                Ending::Kicked(why.into())
+            } else {
+                Ending::Silent
+            };
+            self.output.push_back(match binding.shard {
+                Some(shard) => (Address::One(shard), ToShard::Close(circuit, ending)),
+                None => (Address::All, ToShard::Revoke(circuit)),
+            });
+            self.retire(now, binding);
+        }
+    }
+
+    /// Ends one circuit of a session; the shard reports when it is closed.
+    fn close_circuit(&mut self, circuit: CircuitKey, ending: Ending) {
+        let Some(binding) = self.binding_mut(circuit) else { return };
+        let message = match binding.shard {
+            Some(shard) => (Address::One(shard), ToShard::Close(circuit, ending)),
+            None => (Address::All, ToShard::Revoke(circuit)),
+        };
+        self.output.push_back(message);
+    }
+
+    /// Takes a binding's capabilities away.
+    fn retire(&mut self, now: Instant, binding: &Binding) {
+        self.by_secret.remove(&binding.secret);
+        self.counters.events_dropped += binding.queue.dropped;
+        binding.queue.wake();
+        if self.farewells.len() == FAREWELLS_MAX {
+            self.farewells.pop_front();
+        }
+        self.farewells.push_back((now, binding.secret));
+    }
+
+    /// Stores where a user arrived, so that a crash forgets no more than the walk since then.
+    fn remember_place(&mut self, circuit: CircuitKey) {
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
+        let ticket = &binding.ticket;
+        let spot = Spot { place: ticket.place, position: ticket.position, look_at: ticket.look_at };
+        self.records.push_back(Record::LastLocation(session.agent, spot));
+    }
+
+    fn binding_mut(&mut self, circuit: CircuitKey) -> Option<&mut Binding> {
+        self.sessions.get_mut(&circuit.session)?.bindings.get_mut(&circuit.ticket)
+    }
+
+    /// Queues a message (number and body) on the circuit behind which a user's avatar is.
+    fn send(&mut self, key: SessionKey, message: Arc<[u8]>) {
+        let Some(session) = self.sessions.get(&key) else { return };
+        let Some(binding) = session.main_binding() else { return };
+        if let Some(shard) = binding.shard {
+            let circuit = binding.ticket.circuit;
+            self.output.push_back((Address::One(shard), ToShard::Send(circuit, message)));
+        }
+    }
+
+    /// Queues a message on a certain circuit.
+    fn send_on(&mut self, circuit: CircuitKey, message: Arc<[u8]>) {
+        if let Some(shard) = self.binding_mut(circuit).and_then(|binding| binding.shard) {
+            self.output.push_back((Address::One(shard), ToShard::Send(circuit, message)));
+        }
+    }
+
+    fn random_id(&mut self) -> Uuid {
+        uuid::Builder::from_random_bytes((self.entropy)()).into_uuid()
+    }
+}

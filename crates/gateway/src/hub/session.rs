@@ -1,0 +1,75 @@
+//! One login and the circuits that belong to it.
+
+use crate::hub::event_queue::EventQueue;
+use crate::hub::ports::SessionPorts;
+use crate::mail::{CircuitKey, ShardIndex, Spot, Ticket, Wearable};
+use crate::places::PlaceId;
+use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use world::Appearance;
+
+/// A login. It outlives its circuits: a teleport gives it a new one, a restarted world takes none away.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) key: SessionKey,
+    pub(crate) agent: AgentId,
+    pub(crate) session_id: SessionId,
+    pub(crate) code: CircuitCode,
+    pub(crate) first_name: Arc<str>,
+    pub(crate) last_name: Arc<str>,
+    /// Address of this node as the client knows it.
+    pub(crate) server_ip: Ipv4Addr,
+    pub(crate) wearables: Arc<[Wearable]>,
+    pub(crate) appearance: Option<Arc<Appearance>>,
+    pub(crate) home: Option<Spot>,
+    pub(crate) ports: SessionPorts,
+    /// Circuits by ticket number: those expected, open, and about to close.
+    pub(crate) bindings: BTreeMap<u32, Binding>,
+    /// The circuit behind which the avatar is.
+    pub(crate) root: Option<u32>,
+    /// The circuit that the avatar is on its way to: at login, and during a teleport.
+    pub(crate) pending: Option<u32>,
+    pub(crate) next_ticket: u32,
+}
+
+/// One circuit of a session, from its ticket to its end.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) ticket: Arc<Ticket>,
+    /// Path of the seed capability; whoever knows it is the client.
+    pub(crate) secret: Uuid,
+    pub(crate) queue: EventQueue,
+    /// The shard that the client's datagrams arrive at, once it has opened the circuit.
+    pub(crate) shard: Option<ShardIndex>,
+    /// When the hub gives up waiting for the avatar's arrival.
+    pub(crate) arrive_by: Instant,
+}
+
+impl Session {
+    /// The circuit that messages to the user go to: where the avatar is, or will be first.
+    pub(crate) fn main_binding(&self) -> Option<&Binding> {
+        self.bindings.get(&self.root.or(self.pending)?)
+    }
+
+    pub(crate) fn main_binding_mut(&mut self) -> Option<&mut Binding> {
+        self.bindings.get_mut(&self.root.or(self.pending)?)
+    }
+
+    pub(crate) fn circuit(&self, ticket: u32) -> CircuitKey {
+        CircuitKey { session: self.key, ticket }
+    }
+
+    /// The place that the session counts for: where it is, or where it is expected.
+    pub(crate) fn counts_for(&self) -> impl Iterator<Item = PlaceId> {
+        let of = |ticket: Option<u32>| Some(self.bindings.get(&ticket?)?.ticket.place);
+        let (root, pending) = (of(self.root), of(self.pending));
+        root.into_iter().chain(pending.filter(|place| Some(*place) != root))
+    }
+
+    /// "First Last".
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.first_name, self.last_name)
+    }
+}

@@ -1,0 +1,171 @@
+//! Going from region to region: a new ticket, a TeleportFinish, and the old circuit only ends once the avatar has
+//! arrived. Until then it stands where it was, so a teleport that fails has moved nobody.
+
+use super::{Hub, Record};
+use crate::hub::events;
+use crate::mail::{CircuitKey, Ending, Spot, ToShard};
+use crate::places::Place;
+use glam::Vec3;
+use ids::{AgentId, Instant, RegionHandle, SessionKey, Uuid};
+use std::sync::Arc;
+use wire::messages::{
+    TeleportFailed, TeleportFailedInfo, TeleportProgress, TeleportProgressAgentData, TeleportProgressInfo,
+    TeleportStart, TeleportStartInfo,
+};
+use wire::text;
+
+/// Bits of PROTOCOL §10.
+pub(crate) const VIA_LURE: u32 = 1 << 2;
+pub(crate) const VIA_LOCATION: u32 = 1 << 4;
+pub(crate) const VIA_HOME: u32 = 1 << 5;
+
+/// Where an arriving visitor stands from the one who invited: beside, not inside.
+const BESIDE: Vec3 = Vec3::new(1.0, 0.0, 0.0);
+
+impl Hub {
+    pub(super) fn teleport_to_handle(
+        &mut self,
+        now: Instant,
+        circuit: CircuitKey,
+        handle: RegionHandle,
+        position: Vec3,
+        look_at: Vec3,
+    ) {
+        let Some(place) = self.places.by_handle(handle).map(Arc::clone) else {
+            self.tell_teleport_failed(circuit.session, "There is no region at that place.");
+            return;
+        };
+        // A map click inside a large region names the grid square; positions count from the region's corner.
+        let inside =
+            Vec3::new((handle.x_m() - place.handle.x_m()) as f32, (handle.y_m() - place.handle.y_m()) as f32, 0.0);
+        let spot = Spot { place: place.id, position: position + inside, look_at };
+        self.teleport(now, circuit, spot, VIA_LOCATION);
+    }
+
+    pub(super) fn teleport_home(&mut self, now: Instant, circuit: CircuitKey) {
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        let spot = session.home.unwrap_or_else(|| landing_spot(self.places.iter().next()));
+        self.teleport(now, circuit, spot, VIA_HOME);
+    }
+
+    /// Only the user who was invited can follow an invitation.
+    pub(super) fn teleport_by_lure(&mut self, now: Instant, circuit: CircuitKey, lure: Uuid) {
+        let offered = self.lures.iter().find(|offer| offer.id == lure && offer.to_session == circuit.session);
+        match offered.map(|offer| offer.spot) {
+            Some(spot) => self.teleport(now, circuit, spot, VIA_LURE),
+            None => self.tell_teleport_failed(circuit.session, "That offer is no longer open."),
+        }
+    }
+
+    pub(super) fn set_home(&mut self, circuit: CircuitKey, position: Vec3, look_at: Vec3) {
+        let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
+        let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
+        let spot = Spot { place: binding.ticket.place, position, look_at };
+        session.home = Some(spot);
+        self.records.push_back(Record::Home(session.agent, spot));
+    }
+
+    fn teleport(&mut self, now: Instant, circuit: CircuitKey, spot: Spot, flags: u32) {
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
+        if session.pending.is_some() {
+            self.tell_teleport_failed(circuit.session, "You are already on your way.");
+            return;
+        }
+        let place = Arc::clone(self.places.get(spot.place));
+        let position = place.clamp(spot.position);
+        if binding.ticket.place == spot.place {
+            let Some(shard) = binding.shard else { return };
+            let command = ToShard::Teleport { circuit, position, look_at: spot.look_at };
+            self.output.push_back((super::Address::One(shard), command));
+            return;
+        }
+        if self.population(spot.place, Some(circuit.session)) >= place.max_avatars {
+            self.tell_teleport_failed(circuit.session, "That region is full.");
+            return;
+        }
+        let (agent, server_ip) = (session.agent, session.server_ip);
+        let Some((port, seed_url)) = self.issue_ticket(now, circuit.session, spot) else {
+            self.tell_teleport_failed(circuit.session, "Please wait a minute before you travel on.");
+            return;
+        };
+        self.counters.teleports += 1;
+        self.send(circuit.session, start_message(flags));
+        self.send(circuit.session, progress_message(agent, flags));
+        let finish = events::teleport_finish(agent, &place, server_ip, port, &seed_url, flags);
+        if let Some(binding) = self.sessions.get_mut(&circuit.session).and_then(|s| s.main_binding_mut()) {
+            binding.queue.push("TeleportFinish", finish);
+        }
+    }
+
+    /// The user changed their mind. Only possible until the client has shown its ticket to the new region.
+    pub(super) fn cancel_teleport(&mut self, now: Instant, circuit: CircuitKey) {
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        let Some(pending) = session.pending else { return };
+        if session.bindings.get(&pending).is_some_and(|binding| binding.shard.is_none()) {
+            let pending = session.circuit(pending);
+            self.fail_teleport(now, pending, "You have cancelled the teleport.");
+        }
+    }
+
+    /// Takes back the ticket of a teleport; the avatar stays where it is.
+    pub(super) fn fail_teleport(&mut self, now: Instant, pending: CircuitKey, why: &str) {
+        let Some(session) = self.sessions.get_mut(&pending.session) else { return };
+        session.pending = None;
+        self.close_circuit(pending, Ending::Silent);
+        let Some(session) = self.sessions.get_mut(&pending.session) else { return };
+        let unopened = session.bindings.get(&pending.ticket).is_some_and(|binding| binding.shard.is_none());
+        if unopened && let Some(binding) = session.bindings.remove(&pending.ticket) {
+            session.ports.release(now, binding.ticket.port, binding.ticket.first_sequence);
+            self.retire(now, &binding);
+        }
+        self.tell_teleport_failed(pending.session, why);
+    }
+
+    /// Over both ways: node-metaverse listens to the event queue only, viewers to both (measured with
+    /// node-metaverse 0.8.16).
+    pub(super) fn tell_teleport_failed(&mut self, key: SessionKey, why: &str) {
+        self.counters.teleports_failed += 1;
+        let Some(session) = self.sessions.get_mut(&key) else { return };
+        let agent = session.agent;
+        if let Some(binding) = session.main_binding_mut() {
+            binding.queue.push("TeleportFailed", events::teleport_failed(agent, why));
+        }
+        self.send(key, failed_message(agent, why));
+    }
+}
+
+/// Where visitors arrive who name no position.
+pub(crate) fn landing_spot(place: Option<&Arc<Place>>) -> Spot {
+    let place = place.expect("a node has at least one place");
+    Spot { place: place.id, position: place.landing, look_at: Vec3::X }
+}
+
+/// Where an accepted invitation leads.
+pub(super) fn spot_beside(place: &Place, position: Vec3) -> Spot {
+    Spot { place: place.id, position: position + BESIDE, look_at: -BESIDE }
+}
+
+fn start_message(teleport_flags: u32) -> Arc<[u8]> {
+    super::messaging::encoded(|out| TeleportStart { info: TeleportStartInfo { teleport_flags } }.encode(out))
+}
+
+fn progress_message(agent: AgentId, teleport_flags: u32) -> Arc<[u8]> {
+    super::messaging::encoded(|out| {
+        TeleportProgress {
+            agent_data: TeleportProgressAgentData { agent_id: agent.0 },
+            info: TeleportProgressInfo { teleport_flags, message: text::to_wire("arriving", 255) },
+        }
+        .encode(out);
+    })
+}
+
+fn failed_message(agent: AgentId, why: &str) -> Arc<[u8]> {
+    super::messaging::encoded(|out| {
+        TeleportFailed {
+            info: TeleportFailedInfo { agent_id: agent.0, reason: text::to_wire(why, 255) },
+            alert_info: Vec::new(),
+        }
+        .encode(out);
+    })
+}

@@ -1,0 +1,230 @@
+//! What the hub and the shards tell each other, and what shards tell worlds. Plain data over bounded queues, so
+//! that the simulator can carry it on virtual time.
+
+use crate::places::PlaceId;
+use glam::Vec3;
+use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
+use std::sync::Arc;
+use world::{Appearance, Event, Refusal};
+
+/// A place to stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// Which region.
+    pub place: PlaceId,
+    /// Metres from the region's corner.
+    pub position: Vec3,
+    /// Where to face.
+    pub look_at: Vec3,
+}
+
+/// Which shard of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShardIndex(pub u16);
+
+/// One circuit of a session: tickets of a session are numbered, and so are the circuits they open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CircuitKey {
+    /// Whose.
+    pub session: SessionKey,
+    /// Rises with every ticket of the session. Commands to worlds are ordered by it, so that a circuit's last
+    /// command always comes before its successor's first.
+    pub ticket: u32,
+}
+
+/// The right to open one circuit: (code, session, agent, local port) → world, checked once (DESIGN §2).
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    /// The circuit it opens.
+    pub circuit: CircuitKey,
+    /// Shown in UseCircuitCode.
+    pub code: CircuitCode,
+    /// Shown in UseCircuitCode.
+    pub session_id: SessionId,
+    /// Shown in UseCircuitCode.
+    pub agent: AgentId,
+    /// First name.
+    pub first_name: Arc<str>,
+    /// Last name.
+    pub last_name: Arc<str>,
+    /// Index into the pool of UDP ports.
+    pub port: u8,
+    /// Where it leads.
+    pub place: PlaceId,
+    /// Where the avatar arrives, metres from the region's corner.
+    pub position: Vec3,
+    /// Where it faces.
+    pub look_at: Vec3,
+    /// What it wears, when it comes from another region.
+    pub appearance: Option<Arc<Appearance>>,
+    /// What it wears, as inventory items.
+    pub wearables: Arc<[Wearable]>,
+    /// The next sequence number of this (session, port) pair: a client remembers ids it has seen for a minute.
+    pub first_sequence: u32,
+    /// Void after this.
+    pub expires_at: Instant,
+}
+
+/// A row of AgentWearablesUpdate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wearable {
+    /// Inventory item.
+    pub item: Uuid,
+    /// Asset.
+    pub asset: Uuid,
+    /// 0 shape, 1 skin, 2 hair, 3 eyes …
+    pub kind: u8,
+}
+
+/// Hub → shard.
+#[derive(Clone, Debug)]
+pub enum ToShard {
+    /// Goes to every shard: nobody knows which one the kernel will choose for the client's address.
+    Ticket(Arc<Ticket>),
+    /// The ticket is void.
+    Revoke(CircuitKey),
+    /// Send a message (number and body, reliable) on a circuit.
+    Send(CircuitKey, Arc<[u8]>),
+    /// Send a message to everybody.
+    SendAll(Arc<[u8]>),
+    /// Move the avatar inside its world; TeleportLocal follows.
+    Teleport {
+        /// Whose circuit.
+        circuit: CircuitKey,
+        /// Metres from the region's corner.
+        position: Vec3,
+        /// Where to face.
+        look_at: Vec3,
+    },
+    /// End a circuit.
+    Close(CircuitKey, Ending),
+    /// What happened in a world.
+    Events(WorldId, Arc<[Event]>),
+}
+
+/// How a circuit ends when the server ends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The user is told why and sent home: a second login, an operator's kick, a server that stops.
+    Kicked(Arc<str>),
+    /// The avatar is in another region now.
+    Moved,
+    /// The session is gone; nobody is there to be told.
+    Silent,
+}
+
+/// Shard → hub.
+#[derive(Clone, Debug)]
+pub enum FromShard {
+    /// A client showed its ticket.
+    Opened(CircuitKey),
+    /// Its avatar is in the world.
+    Arrived(CircuitKey),
+    /// The world did not let it in.
+    Refused(CircuitKey, Refusal),
+    /// The circuit is gone, and with it the avatar.
+    Closed {
+        /// Which.
+        circuit: CircuitKey,
+        /// Why.
+        why: Closed,
+        /// Whose.
+        agent: AgentId,
+        /// Where the avatar was, when it was in the world.
+        spot: Option<Spot>,
+        /// Sequence number that a later circuit of the same (session, port) begins with.
+        next_sequence: u32,
+    },
+    /// The avatar wears something else.
+    Appeared(CircuitKey, Arc<Appearance>),
+    /// The client wants something that a shard cannot give.
+    Request(CircuitKey, Request),
+}
+
+/// Why a circuit is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Closed {
+    /// The client logged out.
+    LoggedOut,
+    /// Nothing was heard of it for too long.
+    TimedOut,
+    /// It did not take what was sent to it.
+    Unresponsive,
+    /// The hub asked for it.
+    Asked,
+}
+
+impl Closed {
+    /// Metric label.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LoggedOut => "logged_out",
+            Self::TimedOut => "timed_out",
+            Self::Unresponsive => "unresponsive",
+            Self::Asked => "asked",
+        }
+    }
+}
+
+/// What only the hub can answer.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Teleport to a position of a region.
+    TeleportTo {
+        /// Region.
+        handle: RegionHandle,
+        /// Metres from its corner.
+        position: Vec3,
+        /// Where to face.
+        look_at: Vec3,
+    },
+    /// Teleport home.
+    TeleportHome,
+    /// Follow somebody's invitation.
+    TeleportLure(Uuid),
+    /// Stay after all.
+    TeleportCancel,
+    /// Invite others to where one is.
+    Lure {
+        /// Whom.
+        targets: Vec<AgentId>,
+        /// What to say.
+        message: String,
+        /// Where the inviting avatar stands.
+        position: Vec3,
+    },
+    /// Pass an instant message on.
+    InstantMessage(Box<InstantMessage>),
+    /// Who are these?
+    Names(Vec<Uuid>),
+    /// Make this place home.
+    SetHome {
+        /// Metres from the region's corner.
+        position: Vec3,
+        /// Where to face.
+        look_at: Vec3,
+    },
+    /// Describe the parcel; the answer goes through the event queue.
+    ParcelProperties {
+        /// Echoed.
+        sequence_id: i32,
+    },
+}
+
+/// An instant message from one agent to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstantMessage {
+    /// To whom.
+    pub to: AgentId,
+    /// The protocol's dialog number (PROTOCOL §8f).
+    pub dialog: u8,
+    /// Id of the conversation.
+    pub id: Uuid,
+    /// Text as it came, with its NUL.
+    pub message: Vec<u8>,
+    /// Payload of some dialogs.
+    pub bucket: Vec<u8>,
+    /// Where the sender stands, in thousandths of a metre for equality's sake.
+    pub position_mm: [i32; 3],
+}

@@ -1,0 +1,62 @@
+//! The hub as HTTP handlers and the hub's own thread share it: a lock held briefly, and what the hub says delivered
+//! before it is released, so that shards hear things in the order in which they were decided.
+
+use crate::hub::{Address, Hub, Record};
+use crate::mail::ToShard;
+use std::fmt;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
+
+/// Where a shard's mail goes in, and how its thread is woken.
+pub struct Mailbox {
+    /// The shard's bounded inbox. A shard never waits for the hub, so waiting for room here cannot deadlock.
+    pub sender: SyncSender<ToShard>,
+    /// Ends the wait of the shard's thread.
+    pub wake: Box<dyn Fn() + Send + Sync>,
+}
+
+/// All sessions, shared.
+pub struct Sessions {
+    hub: Mutex<Hub>,
+    shards: Vec<Mailbox>,
+    records: SyncSender<Record>,
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions").field("shards", &self.shards.len()).finish_non_exhaustive()
+    }
+}
+
+impl Sessions {
+    /// Takes the hub and where its output goes: shards in order of their indexes, and the store's thread.
+    #[must_use]
+    pub const fn new(hub: Hub, shards: Vec<Mailbox>, records: SyncSender<Record>) -> Self {
+        Self { hub: Mutex::new(hub), shards, records }
+    }
+
+    /// Does something with the hub and delivers what it has to say.
+    pub fn with<R>(&self, act: impl FnOnce(&mut Hub) -> R) -> R {
+        // A panic inside the hub is a bug, but the state between two calls is whole; others go on.
+        let mut hub = self.hub.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = act(&mut hub);
+        while let Some((address, mail)) = hub.poll_output() {
+            match address {
+                Address::One(shard) => self.deliver(shard.0.into(), mail),
+                Address::All => (0..self.shards.len()).for_each(|shard| self.deliver(shard, mail.clone())),
+            }
+        }
+        while let Some(record) = hub.poll_record() {
+            // Only fails when the store's thread has ended, which is the last thing that happens.
+            let _ = self.records.send(record);
+        }
+        result
+    }
+
+    fn deliver(&self, shard: usize, mail: ToShard) {
+        let mailbox = &self.shards[shard];
+        // As above: shards end after everybody who could write to them.
+        let _ = mailbox.sender.send(mail);
+        (mailbox.wake)();
+    }
+}

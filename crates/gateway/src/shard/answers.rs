@@ -1,0 +1,324 @@
+//! Requests that a shard answers from what it knows: the region, the map, an economy of zero, the outfit of the
+//! ticket. node-metaverse does not connect without several of these (PROTOCOL §4.1).
+
+use super::counters::Refused;
+use super::greeting::{self, SIM_ACCESS};
+use super::outbox::Outbox;
+use super::{ClientIndex, Shard};
+use crate::mail::Ticket;
+use crate::places::{PARCEL_LOCAL_ID, Place};
+use ids::{Instant, LocalId};
+use std::sync::Arc;
+use wire::messages::*;
+use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
+
+/// Access of a map block that says "no such region".
+const NO_REGION: u8 = 255;
+/// MapItemRequest for agents.
+const MAP_ITEM_AGENTS: u32 = 6;
+/// Rows in one map reply: 18 + 27 + name bytes each.
+const MAP_ROWS_MAX: usize = 12;
+/// Textures asked about in one AgentCachedTexture.
+const CACHED_TEXTURES_MAX: usize = 64;
+/// Objects asked about in one message; a datagram holds fewer.
+const OBJECTS_MAX: usize = 255;
+
+impl Shard {
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        index: ClientIndex,
+        message: &Message,
+        out: &mut Outbox,
+    ) -> Result<(), Refused> {
+        let ticket = Arc::clone(&self.client(index).ticket);
+        let place = Arc::clone(self.places.get(ticket.place));
+        let mut reply = std::mem::take(&mut self.body);
+        reply.clear();
+        let answered = self.write_answer(index, &ticket, &place, message, &mut reply);
+        if answered.is_ok() && !reply.is_empty() {
+            self.send_reliable(now, index, &reply, out);
+        }
+        self.body = reply;
+        answered
+    }
+
+    fn write_answer(
+        &mut self,
+        index: ClientIndex,
+        ticket: &Ticket,
+        place: &Place,
+        message: &Message,
+        reply: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        match message {
+            Message::RequestRegionInfo(_) => region_info(ticket, place).encode(reply),
+            Message::AgentWearablesRequest(_) => wearables(ticket).encode(reply),
+            Message::AgentDataUpdateRequest(_) => agent_data(ticket).encode(reply),
+            Message::AgentCachedTexture(m) => cached_textures(ticket, m).encode(reply),
+            Message::EconomyDataRequest(_) => EconomyData::default().encode(reply),
+            Message::MoneyBalanceRequest(m) => MoneyBalanceReply {
+                money_data: MoneyBalanceReplyMoneyData {
+                    agent_id: ticket.agent.0,
+                    transaction_id: m.money_data.transaction_id,
+                    transaction_success: true,
+                    ..MoneyBalanceReplyMoneyData::default()
+                },
+                ..MoneyBalanceReply::default()
+            }
+            .encode(reply),
+            Message::MuteListRequest(_) => {
+                UseCachedMuteList { agent_data: UseCachedMuteListAgentData { agent_id: ticket.agent.0 } }
+                    .encode(reply);
+            }
+            Message::ParcelDwellRequest(_) => ParcelDwellReply {
+                agent_data: ParcelDwellReplyAgentData { agent_id: ticket.agent.0 },
+                data: ParcelDwellReplyData {
+                    local_id: PARCEL_LOCAL_ID,
+                    parcel_id: place.parcel_id,
+                    dwell: 0.0,
+                },
+            }
+            .encode(reply),
+            Message::ParcelAccessListRequest(m) => ParcelAccessListReply {
+                data: ParcelAccessListReplyData {
+                    agent_id: ticket.agent.0,
+                    sequence_id: m.data.sequence_id,
+                    flags: m.data.flags,
+                    local_id: m.data.local_id,
+                },
+                list: Vec::new(),
+            }
+            .encode(reply),
+            Message::MapNameRequest(m) => self.map_by_name(ticket, m).encode(reply),
+            Message::MapBlockRequest(m) => self.map_by_square(ticket, m).encode(reply),
+            Message::MapItemRequest(m) => self.map_items(ticket, place, m).encode(reply),
+            Message::AvatarPropertiesRequest(m) => AvatarPropertiesReply {
+                agent_data: AvatarPropertiesReplyAgentData {
+                    agent_id: ticket.agent.0,
+                    avatar_id: m.agent_data.avatar_id,
+                },
+                ..AvatarPropertiesReply::default()
+            }
+            .encode(reply),
+            Message::UUIDGroupNameRequest(m) => UUIDGroupNameReply {
+                uuid_name_block: m
+                    .uuid_name_block
+                    .iter()
+                    .take(MAP_ROWS_MAX)
+                    .map(|block| UUIDGroupNameReplyUUIDNameBlock {
+                        id: block.id,
+                        group_name: to_wire("Unknown", VARIABLE1_MAX),
+                    })
+                    .collect(),
+            }
+            .encode(reply),
+            Message::RequestMultipleObjects(m) => {
+                let ids = m.object_data.iter().take(OBJECTS_MAX).map(|row| row.id);
+                self.show_again(index, ids, reply);
+            }
+            // Nothing has to follow: no stored messages, no reaction to window sizes, no objects to select yet.
+            Message::RetrieveInstantMessages(_)
+            | Message::AgentHeightWidth(_)
+            | Message::AgentFOV(_)
+            | Message::ViewerEffect(_)
+            | Message::ViewerStats(_)
+            | Message::ObjectSelect(_)
+            | Message::ObjectDeselect(_)
+            | Message::AgentIsNowWearing(_)
+            | Message::VelocityInterpolateOn(_)
+            | Message::VelocityInterpolateOff(_)
+            | Message::ActivateGestures(_)
+            | Message::DeactivateGestures(_)
+            | Message::OpenCircuit(_) => {}
+            other if other.schema().sender == Sender::Server => return Err(Refused::NotForClients),
+            _ => return Err(Refused::Unhandled),
+        }
+        Ok(())
+    }
+
+    /// A client lacks objects that we believe it has: they are sent whole with the next send. Those that do not
+    /// exist are killed, so that it stops asking.
+    fn show_again(&mut self, index: ClientIndex, ids: impl Iterator<Item = u32>, reply: &mut Vec<u8>) {
+        let client = self.client(index);
+        let place = client.ticket.place;
+        let replica = self.feeds[self.places.get(place).world.0 as usize].current();
+        let client = self.client(index);
+        let mut unknown = Vec::new();
+        for id in ids {
+            if replica.of_id(LocalId(id)).is_some() {
+                client.viewer.lost(LocalId(id));
+            } else {
+                unknown.push(KillObjectObjectData { id });
+            }
+        }
+        if !unknown.is_empty() {
+            KillObject { object_data: unknown }.encode(reply);
+        }
+    }
+
+    fn map_by_name(&self, ticket: &Ticket, m: &MapNameRequest) -> MapBlockReply {
+        // Clients echo the name with or without its NUL, and search by beginnings.
+        let wanted = from_wire(&m.name_data.name).trim().to_lowercase();
+        let found = self.places.iter().filter(|place| place.name.to_lowercase().starts_with(&wanted));
+        let mut rows: Vec<MapBlockReplyData> = found.take(MAP_ROWS_MAX).map(|place| map_row(place)).collect();
+        if rows.is_empty() {
+            rows.push(MapBlockReplyData {
+                name: to_wire(&wanted, VARIABLE1_MAX),
+                access: NO_REGION,
+                ..MapBlockReplyData::default()
+            });
+        }
+        map_reply(ticket, m.agent_data.flags, rows)
+    }
+
+    fn map_by_square(&self, ticket: &Ticket, m: &MapBlockRequest) -> MapBlockReply {
+        let p = &m.position_data;
+        let inside = |place: &&Arc<Place>| {
+            let (x, y) = place.handle.grid();
+            (u32::from(p.min_x)..=u32::from(p.max_x)).contains(&x)
+                && (u32::from(p.min_y)..=u32::from(p.max_y)).contains(&y)
+        };
+        let rows = self.places.iter().filter(inside).take(MAP_ROWS_MAX).map(|place| map_row(place)).collect();
+        map_reply(ticket, m.agent_data.flags, rows)
+    }
+
+    fn map_items(&self, ticket: &Ticket, here: &Place, m: &MapItemRequest) -> MapItemReply {
+        let request = &m.request_data;
+        let handle = ids::RegionHandle(request.region_handle);
+        let place = self.places.by_handle(handle).map_or(here, |place| place);
+        let mut data = Vec::new();
+        if request.item_type == MAP_ITEM_AGENTS {
+            let replica = self.feeds[place.world.0 as usize].current();
+            for (_, hot, _) in replica.entities().take(MAP_ROWS_MAX) {
+                data.push(MapItemReplyData {
+                    x: place.handle.x_m() + hot.position.x as u32,
+                    y: place.handle.y_m() + hot.position.y as u32,
+                    extra: 1,
+                    name: to_wire("", VARIABLE1_MAX),
+                    ..MapItemReplyData::default()
+                });
+            }
+        }
+        MapItemReply {
+            agent_data: MapItemReplyAgentData { agent_id: ticket.agent.0, flags: m.agent_data.flags },
+            request_data: MapItemReplyRequestData { item_type: request.item_type },
+            data,
+        }
+    }
+
+    pub(super) fn send_handshake(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
+        let place = self.client(index).ticket.place;
+        let place = Arc::clone(self.places.get(place));
+        let mut message = Vec::new();
+        greeting::region_handshake(&place).encode(&mut message);
+        self.send_reliable(now, index, &message, out);
+    }
+}
+
+fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
+    RegionInfo {
+        agent_data: RegionInfoAgentData { agent_id: ticket.agent.0, session_id: ticket.session_id.0 },
+        region_info: RegionInfoRegionInfo {
+            sim_name: to_wire(&place.name, VARIABLE1_MAX),
+            estate_id: 1,
+            parent_estate_id: 1,
+            region_flags: greeting::REGION_FLAGS,
+            sim_access: SIM_ACCESS,
+            max_agents: u8::try_from(place.max_avatars).unwrap_or(u8::MAX),
+            billable_factor: 1.0,
+            object_bonus_factor: 1.0,
+            water_height: place.water_m,
+            terrain_raise_limit: 100.0,
+            terrain_lower_limit: -100.0,
+            use_estate_sun: true,
+            ..RegionInfoRegionInfo::default()
+        },
+        region_info2: RegionInfoRegionInfo2 {
+            product_sku: to_wire("throng", VARIABLE1_MAX),
+            product_name: to_wire("Throng", VARIABLE1_MAX),
+            max_agents32: place.max_avatars,
+            hard_max_agents: place.max_avatars,
+            hard_max_objects: 0,
+        },
+        region_info3: vec![RegionInfoRegionInfo3 {
+            region_flags_extended: u64::from(greeting::REGION_FLAGS),
+        }],
+        ..RegionInfo::default()
+    }
+}
+
+fn wearables(ticket: &Ticket) -> AgentWearablesUpdate {
+    AgentWearablesUpdate {
+        agent_data: AgentWearablesUpdateAgentData {
+            agent_id: ticket.agent.0,
+            session_id: ticket.session_id.0,
+            serial_num: 1,
+        },
+        wearable_data: ticket
+            .wearables
+            .iter()
+            .map(|worn| AgentWearablesUpdateWearableData {
+                item_id: worn.item,
+                asset_id: worn.asset,
+                wearable_type: worn.kind,
+            })
+            .collect(),
+    }
+}
+
+fn agent_data(ticket: &Ticket) -> AgentDataUpdate {
+    AgentDataUpdate {
+        agent_data: AgentDataUpdateAgentData {
+            agent_id: ticket.agent.0,
+            first_name: to_wire(&ticket.first_name, VARIABLE1_MAX),
+            last_name: to_wire(&ticket.last_name, VARIABLE1_MAX),
+            group_title: to_wire("", VARIABLE1_MAX),
+            group_name: to_wire("", VARIABLE1_MAX),
+            ..AgentDataUpdateAgentData::default()
+        },
+    }
+}
+
+/// No baked texture is kept here, so every one asked about has to be baked again.
+fn cached_textures(ticket: &Ticket, m: &AgentCachedTexture) -> AgentCachedTextureResponse {
+    AgentCachedTextureResponse {
+        agent_data: AgentCachedTextureResponseAgentData {
+            agent_id: ticket.agent.0,
+            session_id: ticket.session_id.0,
+            serial_num: m.agent_data.serial_num,
+        },
+        wearable_data: m
+            .wearable_data
+            .iter()
+            .take(CACHED_TEXTURES_MAX)
+            .map(|row| AgentCachedTextureResponseWearableData {
+                texture_index: row.texture_index,
+                host_name: to_wire("", VARIABLE1_MAX),
+                ..AgentCachedTextureResponseWearableData::default()
+            })
+            .collect(),
+    }
+}
+
+fn map_row(place: &Place) -> MapBlockReplyData {
+    let (x, y) = place.handle.grid();
+    MapBlockReplyData {
+        x: x as u16,
+        y: y as u16,
+        name: to_wire(&place.name, 64),
+        access: SIM_ACCESS,
+        region_flags: greeting::REGION_FLAGS,
+        water_height: place.water_m.clamp(0.0, 255.0) as u8,
+        ..MapBlockReplyData::default()
+    }
+}
+
+/// Without OpenSimulator's block of sizes: node-metaverse takes it for a broken message (measured with 0.8.16).
+fn map_reply(ticket: &Ticket, flags: u32, data: Vec<MapBlockReplyData>) -> MapBlockReply {
+    MapBlockReply {
+        agent_data: MapBlockReplyAgentData { agent_id: ticket.agent.0, flags },
+        data,
+        size: Vec::new(),
+    }
+}

@@ -1,0 +1,155 @@
+//! One circuit of a client on this shard, from its ticket to its last datagram.
+
+use super::filter::UpdateFilter;
+use super::outbox::{Address, Outbox};
+use crate::mail::{CircuitKey, Closed, Ticket};
+use circuit::Circuit;
+use ids::{Instant, LocalId, SessionKey};
+use replicate::{SlotIndex, Viewer};
+use std::sync::Arc;
+
+/// Chat lines that a client hears per second on average; more are dropped, so that a shouting crowd cannot drown
+/// what else it is sent.
+const HEARD_PER_S: f32 = 20.0;
+/// Chat lines that it may hear at once.
+const HEARD_BURST: f32 = 60.0;
+/// Chat lines and instant messages that a client may send per second on average.
+const SAID_PER_S: f32 = 4.0;
+/// And at once.
+const SAID_BURST: f32 = 20.0;
+
+/// How far a client has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It showed its ticket; its avatar is nowhere yet.
+    Opened,
+    /// Its avatar was sent into the world.
+    Entering,
+    /// Its avatar is in the world.
+    Present,
+    /// It has no avatar any more; its circuit delivers the last messages until then.
+    Leaving(Instant, Closed),
+}
+
+/// What the arrival of a client waits for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Greeting {
+    /// When RegionHandshake was sent.
+    pub(super) handshake_at: Option<Instant>,
+    /// RegionHandshakeReply came, or was waited for long enough.
+    pub(super) scene_open: bool,
+    /// Terrain and overlay were queued.
+    pub(super) ground_sent: bool,
+}
+
+/// A client on this shard.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) ticket: Arc<Ticket>,
+    pub(super) address: Address,
+    pub(super) circuit: Circuit,
+    pub(super) stage: Stage,
+    pub(super) greeting: Greeting,
+    pub(super) viewer: Viewer,
+    pub(super) filter: UpdateFilter,
+    /// Sequence number of the newest agent update applied.
+    pub(super) newest_update: Option<u32>,
+    /// Newest AgentSetAppearance.
+    pub(super) appearance_serial: Option<u32>,
+    /// Full updates under way: the datagram's number and the avatars in it.
+    pub(super) shown: Vec<(u32, Vec<LocalId>)>,
+    /// The nearest that were shown for a second: they get appearances and reliable animations.
+    pub(super) near: Vec<SlotIndex>,
+    /// Where the round over far animations goes on.
+    pub(super) animation_cursor: SlotIndex,
+    pub(super) next_second: Instant,
+    pub(super) next_stats: Instant,
+    pub(super) hears: Allowance,
+    pub(super) says: Allowance,
+    pub(super) slot: u8,
+    next_command: u32,
+}
+
+impl Client {
+    pub(super) fn new(
+        now: Instant,
+        ticket: Arc<Ticket>,
+        address: Address,
+        circuit: Circuit,
+        slot: u8,
+    ) -> Self {
+        Self {
+            viewer: Viewer::new(ticket.circuit.session, ticket.position),
+            ticket,
+            address,
+            circuit,
+            stage: Stage::Opened,
+            greeting: Greeting::default(),
+            filter: UpdateFilter::default(),
+            newest_update: None,
+            appearance_serial: None,
+            shown: Vec::new(),
+            near: Vec::new(),
+            animation_cursor: 0,
+            next_second: now,
+            next_stats: now,
+            hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),
+            says: Allowance::new(now, SAID_PER_S, SAID_BURST),
+            slot,
+            next_command: 0,
+        }
+    }
+
+    pub(super) fn key(&self) -> CircuitKey {
+        self.ticket.circuit
+    }
+
+    pub(super) fn session(&self) -> SessionKey {
+        self.ticket.circuit.session
+    }
+
+    /// Whether its avatar is in a world, or about to be.
+    pub(super) const fn has_avatar(&self) -> bool {
+        matches!(self.stage, Stage::Entering | Stage::Present)
+    }
+
+    /// Sequence of its next command: a circuit's commands come before those of the session's later circuits.
+    pub(super) fn command_sequence(&mut self) -> u64 {
+        let sequence = u64::from(self.ticket.circuit.ticket) << 32 | u64::from(self.next_command);
+        self.next_command += 1;
+        sequence
+    }
+
+    /// Moves everything that the circuit wants sent into the outbox.
+    pub(super) fn flush(&mut self, now: Instant, out: &mut Outbox) {
+        while self.circuit.poll_transmit(now, &mut out.bytes).is_some() {
+            out.seal(self.address);
+        }
+    }
+}
+
+/// So many things per second.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    left: f32,
+    at: Instant,
+    per_s: f32,
+    burst: f32,
+}
+
+impl Allowance {
+    const fn new(now: Instant, per_s: f32, burst: f32) -> Self {
+        Self { left: burst, at: now, per_s, burst }
+    }
+
+    /// Takes one, if there is one.
+    pub(super) fn take(&mut self, now: Instant) -> bool {
+        self.left = (self.left + self.per_s * now.since(self.at).as_secs_f32()).min(self.burst);
+        self.at = now;
+        let granted = self.left >= 1.0;
+        if granted {
+            self.left -= 1.0;
+        }
+        granted
+    }
+}

@@ -1,0 +1,120 @@
+//! What a shard counts. Plain numbers that only it writes; the host exports them.
+
+use circuit::DropReason;
+
+/// Why a datagram or a message died in a shard, beyond what the circuit itself refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refused {
+    /// From an address without a circuit, and no UseCircuitCode: no answer.
+    UnknownAddress,
+    /// A UseCircuitCode that no ticket matches: no answer.
+    NoTicket,
+    /// The message carries another session's id.
+    WrongSession,
+    /// A message that only servers send.
+    NotForClients,
+    /// A message that nothing here handles.
+    Unhandled,
+    /// An agent update older than the newest applied.
+    OutOfOrder,
+    /// A value that no honest client sends.
+    BadValue,
+    /// More than the world's inbox holds; the next update counts again.
+    WorldBusy,
+    /// More chat than a client may send.
+    Flood,
+}
+
+impl Refused {
+    /// Every reason.
+    pub const ALL: [Self; 9] = [
+        Self::UnknownAddress,
+        Self::NoTicket,
+        Self::WrongSession,
+        Self::NotForClients,
+        Self::Unhandled,
+        Self::OutOfOrder,
+        Self::BadValue,
+        Self::WorldBusy,
+        Self::Flood,
+    ];
+
+    /// Metric label.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownAddress => "unknown_address",
+            Self::NoTicket => "no_ticket",
+            Self::WrongSession => "wrong_session",
+            Self::NotForClients => "not_for_clients",
+            Self::Unhandled => "unhandled",
+            Self::OutOfOrder => "out_of_order",
+            Self::BadValue => "bad_value",
+            Self::WorldBusy => "world_busy",
+            Self::Flood => "flood",
+        }
+    }
+}
+
+/// Counters of one shard since its start.
+#[derive(Clone, Debug, Default)]
+pub struct ShardCounters {
+    /// Datagrams received.
+    pub datagrams_in: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Datagrams sent.
+    pub datagrams_out: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Agent updates that reached the world.
+    pub updates_control: u64,
+    /// Agent updates that changed only the view.
+    pub updates_view: u64,
+    /// Agent updates dropped as insignificant.
+    pub updates_dropped: u64,
+    /// Terse blocks sent.
+    pub terse_sent: u64,
+    /// Full blocks sent.
+    pub full_sent: u64,
+    /// Avatars that clients were told to forget.
+    pub kills_sent: u64,
+    /// Animation messages sent.
+    pub animations_sent: u64,
+    /// Appearance messages sent.
+    pub appearances_sent: u64,
+    /// Chat messages heard by somebody, counted per hearer.
+    pub chat_sent: u64,
+    /// Chat that a hearer's budget did not hold.
+    pub chat_dropped: u64,
+    /// Commands given to worlds.
+    pub commands: u64,
+    /// Circuits opened.
+    pub circuits_opened: u64,
+    /// Circuits lost: timed out, or taking nothing any more.
+    pub circuits_lost: u64,
+    /// Reliable messages that a full circuit did not take.
+    pub messages_refused: u64,
+    refused: [u64; Refused::ALL.len()],
+    dropped: [u64; DropReason::ALL.len()],
+}
+
+impl ShardCounters {
+    /// Counts a refused message.
+    pub const fn refuse(&mut self, why: Refused) {
+        self.refused[why as usize] += 1;
+    }
+
+    /// Counts a datagram that the circuit refused.
+    pub fn drop(&mut self, why: DropReason) {
+        let index = DropReason::ALL.iter().position(|&reason| reason == why);
+        self.dropped[index.expect("every reason is in ALL")] += 1;
+    }
+
+    /// Refused and dropped so far, by metric label.
+    pub fn drops(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let refused = Refused::ALL.iter().zip(self.refused).map(|(why, n)| (why.as_str(), n));
+        let dropped = DropReason::ALL.iter().zip(self.dropped).map(|(why, n)| (why.as_str(), n));
+        refused.chain(dropped)
+    }
+}

@@ -1,0 +1,148 @@
+//! What a client is told when it arrives, before and besides the avatars around it.
+
+use crate::mail::Ticket;
+use crate::places::Place;
+use glam::Vec3;
+use ids::Uuid;
+use wire::messages::{
+    AgentMovementComplete, AgentMovementCompleteAgentData, AgentMovementCompleteData,
+    AgentMovementCompleteSimData, CoarseLocationUpdate, CoarseLocationUpdateAgentData,
+    CoarseLocationUpdateIndex, CoarseLocationUpdateLocation, RegionHandshake, RegionHandshakeRegionInfo,
+    RegionHandshakeRegionInfo2, RegionHandshakeRegionInfo3, RegionHandshakeRegionInfo4, SimStats,
+    SimStatsPidStat, SimStatsRegion, SimStatsStat,
+};
+use wire::text::{VARIABLE1_MAX, to_wire};
+
+/// Maturity: general.
+pub(super) const SIM_ACCESS: u8 = 13;
+
+/// Landmarks and home may be set here (viewer's region flags, bits 1 and 2).
+pub(super) const REGION_FLAGS: u32 = 1 << 1 | 1 << 2;
+
+/// Server name and version as clients log it.
+pub(super) const CHANNEL: &str = concat!("Throng ", env!("CARGO_PKG_VERSION"));
+
+/// Ground textures that every viewer has: dirt, grass, mountain, rock (Linden Lab's defaults).
+const GROUND: [Uuid; 4] = [
+    Uuid::from_u128(0xb8d3_965a_ad78_bf43_699b_bff8_eca6_c975),
+    Uuid::from_u128(0xabb7_83e6_3e93_26c0_248a_2476_6685_5da3),
+    Uuid::from_u128(0x179c_dabd_398a_9b6b_1391_4dc3_33ba_321f),
+    Uuid::from_u128(0xbeb1_69c7_11ea_fff2_efe5_0f24_dc88_1df2),
+];
+
+/// The region's name, water and ground textures. Opens the scene.
+pub(super) fn region_handshake(place: &Place) -> RegionHandshake {
+    let [detail0, detail1, detail2, detail3] = GROUND;
+    RegionHandshake {
+        region_info: RegionHandshakeRegionInfo {
+            region_flags: REGION_FLAGS,
+            sim_access: SIM_ACCESS,
+            sim_name: to_wire(&place.name, VARIABLE1_MAX),
+            water_height: place.water_m,
+            billable_factor: 1.0,
+            cache_id: place.region_id,
+            terrain_detail0: detail0,
+            terrain_detail1: detail1,
+            terrain_detail2: detail2,
+            terrain_detail3: detail3,
+            terrain_start_height00: place.water_m,
+            terrain_start_height01: place.water_m,
+            terrain_start_height10: place.water_m,
+            terrain_start_height11: place.water_m,
+            terrain_height_range00: GROUND_RANGE_M,
+            terrain_height_range01: GROUND_RANGE_M,
+            terrain_height_range10: GROUND_RANGE_M,
+            terrain_height_range11: GROUND_RANGE_M,
+            ..RegionHandshakeRegionInfo::default()
+        },
+        region_info2: RegionHandshakeRegionInfo2 { region_id: place.region_id },
+        region_info3: RegionHandshakeRegionInfo3 {
+            cpu_class_id: 1,
+            cpu_ratio: 1,
+            colo_name: to_wire("", VARIABLE1_MAX),
+            product_sku: to_wire("throng", VARIABLE1_MAX),
+            product_name: to_wire("Throng", VARIABLE1_MAX),
+        },
+        // The bit for central baking stays clear: agents bake their own appearance here.
+        region_info4: vec![RegionHandshakeRegionInfo4 {
+            region_flags_extended: 0,
+            region_protocols: 0,
+        }],
+    }
+}
+
+/// Metres over which the ground goes through its four textures.
+const GROUND_RANGE_M: f32 = 30.0;
+
+/// Where the avatar stands. `unix_s` is the wall clock in seconds.
+pub(super) fn movement_complete(
+    ticket: &Ticket,
+    place: &Place,
+    position: Vec3,
+    unix_s: u32,
+) -> AgentMovementComplete {
+    AgentMovementComplete {
+        agent_data: AgentMovementCompleteAgentData {
+            agent_id: ticket.agent.0,
+            session_id: ticket.session_id.0,
+        },
+        data: AgentMovementCompleteData {
+            position,
+            look_at: ticket.look_at,
+            region_handle: place.handle.0,
+            timestamp: unix_s,
+        },
+        sim_data: AgentMovementCompleteSimData { channel_version: to_wire(CHANNEL, VARIABLE1_MAX) },
+    }
+}
+
+/// Dots on the small map; `you` is the index of the receiver's own.
+pub(super) fn coarse_locations(dots: &[(Uuid, Vec3)], you: Option<usize>) -> CoarseLocationUpdate {
+    let byte = |metres: f32| metres.clamp(0.0, 255.0) as u8;
+    CoarseLocationUpdate {
+        location: dots
+            .iter()
+            .map(|(_, at)| CoarseLocationUpdateLocation { x: byte(at.x), y: byte(at.y), z: byte(at.z / 4.0) })
+            .collect(),
+        index: CoarseLocationUpdateIndex { you: you.map_or(-1, |index| index as i16), prey: -1 },
+        agent_data: dots.iter().map(|&(agent_id, _)| CoarseLocationUpdateAgentData { agent_id }).collect(),
+    }
+}
+
+/// Figures of a world that clients show in their statistics window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WorldFigures {
+    /// The world's own time dilation, 0–1.
+    pub dilation: f32,
+    /// Steps per second.
+    pub rate_hz: f32,
+    /// Avatars in it.
+    pub n_avatars: u32,
+}
+
+/// Statistic numbers that viewers know (PROTOCOL §8a).
+mod stat {
+    pub(super) const TIME_DILATION: u32 = 0;
+    pub(super) const SIM_FPS: u32 = 1;
+    pub(super) const PHYSICS_FPS: u32 = 2;
+    pub(super) const MAIN_AGENTS: u32 = 13;
+    pub(super) const CHILD_AGENTS: u32 = 14;
+}
+
+/// The region's performance figures.
+pub(super) fn sim_stats(place: &Place, figures: WorldFigures) -> SimStats {
+    let (region_x, region_y) = place.handle.grid();
+    let stat = |stat_id, stat_value| SimStatsStat { stat_id, stat_value };
+    SimStats {
+        region: SimStatsRegion { region_x, region_y, region_flags: REGION_FLAGS, object_capacity: 15_000 },
+        stat: vec![
+            stat(stat::TIME_DILATION, figures.dilation),
+            stat(stat::SIM_FPS, figures.rate_hz),
+            stat(stat::PHYSICS_FPS, figures.rate_hz),
+            stat(stat::MAIN_AGENTS, figures.n_avatars as f32),
+            stat(stat::CHILD_AGENTS, 0.0),
+        ],
+        pid_stat: SimStatsPidStat { pid: 0 },
+        region_info: Vec::new(),
+    }
+}

@@ -1,0 +1,116 @@
+//! What happens in a world and who is told: chat by distance, teleports inside a region, refusals.
+
+use super::client::Stage;
+use super::outbox::Outbox;
+use super::{ClientIndex, Shard};
+use crate::mail::FromShard;
+use ids::{Instant, SessionKey, WorldId};
+use replicate::Replica;
+use std::sync::Arc;
+use wire::messages::{ChatFromSimulator, ChatFromSimulatorChatData, TeleportLocal, TeleportLocalInfo};
+use wire::text::{CHAT_MAX, VARIABLE1_MAX, to_wire};
+use world::{Chat, Event, Refusal};
+
+/// ChatFromSimulator: spoken by an agent.
+const SOURCE_AGENT: u8 = 1;
+/// ChatFromSimulator: fully heard.
+const AUDIBLE: u8 = 1;
+/// TeleportFlags (PROTOCOL §10): to a location, within the region.
+const WITHIN_REGION: u32 = 1 << 4 | 1 << 17;
+
+impl Shard {
+    pub(super) fn hear(&mut self, now: Instant, world: WorldId, events: &Arc<[Event]>, out: &mut Outbox) {
+        let feed = Arc::clone(&self.feeds[world.0 as usize]);
+        let replica = feed.current();
+        for event in events.iter() {
+            match event {
+                Event::Chat(chat) => self.hear_chat(now, chat, &replica, out),
+                Event::Refused { session, reason } => self.on_refused(world, *session, *reason),
+                Event::Teleported(session) => self.on_teleported(now, *session, &replica, out),
+            }
+        }
+    }
+
+    /// Other channels than the public one are for scripts.
+    fn hear_chat(&mut self, now: Instant, chat: &Chat, replica: &Replica, out: &mut Outbox) {
+        if chat.channel != 0 {
+            return;
+        }
+        let mut message = std::mem::take(&mut self.body);
+        message.clear();
+        chat_message(chat).encode(&mut message);
+        let reach = chat.radius_m * chat.radius_m;
+        let everybody: Vec<ClientIndex> = self.by_circuit.values().copied().collect();
+        for index in everybody {
+            let client = self.client(index);
+            let (stage, session, place) = (client.stage, client.session(), client.ticket.place);
+            if stage != Stage::Present || self.places.get(place).world != replica.world {
+                continue;
+            }
+            let Some(own) = replica.of_session(session) else { continue };
+            if replica.hot()[own as usize].position.distance_squared(chat.position) > reach {
+                continue;
+            }
+            // The own words come back always: the client shows them only then.
+            if session == chat.session || self.client(index).hears.take(now) {
+                self.counters.chat_sent += 1;
+                self.send_reliable(now, index, &message, out);
+            } else {
+                self.counters.chat_dropped += 1;
+            }
+        }
+        self.body = message;
+    }
+
+    fn on_refused(&mut self, world: WorldId, session: SessionKey, reason: Refusal) {
+        let Some(index) = self.in_world(session, world) else { return };
+        let client = self.client(index);
+        client.stage = Stage::Opened;
+        let key = client.key();
+        self.mail.push(FromShard::Refused(key, reason));
+    }
+
+    fn on_teleported(&mut self, now: Instant, session: SessionKey, replica: &Replica, out: &mut Outbox) {
+        let Some(index) = self.in_world(session, replica.world) else { return };
+        let Some(own) = replica.of_session(session).and_then(|own| replica.slot(own)) else { return };
+        let mut message = Vec::new();
+        TeleportLocal {
+            info: TeleportLocalInfo {
+                agent_id: own.agent.0,
+                location_id: 4,
+                position: own.motion.position,
+                look_at: own.motion.rotation * glam::Vec3::X,
+                teleport_flags: WITHIN_REGION,
+            },
+        }
+        .encode(&mut message);
+        self.send_reliable(now, index, &message, out);
+    }
+
+    /// A session's circuit into a world.
+    fn in_world(&mut self, session: SessionKey, world: WorldId) -> Option<ClientIndex> {
+        let first = crate::mail::CircuitKey { session, ticket: 0 };
+        let last = crate::mail::CircuitKey { session, ticket: u32::MAX };
+        let circuits: Vec<ClientIndex> = self.by_circuit.range(first..=last).map(|(_, &index)| index).collect();
+        circuits.into_iter().find(|&index| {
+            let client = self.client(index);
+            let (place, here) = (client.ticket.place, client.has_avatar());
+            here && self.places.get(place).world == world
+        })
+    }
+}
+
+fn chat_message(chat: &Chat) -> ChatFromSimulator {
+    ChatFromSimulator {
+        chat_data: ChatFromSimulatorChatData {
+            from_name: to_wire(&chat.name, VARIABLE1_MAX),
+            source_id: chat.source,
+            owner_id: chat.source,
+            source_type: SOURCE_AGENT,
+            chat_type: chat.kind as u8,
+            audible: AUDIBLE,
+            position: chat.position,
+            message: to_wire(&chat.text, CHAT_MAX),
+        },
+    }
+}

@@ -1,0 +1,434 @@
+//! A gateway shard: circuits of clients, what comes in over them and what they are sent.
+//!
+//! Sans-IO: the driver feeds datagrams, mail from the hub and the time, and takes datagrams, commands for worlds and
+//! mail for the hub. Shards share nothing that changes: each owns its circuits, and reads the replicas that the
+//! replica thread publishes. Start with [`Shard::handle_datagram`] for the way in ([`dispatch`] goes on), and with
+//! [`stream`] for the way out.
+
+mod answers;
+mod client;
+mod counters;
+mod dispatch;
+mod filter;
+mod greeting;
+mod hearing;
+mod outbox;
+mod stream;
+
+pub use counters::{Refused, ShardCounters};
+pub use filter::{
+    AXIS_SIGNIFICANT, CAMERA_SIGNIFICANT_M, FAR_SIGNIFICANT_M, FilterMode, ROTATION_SIGNIFICANT_RAD,
+    UpdateFilter, Verdict,
+};
+pub use outbox::{Address, Outbox};
+
+use crate::feed::Feed;
+use crate::mail::{CircuitKey, Closed, Ending, FromShard, Spot, Ticket, ToShard};
+use crate::places::Places;
+use circuit::{Circuit, Reliability};
+use client::{Client, Stage};
+use ids::{CircuitCode, Instant, WorldId};
+use replicate::selection::Selection;
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::header::Datagram;
+use wire::messages::{DisableSimulator, KickUser, KickUserUserInfo, MessageNumber, UseCircuitCode};
+use wire::text::to_wire;
+use world::{Action, Command};
+
+/// Tunables of a shard.
+#[derive(Clone, Debug)]
+pub struct ShardConfig {
+    /// Of every circuit.
+    pub circuit: circuit::Config,
+    /// Bytes per second that a client may be sent; less when its AgentThrottle says so.
+    pub client_bytes_per_s: u32,
+    /// Which agent updates count.
+    pub filter: FilterMode,
+    /// Unix time in seconds at [`Instant::ZERO`].
+    pub unix_start_s: u64,
+    /// Steps per second of the worlds, as clients are told.
+    pub world_rate_hz: f32,
+}
+
+/// Clients are visited in this many turns, so that a tick's sends are spread over it.
+const SLOTS: u8 = 20;
+/// Time between two turns: every client has its turn 10 times a second.
+const SLOT: Duration = Duration::from_millis(5);
+/// How long a circuit without avatar delivers its last messages.
+const LINGER: Duration = Duration::from_secs(3);
+/// How often expired tickets are thrown away.
+const TICKET_SWEEP: Duration = Duration::from_secs(5);
+/// Commands that may wait for the worlds' inboxes: 10,000 clients at 10 updates a second for one second. Above it
+/// agent updates are refused; the next one of the client says the same or newer.
+pub const COMMANDS_MAX: usize = 100_000;
+
+type ClientIndex = u32;
+
+/// The circuits of one gateway thread.
+#[derive(Debug)]
+pub struct Shard {
+    config: ShardConfig,
+    places: Arc<Places>,
+    /// What the replica thread publishes, by world.
+    feeds: Vec<Arc<Feed>>,
+    clients: Vec<Option<Box<Client>>>,
+    free: Vec<ClientIndex>,
+    /// Only ever looked up, so its order does not matter.
+    by_address: HashMap<(u8, SocketAddrV4), ClientIndex>,
+    by_circuit: BTreeMap<CircuitKey, ClientIndex>,
+    tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
+    slots: Vec<Vec<ClientIndex>>,
+    /// Circuits found to be over in this round of visits.
+    ended: Vec<ClientIndex>,
+    next_slot: u64,
+    next_sweep: Instant,
+    commands: Vec<(WorldId, Command)>,
+    mail: Vec<FromShard>,
+    counters: ShardCounters,
+    selection: Selection,
+    /// Where zero-coded datagrams are expanded.
+    expanded: Vec<u8>,
+    /// Where messages are put together.
+    body: Vec<u8>,
+}
+
+impl Shard {
+    /// A shard without clients. `feeds[n]` belongs to world `n`.
+    #[must_use]
+    pub fn new(config: ShardConfig, places: Arc<Places>, feeds: Vec<Arc<Feed>>) -> Self {
+        assert_eq!(places.len(), feeds.len(), "one feed for each place");
+        Self {
+            config,
+            places,
+            feeds,
+            clients: Vec::new(),
+            free: Vec::new(),
+            by_address: HashMap::new(),
+            by_circuit: BTreeMap::new(),
+            tickets: BTreeMap::new(),
+            slots: vec![Vec::new(); SLOTS as usize],
+            ended: Vec::new(),
+            next_slot: 0,
+            next_sweep: Instant::ZERO,
+            commands: Vec::new(),
+            mail: Vec::new(),
+            counters: ShardCounters::default(),
+            selection: Selection::default(),
+            expanded: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// A datagram arrived.
+    pub fn handle_datagram(&mut self, now: Instant, address: Address, bytes: &[u8], out: &mut Outbox) {
+        self.counters.datagrams_in += 1;
+        self.counters.bytes_in += bytes.len() as u64;
+        match self.by_address.get(&(address.port, address.remote)).copied() {
+            // A viewer has one socket for all its circuits: it may come back to a port whose circuit lingers.
+            Some(index) if self.is_leaving(index) && self.has_ticket(now, address, bytes) => {
+                self.remove(index);
+                self.on_stranger(now, address, bytes, out);
+            }
+            Some(index) => self.on_circuit(now, index, bytes, out),
+            None => self.on_stranger(now, address, bytes, out),
+        }
+    }
+
+    /// The hub or the replica thread has something to say.
+    pub fn handle(&mut self, now: Instant, mail: ToShard, out: &mut Outbox) {
+        match mail {
+            ToShard::Ticket(ticket) => {
+                self.tickets.insert((ticket.code, ticket.port), ticket);
+            }
+            ToShard::Revoke(circuit) => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
+            ToShard::Send(circuit, message) => {
+                if let Some(&index) = self.by_circuit.get(&circuit) {
+                    self.send_reliable(now, index, &message, out);
+                }
+            }
+            ToShard::SendAll(message) => {
+                let everybody: Vec<ClientIndex> = self.by_circuit.values().copied().collect();
+                for index in everybody {
+                    self.send_reliable(now, index, &message, out);
+                }
+            }
+            ToShard::Teleport { circuit, position, look_at } => {
+                if let Some(&index) = self.by_circuit.get(&circuit) {
+                    self.command(index, Action::Teleport { position, look_at });
+                }
+            }
+            ToShard::Close(circuit, ending) => match self.by_circuit.get(&circuit) {
+                Some(&index) => self.end(now, index, &ending, out),
+                None => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
+            },
+            ToShard::Events(world, events) => self.hear(now, world, &events, out),
+        }
+    }
+
+    /// Gives every client whose turn has come what it is due.
+    pub fn poll(&mut self, now: Instant, out: &mut Outbox) {
+        let due = now.0 / SLOT.as_nanos() as u64;
+        // After a pause every client has one turn, not one for each that was missed.
+        let first = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
+        for slot in first..=due {
+            let members = std::mem::take(&mut self.slots[(slot % u64::from(SLOTS)) as usize]);
+            for &index in &members {
+                self.visit(now, index, out);
+            }
+            let place = &mut self.slots[(slot % u64::from(SLOTS)) as usize];
+            debug_assert!(place.is_empty(), "a visit adds nobody to a slot");
+            *place = members;
+        }
+        self.next_slot = due + 1;
+        self.remove_ended(now);
+        if now >= self.next_sweep {
+            self.next_sweep = now + TICKET_SWEEP;
+            self.tickets.retain(|_, ticket| ticket.expires_at > now);
+        }
+    }
+
+    /// When [`Self::poll`] should be called next; never while there are no clients.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        (0..u64::from(SLOTS))
+            .map(|step| self.next_slot + step)
+            .find(|slot| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty())
+            .map(|slot| Instant(slot * SLOT.as_nanos() as u64))
+    }
+
+    /// Commands for worlds, in order. The driver takes those that the inboxes hold and leaves the others.
+    pub const fn commands(&mut self) -> &mut Vec<(WorldId, Command)> {
+        &mut self.commands
+    }
+
+    /// Mail for the hub, in order.
+    pub const fn mail(&mut self) -> &mut Vec<FromShard> {
+        &mut self.mail
+    }
+
+    /// Changes which agent updates count, for experiments.
+    pub const fn set_filter(&mut self, mode: FilterMode) {
+        self.config.filter = mode;
+    }
+
+    /// Circuits open.
+    #[must_use]
+    pub fn n_clients(&self) -> usize {
+        self.by_circuit.len()
+    }
+
+    /// What was counted since the start.
+    #[must_use]
+    pub const fn counters(&self) -> &ShardCounters {
+        &self.counters
+    }
+
+    fn client(&mut self, index: ClientIndex) -> &mut Client {
+        self.clients[index as usize].as_deref_mut().expect("indexes in use point at clients")
+    }
+
+    /// A datagram from an address without a circuit: only a UseCircuitCode with a ticket gets an answer, so that
+    /// nobody learns anything from the others and no memory is spent on them.
+    fn on_stranger(&mut self, now: Instant, address: Address, bytes: &[u8], out: &mut Outbox) {
+        let Some(request) = use_circuit_code(bytes, &mut self.expanded) else {
+            self.counters.refuse(Refused::UnknownAddress);
+            return;
+        };
+        let Some(key) = self.ticket_for(now, address.port, &request) else {
+            self.counters.refuse(Refused::NoTicket);
+            return;
+        };
+        let ticket = self.tickets.remove(&key).expect("just looked at");
+        let index = self.open(now, ticket, address);
+        self.on_circuit(now, index, bytes, out);
+    }
+
+    /// The ticket that a UseCircuitCode shows on a port, if it is one of ours in every part.
+    fn ticket_for(&self, now: Instant, port: u8, request: &UseCircuitCode) -> Option<(CircuitCode, u8)> {
+        let shown = &request.circuit_code;
+        let key = (CircuitCode(shown.code), port);
+        let ticket = self.tickets.get(&key)?;
+        let fits = ticket.session_id.0 == shown.session_id && ticket.agent.0 == shown.id;
+        (fits && ticket.expires_at > now).then_some(key)
+    }
+
+    fn has_ticket(&mut self, now: Instant, address: Address, bytes: &[u8]) -> bool {
+        use_circuit_code(bytes, &mut self.expanded)
+            .is_some_and(|request| self.ticket_for(now, address.port, &request).is_some())
+    }
+
+    fn is_leaving(&mut self, index: ClientIndex) -> bool {
+        matches!(self.client(index).stage, Stage::Leaving(..))
+    }
+
+    fn open(&mut self, now: Instant, ticket: Arc<Ticket>, address: Address) -> ClientIndex {
+        self.counters.circuits_opened += 1;
+        let slot = (0..SLOTS).min_by_key(|&slot| self.slots[slot as usize].len()).expect("there are slots");
+        let key = ticket.circuit;
+        let circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
+        let client = Client::new(now, ticket, address, circuit, slot);
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.clients.push(None);
+            (self.clients.len() - 1) as ClientIndex
+        });
+        self.clients[index as usize] = Some(Box::new(client));
+        self.slots[slot as usize].push(index);
+        self.by_address.insert((address.port, address.remote), index);
+        self.by_circuit.insert(key, index);
+        self.mail.push(FromShard::Opened(key));
+        index
+    }
+
+    fn on_circuit(&mut self, now: Instant, index: ClientIndex, bytes: &[u8], out: &mut Outbox) {
+        let mut expanded = std::mem::take(&mut self.expanded);
+        let client = self.client(index);
+        match client.circuit.handle_datagram(now, bytes, &mut expanded) {
+            Ok(Some(received)) => {
+                if received.reliable {
+                    client.flush(now, out);
+                }
+                self.dispatch(now, index, &received, out);
+            }
+            Ok(None) => client.flush(now, out),
+            Err(why) => {
+                // A duplicate is acked again.
+                client.flush(now, out);
+                self.counters.drop(why);
+            }
+        }
+        self.expanded = expanded;
+    }
+
+    /// Gives the world a command in the client's name.
+    fn command(&mut self, index: ClientIndex, action: Action) {
+        let client = self.client(index);
+        let sequence = client.command_sequence();
+        let (session, place) = (client.session(), client.ticket.place);
+        let world = self.places.get(place).world;
+        self.counters.commands += 1;
+        self.commands.push((world, Command { session, sequence, action }));
+    }
+
+    /// Sends a message (number and body) reliably, at once.
+    fn send_reliable(&mut self, now: Instant, index: ClientIndex, message: &[u8], out: &mut Outbox) {
+        let client = self.client(index);
+        if client.circuit.send(Reliability::Reliable, message, true).is_err() {
+            self.counters.messages_refused += 1;
+            return;
+        }
+        client.flush(now, out);
+    }
+
+    /// The server ends a circuit.
+    fn end(&mut self, now: Instant, index: ClientIndex, ending: &Ending, out: &mut Outbox) {
+        let client = self.client(index);
+        if matches!(client.stage, Stage::Leaving(..)) {
+            return;
+        }
+        let mut farewell = Vec::new();
+        match ending {
+            Ending::Kicked(why) => KickUser {
+                user_info: KickUserUserInfo {
+                    agent_id: client.ticket.agent.0,
+                    session_id: client.ticket.session_id.0,
+                    reason: to_wire(why, 1_000),
+                },
+                ..KickUser::default()
+            }
+            .encode(&mut farewell),
+            Ending::Moved => DisableSimulator {}.encode(&mut farewell),
+            Ending::Silent => {}
+        }
+        if !farewell.is_empty() {
+            self.send_reliable(now, index, &farewell, out);
+        }
+        self.leave(now, index, Closed::Asked);
+    }
+
+    /// The client has no avatar from now on, and the hub hears of it; the circuit lingers to deliver what was sent
+    /// last.
+    fn leave(&mut self, now: Instant, index: ClientIndex, why: Closed) {
+        let client = self.client(index);
+        if matches!(client.stage, Stage::Leaving(..)) {
+            return;
+        }
+        let had_avatar = client.has_avatar();
+        let report = self.closed_report(index, why);
+        self.client(index).stage = Stage::Leaving(now + LINGER, why);
+        if had_avatar {
+            self.command(index, Action::Leave);
+        }
+        self.mail.push(report);
+    }
+
+    fn closed_report(&mut self, index: ClientIndex, why: Closed) -> FromShard {
+        let client = self.client(index);
+        let (session, ticket, stage) = (client.session(), Arc::clone(&client.ticket), client.stage);
+        // What is still sent on it while it lingers takes numbers, too.
+        let next_sequence = client.circuit.next_sequence().wrapping_add(LINGER_SEQUENCES);
+        let place = ticket.place;
+        let replica = self.feeds[self.places.get(place).world.0 as usize].current();
+        let own = replica.of_session(session).and_then(|own| replica.slot(own));
+        let spot = own.filter(|_| stage == Stage::Present).map(|own| Spot {
+            place,
+            position: own.motion.position,
+            look_at: own.motion.rotation * glam::Vec3::X,
+        });
+        FromShard::Closed { circuit: ticket.circuit, why, agent: ticket.agent, spot, next_sequence }
+    }
+
+    /// Forgets circuits that have lingered long enough, or whose client fell silent.
+    fn remove_ended(&mut self, now: Instant) {
+        let mut ended = std::mem::take(&mut self.ended);
+        for index in ended.drain(..) {
+            if let Some(why) = self.lost(index) {
+                self.counters.circuits_lost += 1;
+                self.leave(now, index, why);
+            }
+            self.remove(index);
+        }
+        self.ended = ended;
+    }
+
+    /// Why a circuit is over although nobody ended it.
+    fn lost(&mut self, index: ClientIndex) -> Option<Closed> {
+        let client = self.client(index);
+        match (client.stage, client.circuit.closed()) {
+            (Stage::Leaving(..), _) | (_, None) => None,
+            (_, Some(circuit::CloseReason::Idle)) => Some(Closed::TimedOut),
+            (_, Some(_)) => Some(Closed::Unresponsive),
+        }
+    }
+
+    fn remove(&mut self, index: ClientIndex) {
+        let Some(client) = self.clients[index as usize].take() else { return };
+        self.by_address.remove(&(client.address.port, client.address.remote));
+        self.by_circuit.remove(&client.key());
+        let slot = &mut self.slots[client.slot as usize];
+        slot.retain(|&member| member != index);
+        self.free.push(index);
+    }
+}
+
+/// Sequence numbers set aside for what a lingering circuit still sends: acks and a few resends.
+const LINGER_SEQUENCES: u32 = 1_000;
+
+/// Reads a UseCircuitCode out of a stranger's datagram, or nothing.
+fn use_circuit_code(bytes: &[u8], expanded: &mut Vec<u8>) -> Option<UseCircuitCode> {
+    let datagram = Datagram::parse(bytes).ok()?;
+    let body = if datagram.flags.contains(wire::header::Flags::ZERO_CODED) {
+        expanded.clear();
+        wire::zero_code::expand(datagram.body, expanded).ok()?;
+        expanded.as_slice()
+    } else {
+        datagram.body
+    };
+    let (number, body) = MessageNumber::split(body).ok()?;
+    if number != UseCircuitCode::NUMBER {
+        return None;
+    }
+    UseCircuitCode::decode(body).ok()
+}

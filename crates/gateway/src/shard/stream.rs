@@ -1,0 +1,415 @@
+//! The way out: what a client is due ten times a second.
+//!
+//! First what the circuit owes (acks, pings, resends), then arrivals, then avatars: those that are gone are killed,
+//! [`replicate::selection`] picks the others for the bytes that are left, their blocks are copied from the replica
+//! into datagrams. Full updates and kills are reliable, mid-motion updates are not (DESIGN §2).
+
+use super::client::{Client, Stage};
+use super::counters::ShardCounters;
+use super::greeting::{self, WorldFigures};
+use super::outbox::Outbox;
+use super::{ClientIndex, Shard, dispatch::BULK};
+use crate::mail::FromShard;
+use crate::places::Place;
+use circuit::Reliability;
+use ids::{Instant, LocalId, Uuid};
+use replicate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
+use replicate::{Replica, SlotIndex};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::header::DATAGRAM_MAX;
+use wire::messages::{KillObject, KillObjectObjectData};
+use wire::object_update::{self, AVATAR_FLAGS_OFFSET};
+use wire::terse::{self, AVATAR_BLOCK_LEN};
+
+/// How long RegionHandshakeReply is waited for. It is reliable with all clients but one, whose loss this heals.
+const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
+/// Between two statistics messages (PROTOCOL §8a).
+const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
+/// Between two lists of dots for the small map.
+const COARSE_PERIOD: Duration = Duration::from_secs(1);
+/// The nearest that get appearances and reliable animations, and the dots on the small map (DESIGN §2).
+const NEAR_MAX: usize = 60;
+/// World ticks after which a shown avatar counts as here to stay: a second at 20 Hz. node-metaverse asks for the
+/// names of dots that it was not shown before (measured with 0.8.16).
+const SETTLED_TICKS: u32 = 20;
+/// Appearances in one send: about a kilobyte each.
+const APPEARANCES_PER_SEND: usize = 2;
+/// Animations of near avatars in one send.
+const NEAR_ANIMATIONS_PER_SEND: usize = 12;
+/// Animations of others in one send, unreliable.
+const FAR_ANIMATIONS_PER_SEND: usize = 2;
+/// Slots looked at for them.
+const FAR_SLOTS_PER_SEND: usize = 128;
+/// Unreliable animations are repeated this often.
+const FAR_ANIMATION_REPEATS: u8 = 1;
+/// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
+const TERSE_PER_DATAGRAM: usize = (DATAGRAM_MAX - 6 - terse::PREFIX_LEN) / AVATAR_BLOCK_LEN;
+/// Full updates are held back while this many reliable messages are unacked, so that others are not refused.
+const UNACKED_MAX: usize = 256;
+/// Full updates in one send at most.
+const FULL_PER_SEND: usize = 24;
+/// Local ids in one KillObject.
+const KILLS_PER_MESSAGE: usize = 200;
+/// Share of the bytes that avatars get while terrain and the like still wait.
+const SHARE_BESIDE_BULK: f32 = 0.6;
+/// Update flags of the own avatar: owned by its user, who may move it (PROTOCOL §5.1, bits 4, 5, 8).
+const OWN_AVATAR_FLAGS: u32 = 1 << 4 | 1 << 5 | 1 << 8;
+
+impl Shard {
+    /// A client's turn.
+    pub(super) fn visit(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
+        let client = self.client(index);
+        client.circuit.handle_timeout(now);
+        client.flush(now, out);
+        let lingered = matches!(client.stage, Stage::Leaving(until, _) if until <= now);
+        if lingered || client.circuit.closed().is_some() {
+            self.ended.push(index);
+            return;
+        }
+        let place = self.client(index).ticket.place;
+        let place = Arc::clone(self.places.get(place));
+        let feed = Arc::clone(&self.feeds[place.world.0 as usize]);
+        let replica = feed.current();
+        if self.client(index).stage == Stage::Entering {
+            self.notice_arrival(now, index, &place, &replica);
+        }
+        if self.client(index).stage != Stage::Present {
+            return;
+        }
+        self.open_scene(now, index, &place);
+        if self.client(index).greeting.scene_open {
+            let rate_hz = self.config.world_rate_hz;
+            let mut turn = Turn {
+                now,
+                client: self.clients[index as usize].as_deref_mut().expect("just visited"),
+                replica: &replica,
+                place: &place,
+                selection: &mut self.selection,
+                counters: &mut self.counters,
+                body: &mut self.body,
+                out,
+            };
+            turn.kills();
+            turn.avatars();
+            turn.animations();
+            turn.appearances();
+            turn.each_second(rate_hz);
+        }
+        self.client(index).flush(now, out);
+    }
+
+    /// The avatar has appeared in the world: the client is told where.
+    fn notice_arrival(&mut self, now: Instant, index: ClientIndex, place: &Place, replica: &Replica) {
+        let unix_s = (self.config.unix_start_s + now.0 / 1_000_000_000) as u32;
+        let client = self.client(index);
+        let Some(own) = replica.of_session(client.session()) else { return };
+        client.stage = Stage::Present;
+        let position = replica.hot()[own as usize].position;
+        let mut message = Vec::new();
+        greeting::movement_complete(&client.ticket, place, position, unix_s).encode(&mut message);
+        let sent = client.circuit.send(Reliability::Reliable, &message, true);
+        let key = client.key();
+        if sent.is_err() {
+            self.counters.messages_refused += 1;
+        }
+        self.mail.push(FromShard::Arrived(key));
+    }
+
+    /// Terrain and overlay, once the client has understood the handshake, or has had time to.
+    fn open_scene(&mut self, now: Instant, index: ClientIndex, place: &Place) {
+        let client = self.client(index);
+        let greeting = &mut client.greeting;
+        if !greeting.scene_open {
+            let asked_at = greeting.handshake_at.unwrap_or(now);
+            greeting.scene_open = now.since(asked_at) >= HANDSHAKE_REPLY_PATIENCE;
+        }
+        if !greeting.scene_open || greeting.ground_sent {
+            return;
+        }
+        greeting.ground_sent = true;
+        let mut refused = 0;
+        for message in place.overlay.iter().chain(&place.layers) {
+            // Overlays are mostly zeros; terrain is already packed.
+            refused += u64::from(client.circuit.queue(BULK, Reliability::Reliable, message, true).is_err());
+        }
+        self.counters.messages_refused += refused;
+    }
+}
+
+/// One client's turn with everything that it needs.
+struct Turn<'a> {
+    now: Instant,
+    client: &'a mut Client,
+    replica: &'a Replica,
+    place: &'a Place,
+    selection: &'a mut Selection,
+    counters: &'a mut ShardCounters,
+    body: &'a mut Vec<u8>,
+    out: &'a mut Outbox,
+}
+
+impl Turn<'_> {
+    fn kills(&mut self) {
+        self.forget_lost();
+        let departed = self.client.viewer.departed(self.replica);
+        if departed.is_empty() {
+            return;
+        }
+        let messages: Vec<KillObject> = departed
+            .chunks(KILLS_PER_MESSAGE)
+            .map(|ids| KillObject {
+                object_data: ids.iter().map(|id| KillObjectObjectData { id: id.0 }).collect(),
+            })
+            .collect();
+        for message in messages {
+            self.counters.kills_sent += message.object_data.len() as u64;
+            self.body.clear();
+            message.encode(self.body);
+            self.send(Reliability::Reliable);
+        }
+    }
+
+    /// Full updates that were not acked in time are not sent again as they were, but made anew from what is true
+    /// by now: the old bytes would put a moving avatar back.
+    fn forget_lost(&mut self) {
+        while let Some(sequence) = self.client.circuit.poll_lost(self.now) {
+            let shown = &mut self.client.shown;
+            if let Some(at) = shown.iter().position(|(sent_as, _)| *sent_as == sequence) {
+                let (_, ids) = shown.swap_remove(at);
+                for id in ids {
+                    self.client.viewer.lost(id);
+                }
+            }
+        }
+        let circuit = &self.client.circuit;
+        self.client.shown.retain(|(sequence, _)| circuit.is_unacked(*sequence));
+    }
+
+    fn avatars(&mut self) {
+        let circuit = &mut self.client.circuit;
+        let mut bytes = circuit.budget_bytes(self.now);
+        if circuit.queued_messages() > 0 {
+            bytes = (bytes as f32 * SHARE_BESIDE_BULK) as usize;
+        }
+        let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
+        let allowance = Allowance { bytes, full };
+        self.selection.choose(&mut self.client.viewer, self.replica, allowance);
+        self.write_full();
+        self.write_terse();
+    }
+
+    /// Several avatars in a datagram, with the receiver's own flags.
+    fn write_full(&mut self) {
+        let own = self.replica.of_session(self.client.session());
+        let selection = std::mem::take(&mut self.selection.full);
+        let mut rest = selection.as_slice();
+        while !rest.is_empty() {
+            self.body.clear();
+            object_update::write_prefix(self.body, self.replica.handle, self.replica.dilation, 0);
+            let count_at = self.body.len() - 1;
+            let mut n = 0;
+            for &index in rest {
+                let Some(slot) = self.replica.slot(index) else { break };
+                if n > 0 && self.body.len() + slot.full.len() > DATAGRAM_MAX - 6 {
+                    break;
+                }
+                let start = self.body.len();
+                self.body.extend_from_slice(&slot.full);
+                let flags = if Some(index) == own { OWN_AVATAR_FLAGS } else { 0 };
+                let flags_at = start + AVATAR_FLAGS_OFFSET;
+                self.body[flags_at..flags_at + 4].copy_from_slice(&flags.to_le_bytes());
+                n += 1;
+            }
+            self.body[count_at] = n as u8;
+            let out = &mut *self.out;
+            let sent = self.client.circuit.write_perishable(self.now, self.body, &mut out.bytes);
+            let Ok(sequence) = sent else {
+                self.counters.messages_refused += 1;
+                break;
+            };
+            out.seal(self.client.address);
+            self.counters.full_sent += n as u64;
+            self.note_shown(sequence, &rest[..n]);
+            rest = &rest[n..];
+        }
+        self.selection.full = selection;
+    }
+
+    fn note_shown(&mut self, sequence: u32, shown: &[SlotIndex]) {
+        let tick = self.replica.tick.0 as u32;
+        let mut ids = Vec::with_capacity(shown.len());
+        for &index in shown {
+            let hot = &self.replica.hot()[index as usize];
+            ids.push(LocalId(hot.id));
+            self.client.viewer.showed(index, hot, tick);
+        }
+        self.client.shown.push((sequence, ids));
+    }
+
+    /// Encoded blocks are copied; nothing is allocated.
+    fn write_terse(&mut self) {
+        for chunk in self.selection.terse.chunks(TERSE_PER_DATAGRAM) {
+            let circuit = &mut self.client.circuit;
+            let bytes = &mut self.out.bytes;
+            circuit.begin_unreliable(bytes);
+            terse::write_prefix(bytes, self.replica.handle, self.replica.dilation, chunk.len() as u8);
+            for &index in chunk {
+                let slot = self.replica.slot(index).expect("selected from this replica");
+                bytes.extend_from_slice(&slot.terse);
+                self.client.viewer.updated(index, &self.replica.hot()[index as usize]);
+            }
+            circuit.note_sent(self.now, self.out.open_len());
+            self.out.seal(self.client.address);
+            self.counters.terse_sent += chunk.len() as u64;
+        }
+    }
+
+    /// Reliable for the nearest, once more without acks for others (DESIGN §2).
+    fn animations(&mut self) {
+        let near = std::mem::take(&mut self.client.near);
+        let mut left = NEAR_ANIMATIONS_PER_SEND;
+        for &index in &near {
+            if left > 0 && self.is_due_animation(index) {
+                left -= 1;
+                self.send_animation(index, Reliability::Reliable);
+            }
+        }
+        self.client.near = near;
+        let n_slots = self.replica.hot().len();
+        let mut left = FAR_ANIMATIONS_PER_SEND;
+        for _ in 0..FAR_SLOTS_PER_SEND.min(n_slots) {
+            let index = self.client.animation_cursor % n_slots as u32;
+            if !self.client.viewer.known(index).near && self.is_due_animation(index) {
+                if left == 0 {
+                    return;
+                }
+                left -= 1;
+                self.send_animation(index, Reliability::Unreliable);
+            }
+            self.client.animation_cursor = (index + 1) % n_slots as u32;
+        }
+    }
+
+    fn is_due_animation(&self, index: SlotIndex) -> bool {
+        let known = self.client.viewer.known(index);
+        let Some(hot) = self.replica.hot().get(index as usize) else { return false };
+        known.id != 0
+            && known.id == hot.id
+            && (known.animation_serial != hot.animation_serial || known.animation_repeats > 0)
+    }
+
+    fn send_animation(&mut self, index: SlotIndex, reliability: Reliability) {
+        let serial = self.replica.hot()[index as usize].animation_serial;
+        let Some(slot) = self.replica.slot(index) else { return };
+        if self.client.circuit.send(reliability, &slot.animation, false).is_err() {
+            self.counters.messages_refused += 1;
+            return;
+        }
+        self.counters.animations_sent += 1;
+        let known = self.client.viewer.known_mut(index);
+        known.animation_repeats = match reliability {
+            Reliability::Reliable => 0,
+            Reliability::Unreliable if known.animation_serial != serial => FAR_ANIMATION_REPEATS,
+            Reliability::Unreliable => known.animation_repeats.saturating_sub(1),
+        };
+        known.animation_serial = serial;
+    }
+
+    /// The looks of the nearest, nearest first. The own one is the client's.
+    fn appearances(&mut self) {
+        let own = self.replica.of_session(self.client.session());
+        let mut left = APPEARANCES_PER_SEND;
+        for at in 0..self.client.near.len() {
+            let index = self.client.near[at];
+            let known = self.client.viewer.known(index);
+            let Some(hot) = self.replica.hot().get(index as usize) else { continue };
+            if left == 0 || self.client.circuit.budget_bytes(self.now) == 0 {
+                return;
+            }
+            if Some(index) == own || known.id != hot.id || known.appearance_serial == hot.appearance_serial {
+                continue;
+            }
+            let Some(message) = self.replica.slot(index).and_then(|slot| slot.appearance.as_ref()) else {
+                continue;
+            };
+            if self.client.circuit.send(Reliability::Reliable, message, true).is_err() {
+                self.counters.messages_refused += 1;
+                return;
+            }
+            left -= 1;
+            self.counters.appearances_sent += 1;
+            self.client.viewer.known_mut(index).appearance_serial = hot.appearance_serial;
+        }
+    }
+
+    /// Who is near, the dots on the small map, and the region's figures.
+    fn each_second(&mut self, rate_hz: f32) {
+        if self.now < self.client.next_second {
+            return;
+        }
+        self.client.next_second = self.now + COARSE_PERIOD;
+        self.find_near();
+        let own = self.replica.of_session(self.client.session());
+        let dot = |&index: &SlotIndex| {
+            let slot = self.replica.slot(index)?;
+            Some((slot.agent.0, self.replica.hot()[index as usize].position))
+        };
+        let dots: Vec<(Uuid, glam::Vec3)> = self.client.near.iter().filter_map(dot).collect();
+        let you = self.client.near.iter().position(|&index| Some(index) == own);
+        if !dots.is_empty() {
+            self.body.clear();
+            greeting::coarse_locations(&dots, you).encode(self.body);
+            self.send(Reliability::Unreliable);
+        }
+        if self.now >= self.client.next_stats {
+            self.client.next_stats = self.now + SIM_STATS_PERIOD;
+            let figures = WorldFigures {
+                dilation: self.replica.dilation,
+                rate_hz: rate_hz * self.replica.dilation,
+                n_avatars: self.replica.n_entities() as u32,
+            };
+            self.body.clear();
+            greeting::sim_stats(self.place, figures).encode(self.body);
+            self.send(Reliability::Unreliable);
+        }
+    }
+
+    fn find_near(&mut self) {
+        let eye = self.client.viewer.look_from(self.replica);
+        let tick = self.replica.tick.0 as u32;
+        let mut settled: Vec<(f32, SlotIndex)> = Vec::new();
+        for (index, hot) in self.replica.hot().iter().enumerate() {
+            let index = index as SlotIndex;
+            let known = self.client.viewer.known(index);
+            if known.id == 0 || known.id != hot.id {
+                continue;
+            }
+            self.client.viewer.known_mut(index).near = false;
+            if tick.wrapping_sub(known.since) >= SETTLED_TICKS {
+                settled.push((hot.position.distance_squared(eye), index));
+            }
+        }
+        let by_distance =
+            |a: &(f32, SlotIndex), b: &(f32, SlotIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        if settled.len() > NEAR_MAX {
+            settled.select_nth_unstable_by(NEAR_MAX - 1, by_distance);
+            settled.truncate(NEAR_MAX);
+        }
+        settled.sort_unstable_by(by_distance);
+        self.client.near.clear();
+        for (_, index) in settled {
+            self.client.viewer.known_mut(index).near = true;
+            self.client.near.push(index);
+        }
+    }
+
+    /// Sends the message in `body`.
+    fn send(&mut self, reliability: Reliability) {
+        if self.client.circuit.send(reliability, self.body, true).is_err() {
+            self.counters.messages_refused += 1;
+        }
+    }
+}
+
+const _: () = assert!(TERSE_PER_DATAGRAM == 18 && FULL_BLOCK_BYTES < DATAGRAM_MAX);

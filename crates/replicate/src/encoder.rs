@@ -1,0 +1,322 @@
+//! One pass per world and tick from a frame's changes to wire blocks, shared by every receiver.
+//!
+//! It also watches the frames' numbers: a gap or a new epoch makes it ask for a snapshot and stay on the last
+//! good state until all chunks of one have come (DESIGN §2).
+
+use ids::{Epoch, LocalId, Tick};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wire::messages::{
+    AvatarAnimation, AvatarAnimationAnimationList, AvatarAnimationSender, AvatarAppearance,
+    AvatarAppearanceAppearanceData, AvatarAppearanceObjectData, AvatarAppearanceSender,
+    AvatarAppearanceVisualParam,
+};
+use wire::object_update::{FullAvatar, FullMotion};
+use wire::terse::{AVATAR_BLOCK_LEN, TerseAvatar};
+use world::{Animation, Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion, SnapshotChunk};
+
+/// A frame's changes with their wire blocks.
+#[derive(Clone, Debug, Default)]
+pub struct EncodedFrame {
+    pub(crate) epoch: Epoch,
+    pub(crate) sequence: u64,
+    pub(crate) tick: Tick,
+    pub(crate) dilation: f32,
+    /// The replica begins again from nothing before these changes.
+    pub(crate) restarts: bool,
+    pub(crate) changes: Vec<EncodedChange>,
+}
+
+/// One change with what clients are sent for it.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "fields are those of world::Change; the blocks are named in crate::Slot")]
+pub enum EncodedChange {
+    Created {
+        id: LocalId,
+        audience: Audience,
+        avatar: Box<Avatar>,
+        motion: Motion,
+        terse: [u8; AVATAR_BLOCK_LEN],
+        full: Vec<u8>,
+        animation: Arc<[u8]>,
+        appearance: Option<Arc<[u8]>>,
+    },
+    Moved {
+        id: LocalId,
+        motion: Motion,
+        terse: [u8; AVATAR_BLOCK_LEN],
+    },
+    Animated {
+        id: LocalId,
+        animation: Arc<[u8]>,
+    },
+    Appeared {
+        id: LocalId,
+        appearance: Arc<[u8]>,
+    },
+    Removed {
+        id: LocalId,
+    },
+}
+
+/// What became of a frame.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Intake {
+    /// Encoded; publish it.
+    Ready,
+    /// A gap or a new epoch: send [`world::Action::Resync`] to the world.
+    NeedsSnapshot,
+    /// Held back until the snapshot that was asked for is complete.
+    Waiting,
+}
+
+/// Follows one world's frames.
+#[derive(Debug)]
+pub struct Encoder {
+    /// The next frame expected; `None` before the first.
+    expected: Option<(Epoch, u64)>,
+    resync: Option<Resync>,
+    /// Blocks encoded since the start.
+    pub blocks_encoded: u64,
+    /// Gaps and new epochs seen since the start.
+    pub resyncs: u64,
+    /// Agent of each entity: animation and appearance messages name the agent, changes only the local id.
+    agents: BTreeMap<LocalId, ids::AgentId>,
+}
+
+/// A snapshot being put together. Later changes are applied to what has come, so that the result is the state
+/// after the frame that completes it.
+#[derive(Debug, Default)]
+struct Resync {
+    frames_waited: u32,
+    next_index: u32,
+    entities: BTreeMap<LocalId, Arc<Entity>>,
+}
+
+impl Encoder {
+    /// Frames a resync may take before it is asked for again: at 256 entities a frame, room for 25,000.
+    pub const RESYNC_FRAMES_MAX: u32 = 100;
+
+    /// Expects the first frame of any epoch.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { expected: None, resync: None, blocks_encoded: 0, resyncs: 0, agents: BTreeMap::new() }
+    }
+
+    /// Encodes a frame into `out`, whose buffers are reused.
+    pub fn encode(&mut self, frame: &Frame, out: &mut EncodedFrame) -> Intake {
+        out.epoch = frame.epoch;
+        out.sequence = frame.sequence;
+        out.tick = frame.tick;
+        out.dilation = frame.dilation;
+        out.restarts = false;
+        out.changes.clear();
+        let in_order = match self.expected {
+            // Only a world's very first frame is the whole story: a later epoch begins from a saved state.
+            None => frame.sequence == 0 && frame.epoch == Epoch(0),
+            Some(expected) => expected == (frame.epoch, frame.sequence),
+        };
+        self.expected = Some((frame.epoch, frame.sequence + 1));
+        if !in_order {
+            self.resync = Some(Resync::default());
+            self.resyncs += 1;
+            return Intake::NeedsSnapshot;
+        }
+        if self.resync.is_some() {
+            return self.continue_resync(frame, out);
+        }
+        for change in &frame.changes {
+            self.encode_change(change, &mut out.changes);
+        }
+        Intake::Ready
+    }
+
+    fn continue_resync(&mut self, frame: &Frame, out: &mut EncodedFrame) -> Intake {
+        let Some(resync) = &mut self.resync else { return Intake::Waiting };
+        for change in &frame.changes {
+            resync.follow(change);
+        }
+        resync.frames_waited += 1;
+        if resync.frames_waited > Self::RESYNC_FRAMES_MAX {
+            *resync = Resync::default();
+            return Intake::NeedsSnapshot;
+        }
+        let Some(chunk) = &frame.snapshot else { return Intake::Waiting };
+        if chunk.index == 0 {
+            *resync = Resync { frames_waited: resync.frames_waited, ..Resync::default() };
+        } else if chunk.index != resync.next_index {
+            // The tail of a snapshot that somebody else asked for; ours begins with chunk 0.
+            return Intake::Waiting;
+        }
+        if !resync.take(chunk) {
+            return Intake::Waiting;
+        }
+        let entities = std::mem::take(&mut resync.entities);
+        self.resync = None;
+        self.agents.clear();
+        out.restarts = true;
+        for entity in entities.into_values() {
+            self.encode_change(&Change::Created(entity), &mut out.changes);
+        }
+        Intake::Ready
+    }
+
+    fn encode_change(&mut self, change: &Change, out: &mut Vec<EncodedChange>) {
+        self.blocks_encoded += 1;
+        out.push(match change {
+            Change::Created(entity) => {
+                let EntityKind::Avatar(avatar) = &entity.kind;
+                self.agents.insert(entity.id, avatar.agent);
+                let mut full = Vec::with_capacity(320);
+                wire::object_update::encode_avatar(&full_block(entity, avatar), &mut full);
+                EncodedChange::Created {
+                    id: entity.id,
+                    audience: entity.audience,
+                    motion: entity.motion,
+                    terse: terse_block(entity.id, &entity.motion),
+                    full,
+                    animation: animation_message(avatar.agent, &avatar.animations),
+                    appearance: avatar.appearance.as_ref().map(|a| appearance_message(avatar.agent, a)),
+                    avatar: Box::new(avatar.clone()),
+                }
+            }
+            Change::Moved(id, motion) => {
+                EncodedChange::Moved { id: *id, motion: *motion, terse: terse_block(*id, motion) }
+            }
+            Change::Animated(id, animations) => {
+                let Some(agent) = self.agents.get(id) else { return };
+                EncodedChange::Animated { id: *id, animation: animation_message(*agent, animations) }
+            }
+            Change::Appeared(id, appearance) => {
+                let Some(agent) = self.agents.get(id) else { return };
+                EncodedChange::Appeared { id: *id, appearance: appearance_message(*agent, appearance) }
+            }
+            Change::Removed(id) => {
+                self.agents.remove(id);
+                EncodedChange::Removed { id: *id }
+            }
+        });
+    }
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Resync {
+    /// Adds a chunk, whose entities are as new as this frame; true when it was the last.
+    fn take(&mut self, chunk: &SnapshotChunk) -> bool {
+        for entity in &chunk.entities {
+            self.entities.insert(entity.id, Arc::clone(entity));
+        }
+        self.next_index = chunk.index + 1;
+        self.next_index >= chunk.count
+    }
+
+    fn follow(&mut self, change: &Change) {
+        match change {
+            Change::Created(entity) => {
+                self.entities.insert(entity.id, Arc::clone(entity));
+            }
+            Change::Removed(id) => {
+                self.entities.remove(id);
+            }
+            Change::Moved(id, motion) => self.edit(*id, |entity| entity.motion = *motion),
+            Change::Appeared(id, appearance) => self.edit(*id, |entity| {
+                let EntityKind::Avatar(avatar) = &mut entity.kind;
+                avatar.appearance = Some(Arc::clone(appearance));
+            }),
+            Change::Animated(id, animations) => self.edit(*id, |entity| {
+                let EntityKind::Avatar(avatar) = &mut entity.kind;
+                avatar.animations = Arc::clone(animations);
+            }),
+        }
+    }
+
+    fn edit(&mut self, id: LocalId, edit: impl FnOnce(&mut Entity)) {
+        if let Some(entity) = self.entities.get_mut(&id) {
+            edit(Arc::make_mut(entity));
+        }
+    }
+}
+
+fn terse_block(id: LocalId, motion: &Motion) -> [u8; AVATAR_BLOCK_LEN] {
+    let mut block = [0; AVATAR_BLOCK_LEN];
+    wire::terse::encode_avatar(
+        &TerseAvatar {
+            local_id: id,
+            collision_plane: glam::Vec4::W,
+            position: motion.position,
+            velocity: motion.velocity,
+            acceleration: motion.acceleration,
+            rotation: motion.rotation,
+            angular_velocity: motion.angular_velocity,
+        },
+        &mut block,
+    );
+    block
+}
+
+fn full_block<'a>(entity: &Entity, avatar: &'a Avatar) -> FullAvatar<'a> {
+    FullAvatar {
+        local_id: entity.id,
+        agent: avatar.agent,
+        parent: LocalId(0),
+        size: avatar.size,
+        motion: full_motion(&entity.motion),
+        collision_plane: glam::Vec4::W,
+        update_flags: 0,
+        first_name: &avatar.first_name,
+        last_name: &avatar.last_name,
+        title: "",
+        texture_entry: &[],
+    }
+}
+
+/// A motion in the words of the wire.
+pub(crate) const fn full_motion(motion: &Motion) -> FullMotion {
+    FullMotion {
+        position: motion.position,
+        velocity: motion.velocity,
+        acceleration: motion.acceleration,
+        rotation: motion.rotation,
+        angular_velocity: motion.angular_velocity,
+    }
+}
+
+fn animation_message(agent: ids::AgentId, animations: &[Animation]) -> Arc<[u8]> {
+    let mut body = Vec::with_capacity(32 + animations.len() * 20);
+    AvatarAnimation {
+        sender: AvatarAnimationSender { id: agent.0 },
+        animation_list: animations
+            .iter()
+            .map(|a| AvatarAnimationAnimationList { anim_id: a.id, anim_sequence_id: a.sequence })
+            .collect(),
+        ..AvatarAnimation::default()
+    }
+    .encode(&mut body);
+    body.into()
+}
+
+fn appearance_message(agent: ids::AgentId, appearance: &Appearance) -> Arc<[u8]> {
+    let mut body = Vec::with_capacity(64 + appearance.texture_entry.len() + appearance.visual_params.len());
+    AvatarAppearance {
+        sender: AvatarAppearanceSender { id: agent.0, is_trial: false },
+        object_data: AvatarAppearanceObjectData { texture_entry: appearance.texture_entry.clone() },
+        visual_param: appearance
+            .visual_params
+            .iter()
+            .map(|&value| AvatarAppearanceVisualParam { param_value: value })
+            .collect(),
+        appearance_data: vec![AvatarAppearanceAppearanceData {
+            appearance_version: 0,
+            cof_version: appearance.cof_version,
+            flags: 0,
+        }],
+        ..AvatarAppearance::default()
+    }
+    .encode(&mut body);
+    body.into()
+}

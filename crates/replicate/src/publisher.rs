@@ -1,0 +1,52 @@
+//! Two copies of a replica that take turns: shards read one while the other is brought forward.
+//!
+//! Every frame is applied once to each copy, so nothing is copied as a whole, unless a reader still holds the copy
+//! whose turn it is; then it keeps what it holds and the newer copy is cloned, which is counted.
+
+use crate::encoder::EncodedFrame;
+use crate::replica::Replica;
+use std::sync::Arc;
+
+/// Owner of one world's replica.
+#[derive(Debug)]
+pub struct Publisher {
+    front: Arc<Replica>,
+    back: Arc<Replica>,
+    /// Applied to `front`, not yet to `back`.
+    lagging: Option<EncodedFrame>,
+    /// Whole copies made because a reader was slow.
+    pub copies: u64,
+}
+
+impl Publisher {
+    /// Begins with `empty`, a replica without entities.
+    #[must_use]
+    pub fn new(empty: Replica) -> Self {
+        Self { back: Arc::new(empty.clone()), front: Arc::new(empty), lagging: None, copies: 0 }
+    }
+
+    /// The newest state. Hold it for one pass, not for longer than a tick.
+    #[must_use]
+    pub const fn current(&self) -> &Arc<Replica> {
+        &self.front
+    }
+
+    /// Brings the state forward. Gives back a spent frame whose buffers can be filled again.
+    pub fn publish(&mut self, frame: EncodedFrame) -> EncodedFrame {
+        let spent = self.lagging.take();
+        if let Some(back) = Arc::get_mut(&mut self.back) {
+            if let Some(missed) = &spent {
+                back.apply(missed);
+            }
+            back.apply(&frame);
+        } else {
+            self.copies += 1;
+            let mut copy = Replica::clone(&self.front);
+            copy.apply(&frame);
+            self.back = Arc::new(copy);
+        }
+        std::mem::swap(&mut self.front, &mut self.back);
+        self.lagging = Some(frame);
+        spent.unwrap_or_default()
+    }
+}

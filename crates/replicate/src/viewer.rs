@@ -1,0 +1,142 @@
+//! What one client has been shown of the world around it.
+
+use crate::replica::{Hot, Replica, SlotIndex};
+use ids::{LocalId, SessionKey};
+use glam::Vec3;
+
+/// What a viewer was sent of the entity in one slot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// Local id it was shown as; 0 when it was not.
+    pub id: u32,
+    /// [`Hot::changed_at`] of the motion it was sent.
+    pub sent: u32,
+    /// Low 32 bits of the tick in which it was first shown.
+    pub since: u32,
+    /// [`Hot::animation_serial`] it was sent.
+    pub animation_serial: u16,
+    /// [`Hot::appearance_serial`] it was sent.
+    pub appearance_serial: u16,
+    /// Sends of a rest that are still to come.
+    pub repeats: u8,
+    /// Unreliable animations that are still to be repeated.
+    pub animation_repeats: u8,
+    /// Among the nearest that get reliable animations and appearances.
+    pub near: bool,
+}
+
+impl Known {
+    const NOTHING: Self = Self {
+        id: 0,
+        sent: 0,
+        since: 0,
+        animation_serial: 0,
+        appearance_serial: 0,
+        repeats: 0,
+        animation_repeats: 0,
+        near: false,
+    };
+
+    /// A rest is sent this often after the first time: mid-motion updates are unreliable and a viewer extrapolates
+    /// without limit, so the stop must not get lost (DESIGN §2).
+    pub const REST_REPEATS: u8 = 3;
+}
+
+/// A client's view of one world.
+#[derive(Debug)]
+pub struct Viewer {
+    /// Whose view.
+    pub session: SessionKey,
+    /// Where it looks from when its own avatar is not in the world (yet).
+    pub eye: Vec3,
+    pub(crate) known: Vec<Known>,
+    /// Where the round over everybody else goes on.
+    pub(crate) cursor: SlotIndex,
+    gone: Vec<LocalId>,
+}
+
+impl Viewer {
+    /// Somebody who was shown nothing yet.
+    #[must_use]
+    pub const fn new(session: SessionKey, eye: Vec3) -> Self {
+        Self { session, eye, known: Vec::new(), cursor: 0, gone: Vec::new() }
+    }
+
+    /// What was sent of a slot's entity.
+    #[must_use]
+    pub fn known(&self, index: SlotIndex) -> Known {
+        self.known.get(index as usize).copied().unwrap_or(Known::NOTHING)
+    }
+
+    /// Entities shown.
+    #[must_use]
+    pub fn n_shown(&self) -> usize {
+        self.known.iter().filter(|known| known.id != 0).count()
+    }
+
+    /// Forgets everything shown: the client was told that the region begins again.
+    pub fn reset(&mut self) {
+        self.known.clear();
+        self.gone.clear();
+        self.cursor = 0;
+    }
+
+    /// Compares with the replica's slots and returns the local ids that the client must be told to kill: entities
+    /// that left, and those whose slot now belongs to another. Call once before each selection.
+    pub fn departed(&mut self, replica: &Replica) -> &[LocalId] {
+        let hot = replica.hot();
+        self.gone.clear();
+        for (index, known) in self.known.iter_mut().enumerate() {
+            if known.id != 0 && hot.get(index).is_none_or(|hot| hot.id != known.id) {
+                self.gone.push(LocalId(known.id));
+                *known = Known::NOTHING;
+            }
+        }
+        self.known.resize(hot.len(), Known::NOTHING);
+        &self.gone
+    }
+
+    /// Notes that a full update of the slot went out.
+    pub fn showed(&mut self, index: SlotIndex, hot: &Hot, tick: u32) {
+        self.known[index as usize] = Known {
+            id: hot.id,
+            sent: hot.changed_at,
+            since: tick,
+            repeats: 0,
+            ..Known::NOTHING
+        };
+    }
+
+    /// Notes that a terse update of the slot went out.
+    pub fn updated(&mut self, index: SlotIndex, hot: &Hot) {
+        let known = &mut self.known[index as usize];
+        known.repeats = if !hot.at_rest {
+            0
+        } else if known.sent == hot.changed_at {
+            known.repeats.saturating_sub(1)
+        } else {
+            Known::REST_REPEATS - 1
+        };
+        known.sent = hot.changed_at;
+    }
+
+    /// The full update of an entity got lost: it is as good as never shown.
+    pub fn lost(&mut self, id: LocalId) {
+        if let Some(known) = self.known.iter_mut().find(|known| known.id == id.0) {
+            *known = Known::NOTHING;
+        }
+    }
+
+    /// What was sent of a slot's entity, to note animations and appearances.
+    pub fn known_mut(&mut self, index: SlotIndex) -> &mut Known {
+        &mut self.known[index as usize]
+    }
+
+    /// Where it looks from: its own avatar, or where it was last.
+    pub fn look_from(&mut self, replica: &Replica) -> Vec3 {
+        if let Some(own) = replica.of_session(self.session) {
+            self.eye = replica.hot()[own as usize].position;
+        }
+        self.eye
+    }
+}
