@@ -104,11 +104,11 @@ impl ControlFlags {
     pub const UP_POS: Self = Self(1 << 4);
     /// Down.
     pub const UP_NEG: Self = Self(1 << 5);
-    /// Run forward or backward.
+    /// Comes with a held forward or back key, without a nudge. It does not ask for a run ([`Action::AlwaysRun`] does).
     pub const FAST_AT: Self = Self(1 << 10);
-    /// Run sideways.
+    /// Comes with a held left or right key.
     pub const FAST_LEFT: Self = Self(1 << 11);
-    /// Fast up or down.
+    /// Comes with a held up or down key.
     pub const FAST_UP: Self = Self(1 << 12);
     /// Fly while set.
     pub const FLY: Self = Self(1 << 13);
@@ -163,6 +163,20 @@ pub struct Appearance {
     pub cof_version: i32,
     /// Height of the avatar's box in metres, as the client computed it.
     pub height_m: f32,
+}
+
+impl Appearance {
+    /// Width and depth of every avatar's box, metres, and its height when none is known.
+    pub const DEFAULT_SIZE: Vec3 = Vec3::new(0.45, 0.6, 1.9);
+
+    /// Width, depth and height of an avatar's box in metres. Worlds and replicas take it from here, since a
+    /// [`crate::Change::Appeared`] changes it, too. Heights that no viewer makes are cut to 1.1–2.5 m.
+    #[must_use]
+    pub fn avatar_size(appearance: Option<&Self>) -> Vec3 {
+        let height = appearance.map_or(f32::NAN, |appearance| appearance.height_m);
+        let known = height.is_finite() && height > 0.0;
+        if known { Self::DEFAULT_SIZE.with_z(height.clamp(1.1, 2.5)) } else { Self::DEFAULT_SIZE }
+    }
 }
 
 /// How loud, or what kind of, a chat message is; the numbers are the protocol's (PROTOCOL §8a).

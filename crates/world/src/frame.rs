@@ -22,7 +22,7 @@ pub struct Frame {
     pub tick: Tick,
     /// World time passed ÷ wall time passed, 0–1: the world's own figure, sent to viewers as it is.
     pub dilation: f32,
-    /// What is different now, in the order in which it happened.
+    /// What is different now: removals, then newcomers as they are after this tick, then what is new of the others.
     pub changes: Vec<Change>,
     /// What happened and leaves no state behind.
     pub events: Vec<Event>,
@@ -30,6 +30,32 @@ pub struct Frame {
     pub snapshot: Option<SnapshotChunk>,
     /// Hash of the world's whole state after this tick (DESIGN §4, determinism).
     pub state_hash: u64,
+}
+
+impl Frame {
+    /// A frame to step into: [`crate::World::step`] overwrites it and keeps its buffers.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self {
+            world: WorldId(0),
+            epoch: Epoch(0),
+            sequence: 0,
+            tick: Tick(0),
+            dilation: 1.0,
+            changes: Vec::new(),
+            events: Vec::new(),
+            snapshot: None,
+            state_hash: 0,
+        }
+    }
+
+    /// Begins another frame in this one's buffers.
+    pub(crate) fn begin(&mut self, world: WorldId, epoch: Epoch, sequence: u64, tick: Tick, dilation: f32) {
+        let (mut changes, mut events) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.events));
+        changes.clear();
+        events.clear();
+        *self = Self { world, epoch, sequence, tick, dilation, changes, events, ..Self::empty() };
+    }
 }
 
 /// Who may know of something.
@@ -95,8 +121,8 @@ pub struct Avatar {
     pub animations: Arc<[Animation]>,
 }
 
-/// Position and movement, as the clients extrapolate them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Position and movement, as the clients extrapolate them. The default rests at the corner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Motion {
     /// Centre, metres from the region's corner.
     pub position: Vec3,
@@ -171,7 +197,8 @@ pub struct Chat {
     pub text: String,
 }
 
-/// A part of a world's state.
+/// A part of a world's state. A replica that needs it empties itself at part 0, adds each part after the changes of its
+/// frame, and ignores changes of entities it does not know yet: after the last part it is complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SnapshotChunk {
     /// Counts from 0.

@@ -1,0 +1,103 @@
+//! Finding newcomers and teleported avatars a place to stand.
+//!
+//! A whole crowd may log in at one point. The first gets the point itself; those after it get a free spot nearby, tried
+//! at random on a spiral that widens with every try, so that the cost stays the same however many stand there.
+
+use crate::{
+    contacts::Contacts,
+    ground::Ground,
+    hash::mix,
+    presence::{Presence, Stance},
+    world::World,
+};
+use glam::{Vec2, Vec3};
+
+/// Spots tried for one arrival. After the last one it stands among others, who let it walk out.
+const TRIES_MAX: u32 = 12;
+
+/// Spots in the first widening; each further try has twice as many to choose from, 16,384 in the end.
+const FIRST_SPOTS: u64 = 8;
+
+/// Scale of the spiral: neighbouring spots lie about 0.8 m apart.
+const SPIRAL_M: f32 = 0.45;
+
+/// Radians between spots of a sunflower's spiral, which fills a disc evenly.
+const GOLDEN_ANGLE: f32 = 2.399_963_2;
+
+/// A walker who arrives at most so high above the ground stands on it instead of dropping, metres: clients round heights.
+const STEP_IN_M: f32 = 1.0;
+
+impl World {
+    /// Places those who came in or were teleported in this tick.
+    pub(crate) fn settle_arrivals(&mut self) {
+        for (slot, presence) in self.roster.iter_mut() {
+            if !presence.news.arriving {
+                continue;
+            }
+            presence.news.arriving = false;
+            let random = mix(self.seed ^ u64::from(presence.id.0));
+            presence.motion.position = free_spot(presence, random, &self.ground, &self.contacts);
+            self.contacts.insert(slot, presence.motion.position, presence.half_height());
+        }
+    }
+
+    /// Moves an avatar to a wished place; the movement phase finds the free spot nearby.
+    pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &Ground) {
+        let half = presence.half_height();
+        let position = ground.recover(wished, half);
+        let standing = ground.height(position.truncate()) + half;
+        presence.motion.velocity = Vec3::ZERO;
+        if presence.stance != Stance::Flying {
+            let near = position.z <= standing + STEP_IN_M;
+            presence.stance =
+                if near { Stance::Standing } else { Stance::Airborne { jumped: false, sub_steps: 0 } };
+        }
+        presence.motion.position =
+            if presence.stance == Stance::Standing { position.with_z(standing) } else { position };
+        presence.news.arriving = true;
+        presence.news.touched = true;
+    }
+}
+
+fn free_spot(presence: &Presence, random: u64, ground: &Ground, contacts: &Contacts) -> Vec3 {
+    let half = presence.half_height();
+    let wished = presence.motion.position;
+    let mut spot = wished;
+    for attempt in 0..TRIES_MAX {
+        if attempt > 0 {
+            let spots = FIRST_SPOTS << (attempt - 1);
+            let at = wished.truncate() + spiral(mix(random ^ u64::from(attempt)) % spots + 1);
+            if at != ground.within(at) {
+                continue;
+            }
+            let lowest = ground.height(at) + half;
+            spot = at.extend(if presence.stance.is_grounded() { lowest } else { wished.z.max(lowest) });
+        }
+        if contacts.is_free(spot, half) {
+            break;
+        }
+    }
+    spot
+}
+
+/// Offset of the n-th spot.
+fn spiral(n: u64) -> Vec2 {
+    // At most 16,384: exact in a float.
+    let n = n as f32;
+    Vec2::from_angle(n * GOLDEN_ANGLE) * (SPIRAL_M * libm::sqrtf(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spots_of_the_spiral_leave_room_for_one_body_each() {
+        let spots: Vec<Vec2> = (1..400).map(spiral).collect();
+        for (i, a) in spots.iter().enumerate() {
+            for b in &spots[..i] {
+                assert!(a.distance(*b) > 2.0 * crate::contacts::RADIUS_M, "{a} and {b}");
+            }
+        }
+    }
+}

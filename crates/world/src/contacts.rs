@@ -1,0 +1,270 @@
+//! Contact between avatars: nobody walks into anybody.
+//!
+//! Avatars are upright cylinders. One that moves slides around those in its way; one that rests is never pushed, so
+//! a crowd at rest has no jitter and costs nothing. Avatars that overlap already (a fall onto a head, a crowded
+//! arrival) may stay so and walk apart: a move is only refused what would bring the two closer.
+//!
+//! Neighbours come from a grid of cells, folded like a torus onto a few buckets, so that its size goes with the number of
+//! avatars and not with the region. It is made anew each tick and updated as avatars move; the order in which a cell
+//! lists its avatars depends on slots and moves alone.
+
+use glam::{UVec2, Vec2, Vec3};
+
+/// Half of an avatar's width, metres. Viewers' default box is 0.45 × 0.6 m.
+pub(crate) const RADIUS_M: f32 = 0.3;
+
+/// Two avatars touch at this distance between their axes.
+const CONTACT_M: f32 = 2.0 * RADIUS_M;
+
+/// A slide ends this much outside of contact, so that rounding does not make it a new contact.
+const SKIN_M: f32 = 1e-3;
+
+/// Width of a cell: a query for neighbours in reach touches one to four of them.
+const CELL_M: f32 = 2.0;
+
+/// Others that one sub-step can slide around; in a denser press the avatar waits.
+const SLIDES_MAX: usize = 4;
+
+/// Meeting somebody straight on (cosine of the angle), one would stand face to face for ever: keep to the right.
+const HEAD_ON: f32 = 0.9;
+
+/// How much of a blocked step becomes a step aside.
+const SIDESTEP: f32 = 0.7;
+
+const NOBODY: u32 = u32::MAX;
+
+/// Where everybody is, by cell.
+#[derive(Debug, Default)]
+pub(crate) struct Contacts {
+    /// First slot of each bucket, row by row.
+    buckets: Vec<u32>,
+    /// Columns and rows of buckets, less one: a mask of a cell's coordinates, as they are a power of two.
+    mask: u32,
+    /// By slot.
+    bodies: Vec<Body>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    centre: Vec3,
+    half_height: f32,
+    cell: UVec2,
+    /// Next slot in the bucket.
+    next: u32,
+}
+
+const ABSENT: Body = Body { centre: Vec3::ZERO, half_height: 0.0, cell: UVec2::MAX, next: NOBODY };
+
+impl Contacts {
+    /// Forgets everybody and makes room for so many slots.
+    pub(crate) fn clear(&mut self, n_slots: usize) {
+        let mut side: u32 = 8;
+        while (side as usize).pow(2) < 2 * n_slots {
+            side *= 2;
+        }
+        self.mask = side - 1;
+        self.buckets.clear();
+        self.buckets.resize((side as usize).pow(2), NOBODY);
+        self.bodies.clear();
+        self.bodies.resize(n_slots, ABSENT);
+    }
+
+    /// Adds somebody.
+    pub(crate) fn insert(&mut self, slot: u32, centre: Vec3, half_height: f32) {
+        let cell = cell_of(centre.truncate());
+        let bucket = self.bucket(cell);
+        let next = std::mem::replace(&mut self.buckets[bucket], slot);
+        self.bodies[slot as usize] = Body { centre, half_height, cell, next };
+    }
+
+    /// Tells that somebody is elsewhere now.
+    pub(crate) fn relocate(&mut self, slot: u32, centre: Vec3) {
+        let body = &mut self.bodies[slot as usize];
+        body.centre = centre;
+        let half_height = body.half_height;
+        if cell_of(centre.truncate()) != body.cell {
+            self.unlink(slot);
+            self.insert(slot, centre, half_height);
+        }
+    }
+
+    /// Whether a newcomer could stand here without touching anybody.
+    pub(crate) fn is_free(&self, centre: Vec3, half_height: f32) -> bool {
+        self.first_hit(NOBODY, Vec3::INFINITY, half_height, centre).is_none()
+    }
+
+    /// The point to which a step leads, at or near `to`: around those in the way, or `from` when there is no way.
+    pub(crate) fn slide(&self, slot: u32, from: Vec3, half_height: f32, to: Vec2) -> Vec2 {
+        let step = to - from.truncate();
+        let mut target = to;
+        for _ in 0..SLIDES_MAX {
+            let Some(hit) = self.first_hit(slot, from, half_height, target.extend(from.z)) else {
+                return target;
+            };
+            target = hit.around(from.truncate(), target, step);
+        }
+        match self.first_hit(slot, from, half_height, target.extend(from.z)) {
+            None => target,
+            Some(_) => from.truncate(),
+        }
+    }
+
+    /// Whom a body would touch at `to` (the deepest), having been at `from`.
+    fn first_hit(&self, slot: u32, from: Vec3, half_height: f32, to: Vec3) -> Option<Hit> {
+        let low = cell_of(to.truncate() - CONTACT_M);
+        let high = cell_of(to.truncate() + CONTACT_M);
+        let mut deepest: Option<(f32, Hit)> = None;
+        for y in low.y..=high.y {
+            for x in low.x..=high.x {
+                let cell = UVec2::new(x, y);
+                let mut other = self.buckets[self.bucket(cell)];
+                while let Some(body) = self.bodies.get(other as usize) {
+                    if body.cell == cell
+                        && other != slot
+                        && let Some((depth, hit)) = body.hit(from, half_height, to)
+                        && deepest.as_ref().is_none_or(|(most, _)| depth > *most)
+                    {
+                        deepest = Some((depth, hit));
+                    }
+                    other = body.next;
+                }
+            }
+        }
+        deepest.map(|(_, hit)| hit)
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Body { cell, next, .. } = self.bodies[slot as usize];
+        let bucket = self.bucket(cell);
+        if self.buckets[bucket] == slot {
+            self.buckets[bucket] = next;
+            return;
+        }
+        let mut before = self.buckets[bucket] as usize;
+        while self.bodies[before].next != slot {
+            before = self.bodies[before].next as usize;
+        }
+        self.bodies[before].next = next;
+    }
+
+    fn bucket(&self, cell: UVec2) -> usize {
+        let folded = cell & UVec2::splat(self.mask);
+        (folded.y * (self.mask + 1) + folded.x) as usize
+    }
+}
+
+impl Body {
+    /// How deep a body that comes from `from` would be in this one at `to`, if at all.
+    fn hit(&self, from: Vec3, half_height: f32, to: Vec3) -> Option<(f32, Hit)> {
+        let axis = self.centre.truncate();
+        let near = axis.distance_squared(to.truncate());
+        if near >= CONTACT_M * CONTACT_M || (self.centre.z - to.z).abs() >= self.half_height + half_height {
+            return None;
+        }
+        let contact = CONTACT_M.min(axis.distance(from.truncate()));
+        let depth = contact - libm::sqrtf(near);
+        (depth > 0.0).then_some((depth, Hit { axis, contact }))
+    }
+}
+
+/// Somebody in the way.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    axis: Vec2,
+    /// Distance to keep.
+    contact: f32,
+}
+
+impl Hit {
+    /// The point beside the other to which a step from `from` to `to` slides off.
+    fn around(&self, from: Vec2, to: Vec2, step: Vec2) -> Vec2 {
+        let away = (to - self.axis)
+            .try_normalize()
+            .or_else(|| (from - self.axis).try_normalize())
+            .unwrap_or(Vec2::X);
+        let ahead = step.normalize_or_zero();
+        let away = if ahead.dot(-away) > HEAD_ON {
+            let right = Vec2::new(ahead.y, -ahead.x) * step.length() * SIDESTEP;
+            (away * self.contact + right).normalize()
+        } else {
+            away
+        };
+        self.axis + away * (self.contact + SKIN_M)
+    }
+}
+
+/// Positions lie within the region; a reach across its border ends in the first row.
+fn cell_of(at: Vec2) -> UVec2 {
+    (at / CELL_M).as_uvec2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HALF: f32 = 0.95;
+
+    fn standing(at: &[(f32, f32)]) -> Contacts {
+        let mut contacts = Contacts::default();
+        contacts.clear(at.len() + 1);
+        for (slot, &(x, y)) in (0..).zip(at) {
+            contacts.insert(slot, Vec3::new(x, y, 1.0), HALF);
+        }
+        contacts
+    }
+
+    fn walk(contacts: &Contacts, slot: u32, mut at: Vec2, step: Vec2, n: u32) -> Vec2 {
+        for _ in 0..n {
+            at = contacts.slide(slot, at.extend(1.0), HALF, at + step);
+        }
+        at
+    }
+
+    #[test]
+    fn a_walker_gets_around_somebody_straight_ahead_on_the_right_hand_side() {
+        let contacts = standing(&[(10.0, 10.0)]);
+        let mut at = Vec2::new(8.0, 10.0);
+        let mut least_y = at.y;
+        for _ in 0..200 {
+            at = contacts.slide(1, at.extend(1.0), HALF, at + Vec2::new(0.05, 0.0));
+            assert!(at.distance(Vec2::splat(10.0)) >= CONTACT_M, "inside at {at}");
+            least_y = least_y.min(at.y);
+        }
+        assert!(at.x > 12.0, "stuck at {at}");
+        assert!(least_y < 9.5, "walking east, the right hand is south");
+    }
+
+    #[test]
+    fn a_wall_of_people_stops_a_walker() {
+        let wall: Vec<(f32, f32)> = (0..60).map(|i| (10.0, i as f32 * 0.5)).collect();
+        let at = walk(&standing(&wall), 60, Vec2::new(8.0, 15.1), Vec2::new(0.05, 0.0), 100);
+        assert!(at.x <= 9.6, "through the wall at {at}");
+    }
+
+    #[test]
+    fn those_who_overlap_can_part_but_not_close_in() {
+        let contacts = standing(&[(10.0, 10.0)]);
+        let from = Vec2::new(10.2, 10.0);
+        let apart = contacts.slide(1, from.extend(1.0), HALF, from + Vec2::new(0.05, 0.0));
+        assert_eq!(apart, from + Vec2::new(0.05, 0.0));
+        let closer = contacts.slide(1, from.extend(1.0), HALF, from - Vec2::new(0.05, 0.0));
+        assert!(closer.distance(Vec2::splat(10.0)) >= 0.2, "closer: {closer}");
+    }
+
+    #[test]
+    fn somebody_overhead_is_not_in_the_way() {
+        let contacts = standing(&[(10.0, 10.0)]);
+        let to = Vec2::new(10.0, 10.0);
+        assert_eq!(contacts.slide(1, Vec3::new(9.5, 10.0, 3.0), HALF, to), to);
+    }
+
+    #[test]
+    fn who_moves_to_another_cell_is_found_there_and_no_longer_where_it_was() {
+        let mut contacts = standing(&[(10.0, 10.0), (10.3, 10.3), (10.6, 10.6)]);
+        contacts.relocate(1, Vec3::new(30.0, 30.0, 1.0));
+        assert!(!contacts.is_free(Vec3::new(30.0, 30.0, 1.0), HALF));
+        contacts.relocate(0, Vec3::new(40.0, 40.0, 1.0));
+        assert!(contacts.is_free(Vec3::new(9.9, 9.9, 1.0), HALF));
+        assert!(!contacts.is_free(Vec3::new(10.6, 10.6, 1.0), HALF));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a world has done, as plain numbers: the host exports them.
+
+/// Totals since the world was made or restored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorldCounters {
+    /// Arrivals, and the moves of those who arrived twice.
+    pub enter: u64,
+    /// Departures.
+    pub leave: u64,
+    /// Inputs of avatars.
+    pub control: u64,
+    /// Teleports.
+    pub teleport: u64,
+    /// Changes of appearance.
+    pub appear: u64,
+    /// Animations started and stopped by owners.
+    pub animate: u64,
+    /// Chat messages and typing.
+    pub chat: u64,
+    /// Switches between walk and run.
+    pub always_run: u64,
+    /// Snapshots asked for.
+    pub resync: u64,
+    /// Commands of sessions that are not here.
+    pub ignored: u64,
+    /// Arrivals that found the world full.
+    pub refused: u64,
+    /// Avatars that had something new for clients, once per tick and avatar.
+    pub entities_dirtied: u64,
+    /// Arrivals and teleports whose place had to be corrected: outside the region, under ground, no number.
+    pub recovered: u64,
+}
+
+impl WorldCounters {
+    /// Commands by action, with the label for metrics. [`WorldCounters::ignored`] and
+    /// [`WorldCounters::refused`] commands count here as `ignored` and `refused`, not as their action.
+    #[must_use]
+    pub const fn commands(&self) -> [(&'static str, u64); 11] {
+        [
+            ("enter", self.enter),
+            ("leave", self.leave),
+            ("control", self.control),
+            ("teleport", self.teleport),
+            ("appear", self.appear),
+            ("animate", self.animate),
+            ("chat", self.chat),
+            ("always_run", self.always_run),
+            ("resync", self.resync),
+            ("ignored", self.ignored),
+            ("refused", self.refused),
+        ]
+    }
+}

@@ -1,0 +1,45 @@
+//! The frame phase: what is different from the frame before.
+
+use crate::{
+    frame::{Change, Frame},
+    world::World,
+};
+
+impl World {
+    /// Fills in the changes and brings the state hash up to date.
+    ///
+    /// Removals come first, then newcomers as they are at the end of the tick, then what is new about the others. Who came
+    /// and went within the tick is not mentioned.
+    pub(crate) fn tell(&mut self, out: &mut Frame) {
+        out.changes.extend(self.removed.drain(..).map(Change::Removed));
+        let newcomers = self.roster.iter().filter(|(_, presence)| presence.news.created);
+        out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));
+
+        for (slot, presence) in self.roster.iter_mut() {
+            let news = std::mem::take(&mut presence.news);
+            if !news.touched {
+                continue;
+            }
+            let told = out.changes.len();
+            if !news.created {
+                if news.appeared
+                    && let Some(appearance) = &presence.appearance
+                {
+                    out.changes.push(Change::Appeared(presence.id, appearance.clone()));
+                }
+                if news.animated {
+                    out.changes.push(Change::Animated(presence.id, presence.animator.list().clone()));
+                }
+                if presence.shown != presence.motion {
+                    out.changes.push(Change::Moved(presence.id, presence.motion));
+                }
+            }
+            self.counters.entities_dirtied += u64::from(news.created || out.changes.len() > told);
+            presence.shown = presence.motion;
+
+            let hash = presence.state_hash(slot);
+            let former = std::mem::replace(&mut presence.hashes.whole, hash);
+            self.presences_hash = self.presences_hash.wrapping_sub(former).wrapping_add(hash);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! How an avatar gets on in one physics sub-step: on foot, through the air, on wings.
+//!
+//! Speeds apply at once on foot, so that a stop is a stop and viewers predict a walk exactly; flight gathers and loses
+//! speed. Each function leaves the velocity with which viewers shall extrapolate, exactly zero at rest.
+
+use crate::{
+    contacts::Contacts,
+    ground::{CEILING_M, Ground},
+    presence::{Impact, Presence, Stance},
+};
+use glam::{Vec2, Vec3};
+
+/// Physics steps a second, whatever the tick: three to a tick of 50 ms (DESIGN §4).
+pub const SUB_STEPS_PER_S: u32 = 60;
+
+/// Walking, metres a second across the ground: what measured walkers of the field do. (OpenSim's constant 4.096 is
+/// scaled by its physics engines.)
+pub const WALK_M_PER_S: f32 = 3.2;
+
+/// With SetAlwaysRun.
+pub const RUN_M_PER_S: f32 = 5.1;
+
+/// Crouching, and for the small steps of a nudge.
+pub const CROUCH_M_PER_S: f32 = 1.6;
+
+/// Flying along.
+pub const FLY_M_PER_S: f32 = 16.0;
+
+/// Flying up and down.
+pub const FLY_VERTICAL_M_PER_S: f32 = 8.0;
+
+/// A jump clears 1.6 m.
+const JUMP_M_PER_S: f32 = 5.6;
+
+const GRAVITY_M_PER_S2: f32 = 9.81;
+
+/// Falls get no faster; also within what a terse update can say (±128 m/s, PROTOCOL §5.2).
+const FALL_MAX_M_PER_S: f32 = 54.0;
+
+/// How fast flight takes up another velocity.
+const FLY_M_PER_S2: f32 = 30.0;
+
+/// How much one can steer in a jump or fall.
+const AIR_M_PER_S2: f32 = 4.0;
+
+/// Who flies below the surface of ground or water is carried up to it.
+const BUOYANCY_M_PER_S: f32 = 4.0;
+
+/// Nobody walks up ground steeper than 60°.
+const CLIMB_MAX: f32 = 1.732;
+
+/// What an obstacle leaves of a step is nothing below this speed: rounding makes nobody creep.
+const CREEP_M_PER_S: f32 = 0.05;
+
+/// Going down, feet keep to ground that drops up to 75° (and a kerb more); below that one falls.
+const DESCENT_MAX: f32 = 3.73;
+const KERB_M: f32 = 0.05;
+
+/// Sub-steps from the press to the jump, unless FINISH_ANIM ends it: 0.45 s.
+pub(crate) const PRE_JUMP: u16 = 27;
+
+/// Landing slower than this needs no catching.
+const IMPACT_LIGHT_M_PER_S: f32 = 3.0;
+const IMPACT_FIRM_M_PER_S: f32 = 12.6;
+const IMPACT_HARD_M_PER_S: f32 = 17.3;
+
+const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
+
+/// One sub-step. `wish` is the velocity that the flags ask for.
+pub(crate) fn sub_step(
+    presence: &mut Presence,
+    slot: u32,
+    wish: Vec3,
+    ground: &Ground,
+    contacts: &mut Contacts,
+) {
+    match presence.stance {
+        Stance::Sitting => return,
+        Stance::Standing => walk(presence, slot, wish.truncate(), ground, contacts),
+        Stance::Landing { left, impact } => {
+            presence.stance = match left.checked_sub(1) {
+                Some(left) => Stance::Landing { left, impact },
+                None => Stance::Standing,
+            };
+            walk(presence, slot, wish.truncate(), ground, contacts);
+        }
+        Stance::PreJump { left } => {
+            presence.stance = match left.checked_sub(1) {
+                Some(left) => Stance::PreJump { left },
+                None => Stance::Airborne { jumped: true, sub_steps: 0 },
+            };
+            walk(presence, slot, wish.truncate(), ground, contacts);
+            if left == 0 {
+                presence.motion.velocity.z = JUMP_M_PER_S;
+            }
+        }
+        Stance::Airborne { jumped, sub_steps } => {
+            presence.stance = Stance::Airborne { jumped, sub_steps: sub_steps.saturating_add(1) };
+            fall(presence, slot, wish.truncate(), ground, contacts);
+        }
+        Stance::Flying => fly(presence, slot, wish, ground, contacts),
+    }
+    contacts.relocate(slot, presence.motion.position);
+}
+
+fn walk(presence: &mut Presence, slot: u32, wish: Vec2, ground: &Ground, contacts: &Contacts) {
+    let half = presence.half_height();
+    let from = presence.motion.position;
+    let velocity = climbable(wish, ground.slope(from.truncate()));
+    if velocity == Vec2::ZERO {
+        presence.motion.velocity = Vec3::ZERO;
+        return;
+    }
+    let (at, level) = advance(slot, from, half, velocity, ground, contacts);
+    let (height, slope) = ground.terrain.facet(at);
+    let z = height + half;
+    let drop = from.z - z;
+    if drop > at.distance(from.truncate()) * DESCENT_MAX + KERB_M {
+        presence.stance = Stance::Airborne { jumped: false, sub_steps: 0 };
+        presence.motion.position = at.extend(from.z);
+        presence.motion.velocity = level.extend(0.0);
+        return;
+    }
+    presence.motion.position = at.extend(z);
+    presence.motion.velocity = level.extend(level.dot(slope));
+}
+
+fn fall(presence: &mut Presence, slot: u32, wish: Vec2, ground: &Ground, contacts: &Contacts) {
+    let half = presence.half_height();
+    let Vec3 { z: rise, .. } = presence.motion.velocity;
+    let level =
+        approach(presence.motion.velocity.truncate().extend(0.0), wish.extend(0.0), AIR_M_PER_S2 * DT);
+    let rise = (rise - GRAVITY_M_PER_S2 * DT).max(-FALL_MAX_M_PER_S);
+    let from = presence.motion.position;
+    let (at, level) = advance(slot, from, half, level.truncate(), ground, contacts);
+    let floor = ground.height(at) + half;
+    let z = from.z + rise * DT;
+    if z > floor {
+        presence.motion.position = at.extend(z);
+        presence.motion.velocity = level.extend(rise);
+        return;
+    }
+    presence.motion.position = at.extend(floor);
+    presence.motion.velocity = Vec3::ZERO;
+    presence.stance = caught(-rise);
+}
+
+fn fly(presence: &mut Presence, slot: u32, wish: Vec3, ground: &Ground, contacts: &Contacts) {
+    let half = presence.half_height();
+    let from = presence.motion.position;
+    let sunk = from.z < ground.surface(from.truncate()) + half;
+    let wish = if sunk { wish.with_z(wish.z.max(BUOYANCY_M_PER_S)) } else { wish };
+    let velocity = approach(presence.motion.velocity, wish, FLY_M_PER_S2 * DT);
+    let (at, level) = advance(slot, from, half, velocity.truncate(), ground, contacts);
+
+    let surface = ground.surface(at) + half;
+    let ceiling = CEILING_M - half;
+    let z = from.z + velocity.z * DT;
+    // Nobody flies lower than the surface, except on the way up to it.
+    let lowest = if sunk { ground.height(at) + half } else { surface };
+    let (z, rise) = if z <= lowest {
+        (lowest, velocity.z.max(0.0))
+    } else if sunk && z >= surface {
+        (surface, 0.0)
+    } else if z >= ceiling {
+        (ceiling, velocity.z.min(0.0))
+    } else {
+        (z, velocity.z)
+    };
+    presence.motion.position = at.extend(z);
+    presence.motion.velocity = level.extend(rise);
+}
+
+/// One sub-step across the ground: where it leads, and the level velocity with which it led there.
+fn advance(
+    slot: u32,
+    from: Vec3,
+    half: f32,
+    velocity: Vec2,
+    ground: &Ground,
+    contacts: &Contacts,
+) -> (Vec2, Vec2) {
+    let here = from.truncate();
+    if velocity == Vec2::ZERO {
+        return (here, Vec2::ZERO);
+    }
+    let wanted = here + velocity * DT;
+    let at = ground.within(contacts.slide(slot, from, half, ground.within(wanted)));
+    if at == wanted {
+        // Unhindered, the velocity is the wish and not what rounded positions say: a steady walk keeps one velocity.
+        return (at, velocity);
+    }
+    let hindered = (at - here) / DT;
+    if hindered.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S {
+        (here, Vec2::ZERO)
+    } else {
+        (at, hindered)
+    }
+}
+
+/// What remains of a wish on a slope: on ground too steep to climb, only the way along and down.
+fn climbable(wish: Vec2, slope: Vec2) -> Vec2 {
+    let uphill = wish.dot(slope);
+    if uphill <= 0.0 || slope.length_squared() <= CLIMB_MAX * CLIMB_MAX {
+        return wish;
+    }
+    let along = wish - slope * (uphill / slope.length_squared());
+    if along.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S { Vec2::ZERO } else { along }
+}
+
+/// How an avatar stands after coming down at this speed.
+fn caught(speed: f32) -> Stance {
+    // The thresholds and times of OpenSim's landings: 0.6, 1.5 and 3 s.
+    match speed {
+        s if s < IMPACT_LIGHT_M_PER_S => Stance::Standing,
+        s if s < IMPACT_FIRM_M_PER_S => Stance::Landing { left: 36, impact: Impact::Light },
+        s if s < IMPACT_HARD_M_PER_S => Stance::Landing { left: 90, impact: Impact::Firm },
+        _ => Stance::Landing { left: 180, impact: Impact::Hard },
+    }
+}
+
+/// Moves a velocity toward another; reaches it exactly.
+fn approach(from: Vec3, to: Vec3, most: f32) -> Vec3 {
+    let difference = to - from;
+    let length = difference.length();
+    if length <= most { to } else { from + difference * (most / length) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn approach_arrives_exactly_and_never_overshoots() {
+        let target = Vec3::new(0.1, 0.2, 0.3);
+        let mut velocity = Vec3::new(16.0, -3.0, 1.0);
+        let mut steps = 0;
+        while velocity != target {
+            let before = velocity.distance(target);
+            velocity = approach(velocity, target, 0.5);
+            assert!(velocity.distance(target) < before);
+            steps += 1;
+        }
+        assert_eq!(steps, 33);
+        assert_eq!(approach(Vec3::X, Vec3::ZERO, 2.0), Vec3::ZERO);
+    }
+
+    #[test]
+    fn steep_ground_leaves_only_the_way_along_it() {
+        let cliff = Vec2::new(3.0, 0.0);
+        assert_eq!(climbable(Vec2::new(3.2, 0.0), cliff), Vec2::ZERO);
+        assert_eq!(climbable(Vec2::new(1.0, 2.0), cliff), Vec2::new(0.0, 2.0));
+        assert_eq!(climbable(Vec2::new(-3.2, 0.0), cliff), Vec2::new(-3.2, 0.0), "down is free");
+        assert_eq!(climbable(Vec2::new(3.2, 0.0), Vec2::new(1.5, 0.0)), Vec2::new(3.2, 0.0));
+    }
+}

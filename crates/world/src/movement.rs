@@ -1,0 +1,194 @@
+//! The movement phase: from what owners hold and press to where everybody is at the end of the tick.
+//!
+//! Four passes: steer (flags to stance, rotation and a wished velocity), arrive, physics in sub-steps, animate. Who
+//! neither moves nor wishes to is left out of all but the first, so that a resting crowd is cheap.
+
+use crate::{
+    animations,
+    command::ControlFlags,
+    gait::{
+        self, CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, PRE_JUMP, RUN_M_PER_S, SUB_STEPS_PER_S,
+        WALK_M_PER_S,
+    },
+    presence::{Controls, Posture, Presence, Pressed, Stance, upright},
+    world::World,
+};
+use glam::{Quat, Vec2, Vec3};
+use std::time::Duration;
+
+/// Most world time that one step can bring; a longer one is a mistake of the scheduler, which dilates time instead.
+const STEP_MAX: Duration = Duration::from_secs(1);
+
+/// Carried-over time, in nanoseconds × sub-steps a second, at which a sub-step is due. In this unit 50 ms are three sub-steps exactly,
+/// which nanoseconds cannot say.
+pub(crate) const SUB_STEP_DUE: u64 = 1_000_000_000;
+
+/// An avatar with something to do in this tick.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mover {
+    slot: u32,
+    /// Velocity that its flags ask for.
+    wish: Vec3,
+    /// What is held or was pressed.
+    flags: ControlFlags,
+}
+
+impl World {
+    /// Moves everybody by one tick.
+    pub(crate) fn move_avatars(&mut self, dt: Duration) {
+        assert!(dt <= STEP_MAX, "a step of {dt:?}: schedulers dilate time, they do not lengthen steps");
+        self.steer();
+        let sub_steps = self.sub_steps_due(dt);
+        let arrivals = self.roster.iter().any(|(_, presence)| presence.news.arriving);
+        if arrivals || (sub_steps > 0 && !self.movers.is_empty()) {
+            self.locate();
+            self.settle_arrivals();
+        }
+        for _ in 0..sub_steps {
+            for &Mover { slot, wish, .. } in &self.movers {
+                let presence = self.roster.get_mut(slot).expect("movers were listed in this tick");
+                gait::sub_step(presence, slot, wish, &self.ground, &mut self.contacts);
+            }
+        }
+        self.animate();
+    }
+
+    /// Turns flags into stances and wishes, and lists who moves.
+    fn steer(&mut self) {
+        self.movers.clear();
+        for (slot, presence) in self.roster.iter_mut() {
+            let busy = !matches!(presence.stance, Stance::Standing | Stance::Sitting);
+            if !busy
+                && !presence.news.touched
+                && !wishes_to_move(presence)
+                && presence.motion.velocity == Vec3::ZERO
+            {
+                continue;
+            }
+            let flags = presence.controls.flags();
+            take_stance(presence);
+            presence.controls.pressed = Pressed::default();
+            if presence.stance != Stance::Sitting {
+                turn(presence);
+                if flags.any(ControlFlags::STOP) {
+                    halt(presence);
+                }
+            }
+            let wish = wished_velocity(presence, flags);
+            self.movers.push(Mover { slot, wish, flags });
+            presence.news.touched = true;
+        }
+    }
+
+    /// Shows everybody's movement as it is after the physics.
+    fn animate(&mut self) {
+        for &Mover { slot, wish, flags } in &self.movers {
+            let presence = self.roster.get_mut(slot).expect("movers were listed in this tick");
+            let travels = wish.truncate() != Vec2::ZERO;
+            presence.news.animated |= animations::show_state(presence, flags, travels);
+        }
+    }
+
+    /// Whole sub-steps that have come due; the rest of `dt` is carried over.
+    fn sub_steps_due(&mut self, dt: Duration) -> u64 {
+        let ns = u64::try_from(dt.as_nanos()).expect("a step is shorter than centuries");
+        self.sub_step_carry += ns * u64::from(SUB_STEPS_PER_S);
+        let due = self.sub_step_carry / SUB_STEP_DUE;
+        self.sub_step_carry %= SUB_STEP_DUE;
+        due
+    }
+
+    /// Tells the contact grid where everybody is, except those who have yet to find a spot.
+    fn locate(&mut self) {
+        self.contacts.clear(self.roster.slots().len());
+        for (slot, presence) in self.roster.iter().filter(|(_, presence)| !presence.news.arriving) {
+            self.contacts.insert(slot, presence.motion.position, presence.half_height());
+        }
+    }
+}
+
+/// Applies presses and FLY to the stance.
+fn take_stance(presence: &mut Presence) {
+    let Pressed { flags, jump, posture } = presence.controls.pressed;
+    let grounded = presence.stance.is_grounded();
+    match posture {
+        Some(Posture::Stand) if presence.stance == Stance::Sitting => presence.stance = Stance::Standing,
+        Some(Posture::Sit) if grounded => {
+            presence.stance = Stance::Sitting;
+            presence.motion.velocity = Vec3::ZERO;
+        }
+        _ => {}
+    }
+    if presence.stance == Stance::Sitting {
+        return;
+    }
+
+    let flies = presence.controls.held.any(ControlFlags::FLY);
+    let finishes = flags.any(ControlFlags::FINISH_ANIM);
+    presence.stance = match presence.stance {
+        Stance::Flying if flies => Stance::Flying,
+        Stance::Flying => Stance::Airborne { jumped: false, sub_steps: 0 },
+        _ if flies => Stance::Flying,
+        Stance::Standing | Stance::Landing { .. } if jump => Stance::PreJump { left: PRE_JUMP },
+        Stance::PreJump { .. } if finishes => Stance::PreJump { left: 0 },
+        // Who walks on has caught itself.
+        Stance::Landing { .. } if finishes || wishes_to_move(presence) => Stance::Standing,
+        stance => stance,
+    };
+}
+
+/// Turns the avatar as its owner wants it.
+fn turn(presence: &mut Presence) {
+    let wanted = presence.controls.body_rotation;
+    presence.motion.rotation = if presence.stance == Stance::Flying { wanted } else { upright(wanted) };
+}
+
+/// Stops a flight in mid-air; a fall goes on falling.
+fn halt(presence: &mut Presence) {
+    let fall = if presence.stance == Stance::Flying { 0.0 } else { presence.motion.velocity.z };
+    presence.motion.velocity = Vec3::new(0.0, 0.0, fall);
+}
+
+const WAYS: ControlFlags = ControlFlags::AT_POS
+    .union(ControlFlags::AT_NEG)
+    .union(ControlFlags::LEFT_POS)
+    .union(ControlFlags::LEFT_NEG)
+    .union(Controls::NUDGES);
+
+fn wishes_to_move(presence: &Presence) -> bool {
+    presence.stance != Stance::Sitting && presence.controls.flags().any(WAYS)
+}
+
+/// The velocity that flags ask for, metres a second; zero while STOP is held.
+///
+/// FAST_AT and its kin change nothing: viewers send them with every held key, and ask for a run by SetAlwaysRun.
+fn wished_velocity(presence: &Presence, flags: ControlFlags) -> Vec3 {
+    if presence.stance == Stance::Sitting || flags.any(ControlFlags::STOP) {
+        return Vec3::ZERO;
+    }
+    let axis = |positive, negative| f32::from(flags.any(positive)) - f32::from(flags.any(negative));
+    let held = Vec3::new(
+        axis(ControlFlags::AT_POS, ControlFlags::AT_NEG),
+        axis(ControlFlags::LEFT_POS, ControlFlags::LEFT_NEG),
+        axis(ControlFlags::UP_POS, ControlFlags::UP_NEG),
+    );
+    let nudged = Vec3::new(
+        axis(ControlFlags::NUDGE_AT_POS, ControlFlags::NUDGE_AT_NEG),
+        axis(ControlFlags::NUDGE_LEFT_POS, ControlFlags::NUDGE_LEFT_NEG),
+        axis(ControlFlags::NUDGE_UP_POS, ControlFlags::NUDGE_UP_NEG),
+    );
+    let direction = |way: Vec3, rotation: Quat| rotation * way.with_z(0.0).normalize_or_zero();
+    let body = presence.controls.body_rotation;
+
+    if presence.stance == Stance::Flying {
+        let way = if held == Vec3::ZERO { nudged } else { held };
+        return direction(way, body) * FLY_M_PER_S + Vec3::Z * (way.z * FLY_VERTICAL_M_PER_S);
+    }
+    let (way, speed) = match held.truncate() {
+        Vec2::ZERO => (nudged, CROUCH_M_PER_S),
+        _ if flags.any(ControlFlags::UP_NEG) => (held, CROUCH_M_PER_S),
+        _ if presence.controls.always_run => (held, RUN_M_PER_S),
+        _ => (held, WALK_M_PER_S),
+    };
+    direction(way, upright(body)) * speed
+}

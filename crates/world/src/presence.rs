@@ -1,0 +1,371 @@
+//! One avatar in a world: who it is, how it moves, and what its owner last asked for.
+
+use crate::{
+    animations::Animator,
+    command::{Appearance, Control, ControlFlags, Enter},
+    frame::{Audience, Avatar, Entity, EntityKind, Motion},
+    ground::Ground,
+    hash::StateHasher,
+};
+use glam::{Quat, Vec3};
+use ids::{AgentId, LocalId, SessionKey};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// An avatar and everything that decides its future.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Presence {
+    pub(crate) id: LocalId,
+    pub(crate) identity: Identity,
+    pub(crate) appearance: Option<Arc<Appearance>>,
+    /// Width, depth and height; follows from the appearance.
+    #[serde(skip)]
+    pub(crate) size: Vec3,
+    pub(crate) motion: Motion,
+    pub(crate) stance: Stance,
+    pub(crate) controls: Controls,
+    pub(crate) animator: Animator,
+    /// Of this tick only: empty between steps.
+    #[serde(skip)]
+    pub(crate) news: News,
+    /// What the last frame said; between steps, the same as `motion`.
+    #[serde(skip)]
+    pub(crate) shown: Motion,
+    #[serde(skip)]
+    pub(crate) hashes: Hashes,
+}
+
+/// What stays the same from arrival to departure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub(crate) session: SessionKey,
+    pub(crate) agent: AgentId,
+    pub(crate) first_name: String,
+    pub(crate) last_name: String,
+}
+
+/// How an avatar is supported. Durations count physics sub-steps, so that they pass in world time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Stance {
+    /// On the ground, walking or not.
+    Standing,
+    /// On the ground, about to jump.
+    PreJump { left: u16 },
+    /// On the ground, catching a fall.
+    Landing { left: u16, impact: Impact },
+    /// In a jump or a fall.
+    Airborne { jumped: bool, sub_steps: u16 },
+    /// Held up by its owner's FLY flag.
+    Flying,
+    /// On the ground, heedless of controls until it stands up.
+    Sitting,
+}
+
+/// How hard an avatar came down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Impact {
+    Light,
+    Firm,
+    Hard,
+}
+
+impl Stance {
+    /// Whether its feet are on the ground.
+    pub(crate) const fn is_grounded(self) -> bool {
+        !matches!(self, Self::Airborne { .. } | Self::Flying)
+    }
+}
+
+/// The owner's input: what is held, and what was pressed since the last step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Controls {
+    /// Flags of the newest control; they hold until a newer one. Nothing in the world clears them: a gateway drops
+    /// repeated updates, so a flag cleared here would never come back.
+    pub(crate) held: ControlFlags,
+    /// Unit quaternion of the newest control that had one.
+    pub(crate) body_rotation: Quat,
+    /// SetAlwaysRun.
+    pub(crate) always_run: bool,
+    #[serde(skip)]
+    pub(crate) pressed: Pressed,
+}
+
+/// Presses since the last step, which a later control of the same tick must not swallow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pressed {
+    /// Nudges, STOP and FINISH_ANIM.
+    pub(crate) flags: ControlFlags,
+    pub(crate) jump: bool,
+    /// The newest wish, if any.
+    pub(crate) posture: Option<Posture>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Posture {
+    Sit,
+    Stand,
+}
+
+impl Controls {
+    /// All directions of a nudge.
+    pub(crate) const NUDGES: ControlFlags = ControlFlags::NUDGE_AT_POS
+        .union(ControlFlags::NUDGE_AT_NEG)
+        .union(ControlFlags::NUDGE_LEFT_POS)
+        .union(ControlFlags::NUDGE_LEFT_NEG)
+        .union(ControlFlags::NUDGE_UP_POS)
+        .union(ControlFlags::NUDGE_UP_NEG);
+
+    const PRESSES: u32 = Self::NUDGES.union(ControlFlags::STOP).union(ControlFlags::FINISH_ANIM).0;
+
+    fn new(flying: bool, body_rotation: Quat) -> Self {
+        let held = if flying { ControlFlags::FLY } else { ControlFlags::default() };
+        Self { held, body_rotation, always_run: false, pressed: Pressed::default() }
+    }
+
+    /// Takes a control in; a rotation that is none leaves the former.
+    pub(crate) fn take(&mut self, control: &Control) {
+        let flags = control.flags;
+        self.pressed.flags = self.pressed.flags.union(ControlFlags(flags.0 & Self::PRESSES));
+        self.pressed.jump |= flags.any(ControlFlags::UP_POS) && !self.held.any(ControlFlags::UP_POS);
+        if flags.any(ControlFlags::STAND_UP) {
+            self.pressed.posture = Some(Posture::Stand);
+        } else if flags.any(ControlFlags::SIT_ON_GROUND) {
+            self.pressed.posture = Some(Posture::Sit);
+        }
+        self.held = flags;
+        if let Some(rotation) = unit(control.body_rotation) {
+            self.body_rotation = rotation;
+        }
+    }
+
+    /// What is held or was pressed in this tick.
+    pub(crate) const fn flags(&self) -> ControlFlags {
+        self.held.union(self.pressed.flags)
+    }
+}
+
+/// What of an avatar the next frame has to tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    /// Came in during this tick.
+    pub(crate) created: bool,
+    /// Waits for a free spot to stand on.
+    pub(crate) arriving: bool,
+    pub(crate) appeared: bool,
+    pub(crate) animated: bool,
+    /// Anything at all, seen or unseen, may be different: compare and hash.
+    pub(crate) touched: bool,
+}
+
+/// Cached parts of the state hash.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hashes {
+    /// Names and appearance, which change seldom and are long.
+    pub(crate) cold: u64,
+    /// What this avatar contributes to the world's hash.
+    pub(crate) whole: u64,
+}
+
+impl Presence {
+    pub(crate) fn new(session: SessionKey, id: LocalId, enter: Enter) -> Self {
+        let size = Appearance::avatar_size(enter.appearance.as_deref());
+        let rotation = facing(enter.look_at).unwrap_or(Quat::IDENTITY);
+        let mut presence = Self {
+            id,
+            identity: Identity {
+                session,
+                agent: enter.agent,
+                first_name: enter.first_name,
+                last_name: enter.last_name,
+            },
+            appearance: enter.appearance,
+            size,
+            motion: Motion {
+                position: enter.position,
+                velocity: Vec3::ZERO,
+                acceleration: Vec3::ZERO,
+                rotation,
+                angular_velocity: Vec3::ZERO,
+            },
+            stance: if enter.flying { Stance::Flying } else { Stance::Standing },
+            controls: Controls::new(enter.flying, rotation),
+            animator: Animator::new(),
+            news: News { created: true, ..News::default() },
+            shown: Motion::default(),
+            hashes: Hashes::default(),
+        };
+        presence.hash_cold();
+        presence
+    }
+
+    /// Completes what came out of a snapshot; false when no step leaves an avatar like that.
+    pub(crate) fn revive(&mut self, slot: u32, ground: &Ground) -> bool {
+        self.size = Appearance::avatar_size(self.appearance.as_deref());
+        self.shown = self.motion;
+        self.hash_cold();
+        self.hashes.whole = self.state_hash(slot);
+        let Motion { position, velocity, acceleration, rotation, angular_velocity } = self.motion;
+        ground.holds(position, self.half_height())
+            && velocity.is_finite()
+            && velocity.abs().max_element() <= SPEED_MAX_M_PER_S
+            && acceleration == Vec3::ZERO
+            && angular_velocity == Vec3::ZERO
+            && [rotation, self.controls.body_rotation].into_iter().all(is_unit)
+            && self.animator.revive()
+    }
+
+    /// From centre to sole, metres.
+    pub(crate) const fn half_height(&self) -> f32 {
+        self.size.z / 2.0
+    }
+
+    /// Puts on another appearance. An avatar on the ground keeps its soles there when its height changes.
+    pub(crate) fn wear(&mut self, appearance: Arc<Appearance>) {
+        let soles = self.half_height();
+        self.size = Appearance::avatar_size(Some(&appearance));
+        if self.stance.is_grounded() {
+            self.motion.position.z += self.half_height() - soles;
+        }
+        self.appearance = Some(appearance);
+        self.hash_cold();
+        self.news.appeared = true;
+        self.news.touched = true;
+    }
+
+    /// Its state as frames tell it.
+    pub(crate) fn entity(&self) -> Arc<Entity> {
+        let Identity { session, agent, first_name, last_name } = self.identity.clone();
+        Arc::new(Entity {
+            id: self.id,
+            audience: Audience::All,
+            motion: self.motion,
+            kind: EntityKind::Avatar(Avatar {
+                session,
+                agent,
+                first_name,
+                last_name,
+                size: self.size,
+                appearance: self.appearance.clone(),
+                animations: self.animator.list().clone(),
+            }),
+        })
+    }
+
+    /// Renews the cached hash of names and appearance.
+    pub(crate) fn hash_cold(&mut self) {
+        let mut hasher = StateHasher::new();
+        hasher.u64(self.identity.session.0);
+        hasher.bytes(self.identity.agent.0.as_bytes());
+        hasher.bytes(self.identity.first_name.as_bytes());
+        hasher.bytes(self.identity.last_name.as_bytes());
+        if let Some(appearance) = &self.appearance {
+            hasher.bytes(&appearance.texture_entry);
+            hasher.bytes(&appearance.visual_params);
+            hasher.u32(appearance.cof_version.cast_unsigned());
+            hasher.f32(appearance.height_m);
+        }
+        self.hashes.cold = hasher.finish();
+    }
+
+    /// Hash of the whole state of the avatar in this slot; the cold part from the cache.
+    pub(crate) fn state_hash(&self, slot: u32) -> u64 {
+        let mut hasher = StateHasher::new();
+        hasher.u64(u64::from(slot) << 32 | u64::from(self.id.0));
+        hasher.u64(self.hashes.cold);
+        hasher.vec3(self.motion.position);
+        hasher.vec3(self.motion.velocity);
+        hasher.quat(self.motion.rotation);
+        hasher.u64(match self.stance {
+            Stance::Standing => 0,
+            Stance::PreJump { left } => 1 | u64::from(left) << 8,
+            Stance::Landing { left, impact } => 2 | u64::from(left) << 8 | (impact as u64) << 24,
+            Stance::Airborne { jumped, sub_steps } => 3 | u64::from(sub_steps) << 8 | u64::from(jumped) << 24,
+            Stance::Flying => 4,
+            Stance::Sitting => 5,
+        });
+        hasher.u64(u64::from(self.controls.held.0) << 1 | u64::from(self.controls.always_run));
+        hasher.quat(self.controls.body_rotation);
+        self.animator.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// No avatar moves faster along any axis, nor could a terse update say so (PROTOCOL §5.2).
+const SPEED_MAX_M_PER_S: f32 = 128.0;
+
+fn is_unit(rotation: Quat) -> bool {
+    (rotation.length_squared() - 1.0).abs() < 1e-3
+}
+
+/// Normalises what a client sent; `None` when it is no rotation. The real part is not negative, because messages carry
+/// three numbers of a quaternion and readers take the fourth as positive (PROTOCOL §3.5).
+fn unit(rotation: Quat) -> Option<Quat> {
+    let length = rotation.length();
+    if !length.is_finite() || length < 0.1 {
+        return None;
+    }
+    let unit = rotation / length;
+    Some(if unit.w < 0.0 { -unit } else { unit })
+}
+
+/// The part of a rotation about the vertical: people stand upright whatever a client says.
+pub(crate) fn upright(rotation: Quat) -> Quat {
+    unit(Quat::from_xyzw(0.0, 0.0, rotation.z, rotation.w)).unwrap_or(Quat::IDENTITY)
+}
+
+/// Upright rotation that faces along a direction; `None` when it points nowhere.
+pub(crate) fn facing(look_at: Vec3) -> Option<Quat> {
+    let yaw = libm::atan2f(look_at.y, look_at.x);
+    let level = look_at.x.is_finite() && look_at.y.is_finite() && (look_at.x != 0.0 || look_at.y != 0.0);
+    level.then(|| upright(Quat::from_rotation_z(yaw)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rotation_that_is_none_is_told_apart() {
+        for broken in
+            [Quat::from_xyzw(f32::NAN, 0.0, 0.0, 1.0), Quat::from_xyzw(0.0, f32::INFINITY, 0.0, 1.0)]
+        {
+            assert_eq!(unit(broken), None);
+        }
+        assert_eq!(unit(Quat::from_xyzw(0.0, 0.0, 0.0, 0.0)), None);
+    }
+
+    #[test]
+    fn the_same_direction_has_the_same_bits() {
+        let turned = Quat::from_rotation_z(2.5);
+        assert_eq!(unit(turned), unit(-turned));
+        assert!(unit(-turned).unwrap().w >= 0.0);
+    }
+
+    #[test]
+    fn upright_keeps_the_heading_and_drops_the_lean() {
+        let leaning = Quat::from_rotation_z(1.0) * Quat::from_rotation_y(0.3);
+        assert!(upright(leaning).angle_between(Quat::from_rotation_z(1.0)) < 1e-3);
+        assert_eq!(upright(Quat::from_rotation_x(std::f32::consts::PI)), Quat::IDENTITY);
+    }
+
+    #[test]
+    fn facing_points_along_the_ground() {
+        let north = facing(Vec3::new(0.0, 2.0, 9.0)).unwrap() * Vec3::X;
+        assert!(north.distance(Vec3::Y) < 1e-6);
+        assert_eq!(facing(Vec3::Z), None);
+        assert_eq!(facing(Vec3::new(f32::NAN, 1.0, 0.0)), None);
+    }
+
+    #[test]
+    fn a_press_is_kept_when_a_later_control_lets_go() {
+        let mut controls = Controls::new(false, Quat::IDENTITY);
+        let press = |flags| Control { flags, body_rotation: Quat::IDENTITY };
+        controls.take(&press(ControlFlags::UP_POS.union(ControlFlags::NUDGE_AT_POS)));
+        controls.take(&press(ControlFlags::SIT_ON_GROUND));
+        controls.take(&press(ControlFlags::AT_POS));
+        assert_eq!(controls.held, ControlFlags::AT_POS);
+        assert_eq!(controls.flags(), ControlFlags::AT_POS.union(ControlFlags::NUDGE_AT_POS));
+        assert!(controls.pressed.jump);
+        assert!(matches!(controls.pressed.posture, Some(Posture::Sit)));
+    }
+}

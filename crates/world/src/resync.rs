@@ -1,0 +1,81 @@
+//! Snapshots for replicas: the whole state in parts, one a frame, beside the changes that go on.
+//!
+//! A part holds avatars as they are after its frame's changes. So a replica that empties itself at part 0, applies
+//! changes (of avatars it does not know yet: none), and adds each part, is complete after the last.
+
+use crate::{
+    frame::{Frame, SnapshotChunk},
+    roster::Roster,
+};
+use ids::LocalId;
+use serde::{Deserialize, Serialize};
+
+/// Avatars in one part: 20 frames, a second, for 5,000.
+pub const CHUNK_ENTITIES_MAX: usize = 256;
+
+/// The snapshot under way, and whether another has been asked for. More wishes make no more snapshots.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Resync {
+    requested: bool,
+    run: Option<Run>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Run {
+    /// Who was here when it began, with slots. Later arrivals are in the changes.
+    members: Vec<(u32, LocalId)>,
+    next_index: u32,
+}
+
+impl Resync {
+    /// Asks for a snapshot that begins from now on. One under way has begun already, and another will follow it.
+    pub(crate) const fn request(&mut self) {
+        self.requested = true;
+    }
+
+    pub(crate) const fn is_done(&self) -> bool {
+        !self.requested && self.run.is_none()
+    }
+
+    /// Whether it can have come out of a snapshot of ours.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.run.as_ref().is_none_or(|run| run.next_index < run.count())
+    }
+
+    /// Puts the next part into a frame that has all its changes.
+    pub(crate) fn tell(&mut self, roster: &Roster, out: &mut Frame) {
+        if self.run.is_none() && self.requested {
+            self.requested = false;
+            let members = roster.iter().map(|(slot, presence)| (slot, presence.id)).collect();
+            self.run = Some(Run { members, next_index: 0 });
+        }
+        let Some(run) = &mut self.run else { return };
+        out.snapshot = Some(run.chunk(roster));
+        if run.is_over() {
+            self.run = None;
+        }
+    }
+}
+
+impl Run {
+    /// Parts in all; an empty world has one, too, for the replica to know.
+    fn count(&self) -> u32 {
+        u32::try_from(self.members.len().div_ceil(CHUNK_ENTITIES_MAX).max(1)).expect("local ids are 32 bits")
+    }
+
+    fn is_over(&self) -> bool {
+        self.next_index == self.count()
+    }
+
+    fn chunk(&mut self, roster: &Roster) -> SnapshotChunk {
+        let index = self.next_index;
+        self.next_index += 1;
+        let part = self.members.chunks(CHUNK_ENTITIES_MAX).nth(index as usize).unwrap_or_default();
+        let entities = part
+            .iter()
+            .filter_map(|&(slot, id)| roster.get(slot).filter(|presence| presence.id == id))
+            .map(|presence| presence.entity())
+            .collect();
+        SnapshotChunk { index, count: self.count(), entities }
+    }
+}

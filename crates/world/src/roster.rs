@@ -1,0 +1,102 @@
+//! Who is in the world, in slots that stay theirs until they leave.
+//!
+//! Phases walk the slots in order, and that order decides who yields to whom: so the slot of a newcomer is the lowest
+//! free one, which follows from the state alone and survives a snapshot.
+
+use crate::presence::Presence;
+use ids::SessionKey;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
+
+/// Presences by slot and by session.
+#[derive(Debug, Default)]
+pub(crate) struct Roster {
+    slots: Vec<Option<Presence>>,
+    free: BinaryHeap<Reverse<u32>>,
+    by_session: BTreeMap<SessionKey, u32>,
+}
+
+impl Roster {
+    /// Takes slots as [`Roster::slots`] gave them; `None` when a session is there twice.
+    pub(crate) fn from_slots(slots: Vec<Option<Presence>>) -> Option<Self> {
+        let mut roster = Self::default();
+        for (slot, presence) in (0u32..).zip(&slots) {
+            match presence {
+                None => roster.free.push(Reverse(slot)),
+                Some(presence) => {
+                    if roster.by_session.insert(presence.identity.session, slot).is_some() {
+                        return None;
+                    }
+                }
+            }
+        }
+        roster.slots = slots;
+        Some(roster)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_session.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_session.is_empty()
+    }
+
+    /// All slots, the free ones too.
+    pub(crate) fn slots(&self) -> &[Option<Presence>] {
+        &self.slots
+    }
+
+    pub(crate) fn slot_of(&self, session: SessionKey) -> Option<u32> {
+        self.by_session.get(&session).copied()
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> Option<&Presence> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Presence> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    pub(crate) fn of_session_mut(&mut self, session: SessionKey) -> Option<&mut Presence> {
+        let slot = self.slot_of(session)?;
+        self.get_mut(slot)
+    }
+
+    /// In slot order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Presence)> {
+        (0u32..).zip(&self.slots).filter_map(|(slot, presence)| Some((slot, presence.as_ref()?)))
+    }
+
+    /// In slot order.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Presence)> {
+        (0u32..).zip(&mut self.slots).filter_map(|(slot, presence)| Some((slot, presence.as_mut()?)))
+    }
+
+    /// Takes somebody in who is not there yet.
+    pub(crate) fn insert(&mut self, presence: Presence) -> u32 {
+        let session = presence.identity.session;
+        let slot = match self.free.pop() {
+            Some(Reverse(slot)) => {
+                self.slots[slot as usize] = Some(presence);
+                slot
+            }
+            None => {
+                self.slots.push(Some(presence));
+                u32::try_from(self.slots.len() - 1).expect("there are fewer slots than local ids")
+            }
+        };
+        let former = self.by_session.insert(session, slot);
+        assert!(former.is_none(), "{session:?} was already in slot {former:?}");
+        slot
+    }
+
+    pub(crate) fn remove(&mut self, session: SessionKey) -> Option<Presence> {
+        let slot = self.by_session.remove(&session)?;
+        self.free.push(Reverse(slot));
+        self.slots[slot as usize].take()
+    }
+}

@@ -1,0 +1,181 @@
+//! A world: what it is made of, and its step.
+//!
+//! A step is four phases, each a file: `inbox` (commands) → `movement` (steering and physics) → `delta` (what the
+//! frame tells) → `resync` (a part of a snapshot, when one was asked for).
+
+use crate::{
+    command::Command, contacts::Contacts, counters::WorldCounters, frame::Frame, ground::Ground,
+    hash::StateHasher, movement::Mover, resync::Resync, roster::Roster, terrain::Terrain,
+};
+use ids::{Epoch, LocalId, Tick, WorldId};
+use std::{ops::Range, sync::Arc, time::Duration};
+
+/// What a world is made from. It does not change while the world lives.
+#[derive(Clone, Debug)]
+pub struct WorldConfig {
+    /// Names it on its node.
+    pub id: WorldId,
+    /// Its life: a restart gets the next one.
+    pub epoch: Epoch,
+    /// Width and depth in metres: 256, 512, 768 or 1,024.
+    pub size_m: u32,
+    /// Local ids it may hand out; no other world of the node has any of them. More than `max_avatars`, and the more
+    /// the longer until one comes again.
+    pub local_ids: Range<u32>,
+    /// The ground, `size_m` wide.
+    pub terrain: Arc<Terrain>,
+    /// Height of the water, metres.
+    pub water_m: f32,
+    /// Avatars it lets in, [`WorldConfig::MAX_AVATARS`] by default. Half a kilobyte of memory each, and time in every step.
+    pub max_avatars: usize,
+    /// Decides everything that is left to chance.
+    pub seed: u64,
+}
+
+impl WorldConfig {
+    /// Default of `max_avatars`.
+    pub const MAX_AVATARS: usize = 10_000;
+}
+
+/// One region or instance: authoritative, single-threaded, deterministic.
+///
+/// The caller collects commands, calls [`World::step`] once a tick and hands the frame on:
+///
+/// ```
+/// # use std::{sync::Arc, time::Duration};
+/// # use ids::{Epoch, Tick, WorldId};
+/// use world::{Frame, Terrain, World, WorldConfig};
+///
+/// let mut world = World::new(WorldConfig {
+///     id: WorldId(0),
+///     epoch: Epoch(0),
+///     size_m: 256,
+///     local_ids: 1..1_000_000,
+///     terrain: Arc::new(Terrain::hills(256, 1)),
+///     water_m: 20.0,
+///     max_avatars: WorldConfig::MAX_AVATARS,
+///     seed: 1,
+/// });
+/// let mut frame = Frame::empty();
+/// world.step(Tick(0), Duration::from_millis(50), 1.0, &mut Vec::new(), &mut frame);
+/// assert_eq!(frame.sequence, 0);
+/// ```
+///
+/// The same commands in the same ticks make the same frames, bit by bit, also after [`World::snapshot`] and
+/// [`World::restore`].
+#[derive(Debug)]
+pub struct World {
+    pub(crate) id: WorldId,
+    pub(crate) epoch: Epoch,
+    pub(crate) local_ids: Range<u32>,
+    pub(crate) max_avatars: usize,
+    pub(crate) seed: u64,
+    pub(crate) ground: Ground,
+
+    pub(crate) roster: Roster,
+    /// Number of the next frame.
+    pub(crate) next_sequence: u64,
+    pub(crate) next_local_id: u32,
+    /// The ids have begun again, so that the next one may still be taken.
+    pub(crate) local_ids_wrapped: bool,
+    /// World time that has not made a sub-step yet; one is due at [`crate::movement::SUB_STEP_DUE`].
+    pub(crate) sub_step_carry: u64,
+    pub(crate) resync: Resync,
+
+    /// Sum of all presences' hashes.
+    pub(crate) presences_hash: u64,
+    /// Avatars known to readers of frames that left in this tick.
+    pub(crate) removed: Vec<LocalId>,
+    pub(crate) movers: Vec<Mover>,
+    pub(crate) contacts: Contacts,
+    pub(crate) counters: WorldCounters,
+}
+
+impl World {
+    /// An empty world.
+    ///
+    /// # Panics
+    /// When the configuration contradicts itself: another terrain's size, or fewer local ids than avatars.
+    #[must_use]
+    pub fn new(config: WorldConfig) -> Self {
+        let WorldConfig { id, epoch, size_m, local_ids, terrain, water_m, max_avatars, seed } = config;
+        assert_eq!(size_m, terrain.size_m(), "the terrain of {id:?} is another region's");
+        assert!(
+            local_ids.len() > max_avatars,
+            "{id:?} lets in {max_avatars} with {} local ids",
+            local_ids.len()
+        );
+        Self {
+            id,
+            epoch,
+            max_avatars,
+            seed,
+            ground: Ground { terrain, water_m },
+            roster: Roster::default(),
+            next_sequence: 0,
+            next_local_id: local_ids.start,
+            local_ids,
+            local_ids_wrapped: false,
+            sub_step_carry: 0,
+            resync: Resync::default(),
+            presences_hash: 0,
+            removed: Vec::new(),
+            movers: Vec::new(),
+            contacts: Contacts::default(),
+            counters: WorldCounters::default(),
+        }
+    }
+
+    /// One tick. Takes all `commands` (the buffer comes back empty), moves the world on by `dt` and overwrites `out`
+    /// with what is different now.
+    ///
+    /// `commands` may come in any order: (session, sequence) decides, and no two share one. `dilation` is the
+    /// scheduler's figure and passed on. Physics runs at 60 Hz whatever `dt`, at most 1 s.
+    pub fn step(
+        &mut self,
+        tick: Tick,
+        dt: Duration,
+        dilation: f32,
+        commands: &mut Vec<Command>,
+        out: &mut Frame,
+    ) {
+        out.begin(self.id, self.epoch, self.next_sequence, tick, dilation);
+        self.next_sequence += 1;
+
+        self.receive(commands, out);
+        self.move_avatars(dt);
+        self.tell(out);
+        self.resync.tell(&self.roster, out);
+
+        out.state_hash = self.state_hash();
+    }
+
+    /// Whether nobody is here and a step would tell nothing: a scheduler may leave it out until there is a command.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.roster.is_empty() && self.resync.is_done()
+    }
+
+    /// Avatars that are in it.
+    #[must_use]
+    pub fn n_avatars(&self) -> usize {
+        self.roster.len()
+    }
+
+    /// What it has done since it was made or restored.
+    #[must_use]
+    pub const fn counters(&self) -> &WorldCounters {
+        &self.counters
+    }
+
+    /// Hash of everything that decides the world's future: avatars, local ids, time carried over. Which frames were
+    /// sent, and whether somebody is being resynchronised, does not count. Costs nothing: steps keep it up to date.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut hasher = StateHasher::new();
+        hasher.u64(self.presences_hash);
+        hasher.u64(u64::from(self.next_local_id) << 1 | u64::from(self.local_ids_wrapped));
+        hasher.u64(self.sub_step_carry);
+        hasher.finish()
+    }
+}

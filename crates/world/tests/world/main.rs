@@ -1,0 +1,10 @@
+//! The world seen from outside: commands in, frames out.
+
+mod arriving;
+mod chatting;
+mod determinism;
+mod flying;
+mod posture;
+mod resync;
+mod stage;
+mod walking;

@@ -1,0 +1,82 @@
+//! A replica that missed frames becomes complete again.
+
+use crate::stage::{Mirror, Stage, enter_at};
+use glam::Vec3;
+use ids::SessionKey;
+use world::{Action, CHUNK_ENTITIES_MAX, ControlFlags, SnapshotChunk};
+
+/// Feeds what the last frame holds to a replica that begins at part 0; true after the last part.
+fn follow(replica: &mut Option<Mirror>, stage: &Stage) -> bool {
+    let chunk: Option<&SnapshotChunk> = stage.frame.snapshot.as_ref();
+    if chunk.is_some_and(|chunk| chunk.index == 0) {
+        *replica = Some(Mirror::default());
+    }
+    let Some(mirror) = replica else { return false };
+    stage.frame.changes.iter().for_each(|change| mirror.apply(change));
+    let Some(chunk) = chunk else { return false };
+    assert!(chunk.entities.len() <= CHUNK_ENTITIES_MAX);
+    for entity in &chunk.entities {
+        mirror.0.insert(entity.id, (**entity).clone());
+    }
+    chunk.index + 1 == chunk.count
+}
+
+#[test]
+fn parts_and_changes_together_rebuild_the_state_of_a_busy_world() {
+    let mut stage = Stage::flat();
+    for session in 1..=900 {
+        stage.send(session, enter_at(Vec3::new(128.0, 128.0, 22.0)));
+        stage.press(session, ControlFlags::AT_POS);
+    }
+    stage.run(3);
+    stage.send(SessionKey::NODE.0, Action::Resync);
+
+    let mut replica = None;
+    let mut ticks = 0_u64;
+    loop {
+        // People come, go, come back and stop while the snapshot is under way.
+        stage.send(300 + ticks, Action::Leave);
+        stage.send(2_000 + ticks, enter_at(Vec3::new(40.0, 40.0, 22.0)));
+        stage.send(300 + ticks, enter_at(Vec3::new(60.0, 60.0, 22.0)));
+        stage.send(899 - ticks, Action::Leave);
+        stage.press(10 + ticks, ControlFlags::default());
+        stage.step();
+        ticks += 1;
+        if follow(&mut replica, &stage) {
+            break;
+        }
+        assert!(ticks < 20, "no end");
+    }
+    assert_eq!(ticks, 4, "900 in parts of 256");
+    assert_eq!(replica.as_ref(), Some(&stage.mirror));
+    stage.run(5);
+    assert!(stage.frame.snapshot.is_none());
+}
+
+#[test]
+fn an_empty_world_answers_with_one_empty_part() {
+    let mut stage = Stage::flat();
+    stage.send(SessionKey::NODE.0, Action::Resync);
+    let chunk = stage.step().snapshot.clone().unwrap();
+    assert_eq!((chunk.index, chunk.count, chunk.entities.len()), (0, 1, 0));
+    assert!(stage.world.is_quiet());
+}
+
+#[test]
+fn wishes_during_a_snapshot_make_exactly_one_more() {
+    let mut stage = Stage::flat();
+    for session in 1..=300 {
+        stage.send(session, enter_at(Vec3::new(128.0, 128.0, 22.0)));
+    }
+    stage.send(SessionKey::NODE.0, Action::Resync);
+    let mut parts = Vec::new();
+    for _ in 0..8 {
+        stage.step();
+        parts.extend(stage.frame.snapshot.as_ref().map(|chunk| (chunk.index, chunk.count)));
+        if parts.len() == 1 {
+            stage.send(SessionKey::NODE.0, Action::Resync);
+            stage.send(SessionKey::NODE.0, Action::Resync);
+        }
+    }
+    assert_eq!(parts, [(0, 2), (1, 2), (0, 2), (1, 2)]);
+}
