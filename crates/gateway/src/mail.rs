@@ -146,6 +146,8 @@ pub enum FromShard {
 pub enum Closed {
     /// The client logged out.
     LoggedOut,
+    /// The client closed the circuit without a logout, as one that changes regions may.
+    HungUp,
     /// Nothing was heard of it for too long.
     TimedOut,
     /// It did not take what was sent to it.
@@ -160,6 +162,7 @@ impl Closed {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::LoggedOut => "logged_out",
+            Self::HungUp => "hung_up",
             Self::TimedOut => "timed_out",
             Self::Unresponsive => "unresponsive",
             Self::Asked => "asked",

@@ -15,11 +15,18 @@ pub struct Mailbox {
     pub wake: Box<dyn Fn() + Send + Sync>,
 }
 
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").finish_non_exhaustive()
+    }
+}
+
 /// All sessions, shared.
 pub struct Sessions {
     hub: Mutex<Hub>,
     shards: Vec<Mailbox>,
-    records: SyncSender<Record>,
+    /// `None` tells the store's thread that nothing follows.
+    records: SyncSender<Option<Record>>,
 }
 
 impl fmt::Debug for Sessions {
@@ -31,7 +38,7 @@ impl fmt::Debug for Sessions {
 impl Sessions {
     /// Takes the hub and where its output goes: shards in order of their indexes, and the store's thread.
     #[must_use]
-    pub const fn new(hub: Hub, shards: Vec<Mailbox>, records: SyncSender<Record>) -> Self {
+    pub const fn new(hub: Hub, shards: Vec<Mailbox>, records: SyncSender<Option<Record>>) -> Self {
         Self { hub: Mutex::new(hub), shards, records }
     }
 
@@ -48,9 +55,14 @@ impl Sessions {
         }
         while let Some(record) = hub.poll_record() {
             // Only fails when the store's thread has ended, which is the last thing that happens.
-            let _ = self.records.send(record);
+            let _ = self.records.send(Some(record));
         }
         result
+    }
+
+    /// Tells every shard something that is none of the hub's business.
+    pub fn tell_shards(&self, mail: &ToShard) {
+        (0..self.shards.len()).for_each(|shard| self.deliver(shard, mail.clone()));
     }
 
     fn deliver(&self, shard: usize, mail: ToShard) {

@@ -3,6 +3,7 @@
 //! It also watches the frames' numbers: a gap or a new epoch makes it ask for a snapshot and stay on the last
 //! good state until all chunks of one have come (DESIGN §2).
 
+use glam::Vec3;
 use ids::{Epoch, LocalId, Tick};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub struct EncodedFrame {
     pub(crate) sequence: u64,
     pub(crate) tick: Tick,
     pub(crate) dilation: f32,
-    /// The replica begins again from nothing before these changes.
+    /// These changes are a whole snapshot: whoever is not in it is gone.
     pub(crate) restarts: bool,
     pub(crate) changes: Vec<EncodedChange>,
 }
@@ -52,6 +53,7 @@ pub enum EncodedChange {
     },
     Appeared {
         id: LocalId,
+        size: Vec3,
         appearance: Arc<[u8]>,
     },
     Removed {
@@ -189,7 +191,11 @@ impl Encoder {
             }
             Change::Appeared(id, appearance) => {
                 let Some(agent) = self.agents.get(id) else { return };
-                EncodedChange::Appeared { id: *id, appearance: appearance_message(*agent, appearance) }
+                EncodedChange::Appeared {
+                    id: *id,
+                    size: Appearance::avatar_size(Some(appearance)),
+                    appearance: appearance_message(*agent, appearance),
+                }
             }
             Change::Removed(id) => {
                 self.agents.remove(id);
@@ -226,6 +232,7 @@ impl Resync {
             Change::Moved(id, motion) => self.edit(*id, |entity| entity.motion = *motion),
             Change::Appeared(id, appearance) => self.edit(*id, |entity| {
                 let EntityKind::Avatar(avatar) = &mut entity.kind;
+                avatar.size = Appearance::avatar_size(Some(appearance));
                 avatar.appearance = Some(Arc::clone(appearance));
             }),
             Change::Animated(id, animations) => self.edit(*id, |entity| {

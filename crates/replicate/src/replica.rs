@@ -9,7 +9,7 @@ use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, RegionHandle, SessionKey, Tick, WorldId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wire::object_update::patch_avatar_motion;
+use wire::object_update::{patch_avatar_motion, patch_avatar_size};
 use wire::terse::AVATAR_BLOCK_LEN;
 use world::{Audience, Avatar, Motion};
 
@@ -155,11 +155,7 @@ impl Replica {
     /// order, so an entity has the same slot in both.
     pub(crate) fn apply(&mut self, frame: &EncodedFrame) {
         if frame.restarts {
-            self.hot.clear();
-            self.slots.clear();
-            self.free.clear();
-            self.by_id.clear();
-            self.by_session.clear();
+            self.remove_absent(&frame.changes);
         }
         self.epoch = frame.epoch;
         self.sequence = frame.sequence;
@@ -199,9 +195,10 @@ impl Replica {
                 hot.animation_serial = next_serial(hot.animation_serial);
                 slot.animation = Arc::clone(animation);
             }
-            EncodedChange::Appeared { id, appearance } => {
+            EncodedChange::Appeared { id, size, appearance } => {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
                 hot.appearance_serial = next_serial(hot.appearance_serial);
+                patch_avatar_size(&mut slot.full, *size);
                 slot.appearance = Some(Arc::clone(appearance));
             }
             EncodedChange::Removed { id } => self.remove(*id),
@@ -213,14 +210,39 @@ impl Replica {
         Some((&mut self.hot[index], self.slots[index].as_mut()?))
     }
 
-    fn insert(&mut self, id: LocalId, hot: Hot, slot: Slot) {
-        self.remove(id);
+    /// Removes everybody whom a snapshot does not hold. The others keep their slots: viewers then see them change,
+    /// not leave and come back.
+    fn remove_absent(&mut self, snapshot: &[EncodedChange]) {
+        let sessions = snapshot.iter().filter_map(|change| match change {
+            EncodedChange::Created { id, avatar, .. } => Some((*id, avatar.session)),
+            _ => None,
+        });
+        let present: BTreeMap<LocalId, SessionKey> = sessions.collect();
+        let is_absent = |&(id, index): &(&LocalId, &SlotIndex)| {
+            present.get(id) != self.slots[*index as usize].as_ref().map(|slot| &slot.session)
+        };
+        let absent: Vec<LocalId> = self.by_id.iter().filter(is_absent).map(|(id, _)| *id).collect();
+        for id in absent {
+            self.remove(id);
+        }
+    }
+
+    /// Fills a free slot, or overwrites that of an entity which a snapshot tells anew.
+    fn insert(&mut self, id: LocalId, mut hot: Hot, slot: Slot) {
         let session = slot.session;
-        let index = self.free.pop().unwrap_or_else(|| {
+        let index = self.by_id.get(&id).copied().or_else(|| self.free.pop()).unwrap_or_else(|| {
             self.hot.push(Hot::FREE);
             self.slots.push(None);
             (self.slots.len() - 1) as SlotIndex
         });
+        let former = &self.hot[index as usize];
+        if former.id == id.0 {
+            // What a viewer was sent of it may be older than the snapshot.
+            hot.animation_serial = next_serial(former.animation_serial);
+            if slot.appearance.is_some() {
+                hot.appearance_serial = next_serial(former.appearance_serial);
+            }
+        }
         self.hot[index as usize] = hot;
         self.slots[index as usize] = Some(slot);
         self.by_id.insert(id, index);

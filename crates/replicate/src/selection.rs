@@ -75,7 +75,8 @@ impl Selection {
         let mut n_taken = 0;
         for position in 0..most {
             let index = self.candidates[position].1;
-            if self.take_needed(index, viewer, replica, purse) {
+            let (known, hot) = (&viewer.known[index as usize], &replica.hot()[index as usize]);
+            if need(known, hot, false).is_some_and(|need| self.take(need, index, purse)) {
                 self.candidates.swap(n_taken, position);
                 n_taken += 1;
             }
@@ -91,23 +92,15 @@ impl Selection {
         let n = rest.len();
         for step in 0..n {
             let index = self.candidates[n_taken + (start + step) % n].1;
-            if !self.take_needed(index, viewer, replica, purse) && purse.bytes < AVATAR_BLOCK_LEN {
+            let (known, hot) = (&viewer.known[index as usize], &replica.hot()[index as usize]);
+            let Some(need) = need(known, hot, false) else { continue };
+            // Nobody overtakes what the bytes do not hold: the next send begins with it and has saved them up.
+            if !self.take(need, index, purse) && purse.is_short_of_bytes_for(need) {
                 viewer.cursor = index;
                 return;
             }
         }
         viewer.cursor = 0;
-    }
-
-    fn take_needed(
-        &mut self,
-        index: SlotIndex,
-        viewer: &Viewer,
-        replica: &Replica,
-        purse: &mut Purse,
-    ) -> bool {
-        let (known, hot) = (&viewer.known[index as usize], &replica.hot()[index as usize]);
-        need(known, hot, false).is_some_and(|need| self.take(need, index, purse))
     }
 
     fn take(&mut self, need: Need, index: SlotIndex, purse: &mut Purse) -> bool {
@@ -131,6 +124,15 @@ impl Selection {
 struct Purse {
     bytes: usize,
     full: usize,
+}
+
+impl Purse {
+    const fn is_short_of_bytes_for(&self, need: Need) -> bool {
+        match need {
+            Need::Full => self.full > 0 && self.bytes < FULL_BLOCK_BYTES,
+            Need::Terse => self.bytes < AVATAR_BLOCK_LEN,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

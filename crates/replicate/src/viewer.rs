@@ -1,8 +1,8 @@
 //! What one client has been shown of the world around it.
 
 use crate::replica::{Hot, Replica, SlotIndex};
-use ids::{LocalId, SessionKey};
 use glam::Vec3;
+use ids::{LocalId, SessionKey};
 
 /// What a viewer was sent of the entity in one slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +115,7 @@ impl Viewer {
         } else if known.sent == hot.changed_at {
             known.repeats.saturating_sub(1)
         } else {
-            Known::REST_REPEATS - 1
+            Known::REST_REPEATS
         };
         known.sent = hot.changed_at;
     }

@@ -63,6 +63,10 @@ impl EventQueue {
             for event in events.into_iter().rev() {
                 self.waiting.push_front(event);
             }
+            // Nor may a client pile them up by polling without acknowledging.
+            let surplus = self.waiting.len().saturating_sub(EVENTS_MAX);
+            self.waiting.drain(..surplus);
+            self.dropped += surplus as u64;
         }
         if self.waiting.is_empty() {
             return Poll::Wait(Arc::clone(&self.notify));

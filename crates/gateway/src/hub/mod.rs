@@ -274,7 +274,10 @@ impl Hub {
             FromShard::Arrived(circuit) => self.on_arrived(circuit),
             FromShard::Refused(circuit, _) => self.on_refused(now, circuit),
             FromShard::Closed { circuit, why, agent, spot, next_sequence } => {
-                if let Some(spot) = spot {
+                // The circuit that a teleport left says where the avatar was, not where it is.
+                let session = self.sessions.get(&circuit.session);
+                let is_last = session.is_none_or(|session| session.root == Some(circuit.ticket));
+                if is_last && let Some(spot) = spot {
                     self.records.push_back(Record::LastLocation(agent, spot));
                 }
                 self.on_closed(now, circuit, why, next_sequence);

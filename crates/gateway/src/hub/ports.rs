@@ -32,7 +32,7 @@ struct Pair {
 impl SessionPorts {
     /// A session that used none of the pool's `n` ports yet.
     #[must_use]
-    pub fn new(n: usize) -> Self {
+    pub(super) fn new(n: usize) -> Self {
         assert!((1..=PORTS_MAX).contains(&n), "a pool of {n} ports");
         let pair = Pair { place: None, in_use: false, released_at: Instant::ZERO, next_sequence: 1 };
         Self { pairs: vec![pair; n] }
@@ -40,7 +40,7 @@ impl SessionPorts {
 
     /// A port for a circuit to `place`, with the sequence number it begins with. Prefers the place's usual port, so
     /// that a capture is easy to read. `None` when all are in use or resting.
-    pub fn take(&mut self, now: Instant, place: PlaceId) -> Option<(u8, u32)> {
+    pub(super) fn take(&mut self, now: Instant, place: PlaceId) -> Option<(u8, u32)> {
         let n = self.pairs.len();
         let usual = place.0 as usize % n;
         let index = (0..n).map(|step| (usual + step) % n).find(|&i| self.pairs[i].is_free(now, place))?;
@@ -51,7 +51,7 @@ impl SessionPorts {
     }
 
     /// The circuit on `port` is gone; its next one goes on counting.
-    pub fn release(&mut self, now: Instant, port: u8, next_sequence: u32) {
+    pub(super) fn release(&mut self, now: Instant, port: u8, next_sequence: u32) {
         let pair = &mut self.pairs[port as usize];
         pair.in_use = false;
         pair.released_at = now;

@@ -58,7 +58,7 @@ pub(super) struct Client {
     pub(super) appearance_serial: Option<u32>,
     /// Full updates under way: the datagram's number and the avatars in it.
     pub(super) shown: Vec<(u32, Vec<LocalId>)>,
-    /// The nearest that were shown for a second: they get appearances and reliable animations.
+    /// The nearest that are shown: they get appearances and reliable animations.
     pub(super) near: Vec<SlotIndex>,
     /// Where the round over far animations goes on.
     pub(super) animation_cursor: SlotIndex,

@@ -63,10 +63,6 @@ pub struct ShardCounters {
     pub datagrams_in: u64,
     /// Bytes received.
     pub bytes_in: u64,
-    /// Datagrams sent.
-    pub datagrams_out: u64,
-    /// Bytes sent.
-    pub bytes_out: u64,
     /// Agent updates that reached the world.
     pub updates_control: u64,
     /// Agent updates that changed only the view.

@@ -87,7 +87,7 @@ impl Shard {
                 self.check(index, m.agent_data.session_id)?;
                 self.on_logout(now, index, out);
             }
-            Message::CloseCircuit(_) => self.leave(now, index, Closed::LoggedOut),
+            Message::CloseCircuit(_) => self.leave(now, index, Closed::HungUp),
 
             Message::AgentAnimation(m) => {
                 self.check(index, m.agent_data.session_id)?;
@@ -204,13 +204,13 @@ impl Shard {
         match verdict {
             Verdict::Dropped => self.counters.updates_dropped += 1,
             Verdict::View => {
-                client.filter.accept(&update);
+                client.filter.accept(verdict, &update);
                 self.counters.updates_view += 1;
             }
             // The update is judged again when the client repeats it.
             Verdict::Control if busy => self.counters.refuse(Refused::WorldBusy),
             Verdict::Control if client.has_avatar() => {
-                client.filter.accept(&update);
+                client.filter.accept(verdict, &update);
                 self.counters.updates_control += 1;
                 let control = Control {
                     flags: ControlFlags(update.control_flags),

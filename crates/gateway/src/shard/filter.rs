@@ -80,10 +80,16 @@ impl UpdateFilter {
         }
     }
 
-    /// Makes an update the one that later ones are compared with.
-    pub fn accept(&mut self, update: &AgentUpdateAgentData) {
+    /// Makes an update the one that later ones are compared with, as far as its verdict tells it on: a body that
+    /// turns too slowly to count beside a camera that moves would otherwise never arrive in the world.
+    pub fn accept(&mut self, verdict: Verdict, update: &AgentUpdateAgentData) {
+        let body_rotation = match (&self.accepted, verdict) {
+            (_, Verdict::Dropped) => return,
+            (Some(last), Verdict::View) => last.body_rotation,
+            (_, Verdict::Control) | (None, Verdict::View) => update.body_rotation,
+        };
         self.accepted = Some(Accepted {
-            body_rotation: update.body_rotation,
+            body_rotation,
             camera_center: update.camera_center,
             camera_at_axis: update.camera_at_axis,
             camera_left_axis: update.camera_left_axis,
@@ -115,6 +121,7 @@ impl Accepted {
         near(self.camera_center, update.camera_center, CAMERA_SIGNIFICANT_M)
             && near(self.camera_at_axis, update.camera_at_axis, AXIS_SIGNIFICANT)
             && near(self.camera_up_axis, update.camera_up_axis, AXIS_SIGNIFICANT)
+            && same_rotation(self.head_rotation, update.head_rotation)
             && (self.far - update.far).abs() < FAR_SIGNIFICANT_M
     }
 

@@ -111,7 +111,7 @@ pub(super) fn coarse_locations(dots: &[(Uuid, Vec3)], you: Option<usize>) -> Coa
 
 /// Figures of a world that clients show in their statistics window.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct WorldFigures {
+pub(super) struct WorldFigures {
     /// The world's own time dilation, 0–1.
     pub dilation: f32,
     /// Steps per second.

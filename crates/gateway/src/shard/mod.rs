@@ -45,6 +45,8 @@ pub struct ShardConfig {
     pub circuit: circuit::Config,
     /// Bytes per second that a client may be sent; less when its AgentThrottle says so.
     pub client_bytes_per_s: u32,
+    /// How often a client has its turn, per second.
+    pub send_hz: u32,
     /// Which agent updates count.
     pub filter: FilterMode,
     /// Unix time in seconds at [`Instant::ZERO`].
@@ -55,8 +57,6 @@ pub struct ShardConfig {
 
 /// Clients are visited in this many turns, so that a tick's sends are spread over it.
 const SLOTS: u8 = 20;
-/// Time between two turns: every client has its turn 10 times a second.
-const SLOT: Duration = Duration::from_millis(5);
 /// How long a circuit without avatar delivers its last messages.
 const LINGER: Duration = Duration::from_secs(3);
 /// How often expired tickets are thrown away.
@@ -84,6 +84,8 @@ pub struct Shard {
     /// Circuits found to be over in this round of visits.
     ended: Vec<ClientIndex>,
     next_slot: u64,
+    /// Nanoseconds between two turns.
+    slot_ns: u64,
     next_sweep: Instant,
     commands: Vec<(WorldId, Command)>,
     mail: Vec<FromShard>,
@@ -100,7 +102,10 @@ impl Shard {
     #[must_use]
     pub fn new(config: ShardConfig, places: Arc<Places>, feeds: Vec<Arc<Feed>>) -> Self {
         assert_eq!(places.len(), feeds.len(), "one feed for each place");
+        assert!(config.send_hz > 0, "clients have their turn now and then");
+        let round = Duration::from_secs(1) / config.send_hz;
         Self {
+            slot_ns: round.as_nanos() as u64 / u64::from(SLOTS),
             config,
             places,
             feeds,
@@ -170,7 +175,7 @@ impl Shard {
 
     /// Gives every client whose turn has come what it is due.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) {
-        let due = now.0 / SLOT.as_nanos() as u64;
+        let due = now.0 / self.slot_ns;
         // After a pause every client has one turn, not one for each that was missed.
         let first = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
         for slot in first..=due {
@@ -196,7 +201,7 @@ impl Shard {
         (0..u64::from(SLOTS))
             .map(|step| self.next_slot + step)
             .find(|slot| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty())
-            .map(|slot| Instant(slot * SLOT.as_nanos() as u64))
+            .map(|slot| Instant(slot * self.slot_ns))
     }
 
     /// Commands for worlds, in order. The driver takes those that the inboxes hold and leaves the others.

@@ -30,8 +30,7 @@ const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
 const COARSE_PERIOD: Duration = Duration::from_secs(1);
 /// The nearest that get appearances and reliable animations, and the dots on the small map (DESIGN §2).
 const NEAR_MAX: usize = 60;
-/// World ticks after which a shown avatar counts as here to stay: a second at 20 Hz. node-metaverse asks for the
-/// names of dots that it was not shown before (measured with 0.8.16).
+/// World ticks after which a shown avatar counts as here to stay, and its looks are worth a kilobyte: a second at 20 Hz.
 const SETTLED_TICKS: u32 = 20;
 /// Appearances in one send: about a kilobyte each.
 const APPEARANCES_PER_SEND: usize = 2;
@@ -187,6 +186,8 @@ impl Turn<'_> {
     }
 
     fn avatars(&mut self) {
+        // What follows is written past the circuit's queue: AgentMovementComplete and kills have to come before it.
+        self.client.flush(self.now, self.out);
         let circuit = &mut self.client.circuit;
         let mut bytes = circuit.budget_bytes(self.now);
         if circuit.queued_messages() > 0 {
@@ -319,6 +320,7 @@ impl Turn<'_> {
     /// The looks of the nearest, nearest first. The own one is the client's.
     fn appearances(&mut self) {
         let own = self.replica.of_session(self.client.session());
+        let tick = self.replica.tick.0 as u32;
         let mut left = APPEARANCES_PER_SEND;
         for at in 0..self.client.near.len() {
             let index = self.client.near[at];
@@ -327,7 +329,9 @@ impl Turn<'_> {
             if left == 0 || self.client.circuit.budget_bytes(self.now) == 0 {
                 return;
             }
-            if Some(index) == own || known.id != hot.id || known.appearance_serial == hot.appearance_serial {
+            let settled = tick.wrapping_sub(known.since) >= SETTLED_TICKS;
+            let is_due = known.id == hot.id && settled && known.appearance_serial != hot.appearance_serial;
+            if Some(index) == own || !is_due {
                 continue;
             }
             let Some(message) = self.replica.slot(index).and_then(|slot| slot.appearance.as_ref()) else {
@@ -375,10 +379,11 @@ impl Turn<'_> {
         }
     }
 
+    /// Everybody shown counts at once: node-metaverse takes an avatar off its list, and warns at its next movement,
+    /// when the dots do not name it (measured with 0.8.16).
     fn find_near(&mut self) {
         let eye = self.client.viewer.look_from(self.replica);
-        let tick = self.replica.tick.0 as u32;
-        let mut settled: Vec<(f32, SlotIndex)> = Vec::new();
+        let mut shown: Vec<(f32, SlotIndex)> = Vec::new();
         for (index, hot) in self.replica.hot().iter().enumerate() {
             let index = index as SlotIndex;
             let known = self.client.viewer.known(index);
@@ -386,19 +391,17 @@ impl Turn<'_> {
                 continue;
             }
             self.client.viewer.known_mut(index).near = false;
-            if tick.wrapping_sub(known.since) >= SETTLED_TICKS {
-                settled.push((hot.position.distance_squared(eye), index));
-            }
+            shown.push((hot.position.distance_squared(eye), index));
         }
         let by_distance =
             |a: &(f32, SlotIndex), b: &(f32, SlotIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-        if settled.len() > NEAR_MAX {
-            settled.select_nth_unstable_by(NEAR_MAX - 1, by_distance);
-            settled.truncate(NEAR_MAX);
+        if shown.len() > NEAR_MAX {
+            shown.select_nth_unstable_by(NEAR_MAX - 1, by_distance);
+            shown.truncate(NEAR_MAX);
         }
-        settled.sort_unstable_by(by_distance);
+        shown.sort_unstable_by(by_distance);
         self.client.near.clear();
-        for (_, index) in settled {
+        for (_, index) in shown {
             self.client.viewer.known_mut(index).near = true;
             self.client.near.push(index);
         }

@@ -1,0 +1,34 @@
+# The commands of everyday work; what they do stands in scripts/.
+#
+#   make run                       build and start a ready world on http://127.0.0.1:9000/
+#   make test                      everything that CI runs
+#   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
+#   make lint                      formatting, clippy, rustdoc, licences: the quick ones
+#   make audit                     known vulnerabilities in dependencies (fetches the advisory database)
+#   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
+#   make clean                     remove what was built; keeps ./data
+
+SECONDS ?= 10
+TARGET ?=
+STEPS ?=
+
+.PHONY: run test lint audit fuzz clean
+
+run:
+	@scripts/run.sh
+
+test:
+	@scripts/test.sh $(STEPS)
+
+lint:
+	@scripts/test.sh toolchain format web clippy rustdoc deny
+
+audit:
+	@scripts/audit.sh
+
+fuzz:
+	@scripts/fuzz.sh "$(SECONDS)" $(TARGET)
+
+clean:
+	cargo clean
+	rm -rf web/dist web/node_modules tests/clients/node_modules fuzz/target fuzz/artifacts

@@ -1,0 +1,181 @@
+//! How a key is declared: one declaration makes the struct's field, its default, its check and its documentation.
+
+use figment::value::Value;
+use std::fmt;
+use std::net::{SocketAddr, SocketAddrV4};
+
+/// A table of the configuration file.
+#[derive(Debug)]
+pub struct Section {
+    /// Its name in the file, without brackets.
+    pub name: &'static str,
+    /// What it is about, in lines.
+    pub about: &'static [&'static str],
+    /// Its keys in the order of the documentation.
+    pub keys: &'static [Key],
+    /// Whether it may stand several times (`[[name]]`).
+    pub repeated: bool,
+}
+
+/// One key of a section.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// The declaration's doc comment in lines: what the key does, an empty line, and the trade-off of changing it.
+    pub doc: &'static [&'static str],
+    /// What the value counts; "–" when it counts nothing.
+    pub unit: &'static str,
+    /// Which values are allowed.
+    pub kind: Kind,
+}
+
+/// Which values a key allows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number in a closed range.
+    Whole {
+        /// Least allowed.
+        min: i64,
+        /// Greatest allowed.
+        max: i64,
+        /// The value is a multiple of this.
+        step: i64,
+    },
+    /// A number in a closed range.
+    Number {
+        /// Least allowed.
+        min: f64,
+        /// Greatest allowed.
+        max: f64,
+    },
+    /// Any text.
+    Text,
+    /// Text that is not empty.
+    Name,
+    /// An address with a port, IPv4 or IPv6.
+    Address,
+    /// An IPv4 address with a port, since LLUDP carries four bytes.
+    AddressV4,
+    /// An IPv4 address with or without a port, or nothing.
+    PublicAddress,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+impl Kind {
+    /// A whole number from `min` to `max`.
+    pub(super) const fn whole(min: i64, max: i64) -> Self {
+        Self::Whole { min, max, step: 1 }
+    }
+
+    /// Reads a value that came as text, from the environment or a flag. What does not parse stays text, for
+    /// [`Kind::allows`] to refuse.
+    pub(super) fn read(self, text: &str) -> Value {
+        match self {
+            Self::Flag => text.parse::<bool>().map(Value::from).ok(),
+            Self::Whole { .. } => text.parse::<i64>().map(Value::from).ok(),
+            Self::Number { .. } => text.parse::<f64>().map(Value::from).ok(),
+            _ => None,
+        }
+        .unwrap_or_else(|| Value::from(text))
+    }
+
+    /// Whether the key may have this value.
+    pub(super) fn allows(self, value: &Value) -> bool {
+        match self {
+            Self::Flag => value.to_bool().is_some(),
+            Self::Whole { min, max, step } => {
+                let number = value.to_i128().or_else(|| value.to_u128().and_then(|n| i128::try_from(n).ok()));
+                number
+                    .is_some_and(|n| (i128::from(min)..=max.into()).contains(&n) && n % i128::from(step) == 0)
+            }
+            Self::Number { min, max } => {
+                // A whole number is a number too, though TOML tells 20 and 20.0 apart.
+                let whole = value.to_i128().map(|n| n as f64);
+                let number = value.to_num().and_then(|number| number.to_f64()).or(whole);
+                number.is_some_and(|n| (min..=max).contains(&n))
+            }
+            Self::Text => value.as_str().is_some(),
+            Self::Name => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+            Self::Address => value.as_str().is_some_and(|text| text.parse::<SocketAddr>().is_ok()),
+            Self::AddressV4 => value.as_str().is_some_and(|text| text.parse::<SocketAddrV4>().is_ok()),
+            Self::PublicAddress => {
+                value.as_str().is_some_and(|text| text.parse::<super::PublicAddress>().is_ok())
+            }
+            Self::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    /// Completes the sentence "the value must be …".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("true or false"),
+            Self::Whole { min, max, step: 1 } => write!(f, "a whole number from {min} to {max}"),
+            Self::Whole { min, max, step } => write!(f, "a multiple of {step} from {min} to {max}"),
+            Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
+            Self::Text => f.write_str("text"),
+            Self::Name => f.write_str("text that is not empty"),
+            Self::Address => f.write_str("an address with a port, such as \"127.0.0.1:9000\""),
+            Self::AddressV4 => f.write_str("an IPv4 address with a port, such as \"127.0.0.1:9000\""),
+            Self::PublicAddress => {
+                f.write_str("an IPv4 address with or without a port, such as \"203.0.113.7\", or empty")
+            }
+            Self::Choice(words) => {
+                for (i, word) in words.iter().enumerate() {
+                    let separator =
+                        ["", ", ", " or "][usize::from(i > 0) + usize::from(i > 0 && i + 1 == words.len())];
+                    write!(f, "{separator}\"{word}\"")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Declares a section: the struct, its `Default`, and its [`Section`] as the constant `SECTION`.
+macro_rules! section {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis struct $Name:ident in $path:literal, repeated: $repeated:literal {
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident: $type:ty = $default:expr, $unit:literal, $kind:expr;
+            )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        $vis struct $Name {
+            $( $(#[doc = $doc])+ pub $field: $type, )+
+        }
+
+        impl Default for $Name {
+            fn default() -> Self {
+                Self { $( $field: $default, )+ }
+            }
+        }
+
+        impl $Name {
+            /// The section as documented and checked.
+            pub const SECTION: $crate::config::Section = $crate::config::Section {
+                name: $path,
+                about: &[$($about),+],
+                keys: &[$( $crate::config::Key {
+                    name: stringify!($field),
+                    doc: &[$($doc),+],
+                    unit: $unit,
+                    kind: $kind,
+                } ),+],
+                repeated: $repeated,
+            };
+        }
+    };
+}
+
+pub(super) use section;

@@ -1,0 +1,100 @@
+//! The configuration: what can be set, from where, and what is wrong with what was set.
+//!
+//! A key's value comes from the last of these that names it: the default, the TOML file of `--config`, the environment
+//! (`THRONG__SECTION__KEY`), the command line. [`load`] reads them all, refuses what it does not know or allow (naming
+//! every problem at once), and returns an [`Effective`] configuration that remembers where each value came from.
+//!
+//! To add a key, add it to [`sections`](self) with its documentation: struct, default, check, `throng config docs` and
+//! `throng config show` follow from that one declaration. `docs/operating/config.md` is the output of the former; a test
+//! compares them.
+
+mod address;
+mod check;
+mod docs;
+mod key;
+mod problem;
+mod sections;
+mod show;
+mod sources;
+
+pub use address::PublicAddress;
+pub use docs::docs;
+pub use key::{Key, Kind, Section};
+pub use problem::{ConfigError, Problem};
+pub use sections::{
+    AgentUpdateFilter, Gateway, Login, Page, PublicChat, Region, Server, TerrainShape, World,
+};
+pub use show::Effective;
+pub use sources::{ENV_PREFIX, Flag, Sources};
+
+use figment::providers::{Format, Serialized, Toml};
+use figment::{Figment, Profile, Provider};
+use serde::{Deserialize, Serialize};
+
+/// Everything that can be set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Name, data directory and addresses.
+    pub server: Server,
+    /// Accounts and attempts.
+    pub login: Login,
+    /// Circuits.
+    pub gateway: Gateway,
+    /// Stepping.
+    pub world: World,
+    /// The page with the live map.
+    pub page: Page,
+    /// The regions, in order of creation.
+    pub region: Vec<Region>,
+}
+
+impl Config {
+    /// Every section, in the order of the documentation.
+    pub const SECTIONS: [Section; 6] =
+        [Server::SECTION, Login::SECTION, Gateway::SECTION, World::SECTION, Page::SECTION, Region::SECTION];
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let hills = Region { name: "Harbour".into(), ..Region::default() };
+        // Not adjacent to the first: clients would draw them as one landscape that cannot be crossed.
+        let large = Region { name: "Meadows".into(), x: 1010, size_m: 512, seed: 2, ..Region::default() };
+        Self {
+            server: Server::default(),
+            login: Login::default(),
+            gateway: Gateway::default(),
+            world: World::default(),
+            page: Page::default(),
+            region: vec![hills, large],
+        }
+    }
+}
+
+/// Reads the configuration from all sources.
+///
+/// # Errors
+/// When the file cannot be read or parsed, or when any source sets an unknown key, a value of the wrong type or range, or
+/// values that contradict each other. All problems are in the one error.
+pub fn load(sources: &Sources) -> Result<Effective, ConfigError> {
+    let mut figment = Figment::from(Serialized::defaults(Config::default()));
+    if let Some(path) = &sources.file {
+        figment = figment.merge(Toml::file_exact(path));
+        figment.data().map_err(|error| ConfigError::unreadable(path, error))?;
+    }
+    let (overrides, mut problems) = sources.overrides();
+    for one in overrides {
+        figment = figment.merge(one);
+    }
+    let values = figment.data().expect("every source was read").remove(&Profile::Default).unwrap_or_default();
+    problems.extend(check::values(&values, |value| show::origin(&figment, value.tag())));
+    if !problems.is_empty() {
+        return Err(ConfigError::new(problems));
+    }
+    let config: Config = figment.extract().expect("values that were checked fit the fields");
+    let problems = check::together(&config);
+    if problems.is_empty() { Ok(Effective::new(config, figment)) } else { Err(ConfigError::new(problems)) }
+}
+
+#[cfg(test)]
+mod tests;

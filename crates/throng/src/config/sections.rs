@@ -1,0 +1,267 @@
+//! Every key of the configuration. The doc comments are the operator's documentation (`throng config docs`): the first
+//! paragraph says what the key does, the second what changing it costs or brings.
+
+use super::PublicAddress;
+use super::key::{Kind, section};
+use serde::{Deserialize, Serialize};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::PathBuf;
+
+/// Loopback with this port.
+const fn local(port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
+}
+
+section! {
+    /// The process: what it is called, where it keeps its data and on which addresses it listens.
+    pub struct Server in "server", repeated: false {
+        /// The grid's name, shown by clients and on the page.
+        ///
+        /// Clients remember logins by it, so a later change makes them ask for the password again.
+        name: String = "Throng".into(), "–", Kind::Name;
+        /// Directory of the database, the admin token and `run.json`. Created when missing.
+        ///
+        /// Put it on a local disk that keeps what it acknowledged; the server waits for it at every account change.
+        data: PathBuf = "data".into(), "path", Kind::Name;
+        /// Where HTTP listens: login, capabilities and the page. Port 0 picks a free one.
+        ///
+        /// Loopback admits this machine only. `0.0.0.0:9000` admits everyone who can reach it, without encryption:
+        /// clients of this protocol log in over plain HTTP.
+        http: SocketAddr = SocketAddr::V4(local(9000)), "address", Kind::Address;
+        /// The first of the consecutive UDP ports of `udp_ports`. Port 0 picks free ones.
+        ///
+        /// As for `http`. A firewall has to let all the ports through.
+        udp: SocketAddrV4 = local(9000), "address", Kind::AddressV4;
+        /// How many UDP ports to use.
+        ///
+        /// A client tells regions apart by port, and after a teleport a port rests for 60 s before it may stand for
+        /// another region to the same client. More ports allow more teleports a minute; each costs a socket per shard.
+        udp_ports: u16 = 4, "ports", Kind::whole(1, 64);
+        /// Where metrics, health checks and the commands of the operator listen.
+        ///
+        /// Metrics tell how many people are here, and commands need the token in the data directory; even so keep
+        /// it on loopback or in a private network.
+        admin: SocketAddr = SocketAddr::V4(local(9009)), "address", Kind::Address;
+        /// The IPv4 address under which clients reach this server from outside, when it is behind NAT; with a port if the
+        /// router maps HTTP to another one. Empty: the addresses that clients asked for.
+        ///
+        /// A wrong address lets people log in and then leaves them waiting for a region that never answers.
+        advertise: PublicAddress = PublicAddress::default(), "address", Kind::PublicAddress;
+        /// Form of log lines on standard error: for people, or one JSON object a line.
+        ///
+        /// JSON takes about twice the space and is what log collectors want.
+        log_format: String = "text".into(), "–", Kind::Choice(&["text", "json"]);
+        /// Which log lines to write: a level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part, such as
+        /// `info,gateway=debug`.
+        ///
+        /// `debug` writes several lines per login, `trace` per datagram; the latter slows a crowd down.
+        log_filter: String = "info".into(), "–", Kind::Name;
+        /// After SIGTERM: how long clients get to take notice and leave before the rest is cut off.
+        ///
+        /// Longer is kinder to people; shorter makes a restart quicker. Service managers kill after their own limit, often 90 s.
+        drain_s: u32 = 10, "s", Kind::whole(0, 3600);
+    }
+}
+
+section! {
+    /// Who may log in, and how often one may try.
+    pub struct Login in "login", repeated: false {
+        /// Whether the first login under a new name creates the account, with the password given.
+        ///
+        /// Convenient on loopback and for experiments. Anyone can take any free name, so on other addresses it is
+        /// refused unless `force_open_registration` is set too.
+        open_registration: bool = false, "–", Kind::Flag;
+        /// Allows `open_registration` on addresses other than loopback.
+        ///
+        /// Strangers then create accounts as they like; each takes about 10 kB of disk.
+        force_open_registration: bool = false, "–", Kind::Flag;
+        /// Whether the limits of attempts do not apply to logins from this machine.
+        ///
+        /// Load tests log in hundreds of accounts from one address. Turn it off when a proxy on this machine makes
+        /// strangers look local.
+        loopback_exempt: bool = true, "–", Kind::Flag;
+        /// Failed logins that one address may make in a minute before further ones are refused unread.
+        ///
+        /// Lower slows guessing down; a school or office behind one address shares the limit.
+        address_failures_per_min: u32 = 30, "failures/min", Kind::whole(1, 100_000);
+        /// Failed logins against one account in a minute before those from addresses where its owner never logged in are refused.
+        ///
+        /// Lower slows guessing from many addresses down. The owner is not locked out: addresses of earlier
+        /// successful logins have a count of their own.
+        account_failures_per_min: u32 = 10, "failures/min", Kind::whole(1, 100_000);
+        /// Logins that wait for their password check; beyond that a client is told to try again later.
+        ///
+        /// A check takes about 26 ms, so a full queue of 10,000 takes minutes; clients give up after 30 to 60 s.
+        /// Each waiting login takes about 1 kB.
+        queue_max: u32 = 10_000, "logins", Kind::whole(16, 1_000_000);
+        /// How much of one core password checks may take while worlds are busy.
+        ///
+        /// Higher admits a crowd of new sessions sooner and takes that time from worlds and clients.
+        password_cpu_percent: u8 = 30, "% of a core", Kind::whole(1, 100);
+        /// How long a verified password is remembered in memory, as a keyed hash, so that a crowd can return at once after a
+        /// network fault. 0 turns it off.
+        ///
+        /// Longer helps reconnecting; a changed or banned account is forgotten at once in any case.
+        remember_s: u32 = 900, "s", Kind::whole(0, 86_400);
+        /// What clients show at login.
+        ///
+        /// One line; some clients cut it at about 200 characters.
+        welcome: String = "Welcome to Throng.".into(), "–", Kind::Text;
+    }
+}
+
+/// What the gateway does with agent updates that repeat themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentUpdateFilter {
+    /// Everything reaches the world.
+    Off,
+    /// Byte-equal repetitions are dropped.
+    Equality,
+    /// Updates that change nothing anyone could see are dropped.
+    #[default]
+    Significance,
+}
+
+section! {
+    /// Clients' circuits: how many, how fast, and when they count as lost.
+    pub struct Gateway in "gateway", repeated: false {
+        /// Threads that own circuits; 0 takes half the cores, at least one.
+        ///
+        /// The fan-out to clients scales with them. More than there are cores only adds switching.
+        shards: u16 = 0, "threads", Kind::whole(0, 256);
+        /// Sessions that may exist at once; beyond that logins are refused with a message.
+        ///
+        /// A session takes about 60 kB, and with every neighbour moving the bandwidth of `client_bytes_per_s`.
+        max_sessions: u32 = 10_000, "sessions", Kind::whole(1, 1_000_000);
+        /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle).
+        ///
+        /// More keeps distant avatars fresher. 5,000 clients at the default need 2.6 Gbit/s.
+        client_bytes_per_s: u32 = 65_536, "bytes/s", Kind::whole(8_192, 16_777_216);
+        /// How often a client is sent what moved.
+        ///
+        /// Higher is smoother for the nearest avatars and costs packets; the byte limit stays the same, so fewer
+        /// avatars fit into each send.
+        send_hz: u32 = 10, "1/s", Kind::whole(1, 45);
+        /// Which agent updates to drop before they reach a world: none, byte-equal ones, or all without visible effect.
+        ///
+        /// Clients send about ten a second even when their user does nothing. `off` and `equality` are for experiments
+        /// and cost the worlds time.
+        agent_update_filter: AgentUpdateFilter = AgentUpdateFilter::Significance, "–", Kind::Choice(&["off", "equality", "significance"]);
+        /// How long a login may wait for the client's first datagram before it is forgotten.
+        ///
+        /// Slow clients load for a while between the login and the first datagram; each waiting login holds a place
+        /// of `max_sessions`.
+        ticket_s: u32 = 60, "s", Kind::whole(5, 600);
+        /// Silence after which a client's circuit counts as lost. Time in which the server itself stood still does not
+        /// count.
+        ///
+        /// Shorter frees places and avatars of crashed clients sooner; longer forgives bad networks.
+        idle_timeout_s: u32 = 60, "s", Kind::whole(10, 3600);
+        /// How often each client is pinged.
+        ///
+        /// Pings measure the round trip and notice loss of the line. Each costs a datagram both ways.
+        ping_s: u32 = 5, "s", Kind::whole(1, 60);
+        /// Unread datagrams that the kernel keeps per UDP socket.
+        ///
+        /// A larger buffer survives longer pauses of a shard. The kernel grants at most `net.core.rmem_max` unless the
+        /// server has CAP_NET_ADMIN; `throng_udp_receive_drops_total` says whether it was enough.
+        receive_buffer_bytes: u32 = 8 << 20, "bytes", Kind::whole(65_536, 1 << 30);
+        /// Unsent datagrams that the kernel keeps per UDP socket.
+        ///
+        /// A larger buffer takes bursts of a crowd while the network card is behind; too large delays fresh state.
+        send_buffer_bytes: u32 = 4 << 20, "bytes", Kind::whole(65_536, 1 << 30);
+    }
+}
+
+section! {
+    /// How worlds are stepped.
+    pub struct World in "world", repeated: false {
+        /// Steps a second of every region.
+        ///
+        /// Higher makes movement follow the keys more closely and costs CPU in proportion. A world that cannot
+        /// hold its rate slows its time down rather than dropping inputs.
+        hz: u32 = 20, "1/s", Kind::whole(10, 45);
+        /// Threads that step worlds; 0 takes half the cores, at least one.
+        ///
+        /// A region runs on one thread at a time, so more threads than regions bring nothing.
+        threads: u16 = 0, "threads", Kind::whole(0, 256);
+    }
+}
+
+/// Where the page shows public chat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PublicChat {
+    /// Only to browsers on this machine.
+    #[default]
+    Loopback,
+    /// To every browser.
+    Everyone,
+    /// To none.
+    Nobody,
+}
+
+section! {
+    /// The page with the live map.
+    pub struct Page in "page", repeated: false {
+        /// Whether the page shows what is said in public: to browsers on this machine, to everyone or to nobody.
+        ///
+        /// People in the world do not see who reads along on the page, hence the default.
+        public_chat: PublicChat = PublicChat::Loopback, "–", Kind::Choice(&["loopback", "everyone", "nobody"]);
+        /// Browsers that may watch at once; further ones see the page without the live part.
+        ///
+        /// Each receives up to 10 bytes per avatar five times a second.
+        watchers_max: u32 = 100, "browsers", Kind::whole(0, 10_000);
+    }
+}
+
+/// Shape of a region's ground.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TerrainShape {
+    /// Generated hills around a flat plaza, with water.
+    #[default]
+    Hills,
+    /// One level, slightly above the water.
+    Flat,
+}
+
+section! {
+    /// A region, one table for each. Without any there are two: a 256 m one with hills and a 512 m one.
+    pub struct Region in "region", repeated: true {
+        /// Its name, unique without regard to case.
+        ///
+        /// People type it to teleport; landmarks and `start` addresses contain it.
+        name: String = String::new(), "–", Kind::Name;
+        /// Column of its south-west corner on the grid's map, in squares of 256 m.
+        ///
+        /// Clients draw regions with adjacent squares as one landscape, but one cannot walk across yet, so leave a gap.
+        x: u32 = 1000, "squares", Kind::whole(1, 65_000);
+        /// Row of its south-west corner on the grid's map, in squares of 256 m.
+        ///
+        /// As for `x`.
+        y: u32 = 1000, "squares", Kind::whole(1, 65_000);
+        /// Length of its sides.
+        ///
+        /// Above 256 only clients that know variable regions show all of it (most of today's do). Terrain takes time
+        /// to send: 16 kB per 256 m square or so.
+        size_m: u32 = 256, "m", Kind::Whole { min: 256, max: 1024, step: 256 };
+        /// Shape of its ground, when the region is first created.
+        ///
+        /// Flat ground is easier on experiments with many avatars; hills are nicer.
+        terrain: TerrainShape = TerrainShape::Hills, "–", Kind::Choice(&["hills", "flat"]);
+        /// Which hills: the same seed always makes the same ground.
+        ///
+        /// Any number is as good as any other.
+        seed: u32 = 1, "–", Kind::whole(0, 4_294_967_295);
+        /// Height of the water.
+        ///
+        /// Generated hills and the flat level are made for the default.
+        water_m: f32 = 20.0, "m", Kind::Number { min: 0.0, max: 255.0 };
+        /// Avatars that may be in it at once; beyond that arrivals are refused with a message.
+        ///
+        /// A region is stepped by one core, which is what really limits a crowd.
+        max_avatars: u32 = 10_000, "avatars", Kind::whole(1, 100_000);
+    }
+}

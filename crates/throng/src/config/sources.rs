@@ -1,0 +1,103 @@
+//! Values that come as text, one at a time: the environment and the command line.
+
+use super::problem::Problem;
+use super::{Config, Key, check};
+use figment::value::{Dict, Map, Tag, Value};
+use figment::{Error, Metadata, Profile, Provider};
+use std::path::PathBuf;
+
+/// How the names of our variables begin; `THRONG__GATEWAY__SEND_HZ` is `send_hz` of `[gateway]`.
+pub const ENV_PREFIX: &str = "THRONG__";
+
+/// Where to read from, besides the defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The TOML file of `--config`.
+    pub file: Option<PathBuf>,
+    /// The environment; variables without [`ENV_PREFIX`] are passed over.
+    pub env: Vec<(String, String)>,
+    /// The flags that were given.
+    pub flags: Vec<Flag>,
+}
+
+/// A flag of the command line that sets a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// As typed, such as `--http`.
+    pub name: &'static str,
+    /// Which key it sets, such as `server.http`.
+    pub key: &'static str,
+    /// The value as text.
+    pub value: String,
+}
+
+/// One key set by one variable or flag.
+#[derive(Debug)]
+pub(super) struct Override {
+    section: &'static str,
+    key: &'static Key,
+    value: Value,
+    origin: String,
+}
+
+impl Sources {
+    /// The process's environment besides `file` and `flags`. Variables that are not Unicode are none of ours.
+    #[must_use]
+    pub fn with_process_env(file: Option<PathBuf>, flags: Vec<Flag>) -> Self {
+        let env = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self { file, env: env.collect(), flags }
+    }
+
+    /// What the environment and the flags set, in order of precedence, and the variables that name no key.
+    pub(super) fn overrides(&self) -> (Vec<Override>, Vec<Problem>) {
+        let (mut overrides, mut problems) = (Vec::new(), Vec::new());
+        for (name, text) in &self.env {
+            let Some(path) = name.strip_prefix(ENV_PREFIX) else { continue };
+            let path = path.to_lowercase().replace("__", ".");
+            let origin = format!("environment variable {name}");
+            match find(&path) {
+                Some((section, key)) => {
+                    overrides.push(Override { section, key, value: key.kind.read(text), origin })
+                }
+                None if path == "region" || path.starts_with("region.") => problems.push(Problem {
+                    key: path,
+                    value: String::new(),
+                    origin,
+                    message: "cannot be set from the environment; regions are tables of the file".into(),
+                }),
+                None => {
+                    let nearest = check::nearest(&path);
+                    let variable = format!("{ENV_PREFIX}{}", nearest.to_uppercase().replace('.', "__"));
+                    let message = format!("is not a known key; the nearest is `{nearest}` ({variable})");
+                    problems.push(Problem { key: path, value: String::new(), origin, message });
+                }
+            }
+        }
+        for flag in &self.flags {
+            let (section, key) = find(flag.key).expect("flags name keys that exist");
+            let origin = format!("flag {}", flag.name);
+            overrides.push(Override { section, key, value: key.kind.read(&flag.value), origin });
+        }
+        (overrides, problems)
+    }
+}
+
+/// The key with this dotted path, outside repeated sections.
+fn find(path: &str) -> Option<(&'static str, &'static Key)> {
+    let (section, key) = path.split_once('.')?;
+    let section = Config::SECTIONS.into_iter().find(|known| known.name == section && !known.repeated)?;
+    Some((section.name, section.keys.iter().find(|known| known.name == key)?))
+}
+
+impl Provider for Override {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(self.origin.clone())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
+        let section = Dict::from([(self.key.name.to_owned(), self.value.clone())]);
+        let values = Dict::from([(self.section.to_owned(), Value::Dict(Tag::Default, section))]);
+        Ok(Map::from([(Profile::Default, values)]))
+    }
+}

@@ -1,0 +1,67 @@
+//! `throng kick` and `throng alert`: commands to a running server over its operator's address.
+
+use crate::serve::{RunFile, read_token};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// A running server answers much sooner.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes of an answer at most.
+const ANSWER_MAX: u64 = 64 * 1024;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    /// No server runs on the data directory.
+    #[error("no server seems to run on {data}: cannot read its run.json or admin.token")]
+    NotRunning {
+        /// Which directory.
+        data: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It does not answer.
+    #[error("the server at {addr} does not answer")]
+    Unreachable {
+        /// Where.
+        addr: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It said no.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Sends one command, a JSON object, and gives the server's answer.
+///
+/// # Errors
+/// When no server runs there, or it refuses.
+pub fn command(data: &Path, path: &str, body: &serde_json::Value) -> Result<String, OperatorError> {
+    let not_running = |source| OperatorError::NotRunning { data: data.display().to_string(), source };
+    let run_file = RunFile::read(data).map_err(not_running)?;
+    let token = read_token(data).map_err(not_running)?;
+    let addr = run_file.admin;
+    let exchange = || -> io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&addr, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let body = body.to_string();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )?;
+        let mut answer = String::new();
+        stream.take(ANSWER_MAX).read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = exchange().map_err(|source| OperatorError::Unreachable { addr: addr.to_string(), source })?;
+    let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split_whitespace().nth(1).unwrap_or_default();
+    if status == "200" { Ok(text.to_owned()) } else { Err(OperatorError::Refused(text.trim().to_owned())) }
+}

@@ -1,0 +1,132 @@
+//! The data directory: database, the operator's token, and what a running server has bound.
+
+use super::ServeError;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the operator's token, before they are written as hexadecimal digits.
+const TOKEN_BYTES: usize = 32;
+/// Readable by the owner alone: the database holds password hashes.
+const PRIVATE_DIR: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
+
+/// `DATA/run.json`: what a running server has bound. There while it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Process id.
+    pub pid: u32,
+    /// Where HTTP listens.
+    pub http: SocketAddr,
+    /// The pool of UDP ports.
+    pub udp: Vec<SocketAddrV4>,
+    /// Where the operator's address listens.
+    pub admin: SocketAddr,
+    /// What clients log in at, from this machine.
+    pub login_uri: String,
+    /// The page, from this machine.
+    pub page: String,
+}
+
+impl RunFile {
+    pub(super) fn new(http: SocketAddr, udp: &[SocketAddrV4], admin: SocketAddr) -> Self {
+        let host = if http.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { http.ip() };
+        let uri = format!("http://{}/", SocketAddr::new(host, http.port()));
+        Self { pid: std::process::id(), http, udp: udp.to_vec(), admin, login_uri: uri.clone(), page: uri }
+    }
+
+    /// Reads that of the server which runs on this directory.
+    ///
+    /// # Errors
+    /// When there is none, or it is not ours.
+    pub fn read(data: &Path) -> io::Result<Self> {
+        let text = fs::read_to_string(data.join(RUN_FILE))?;
+        serde_json::from_str(&text).map_err(io::Error::other)
+    }
+}
+
+const RUN_FILE: &str = "run.json";
+const TOKEN_FILE: &str = "admin.token";
+
+/// Reads the operator's token of the server on this directory.
+///
+/// # Errors
+/// When there is none, or it may not be read.
+pub(crate) fn read_token(data: &Path) -> io::Result<String> {
+    Ok(fs::read_to_string(data.join(TOKEN_FILE))?.trim().to_owned())
+}
+
+/// The database of a data directory.
+pub(crate) fn database_path(data: &Path) -> PathBuf {
+    data.join("throng.sqlite")
+}
+
+pub(super) struct DataDir {
+    path: PathBuf,
+}
+
+impl DataDir {
+    /// Opens the directory, creating it when it is missing.
+    pub(super) fn open(path: &Path) -> Result<Self, ServeError> {
+        create_dir(path).map_err(|source| ServeError::Data { step: "create", path: path.into(), source })?;
+        Ok(Self { path: path.into() })
+    }
+
+    pub(super) fn database(&self) -> PathBuf {
+        database_path(&self.path)
+    }
+
+    /// The operator's token; made at the first start and kept.
+    pub(super) fn admin_token(&self) -> Result<String, ServeError> {
+        let path = self.path.join(TOKEN_FILE);
+        match read_token(&self.path) {
+            Ok(token) if token.len() == 2 * TOKEN_BYTES => return Ok(token),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(ServeError::Data { step: "read", path, source }),
+        }
+        let mut bytes = [0; TOKEN_BYTES];
+        getrandom::fill(&mut bytes).map_err(ServeError::Random)?;
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.replace(TOKEN_FILE, &token)?;
+        Ok(token)
+    }
+
+    pub(super) fn write_run_file(&self, run_file: &RunFile) -> Result<(), ServeError> {
+        let text = serde_json::to_string_pretty(run_file).expect("addresses become JSON");
+        self.replace(RUN_FILE, &text)
+    }
+
+    pub(super) fn remove_run_file(&self) {
+        let path = self.path.join(RUN_FILE);
+        if let Err(error) = fs::remove_file(&path) {
+            tracing::warn!(path = %path.display(), %error, "cannot remove");
+        }
+    }
+
+    /// Writes a whole file or nothing: who watches it never reads a half.
+    fn replace(&self, name: &str, text: &str) -> Result<(), ServeError> {
+        let path = self.path.join(name);
+        let new = self.path.join(format!("{name}.new"));
+        let write = || {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(PRIVATE_FILE)
+                .open(&new)?;
+            file.write_all(text.as_bytes())?;
+            file.write_all(b"\n")?;
+            fs::rename(&new, &path)
+        };
+        write().map_err(|source| ServeError::Data { step: "write", path: path.clone(), source })
+    }
+}
+
+/// Creates a data directory, for its owner's eyes only.
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(path)
+}

@@ -1,0 +1,64 @@
+//! Why the server cannot start.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Something that the server needs cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The log cannot be set up.
+    #[error("cannot write logs")]
+    Logging(#[from] telemetry::LoggingError),
+    /// The data directory, or a file in it.
+    #[error("cannot {step} {path}")]
+    Data {
+        /// What was tried.
+        step: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The database.
+    #[error("cannot use the database")]
+    Store(#[from] store::StoreError),
+    /// A TCP address.
+    #[error("cannot listen on {addr} for {purpose}")]
+    Listen {
+        /// Which.
+        addr: SocketAddr,
+        /// For what.
+        purpose: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A UDP port.
+    #[error("cannot use the UDP ports of circuits")]
+    Udp(#[from] net::BindError),
+    /// The ports end at 65,535.
+    #[error("there are no {wanted} UDP ports from {first} on")]
+    TooFewPorts {
+        /// The first.
+        first: u16,
+        /// How many.
+        wanted: u16,
+    },
+    /// A thread.
+    #[error("cannot start the {name} thread")]
+    Thread {
+        /// Which.
+        name: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// No random numbers for keys and ids.
+    #[error("the system gives no random numbers")]
+    Random(#[source] getrandom::Error),
+    /// Signals.
+    #[error("cannot wait for signals")]
+    Signal(#[source] io::Error),
+}

@@ -1,0 +1,178 @@
+//! The `replica` thread: frames in, published replicas out, off the worlds' threads (DESIGN §2).
+
+use super::ServeError;
+use super::worlds::{Inbox, Worlds};
+use crossbeam_channel::{Receiver, Sender, select};
+use gateway::feed::Feed;
+use gateway::http::Portal;
+use gateway::mail::ToShard;
+use gateway::places::Places;
+use gateway::sessions::Sessions;
+use ids::SessionKey;
+use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use telemetry::{Metrics, Timing};
+use world::{Action, Command, Event, Frame};
+
+pub(super) struct Replicas {
+    thread: JoinHandle<()>,
+    stop: Sender<()>,
+    counters: Arc<Counters>,
+}
+
+/// What the thread has counted.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) frames: AtomicU64,
+    pub(super) blocks_encoded: AtomicU64,
+    pub(super) resyncs: AtomicU64,
+    pub(super) copies: AtomicU64,
+}
+
+/// One world's way from frames to a published replica.
+struct Line {
+    encoder: Encoder,
+    publisher: Publisher,
+    /// Buffers to be filled again.
+    spare: EncodedFrame,
+    feed: Arc<Feed>,
+    inbox: Inbox,
+    commands_sent: u64,
+    region: u32,
+    timing: Timing,
+}
+
+pub(super) fn start(
+    places: &Places,
+    feeds: &[Arc<Feed>],
+    worlds: &Worlds,
+    sessions: &Arc<Sessions>,
+    portal: Arc<Portal>,
+    metrics: &Metrics,
+) -> Result<Replicas, ServeError> {
+    let lines = places
+        .iter()
+        .map(|place| Line {
+            encoder: Encoder::new(),
+            publisher: Publisher::new(Replica::new(place.world, place.handle)),
+            spare: EncodedFrame::default(),
+            feed: Arc::clone(&feeds[place.world.0 as usize]),
+            inbox: worlds.inboxes[place.world.0 as usize].clone(),
+            commands_sent: 0,
+            region: place.id.0.into(),
+            timing: metrics.timing(
+                "throng_replica_encode_seconds",
+                "Time to encode and publish one frame of the world.",
+                &[("world", &place.name)],
+            ),
+        })
+        .collect();
+    let counters = Arc::new(Counters::default());
+    let (stop, stopped) = crossbeam_channel::bounded(1);
+    let thread = Thread {
+        lines,
+        frames: worlds.frames.clone(),
+        spent: worlds.spent.clone(),
+        stopped,
+        sessions: Arc::clone(sessions),
+        portal,
+        counters: Arc::clone(&counters),
+    };
+    let thread = std::thread::Builder::new()
+        .name("replica".into())
+        .spawn(move || thread.run())
+        .map_err(|source| ServeError::Thread { name: "replica", source })?;
+    Ok(Replicas { thread, stop, counters })
+}
+
+impl Replicas {
+    pub(super) fn watch(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
+    pub(super) fn stop(self) {
+        drop(self.stop);
+        if self.thread.join().is_err() {
+            tracing::error!("the replica thread has panicked");
+        }
+    }
+}
+
+struct Thread {
+    lines: Vec<Line>,
+    frames: Receiver<Box<Frame>>,
+    spent: Sender<Box<Frame>>,
+    stopped: Receiver<()>,
+    sessions: Arc<Sessions>,
+    portal: Arc<Portal>,
+    counters: Arc<Counters>,
+}
+
+impl Thread {
+    fn run(mut self) {
+        loop {
+            select! {
+                recv(self.frames) -> frame => match frame {
+                    Ok(frame) => self.take(frame),
+                    Err(_) => return,
+                },
+                recv(self.stopped) -> _ => return,
+            }
+        }
+    }
+
+    fn take(&mut self, mut frame: Box<Frame>) {
+        let began_at = (self.portal.clock)();
+        let line = &mut self.lines[frame.world.0 as usize];
+        let mut encoded = std::mem::take(&mut line.spare);
+        match line.encoder.encode(&frame, &mut encoded) {
+            Intake::Ready => {
+                line.spare = line.publisher.publish(encoded);
+                line.feed.publish(Arc::clone(line.publisher.current()));
+            }
+            Intake::NeedsSnapshot => {
+                line.spare = encoded;
+                line.ask_for_snapshot();
+            }
+            Intake::Waiting => line.spare = encoded,
+        }
+        line.timing.record((self.portal.clock)() - began_at);
+        let region = line.region;
+        let world = frame.world;
+        self.count();
+        if !frame.events.is_empty() {
+            let events: Arc<[Event]> = std::mem::take(&mut frame.events).into();
+            for event in events.iter() {
+                if let Event::Chat(chat) = event {
+                    self.portal.live.show_chat(region, chat);
+                }
+            }
+            self.sessions.tell_shards(&ToShard::Events(world, events));
+        }
+        // The worlds have enough to fill, if this one is not wanted back.
+        let _ = self.spent.try_send(frame);
+    }
+
+    fn count(&self) {
+        let sum = |of: fn(&Line) -> u64| self.lines.iter().map(of).sum();
+        let counters = &self.counters;
+        counters.frames.fetch_add(1, Ordering::Relaxed);
+        counters.blocks_encoded.store(sum(|line| line.encoder.blocks_encoded), Ordering::Relaxed);
+        counters.resyncs.store(sum(|line| line.encoder.resyncs), Ordering::Relaxed);
+        counters.copies.store(sum(|line| line.publisher.copies), Ordering::Relaxed);
+    }
+}
+
+impl Line {
+    fn ask_for_snapshot(&mut self) {
+        let command =
+            Command { session: SessionKey::NODE, sequence: self.commands_sent, action: Action::Resync };
+        self.commands_sent += 1;
+        // When the inbox is full, the encoder asks again after a while.
+        if self.inbox.commands.try_send(command).is_ok() {
+            self.inbox.waker.wake();
+        }
+    }
+}

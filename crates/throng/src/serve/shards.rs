@@ -1,0 +1,352 @@
+//! The threads of gateway shards: sockets in, sockets out, mail and commands in between.
+
+use super::sessions::HubMail;
+use super::worlds::Inbox;
+use super::{Clock, ServeError};
+use crate::config::{AgentUpdateFilter, Config};
+use crossbeam_channel::{Sender, TrySendError};
+use gateway::feed::Feed;
+use gateway::mail::{ShardIndex, ToShard};
+use gateway::places::Places;
+use gateway::shard::{Address, FilterMode, Outbox, Shard, ShardConfig, ShardCounters};
+use ids::Instant;
+use net::{
+    Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SendCounters, SendDrop, UdpSocket, Waker,
+};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Mail that waits for a shard; who sends more waits.
+const MAIL_MAX: usize = 16_384;
+/// Mail handled before sockets get their turn again.
+const MAIL_PER_TURN: usize = 1_024;
+/// Batches read from one socket before the others, and the sends, get their turn again.
+const BATCHES_PER_TURN: usize = 8;
+/// How soon a shard tries again what a full queue or socket did not take.
+const RETRY: Duration = Duration::from_millis(1);
+/// How often the counters are published.
+const PUBLISH_PERIOD: Duration = Duration::from_millis(500);
+
+/// A shard's mailbox and poller, made before the hub that writes to it.
+pub(super) struct Prepared {
+    poller: Poller,
+    sender: SyncSender<ToShard>,
+    mail: Receiver<ToShard>,
+}
+
+impl Prepared {
+    pub(super) fn waker(&self) -> Waker {
+        self.poller.waker()
+    }
+
+    pub(super) fn sender(&self) -> SyncSender<ToShard> {
+        self.sender.clone()
+    }
+}
+
+pub(super) fn prepare(n: usize) -> Result<Vec<Prepared>, ServeError> {
+    (0..n)
+        .map(|_| {
+            let poller = Poller::new().map_err(|source| ServeError::Thread { name: "shard", source })?;
+            let (sender, mail) = sync_channel(MAIL_MAX);
+            Ok(Prepared { poller, sender, mail })
+        })
+        .collect()
+}
+
+/// What the shards are made of.
+pub(super) struct Start<'a> {
+    pub(super) config: &'a Config,
+    pub(super) places: &'a Arc<Places>,
+    pub(super) feeds: &'a [Arc<Feed>],
+    pub(super) prepared: Vec<Prepared>,
+    pub(super) sockets: Vec<Vec<UdpSocket>>,
+    pub(super) inboxes: &'a [Inbox],
+    pub(super) hub: &'a Sender<HubMail>,
+    pub(super) clock: &'a Clock,
+    pub(super) unix_start_s: u64,
+}
+
+pub(super) struct Shards {
+    threads: Vec<JoinHandle<()>>,
+    watched: Vec<Arc<Watched>>,
+    wakers: Vec<Waker>,
+    stopping: Arc<AtomicBool>,
+}
+
+/// What others may see of a shard's thread.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    counters: Mutex<Counted>,
+    pub(super) n_clients: AtomicU64,
+    /// Nanoseconds that the thread did not wait.
+    pub(super) busy_ns: AtomicU64,
+    /// Turns of its loop, for the health check.
+    pub(super) turns: AtomicU64,
+}
+
+/// What a shard has counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    pub(super) shard: ShardCounters,
+    pub(super) datagrams_out: u64,
+    pub(super) bytes_out: u64,
+    /// Datagrams that the kernel dropped on the way in.
+    pub(super) kernel_drops: u64,
+    /// Datagrams that it did not take on the way out.
+    pub(super) send_drops: u64,
+}
+
+impl Watched {
+    pub(super) fn counted(&self) -> Counted {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
+    let stopping = Arc::new(AtomicBool::new(false));
+    let mut shards =
+        Shards { threads: Vec::new(), watched: Vec::new(), wakers: Vec::new(), stopping: Arc::clone(&stopping) };
+    let shard_config = shard_config(start.config, start.unix_start_s);
+    for (n, (prepared, sockets)) in start.prepared.into_iter().zip(start.sockets).enumerate() {
+        let watched = Arc::new(Watched::default());
+        shards.wakers.push(prepared.waker());
+        shards.watched.push(Arc::clone(&watched));
+        let thread = Thread {
+            index: ShardIndex(n as u16),
+            shard: Shard::new(shard_config.clone(), Arc::clone(start.places), start.feeds.to_vec()),
+            poller: prepared.poller,
+            mail: prepared.mail,
+            batches: sockets.iter().map(|_| SendBatch::new()).collect(),
+            sockets,
+            inboxes: start.inboxes.to_vec(),
+            hub: start.hub.clone(),
+            clock: Arc::clone(start.clock),
+            stopping: Arc::clone(&stopping),
+            watched,
+            outbox: Outbox::default(),
+            next_publish: Instant::ZERO,
+        };
+        let spawned = std::thread::Builder::new().name(format!("shard-{n}")).spawn(move || thread.run());
+        shards.threads.push(spawned.map_err(|source| ServeError::Thread { name: "shard", source })?);
+    }
+    Ok(shards)
+}
+
+fn shard_config(config: &Config, unix_start_s: u64) -> ShardConfig {
+    let gateway = &config.gateway;
+    ShardConfig {
+        circuit: circuit::Config {
+            idle_timeout: Duration::from_secs(gateway.idle_timeout_s.into()),
+            ping_interval: Duration::from_secs(gateway.ping_s.into()),
+            total_bytes_per_s: gateway.client_bytes_per_s,
+            ..circuit::Config::server()
+        },
+        client_bytes_per_s: gateway.client_bytes_per_s,
+        send_hz: gateway.send_hz,
+        filter: match gateway.agent_update_filter {
+            AgentUpdateFilter::Off => FilterMode::Off,
+            AgentUpdateFilter::Equality => FilterMode::Equality,
+            AgentUpdateFilter::Significance => FilterMode::Significance,
+        },
+        unix_start_s,
+        world_rate_hz: config.world.hz as f32,
+    }
+}
+
+impl Shards {
+    pub(super) fn watch(&self) -> Vec<Arc<Watched>> {
+        self.watched.clone()
+    }
+
+    pub(super) fn n_clients(&self) -> u64 {
+        self.watched.iter().map(|shard| shard.n_clients.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Until the last circuit is closed.
+    pub(super) async fn wait_until_empty(&self) {
+        let mut look = tokio::time::interval(Duration::from_millis(20));
+        while self.n_clients() > 0 {
+            look.tick().await;
+        }
+    }
+
+    /// Ends the threads.
+    pub(super) fn stop(self) {
+        self.stopping.store(true, Ordering::Release);
+        self.wakers.iter().for_each(Waker::wake);
+        for thread in self.threads {
+            if thread.join().is_err() {
+                tracing::error!("a shard thread has panicked");
+            }
+        }
+    }
+}
+
+struct Thread {
+    index: ShardIndex,
+    shard: Shard,
+    poller: Poller,
+    mail: Receiver<ToShard>,
+    /// By port.
+    sockets: Vec<UdpSocket>,
+    batches: Vec<SendBatch>,
+    inboxes: Vec<Inbox>,
+    hub: Sender<HubMail>,
+    clock: Clock,
+    stopping: Arc<AtomicBool>,
+    watched: Arc<Watched>,
+    outbox: Outbox,
+    next_publish: Instant,
+}
+
+impl Thread {
+    fn run(mut self) {
+        for (port, socket) in self.sockets.iter().enumerate() {
+            if let Err(error) = self.poller.add(socket, port as u64, Interest::Readable) {
+                tracing::error!(%error, "cannot wait for a socket");
+                return;
+            }
+        }
+        let mut events = Events::with_capacity(self.sockets.len());
+        let mut received = RecvBatch::new();
+        let mut blocked = false;
+        while !self.stopping.load(Ordering::Acquire) {
+            let timeout = self.timeout(blocked);
+            if let Err(error) = self.poller.wait(&mut events, timeout) {
+                tracing::error!(%error, "cannot wait for sockets");
+                return;
+            }
+            let began_at = (self.clock)();
+            for port in events.iter().map(|event| event.token as usize) {
+                self.receive(port, &mut received);
+            }
+            self.take_mail();
+            self.shard.poll((self.clock)(), &mut self.outbox);
+            blocked = !self.transmit();
+            blocked |= !self.deliver();
+            let ended_at = (self.clock)();
+            self.publish(began_at, ended_at);
+        }
+        self.deliver();
+    }
+
+    /// Until the shard's next deadline; shortly when something waits to be tried again.
+    fn timeout(&self, blocked: bool) -> Option<Duration> {
+        let until_due = self.shard.poll_timeout().map(|due| due - (self.clock)());
+        if blocked { Some(until_due.map_or(RETRY, |until| until.min(RETRY))) } else { until_due }
+    }
+
+    fn receive(&mut self, port: usize, received: &mut RecvBatch) {
+        for _ in 0..BATCHES_PER_TURN {
+            match self.sockets[port].recv_batch(received) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, port, "cannot receive");
+                    return;
+                }
+            }
+            let now = (self.clock)();
+            for datagram in received.iter().filter(|datagram| !datagram.truncated) {
+                let address =
+                    Address { port: port as u8, remote: datagram.remote, local: datagram.local };
+                self.shard.handle_datagram(now, address, datagram.bytes, &mut self.outbox);
+            }
+            self.transmit();
+            if !received.is_full() {
+                return;
+            }
+        }
+    }
+
+    fn take_mail(&mut self) {
+        let now = (self.clock)();
+        for _ in 0..MAIL_PER_TURN {
+            let Ok(mail) = self.mail.try_recv() else { return };
+            self.shard.handle(now, mail, &mut self.outbox);
+            if self.outbox.len() >= SendBatch::DATAGRAMS_MAX {
+                self.transmit();
+            }
+        }
+        // The rest waits for the next turn, which is to come at once.
+        self.poller.waker().wake();
+    }
+
+    /// Hands the outbox to the sockets. False when a socket's buffer is full; what it did not take is kept, and
+    /// dropped when that grows beyond a batch: it is old by then, and reliable messages come again.
+    fn transmit(&mut self) -> bool {
+        let mut all_sent = true;
+        for (address, bytes) in self.outbox.packets() {
+            let port = usize::from(address.port);
+            let batch = &mut self.batches[port];
+            if batch.is_full() && batch.flush(&self.sockets[port]) == FlushStatus::Blocked {
+                batch.abandon();
+            }
+            batch.push(address.remote, address.local, bytes);
+        }
+        self.outbox.clear();
+        for (batch, socket) in self.batches.iter_mut().zip(&self.sockets) {
+            if !batch.is_empty() {
+                all_sent &= batch.flush(socket) == FlushStatus::Done;
+            }
+        }
+        all_sent
+    }
+
+    /// Hands commands to worlds and mail to the hub. False when something has to wait.
+    fn deliver(&mut self) -> bool {
+        let mut all_taken = true;
+        let mut woken = 0_u64;
+        let inboxes = &self.inboxes;
+        let commands = self.shard.commands();
+        let taken = commands
+            .iter()
+            .position(|(world, command)| {
+                let sent = inboxes[world.0 as usize].commands.try_send(command.clone());
+                woken |= 1 << (world.0 % 64);
+                matches!(sent, Err(TrySendError::Full(_)))
+            })
+            .unwrap_or(commands.len());
+        all_taken &= taken == commands.len();
+        commands.drain(..taken);
+        for (world, inbox) in inboxes.iter().enumerate() {
+            if woken & (1 << (world % 64)) != 0 {
+                inbox.waker.wake();
+            }
+        }
+        let (index, hub) = (self.index, &self.hub);
+        let mail = self.shard.mail();
+        let full = |message: &gateway::mail::FromShard| {
+            matches!(hub.try_send((index, message.clone())), Err(TrySendError::Full(_)))
+        };
+        let taken = mail.iter().position(full).unwrap_or(mail.len());
+        all_taken &= taken == mail.len();
+        mail.drain(..taken);
+        all_taken
+    }
+
+    fn publish(&mut self, began_at: Instant, ended_at: Instant) {
+        let busy = (ended_at - began_at).as_nanos() as u64;
+        self.watched.busy_ns.fetch_add(busy, Ordering::Relaxed);
+        self.watched.turns.fetch_add(1, Ordering::Relaxed);
+        self.watched.n_clients.store(self.shard.n_clients() as u64, Ordering::Relaxed);
+        // Without clients the next turn may be far away.
+        if ended_at < self.next_publish && self.shard.n_clients() > 0 {
+            return;
+        }
+        self.next_publish = ended_at + PUBLISH_PERIOD;
+        let sent: Vec<SendCounters> = self.batches.iter().map(SendBatch::counters).collect();
+        let counted = Counted {
+            shard: self.shard.counters().clone(),
+            kernel_drops: self.sockets.iter().map(UdpSocket::receive_drops).sum(),
+            datagrams_out: sent.iter().map(|counters| counters.sent).sum(),
+            bytes_out: sent.iter().map(|counters| counters.sent_bytes).sum(),
+            send_drops: SendDrop::ALL.iter().map(|&why| sent.iter().map(|c| c.dropped(why)).sum::<u64>()).sum(),
+        };
+        *self.watched.counters.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+    }
+}

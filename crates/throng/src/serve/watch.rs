@@ -1,0 +1,414 @@
+//! The `watch` thread: once a second it exports what the cores have counted, tells browsers how the server is doing
+//! and the password check how busy it is, and looks whether everybody still runs.
+
+use super::shards::Watched;
+use super::{Clock, ServeError, replicas, worlds};
+use crate::serve::shards;
+use gateway::http::Portal;
+use gateway::http::live::Figures;
+use grid::password::LoadHint;
+use ids::Instant;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use telemetry::{Counter, Gauge, Metrics};
+
+const PERIOD: Duration = Duration::from_secs(1);
+/// A thread that has work and does not turn for so long is not alive.
+const STUCK: Duration = Duration::from_secs(10);
+
+pub(super) struct Start {
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) clock: Clock,
+    pub(super) worlds: worlds::Watch,
+    pub(super) shards: Vec<Arc<Watched>>,
+    pub(super) replicas: Arc<replicas::Counters>,
+    pub(super) portal: Arc<Portal>,
+    pub(super) load: LoadHint,
+    pub(super) figures: tokio::sync::watch::Sender<Figures>,
+}
+
+pub(super) struct Watch {
+    thread: JoinHandle<()>,
+    stop: SyncSender<()>,
+    health: Arc<Health>,
+    clock: Clock,
+}
+
+/// What the health check knows.
+#[derive(Debug, Default)]
+struct Health {
+    looked_at: AtomicU64,
+    trouble: Mutex<Option<String>>,
+}
+
+pub(super) fn start(start: Start) -> Result<Watch, ServeError> {
+    let (stop, stopped) = sync_channel(0);
+    let health = Arc::new(Health::default());
+    let clock = Arc::clone(&start.clock);
+    health.looked_at.store(clock().0, Ordering::Relaxed);
+    let mut eye = Eye::new(start, Arc::clone(&health));
+    let thread = std::thread::Builder::new()
+        .name("watch".into())
+        .spawn(move || {
+            while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                eye.look();
+            }
+        })
+        .map_err(|source| ServeError::Thread { name: "watch", source })?;
+    Ok(Watch { thread, stop, health, clock })
+}
+
+impl Watch {
+    /// Says why the server is not alive, if so.
+    pub(super) fn health(&self) -> Box<dyn Fn() -> Result<(), String> + Send + Sync> {
+        let (health, clock) = (Arc::clone(&self.health), Arc::clone(&self.clock));
+        Box::new(move || {
+            let looked_at = Instant(health.looked_at.load(Ordering::Relaxed));
+            if clock() - looked_at > STUCK {
+                return Err("The watch thread does not run.".into());
+            }
+            match &*health.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
+                Some(trouble) => Err(trouble.clone()),
+                None => Ok(()),
+            }
+        })
+    }
+
+    pub(super) fn stop(self) {
+        drop(self.stop);
+        if self.thread.join().is_err() {
+            tracing::error!("the watch thread has panicked");
+        }
+    }
+}
+
+/// What was seen at the last look, to tell rates.
+struct Eye {
+    start: Start,
+    health: Arc<Health>,
+    export: Export,
+    seen_at: Instant,
+    packets_in: u64,
+    packets_out: u64,
+    bytes_out: u64,
+    busy_ns: Vec<u64>,
+    turns: Vec<(u64, Instant)>,
+    panics: Vec<String>,
+}
+
+impl Eye {
+    fn new(start: Start, health: Arc<Health>) -> Self {
+        let now = (start.clock)();
+        Self {
+            export: Export::new(&start),
+            busy_ns: vec![0; start.shards.len()],
+            turns: vec![(0, now); start.shards.len()],
+            seen_at: now,
+            packets_in: 0,
+            packets_out: 0,
+            bytes_out: 0,
+            panics: Vec::new(),
+            health,
+            start,
+        }
+    }
+
+    fn look(&mut self) {
+        let now = (self.start.clock)();
+        let passed = (now - self.seen_at).as_secs_f32().max(0.001);
+        self.seen_at = now;
+        self.start.metrics.upkeep();
+        let shards: Vec<shards::Counted> = self.start.shards.iter().map(|shard| shard.counted()).collect();
+        let worlds = self.start.worlds.counted();
+        self.export.shards(&shards, &self.start.shards);
+        self.export.worlds(&worlds);
+        self.export.rest(&self.start);
+
+        let sum = |of: fn(&shards::Counted) -> u64| shards.iter().map(of).sum::<u64>();
+        let rate = |now: u64, before: &mut u64| {
+            let rate = (now - *before) as f32 / passed;
+            *before = now;
+            rate
+        };
+        let laps = self.start.worlds.take_laps();
+        let frames: u64 = laps.iter().map(|(_, laps)| laps.frames).sum();
+        let took: Duration = laps.iter().map(|(_, laps)| laps.took).sum();
+        let slowest = laps.iter().map(|(_, laps)| laps.took_max).max().unwrap_or_default();
+        let figures = Figures {
+            clients: self.start.shards.iter().map(|s| s.n_clients.load(Ordering::Relaxed) as u32).sum(),
+            tick_ms_max: slowest.as_secs_f32() * 1_000.0,
+            tick_ms_mean: took.as_secs_f32() * 1_000.0 / frames.max(1) as f32,
+            packets_in_per_s: rate(sum(|c| c.shard.datagrams_in), &mut self.packets_in),
+            packets_out_per_s: rate(sum(|c| c.datagrams_out), &mut self.packets_out),
+            bytes_out_per_s: rate(sum(|c| c.bytes_out), &mut self.bytes_out),
+            dilation: worlds.iter().map(|world| world.dilation).fold(1.0, f32::min),
+            uptime_s: now.0 as f32 / 1e9,
+        };
+        self.start.figures.send_replace(figures);
+        let busiest_shard = self.busiest_shard(passed);
+        let busy = busiest_shard.max(took.as_secs_f32() / passed);
+        self.start.load.set_per_mille((busy * 1_000.0).clamp(0.0, 1_000.0) as u32);
+        self.check(now);
+    }
+
+    /// The share of the last second that the busiest shard did not wait.
+    fn busiest_shard(&mut self, passed: f32) -> f32 {
+        let mut busiest = 0.0_f32;
+        for (shard, before) in self.start.shards.iter().zip(&mut self.busy_ns) {
+            let now = shard.busy_ns.load(Ordering::Relaxed);
+            busiest = busiest.max((now - *before) as f32 / 1e9 / passed);
+            *before = now;
+        }
+        busiest
+    }
+
+    fn check(&mut self, now: Instant) {
+        self.panics.extend(self.start.worlds.take_panics());
+        let mut trouble = self.panics.first().map(|panic| format!("A world has stopped: {panic}"));
+        for (n, (shard, seen)) in self.start.shards.iter().zip(&mut self.turns).enumerate() {
+            let turns = shard.turns.load(Ordering::Relaxed);
+            // Without clients a shard waits as long as nobody comes.
+            if turns != seen.0 || shard.n_clients.load(Ordering::Relaxed) == 0 {
+                *seen = (turns, now);
+            } else if now - seen.1 > STUCK {
+                trouble = Some(format!("shard-{n} does not run."));
+            }
+        }
+        if let Some(trouble) = &trouble {
+            tracing::error!(trouble, "not alive");
+        }
+        *self.health.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        self.health.looked_at.store(now.0, Ordering::Relaxed);
+    }
+}
+
+/// The handles of all metrics that stand for a core's plain counters.
+struct Export {
+    metrics: Arc<Metrics>,
+    world_names: Vec<String>,
+    drops: BTreeMap<&'static str, Counter>,
+    commands: BTreeMap<(usize, &'static str), Counter>,
+    counters: BTreeMap<(&'static str, &'static str), Counter>,
+    gauges: BTreeMap<(&'static str, String), Gauge>,
+}
+
+impl Export {
+    fn new(start: &Start) -> Self {
+        Self {
+            metrics: Arc::clone(&start.metrics),
+            world_names: start.worlds.names.clone(),
+            drops: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            gauges: BTreeMap::new(),
+        }
+    }
+
+    /// One counter, with a label `outcome` unless that is empty.
+    fn count(&mut self, name: &'static str, help: &'static str, outcome: &'static str, value: u64) {
+        let metrics = &self.metrics;
+        let counter = self.counters.entry((name, outcome)).or_insert_with(|| {
+            let labels = [("outcome", outcome)];
+            metrics.counter(name, help, if outcome.is_empty() { &[] } else { &labels })
+        });
+        counter.absolute(value);
+    }
+
+    /// One gauge, with a label unless its value is empty.
+    fn gauge(&mut self, name: &'static str, help: &'static str, label: (&'static str, &str), value: f64) {
+        let metrics = &self.metrics;
+        let gauge = self.gauges.entry((name, label.1.to_owned())).or_insert_with(|| {
+            metrics.gauge(name, help, if label.1.is_empty() { &[] } else { std::slice::from_ref(&label) })
+        });
+        gauge.set(value);
+    }
+
+    fn shards(&mut self, counted: &[shards::Counted], watched: &[Arc<Watched>]) {
+        let sum = |of: fn(&shards::Counted) -> u64| counted.iter().map(of).sum::<u64>();
+        let updates = ("throng_agent_updates_total", "Agent updates from clients, by what became of them.");
+        self.count(updates.0, updates.1, "accepted", sum(|c| c.shard.updates_control + c.shard.updates_view));
+        self.count(updates.0, updates.1, "dropped", sum(|c| c.shard.updates_dropped));
+        let datagrams = ("throng_datagrams_total", "UDP datagrams of circuits.");
+        self.count(datagrams.0, datagrams.1, "received", sum(|c| c.shard.datagrams_in));
+        self.count(datagrams.0, datagrams.1, "sent", sum(|c| c.datagrams_out));
+        let bytes = ("throng_datagram_bytes_total", "Bytes in UDP datagrams of circuits.");
+        self.count(bytes.0, bytes.1, "received", sum(|c| c.shard.bytes_in));
+        self.count(bytes.0, bytes.1, "sent", sum(|c| c.bytes_out));
+        self.count(
+            "throng_terse_sent_total",
+            "Blocks of ImprovedTerseObjectUpdate sent to clients.",
+            "",
+            sum(|c| c.shard.terse_sent),
+        );
+        self.count(
+            "throng_full_sent_total",
+            "Blocks of ObjectUpdate sent to clients.",
+            "",
+            sum(|c| c.shard.full_sent),
+        );
+        self.count(
+            "throng_kills_sent_total",
+            "Entities that clients were told to forget.",
+            "",
+            sum(|c| c.shard.kills_sent),
+        );
+        self.count(
+            "throng_animations_sent_total",
+            "AvatarAnimation messages sent.",
+            "",
+            sum(|c| c.shard.animations_sent),
+        );
+        self.count(
+            "throng_appearances_sent_total",
+            "AvatarAppearance messages sent.",
+            "",
+            sum(|c| c.shard.appearances_sent),
+        );
+        let chat = ("throng_chat_total", "Chat messages, once per hearer.");
+        self.count(chat.0, chat.1, "sent", sum(|c| c.shard.chat_sent));
+        self.count(chat.0, chat.1, "dropped", sum(|c| c.shard.chat_dropped));
+        let circuits = ("throng_circuits_total", "Circuits by what became of them.");
+        self.count(circuits.0, circuits.1, "opened", sum(|c| c.shard.circuits_opened));
+        self.count(circuits.0, circuits.1, "lost", sum(|c| c.shard.circuits_lost));
+        self.count(
+            "throng_messages_refused_total",
+            "Reliable messages that a client's full circuit did not take.",
+            "",
+            sum(|c| c.shard.messages_refused),
+        );
+        self.count(
+            "throng_udp_receive_drops_total",
+            "Datagrams that the kernel dropped because a socket's receive buffer was full.",
+            "",
+            sum(|c| c.kernel_drops),
+        );
+        self.count(
+            "throng_udp_send_drops_total",
+            "Datagrams that the kernel did not take.",
+            "",
+            sum(|c| c.send_drops),
+        );
+        let mut drops: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for (reason, n) in counted.iter().flat_map(|c| c.shard.drops()) {
+            *drops.entry(reason).or_default() += n;
+        }
+        for (reason, n) in drops {
+            let metrics = &self.metrics;
+            let counter = self.drops.entry(reason).or_insert_with(|| {
+                let help = "Datagrams and messages from clients that were dropped, by reason.";
+                metrics.counter("throng_dropped_total", help, &[("reason", reason)])
+            });
+            counter.absolute(n);
+        }
+        for (n, shard) in watched.iter().enumerate() {
+            let label = ("shard", n.to_string());
+            let clients = shard.n_clients.load(Ordering::Relaxed) as f64;
+            self.gauge("throng_circuits", "Circuits open now.", (label.0, &label.1), clients);
+        }
+    }
+
+    fn worlds(&mut self, counted: &[worlds::Counted]) {
+        let names = self.world_names.clone();
+        let mut dirtied = 0;
+        let mut lost = 0;
+        for (n, (world, name)) in counted.iter().zip(&names).enumerate() {
+            for (action, value) in world.world.commands() {
+                let metrics = &self.metrics;
+                let counter = self.commands.entry((n, action)).or_insert_with(|| {
+                    let help = "Commands that reached the world, by action.";
+                    metrics.counter("throng_world_commands_total", help, &[("world", name), ("action", action)])
+                });
+                counter.absolute(value);
+            }
+            dirtied += world.world.entities_dirtied;
+            lost += world.frames_lost;
+            let avatars = world.n_avatars as f64;
+            self.gauge("throng_world_avatars", "Avatars in the world now.", ("world", name), avatars);
+            self.gauge(
+                "throng_world_dilation_ratio",
+                "World time passed per wall time passed.",
+                ("world", name),
+                world.dilation.into(),
+            );
+        }
+        self.count(
+            "throng_entities_dirtied_total",
+            "Entities with something new for clients, once per tick.",
+            "",
+            dirtied,
+        );
+        self.count(
+            "throng_frames_lost_total",
+            "Frames that found no room on the way to the replica thread.",
+            "",
+            lost,
+        );
+    }
+
+    fn rest(&mut self, start: &Start) {
+        let replicas = &start.replicas;
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        self.count("throng_frames_total", "Frames taken by the replica thread.", "", load(&replicas.frames));
+        self.count(
+            "throng_blocks_encoded_total",
+            "Changes encoded for all clients together.",
+            "",
+            load(&replicas.blocks_encoded),
+        );
+        self.count(
+            "throng_replica_resyncs_total",
+            "Snapshots asked for after a gap in the frames.",
+            "",
+            load(&replicas.resyncs),
+        );
+        self.count(
+            "throng_replica_copies_total",
+            "Replicas copied whole because a reader was slow.",
+            "",
+            load(&replicas.copies),
+        );
+        let http = &start.portal.counters;
+        let requests = ("throng_http_requests_total", "HTTP requests by outcome.");
+        self.count(requests.0, requests.1, "ok", load(&http.ok));
+        self.count(requests.0, requests.1, "refused", load(&http.refused));
+        self.count(requests.0, requests.1, "failed", load(&http.failed));
+        let logins = ("throng_logins_total", "Logins by outcome.");
+        self.count(logins.0, logins.1, "ok", load(&http.logins_ok));
+        self.count(logins.0, logins.1, "refused", load(&http.logins_refused));
+        let (hub, n_sessions) = start.portal.sessions.with(|hub| (hub.counters(), hub.n_sessions()));
+        self.gauge("throng_sessions", "Sessions now.", ("", ""), n_sessions as f64);
+        let waiting = start.portal.login.waiting() as f64;
+        self.gauge("throng_password_checks_waiting", "Password checks that wait.", ("", ""), waiting);
+        self.count(
+            "throng_sessions_superseded_total",
+            "Sessions ended because the same user logged in again.",
+            "",
+            hub.superseded,
+        );
+        let teleports = ("throng_teleports_total", "Teleports between regions.");
+        self.count(teleports.0, teleports.1, "begun", hub.teleports);
+        self.count(teleports.0, teleports.1, "failed", hub.teleports_failed);
+        self.count(
+            "throng_unknown_capabilities_total",
+            "Requests for capabilities that do not exist: altered, guessed, ended.",
+            "",
+            hub.unknown_capabilities,
+        );
+        self.count(
+            "throng_instant_messages_total",
+            "Instant messages passed on.",
+            "",
+            hub.instant_messages,
+        );
+        self.count(
+            "throng_events_dropped_total",
+            "Events dropped from queues that nobody polled.",
+            "",
+            hub.events_dropped,
+        );
+    }
+}

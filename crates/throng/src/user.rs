@@ -1,0 +1,117 @@
+//! `throng user`: accounts, straight on the database.
+
+use crate::cli::{DataArg, NameArg, UserCommand};
+use crate::serve::{create_dir, database_path};
+use grid::names::Name;
+use grid::password::Cost;
+use grid::users::{UserError, Users};
+use std::io::{self, BufRead, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{Store, StoreError};
+
+/// Accounts read at once for the list.
+const PAGE: u32 = 500;
+/// What a banned user is told when the operator gave no reason.
+const BAN_REASON: &str = "banned by the operator";
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum UserCommandError {
+    /// The data directory.
+    #[error("cannot create {path}")]
+    Data {
+        /// Where.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The database.
+    #[error("cannot use the database")]
+    Store(#[from] StoreError),
+    /// The account, the name or the password.
+    #[error(transparent)]
+    User(#[from] UserError),
+    /// Standard input or output.
+    #[error("cannot read the password or write the answer")]
+    Io(#[from] io::Error),
+}
+
+/// Carries a command out and gives what is to be printed.
+///
+/// # Errors
+/// With a sentence for the operator.
+pub fn run(command: UserCommand) -> Result<String, UserCommandError> {
+    match command {
+        UserCommand::Add { name, data } => {
+            let (first, last) = parts(&name);
+            let store = open(&data)?;
+            let password = read_password()?;
+            Users::new(&store, Cost::default()).add(&first, &last, &password, unix_s())?;
+            Ok(format!("{first} {last} can log in now.\n"))
+        }
+        UserCommand::Passwd { name, data } => {
+            let (first, last) = parts(&name);
+            let store = open(&data)?;
+            let password = read_password()?;
+            Users::new(&store, Cost::default()).set_password(&first, &last, &password)?;
+            Ok(format!("The password of {first} {last} is changed.\n"))
+        }
+        UserCommand::List { data } => list(&open(&data)?),
+        UserCommand::Ban { name, data } => {
+            let (first, last) = parts(&name);
+            let store = open(&data)?;
+            Users::new(&store, Cost::default()).ban(&first, &last, BAN_REASON)?;
+            Ok(format!("{first} {last} cannot log in any more. To end a running session: throng kick.\n"))
+        }
+        UserCommand::Unban { name, data } => {
+            let (first, last) = parts(&name);
+            let store = open(&data)?;
+            Users::new(&store, Cost::default()).unban(&first, &last)?;
+            Ok(format!("{first} {last} can log in again.\n"))
+        }
+    }
+}
+
+fn open(data: &DataArg) -> Result<Store, UserCommandError> {
+    create_dir(&data.data)
+        .map_err(|source| UserCommandError::Data { path: data.data.display().to_string(), source })?;
+    Ok(Store::open(&database_path(&data.data))?)
+}
+
+/// First and last name; names of one word get the usual last name.
+fn parts(name: &NameArg) -> (String, String) {
+    let name = name.name();
+    let (first, last) = name.split_once(' ').unwrap_or((&name, Name::SINGLE_LAST));
+    (first.to_owned(), last.to_owned())
+}
+
+fn read_password() -> io::Result<String> {
+    write!(io::stderr(), "Password: ")?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn list(store: &Store) -> Result<String, UserCommandError> {
+    let users = Users::new(store, Cost::default());
+    let mut text = String::new();
+    let mut after: Option<(String, String)> = None;
+    loop {
+        let from = after.as_ref().map(|(first, last)| (first.as_str(), last.as_str()));
+        let page = users.list(from, PAGE)?;
+        for account in &page {
+            let banned = account.ban_reason.as_ref().map_or(String::new(), |why| format!("  banned: {why}"));
+            text.push_str(&format!("{}  {} {}{banned}\n", account.agent.0, account.first, account.last));
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE as usize => after = Some((last.first.clone(), last.last.clone())),
+            _ => return Ok(text),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a command's one look at the calendar")]
+fn unix_s() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# test.sh [STEP…]: checks and tests, all of them or the ones named, and closes with "N passed, N failed, N skipped".
+#
+# A step that cannot run for want of a tool says so and counts as skipped; with CI=true that is a failure. Later steps run
+# even when earlier ones failed, so that one run tells everything.
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# In the order of running: the page comes before everything that compiles, since it is embedded in the binary.
+STEPS="toolchain format web clippy rustdoc deny test clients page fuzz"
+SKIP=77
+FUZZ_SECONDS=${FUZZ_SECONDS:-10}
+
+step_toolchain() {
+  need_cargo
+  need_node
+  rustc --version
+  cargo --version
+  echo "node $(node --version)"
+}
+
+step_format() { cargo fmt --all --check && cargo fmt --manifest-path fuzz/Cargo.toml --check; }
+
+step_web() {
+  need_node
+  npm_install web
+  npm --prefix web run --silent check
+  npm --prefix web run --silent test
+  build_web
+}
+
+step_clippy() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
+
+step_rustdoc() {
+  RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+}
+
+step_deny() {
+  need_deny
+  "$deny" --locked check --hide-inclusion-graph licenses bans sources
+}
+
+step_test() { cargo test --workspace --locked; }
+
+# Other people's clients, over real sockets.
+step_clients() {
+  need_node
+  cargo build --locked -p throng
+  THRONG_BIN=$target/debug/throng tests/clients/run.sh
+}
+
+# The page in a real browser, with bots in the world.
+step_page() {
+  need_node
+  if ! command -v chromium >/dev/null; then
+    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+      apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null
+    else
+      echo "chromium is missing: on Debian, apt-get install chromium"
+      return $SKIP
+    fi
+  fi
+  npm_install web
+  cargo build --locked -p throng
+  mkdir -p "$target/artifacts"
+  THRONG_BIN=$target/debug/throng node tests/page/page.mjs --screenshot "$target/artifacts/page.png"
+}
+
+step_fuzz() {
+  if ! command -v c++ >/dev/null; then
+    echo "a C++ compiler is missing: on Debian and Ubuntu, apt-get install g++"
+    return $SKIP
+  fi
+  scripts/fuzz.sh "$FUZZ_SECONDS"
+}
+
+passed=0 failed=0 skipped=0 summary=
+for name in ${@:-$STEPS}; do
+  if ! declare -F "step_$name" >/dev/null; then
+    echo "throng: there is no step $name; there are: $STEPS" >&2
+    exit 2
+  fi
+  printf '\n==== %s\n' "$name"
+  began=$SECONDS
+  # A subshell of its own, because `set -e` does not hold inside a function whose status is asked for.
+  set +e
+  (set -e; "step_$name")
+  status=$?
+  set -e
+  if [ $status -eq $SKIP ] && [ "${CI:-}" = true ]; then echo "a skipped step is a failure in CI" && status=1; fi
+  case $status in
+    0) outcome=passed; passed=$((passed + 1)) ;;
+    "$SKIP") outcome=skipped; skipped=$((skipped + 1)) ;;
+    *) outcome=FAILED; failed=$((failed + 1)) ;;
+  esac
+  summary+=$(printf '%-10s %-8s %4d s' "$name" "$outcome" $((SECONDS - began)))$'\n'
+done
+
+printf '\n==== summary\n%s\n' "$summary"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
