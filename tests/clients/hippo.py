@@ -199,6 +199,9 @@ class Faults(logging.Handler):
         self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
+        # hippolyzer 0.15.6 has room for the four overlay messages of a 256 m region; a larger one has more.
+        if record.getMessage() == "Failed in handler for ParcelOverlay" and record.exc_info[0] is IndexError:
+            return
         self.lines.append(self.format(record))
 
 

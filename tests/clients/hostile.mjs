@@ -71,7 +71,8 @@ await main(async ({ server, loginUri, step, log }) => {
 
   await step('an altered or guessed capability is 404', async () => {
     const seed = await guest.region.caps.getCapability('EventQueueGet');
-    const flipped = seed.replace(/[0-9a-f](?=[^0-9a-f]*[0-9a-f]{4})/i, (digit) => (digit === '0' ? '1' : '0'));
+    // One digit of the secret, which is the first thing behind /cap/.
+    const flipped = seed.replace(/(?<=\/cap\/)[0-9a-f]/, (digit) => (digit === '0' ? '1' : '0'));
     assert(flipped !== seed, 'no digit to alter');
     for (const url of [altered(seed), flipped, new URL(`/cap/${uuidOf(random)}`, loginUri).href]) {
       const { status } = await post(url, '<llsd><map/></llsd>');

@@ -45,6 +45,8 @@ pub struct Circuit {
     pub(crate) throttle: Throttle,
     pub(crate) idle: Idle,
     pub(crate) spare: Spare,
+    /// Last words only: see [`Circuit::finish`].
+    pub(crate) finishing: bool,
     pub(crate) closed: Option<CloseReason>,
     pub(crate) stats: Stats,
 }
@@ -68,6 +70,7 @@ impl Circuit {
             throttle: Throttle::new(now, config),
             idle: Idle::new(now),
             spare: Spare::default(),
+            finishing: false,
             closed: None,
             stats: Stats::default(),
         }
@@ -150,6 +153,19 @@ impl Circuit {
     /// before: a paused client may be silent for longer.
     pub fn set_paused(&mut self, paused: bool, serial: u32) {
         self.idle.set_paused(paused, serial);
+    }
+
+    /// Begins the circuit's last words: acks that wait leave now, then what is reliable until it is acked, and nothing
+    /// else. A peer that was told to forget this circuit takes everything later for a stranger's. Queues are emptied.
+    pub fn finish(&mut self) {
+        self.finishing = true;
+        self.lanes.drop_queued();
+    }
+
+    /// Whether the last words have all been acked.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.finishing && self.unacked() == 0
     }
 
     /// Closes the circuit: nothing leaves any more, all memory of queues and packets in flight is freed. The

@@ -57,6 +57,9 @@ pub struct Config {
     /// Time between pings. Default 5 s, as viewers do. Peers call a circuit dead after 100–120 s without
     /// answers.
     pub ping_interval: Duration,
+    /// Whether our pings are sent again until acked, as node-metaverse does. Default false. True tells a lost ping from
+    /// a dead peer, for one more datagram each.
+    pub reliable_pings: bool,
     /// Silence of the peer that closes the circuit. Default 60 s of processed time.
     pub idle_timeout: Duration,
     /// The same while the peer has said AgentPause: viewers stop their main loop for file dialogs. Default
@@ -94,6 +97,7 @@ impl Config {
             in_flight_bytes_max: 256 * 1024,
             duplicate_window: 8192,
             ping_interval: Duration::from_secs(5),
+            reliable_pings: false,
             idle_timeout: Duration::from_secs(60),
             idle_timeout_paused: Duration::from_secs(300),
             stall_max: Duration::from_secs(1),

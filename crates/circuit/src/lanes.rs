@@ -87,6 +87,12 @@ impl Lanes {
         &self.paced[category.index()]
     }
 
+    /// Empties the paced lanes.
+    pub(crate) fn drop_queued(&mut self) {
+        self.paced = Default::default();
+        self.queued = 0;
+    }
+
     pub(crate) fn push(&mut self, category: Category, message: Unnumbered) {
         self.queued += 1;
         self.paced[category.index()].push(message);

@@ -83,7 +83,7 @@ impl Circuit {
             return Err(DropReason::SequenceJump);
         }
         let reliable = datagram.flags.contains(Flags::RELIABLE);
-        if reliable {
+        if reliable && !self.finishing {
             self.owe_ack(now, sequence, number);
         }
         if verdict == Verdict::Duplicate {

@@ -57,16 +57,16 @@ impl Circuit {
             control::write_complete_ping_check(out, id);
             return Some(TransmitKind::Ping);
         }
-        if self.acks.is_due(now) {
+        if self.acks.is_due(now) || self.finishing && self.acks.due_at().is_some() {
             let mut acks = std::mem::take(&mut self.acks);
             acks.take(BATCH_MAX, |ids| self.write_acks(ids, out));
             self.acks = acks;
             return Some(TransmitKind::Ack);
         }
-        if let Some((id, was_unanswered)) = self.ping.take_due(now) {
-            let sequence = self.sequence.take();
-            header::write_header(out, Flags::NONE, sequence);
-            control::write_start_ping_check(out, id, self.in_flight.oldest().unwrap_or(sequence));
+        if !self.finishing
+            && let Some((id, was_unanswered)) = self.ping.take_due(now)
+        {
+            self.write_ping(now, id, out);
             self.stats.pings_out += 1;
             self.stats.pings_unanswered += u64::from(was_unanswered);
             return Some(TransmitKind::Ping);
@@ -91,6 +91,19 @@ impl Circuit {
         header::write_header(out, Flags::NONE, self.sequence.take());
         control::write_packet_ack(out, ids);
         self.stats.acks_out += ids.len() as u64;
+    }
+
+    fn write_ping(&mut self, now: Instant, id: u8, out: &mut Vec<u8>) {
+        let oldest = self.in_flight.oldest().unwrap_or_else(|| self.sequence.next());
+        if self.config.reliable_pings {
+            let mut ping = self.spare.take();
+            header::write_header(&mut ping, Flags::RELIABLE, 0);
+            control::write_start_ping_check(&mut ping, id, oldest);
+            self.write_message(now, Unnumbered(ping), out);
+        } else {
+            header::write_header(out, Flags::NONE, self.sequence.take());
+            control::write_start_ping_check(out, id, oldest);
+        }
     }
 
     /// Numbers a message, appends it to `out`, and keeps it if the peer has to ack it.

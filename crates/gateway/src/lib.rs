@@ -11,3 +11,5 @@ pub mod mail;
 pub mod places;
 pub mod sessions;
 pub mod shard;
+#[cfg(test)]
+mod testing;

@@ -6,7 +6,9 @@
 use glam::Vec3;
 use ids::{RegionHandle, Uuid, WorldId};
 use std::sync::Arc;
-use wire::messages::{LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData};
+use wire::messages::{
+    LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
+};
 use wire::terrain::{Layer, PATCH_SAMPLES, PATCH_SIDE};
 use world::Terrain;
 
@@ -232,3 +234,6 @@ fn overlay_messages(size_m: u32) -> Vec<Vec<u8>> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

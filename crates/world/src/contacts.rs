@@ -1,8 +1,9 @@
 //! Contact between avatars: nobody walks into anybody.
 //!
-//! Avatars are upright cylinders. One that moves slides around those in its way; one that rests is never pushed, so
-//! a crowd at rest has no jitter and costs nothing. Avatars that overlap already (a fall onto a head, a crowded
-//! arrival) may stay so and walk apart: a move is only refused what would bring the two closer.
+//! Avatars are upright cylinders. One that moves slides around somebody in its way, and squeezes slowly between two or
+//! more: nobody can be walled in by a crowd. One that rests is never pushed, so a crowd at rest has no jitter and costs
+//! nothing. Avatars that overlap already (a squeeze, a fall onto a head, a crowded arrival) may stay so and walk
+//! apart: a move only slides off what would bring the two closer.
 //!
 //! Neighbours come from a grid of cells, folded like a torus onto a few buckets, so that its size goes with the number of
 //! avatars and not with the region. It is made anew each tick and updated as avatars move; the order in which a cell
@@ -22,8 +23,8 @@ const SKIN_M: f32 = 1e-3;
 /// Width of a cell: a query for neighbours in reach touches one to four of them.
 const CELL_M: f32 = 2.0;
 
-/// Others that one sub-step can slide around; in a denser press the avatar waits.
-const SLIDES_MAX: usize = 4;
+/// Pace of a squeeze between others, as a share of the wished one: slow enough to be worth walking around.
+const SQUEEZE: f32 = 0.25;
 
 /// Meeting somebody straight on (cosine of the angle), one would stand face to face for ever: keep to the right.
 const HEAD_ON: f32 = 0.9;
@@ -93,19 +94,14 @@ impl Contacts {
         self.first_hit(NOBODY, Vec3::INFINITY, half_height, centre).is_none()
     }
 
-    /// The point to which a step leads, at or near `to`: around those in the way, or `from` when there is no way.
+    /// The point to which a step leads, at or near `to`: around somebody in the way, or a little further into a press.
     pub(crate) fn slide(&self, slot: u32, from: Vec3, half_height: f32, to: Vec2) -> Vec2 {
         let step = to - from.truncate();
-        let mut target = to;
-        for _ in 0..SLIDES_MAX {
-            let Some(hit) = self.first_hit(slot, from, half_height, target.extend(from.z)) else {
-                return target;
-            };
-            target = hit.around(from.truncate(), target, step);
-        }
-        match self.first_hit(slot, from, half_height, target.extend(from.z)) {
-            None => target,
-            Some(_) => from.truncate(),
+        let Some(hit) = self.first_hit(slot, from, half_height, to.extend(from.z)) else { return to };
+        let beside = hit.around(from.truncate(), to, step);
+        match self.first_hit(slot, from, half_height, beside.extend(from.z)) {
+            None => beside,
+            Some(_) => from.truncate() + step * SQUEEZE,
         }
     }
 
@@ -235,10 +231,29 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_of_people_stops_a_walker() {
+    fn a_wall_of_people_slows_a_walker_down_but_lets_it_through() {
         let wall: Vec<(f32, f32)> = (0..60).map(|i| (10.0, i as f32 * 0.5)).collect();
-        let at = walk(&standing(&wall), 60, Vec2::new(8.0, 15.1), Vec2::new(0.05, 0.0), 100);
-        assert!(at.x <= 9.6, "through the wall at {at}");
+        let (from, step) = (Vec2::new(8.0, 15.1), Vec2::new(0.05, 0.0));
+        let freely = from.x + 80.0 * step.x;
+        let at = walk(&standing(&wall), 60, from, step, 80);
+        assert!(at.x < freely - 0.5, "as if nobody was there: {at}");
+        let at = walk(&standing(&wall), 60, from, step, 200);
+        assert!(at.x > 11.0, "held by the wall at {at}");
+    }
+
+    #[test]
+    fn nobody_is_walled_in_by_those_around() {
+        let ring: Vec<(f32, f32)> = (0..8)
+            .map(|i| {
+                let (sin, cos) = libm::sincosf(i as f32 * core::f32::consts::FRAC_PI_4);
+                (10.0 + 0.65 * cos, 10.0 + 0.65 * sin)
+            })
+            .collect();
+        for degrees in (0..360).step_by(15) {
+            let way = Vec2::from_angle((degrees as f32).to_radians());
+            let at = walk(&standing(&ring), 8, Vec2::splat(10.0), way * 0.05, 200);
+            assert!(at.distance(Vec2::splat(10.0)) > 2.0, "walled in at {at}, going {degrees}°");
+        }
     }
 
     #[test]

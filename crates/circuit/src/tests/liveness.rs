@@ -48,6 +48,21 @@ fn a_ping_names_the_oldest_packet_in_flight() {
 }
 
 #[test]
+fn a_reliable_ping_is_sent_again_until_acked() {
+    let config = Config { reliable_pings: true, ..Config::client() };
+    let mut circuit = Circuit::new(Instant::ZERO, &config, 0);
+    let now = Instant::from_millis(5000);
+    circuit.handle_timeout(now);
+    let ping = [1, 0, 0, 0, 0, 0];
+    assert_eq!(sent(&mut circuit, now), [datagram(Flags::RELIABLE, 0, &ping)]);
+    let now = Instant::from_millis(6000);
+    assert_eq!(sent(&mut circuit, now), [datagram(Flags::RELIABLE | Flags::RESENT, 0, &ping)]);
+    let ack = [0xFF, 0xFF, 0xFF, 0xFB, 1, 0, 0, 0, 0];
+    assert_eq!(handle(&mut circuit, now, &datagram(Flags::NONE, 1, &ack)), Ok(None));
+    assert_eq!((circuit.unacked(), circuit.stats().pings_unanswered), (0, 0));
+}
+
+#[test]
 fn silence_closes_after_the_idle_timeout() {
     let mut pair = Pair::new(1, Network::PERFECT);
     pair.run_for(Duration::from_millis(5500));

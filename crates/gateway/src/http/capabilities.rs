@@ -1,7 +1,7 @@
 //! The seed capability and those that it names. Who calls is decided by the secret in the path, never by ids in the
 //! request.
 
-use super::reply::{error, failed, llsd, read_llsd};
+use super::reply::{error, failed, llsd, read_llsd, read_map};
 use super::{Portal, blocking};
 use crate::hub::Holder;
 use axum::body::Bytes;
@@ -42,6 +42,9 @@ pub(super) async fn seed(
         Ok(wanted) => wanted,
         Err(response) => return *response,
     };
+    if !matches!(wanted, Llsd::Array(_)) {
+        return error(StatusCode::BAD_REQUEST, "The seed takes an array of names.");
+    }
     let base = format!("http://{}:{}/cap/{secret}", holder.server_ip, portal.settings.http_port);
     let granted = wanted.as_array().iter().filter_map(|name| {
         let name = name.as_str().filter(|name| GRANTED.contains(name))?;
@@ -86,7 +89,7 @@ pub(super) async fn call(
 }
 
 async fn inventory(portal: &Arc<Portal>, holder: &Holder, name: String, body: &Bytes) -> Response {
-    let request = match read_llsd(body) {
+    let request = match read_map(body) {
         Ok(request) => request,
         Err(response) => return *response,
     };

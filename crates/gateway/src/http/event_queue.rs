@@ -1,8 +1,8 @@
 //! EventQueueGet: a long poll (PROTOCOL §7.3).
 
-use super::capabilities::unknown;
-use super::reply::{llsd, read_llsd};
 use super::Portal;
+use super::capabilities::unknown;
+use super::reply::{llsd, read_map};
 use crate::hub::{EventQueueAnswer, Poll};
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -24,7 +24,7 @@ pub(super) async fn poll(
     body: Bytes,
 ) -> Response {
     let secret = Uuid::parse_str(&secret).unwrap_or(Uuid::nil());
-    let request = match read_llsd(&body) {
+    let request = match read_map(&body) {
         Ok(request) => request,
         Err(response) => return *response,
     };

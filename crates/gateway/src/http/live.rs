@@ -324,4 +324,3 @@ fn positions(region: u32, size_m: u32, replica: &Replica) -> Bytes {
     }
     out.into()
 }
-

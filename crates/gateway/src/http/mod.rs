@@ -119,7 +119,7 @@ impl Portal {
     /// The IPv4 address to give to this client for us.
     #[must_use]
     pub fn address_for(&self, peer: Peer) -> Ipv4Addr {
-        self.settings.advertised_ip.unwrap_or(match peer.local.ip().to_canonical() {
+        self.settings.advertised_ip.unwrap_or_else(|| match peer.local.ip().to_canonical() {
             IpAddr::V4(ip) => ip,
             IpAddr::V6(_) => Ipv4Addr::LOCALHOST,
         })

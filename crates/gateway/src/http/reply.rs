@@ -26,6 +26,15 @@ pub(super) fn read_llsd(body: &Bytes) -> Result<Llsd, Box<Response>> {
         .map_err(|why| Box::new(error(StatusCode::BAD_REQUEST, &format!("This is not LLSD: {why}."))))
 }
 
+/// Reads a request that is a map; the response says what is wrong with it.
+pub(super) fn read_map(body: &Bytes) -> Result<Llsd, Box<Response>> {
+    let request = read_llsd(body)?;
+    if request.as_map().is_none() {
+        return Err(Box::new(error(StatusCode::BAD_REQUEST, "This capability takes a map.")));
+    }
+    Ok(request)
+}
+
 /// Something of ours failed; what it was is in the log and not for strangers.
 pub(super) fn failed(what: &str, why: &(dyn std::error::Error + 'static)) -> Response {
     tracing::error!(error = why, "{what} failed");

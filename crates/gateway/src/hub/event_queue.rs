@@ -35,13 +35,7 @@ impl EventQueue {
     /// An empty queue.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            sent: None,
-            next_id: 1,
-            notify: Arc::new(Notify::new()),
-            dropped: 0,
-        }
+        Self { waiting: VecDeque::new(), sent: None, next_id: 1, notify: Arc::new(Notify::new()), dropped: 0 }
     }
 
     /// Adds an event and wakes the poll.

@@ -125,7 +125,10 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
             ])]),
         ),
         ("AgeVerificationBlock", Llsd::Array(vec![Llsd::map([("RegionDenyAgeUnverified", false.into())])])),
-        ("RegionAllowAccessBlock", Llsd::Array(vec![Llsd::map([("RegionAllowAccessOverride", true.into())])])),
+        (
+            "RegionAllowAccessBlock",
+            Llsd::Array(vec![Llsd::map([("RegionAllowAccessOverride", true.into())])]),
+        ),
     ])
 }
 

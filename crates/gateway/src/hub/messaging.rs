@@ -90,7 +90,13 @@ impl Hub {
     }
 
     /// Invites users to where the inviting avatar stands.
-    pub(super) fn offer_lure(&mut self, from: CircuitKey, targets: &[AgentId], message: &str, position: Vec3) {
+    pub(super) fn offer_lure(
+        &mut self,
+        from: CircuitKey,
+        targets: &[AgentId],
+        message: &str,
+        position: Vec3,
+    ) {
         for &target in targets.iter().take(LURE_TARGETS_MAX) {
             let id = self.random_id();
             let Some(sender) = self.sessions.get(&from.session) else { return };
@@ -193,10 +199,7 @@ struct Outgoing<'a> {
 fn instant_message(message: &Outgoing<'_>) -> Arc<[u8]> {
     encoded(|out| {
         ImprovedInstantMessage {
-            agent_data: ImprovedInstantMessageAgentData {
-                agent_id: message.from.0,
-                session_id: Uuid::nil(),
-            },
+            agent_data: ImprovedInstantMessageAgentData { agent_id: message.from.0, session_id: Uuid::nil() },
             message_block: ImprovedInstantMessageMessageBlock {
                 to_agent_id: message.to.0,
                 dialog: message.dialog,

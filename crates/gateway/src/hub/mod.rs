@@ -10,11 +10,15 @@ mod messaging;
 mod ports;
 mod session;
 mod teleport;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
 pub use ports::{PORT_REST, PORTS_MAX};
 
-use crate::mail::{CircuitKey, Closed, Ending, FromShard, Request, ShardIndex, Spot, Ticket, ToShard, Wearable};
+use crate::mail::{
+    CircuitKey, Closed, Ending, FromShard, Request, ShardIndex, Spot, Ticket, ToShard, Wearable,
+};
 use crate::places::{Place, PlaceId, Places};
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid};
 use ports::SessionPorts;
@@ -432,7 +436,11 @@ impl Hub {
 
     fn on_opened(&mut self, from: ShardIndex, circuit: CircuitKey) {
         match self.binding_mut(circuit) {
-            Some(binding) => binding.shard = Some(from),
+            Some(binding) => {
+                binding.shard = Some(from);
+                // Every other shard holds the ticket, too, and a ticket opens one circuit.
+                self.output.push_back((Address::All, ToShard::Revoke(circuit)));
+            }
             // The session ended while the client's first datagram was under way.
             None => self.output.push_back((Address::One(from), ToShard::Close(circuit, Ending::Silent))),
         }

@@ -16,7 +16,7 @@ pub const PORTS_MAX: usize = 16;
 
 /// The ports of one session.
 #[derive(Clone, Debug)]
-pub struct SessionPorts {
+pub(crate) struct SessionPorts {
     pairs: Vec<Pair>,
 }
 
@@ -61,8 +61,8 @@ impl SessionPorts {
 
 impl Pair {
     fn is_free(&self, now: Instant, place: PlaceId) -> bool {
-        let rested = self.place.is_none_or(|used_by| used_by == place)
-            || now.since(self.released_at) >= PORT_REST;
+        let rested =
+            self.place.is_none_or(|used_by| used_by == place) || now.since(self.released_at) >= PORT_REST;
         !self.in_use && rested
     }
 }

@@ -36,8 +36,11 @@ impl Hub {
             return;
         };
         // A map click inside a large region names the grid square; positions count from the region's corner.
-        let inside =
-            Vec3::new((handle.x_m() - place.handle.x_m()) as f32, (handle.y_m() - place.handle.y_m()) as f32, 0.0);
+        let inside = Vec3::new(
+            (handle.x_m() - place.handle.x_m()) as f32,
+            (handle.y_m() - place.handle.y_m()) as f32,
+            0.0,
+        );
         let spot = Spot { place: place.id, position: position + inside, look_at };
         self.teleport(now, circuit, spot, VIA_LOCATION);
     }

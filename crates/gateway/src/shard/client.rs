@@ -64,6 +64,8 @@ pub(super) struct Client {
     pub(super) animation_cursor: SlotIndex,
     pub(super) next_second: Instant,
     pub(super) next_stats: Instant,
+    /// Until when its acks are remembered to be sent.
+    pub(super) owes_acks_until: Option<Instant>,
     pub(super) hears: Allowance,
     pub(super) says: Allowance,
     pub(super) slot: u8,
@@ -93,6 +95,7 @@ impl Client {
             animation_cursor: 0,
             next_second: now,
             next_stats: now,
+            owes_acks_until: None,
             hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
             slot,

@@ -271,7 +271,8 @@ impl Shard {
     }
 
     fn on_animation(&mut self, index: ClientIndex, list: &[AgentAnimationAnimationList]) {
-        let wanted = list.iter().take(Action::ANIMATIONS_MAX).map(|row| (row.anim_id, row.start_anim)).collect();
+        let wanted =
+            list.iter().take(Action::ANIMATIONS_MAX).map(|row| (row.anim_id, row.start_anim)).collect();
         self.command_if_present(index, Action::Animate(wanted));
     }
 

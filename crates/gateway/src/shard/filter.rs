@@ -71,10 +71,18 @@ impl UpdateFilter {
         match mode {
             FilterMode::Off => Verdict::Control,
             FilterMode::Equality if last.steers_exactly_as(update) => {
-                if last.looks_exactly_as(update) { Verdict::Dropped } else { Verdict::View }
+                if last.looks_exactly_as(update) {
+                    Verdict::Dropped
+                } else {
+                    Verdict::View
+                }
             }
             FilterMode::Significance if last.steers_as(update) => {
-                if last.looks_as(update) { Verdict::Dropped } else { Verdict::View }
+                if last.looks_as(update) {
+                    Verdict::Dropped
+                } else {
+                    Verdict::View
+                }
             }
             FilterMode::Equality | FilterMode::Significance => Verdict::Control,
         }
@@ -142,3 +150,6 @@ fn same_rotation(a: Quat, b: Quat) -> bool {
     let difference = a.conjugate() * b;
     difference.xyz().length_squared() <= HALF_ANGLE_SQUARED
 }
+
+#[cfg(test)]
+mod tests;

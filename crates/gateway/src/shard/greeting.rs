@@ -64,10 +64,7 @@ pub(super) fn region_handshake(place: &Place) -> RegionHandshake {
             product_name: to_wire("Throng", VARIABLE1_MAX),
         },
         // The bit for central baking stays clear: agents bake their own appearance here.
-        region_info4: vec![RegionHandshakeRegionInfo4 {
-            region_flags_extended: 0,
-            region_protocols: 0,
-        }],
+        region_info4: vec![RegionHandshakeRegionInfo4 { region_flags_extended: 0, region_protocols: 0 }],
     }
 }
 

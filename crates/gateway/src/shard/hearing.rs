@@ -91,7 +91,8 @@ impl Shard {
     fn in_world(&mut self, session: SessionKey, world: WorldId) -> Option<ClientIndex> {
         let first = crate::mail::CircuitKey { session, ticket: 0 };
         let last = crate::mail::CircuitKey { session, ticket: u32::MAX };
-        let circuits: Vec<ClientIndex> = self.by_circuit.range(first..=last).map(|(_, &index)| index).collect();
+        let circuits: Vec<ClientIndex> =
+            self.by_circuit.range(first..=last).map(|(_, &index)| index).collect();
         circuits.into_iter().find(|&index| {
             let client = self.client(index);
             let (place, here) = (client.ticket.place, client.has_avatar());

@@ -14,6 +14,8 @@ mod greeting;
 mod hearing;
 mod outbox;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use counters::{Refused, ShardCounters};
 pub use filter::{
@@ -29,7 +31,7 @@ use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use ids::{CircuitCode, Instant, WorldId};
 use replicate::selection::Selection;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +83,8 @@ pub struct Shard {
     by_circuit: BTreeMap<CircuitKey, ClientIndex>,
     tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
     slots: Vec<Vec<ClientIndex>>,
+    /// Clients whose acks have to leave, soonest first.
+    acks_due: VecDeque<(Instant, ClientIndex)>,
     /// Circuits found to be over in this round of visits.
     ended: Vec<ClientIndex>,
     next_slot: u64,
@@ -115,6 +119,7 @@ impl Shard {
             by_circuit: BTreeMap::new(),
             tickets: BTreeMap::new(),
             slots: vec![Vec::new(); SLOTS as usize],
+            acks_due: VecDeque::new(),
             ended: Vec::new(),
             next_slot: 0,
             next_sweep: Instant::ZERO,
@@ -175,6 +180,7 @@ impl Shard {
 
     /// Gives every client whose turn has come what it is due.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) {
+        self.send_due_acks(now, out);
         let due = now.0 / self.slot_ns;
         // After a pause every client has one turn, not one for each that was missed.
         let first = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
@@ -198,10 +204,12 @@ impl Shard {
     /// When [`Self::poll`] should be called next; never while there are no clients.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        (0..u64::from(SLOTS))
+        let next_turn = (0..u64::from(SLOTS))
             .map(|step| self.next_slot + step)
             .find(|slot| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty())
-            .map(|slot| Instant(slot * self.slot_ns))
+            .map(|slot| Instant(slot * self.slot_ns));
+        let next_ack = self.acks_due.front().map(|&(due_at, _)| due_at);
+        next_turn.into_iter().chain(next_ack).min()
     }
 
     /// Commands for worlds, in order. The driver takes those that the inboxes hold and leaves the others.
@@ -271,8 +279,10 @@ impl Shard {
 
     fn open(&mut self, now: Instant, ticket: Arc<Ticket>, address: Address) -> ClientIndex {
         self.counters.circuits_opened += 1;
-        let slot = (0..SLOTS).min_by_key(|&slot| self.slots[slot as usize].len()).expect("there are slots");
         let key = ticket.circuit;
+        // Its login alone decides a client's turn, not who else is on this shard: so what it is sent, and when, does
+        // not depend on the number of shards (DESIGN §4). Sessions are numbered in order, so turns fill evenly.
+        let slot = (key.session.0 % u64::from(SLOTS)) as u8;
         let circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
         let client = Client::new(now, ticket, address, circuit, slot);
         let index = self.free.pop().unwrap_or_else(|| {
@@ -294,6 +304,7 @@ impl Shard {
             Ok(Some(received)) => {
                 if received.reliable {
                     client.flush(now, out);
+                    self.owe_ack(now, index);
                 }
                 self.dispatch(now, index, &received, out);
             }
@@ -305,6 +316,27 @@ impl Shard {
             }
         }
         self.expanded = expanded;
+    }
+
+    /// Remembers to send a client's acks in time: its turn may come too late for them.
+    fn owe_ack(&mut self, now: Instant, index: ClientIndex) {
+        let due_at = now + self.config.circuit.ack_delay;
+        let client = self.client(index);
+        if client.owes_acks_until.is_none_or(|until| until <= now) {
+            client.owes_acks_until = Some(due_at);
+            self.acks_due.push_back((due_at, index));
+        }
+    }
+
+    fn send_due_acks(&mut self, now: Instant, out: &mut Outbox) {
+        while let Some((due_at, index)) = self.acks_due.pop_front_if(|(due_at, _)| *due_at <= now) {
+            // The index may be another client's by now.
+            if let Some(client) = &mut self.clients[index as usize]
+                && client.owes_acks_until == Some(due_at)
+            {
+                client.flush(now, out);
+            }
+        }
     }
 
     /// Gives the world a command in the client's name.
@@ -347,6 +379,8 @@ impl Shard {
             Ending::Moved => DisableSimulator {}.encode(&mut farewell),
             Ending::Silent => {}
         }
+        // A client that knows of its end takes anything else for a stranger's: hippolyzer warns of it.
+        client.circuit.finish();
         if !farewell.is_empty() {
             self.send_reliable(now, index, &farewell, out);
         }

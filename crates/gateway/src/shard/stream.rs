@@ -62,7 +62,7 @@ impl Shard {
         client.circuit.handle_timeout(now);
         client.flush(now, out);
         let lingered = matches!(client.stage, Stage::Leaving(until, _) if until <= now);
-        if lingered || client.circuit.closed().is_some() {
+        if lingered || client.circuit.is_finished() || client.circuit.closed().is_some() {
             self.ended.push(index);
             return;
         }
@@ -150,12 +150,14 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     fn kills(&mut self) {
-        self.forget_lost();
+        let mut late = self.settle_shown();
         let departed = self.client.viewer.departed(self.replica);
-        if departed.is_empty() {
+        late.retain(|id| !departed.contains(id));
+        if departed.is_empty() && late.is_empty() {
             return;
         }
-        let messages: Vec<KillObject> = departed
+        late.extend_from_slice(departed);
+        let messages: Vec<KillObject> = late
             .chunks(KILLS_PER_MESSAGE)
             .map(|ids| KillObject {
                 object_data: ids.iter().map(|id| KillObjectObjectData { id: id.0 }).collect(),
@@ -169,20 +171,21 @@ impl Turn<'_> {
         }
     }
 
-    /// Full updates that were not acked in time are not sent again as they were, but made anew from what is true
-    /// by now: the old bytes would put a moving avatar back.
-    fn forget_lost(&mut self) {
+    /// Settles full updates that were acked, or whose acks are overdue. The latter are not sent again as they were, but
+    /// made anew from what is true by now: the old bytes would put a moving avatar back.
+    ///
+    /// Returns those in them that have left meanwhile: their full update may have arrived behind the KillObject, so
+    /// they are killed once more.
+    fn settle_shown(&mut self) -> Vec<LocalId> {
         while let Some(sequence) = self.client.circuit.poll_lost(self.now) {
-            let shown = &mut self.client.shown;
-            if let Some(at) = shown.iter().position(|(sent_as, _)| *sent_as == sequence) {
-                let (_, ids) = shown.swap_remove(at);
-                for id in ids {
-                    self.client.viewer.lost(id);
-                }
+            let lost = self.client.shown.iter().find(|(sent_as, _)| *sent_as == sequence);
+            for &id in lost.map_or(&[][..], |(_, ids)| ids) {
+                self.client.viewer.lost(id);
             }
         }
         let circuit = &self.client.circuit;
-        self.client.shown.retain(|(sequence, _)| circuit.is_unacked(*sequence));
+        let settled = self.client.shown.extract_if(.., |(sequence, _)| !circuit.is_unacked(*sequence));
+        settled.flat_map(|(_, ids)| ids).filter(|&id| self.replica.of_id(id).is_none()).collect()
     }
 
     fn avatars(&mut self) {

@@ -250,6 +250,9 @@ impl Thread {
                     return;
                 }
             }
+            // A ticket is in the mail before its client can know of it, so it has to be read before the client's
+            // first datagram: hippolyzer sends that one only once.
+            self.take_mail();
             let now = (self.clock)();
             for datagram in received.iter().filter(|datagram| !datagram.truncated) {
                 let address =

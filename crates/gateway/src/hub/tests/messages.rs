@@ -1,0 +1,147 @@
+//! Between users: instant messages and invitations.
+
+use super::events;
+use crate::testing::{HARBOUR, MEADOW, Node, OFFLINE_AGENT, agent};
+use ids::{AgentId, Uuid};
+use wire::messages::*;
+use wire::text::{from_wire, to_wire};
+
+/// What a client sends to a user.
+fn send(node: &mut Node, from: usize, to: AgentId, dialog: u8, text: &str) {
+    let client = &mut node.clients[from];
+    let message = ImprovedInstantMessage {
+        agent_data: ImprovedInstantMessageAgentData {
+            agent_id: client.agent.0,
+            session_id: client.session_id.0,
+        },
+        message_block: ImprovedInstantMessageMessageBlock {
+            to_agent_id: to.0,
+            dialog,
+            id: Uuid::from_u128(77),
+            from_agent_name: to_wire("Somebody Else", 255),
+            message: to_wire(text, 1_024),
+            ..ImprovedInstantMessageMessageBlock::default()
+        },
+        ..ImprovedInstantMessage::default()
+    };
+    client.send(&message.into());
+    node.run_ms(200);
+}
+
+/// What a client got, newest last: (from, name, dialog, text).
+fn got(node: &Node, client: usize) -> Vec<(Uuid, String, u8, String)> {
+    let read = |message: &Message| match message {
+        Message::ImprovedInstantMessage(m) => {
+            let block = &m.message_block;
+            let (name, text) = (from_wire(&block.from_agent_name), from_wire(&block.message));
+            Some((m.agent_data.agent_id, name, block.dialog, text))
+        }
+        _ => None,
+    };
+    node.clients[client].inbox.iter().filter_map(read).collect()
+}
+
+#[test]
+fn a_message_reaches_its_user_in_another_region_under_the_senders_true_name() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let spot = node.spot(MEADOW, 128.0, 128.0);
+    let (bob, eve) = (node.enter_at("Bob", spot), node.enter("Eve"));
+    send(&mut node, ada, agent("Bob"), 0, "hello");
+    assert_eq!(got(&node, bob), [(agent("Ada").0, "Ada Resident".into(), 0, "hello".into())]);
+    assert_eq!((got(&node, ada), got(&node, eve)), (vec![], vec![]));
+    assert_eq!(node.hub.counters().instant_messages, 1);
+}
+
+#[test]
+fn a_message_to_somebody_who_is_not_here_is_answered() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    send(&mut node, ada, OFFLINE_AGENT, 0, "hello");
+    let answers = got(&node, ada);
+    assert_eq!(answers.len(), 1);
+    assert_eq!((answers[0].0, answers[0].2), (OFFLINE_AGENT.0, 20));
+    send(&mut node, ada, OFFLINE_AGENT, 41, "typing");
+    assert_eq!(got(&node, ada).len(), 1, "that somebody types is not answered");
+}
+
+#[test]
+fn dialogs_that_only_a_server_may_send_are_not_passed_on() {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
+    for dialog in [1, 3, 9, 19, 22, 25, 31, 38] {
+        send(&mut node, ada, agent("Bob"), dialog, "forged");
+    }
+    assert_eq!(got(&node, bob), []);
+}
+
+fn invite(node: &mut Node, from: usize, to: &[AgentId]) {
+    let client = &mut node.clients[from];
+    let message = StartLure {
+        agent_data: StartLureAgentData { agent_id: client.agent.0, session_id: client.session_id.0 },
+        info: StartLureInfo { lure_type: 0, message: to_wire("come here", 255) },
+        target_data: to.iter().map(|to| StartLureTargetData { target_id: to.0 }).collect(),
+    };
+    client.send(&message.into());
+    node.run_ms(200);
+}
+
+fn accept(node: &mut Node, client: usize, lure: Uuid) {
+    let client = &mut node.clients[client];
+    let message = TeleportLureRequest {
+        info: TeleportLureRequestInfo {
+            agent_id: client.agent.0,
+            session_id: client.session_id.0,
+            lure_id: lure,
+            teleport_flags: 4,
+        },
+    };
+    client.send(&message.into());
+    node.run_ms(200);
+}
+
+fn offer(node: &Node, client: usize) -> ImprovedInstantMessageMessageBlock {
+    let lure = node.clients[client].inbox.iter().rev().find_map(|message| match message {
+        Message::ImprovedInstantMessage(m) if m.message_block.dialog == 22 => Some(m.message_block.clone()),
+        _ => None,
+    });
+    lure.expect("an invitation")
+}
+
+#[test]
+fn an_invitation_leads_to_the_one_who_sent_it_and_only_its_guest() {
+    let mut node = Node::new();
+    let spot = node.spot(MEADOW, 400.0, 300.0);
+    let ada = node.enter_at("Ada", spot);
+    let (bob, eve) = (node.enter("Bob"), node.enter("Eve"));
+    invite(&mut node, ada, &[agent("Bob")]);
+    let lure = offer(&node, bob);
+    let bucket = from_wire(&lure.binary_bucket);
+    assert!(bucket.starts_with("1004|1000|"), "{bucket}");
+
+    accept(&mut node, eve, lure.id);
+    let refused = events(&mut node, eve);
+    assert_eq!(refused.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["TeleportFailed"]);
+
+    accept(&mut node, bob, lure.id);
+    let finish = events(&mut node, bob);
+    assert_eq!(finish[0].0, "TeleportFinish");
+    let arrived = node.follow(bob, &finish[0].1);
+    node.run_until(|node| node.clients[arrived].sees_itself());
+    let (ada_at, bob_at) = (node.position_in(MEADOW, "Ada"), node.position_in(MEADOW, "Bob"));
+    assert!(ada_at.expect("here").distance(bob_at.expect("here")) < 3.0, "{ada_at:?} {bob_at:?}");
+}
+
+#[test]
+fn an_invitation_within_the_region_moves_its_guest_there() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let spot = node.spot(HARBOUR, 20.0, 20.0);
+    let bob = node.enter_at("Bob", spot);
+    invite(&mut node, ada, &[agent("Bob"), OFFLINE_AGENT]);
+    let lure = offer(&node, bob);
+    accept(&mut node, bob, lure.id);
+    assert!(node.clients[bob].got(TeleportLocal::NUMBER));
+    let (ada_at, bob_at) = (node.position_in(HARBOUR, "Ada"), node.position_in(HARBOUR, "Bob"));
+    assert!(ada_at.expect("here").distance(bob_at.expect("here")) < 3.0);
+}

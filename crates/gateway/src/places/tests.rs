@@ -1,0 +1,111 @@
+//! What arriving clients are sent of the ground, and which place a position belongs to.
+
+use super::*;
+use wire::messages::Message;
+use wire::terrain;
+
+fn place(size_m: u32) -> Places {
+    let terrain = Arc::new(Terrain::hills(size_m, 5));
+    let settings = |name: &str, grid, size_m, terrain| PlaceSettings {
+        name: name.into(),
+        grid,
+        size_m,
+        water_m: 20.0,
+        max_avatars: 100,
+        terrain,
+    };
+    let flat = Arc::new(Terrain::flat(256, 25.0));
+    Places::new(vec![
+        settings("Hills", (1_000, 1_000), size_m, terrain),
+        settings("Flat", (1_010, 1_000), 256, flat),
+    ])
+}
+
+fn overlay(place: &Place) -> Vec<(i32, Vec<u8>)> {
+    let read = |bytes: &Vec<u8>| match Message::decode(bytes) {
+        Ok(Message::ParcelOverlay(m)) => (m.parcel_data.sequence_id, m.parcel_data.data),
+        other => panic!("{other:?}"),
+    };
+    place.overlay.iter().map(read).collect()
+}
+
+#[test]
+fn the_overlay_is_sent_in_parts_of_1024_squares_with_borders_in_the_west_and_south() {
+    for (size_m, n_messages) in [(256, 4), (512, 16)] {
+        let places = place(size_m);
+        let parts = overlay(places.get(PlaceId(0)));
+        assert_eq!(parts.len(), n_messages);
+        assert!(parts.iter().zip(0..).all(|((id, data), n)| *id == n && data.len() == 1_024));
+        let side = size_m as usize / 4;
+        let squares: Vec<u8> = parts.into_iter().flat_map(|(_, data)| data).collect();
+        assert_eq!(squares.len(), side * side);
+        for (n, square) in squares.iter().enumerate() {
+            let west = if n % side == 0 { 0x40 } else { 0 };
+            let south = if n < side { 0x80 } else { 0 };
+            assert_eq!(*square, west | south, "square {n} of {size_m} m");
+        }
+    }
+}
+
+#[test]
+fn the_layer_messages_hold_the_terrain() {
+    for (size_m, code) in [(256, b'L'), (512, b'M')] {
+        let places = place(size_m);
+        let place = places.get(PlaceId(0));
+        let mut heights = vec![f32::NAN; (size_m * size_m) as usize];
+        for message in &place.layers {
+            assert!(message.len() + 6 <= wire::header::DATAGRAM_MAX, "{} bytes", message.len());
+            let Ok(Message::LayerData(layer)) = Message::decode(message) else { panic!("LayerData") };
+            assert_eq!(layer.layer_id.r#type, code);
+            for patch in terrain::decode_patches(&layer.layer_data.data).expect("our own patches").1 {
+                for (n, height) in patch.heights.iter().enumerate() {
+                    let x = usize::from(patch.x) * PATCH_SIDE + n % PATCH_SIDE;
+                    let y = usize::from(patch.y) * PATCH_SIDE + n / PATCH_SIDE;
+                    heights[y * size_m as usize + x] = *height;
+                }
+            }
+        }
+        for (n, (decoded, truth)) in heights.iter().zip(place.terrain.heights()).enumerate() {
+            assert!((decoded - truth).abs() < 0.1, "{decoded} for {truth} at {n} of {size_m} m");
+        }
+    }
+}
+
+#[test]
+fn a_position_belongs_to_the_place_that_contains_it() {
+    let places = place(512);
+    let by = |x, y| places.by_handle(RegionHandle::from_grid(x, y)).map(|place| place.name.clone());
+    for square in [(1_000, 1_000), (1_001, 1_000), (1_000, 1_001), (1_001, 1_001)] {
+        assert_eq!(by(square.0, square.1).as_deref(), Some("Hills"));
+    }
+    assert_eq!(by(1_010, 1_000).as_deref(), Some("Flat"));
+    for square in [(1_002, 1_000), (999, 1_000), (1_000, 1_002), (1_011, 1_000), (0, 0)] {
+        assert_eq!(by(square.0, square.1), None, "{square:?}");
+    }
+    assert_eq!(places.by_name("fLaT").map(|place| place.id), Some(PlaceId(1)));
+    assert!(places.by_name("Fla").is_none());
+}
+
+#[test]
+fn whatever_is_asked_for_is_brought_inside_and_out_of_the_ground() {
+    let places = place(256);
+    let place = places.get(PlaceId(1));
+    for (wished, expected) in [
+        (Vec3::new(10.0, 20.0, 30.0), Vec3::new(10.0, 20.0, 30.0)),
+        (Vec3::new(10.0, 20.0, 3.0), Vec3::new(10.0, 20.0, 25.0)),
+        (Vec3::new(-5.0, 900.0, 1e9), Vec3::new(1.0, 255.0, 4_000.0)),
+        (Vec3::new(f32::NAN, 1.0, 1.0), place.landing),
+        (Vec3::new(1.0, f32::INFINITY, 1.0), place.landing),
+    ] {
+        assert_eq!(place.clamp(wished), expected, "{wished}");
+    }
+}
+
+#[test]
+fn ids_of_regions_and_parcels_depend_on_the_handle_only_and_differ() {
+    let (here, there) = (place(256), place(512));
+    let ids: Vec<Uuid> = here.iter().flat_map(|place| [place.region_id, place.parcel_id]).collect();
+    let again: Vec<Uuid> = there.iter().flat_map(|place| [place.region_id, place.parcel_id]).collect();
+    assert_eq!(ids, again);
+    assert!((1..ids.len()).all(|n| !ids[..n].contains(&ids[n])));
+}

@@ -1,0 +1,194 @@
+//! What clients see of each other, and what it costs.
+
+use crate::testing::{HARBOUR, MEADOW, Node, Setup, Way};
+use glam::Quat;
+use std::time::Duration;
+use wire::messages::*;
+use world::ControlFlags;
+
+/// Two who see each other.
+fn pair() -> (Node, usize, usize) {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
+    node.run_until(|node| node.clients[ada].sees("Bob").is_some() && node.clients[bob].sees("Ada").is_some());
+    (node, ada, bob)
+}
+
+/// Whether a client sees another stand where it stands.
+fn sees_at_rest(node: &Node, who: usize, name: &str) -> bool {
+    let seen = node.clients[who].sees(name).expect("shown");
+    let stands = node.position_in(HARBOUR, name).expect("in the world");
+    seen.velocity.length() < 0.01 && seen.position.distance(stands) < 0.02
+}
+
+#[test]
+fn a_walker_is_seen_to_walk_and_to_stop_where_it_stopped() {
+    let (mut node, ada, bob) = pair();
+    let start = node.position_in(HARBOUR, "Ada").expect("in the world");
+    node.clients[ada].control(ControlFlags::AT_POS);
+    node.run_ms(2_000);
+    let seen = node.clients[bob].sees("Ada").expect("shown");
+    assert!(seen.velocity.x > 1.0, "{}", seen.velocity);
+    node.clients[ada].control(ControlFlags::default());
+    node.run_ms(1_000);
+    assert!(node.position_in(HARBOUR, "Ada").expect("in the world").distance(start) > 3.0);
+    assert!(sees_at_rest(&node, bob, "Ada") && sees_at_rest(&node, ada, "Ada"));
+}
+
+#[test]
+fn a_stop_arrives_though_three_of_its_updates_get_lost() {
+    let (mut node, ada, bob) = pair();
+    node.clients[ada].control(ControlFlags::AT_POS);
+    node.run_ms(1_000);
+    node.clients[ada].control(ControlFlags::default());
+    node.run_until(|node| node.position_in(HARBOUR, "Ada").is_some());
+    let moving = |node: &Node| node.clients[bob].sees("Ada").expect("shown").velocity.length() > 0.01;
+    node.run_until(|node| !moving(node));
+    // Once more, losing what said so: two clients are told in four sends each.
+    node.clients[ada].control(ControlFlags::AT_POS);
+    node.run_ms(1_000);
+    let before = node.shards[0].counters().terse_sent;
+    node.clients[ada].control(ControlFlags::default());
+    node.run_ms(150);
+    node.loss.lose(Way::Down, ImprovedTerseObjectUpdate::NUMBER, 4);
+    node.run_ms(1_500);
+    assert_eq!(node.loss.left(), 0);
+    assert!(sees_at_rest(&node, bob, "Ada"));
+    assert!(node.shards[0].counters().terse_sent > before);
+}
+
+#[test]
+fn avatars_at_rest_cost_nothing_and_jitter_of_their_clients_neither() {
+    let (mut node, ada, _) = pair();
+    node.clients[ada].send_update();
+    node.run_ms(2_000);
+    let before = node.shards[0].counters().clone();
+    let commands = node.commands.len();
+    for n in 0..100 {
+        let client = &mut node.clients[ada];
+        let jitter = if n % 2 == 0 { 0.002 } else { -0.002 };
+        client.update.body_rotation = Quat::from_rotation_z(jitter);
+        client.update.camera_center.x = jitter;
+        client.send_update();
+        node.run_ms(50);
+    }
+    let after = node.shards[0].counters();
+    assert_eq!(node.commands.len(), commands);
+    assert_eq!(after.updates_dropped - before.updates_dropped, 100);
+    assert_eq!(after.terse_sent, before.terse_sent);
+}
+
+#[test]
+fn those_in_another_region_are_not_seen() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let spot = node.spot(MEADOW, 128.0, 128.0);
+    let bob = node.enter_at("Bob", spot);
+    node.run_ms(2_000);
+    assert_eq!((node.clients[ada].avatars.len(), node.clients[bob].avatars.len()), (1, 1));
+}
+
+#[test]
+fn animations_are_told_when_they_change_only() {
+    let (mut node, ada, bob) = pair();
+    node.run_ms(2_000);
+    let told =
+        |node: &Node| node.clients[bob].count(|message| matches!(message, Message::AvatarAnimation(_)));
+    let standing = told(&node);
+    node.run_ms(3_000);
+    assert_eq!(told(&node), standing);
+    node.clients[ada].control(ControlFlags::AT_POS);
+    node.run_ms(1_000);
+    assert_eq!(told(&node), standing + 1, "near ones are told reliably, once");
+}
+
+#[test]
+fn an_appearance_reaches_others_once_they_have_been_together_for_a_second() {
+    let (mut node, ada, bob) = pair();
+    let client = &mut node.clients[ada];
+    let appearance = AgentSetAppearance {
+        agent_data: AgentSetAppearanceAgentData {
+            agent_id: client.agent.0,
+            session_id: client.session_id.0,
+            serial_num: 1,
+            size: glam::Vec3::new(0.45, 0.6, 1.7),
+        },
+        visual_param: vec![AgentSetAppearanceVisualParam { param_value: 9 }; 218],
+        ..AgentSetAppearance::default()
+    };
+    client.send(&appearance.into());
+    node.run_ms(3_000);
+    let looks = |at: usize| node.clients[at].count(|message| matches!(message, Message::AvatarAppearance(_)));
+    assert_eq!((looks(bob), looks(ada)), (1, 0), "the own looks are the client's");
+}
+
+#[test]
+fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
+    let (mut node, ada, bob) = pair();
+    for n in 0..5 {
+        node.loss.lose(Way::Down, ObjectUpdate::NUMBER, 2);
+        let spot = node.spot(HARBOUR, 120.0 + n as f32, 100.0);
+        let visitor = node.login(&format!("Visitor{n}"), spot);
+        node.clients[visitor].manners.moves_in = true;
+        node.clients[visitor].open();
+        node.run_ms(400);
+        node.clients[visitor].log_out();
+        node.run_ms(300);
+    }
+    node.run_ms(5_000);
+    assert_eq!((node.clients[ada].avatars.len(), node.clients[bob].avatars.len()), (2, 2));
+}
+
+#[test]
+fn a_client_gets_its_bytes_per_second_and_no_more_among_five_hundred_walkers() {
+    const BYTES_PER_S: u32 = 65_536;
+    for (wanted, expected) in [(None, 65_536), (Some([1_000_000; 7]), 65_536), (Some([40_000; 7]), 35_000)] {
+        let mut node = Node::with(Setup { client_bytes_per_s: BYTES_PER_S, ..Setup::default() });
+        node.crowd(500);
+        node.run_ms(100);
+        let ada = node.enter("Ada");
+        if let Some(bits_per_s) = wanted {
+            node.clients[ada].throttle(bits_per_s);
+        }
+        // Terrain and everybody's first sight have passed by then.
+        node.run_for(Duration::from_secs(20));
+        assert_eq!(node.clients[ada].avatars.len(), 501);
+        let before = node.clients[ada].bytes_in;
+        node.run_for(Duration::from_secs(5));
+        let per_s = (node.clients[ada].bytes_in - before) as f32 / 5.0;
+        let share = per_s / expected as f32;
+        assert!((0.90..1.02).contains(&share), "{per_s} B/s of {expected}");
+    }
+}
+
+#[test]
+fn nobody_shown_among_five_hundred_walkers_is_older_than_three_seconds() {
+    let mut node = Node::new();
+    node.crowd(500);
+    node.run_ms(100);
+    let ada = node.enter("Ada");
+    node.run_for(Duration::from_secs(20));
+    let (seen_before, true_before) = (node.clients[ada].avatars.clone(), node.positions_in(HARBOUR));
+    node.run_for(Duration::from_secs(3));
+    let (seen_after, true_after) = (&node.clients[ada].avatars, node.positions_in(HARBOUR));
+    let stale: Vec<u32> = true_before
+        .iter()
+        .filter(|(id, position)| true_after[id].distance(**position) > 1.0)
+        .filter(|(id, _)| seen_after[id].position == seen_before[id].position)
+        .map(|(id, _)| *id)
+        .collect();
+    assert_eq!(stale, [0_u32; 0]);
+}
+
+#[test]
+fn a_slow_process_gives_each_client_one_turn_and_not_one_for_each_missed() {
+    let (mut node, ada, _) = pair();
+    node.crowd(50);
+    node.run_ms(3_000);
+    node.clients[ada].arrivals.clear();
+    // Half a second in which the shard did not run.
+    node.now += Duration::from_millis(500);
+    node.run_ms(5);
+    let terse = node.clients[ada].arrivals.iter().filter(|a| a.number == ImprovedTerseObjectUpdate::NUMBER);
+    assert!(terse.count() <= 3, "53 blocks are three datagrams");
+}

@@ -1,0 +1,127 @@
+//! Who hears what, and how much of it.
+
+use crate::testing::{HARBOUR, Node};
+use std::time::Duration;
+use wire::messages::*;
+use world::ChatKind;
+
+/// Somebody at 128 m and listeners at so many metres from there.
+fn audience(distances: &[f32]) -> (Node, usize, Vec<usize>) {
+    let mut node = Node::new();
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    let speaker = node.enter_at("Ada", spot);
+    let mut listeners = Vec::new();
+    for (n, distance) in distances.iter().enumerate() {
+        let spot = node.spot(HARBOUR, 128.0 - distance, 128.0);
+        listeners.push(node.enter_at(&format!("Listener{n}"), spot));
+    }
+    (node, speaker, listeners)
+}
+
+fn heard(node: &Node, listeners: &[usize], text: &str) -> Vec<bool> {
+    listeners.iter().map(|&at| node.clients[at].heard().iter().any(|(_, said)| said == text)).collect()
+}
+
+#[test]
+fn chat_is_heard_within_its_reach() {
+    let (mut node, ada, others) = audience(&[8.0, 18.0, 90.0, 120.0]);
+    for (kind, reach) in [
+        (ChatKind::Whisper, [true, false, false, false]),
+        (ChatKind::Say, [true, true, false, false]),
+        (ChatKind::Shout, [true, true, true, false]),
+    ] {
+        let text = format!("{kind:?} – grüße");
+        node.clients[ada].say(kind, &text);
+        node.run_ms(300);
+        assert_eq!(heard(&node, &others, &text), reach, "{kind:?}");
+        assert_eq!(heard(&node, &[ada], &text), [true], "the own words come back");
+    }
+}
+
+#[test]
+fn chat_names_its_speaker() {
+    let (mut node, ada, others) = audience(&[3.0]);
+    node.clients[ada].say(ChatKind::Say, "hello");
+    node.run_ms(300);
+    let chat = node.clients[others[0]].inbox.iter().find_map(|message| match message {
+        Message::ChatFromSimulator(chat) => Some(chat.chat_data.clone()),
+        _ => None,
+    });
+    let chat = chat.expect("heard");
+    assert_eq!(wire::text::from_wire(&chat.from_name), "Ada Resident");
+    assert_eq!((chat.source_id, chat.chat_type), (crate::testing::agent("Ada").0, 1));
+}
+
+#[test]
+fn typing_is_shown_as_far_as_a_say_and_needs_no_words() {
+    let (mut node, ada, others) = audience(&[18.0, 25.0]);
+    node.clients[ada].say(ChatKind::StartTyping, "");
+    node.run_ms(200);
+    node.clients[ada].say(ChatKind::StopTyping, "");
+    node.run_ms(200);
+    let kinds = |at: usize| node.clients[at].heard().iter().map(|(kind, _)| *kind).collect::<Vec<u8>>();
+    assert_eq!(kinds(others[0]), [4, 5]);
+    assert_eq!(kinds(others[1]), [0_u8; 0]);
+}
+
+#[test]
+fn saying_nothing_and_other_channels_are_heard_by_nobody() {
+    let (mut node, ada, others) = audience(&[3.0]);
+    node.clients[ada].say(ChatKind::Say, "");
+    let client = &mut node.clients[ada];
+    let on_channel_seven = ChatFromViewer {
+        agent_data: ChatFromViewerAgentData { agent_id: client.agent.0, session_id: client.session_id.0 },
+        chat_data: ChatFromViewerChatData { message: b"secret\0".to_vec(), r#type: 1, channel: 7 },
+    };
+    client.send(&on_channel_seven.into());
+    node.run_ms(300);
+    assert_eq!(node.clients[others[0]].heard(), []);
+}
+
+#[test]
+fn a_kind_of_chat_that_does_not_exist_is_refused() {
+    let (mut node, ada, _) = audience(&[]);
+    let client = &mut node.clients[ada];
+    let shouting_at_the_debugger = ChatFromViewer {
+        agent_data: ChatFromViewerAgentData { agent_id: client.agent.0, session_id: client.session_id.0 },
+        chat_data: ChatFromViewerChatData { message: b"x\0".to_vec(), r#type: 6, channel: 0 },
+    };
+    client.send(&shouting_at_the_debugger.into());
+    node.run_ms(300);
+    assert_eq!(node.drops("bad_value"), 1);
+}
+
+#[test]
+fn a_flood_is_cut_to_what_a_client_may_say() {
+    let (mut node, ada, others) = audience(&[3.0]);
+    for n in 0..100 {
+        node.clients[ada].say(ChatKind::Say, &format!("{n}"));
+    }
+    node.run_ms(300);
+    assert_eq!(node.clients[others[0]].heard().len(), 20, "a burst");
+    assert_eq!(node.drops("flood"), 80);
+    for n in 100..140 {
+        node.clients[ada].say(ChatKind::Say, &format!("{n}"));
+        node.run_ms(250);
+    }
+    assert_eq!(node.clients[others[0]].heard().len(), 20 + 40, "four a second afterwards");
+}
+
+#[test]
+fn a_shouting_crowd_does_not_drown_a_listener_nor_the_own_words() {
+    let (mut node, ada, others) = audience(&[2.0; 10]);
+    node.run_ms(1_000);
+    for &other in &others {
+        for n in 0..20 {
+            node.clients[other].say(ChatKind::Say, &format!("noise {n}"));
+        }
+    }
+    node.run_ms(200);
+    node.clients[ada].say(ChatKind::Say, "am I heard?");
+    node.run_for(Duration::from_secs(1));
+    let heard = node.clients[ada].heard();
+    let noise = heard.iter().filter(|(_, text)| text.starts_with("noise")).count();
+    assert!((60..=90).contains(&noise), "{noise}");
+    assert!(heard.iter().any(|(_, text)| text == "am I heard?"));
+    assert!(node.shards[0].counters().chat_dropped > 0);
+}

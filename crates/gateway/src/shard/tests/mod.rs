@@ -1,0 +1,8 @@
+//! Shards as clients, hub and worlds see them, on virtual time.
+
+mod arrival;
+mod avatars;
+mod chat;
+mod hostile;
+mod leaving;
+mod requests;

@@ -1,0 +1,314 @@
+//! A small viewer: one circuit, what it was told, and the avatars that it sees.
+
+use crate::hub::Admission;
+use crate::shard::Address;
+use circuit::{Circuit, Config, Reliability, Throttles};
+use glam::{Quat, Vec3};
+use ids::{AgentId, CircuitCode, Instant, SessionId, Uuid};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use wire::header::{Datagram, Flags};
+use wire::messages::*;
+use wire::{object_update, terse};
+
+/// What it does by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manners {
+    /// Sends CompleteAgentMovement right behind UseCircuitCode.
+    pub(crate) moves_in: bool,
+    /// And expects it to arrive.
+    pub(crate) move_in: Reliability,
+    /// Answers RegionHandshake.
+    pub(crate) replies: Option<Reliability>,
+}
+
+impl Default for Manners {
+    fn default() -> Self {
+        Self { moves_in: true, move_in: Reliability::Reliable, replies: Some(Reliability::Reliable) }
+    }
+}
+
+/// An avatar as it was shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) agent: Uuid,
+    pub(crate) position: Vec3,
+    pub(crate) velocity: Vec3,
+    pub(crate) flags: u32,
+}
+
+/// A datagram that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) at: Instant,
+    pub(crate) sequence: u32,
+    pub(crate) reliable: bool,
+    pub(crate) number: MessageNumber,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) name: String,
+    pub(crate) agent: AgentId,
+    pub(crate) session_id: SessionId,
+    pub(crate) code: CircuitCode,
+    pub(crate) port: u8,
+    pub(crate) remote: SocketAddrV4,
+    pub(crate) circuit: Circuit,
+    pub(crate) manners: Manners,
+    /// Every datagram in the order of arrival, duplicates included.
+    pub(crate) arrivals: Vec<Arrival>,
+    /// Every message but avatar updates.
+    pub(crate) inbox: Vec<Message>,
+    pub(crate) avatars: BTreeMap<u32, Seen>,
+    pub(crate) bytes_in: u64,
+    /// What its keys and camera say.
+    pub(crate) update: AgentUpdateAgentData,
+    /// Secret of its seed capability.
+    pub(crate) seed: Uuid,
+    /// Id of the events that it got last.
+    pub(crate) acked: Option<i32>,
+    datagrams: Vec<Vec<u8>>,
+}
+
+impl Client {
+    pub(crate) fn new(
+        now: Instant,
+        remote: SocketAddrV4,
+        port: u16,
+        name: &str,
+        agent: AgentId,
+        admission: &Admission,
+    ) -> Self {
+        let seed = admission.seed_url.rsplit('/').next().and_then(|secret| Uuid::parse_str(secret).ok());
+        Self {
+            name: name.into(),
+            agent,
+            session_id: admission.session_id,
+            code: admission.code,
+            port: port as u8,
+            remote,
+            circuit: Circuit::new(now, &Config::client(), 1),
+            manners: Manners::default(),
+            arrivals: Vec::new(),
+            inbox: Vec::new(),
+            avatars: BTreeMap::new(),
+            bytes_in: 0,
+            update: AgentUpdateAgentData {
+                agent_id: agent.0,
+                session_id: admission.session_id.0,
+                body_rotation: Quat::IDENTITY,
+                head_rotation: Quat::IDENTITY,
+                camera_at_axis: Vec3::X,
+                camera_left_axis: Vec3::Y,
+                camera_up_axis: Vec3::Z,
+                far: 128.0,
+                ..AgentUpdateAgentData::default()
+            },
+            seed: seed.expect("a seed URL ends with its secret"),
+            acked: None,
+            datagrams: Vec::new(),
+        }
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        Address { port: self.port, remote: self.remote, local: Ipv4Addr::LOCALHOST }
+    }
+
+    /// Shows its ticket and, if it has the manners, moves in.
+    pub(crate) fn open(&mut self) {
+        self.send(&use_circuit_code(self.code, self.session_id, self.agent).into());
+        if self.manners.moves_in {
+            self.complete_movement();
+        }
+    }
+
+    pub(crate) fn complete_movement(&mut self) {
+        let message = CompleteAgentMovement {
+            agent_data: CompleteAgentMovementAgentData {
+                agent_id: self.agent.0,
+                session_id: self.session_id.0,
+                circuit_code: self.code.0,
+            },
+        };
+        self.send_as(self.manners.move_in, &message.into());
+    }
+
+    pub(crate) fn send(&mut self, message: &Message) {
+        self.send_as(Reliability::Reliable, message);
+    }
+
+    pub(crate) fn send_as(&mut self, reliability: Reliability, message: &Message) {
+        let mut body = Vec::new();
+        message.encode(&mut body);
+        self.circuit.send(reliability, &body, true).expect("the circuit is open");
+    }
+
+    /// Sends what its keys and camera say now.
+    pub(crate) fn send_update(&mut self) {
+        let message = AgentUpdate { agent_data: self.update.clone() };
+        self.send_as(Reliability::Unreliable, &message.into());
+    }
+
+    /// Presses these keys.
+    pub(crate) fn control(&mut self, flags: world::ControlFlags) {
+        self.update.control_flags = flags.0;
+        self.send_update();
+    }
+
+    pub(crate) fn say(&mut self, kind: world::ChatKind, text: &str) {
+        let message = ChatFromViewer {
+            agent_data: ChatFromViewerAgentData { agent_id: self.agent.0, session_id: self.session_id.0 },
+            chat_data: ChatFromViewerChatData {
+                message: wire::text::to_wire(text, wire::text::CHAT_MAX),
+                r#type: kind as u8,
+                channel: 0,
+            },
+        };
+        self.send(&message.into());
+    }
+
+    pub(crate) fn log_out(&mut self) {
+        let agent_data = LogoutRequestAgentData { agent_id: self.agent.0, session_id: self.session_id.0 };
+        self.send(&LogoutRequest { agent_data }.into());
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.circuit.handle_timeout(now);
+    }
+
+    pub(crate) fn take_datagrams(&mut self, now: Instant) -> Vec<(Address, Vec<u8>)> {
+        loop {
+            let mut bytes = Vec::new();
+            if self.circuit.poll_transmit(now, &mut bytes).is_none() {
+                break;
+            }
+            self.datagrams.push(bytes);
+        }
+        let address = self.address();
+        self.datagrams.drain(..).map(|bytes| (address, bytes)).collect()
+    }
+
+    pub(crate) fn receive(&mut self, now: Instant, bytes: &[u8]) {
+        self.bytes_in += bytes.len() as u64;
+        let datagram = Datagram::parse(bytes).expect("a server's datagram");
+        let (sequence, reliable) = (datagram.sequence, datagram.flags.contains(Flags::RELIABLE));
+        let number = super::number_of(bytes).expect("a message");
+        self.arrivals.push(Arrival { at: now, sequence, reliable, number });
+        let mut scratch = Vec::new();
+        let Ok(Some(received)) = self.circuit.handle_datagram(now, bytes, &mut scratch) else { return };
+        match received.number {
+            ImprovedTerseObjectUpdate::NUMBER => self.on_terse(received.body),
+            ObjectUpdate::NUMBER => self.on_full(received.body),
+            _ => {
+                let message = Message::decode_numbered(received.number, received.body);
+                self.on_message(message.expect("a whole message"));
+            }
+        }
+    }
+
+    fn on_message(&mut self, message: Message) {
+        match &message {
+            Message::RegionHandshake(_) => {
+                if let Some(reliability) = self.manners.replies {
+                    self.reply_to_handshake(reliability);
+                }
+            }
+            Message::KillObject(kill) => {
+                for row in &kill.object_data {
+                    self.avatars.remove(&row.id);
+                }
+            }
+            _ => {}
+        }
+        self.inbox.push(message);
+    }
+
+    pub(crate) fn reply_to_handshake(&mut self, reliability: Reliability) {
+        let reply = RegionHandshakeReply {
+            agent_data: RegionHandshakeReplyAgentData {
+                agent_id: self.agent.0,
+                session_id: self.session_id.0,
+            },
+            ..RegionHandshakeReply::default()
+        };
+        self.send_as(reliability, &reply.into());
+    }
+
+    /// Asks for so many bits per second of each category.
+    pub(crate) fn throttle(&mut self, bits_per_s: [u32; 7]) {
+        let mut throttles = Vec::new();
+        Throttles::from_bits_per_s(bits_per_s).write(&mut throttles);
+        let message = AgentThrottle {
+            agent_data: AgentThrottleAgentData {
+                agent_id: self.agent.0,
+                session_id: self.session_id.0,
+                circuit_code: self.code.0,
+            },
+            throttle: AgentThrottleThrottle { gen_counter: 0, throttles },
+        };
+        self.send(&message.into());
+    }
+
+    fn on_terse(&mut self, body: &[u8]) {
+        for block in terse::decode(body).expect("a prefix") {
+            let block = block.expect("a whole block");
+            // Its full update may have got lost.
+            if let Some(seen) = self.avatars.get_mut(&block.local_id.0) {
+                (seen.position, seen.velocity) = (block.position, block.velocity);
+            }
+        }
+    }
+
+    fn on_full(&mut self, body: &[u8]) {
+        let (_, objects) = object_update::decode(body).expect("whole blocks");
+        for object in objects {
+            let seen = Seen {
+                agent: object.id,
+                position: object.motion.position,
+                velocity: object.motion.velocity,
+                flags: object.update_flags,
+            };
+            self.avatars.insert(object.local_id.0, seen);
+        }
+    }
+
+    /// A user's avatar as this client sees it.
+    pub(crate) fn sees(&self, name: &str) -> Option<Seen> {
+        let agent = super::agent(name).0;
+        self.avatars.values().find(|seen| seen.agent == agent).copied()
+    }
+
+    pub(crate) fn sees_itself(&self) -> bool {
+        self.avatars.values().any(|seen| seen.agent == self.agent.0)
+    }
+
+    /// How many messages of a kind came.
+    pub(crate) fn count(&self, is_one: impl Fn(&Message) -> bool) -> usize {
+        self.inbox.iter().filter(|message| is_one(message)).count()
+    }
+
+    /// Whether any message of this number arrived.
+    pub(crate) fn got(&self, number: MessageNumber) -> bool {
+        self.arrivals.iter().any(|arrival| arrival.number == number)
+    }
+
+    /// What it heard, with the kinds of speech.
+    pub(crate) fn heard(&self) -> Vec<(u8, String)> {
+        let text = |message: &Message| match message {
+            Message::ChatFromSimulator(chat) => {
+                let said = &chat.chat_data;
+                Some((said.chat_type, wire::text::from_wire(&said.message)))
+            }
+            _ => None,
+        };
+        self.inbox.iter().filter_map(text).collect()
+    }
+}
+
+/// The message that opens a circuit.
+pub(crate) fn use_circuit_code(code: CircuitCode, session: SessionId, agent: AgentId) -> UseCircuitCode {
+    UseCircuitCode {
+        circuit_code: UseCircuitCodeCircuitCode { code: code.0, session_id: session.0, id: agent.0 },
+    }
+}

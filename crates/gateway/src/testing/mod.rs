@@ -1,0 +1,464 @@
+//! A node on virtual time for this crate's tests: hub, shards, two flat worlds and clients in one thread, and a
+//! network that loses what a test wants lost. Start with [`Node::enter`].
+
+mod client;
+mod network;
+
+pub(crate) use client::{Client, Seen, use_circuit_code};
+pub(crate) use network::{Loss, Way, number_of};
+
+use crate::feed::Feed;
+use crate::hub::{self, Admission, Directory, Hub, HubConfig, Login, LoginRefusal, Record};
+use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
+use crate::places::{PlaceId, PlaceSettings, Places};
+use crate::shard::{Address, FilterMode, Outbox, Shard, ShardConfig};
+use glam::{Quat, Vec3};
+use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
+use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::llsd::Llsd;
+use world::{
+    Action, Command, Control, ControlFlags, Enter, Event, Frame, Refusal, Terrain, World, WorldConfig,
+};
+
+/// A 256 m region.
+pub(crate) const HARBOUR: PlaceId = PlaceId(0);
+/// A 512 m region.
+pub(crate) const MEADOW: PlaceId = PlaceId(1);
+/// Height of the flat ground of both, metres.
+pub(crate) const GROUND_M: f32 = 21.0;
+/// How long an avatar may be on its way.
+pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
+/// The network takes this long each way, and everybody looks at the clock so often.
+const STEP: Duration = Duration::from_millis(5);
+/// Steps between two ticks of the worlds.
+const STEPS_PER_TICK: u64 = 10;
+/// Sessions of [`Node::crowd`], which have no clients.
+const CROWD: u64 = 1 << 40;
+
+/// Names of accounts that are not logged in.
+pub(crate) const OFFLINE_AGENT: AgentId = AgentId(Uuid::from_u128(0xABCD));
+
+#[derive(Debug)]
+struct Accounts;
+
+impl Directory for Accounts {
+    fn name(&self, agent: AgentId) -> Option<(String, String)> {
+        (agent == OFFLINE_AGENT).then(|| ("Grace".into(), "Hopper".into()))
+    }
+}
+
+/// What a test may want different.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) shards: usize,
+    pub(crate) sessions_max: usize,
+    pub(crate) max_avatars: u32,
+    /// Below what the hub counts with, the world itself refuses.
+    pub(crate) world_max_avatars: usize,
+    pub(crate) ports: usize,
+    pub(crate) client_bytes_per_s: u32,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            shards: 1,
+            sessions_max: 1_000,
+            max_avatars: 1_000,
+            world_max_avatars: 2_000,
+            ports: 4,
+            client_bytes_per_s: 65_536,
+        }
+    }
+}
+
+/// A world and the way of its frames to the shards.
+#[derive(Debug)]
+struct Region {
+    world: World,
+    encoder: Encoder,
+    publisher: Publisher,
+    feed: Arc<Feed>,
+    spent: EncodedFrame,
+    commands: Vec<Command>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) now: Instant,
+    pub(crate) places: Arc<Places>,
+    pub(crate) hub: Hub,
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) loss: Loss,
+    /// What the store would have kept.
+    pub(crate) records: Vec<Record>,
+    /// Everything that went to worlds.
+    pub(crate) commands: Vec<(WorldId, Command)>,
+    /// Everything that shards told the hub.
+    pub(crate) mail: Vec<FromShard>,
+    regions: Vec<Region>,
+    steps: u64,
+    /// On the way to the server.
+    up: Vec<(Address, Vec<u8>)>,
+    out: Outbox,
+    crowd: u64,
+}
+
+impl Node {
+    pub(crate) fn new() -> Self {
+        Self::with(Setup::default())
+    }
+
+    pub(crate) fn with(setup: Setup) -> Self {
+        let place = |name: &str, x, size_m| PlaceSettings {
+            name: name.into(),
+            grid: (x, 1_000),
+            size_m,
+            water_m: 20.0,
+            max_avatars: setup.max_avatars,
+            terrain: Arc::new(Terrain::flat(size_m, GROUND_M)),
+        };
+        let places = Arc::new(Places::new(vec![place("Harbour", 1_000, 256), place("Meadow", 1_004, 512)]));
+        let regions: Vec<Region> =
+            places.iter().map(|place| Region::new(place, setup.world_max_avatars)).collect();
+        let feeds: Vec<Arc<Feed>> = regions.iter().map(|region| Arc::clone(&region.feed)).collect();
+        let config = ShardConfig {
+            circuit: circuit::Config {
+                total_bytes_per_s: setup.client_bytes_per_s,
+                ..circuit::Config::server()
+            },
+            client_bytes_per_s: setup.client_bytes_per_s,
+            send_hz: 10,
+            filter: FilterMode::Significance,
+            unix_start_s: 1_750_000_000,
+            world_rate_hz: 20.0,
+        };
+        let shard = || Shard::new(config.clone(), Arc::clone(&places), feeds.clone());
+        let shards = (0..setup.shards).map(|_| shard()).collect();
+        let hub_config = HubConfig {
+            udp_ports: (9_000..).take(setup.ports).collect(),
+            http_port: 9_000,
+            sessions_max: setup.sessions_max,
+            arrival_timeout: ARRIVAL_TIMEOUT,
+        };
+        let mut seed = 0_u128;
+        let entropy = Box::new(move || {
+            seed += 1;
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835).to_le_bytes()
+        });
+        let hub = Hub::new(hub_config, Arc::clone(&places), entropy, Box::new(Accounts));
+        Self {
+            now: Instant::ZERO,
+            places,
+            hub,
+            shards,
+            clients: Vec::new(),
+            loss: Loss::default(),
+            records: Vec::new(),
+            commands: Vec::new(),
+            mail: Vec::new(),
+            regions,
+            steps: 0,
+            up: Vec::new(),
+            out: Outbox::default(),
+            crowd: 0,
+        }
+    }
+
+    /// A verified user asks to be let in at a place.
+    pub(crate) fn admit(&mut self, name: &str, spot: Spot) -> Result<Admission, LoginRefusal> {
+        let login = Login {
+            agent: agent(name),
+            first_name: name.into(),
+            last_name: "Resident".into(),
+            server_ip: Ipv4Addr::LOCALHOST,
+            start: spot,
+            home: None,
+            wearables: Arc::from([]),
+        };
+        self.hub.login(self.now, login)
+    }
+
+    /// A client that was let in and has said nothing yet; its index.
+    pub(crate) fn login(&mut self, name: &str, spot: Spot) -> usize {
+        let admission = self.admit(name, spot).expect("there is room");
+        self.relay();
+        self.add_client(name, &admission)
+    }
+
+    fn add_client(&mut self, name: &str, admission: &Admission) -> usize {
+        let client =
+            Client::new(self.now, self.remote(), admission.sim_port - 9_000, name, agent(name), admission);
+        self.clients.push(client);
+        self.clients.len() - 1
+    }
+
+    /// Opens the circuit that a TeleportFinish of a client's event queue leads to, and moves in; the client there.
+    pub(crate) fn follow(&mut self, from: usize, finish: &Llsd) -> usize {
+        let client = self.follow_half(from, finish);
+        self.clients[client].complete_movement();
+        client
+    }
+
+    /// Opens that circuit and does not move in.
+    pub(crate) fn follow_half(&mut self, from: usize, finish: &Llsd) -> usize {
+        let info = finish.get("Info").at(0);
+        let handle = RegionHandle(info.get("RegionHandle").as_u64().expect("a handle"));
+        let former = &self.clients[from];
+        let name = former.name.clone();
+        let admission = Admission {
+            session_id: former.session_id,
+            secure_session_id: Uuid::nil(),
+            code: former.code,
+            sim_port: info.get("SimPort").as_i32().expect("a port") as u16,
+            seed_url: info.get("SeedCapability").as_str().expect("a URL").into(),
+            place: Arc::clone(self.places.by_handle(handle).expect("a place")),
+        };
+        let client = self.add_client(&name, &admission);
+        self.clients[client].manners.moves_in = false;
+        self.clients[client].open();
+        client
+    }
+
+    /// A socket that nobody uses yet.
+    fn remote(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 20_000 + self.clients.len() as u16)
+    }
+
+    /// Logs in to the harbour and waits until the client sees its own avatar.
+    pub(crate) fn enter(&mut self, name: &str) -> usize {
+        self.enter_at(name, self.spot(HARBOUR, 128.0, 128.0))
+    }
+
+    pub(crate) fn enter_at(&mut self, name: &str, spot: Spot) -> usize {
+        let client = self.login(name, spot);
+        self.clients[client].open();
+        self.run_until(|node| node.clients[client].sees_itself());
+        client
+    }
+
+    /// A place to stand, as clients ask for it.
+    pub(crate) fn spot(&self, place: PlaceId, x: f32, y: f32) -> Spot {
+        Spot { place, position: Vec3::new(x, y, GROUND_M + 1.0), look_at: Vec3::X }
+    }
+
+    /// Avatars without clients, in a square around the middle of the harbour, that walk.
+    pub(crate) fn crowd(&mut self, n: u64) {
+        for at in 0..n {
+            let session = SessionKey(CROWD + self.crowd);
+            self.crowd += 1;
+            let enter = Enter {
+                agent: AgentId(Uuid::from_u128(u128::from(session.0))),
+                first_name: format!("Walker{at}"),
+                last_name: "Resident".into(),
+                position: Vec3::new(20.0 + (at % 25) as f32 * 8.0, 20.0 + (at / 25) as f32 * 8.0, 22.0),
+                look_at: Vec3::X,
+                flying: false,
+                appearance: None,
+            };
+            let control =
+                Control { flags: ControlFlags::AT_POS, body_rotation: Quat::from_rotation_z(at as f32) };
+            for (sequence, action) in [(0, Action::Enter(Box::new(enter))), (1, Action::Control(control))] {
+                self.regions[0].commands.push(Command { session, sequence, action });
+            }
+        }
+    }
+
+    /// Whether a user's avatar is in a world.
+    pub(crate) fn avatars_in(&self, place: PlaceId) -> usize {
+        self.regions[place.0 as usize].world.n_avatars()
+    }
+
+    /// Position of a user's avatar in a place.
+    pub(crate) fn position_in(&self, place: PlaceId, name: &str) -> Option<Vec3> {
+        let replica = self.regions[place.0 as usize].feed.current();
+        replica.entities().find(|(_, _, slot)| slot.agent == agent(name)).map(|(_, hot, _)| hot.position)
+    }
+
+    /// Position of every avatar in a place, by local id.
+    pub(crate) fn positions_in(&self, place: PlaceId) -> BTreeMap<u32, Vec3> {
+        let replica = self.regions[place.0 as usize].feed.current();
+        replica.entities().map(|(_, hot, _)| (hot.id, hot.position)).collect()
+    }
+
+    pub(crate) fn run_for(&mut self, duration: Duration) {
+        let end = self.now + duration;
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    pub(crate) fn run_ms(&mut self, ms: u64) {
+        self.run_for(Duration::from_millis(ms));
+    }
+
+    /// Lets time pass until something is so.
+    pub(crate) fn run_until(&mut self, is_so: impl Fn(&Self) -> bool) {
+        let end = self.now + Duration::from_secs(60);
+        while !is_so(self) {
+            assert!(self.now < end, "not within a minute");
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        self.now += STEP;
+        self.steps += 1;
+        for (address, bytes) in std::mem::take(&mut self.up) {
+            self.deliver_up(address, &bytes);
+        }
+        if self.steps.is_multiple_of(STEPS_PER_TICK) {
+            self.step_worlds();
+        }
+        for index in 0..self.shards.len() {
+            self.shards[index].poll(self.now, &mut self.out);
+            self.deliver_down();
+        }
+        if self.steps.is_multiple_of(200) {
+            self.hub.handle_timeout(self.now);
+        }
+        self.relay();
+        for client in &mut self.clients {
+            client.handle_timeout(self.now);
+            for (address, bytes) in client.take_datagrams(self.now) {
+                if !self.loss.takes(Way::Up, &bytes) {
+                    self.up.push((address, bytes));
+                }
+            }
+        }
+    }
+
+    /// Hands a datagram to the shard that the client's address belongs to.
+    pub(crate) fn deliver_up(&mut self, address: Address, bytes: &[u8]) {
+        let shard = usize::from(address.remote.port()) % self.shards.len();
+        self.shards[shard].handle_datagram(self.now, address, bytes, &mut self.out);
+        self.deliver_down();
+    }
+
+    fn deliver_down(&mut self) {
+        for (address, bytes) in self.out.packets() {
+            if self.loss.takes(Way::Down, bytes) {
+                continue;
+            }
+            let client = self.clients.iter_mut().find(|client| client.address() == address);
+            if let Some(client) = client {
+                client.receive(self.now, bytes);
+            }
+        }
+        self.out.clear();
+    }
+
+    fn step_worlds(&mut self) {
+        for shard in &mut self.shards {
+            for (world, command) in shard.commands().drain(..) {
+                self.commands.push((world, command.clone()));
+                self.regions[world.0 as usize].commands.push(command);
+            }
+        }
+        let tick = Tick(self.steps / STEPS_PER_TICK);
+        for index in 0..self.regions.len() {
+            let events = self.regions[index].step(tick);
+            if !events.is_empty() {
+                let mail = ToShard::Events(WorldId(index as u32), events.into());
+                for shard in 0..self.shards.len() {
+                    self.tell(shard, mail.clone());
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, shard: usize, mail: ToShard) {
+        self.shards[shard].handle(self.now, mail, &mut self.out);
+        self.deliver_down();
+    }
+
+    /// Carries mail between hub and shards until there is none.
+    pub(crate) fn relay(&mut self) {
+        loop {
+            let mut is_quiet = true;
+            for index in 0..self.shards.len() {
+                for mail in std::mem::take(self.shards[index].mail()) {
+                    is_quiet = false;
+                    self.mail.push(mail.clone());
+                    self.hub.handle(self.now, ShardIndex(index as u16), mail);
+                }
+            }
+            while let Some((address, mail)) = self.hub.poll_output() {
+                is_quiet = false;
+                match address {
+                    hub::Address::One(shard) => self.tell(usize::from(shard.0), mail),
+                    hub::Address::All => {
+                        for shard in 0..self.shards.len() {
+                            self.tell(shard, mail.clone());
+                        }
+                    }
+                }
+            }
+            while let Some(record) = self.hub.poll_record() {
+                self.records.push(record);
+            }
+            if is_quiet {
+                return;
+            }
+        }
+    }
+
+    /// Refused and dropped by all shards for this reason.
+    pub(crate) fn drops(&self, label: &str) -> u64 {
+        let of = |shard: &Shard| -> u64 {
+            shard.counters().drops().filter(|(name, _)| *name == label).map(|(_, n)| n).sum()
+        };
+        self.shards.iter().map(of).sum()
+    }
+}
+
+impl Region {
+    fn new(place: &crate::places::Place, max_avatars: usize) -> Self {
+        let world = World::new(WorldConfig {
+            id: place.world,
+            epoch: Epoch(0),
+            size_m: place.size_m,
+            local_ids: (place.world.0 * 1_000_000 + 1)..(place.world.0 + 1) * 1_000_000,
+            terrain: Arc::clone(&place.terrain),
+            water_m: place.water_m,
+            max_avatars,
+            seed: 11,
+        });
+        let empty = Replica::new(place.world, place.handle);
+        Self {
+            world,
+            encoder: Encoder::new(),
+            feed: Arc::new(Feed::new(empty.clone())),
+            publisher: Publisher::new(empty),
+            spent: EncodedFrame::default(),
+            commands: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, tick: Tick) -> Vec<Event> {
+        let mut frame = Frame::empty();
+        self.world.step(tick, Duration::from_millis(50), 1.0, &mut self.commands, &mut frame);
+        let mut encoded = std::mem::take(&mut self.spent);
+        assert_eq!(self.encoder.encode(&frame, &mut encoded), Intake::Ready);
+        self.spent = self.publisher.publish(encoded);
+        self.feed.publish(Arc::clone(self.publisher.current()));
+        frame.events
+    }
+}
+
+/// The account of a user.
+pub(crate) fn agent(name: &str) -> AgentId {
+    let mut bytes = [0; 16];
+    for (byte, letter) in bytes.iter_mut().zip(name.bytes()) {
+        *byte = letter;
+    }
+    AgentId(Uuid::from_bytes(bytes))
+}
+
+/// A world's refusal, as a shard hears it.
+pub(crate) const FULL: Refusal = Refusal::Full;
