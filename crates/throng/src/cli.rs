@@ -27,6 +27,8 @@ pub enum Command {
     Kick(KickArgs),
     /// Show a message to everyone on a running server.
     Alert(AlertArgs),
+    /// Log many bots in and report what they saw.
+    Bots(BotsArgs),
     /// Show the configuration or its reference.
     #[command(subcommand)]
     Config(ConfigCommand),

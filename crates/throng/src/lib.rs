@@ -5,6 +5,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod load;
 pub mod operator;
 mod page;
 pub mod serve;

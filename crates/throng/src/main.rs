@@ -4,7 +4,7 @@ use clap::Parser;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use throng::cli::{Cli, Command, ConfigCommand};
-use throng::{config, operator, serve, user};
+use throng::{config, load, operator, serve, user};
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
 const EXIT_USAGE: u8 = 2;
@@ -24,6 +24,14 @@ fn main() -> ExitCode {
             let body = serde_json::json!({ "text": args.text });
             finish(operator::command(&args.data.data, "/v1/alert", &body))
         }
+        Command::Bots(args) => match load::run(&args) {
+            Ok((text, true)) => print(&text),
+            Ok((text, false)) => {
+                print(&text);
+                ExitCode::FAILURE
+            }
+            Err(error) => fail(1, &error),
+        },
         Command::Config(ConfigCommand::Docs) => print(&config::docs()),
         Command::Config(ConfigCommand::Show(args)) => match config::load(&args.sources()) {
             Ok(effective) => print(&effective.show()),

@@ -222,6 +222,17 @@ pub fn patch_avatar_motion(block: &mut [u8], motion: &FullMotion) {
     }
 }
 
+/// Overwrites width, depth and height (metres) in an avatar's block: they change with its appearance.
+///
+/// # Panics
+/// When `block` is no avatar's block.
+pub fn patch_avatar_size(block: &mut [u8], size: Vec3) {
+    const START: usize = BEFORE_OBJECT_DATA - 12;
+    for (field, part) in block[START..BEFORE_OBJECT_DATA].chunks_exact_mut(4).zip(size.to_array()) {
+        field.copy_from_slice(&part.to_le_bytes());
+    }
+}
+
 fn put_motion(out: &mut Vec<u8>, motion: &FullMotion) {
     put_floats(out, &motion.position.to_array());
     put_floats(out, &motion.velocity.to_array());
@@ -401,6 +412,17 @@ mod tests {
         patch_avatar_motion(&mut patched, &moved);
         let mut encoded = Vec::new();
         encode_avatar(&FullAvatar { motion: moved, ..AVATAR }, &mut encoded);
+        assert_eq!(patched, encoded);
+    }
+
+    #[test]
+    fn a_patched_size_reads_as_if_encoded() {
+        let mut patched = Vec::new();
+        encode_avatar(&AVATAR, &mut patched);
+        let size = Vec3::new(0.4, 0.5, 1.3);
+        patch_avatar_size(&mut patched, size);
+        let mut encoded = Vec::new();
+        encode_avatar(&FullAvatar { size, ..AVATAR }, &mut encoded);
         assert_eq!(patched, encoded);
     }
 

@@ -3,6 +3,7 @@
 
 use super::PublicAddress;
 use super::key::{Kind, section};
+use gateway::hub::PORTS_MAX;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ section! {
     pub struct Server in "server", repeated: false {
         /// The grid's name, shown by clients and on the page.
         ///
-        /// Clients remember logins by it, so a later change makes them ask for the password again.
+        /// Viewers file the grid and the logins they remember under it, so choose it before people come.
         name: String = "Throng".into(), "–", Kind::Name;
         /// Directory of the database, the admin token and `run.json`. Created when missing.
         ///
@@ -36,7 +37,7 @@ section! {
         ///
         /// A client tells regions apart by port, and after a teleport a port rests for 60 s before it may stand for
         /// another region to the same client. More ports allow more teleports a minute; each costs a socket per shard.
-        udp_ports: u16 = 4, "ports", Kind::whole(1, 64);
+        udp_ports: u16 = 4, "ports", Kind::whole(1, PORTS_MAX as i64);
         /// Where metrics, health checks and the commands of the operator listen.
         ///
         /// Metrics tell how many people are here, and commands need the token in the data directory; even so keep
@@ -49,16 +50,17 @@ section! {
         advertise: PublicAddress = PublicAddress::default(), "address", Kind::PublicAddress;
         /// Form of log lines on standard error: for people, or one JSON object a line.
         ///
-        /// JSON takes about twice the space and is what log collectors want.
+        /// JSON takes more space and is what log collectors want.
         log_format: String = "text".into(), "–", Kind::Choice(&["text", "json"]);
         /// Which log lines to write: a level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part, such as
         /// `info,gateway=debug`.
         ///
-        /// `debug` writes several lines per login, `trace` per datagram; the latter slows a crowd down.
+        /// The server writes little below `info`; `debug` and `trace` add what its libraries have to say.
         log_filter: String = "info".into(), "–", Kind::Name;
         /// After SIGTERM: how long clients get to take notice and leave before the rest is cut off.
         ///
-        /// Longer is kinder to people; shorter makes a restart quicker. Service managers kill after their own limit, often 90 s.
+        /// Longer is kinder to people; shorter makes a restart quicker. Keep it below the time after which a service
+        /// manager kills (systemd: 90 s).
         drain_s: u32 = 10, "s", Kind::whole(0, 3600);
     }
 }
@@ -73,7 +75,7 @@ section! {
         open_registration: bool = false, "–", Kind::Flag;
         /// Allows `open_registration` on addresses other than loopback.
         ///
-        /// Strangers then create accounts as they like; each takes about 10 kB of disk.
+        /// Strangers then create accounts as they like, and each stays in the database.
         force_open_registration: bool = false, "–", Kind::Flag;
         /// Whether the limits of attempts do not apply to logins from this machine.
         ///
@@ -84,28 +86,16 @@ section! {
         ///
         /// Lower slows guessing down; a school or office behind one address shares the limit.
         address_failures_per_min: u32 = 30, "failures/min", Kind::whole(1, 100_000);
-        /// Failed logins against one account in a minute before those from addresses where its owner never logged in are refused.
+        /// Failed logins that one address may make against one account in a minute before further ones are refused
+        /// unread. After three times as many from anywhere, an address from which nobody has logged in to the account
+        /// has one a minute.
         ///
-        /// Lower slows guessing from many addresses down. The owner is not locked out: addresses of earlier
-        /// successful logins have a count of their own.
+        /// Lower slows guessing down, also from many addresses. The owner is not locked out: an address of an earlier
+        /// successful login keeps its own count.
         account_failures_per_min: u32 = 10, "failures/min", Kind::whole(1, 100_000);
-        /// Logins that wait for their password check; beyond that a client is told to try again later.
-        ///
-        /// A check takes about 26 ms, so a full queue of 10,000 takes minutes; clients give up after 30 to 60 s.
-        /// Each waiting login takes about 1 kB.
-        queue_max: u32 = 10_000, "logins", Kind::whole(16, 1_000_000);
-        /// How much of one core password checks may take while worlds are busy.
-        ///
-        /// Higher admits a crowd of new sessions sooner and takes that time from worlds and clients.
-        password_cpu_percent: u8 = 30, "% of a core", Kind::whole(1, 100);
-        /// How long a verified password is remembered in memory, as a keyed hash, so that a crowd can return at once after a
-        /// network fault. 0 turns it off.
-        ///
-        /// Longer helps reconnecting; a changed or banned account is forgotten at once in any case.
-        remember_s: u32 = 900, "s", Kind::whole(0, 86_400);
         /// What clients show at login.
         ///
-        /// One line; some clients cut it at about 200 characters.
+        /// Keep it to one line: some clients show no more.
         welcome: String = "Welcome to Throng.".into(), "–", Kind::Text;
     }
 }
@@ -132,7 +122,7 @@ section! {
         shards: u16 = 0, "threads", Kind::whole(0, 256);
         /// Sessions that may exist at once; beyond that logins are refused with a message.
         ///
-        /// A session takes about 60 kB, and with every neighbour moving the bandwidth of `client_bytes_per_s`.
+        /// With neighbours that move, each session needs the bandwidth of `client_bytes_per_s`.
         max_sessions: u32 = 10_000, "sessions", Kind::whole(1, 1_000_000);
         /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle).
         ///
@@ -169,7 +159,8 @@ section! {
         receive_buffer_bytes: u32 = 8 << 20, "bytes", Kind::whole(65_536, 1 << 30);
         /// Unsent datagrams that the kernel keeps per UDP socket.
         ///
-        /// A larger buffer takes bursts of a crowd while the network card is behind; too large delays fresh state.
+        /// A larger buffer takes bursts of a crowd while the network card is behind; too large delays fresh state. As
+        /// above, with `net.core.wmem_max`.
         send_buffer_bytes: u32 = 4 << 20, "bytes", Kind::whole(65_536, 1 << 30);
     }
 }
@@ -211,7 +202,7 @@ section! {
         public_chat: PublicChat = PublicChat::Loopback, "–", Kind::Choice(&["loopback", "everyone", "nobody"]);
         /// Browsers that may watch at once; further ones see the page without the live part.
         ///
-        /// Each receives up to 10 bytes per avatar five times a second.
+        /// Each receives 10 bytes per avatar five times a second.
         watchers_max: u32 = 100, "browsers", Kind::whole(0, 10_000);
     }
 }
@@ -244,10 +235,10 @@ section! {
         y: u32 = 1000, "squares", Kind::whole(1, 65_000);
         /// Length of its sides.
         ///
-        /// Above 256 only clients that know variable regions show all of it (most of today's do). Terrain takes time
-        /// to send: 16 kB per 256 m square or so.
+        /// Above 256 only clients that know variable regions show all of it (most of today's do). A larger ground takes
+        /// longer to reach them.
         size_m: u32 = 256, "m", Kind::Whole { min: 256, max: 1024, step: 256 };
-        /// Shape of its ground, when the region is first created.
+        /// Shape of its ground, made anew at every start.
         ///
         /// Flat ground is easier on experiments with many avatars; hills are nicer.
         terrain: TerrainShape = TerrainShape::Hills, "–", Kind::Choice(&["hills", "flat"]);

@@ -25,7 +25,7 @@ fn problem(result: Result<Effective, ConfigError>) -> String {
 fn defaults_are_valid_and_let_five_thousand_local_bots_in() {
     let config = load(&Sources::default()).unwrap().config;
     assert_eq!(config, Config::default());
-    assert!(config.gateway.max_sessions >= 5_000 && config.login.queue_max >= 5_000);
+    assert!(config.gateway.max_sessions >= 5_000);
     assert!(config.region.iter().all(|region| region.max_avatars >= 5_000));
     assert!(config.login.loopback_exempt);
 }

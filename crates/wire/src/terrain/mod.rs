@@ -244,8 +244,8 @@ impl Compressed {
 /// Reads one `LayerData.Data` field.
 ///
 /// # Errors
-/// [`Malformed::Truncated`] without the end mark, [`Malformed::Value`] for another layer or patch size,
-/// [`Malformed::Oversized`] beyond 256 patches.
+/// [`Malformed::Truncated`] without the end mark, [`Malformed::Value`] for another layer or patch size or a height
+/// that is no number, [`Malformed::Oversized`] beyond 256 patches.
 pub fn decode_patches(data: &[u8]) -> Result<(Layer, Vec<Patch>), Malformed> {
     let mut bits = BitReader::new(data);
     // The stride tells nothing that the side does not, and clients ignore it.
@@ -270,6 +270,9 @@ pub fn decode_patches(data: &[u8]) -> Result<(Layer, Vec<Patch>), Malformed> {
 fn read_patch(bits: &mut BitReader<'_>, layer: Layer, quantisation: u32) -> Result<Patch, Malformed> {
     let (prequant, word_bits) = ((quantisation >> 4) + 2, (quantisation & 0xF) + 2);
     let lowest_m = f32::from_bits(bits.read(32)?);
+    if !lowest_m.is_finite() {
+        return Err(Malformed::Value);
+    }
     let range_m = bits.read(16)? as f32;
     let (id_bits, y_bits) = layer.id_bits();
     let id = bits.read(id_bits)?;

@@ -1,0 +1,338 @@
+//! The way into a region and out of the grid, step by step (PROTOCOL §4).
+//!
+//! ```text
+//! Opening      UseCircuitCode is sent; its ack opens the circuit
+//! Entering     CompleteAgentMovement is sent; RegionHandshake is awaited
+//! Introducing  node-metaverse only: RegionHandshakeReply and two questions wait for their acks
+//! Throttling   node-metaverse only: AgentThrottle waits for its ack
+//! Settling     node-metaverse only: AgentWearablesUpdate is awaited
+//! Present      everything was asked for; agent updates flow
+//! LoggingOut   LogoutRequest is sent; LogoutReply is awaited
+//! Lingering    the last acks leave
+//! Gone         the session is over
+//! ```
+//!
+//! A viewer goes from Entering to Present at once. AgentMovementComplete may come at any time after Entering. Each
+//! message is reliable, so the circuit heals losses; what never heals runs into a deadline.
+
+use super::{Agent, Event, LossReason};
+use crate::behavior::Actor;
+use crate::destination::Destination;
+use crate::profile::Profile;
+use crate::sender::Sender;
+use crate::whereabouts::Whereabouts;
+use circuit::{Circuit, Reliability};
+use glam::Vec3;
+use ids::{Instant, RegionHandle};
+use std::net::SocketAddrV4;
+use std::time::Duration;
+use wire::messages::{
+    AgentDataUpdateRequest, AgentDataUpdateRequestAgentData, AgentSetAppearance, AgentSetAppearanceAgentData,
+    AgentSetAppearanceObjectData, AgentSetAppearanceVisualParam, AgentThrottle, AgentThrottleAgentData,
+    AgentThrottleThrottle, AgentWearablesRequest, AgentWearablesRequestAgentData, CompleteAgentMovement,
+    CompleteAgentMovementAgentData, MapNameRequest, MapNameRequestAgentData, MapNameRequestNameData,
+    RegionHandshake, RegionHandshakeReply, RegionHandshakeReplyAgentData, RegionHandshakeReplyRegionInfo,
+    RequestRegionInfo, RequestRegionInfoAgentData, UseCircuitCode, UseCircuitCodeCircuitCode,
+};
+use wire::texture_entry::TextureEntry;
+
+/// How long a bot waits for AgentMovementComplete: as long as Linden Lab's viewer (PROTOCOL §8a).
+pub const ARRIVAL_MAX: Duration = Duration::from_secs(240);
+
+/// How long it waits for LogoutReply: as long as node-metaverse.
+pub const LOGOUT_MAX: Duration = Duration::from_secs(5);
+
+/// How long a circuit stays for its last acks.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// How long the circuit to a region that was left waits for DisableSimulator.
+const LEFT_MAX: Duration = Duration::from_secs(60);
+
+/// Visual parameters of an avatar's look: as many as viewers send that know no physics layer.
+pub const VISUAL_PARAMS: usize = 218;
+
+/// Width, depth and height of a bot's box, in metres.
+const AVATAR_SIZE_M: Vec3 = Vec3::new(0.45, 0.6, 1.9);
+
+/// RegionHandshakeReply: supports self-appearance (4) and knows no cached objects (2).
+const HANDSHAKE_FLAGS: u32 = 4 | 2;
+
+/// Which name MapNameRequest is after: any region, by layer 2, as viewers send it.
+const MAP_FLAGS: u32 = 2;
+
+/// See the module's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Opening,
+    Entering,
+    Introducing,
+    Throttling,
+    Settling,
+    Present,
+    LoggingOut,
+    Lingering,
+    Gone,
+}
+
+/// A circuit to a region.
+#[derive(Clone, Debug)]
+pub(super) struct Visit {
+    pub(super) remote: SocketAddrV4,
+    pub(super) region: RegionHandle,
+    pub(super) circuit: Circuit,
+}
+
+impl Visit {
+    /// `first_sequence` continues a circuit to the same address; without one, numbers begin as the profile says.
+    pub(super) fn new(
+        now: Instant,
+        profile: Profile,
+        remote: SocketAddrV4,
+        region: RegionHandle,
+        first_sequence: Option<u32>,
+    ) -> Self {
+        let first_sequence = first_sequence.unwrap_or_else(|| profile.first_sequence());
+        Self { remote, region, circuit: Circuit::new(now, &profile.circuit_config(), first_sequence) }
+    }
+}
+
+/// A circuit to a region that was left: it acks what still comes.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    pub(super) visit: Visit,
+    pub(super) until: Instant,
+}
+
+impl Agent {
+    /// Shows the ticket to the region.
+    pub(super) fn open(&mut self, now: Instant) {
+        let circuit_code = UseCircuitCodeCircuitCode {
+            code: self.identity.circuit_code.0,
+            session_id: self.identity.session.0,
+            id: self.identity.agent.0,
+        };
+        self.send(Reliability::Reliable, false, |out| UseCircuitCode { circuit_code }.encode(out));
+        self.stage = Stage::Opening;
+        self.deadline = Some(now + ARRIVAL_MAX);
+    }
+
+    /// Takes the next step if it waited for acks only.
+    pub(super) fn advance(&mut self) {
+        if self.here.circuit.unacked() > 0 {
+            return;
+        }
+        match self.stage {
+            Stage::Opening => self.enter(),
+            Stage::Introducing => {
+                self.send_throttle();
+                self.stage = Stage::Throttling;
+            }
+            Stage::Throttling => {
+                self.request_agent_data();
+                self.request_wearables();
+                self.stage = Stage::Settling;
+            }
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self) {
+        let agent_data = CompleteAgentMovementAgentData {
+            agent_id: self.identity.agent.0,
+            session_id: self.identity.session.0,
+            circuit_code: self.identity.circuit_code.0,
+        };
+        self.send(Reliability::Reliable, false, |out| CompleteAgentMovement { agent_data }.encode(out));
+        self.stage = Stage::Entering;
+    }
+
+    /// The region introduces itself: on arrival, and again when another world stands behind the same circuit.
+    pub(super) fn on_region_handshake(&mut self, now: Instant, handshake: &RegionHandshake) {
+        if self.stage == Stage::Opening {
+            // The circuit is open, whatever became of the ack.
+            self.enter();
+        }
+        self.send_handshake_reply();
+        if self.stage != Stage::Entering {
+            return;
+        }
+        match self.config.profile {
+            Profile::Viewer => {
+                self.send_throttle();
+                self.request_region_info();
+                self.request_wearables();
+                self.request_agent_data();
+                self.request_map_name(&handshake.region_info.sim_name);
+                // Somewhere in the first period, so that bots that arrive together do not send together.
+                let wait = self.update_period().mul_f64(self.rng.unit());
+                self.settle(now + wait);
+            }
+            Profile::NodeMetaverse => {
+                self.request_region_info();
+                self.request_map_name(&handshake.region_info.sim_name);
+                self.stage = Stage::Introducing;
+            }
+        }
+    }
+
+    /// The avatar's outfit is known: a viewer shows how it looks, node-metaverse is connected.
+    pub(super) fn on_wearables(&mut self, now: Instant) {
+        if self.stage == Stage::Settling {
+            self.settle(now + self.update_period());
+        }
+        if self.config.profile == Profile::Viewer && !std::mem::replace(&mut self.dressed, true) {
+            self.send_appearance();
+        }
+    }
+
+    fn settle(&mut self, first_update_at: Instant) {
+        self.stage = Stage::Present;
+        self.next_update_at = Some(first_update_at);
+    }
+
+    /// The server has placed the avatar.
+    pub(super) fn on_placed(&mut self, now: Instant, position: Vec3) {
+        self.whereabouts.place(now, position);
+        self.sender = Sender::new(self.config.steadiness, position);
+        self.teleporting = false;
+        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering) {
+            return;
+        }
+        self.arrived = true;
+        self.deadline = None;
+        self.emit(Event::Arrived(self.here.region));
+    }
+
+    /// Goes where a TeleportFinish leads: a new circuit, while the old one stays until the server ends it.
+    pub(super) fn transfer(&mut self, now: Instant, destination: &Destination) {
+        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering | Stage::Gone) {
+            return;
+        }
+        // A peer remembers the numbers of a circuit for a minute, so one to the same address goes on counting.
+        let remote = destination.simulator;
+        let same = [Some(&self.here), self.left.as_ref().map(|left| &left.visit)]
+            .into_iter()
+            .flatten()
+            .find(|visit| visit.remote == remote)
+            .map(|visit| visit.circuit.next_sequence());
+        let visit = Visit::new(now, self.config.profile, remote, destination.region, same);
+        let left = std::mem::replace(&mut self.here, visit);
+        self.left = (left.remote != remote).then_some(Left { visit: left, until: now + LEFT_MAX });
+        self.arrived = false;
+        self.dressed = false;
+        self.ping_is_forgiven = false;
+        self.next_update_at = None;
+        self.whereabouts = Whereabouts::new(now, self.identity.agent, destination.region_size_m as f32);
+        self.actor = Actor::new(self.config.behavior, &mut self.rng);
+        if let Some(observer) = &mut self.observer {
+            observer.clear();
+        }
+        self.open(now);
+    }
+
+    /// LogoutReply came.
+    pub(super) fn on_logged_out(&mut self, now: Instant) {
+        if self.stage == Stage::LoggingOut {
+            self.emit(Event::LoggedOut { answered: true });
+            self.stage = Stage::Lingering;
+            self.deadline = Some(now + LINGER);
+        }
+    }
+
+    /// The server ends the circuit to a region that was left.
+    pub(super) fn on_left_closed(&mut self, now: Instant) {
+        if let Some(left) = &mut self.left {
+            left.until = left.until.min(now + LINGER);
+        }
+    }
+
+    pub(super) fn on_deadline(&mut self, now: Instant) {
+        self.deadline = None;
+        match self.stage {
+            Stage::Lingering => self.end(),
+            Stage::LoggingOut => {
+                self.emit(Event::LoggedOut { answered: false });
+                self.stage = Stage::Lingering;
+                self.deadline = Some(now + LINGER);
+            }
+            _ => self.lose(LossReason::NeverArrived),
+        }
+    }
+
+    fn send_handshake_reply(&mut self) {
+        let reply = RegionHandshakeReply {
+            agent_data: RegionHandshakeReplyAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+            },
+            region_info: RegionHandshakeReplyRegionInfo { flags: HANDSHAKE_FLAGS },
+        };
+        self.send(Reliability::Reliable, true, |out| reply.encode(out));
+    }
+
+    fn send_throttle(&mut self) {
+        let mut throttles = Vec::new();
+        self.config.profile.throttles().write(&mut throttles);
+        let message = AgentThrottle {
+            agent_data: AgentThrottleAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+                circuit_code: self.identity.circuit_code.0,
+            },
+            throttle: AgentThrottleThrottle { gen_counter: 0, throttles },
+        };
+        self.send(Reliability::Reliable, true, |out| message.encode(out));
+    }
+
+    fn request_region_info(&mut self) {
+        let (agent_id, session_id) = (self.identity.agent.0, self.identity.session.0);
+        let agent_data = RequestRegionInfoAgentData { agent_id, session_id };
+        self.send(Reliability::Reliable, false, |out| RequestRegionInfo { agent_data }.encode(out));
+    }
+
+    fn request_wearables(&mut self) {
+        let (agent_id, session_id) = (self.identity.agent.0, self.identity.session.0);
+        let agent_data = AgentWearablesRequestAgentData { agent_id, session_id };
+        self.send(Reliability::Reliable, false, |out| AgentWearablesRequest { agent_data }.encode(out));
+    }
+
+    fn request_agent_data(&mut self) {
+        let (agent_id, session_id) = (self.identity.agent.0, self.identity.session.0);
+        let agent_data = AgentDataUpdateRequestAgentData { agent_id, session_id };
+        self.send(Reliability::Reliable, false, |out| AgentDataUpdateRequest { agent_data }.encode(out));
+    }
+
+    /// Looks the region up by the name that it gave, with all its bytes, as node-metaverse does.
+    fn request_map_name(&mut self, name: &[u8]) {
+        let message = MapNameRequest {
+            agent_data: MapNameRequestAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+                flags: MAP_FLAGS,
+                estate_id: 0,
+                godlike: false,
+            },
+            name_data: MapNameRequestNameData { name: name.to_vec() },
+        };
+        self.send(Reliability::Reliable, false, |out| message.encode(out));
+    }
+
+    /// A look of its own for each bot, as long as a real one, with textures that nobody has to load.
+    fn send_appearance(&mut self) {
+        self.appearance_serial += 1;
+        let param = |_| AgentSetAppearanceVisualParam { param_value: self.rng.next() as u8 };
+        let visual_param = (0..VISUAL_PARAMS).map(param).collect();
+        let message = AgentSetAppearance {
+            agent_data: AgentSetAppearanceAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+                serial_num: self.appearance_serial,
+                size: AVATAR_SIZE_M,
+            },
+            wearable_data: Vec::new(),
+            object_data: AgentSetAppearanceObjectData { texture_entry: TextureEntry::avatar().encode() },
+            visual_param,
+        };
+        self.send(Reliability::Reliable, true, |out| message.encode(out));
+    }
+}

@@ -1,0 +1,152 @@
+//! What a bot does with what it receives. Bots that do not observe read only what concerns themselves: of the scene's
+//! updates, which are nearly everything, they look at a few bytes.
+
+use super::arrival::Stage;
+use super::{Agent, Event, LossReason, NAMES_PERIOD};
+use crate::behavior::Behavior;
+use crate::destination::{Destination, TELEPORT_FINISH};
+use circuit::{DropReason, Received};
+use ids::{AgentId, Instant};
+use std::net::SocketAddrV4;
+use wire::Malformed;
+use wire::llsd::Llsd;
+use wire::messages::{
+    AgentMovementComplete, AgentWearablesUpdate, CloseCircuit, CoarseLocationUpdate, DisableSimulator,
+    ImprovedTerseObjectUpdate, KickUser, LogoutReply, MessageNumber, ObjectUpdate, RegionHandshake,
+    TeleportFailed, TeleportLocal, UUIDNameReply,
+};
+use wire::text;
+
+impl Agent {
+    /// Takes in a datagram from this address.
+    pub fn handle_datagram(&mut self, now: Instant, remote: SocketAddrV4, bytes: &[u8]) {
+        if self.stage == Stage::Gone {
+            return;
+        }
+        // Lent out for as long as the message is read.
+        let mut scratch = std::mem::take(&mut self.scratch);
+        if remote == self.here.remote {
+            self.on_datagram_here(now, bytes, &mut scratch);
+        } else if self.left.as_ref().is_some_and(|left| left.visit.remote == remote) {
+            self.on_datagram_left(now, bytes, &mut scratch);
+        } else {
+            self.stats.strangers += 1;
+        }
+        self.scratch = scratch;
+    }
+
+    /// Takes in an event of the event queue.
+    pub fn handle_event(&mut self, now: Instant, message: &str, body: &Llsd) {
+        match message {
+            TELEPORT_FINISH => match Destination::from_event(body) {
+                Some(destination) => self.transfer(now, &destination),
+                None => self.stats.dropped += 1,
+            },
+            "TeleportFailed" => {
+                let reason = body.get("Info").at(0).get("Reason").as_str().unwrap_or_default();
+                self.on_teleport_failed(reason.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    fn on_datagram_here(&mut self, now: Instant, bytes: &[u8], scratch: &mut Vec<u8>) {
+        let answered = self.here.circuit.stats().pings_answered;
+        let received = self.here.circuit.handle_datagram(now, bytes, scratch);
+        let result = match received {
+            Ok(Some(received)) => self.on_message(now, received).map_err(DropReason::Malformed),
+            Ok(None) => Ok(()),
+            Err(reason) => Err(reason),
+        };
+        self.stats.dropped += u64::from(result.is_err());
+        if self.stage == Stage::Gone {
+            return;
+        }
+        if self.here.circuit.stats().pings_answered > answered
+            && let Some(round_trip) = self.here.circuit.latest_ping()
+        {
+            self.emit(Event::Ping(round_trip));
+        }
+        self.advance();
+    }
+
+    /// The region that was left still wants acks and pings; all that it says is heard elsewhere now.
+    fn on_datagram_left(&mut self, now: Instant, bytes: &[u8], scratch: &mut Vec<u8>) {
+        let Some(left) = &mut self.left else { return };
+        let received = left.visit.circuit.handle_datagram(now, bytes, scratch);
+        if let Ok(Some(Received { number: DisableSimulator::NUMBER | CloseCircuit::NUMBER, .. })) = received {
+            self.on_left_closed(now);
+        }
+    }
+
+    fn on_message(&mut self, now: Instant, received: Received<'_>) -> Result<(), Malformed> {
+        let Received { number, body, .. } = received;
+        match number {
+            ImprovedTerseObjectUpdate::NUMBER if self.tracks_itself() => self.whereabouts.on_terse(now, body),
+            ObjectUpdate::NUMBER if self.tracks_itself() => self.whereabouts.on_object_update(now, body),
+            CoarseLocationUpdate::NUMBER if self.observer.is_none() => self.on_dots(now, body)?,
+            UUIDNameReply::NUMBER => self.names.on_reply(&UUIDNameReply::decode(body)?),
+            RegionHandshake::NUMBER => self.on_region_handshake(now, &RegionHandshake::decode(body)?),
+            AgentMovementComplete::NUMBER => {
+                let data = AgentMovementComplete::decode(body)?.data;
+                self.on_placed(now, data.position);
+            }
+            AgentWearablesUpdate::NUMBER => self.on_wearables(now),
+            TeleportLocal::NUMBER => self.on_placed(now, TeleportLocal::decode(body)?.info.position),
+            TeleportFailed::NUMBER => {
+                let reason = text::from_wire(&TeleportFailed::decode(body)?.info.reason);
+                self.on_teleport_failed(reason);
+            }
+            LogoutReply::NUMBER => self.on_logged_out(now),
+            KickUser::NUMBER => self.lose(LossReason::Kicked),
+            DisableSimulator::NUMBER | CloseCircuit::NUMBER => self.on_server_closed(now),
+            _ => {}
+        }
+        self.observe(now, number, body);
+        Ok(())
+    }
+
+    fn observe(&mut self, now: Instant, number: MessageNumber, body: &[u8]) {
+        let Some(observer) = &mut self.observer else { return };
+        observer.on_message(now, number, body);
+        for agent in observer.take_newcomers() {
+            self.names.want(agent);
+        }
+        self.plan_names(now);
+    }
+
+    /// Bots that decode no updates learn from the map who is near, and ask for names as viewers do for name tags.
+    fn on_dots(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
+        for dot in CoarseLocationUpdate::decode(body)?.agent_data {
+            self.names.want(AgentId(dot.agent_id));
+        }
+        self.plan_names(now);
+        Ok(())
+    }
+
+    fn plan_names(&mut self, now: Instant) {
+        if self.next_names_at.is_none() && self.names.is_wanting() {
+            self.next_names_at = Some(now + NAMES_PERIOD);
+        }
+    }
+
+    /// The server says so over the event queue and over UDP; the first of both counts.
+    fn on_teleport_failed(&mut self, reason: String) {
+        if std::mem::take(&mut self.teleporting) {
+            self.emit(Event::TeleportFailed(reason));
+        }
+    }
+
+    fn on_server_closed(&mut self, now: Instant) {
+        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering) {
+            self.on_logged_out(now);
+        } else {
+            self.lose(LossReason::ServerClosed);
+        }
+    }
+
+    /// Walkers have to know where they are; observers want to.
+    fn tracks_itself(&self) -> bool {
+        self.config.behavior == Behavior::Walk || self.observer.is_some()
+    }
+}

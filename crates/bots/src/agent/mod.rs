@@ -1,0 +1,391 @@
+//! One bot: the client end of a session as a state machine without IO.
+//!
+//! It owns no socket and reads no clock; [`crate::driver`] runs a thousand of them on sockets, the simulator runs them
+//! on virtual time. What arrives is read in `dispatch`, the way in is in `arrival`, what a script can ask for in
+//! `requests`. HTTP (login, seed, event queue) is the caller's: credentials come in with [`Agent::new`], events with
+//! [`Agent::handle_event`].
+
+mod arrival;
+mod dispatch;
+mod requests;
+#[cfg(test)]
+mod tests;
+
+pub use arrival::{ARRIVAL_MAX, LOGOUT_MAX, VISUAL_PARAMS};
+pub use requests::Loudness;
+
+use crate::behavior::{Actor, Behavior, Spot};
+use crate::identity::Identity;
+use crate::login::Credentials;
+use crate::names::Names;
+use crate::observer::Observer;
+use crate::profile::Profile;
+use crate::rng::Rng;
+use crate::sender::{Sender, Steadiness};
+use crate::whereabouts::Whereabouts;
+use arrival::{Left, Stage, Visit};
+use circuit::{CloseReason, Reliability};
+use glam::Vec3;
+use ids::{Instant, RegionHandle};
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+use std::time::Duration;
+
+/// Events that wait for [`Agent::poll_event`]. Beyond it ping times are left out; the others are few in a bot's life.
+pub const EVENTS_MAX: usize = 32;
+
+/// Time between requests for names.
+const NAMES_PERIOD: Duration = Duration::from_secs(1);
+
+/// What a bot is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentConfig {
+    /// What it does.
+    pub behavior: Behavior,
+    /// How steady its agent updates are.
+    pub steadiness: Steadiness,
+    /// Which client it resembles.
+    pub profile: Profile,
+    /// Agent updates a second, 1 to 125; for [`Profile::Viewer`] only.
+    pub rate_hz: u32,
+    /// Whether it decodes and keeps all that it is shown.
+    pub observes: bool,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            behavior: Behavior::Stand,
+            steadiness: Steadiness::Stable,
+            profile: Profile::Viewer,
+            rate_hz: 10,
+            observes: false,
+        }
+    }
+}
+
+/// What the caller should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The server has placed the avatar: the login or a teleport is complete.
+    Arrived(RegionHandle),
+    /// A ping was answered after this time.
+    Ping(Duration),
+    /// A teleport that this bot asked for will not happen; the avatar stays.
+    TeleportFailed(String),
+    /// The session is over as this bot wished; `answered` tells whether the server said so.
+    LoggedOut {
+        /// LogoutReply came.
+        answered: bool,
+    },
+    /// The session is over otherwise.
+    Lost(LossReason),
+}
+
+/// How a bot lost its circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LossReason {
+    /// The circuit closed itself.
+    Circuit(CloseReason),
+    /// The server ended the circuit.
+    ServerClosed,
+    /// KickUser.
+    Kicked,
+    /// AgentMovementComplete did not come in time.
+    NeverArrived,
+}
+
+impl LossReason {
+    /// Label in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Circuit(reason) => reason.as_str(),
+            Self::ServerClosed => "server_closed",
+            Self::Kicked => "kicked",
+            Self::NeverArrived => "never_arrived",
+        }
+    }
+}
+
+/// Counters of one bot; each only rises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentStats {
+    /// Pings that the server did not answer before the next one left, but for those of [`Agent::forgive_ping`].
+    pub pings_unanswered: u64,
+    /// The others among those: a link of the caller lost them.
+    pub pings_forgiven: u64,
+    /// Agent updates sent.
+    pub updates_sent: u64,
+    /// Messages that the circuit did not take.
+    pub unsent: u64,
+    /// Datagrams that were dropped: malformed, duplicate, or of a message that cannot be read.
+    pub dropped: u64,
+    /// Datagrams from addresses that this bot has nothing to do with.
+    pub strangers: u64,
+}
+
+/// One bot.
+///
+/// The caller's loop is that of a circuit: hand in what arrived ([`Self::handle_datagram`], [`Self::handle_event`]) or
+/// that time has passed ([`Self::handle_timeout`]), then drain [`Self::poll_transmit`] and [`Self::poll_event`], and
+/// sleep until [`Self::poll_timeout`]. Draining after each datagram makes a node-metaverse bot ack each alone. Equal
+/// seeds, credentials and inputs give equal bytes.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    config: AgentConfig,
+    identity: Identity,
+    rng: Rng,
+    /// The circuit to the region where the avatar is, or is on its way to.
+    here: Visit,
+    /// The circuit to the region that it left last, until the server ends it.
+    left: Option<Left>,
+    stage: Stage,
+    /// When what the stage waits for is given up.
+    deadline: Option<Instant>,
+    /// Whether AgentMovementComplete came on this circuit.
+    arrived: bool,
+    /// Whether AgentSetAppearance was sent on this circuit.
+    dressed: bool,
+    /// Whether a teleport was asked for and neither happened nor failed.
+    teleporting: bool,
+    appearance_serial: u32,
+    actor: Actor,
+    sender: Sender,
+    whereabouts: Whereabouts,
+    next_update_at: Option<Instant>,
+    names: Names,
+    next_names_at: Option<Instant>,
+    observer: Option<Box<Observer>>,
+    events: VecDeque<Event>,
+    stats: AgentStats,
+    /// Whether the latest ping or its answer was lost by the caller's link.
+    ping_is_forgiven: bool,
+    /// Expanded body of the datagram at hand.
+    scratch: Vec<u8>,
+    /// The message that is being sent.
+    message: Vec<u8>,
+}
+
+impl Agent {
+    /// A bot that has just logged in and opens its circuit now. `seed` makes it differ from other bots.
+    #[must_use]
+    pub fn new(now: Instant, config: &AgentConfig, credentials: &Credentials, seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 0);
+        let size_m = credentials.region_size_m as f32;
+        let whereabouts = Whereabouts::new(now, credentials.identity.agent, size_m);
+        let here = Visit::new(now, config.profile, credentials.simulator, credentials.region, None);
+        let mut agent = Self {
+            config: *config,
+            identity: credentials.identity,
+            here,
+            left: None,
+            stage: Stage::Opening,
+            deadline: None,
+            arrived: false,
+            dressed: false,
+            teleporting: false,
+            appearance_serial: 0,
+            actor: Actor::new(config.behavior, &mut rng),
+            sender: Sender::new(config.steadiness, whereabouts.position(now)),
+            whereabouts,
+            next_update_at: None,
+            names: Names::new(config.observes),
+            next_names_at: None,
+            observer: config.observes.then(Box::default),
+            events: VecDeque::new(),
+            stats: AgentStats::default(),
+            ping_is_forgiven: false,
+            scratch: Vec::new(),
+            message: Vec::new(),
+            rng,
+        };
+        agent.open(now);
+        agent
+    }
+
+    /// Tells the bot that time has passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.stage == Stage::Gone {
+            return;
+        }
+        self.here.circuit.handle_timeout(now);
+        if let Some(left) = &mut self.left {
+            left.visit.circuit.handle_timeout(now);
+            if left.until <= now || left.visit.circuit.closed().is_some() {
+                self.left = None;
+            }
+        }
+        if let Some(reason) = self.here.circuit.closed() {
+            self.lose(LossReason::Circuit(reason));
+            return;
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.on_deadline(now);
+        }
+        self.advance();
+        if self.next_names_at.is_some_and(|at| at <= now) {
+            self.ask_for_names(now);
+        }
+        if let Some(at) = self.next_update_at.filter(|&at| at <= now) {
+            self.send_update(now);
+            let next = at + self.update_period();
+            // Updates that could not be sent in time are not made up for: a viewer that stuttered sends no burst.
+            self.next_update_at = Some(if next > now { next } else { now + self.update_period() });
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`] at the latest; `None` when the session is over.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.stage == Stage::Gone {
+            return None;
+        }
+        let left = self
+            .left
+            .as_ref()
+            .map(|left| left.visit.circuit.poll_timeout().map_or(left.until, |at| at.min(left.until)));
+        [self.here.circuit.poll_timeout(), left, self.deadline, self.next_update_at, self.next_names_at]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Appends the next datagram that should leave now to `out` and says where to, or gives `None`.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SocketAddrV4> {
+        if self.stage == Stage::Gone {
+            return None;
+        }
+        let unanswered = self.here.circuit.stats().pings_unanswered;
+        if self.here.circuit.poll_transmit(now, out).is_some() {
+            if self.here.circuit.stats().pings_unanswered > unanswered {
+                self.on_ping_unanswered();
+            }
+            return Some(self.here.remote);
+        }
+        let left = &mut self.left.as_mut()?.visit;
+        left.circuit.poll_transmit(now, out).map(|_| left.remote)
+    }
+
+    /// The next thing that the caller should know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Does not count the latest ping if it stays unanswered: it or its answer was lost on purpose.
+    pub const fn forgive_ping(&mut self) {
+        self.ping_is_forgiven = true;
+    }
+
+    /// Who it is.
+    #[must_use]
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The region where it is, or is on its way to.
+    #[must_use]
+    pub const fn region(&self) -> RegionHandle {
+        self.here.region
+    }
+
+    /// Where it thinks it is: metres from the region's corner. Standers and sitters that do not observe know only where
+    /// they arrived.
+    #[must_use]
+    pub fn position(&self, now: Instant) -> Vec3 {
+        self.whereabouts.position(now)
+    }
+
+    /// Whether the avatar stands in the region and everything that a client asks for on arrival was asked for.
+    #[must_use]
+    pub fn is_present(&self) -> bool {
+        self.arrived && self.stage == Stage::Present
+    }
+
+    /// Whether the session is over.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.stage == Stage::Gone
+    }
+
+    /// What it sees, if it observes.
+    #[must_use]
+    pub fn observer(&self) -> Option<&Observer> {
+        self.observer.as_deref()
+    }
+
+    /// The names that it asked for.
+    #[must_use]
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Counters of this bot.
+    #[must_use]
+    pub const fn stats(&self) -> &AgentStats {
+        &self.stats
+    }
+
+    /// Counters of the circuit to the region where it is.
+    #[must_use]
+    pub const fn circuit_stats(&self) -> &circuit::Stats {
+        self.here.circuit.stats()
+    }
+
+    fn update_period(&self) -> Duration {
+        self.config.profile.update_period(self.config.rate_hz)
+    }
+
+    fn send_update(&mut self, now: Instant) {
+        let position = self.whereabouts.position(now);
+        let region_size_m = self.whereabouts.region_size_m();
+        let spot = Spot { position: position.truncate(), region_size_m };
+        let pose = self.actor.act(now, spot, &mut self.rng);
+        let update = self.sender.update(&self.identity, &pose, position, &mut self.rng);
+        self.send(Reliability::Unreliable, true, |out| update.encode(out));
+        self.stats.updates_sent += 1;
+    }
+
+    fn ask_for_names(&mut self, now: Instant) {
+        let may_ask = self.stage == Stage::Present;
+        if may_ask && let Some(request) = self.names.request() {
+            self.send(Reliability::Reliable, false, |out| request.encode(out));
+        }
+        self.next_names_at = self.names.is_wanting().then(|| now + NAMES_PERIOD);
+    }
+
+    /// Sends a message on the circuit to the region where the bot is.
+    fn send(&mut self, reliability: Reliability, zero_code: bool, encode: impl FnOnce(&mut Vec<u8>)) {
+        self.message.clear();
+        encode(&mut self.message);
+        let sent = self.here.circuit.send(reliability, &self.message, zero_code);
+        self.stats.unsent += u64::from(sent.is_err());
+    }
+
+    const fn on_ping_unanswered(&mut self) {
+        if self.ping_is_forgiven {
+            self.stats.pings_forgiven += 1;
+        } else {
+            self.stats.pings_unanswered += 1;
+        }
+        self.ping_is_forgiven = false;
+    }
+
+    fn emit(&mut self, event: Event) {
+        if self.events.len() < EVENTS_MAX || !matches!(event, Event::Ping(_)) {
+            self.events.push_back(event);
+        }
+    }
+
+    fn lose(&mut self, reason: LossReason) {
+        self.end();
+        self.emit(Event::Lost(reason));
+    }
+
+    /// Ends everything at once.
+    fn end(&mut self) {
+        self.stage = Stage::Gone;
+        self.here.circuit.close(CloseReason::Local);
+        self.left = None;
+    }
+}

@@ -1,0 +1,77 @@
+//! What a script can have a bot do besides its behaviour: behave otherwise, speak, teleport, log out.
+
+use super::Agent;
+use super::arrival::{LOGOUT_MAX, Stage};
+use crate::behavior::{Actor, Behavior};
+use circuit::Reliability;
+use glam::Vec3;
+use ids::{Instant, RegionHandle};
+use wire::messages::{
+    ChatFromViewer, ChatFromViewerAgentData, ChatFromViewerChatData, LogoutRequest, LogoutRequestAgentData,
+    TeleportLocationRequest, TeleportLocationRequestAgentData, TeleportLocationRequestInfo,
+};
+use wire::text;
+
+/// How loud a bot speaks, by the numbers of ChatFromViewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loudness {
+    /// Heard within 10 m.
+    Whisper = 0,
+    /// Heard within 20 m.
+    Say = 1,
+    /// Heard within 100 m.
+    Shout = 2,
+}
+
+impl Agent {
+    /// Behaves otherwise from its next agent update on, also in regions that it goes to later.
+    pub fn behave(&mut self, behavior: Behavior) {
+        self.config.behavior = behavior;
+        self.actor = Actor::new(behavior, &mut self.rng);
+    }
+
+    /// Speaks on the public channel. Nothing happens once the session is over.
+    pub fn say(&mut self, loudness: Loudness, words: &str) {
+        let message = ChatFromViewer {
+            agent_data: ChatFromViewerAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+            },
+            chat_data: ChatFromViewerChatData {
+                message: text::to_wire(words, text::CHAT_MAX),
+                r#type: loudness as u8,
+                channel: 0,
+            },
+        };
+        self.send(Reliability::Reliable, true, |out| message.encode(out));
+    }
+
+    /// Asks for a teleport to a place on the map; `position` in metres from that region's corner. It ends with
+    /// [`Event::Arrived`](super::Event::Arrived) or [`Event::TeleportFailed`](super::Event::TeleportFailed).
+    pub fn teleport_to(&mut self, region: RegionHandle, position: Vec3) {
+        let message = TeleportLocationRequest {
+            agent_data: TeleportLocationRequestAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+            },
+            info: TeleportLocationRequestInfo { region_handle: region.0, position, look_at: Vec3::X },
+        };
+        self.teleporting = true;
+        self.send(Reliability::Reliable, false, |out| message.encode(out));
+    }
+
+    /// Leaves the grid. It ends with [`Event::LoggedOut`](super::Event::LoggedOut), after 5 s at the latest. Nothing
+    /// happens if that is under way or the session is over.
+    pub fn log_out(&mut self, now: Instant) {
+        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering | Stage::Gone) {
+            return;
+        }
+        let agent_data =
+            LogoutRequestAgentData { agent_id: self.identity.agent.0, session_id: self.identity.session.0 };
+        self.send(Reliability::Reliable, false, |out| LogoutRequest { agent_data }.encode(out));
+        self.stage = Stage::LoggingOut;
+        self.next_update_at = None;
+        self.next_names_at = None;
+        self.deadline = Some(now + LOGOUT_MAX);
+    }
+}

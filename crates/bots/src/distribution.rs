@@ -1,0 +1,73 @@
+//! Times measured by many bots, kept so that percentiles can be told: a histogram of fixed size and known error.
+
+use std::time::Duration;
+
+/// Width of a bucket; what a percentile may be off by.
+pub const RESOLUTION: Duration = Duration::from_micros(100);
+
+/// Times from here on share the last bucket: 30 s. Half a megabyte each.
+const BUCKETS: usize = 300_000;
+
+/// How many measurements took how long.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution {
+    /// Grows to the longest time seen.
+    buckets: Vec<u32>,
+    count: u64,
+}
+
+impl Distribution {
+    /// One more measurement.
+    pub fn record(&mut self, time: Duration) {
+        let bucket = (time.as_nanos() / RESOLUTION.as_nanos()).min(BUCKETS as u128 - 1) as usize;
+        if self.buckets.len() <= bucket {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] = self.buckets[bucket].saturating_add(1);
+        self.count += 1;
+    }
+
+    /// Measurements so far.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The time that this share (0 to 1) of the measurements did not exceed, rounded up to [`RESOLUTION`]; `None`
+    /// without measurements.
+    #[must_use]
+    pub fn percentile(&self, share: f64) -> Option<Duration> {
+        let rank = ((self.count as f64 * share).ceil() as u64).max(1);
+        let mut below = 0;
+        let bucket = self.buckets.iter().position(|&count| {
+            below += u64::from(count);
+            below >= rank
+        })?;
+        Some(RESOLUTION * (bucket as u32 + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_right_to_the_resolution() {
+        let mut times = Distribution::default();
+        assert_eq!(times.percentile(0.5), None);
+        for ms in 1..=100 {
+            times.record(Duration::from_millis(ms));
+        }
+        for (share, ms) in [(0.0, 1), (0.5, 50), (0.99, 99), (1.0, 100)] {
+            assert_eq!(times.percentile(share), Some(Duration::from_millis(ms) + RESOLUTION), "{share}");
+        }
+        assert_eq!(times.count(), 100);
+    }
+
+    #[test]
+    fn endless_times_share_a_bucket() {
+        let mut times = Distribution::default();
+        times.record(Duration::from_secs(3600));
+        assert_eq!(times.percentile(1.0), Some(Duration::from_secs(30)));
+    }
+}

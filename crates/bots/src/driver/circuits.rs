@@ -1,0 +1,268 @@
+//! The thread of the circuits: all bots, their sockets and timers.
+//!
+//! It works in turns. Between two of them that found datagrams it rests for [`REST`], so that the datagrams of a burst
+//! are read together: a system call for each would cost more than all the rest. Ping times are up to so much too long.
+
+use super::clock::Clock;
+use super::findings::{Findings, Harvest, Life, Reading, report};
+use super::session::{HttpThread, Mailbox, NOTICES_MAX, Notice};
+use super::timers::Timers;
+use super::wires::Wires;
+use super::{BotsConfig, BotsError};
+use crate::agent::{Agent, AgentConfig, LOGOUT_MAX};
+use crate::report::Report;
+use crate::rng::Rng;
+use ids::Instant;
+use net::{Events, Interest, Poller, RecvBatch, SocketOptions, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Pause behind a turn that found datagrams.
+const REST: Duration = Duration::from_millis(1);
+
+/// Longest turn, so that the end of a phase is noticed.
+const TURN_MAX: Duration = Duration::from_millis(20);
+
+/// Bots that are told to log out in one turn: all at once would be a burst that no crowd makes.
+const LOGOUTS_PER_TURN: usize = 10;
+
+/// One client's socket: a second of traffic either way.
+const SOCKET: SocketOptions =
+    SocketOptions { receive_buffer_bytes: 512 << 10, send_buffer_bytes: 128 << 10, reuse_port: false };
+
+/// One bot and its socket.
+struct Bot {
+    agent: Agent,
+    socket: UdpSocket,
+    life: Life,
+}
+
+/// Memory that every turn uses again.
+struct Buffers {
+    events: Events,
+    received: RecvBatch,
+    due: Vec<u32>,
+}
+
+/// All bots of a run.
+pub(super) struct Circuits {
+    config: BotsConfig,
+    clock: Clock,
+    poller: Poller,
+    mailbox: SyncSender<Notice>,
+    notices: Receiver<Notice>,
+    /// By number; none before its login and after a failed one.
+    bots: Vec<Option<Bot>>,
+    timers: Timers,
+    wires: Wires,
+    findings: Findings,
+}
+
+impl Circuits {
+    pub(super) fn new(config: &BotsConfig, clock: Clock) -> Result<Self, BotsError> {
+        let poller =
+            Poller::new().map_err(|source| BotsError::System { what: "wait for sockets", source })?;
+        let (mailbox, notices) = sync_channel(NOTICES_MAX);
+        Ok(Self {
+            config: config.clone(),
+            clock,
+            poller,
+            mailbox,
+            notices,
+            bots: (0..config.count).map(|_| None).collect(),
+            timers: Timers::new(clock.now(), config.count),
+            wires: Wires::new(config.conditions, config.seed),
+            findings: Findings::default(),
+        })
+    }
+
+    /// Where the HTTP thread posts its notices.
+    pub(super) fn mailbox(&self) -> Mailbox {
+        Mailbox { notices: self.mailbox.clone(), waker: self.poller.waker() }
+    }
+
+    /// The run: logins, window, logouts.
+    pub(super) fn run(mut self, http: HttpThread) -> Result<Report, BotsError> {
+        let mut buffers =
+            Buffers { events: Events::with_capacity(256), received: RecvBatch::new(), due: Vec::new() };
+        while self.findings.logins_resolved() < self.config.count {
+            assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
+            self.turn(&mut buffers)?;
+        }
+        let begin = self.read_meters();
+        tracing::info!(bots = self.config.count, "the last login is through");
+        let ends_at = self.clock.now() + self.config.duration;
+        while self.clock.now() < ends_at {
+            self.turn(&mut buffers)?;
+        }
+        let end = self.read_meters();
+        let harvest = self.harvest();
+        http.leave();
+        self.log_out_all(&mut buffers)?;
+        http.finish();
+        // The last of its notices.
+        self.read_notices()?;
+        Ok(report(self.findings, harvest, &begin, &end))
+    }
+
+    fn read_meters(&self) -> Reading {
+        Reading::take(self.clock.now(), self.config.server_pid, self.wires.traffic().total())
+    }
+
+    fn log_out_all(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
+        let mut staying = 0..self.bots.len();
+        // A bot gives up waiting by itself, so this ends; the margin covers the turns that it takes.
+        let mut give_up_at = None;
+        loop {
+            let now = self.clock.now();
+            for index in staying.by_ref().take(LOGOUTS_PER_TURN) {
+                if let Some(bot) = &mut self.bots[index]
+                    && bot.life != Life::Over
+                {
+                    bot.life = Life::Leaving;
+                    bot.agent.log_out(now);
+                    self.serve(now, index as u32);
+                }
+            }
+            if staying.is_empty() && give_up_at.is_none() {
+                give_up_at = Some(now + 2 * LOGOUT_MAX);
+            }
+            let done = staying.is_empty() && self.bots.iter().flatten().all(|bot| bot.agent.is_gone());
+            if done || give_up_at.is_some_and(|at| at <= now) {
+                return Ok(());
+            }
+            self.turn(buffers)?;
+        }
+    }
+
+    fn harvest(&self) -> Harvest {
+        let mut harvest = Harvest {
+            messages: self.wires.traffic().by_name(),
+            datagrams_lost_locally: self.wires.unsent(),
+            ..Harvest::default()
+        };
+        for bot in self.bots.iter().flatten() {
+            harvest.add(bot.agent.stats());
+            harvest.datagrams_lost_locally += bot.socket.receive_drops();
+            if let Some(observer) = bot.agent.observer() {
+                let others = observer.others(bot.agent.identity().agent);
+                harvest.avatars_seen_min =
+                    Some(harvest.avatars_seen_min.map_or(others, |min| min.min(others)));
+                harvest.updates_received += observer.seen().updates();
+            }
+        }
+        harvest
+    }
+
+    /// Waits for something to do and does it.
+    fn turn(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
+        let wait = self.next_deadline() - self.clock.now();
+        self.poller
+            .wait(&mut buffers.events, Some(wait.min(TURN_MAX)))
+            .map_err(|source| BotsError::System { what: "wait for sockets", source })?;
+        self.read_notices()?;
+        let now = self.clock.now();
+        let mut is_busy = false;
+        for event in buffers.events.iter() {
+            is_busy = true;
+            let index = u32::try_from(event.token).expect("sockets are named by their bots' numbers");
+            self.receive(now, index, &mut buffers.received)?;
+        }
+        self.carry(now);
+        self.timers.expire(now, &mut buffers.due);
+        for &index in &buffers.due {
+            self.serve(now, index);
+        }
+        if is_busy {
+            std::thread::park_timeout(REST);
+        }
+        Ok(())
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let links = self.wires.poll_timeout();
+        links.into_iter().fold(self.timers.next(), Instant::min)
+    }
+
+    fn read_notices(&mut self) -> Result<(), BotsError> {
+        while let Ok(notice) = self.notices.try_recv() {
+            match notice {
+                Notice::LoggedIn { bot, credentials, began_at } => {
+                    let now = self.clock.now();
+                    let config = AgentConfig { observes: bot < self.config.observers, ..self.config.agent };
+                    let seed = Rng::new(self.config.seed, u64::from(bot)).next();
+                    let agent = Agent::new(now, &config, &credentials, seed);
+                    let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), &SOCKET)?;
+                    self.poller
+                        .add(&socket, u64::from(bot), Interest::Readable)
+                        .map_err(|source| BotsError::System { what: "watch a socket", source })?;
+                    self.bots[bot as usize] = Some(Bot { agent, socket, life: Life::Entering(began_at) });
+                    self.serve(now, bot);
+                }
+                Notice::LoginFailed { bot, reason } => {
+                    tracing::debug!(bot, reason, "login failed");
+                    self.findings.on_login_failed(reason);
+                }
+                Notice::Event { bot, message, body } => {
+                    let now = self.clock.now();
+                    if let Some(sleeper) = &mut self.bots[bot as usize] {
+                        sleeper.agent.handle_event(now, &message, &body);
+                        self.serve(now, bot);
+                    }
+                }
+                Notice::Trouble { bot, reason } => {
+                    tracing::debug!(bot, reason, "request failed");
+                    self.findings.on_trouble(reason);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what waits at a bot's socket.
+    fn receive(&mut self, now: Instant, index: u32, batch: &mut RecvBatch) -> Result<(), BotsError> {
+        let Some(bot) = &mut self.bots[index as usize] else { return Ok(()) };
+        bot.socket
+            .recv_batch(batch)
+            .map_err(|source| BotsError::System { what: "receive datagrams", source })?;
+        for datagram in batch.iter() {
+            self.wires.receive(now, index, &mut bot.agent, datagram.remote, datagram.bytes);
+        }
+        self.settle(now, index);
+        Ok(())
+    }
+
+    /// Moves on what the links have carried so far.
+    fn carry(&mut self, now: Instant) {
+        while let Some((index, remote, bytes)) = self.wires.poll_arrival(now) {
+            if let Some(bot) = &mut self.bots[index as usize] {
+                self.wires.deliver(now, index, &mut bot.agent, remote, &bytes);
+                self.settle(now, index);
+            }
+        }
+        while let Some(index) = self.wires.poll_departure(now) {
+            self.settle(now, index);
+        }
+    }
+
+    /// Tells a bot the time and does what it wants.
+    fn serve(&mut self, now: Instant, index: u32) {
+        let Some(bot) = &mut self.bots[index as usize] else { return };
+        bot.agent.handle_timeout(now);
+        self.wires.drain(now, index, &mut bot.agent);
+        self.settle(now, index);
+    }
+
+    /// Sends a bot's datagrams, notes its events, sets its timer.
+    fn settle(&mut self, now: Instant, index: u32) {
+        let Some(bot) = &mut self.bots[index as usize] else { return };
+        self.wires.flush(&bot.socket);
+        while let Some(event) = bot.agent.poll_event() {
+            self.findings.on_event(now, &mut bot.life, event);
+        }
+        if let Some(at) = bot.agent.poll_timeout() {
+            self.timers.set(index, at);
+        }
+    }
+}

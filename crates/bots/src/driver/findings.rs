@@ -1,0 +1,217 @@
+//! What the circuits' thread finds out on the way, until it becomes a report.
+
+use super::usage::{self, Usage};
+use crate::agent::{AgentStats, Event, LossReason};
+use crate::distribution::Distribution;
+use crate::report::Report;
+use crate::traffic::Tally;
+use ids::Instant;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Different reasons of failure that are told apart; those beyond are one. They hold text of the server.
+const FAILURES_MAX: usize = 100;
+
+/// Where a bot is in its life, as far as the report counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// On the way in, since this moment.
+    Entering(Instant),
+    /// In.
+    Staying,
+    /// It was told to log out.
+    Leaving,
+    /// Its session is over.
+    Over,
+}
+
+/// Counts, times and reasons of a run.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    logins_ok: u32,
+    logins_failed: u32,
+    circuits_lost: u32,
+    logouts_ok: u32,
+    http_errors: u64,
+    login_first_at: Option<Instant>,
+    logins: Distribution,
+    pings: Distribution,
+    failures: BTreeMap<String, u32>,
+}
+
+impl Findings {
+    /// Bots whose login has succeeded or failed.
+    pub(super) const fn logins_resolved(&self) -> u32 {
+        self.logins_ok + self.logins_failed
+    }
+
+    /// A bot tells something.
+    pub(super) fn on_event(&mut self, now: Instant, life: &mut Life, event: Event) {
+        match event {
+            Event::Arrived(_) => {
+                if let Life::Entering(began_at) = *life {
+                    self.logins_ok += 1;
+                    self.logins.record(now - began_at);
+                    self.login_first_at.get_or_insert(now);
+                    *life = Life::Staying;
+                }
+            }
+            Event::Ping(round_trip) => self.pings.record(round_trip),
+            Event::TeleportFailed(reason) => self.fail(format!("teleport: {reason}")),
+            Event::LoggedOut { answered } => {
+                self.logouts_ok += u32::from(answered);
+                *life = Life::Over;
+            }
+            Event::Lost(reason) => {
+                self.on_lost(*life, reason);
+                *life = Life::Over;
+            }
+        }
+    }
+
+    fn on_lost(&mut self, life: Life, reason: LossReason) {
+        match life {
+            Life::Entering(_) => self.on_login_failed(format!("circuit {}", reason.as_str())),
+            Life::Staying => {
+                self.circuits_lost += 1;
+                self.fail(format!("circuit: {}", reason.as_str()));
+            }
+            // The session ends either way.
+            Life::Leaving | Life::Over => {}
+        }
+    }
+
+    /// A bot got no session, or no avatar.
+    pub(super) fn on_login_failed(&mut self, reason: String) {
+        self.logins_failed += 1;
+        self.fail(format!("login: {reason}"));
+    }
+
+    /// A request to a capability failed.
+    pub(super) fn on_trouble(&mut self, reason: String) {
+        self.http_errors += 1;
+        self.fail(reason);
+    }
+
+    fn fail(&mut self, reason: String) {
+        let is_new = !self.failures.contains_key(&reason);
+        let reason = if is_new && self.failures.len() >= FAILURES_MAX { "other".to_owned() } else { reason };
+        *self.failures.entry(reason).or_default() += 1;
+    }
+}
+
+/// The meters at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    at: Instant,
+    own_cpu: Duration,
+    server: Option<Usage>,
+    traffic: Tally,
+}
+
+impl Reading {
+    /// A server that has ended reads as none.
+    pub(super) fn take(now: Instant, server_pid: Option<u32>, traffic: &Tally) -> Self {
+        Self {
+            at: now,
+            own_cpu: usage::own_cpu(),
+            server: server_pid.and_then(|pid| usage::of_process(pid).ok()),
+            traffic: *traffic,
+        }
+    }
+}
+
+/// What can only be seen at the end of the window, while the bots are still in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Harvest {
+    pub(super) messages: BTreeMap<String, Tally>,
+    pub(super) avatars_seen_min: Option<usize>,
+    pub(super) updates_received: u64,
+    pub(super) stats: AgentStats,
+    pub(super) datagrams_lost_locally: u64,
+}
+
+impl Harvest {
+    /// Adds the counters of one bot.
+    pub(super) const fn add(&mut self, stats: &AgentStats) {
+        self.stats.pings_unanswered += stats.pings_unanswered;
+        self.stats.pings_forgiven += stats.pings_forgiven;
+        self.stats.updates_sent += stats.updates_sent;
+        self.stats.dropped += stats.dropped;
+    }
+}
+
+/// Puts everything together.
+pub(super) fn report(findings: Findings, harvest: Harvest, begin: &Reading, end: &Reading) -> Report {
+    let seconds = |time: Duration| time.as_secs_f64();
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
+    let server_cpu = end.server.zip(begin.server).map(|(end, begin)| end.cpu.saturating_sub(begin.cpu));
+    Report {
+        logins_ok: findings.logins_ok,
+        logins_failed: findings.logins_failed,
+        circuits_lost: findings.circuits_lost,
+        pings_unanswered: harvest.stats.pings_unanswered,
+        avatars_seen_min: harvest.avatars_seen_min,
+        updates_received: harvest.updates_received,
+        ping_ms_p50: findings.pings.percentile(0.50).map(milliseconds),
+        ping_ms_p99: findings.pings.percentile(0.99).map(milliseconds),
+        login_first_s: findings.login_first_at.map(|at| seconds(at - Instant::ZERO)),
+        bots_cpu_s: seconds(end.own_cpu.saturating_sub(begin.own_cpu)),
+        server_cpu_s: server_cpu.map(seconds),
+        server_rss_bytes: end.server.map(|usage| usage.rss_bytes),
+        messages: harvest.messages,
+        window_s: seconds(end.at - begin.at),
+        window: end.traffic.since(&begin.traffic),
+        login_s_p50: findings.logins.percentile(0.50).map(seconds),
+        login_s_p99: findings.logins.percentile(0.99).map(seconds),
+        logins_took_s: seconds(begin.at - Instant::ZERO),
+        pings_answered: findings.pings.count(),
+        pings_dropped: harvest.stats.pings_forgiven,
+        agent_updates_sent: harvest.stats.updates_sent,
+        datagrams_dropped: harvest.stats.dropped,
+        datagrams_lost_locally: harvest.datagrams_lost_locally,
+        logouts_ok: findings.logouts_ok,
+        http_errors: findings.http_errors,
+        failures: findings.failures,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ids::RegionHandle;
+
+    const HERE: RegionHandle = RegionHandle(1);
+
+    #[test]
+    fn a_life_is_counted_once_however_it_ends() {
+        let mut findings = Findings::default();
+        let mut life = Life::Entering(Instant::from_millis(500));
+        findings.on_event(Instant::from_millis(1500), &mut life, Event::Arrived(HERE));
+        findings.on_event(Instant::from_millis(9000), &mut life, Event::Arrived(HERE));
+        assert_eq!((findings.logins_ok, life), (1, Life::Staying));
+        findings.on_event(Instant::from_millis(9500), &mut life, Event::Lost(LossReason::Kicked));
+        assert_eq!((findings.circuits_lost, life), (1, Life::Over));
+
+        let mut life = Life::Entering(Instant::ZERO);
+        findings.on_event(Instant::ZERO, &mut life, Event::Lost(LossReason::NeverArrived));
+        assert_eq!((findings.logins_failed, findings.circuits_lost), (1, 1));
+        assert_eq!(findings.logins_resolved(), 2);
+
+        let mut life = Life::Leaving;
+        findings.on_event(Instant::ZERO, &mut life, Event::Lost(LossReason::ServerClosed));
+        assert_eq!((findings.circuits_lost, life), (1, Life::Over));
+        assert_eq!(findings.login_first_at, Some(Instant::from_millis(1500)));
+    }
+
+    #[test]
+    fn reasons_are_told_apart_up_to_a_bound() {
+        let mut findings = Findings::default();
+        for number in 0..2 * FAILURES_MAX {
+            findings.on_login_failed(number.to_string());
+        }
+        assert_eq!(findings.failures.len(), FAILURES_MAX + 1);
+        assert_eq!(findings.failures["other"] as usize, FAILURES_MAX);
+        assert_eq!(findings.logins_failed as usize, 2 * FAILURES_MAX);
+    }
+}

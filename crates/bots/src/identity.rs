@@ -1,0 +1,14 @@
+//! Who a bot is on its circuits.
+
+use ids::{AgentId, CircuitCode, SessionId};
+
+/// What a bot repeats in its messages. From the login reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The account.
+    pub agent: AgentId,
+    /// The login.
+    pub session: SessionId,
+    /// The same for every region of this login.
+    pub circuit_code: CircuitCode,
+}

@@ -1,0 +1,195 @@
+//! Packets and bytes by message, from the first bytes of each datagram: whatever else is in it is not looked at.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use wire::header::{Datagram, Flags};
+use wire::messages::{MessageNumber, schema_of};
+
+/// Low numbers below this are counted each; the highest of the protocol is about 430.
+const LOW_MAX: usize = 1024;
+
+/// Places in the table: High, Medium and Fixed numbers are one byte each, and one place is for all else.
+const PLACES: usize = 3 * 256 + LOW_MAX + 1;
+const OTHER: usize = PLACES - 1;
+
+/// Packets and UDP payload bytes of one message, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Datagrams received, duplicates included.
+    pub packets_in: u64,
+    /// Their bytes.
+    pub bytes_in: u64,
+    /// Datagrams sent, resends included.
+    pub packets_out: u64,
+    /// Their bytes.
+    pub bytes_out: u64,
+}
+
+impl Tally {
+    /// What was counted since an earlier reading.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            packets_in: self.packets_in - earlier.packets_in,
+            bytes_in: self.bytes_in - earlier.bytes_in,
+            packets_out: self.packets_out - earlier.packets_out,
+            bytes_out: self.bytes_out - earlier.bytes_out,
+        }
+    }
+}
+
+/// Counts of all messages. About 57 KiB, one for all bots.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    by_message: Box<[Tally]>,
+    total: Tally,
+}
+
+impl Default for Traffic {
+    fn default() -> Self {
+        Self { by_message: vec![Tally::default(); PLACES].into_boxed_slice(), total: Tally::default() }
+    }
+}
+
+impl Traffic {
+    /// A datagram came in.
+    pub fn count_in(&mut self, datagram: &[u8]) {
+        for tally in [&mut self.by_message[place(datagram)], &mut self.total] {
+            tally.packets_in += 1;
+            tally.bytes_in += datagram.len() as u64;
+        }
+    }
+
+    /// A datagram went out.
+    pub fn count_out(&mut self, datagram: &[u8]) {
+        for tally in [&mut self.by_message[place(datagram)], &mut self.total] {
+            tally.packets_out += 1;
+            tally.bytes_out += datagram.len() as u64;
+        }
+    }
+
+    /// All messages together.
+    #[must_use]
+    pub const fn total(&self) -> &Tally {
+        &self.total
+    }
+
+    /// The messages that occurred, by name. Numbers outside the message set are named as `Low 999`, what is no datagram
+    /// or has a number outside the protocol as `other`.
+    #[must_use]
+    pub fn by_name(&self) -> BTreeMap<String, Tally> {
+        let occurred = self.by_message.iter().enumerate().filter(|(_, tally)| **tally != Tally::default());
+        occurred.map(|(place, tally)| (name(place), *tally)).collect()
+    }
+}
+
+/// The message number of a datagram, if it can be read. A zero-coded number is expanded only as far as needed.
+#[must_use]
+pub fn message_number(datagram: &[u8]) -> Option<MessageNumber> {
+    let datagram = Datagram::parse(datagram).ok()?;
+    if !datagram.flags.contains(Flags::ZERO_CODED) {
+        return MessageNumber::split(datagram.body).ok().map(|(number, _)| number);
+    }
+    let mut head = [0; 4];
+    let len = expand_head(datagram.body, &mut head);
+    MessageNumber::split(&head[..len]).ok().map(|(number, _)| number)
+}
+
+/// Expands the beginning of a zero-coded body; gives how many bytes there are.
+fn expand_head(body: &[u8], head: &mut [u8; 4]) -> usize {
+    let mut bytes = body.iter();
+    let mut len = 0;
+    while let Some(&byte) = bytes.next()
+        && len < head.len()
+    {
+        if byte == 0 {
+            // The head is zeroes already.
+            len += bytes.next().map_or(1, |&run| usize::from(run));
+        } else {
+            head[len] = byte;
+            len += 1;
+        }
+    }
+    len.min(head.len())
+}
+
+fn place(datagram: &[u8]) -> usize {
+    match message_number(datagram) {
+        Some(MessageNumber::High(number)) => usize::from(number),
+        Some(MessageNumber::Medium(number)) => 256 + usize::from(number),
+        Some(MessageNumber::Fixed(number)) => 512 + usize::from(number),
+        Some(MessageNumber::Low(number)) if usize::from(number) < LOW_MAX => 768 + usize::from(number),
+        _ => OTHER,
+    }
+}
+
+fn name(place: usize) -> String {
+    // The casts undo `place`.
+    let number = match place {
+        0..256 => MessageNumber::High(place as u8),
+        256..512 => MessageNumber::Medium((place - 256) as u8),
+        512..768 => MessageNumber::Fixed((place - 512) as u8),
+        OTHER => return "other".to_owned(),
+        _ => MessageNumber::Low((place - 768) as u16),
+    };
+    schema_of(number).map_or_else(|| number.to_string(), |schema| schema.name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::header::write_header;
+    use wire::messages::{AgentUpdate, SCHEMA};
+    use wire::zero_code;
+
+    fn datagram(message: &[u8], zero_coded: bool) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if zero_coded {
+            write_header(&mut bytes, Flags::ZERO_CODED, 9);
+            zero_code::compress(message, &mut bytes);
+        } else {
+            write_header(&mut bytes, Flags::NONE, 9);
+            bytes.extend_from_slice(message);
+        }
+        bytes
+    }
+
+    #[test]
+    fn every_message_has_a_place_of_its_own_zero_coded_or_not() {
+        for schema in SCHEMA {
+            let mut message = Vec::new();
+            schema.number.write(&mut message);
+            message.extend_from_slice(&[0; 20]);
+            for zero_coded in [false, true] {
+                let bytes = datagram(&message, zero_coded);
+                assert_eq!(message_number(&bytes), Some(schema.number), "{}", schema.name);
+                assert_eq!(name(place(&bytes)), schema.name);
+            }
+        }
+    }
+
+    #[test]
+    fn packets_and_bytes_are_counted_by_name_and_in_all() {
+        let mut traffic = Traffic::default();
+        let mut message = Vec::new();
+        AgentUpdate::default().encode(&mut message);
+        let update = datagram(&message, true);
+        traffic.count_out(&update);
+        traffic.count_out(&update);
+        traffic.count_in(&[1, 2]);
+        let by_name = traffic.by_name();
+        assert_eq!(by_name.keys().collect::<Vec<_>>(), ["AgentUpdate", "other"]);
+        let sent = Tally { packets_out: 2, bytes_out: 2 * update.len() as u64, ..Tally::default() };
+        assert_eq!(by_name["AgentUpdate"], sent);
+        assert_eq!(*traffic.total(), Tally { packets_in: 1, bytes_in: 2, ..sent });
+        assert_eq!(traffic.total().since(&sent), Tally { packets_in: 1, bytes_in: 2, ..Tally::default() });
+    }
+
+    #[test]
+    fn numbers_cut_short_are_other() {
+        for body in [&[0xFF][..], &[0xFF, 0xFF, 0xFF]] {
+            assert_eq!(name(place(&datagram(body, false))), "other");
+        }
+        assert_eq!(name(place(&[])), "other");
+    }
+}

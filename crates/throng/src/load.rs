@@ -1,0 +1,52 @@
+//! `throng bots`: from the command line to the bots and their report.
+
+use crate::cli::{self, BotsArgs};
+use bots::agent::AgentConfig;
+use bots::behavior::Behavior;
+use bots::link::Conditions;
+use bots::profile::Profile;
+use bots::sender::Steadiness;
+use bots::{BotsConfig, BotsError};
+
+/// Runs the bots. Gives the report as it is to be printed, and whether nothing went wrong.
+///
+/// # Errors
+/// When no bots can be run at all.
+pub fn run(args: &BotsArgs) -> Result<(String, bool), BotsError> {
+    let report = bots::run(&config(args))?;
+    let text = if args.json { report.to_json() + "\n" } else { report.to_string() };
+    Ok((text, report.is_clean()))
+}
+
+fn config(args: &BotsArgs) -> BotsConfig {
+    // Bots of different behaviours have different names, so that two runs at once do not end each other's sessions.
+    let (behavior, last_name) = match args.behavior {
+        cli::Behavior::Stand => (Behavior::Stand, "Stander"),
+        cli::Behavior::Sit => (Behavior::Sit, "Sitter"),
+        cli::Behavior::Walk => (Behavior::Walk, "Walker"),
+    };
+    BotsConfig {
+        login_uri: args.login.clone(),
+        count: args.count,
+        last_name: last_name.to_owned(),
+        agent: AgentConfig {
+            behavior,
+            steadiness: match args.sender {
+                cli::Sender::Stable => Steadiness::Stable,
+                cli::Sender::Unstable => Steadiness::Unstable,
+            },
+            profile: match args.profile {
+                cli::Profile::Viewer => Profile::Viewer,
+                cli::Profile::NodeMetaverse => Profile::NodeMetaverse,
+            },
+            rate_hz: args.rate,
+            ..AgentConfig::default()
+        },
+        observers: args.observers,
+        ramp_per_s: args.ramp,
+        duration: args.duration,
+        conditions: Conditions { loss: args.loss, delay: args.delay, jitter: args.jitter },
+        server_pid: args.server_pid,
+        ..BotsConfig::default()
+    }
+}
