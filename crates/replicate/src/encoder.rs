@@ -14,7 +14,9 @@ use wire::messages::{
 };
 use wire::object_update::{FullAvatar, FullMotion};
 use wire::terse::{AVATAR_BLOCK_LEN, TerseAvatar};
-use world::{Animation, Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion, SnapshotChunk};
+use world::{
+    Animation, Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion, SnapshotChunk,
+};
 
 /// A frame's changes with their wire blocks.
 #[derive(Clone, Debug, Default)]

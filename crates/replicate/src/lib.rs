@@ -13,6 +13,9 @@ mod replica;
 pub mod selection;
 mod viewer;
 
+#[cfg(test)]
+mod tests;
+
 pub use encoder::{EncodedChange, EncodedFrame, Encoder, Intake};
 pub use publisher::Publisher;
 pub use replica::{Hot, Replica, Slot, SlotIndex};

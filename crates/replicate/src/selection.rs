@@ -144,7 +144,7 @@ enum Need {
 fn need(known: &Known, hot: &Hot, own: bool) -> Option<Need> {
     if hot.id == 0 || (hot.private && !own) {
         None
-    } else if known.id != hot.id {
+    } else if known.id != hot.id || known.doubtful {
         Some(Need::Full)
     } else if known.sent != hot.changed_at || known.repeats > 0 {
         Some(Need::Terse)

@@ -23,6 +23,8 @@ pub struct Known {
     pub animation_repeats: u8,
     /// Among the nearest that get reliable animations and appearances.
     pub near: bool,
+    /// The ack of its full update is overdue: the client may or may not show it.
+    pub doubtful: bool,
 }
 
 impl Known {
@@ -35,10 +37,11 @@ impl Known {
         repeats: 0,
         animation_repeats: 0,
         near: false,
+        doubtful: false,
     };
 
-    /// A rest is sent this often after the first time: mid-motion updates are unreliable and a viewer extrapolates
-    /// without limit, so the stop must not get lost (DESIGN §2).
+    /// A rest is sent this often in all: mid-motion updates are unreliable and a viewer extrapolates without limit, so
+    /// the stop must not get lost (DESIGN §2). The last time it has to be acked, see [`Viewer::is_last_rest`].
     pub const REST_REPEATS: u8 = 3;
 }
 
@@ -98,13 +101,8 @@ impl Viewer {
 
     /// Notes that a full update of the slot went out.
     pub fn showed(&mut self, index: SlotIndex, hot: &Hot, tick: u32) {
-        self.known[index as usize] = Known {
-            id: hot.id,
-            sent: hot.changed_at,
-            since: tick,
-            repeats: 0,
-            ..Known::NOTHING
-        };
+        self.known[index as usize] =
+            Known { id: hot.id, sent: hot.changed_at, since: tick, repeats: 0, ..Known::NOTHING };
     }
 
     /// Notes that a terse update of the slot went out.
@@ -120,10 +118,26 @@ impl Viewer {
         known.sent = hot.changed_at;
     }
 
-    /// The full update of an entity got lost: it is as good as never shown.
+    /// Whether the next terse update of the slot is the last repetition of its rest. The client should ack it, and if it
+    /// does not, [`Self::missed_rest`] asks for another one: a burst of losses may outlast all repetitions.
+    #[must_use]
+    pub fn is_last_rest(&self, index: SlotIndex, hot: &Hot) -> bool {
+        let known = self.known(index);
+        hot.at_rest && known.sent == hot.changed_at && known.repeats == 1
+    }
+
+    /// The last repetition of an entity's rest was not acked in time.
+    pub fn missed_rest(&mut self, id: LocalId) {
+        if let Some(known) = self.known.iter_mut().find(|known| known.id == id.0) {
+            known.repeats = known.repeats.max(1);
+        }
+    }
+
+    /// The ack of an entity's full update is overdue. The update may have got lost, or only its ack: so the entity is
+    /// shown anew, and if it leaves before that, the client is told to kill it all the same.
     pub fn lost(&mut self, id: LocalId) {
         if let Some(known) = self.known.iter_mut().find(|known| known.id == id.0) {
-            *known = Known::NOTHING;
+            known.doubtful = true;
         }
     }
 

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use ids::Uuid;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use wire::llsd::Llsd;
 
 /// How long a poll waits with nothing to say: node-metaverse takes less than 30 s for an error, viewers give up at 60.
@@ -42,7 +42,13 @@ pub(super) async fn poll(
                     return StatusCode::BAD_GATEWAY.into_response();
                 }
             }
-            EventQueueAnswer::Farewell | EventQueueAnswer::Unknown => return unknown(),
+            // The client may not know yet that its session is over (its LogoutReply got lost): a failed poll would
+            // alarm it. It hangs up, or learns that there is nothing here any more.
+            EventQueueAnswer::Farewell => {
+                sleep_until(until).await;
+                return unknown();
+            }
+            EventQueueAnswer::Unknown => return unknown(),
         }
     }
 }

@@ -71,11 +71,6 @@ impl EventQueue {
         self.sent = Some((id, events.clone()));
         Poll::Ready(Llsd::map([("id", id.into()), ("events", Llsd::Array(events))]))
     }
-
-    /// Wakes the poll without an event: the session ended.
-    pub fn wake(&self) {
-        self.notify.notify_one();
-    }
 }
 
 impl Default for EventQueue {

@@ -561,7 +561,6 @@ impl Hub {
     fn retire(&mut self, now: Instant, binding: &Binding) {
         self.by_secret.remove(&binding.secret);
         self.counters.events_dropped += binding.queue.dropped;
-        binding.queue.wake();
         if self.farewells.len() == FAREWELLS_MAX {
             self.farewells.pop_front();
         }

@@ -4,7 +4,7 @@ use super::filter::UpdateFilter;
 use super::outbox::{Address, Outbox};
 use crate::mail::{CircuitKey, Closed, Ticket};
 use circuit::Circuit;
-use ids::{Instant, LocalId, SessionKey};
+use ids::{AgentId, Instant, LocalId, SessionKey};
 use replicate::{SlotIndex, Viewer};
 use std::sync::Arc;
 
@@ -57,7 +57,9 @@ pub(super) struct Client {
     /// Newest AgentSetAppearance.
     pub(super) appearance_serial: Option<u32>,
     /// Full updates under way: the datagram's number and the avatars in it.
-    pub(super) shown: Vec<(u32, Vec<LocalId>)>,
+    pub(super) shown: Vec<(u32, Vec<(LocalId, AgentId)>)>,
+    /// Last repetitions of rests under way, alike.
+    pub(super) rested: Vec<(u32, Vec<LocalId>)>,
     /// The nearest that are shown: they get appearances and reliable animations.
     pub(super) near: Vec<SlotIndex>,
     /// Where the round over far animations goes on.
@@ -91,6 +93,7 @@ impl Client {
             newest_update: None,
             appearance_serial: None,
             shown: Vec::new(),
+            rested: Vec::new(),
             near: Vec::new(),
             animation_cursor: 0,
             next_second: now,

@@ -2,7 +2,9 @@
 //!
 //! First what the circuit owes (acks, pings, resends), then arrivals, then avatars: those that are gone are killed,
 //! [`replicate::selection`] picks the others for the bytes that are left, their blocks are copied from the replica
-//! into datagrams. Full updates and kills are reliable, mid-motion updates are not (DESIGN §2).
+//! into datagrams. Full updates, kills and stops are reliable, mid-motion updates are not (DESIGN §2).
+
+mod settling;
 
 use super::client::{Client, Stage};
 use super::counters::ShardCounters;
@@ -150,7 +152,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     fn kills(&mut self) {
-        let mut late = self.settle_shown();
+        let mut late = self.settle_sent();
         let departed = self.client.viewer.departed(self.replica);
         late.retain(|id| !departed.contains(id));
         if departed.is_empty() && late.is_empty() {
@@ -171,23 +173,6 @@ impl Turn<'_> {
         }
     }
 
-    /// Settles full updates that were acked, or whose acks are overdue. The latter are not sent again as they were, but
-    /// made anew from what is true by now: the old bytes would put a moving avatar back.
-    ///
-    /// Returns those in them that have left meanwhile: their full update may have arrived behind the KillObject, so
-    /// they are killed once more.
-    fn settle_shown(&mut self) -> Vec<LocalId> {
-        while let Some(sequence) = self.client.circuit.poll_lost(self.now) {
-            let lost = self.client.shown.iter().find(|(sent_as, _)| *sent_as == sequence);
-            for &id in lost.map_or(&[][..], |(_, ids)| ids) {
-                self.client.viewer.lost(id);
-            }
-        }
-        let circuit = &self.client.circuit;
-        let settled = self.client.shown.extract_if(.., |(sequence, _)| !circuit.is_unacked(*sequence));
-        settled.flat_map(|(_, ids)| ids).filter(|&id| self.replica.of_id(id).is_none()).collect()
-    }
-
     fn avatars(&mut self) {
         // What follows is written past the circuit's queue: AgentMovementComplete and kills have to come before it.
         self.client.flush(self.now, self.out);
@@ -200,6 +185,7 @@ impl Turn<'_> {
         let allowance = Allowance { bytes, full };
         self.selection.choose(&mut self.client.viewer, self.replica, allowance);
         self.write_full();
+        self.write_last_rests();
         self.write_terse();
     }
 
@@ -245,7 +231,8 @@ impl Turn<'_> {
         let mut ids = Vec::with_capacity(shown.len());
         for &index in shown {
             let hot = &self.replica.hot()[index as usize];
-            ids.push(LocalId(hot.id));
+            let slot = self.replica.slot(index).expect("selected from this replica");
+            ids.push((LocalId(hot.id), slot.agent));
             self.client.viewer.showed(index, hot, tick);
         }
         self.client.shown.push((sequence, ids));

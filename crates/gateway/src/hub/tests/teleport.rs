@@ -345,14 +345,14 @@ fn a_world_that_refuses_an_arrival_fails_the_teleport() {
 }
 
 #[test]
-fn a_port_rests_before_it_stands_for_another_place() {
+fn two_ports_are_enough_to_go_to_and_fro_between_two_regions() {
     let mut node = Node::with(Setup { ports: 2, ..Setup::default() });
     let ada = node.enter("Ada");
     let meadow = node.spot(MEADOW, 300.0, 200.0);
-    // The only other port was the meadow's a moment ago, and is so for the meadow again.
     let there = go(&mut node, ada, meadow);
     let harbour = node.spot(HARBOUR, 128.0, 128.0);
     let back = go(&mut node, there, harbour);
+    // A port needs no rest to stand for the place for which it stood before.
     assert_eq!((node.clients[there].port, node.clients[back].port), (1, 0));
 }
 

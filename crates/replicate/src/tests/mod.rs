@@ -1,0 +1,7 @@
+//! Replicas of real worlds ([`source`]), and what viewers of made-up ones are sent ([`scene`]).
+
+mod publishing;
+mod resync;
+mod scene;
+mod selecting;
+mod source;

@@ -1,0 +1,187 @@
+//! Frames that got lost, and the snapshots that make up for them.
+
+use super::source::{Follower, Source, portraits};
+use crate::{Encoder, Intake, Viewer};
+use glam::Vec3;
+use ids::{Epoch, LocalId, SessionKey};
+use wire::object_update;
+use world::{Action, ControlFlags, Frame};
+
+/// Enough for three parts of a snapshot.
+const CROWD: u64 = 600;
+
+/// A world with a walking crowd, and two who follow it: one sees every frame, the other up to now, too.
+fn crowd(n: u64) -> (Source, Follower, Follower) {
+    let (mut source, mut witness, mut follower) = (Source::new(), Follower::new(), Follower::new());
+    for session in 1..=n {
+        source.enter(session);
+        source.control(session, ControlFlags::AT_POS, session as f32);
+    }
+    for _ in 0..5 {
+        let frame = source.step();
+        assert_eq!(witness.follow(&frame), Intake::Ready);
+        assert_eq!(follower.follow(&frame), Intake::Ready);
+    }
+    (source, witness, follower)
+}
+
+/// A frame that only the witness sees.
+fn lose_one(source: &mut Source, witness: &mut Follower) {
+    assert_eq!(witness.follow(&source.step()), Intake::Ready);
+}
+
+/// A frame that both see; what the follower makes of it.
+fn step(source: &mut Source, witness: &mut Follower, follower: &mut Follower) -> (Frame, Intake) {
+    let frame = source.step();
+    assert_eq!(witness.follow(&frame), Intake::Ready);
+    let intake = follower.follow(&frame);
+    (frame, intake)
+}
+
+#[test]
+fn a_gap_is_healed_by_a_snapshot_in_parts_among_changes_that_go_on() {
+    let (mut source, mut witness, mut follower) = crowd(CROWD);
+    source.command(3, Action::Leave);
+    lose_one(&mut source, &mut witness);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    assert_eq!(follower.encoder.resyncs, 1);
+    let stale = portraits(&follower.replica);
+
+    source.resync();
+    for round in 0..2_u64 {
+        // Whoever is in a part that has come, in one that has not, or in none.
+        for session in [4, 300, CROWD] {
+            source.control(session + round, ControlFlags::FLY, 0.5);
+        }
+        source.appear(8 + round, 1.5);
+        source.command(6 + 400 * round, Action::Leave);
+        source.enter(1_000 + round);
+        assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Waiting);
+        assert_eq!(portraits(&follower.replica), stale, "nothing is shown of half a snapshot");
+    }
+    let (frame, intake) = step(&mut source, &mut witness, &mut follower);
+    assert_eq!(frame.snapshot.expect("the last part").count, 3);
+    assert_eq!(intake, Intake::Ready);
+    assert_eq!(portraits(&follower.replica), portraits(&witness.replica));
+
+    source.control(1, ControlFlags::STOP, 0.0);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+    assert_eq!(portraits(&follower.replica), portraits(&witness.replica));
+}
+
+#[test]
+fn the_first_frames_of_a_world_that_is_already_running_are_no_whole_story() {
+    let (mut source, mut witness, _) = crowd(3);
+    let mut late = Follower::new();
+    assert_eq!(step(&mut source, &mut witness, &mut late).1, Intake::NeedsSnapshot);
+    source.resync();
+    assert_eq!(step(&mut source, &mut witness, &mut late).1, Intake::Ready);
+    assert_eq!(portraits(&late.replica), portraits(&witness.replica));
+}
+
+#[test]
+fn a_later_epoch_begins_with_a_snapshot_even_at_its_first_frame() {
+    let (mut source, _, mut follower) = crowd(3);
+    let frame = Frame { epoch: Epoch(1), sequence: 0, ..source.step() };
+    assert_eq!(follower.follow(&frame), Intake::NeedsSnapshot);
+    let mut newcomer = Follower::new();
+    assert_eq!(newcomer.follow(&frame), Intake::NeedsSnapshot);
+}
+
+#[test]
+fn a_snapshot_that_does_not_come_is_asked_for_again() {
+    let (mut source, mut witness, mut follower) = crowd(3);
+    lose_one(&mut source, &mut witness);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    for _ in 0..Encoder::RESYNC_FRAMES_MAX {
+        assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Waiting);
+    }
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    source.resync();
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+    assert_eq!(portraits(&follower.replica), portraits(&witness.replica));
+}
+
+#[test]
+fn a_gap_inside_a_snapshot_begins_it_again() {
+    let (mut source, mut witness, mut follower) = crowd(CROWD);
+    lose_one(&mut source, &mut witness);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    source.resync();
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Waiting);
+    lose_one(&mut source, &mut witness);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    source.resync();
+    for _ in 0..2 {
+        assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Waiting);
+    }
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+    assert_eq!(portraits(&follower.replica), portraits(&witness.replica));
+}
+
+#[test]
+fn the_tail_of_another_snapshot_is_not_taken_for_ones_own() {
+    let (mut source, mut witness, mut follower) = crowd(CROWD);
+    source.resync();
+    lose_one(&mut source, &mut witness);
+    // The gap shows while part 1 of somebody else's snapshot comes; part 2 follows, then ours.
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    source.resync();
+    for part in [2, 0, 1] {
+        let (frame, intake) = step(&mut source, &mut witness, &mut follower);
+        assert_eq!(frame.snapshot.expect("a part").index, part);
+        assert_eq!(intake, Intake::Waiting);
+    }
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+    assert_eq!(portraits(&follower.replica), portraits(&witness.replica));
+}
+
+#[test]
+fn viewers_see_a_snapshot_as_changes_and_not_as_everybody_leaving() {
+    let (mut source, mut witness, mut follower) = crowd(40);
+    let mut viewer = Viewer::new(SessionKey(1), Vec3::ZERO);
+    assert!(viewer.departed(&follower.replica).is_empty());
+    for (index, hot, _) in follower.replica.entities() {
+        viewer.showed(index, hot, 0);
+        viewer.known_mut(index).animation_serial = hot.animation_serial;
+    }
+    let gone = follower.replica.of_session(SessionKey(20)).expect("is here");
+    let gone = LocalId(follower.replica.hot()[gone as usize].id);
+
+    source.command(20, Action::Leave);
+    source.control(30, ControlFlags::SIT_ON_GROUND, 0.0);
+    lose_one(&mut source, &mut witness);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    source.resync();
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+
+    assert_eq!(viewer.departed(&follower.replica), [gone]);
+    assert_eq!(viewer.n_shown(), 39);
+    let sitter = follower.replica.of_session(SessionKey(30)).expect("is here");
+    let hot = follower.replica.hot()[sitter as usize];
+    assert_ne!(viewer.known(sitter).sent, hot.changed_at, "its new motion is due");
+    assert_ne!(viewer.known(sitter).animation_serial, hot.animation_serial, "and that it sits");
+}
+
+#[test]
+fn a_full_update_has_the_size_of_the_newest_appearance() {
+    let (mut source, mut witness, mut follower) = crowd(1);
+    let height = |follower: &Follower| {
+        let (_, _, slot) = follower.replica.entities().next().expect("one");
+        let mut message = Vec::new();
+        object_update::write_prefix(&mut message, follower.replica.handle, 1.0, 1);
+        message.extend_from_slice(&slot.full);
+        let (_, seen) = object_update::decode(&message[1..]).expect("our own block");
+        seen[0].scale.z
+    };
+    assert_eq!(height(&follower), 1.9);
+    source.appear(1, 1.4);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+    assert_eq!(height(&follower), 1.4);
+
+    lose_one(&mut source, &mut witness);
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::NeedsSnapshot);
+    source.resync();
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+    assert_eq!(height(&follower), 1.4);
+}

@@ -1,0 +1,127 @@
+//! Avatars that do as they are told, and one who looks at them.
+
+use crate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
+use crate::{Encoder, Intake, Replica, SlotIndex, Viewer};
+use glam::Vec3;
+use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid};
+use std::sync::Arc;
+use wire::terse::AVATAR_BLOCK_LEN;
+use world::{Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion};
+
+/// The session that looks.
+pub(super) const ME: SessionKey = SessionKey(1_000_000);
+
+#[derive(Debug)]
+pub(super) struct Scene {
+    encoder: Encoder,
+    pub(super) replica: Replica,
+    changes: Vec<Change>,
+    frames: u64,
+}
+
+impl Scene {
+    pub(super) fn new() -> Self {
+        Self { encoder: Encoder::new(), replica: super::source::empty(), changes: Vec::new(), frames: 0 }
+    }
+
+    /// So many avatars in a row along x, a metre apart, at rest, with local ids from 1.
+    pub(super) fn row(n: u32) -> Self {
+        let mut scene = Self::new();
+        for id in 1..=n {
+            scene.enter(id, SessionKey(u64::from(id)), Audience::All, along(id as f32));
+        }
+        scene.tick();
+        scene
+    }
+
+    pub(super) fn enter(&mut self, id: u32, session: SessionKey, audience: Audience, position: Vec3) {
+        self.changes.push(Change::Created(Arc::new(Entity {
+            id: LocalId(id),
+            audience,
+            motion: Motion { position, ..Motion::default() },
+            kind: EntityKind::Avatar(Avatar {
+                session,
+                agent: AgentId(Uuid::from_u128(u128::from(id))),
+                first_name: format!("Visitor{id}"),
+                last_name: "Resident".into(),
+                size: Appearance::DEFAULT_SIZE,
+                appearance: None,
+                animations: Arc::from([]),
+            }),
+        })));
+    }
+
+    pub(super) fn leave(&mut self, id: u32) {
+        self.changes.push(Change::Removed(LocalId(id)));
+    }
+
+    pub(super) fn walk(&mut self, id: u32, position: Vec3) {
+        let velocity = Vec3::new(3.2, 0.0, 0.0);
+        self.changes.push(Change::Moved(LocalId(id), Motion { position, velocity, ..Motion::default() }));
+    }
+
+    pub(super) fn rest(&mut self, id: u32, position: Vec3) {
+        self.changes.push(Change::Moved(LocalId(id), Motion { position, ..Motion::default() }));
+    }
+
+    pub(super) fn tick(&mut self) {
+        let frame = Frame {
+            epoch: Epoch(0),
+            sequence: self.frames,
+            tick: Tick(self.frames + 1),
+            changes: std::mem::take(&mut self.changes),
+            ..Frame::empty()
+        };
+        self.frames += 1;
+        let mut encoded = crate::EncodedFrame::default();
+        assert_eq!(self.encoder.encode(&frame, &mut encoded), Intake::Ready);
+        self.replica.apply(&encoded);
+    }
+
+    /// The local id in a slot.
+    pub(super) fn id(&self, index: SlotIndex) -> u32 {
+        self.replica.hot()[index as usize].id
+    }
+}
+
+pub(super) fn along(x: f32) -> Vec3 {
+    Vec3::new(x, 0.0, 22.0)
+}
+
+/// What one send held, as local ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) killed: Vec<u32>,
+    pub(super) full: Vec<u32>,
+    pub(super) terse: Vec<u32>,
+}
+
+impl Sent {
+    pub(super) fn bytes(&self) -> usize {
+        self.full.len() * FULL_BLOCK_BYTES + self.terse.len() * AVATAR_BLOCK_LEN
+    }
+}
+
+/// One client's turn, as a shard does it.
+pub(super) fn send(viewer: &mut Viewer, scene: &Scene, allowance: Allowance) -> Sent {
+    let killed = viewer.departed(&scene.replica).iter().map(|id| id.0).collect();
+    let mut selection = Selection::default();
+    selection.choose(viewer, &scene.replica, allowance);
+    let ids = |indexes: &[SlotIndex]| indexes.iter().map(|&index| scene.id(index)).collect();
+    let sent = Sent { killed, full: ids(&selection.full), terse: ids(&selection.terse) };
+    for &index in &selection.full {
+        viewer.showed(index, &scene.replica.hot()[index as usize], scene.replica.tick.0 as u32);
+    }
+    for &index in &selection.terse {
+        viewer.updated(index, &scene.replica.hot()[index as usize]);
+    }
+    sent
+}
+
+/// As much as there is.
+pub(super) const PLENTY: Allowance = Allowance { bytes: 1_000_000, full: 10_000 };
+
+/// Room for so many terse blocks.
+pub(super) fn room_for(blocks: usize) -> Allowance {
+    Allowance { bytes: blocks * AVATAR_BLOCK_LEN, full: 0 }
+}
