@@ -13,11 +13,13 @@ fn main() -> io::Result<()> {
         collect(&dist, &mut files)?;
     }
     files.sort();
-    let mut source = String::from("/// Every file, by path below the root.\npub(crate) const ASSETS: &[Asset] = &[\n");
+    let mut source =
+        String::from("/// Every file, by path below the root.\npub(crate) const ASSETS: &[Asset] = &[\n");
     for file in files {
         let path = file.strip_prefix(&dist).expect("it was found below").to_str().expect("names are UTF-8");
         let file = fs::canonicalize(&file)?;
-        writeln!(source, "    Asset {{ path: {path:?}, bytes: include_bytes!({file:?}) }},").expect("to a string");
+        writeln!(source, "    Asset {{ path: {path:?}, bytes: include_bytes!({file:?}) }},")
+            .expect("to a string");
     }
     source.push_str("];\n");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));

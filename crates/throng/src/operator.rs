@@ -60,7 +60,8 @@ pub fn command(data: &Path, path: &str, body: &serde_json::Value) -> Result<Stri
         stream.take(ANSWER_MAX).read_to_string(&mut answer)?;
         Ok(answer)
     };
-    let answer = exchange().map_err(|source| OperatorError::Unreachable { addr: addr.to_string(), source })?;
+    let answer =
+        exchange().map_err(|source| OperatorError::Unreachable { addr: addr.to_string(), source })?;
     let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split_whitespace().nth(1).unwrap_or_default();
     if status == "200" { Ok(text.to_owned()) } else { Err(OperatorError::Refused(text.trim().to_owned())) }

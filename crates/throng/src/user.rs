@@ -105,7 +105,9 @@ fn list(store: &Store) -> Result<String, UserCommandError> {
             text.push_str(&format!("{}  {} {}{banned}\n", account.agent.0, account.first, account.last));
         }
         match page.last() {
-            Some(last) if page.len() == PAGE as usize => after = Some((last.first.clone(), last.last.clone())),
+            Some(last) if page.len() == PAGE as usize => {
+                after = Some((last.first.clone(), last.last.clone()))
+            }
             _ => return Ok(text),
         }
     }

@@ -112,12 +112,8 @@ impl DataDir {
         let path = self.path.join(name);
         let new = self.path.join(format!("{name}.new"));
         let write = || {
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(PRIVATE_FILE)
-                .open(&new)?;
+            let mut file =
+                OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(&new)?;
             file.write_all(text.as_bytes())?;
             file.write_all(b"\n")?;
             fs::rename(&new, &path)

@@ -84,10 +84,8 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::new());
 
     let places = Arc::new(Places::new(places::settings(config)));
-    let feeds: Vec<Arc<Feed>> = places
-        .iter()
-        .map(|place| Arc::new(Feed::new(Replica::new(place.world, place.handle))))
-        .collect();
+    let feeds: Vec<Arc<Feed>> =
+        places.iter().map(|place| Arc::new(Feed::new(Replica::new(place.world, place.handle)))).collect();
     let worlds = worlds::start(config, &places, &clock, &metrics)?;
     let shards = shards::prepare(n_shards)?;
     let sessions = sessions::start(config, &places, &bound, &store, &shards, &clock)?;
@@ -110,7 +108,7 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
             .map_err(|source| ServeError::Thread { name: "passwords", source })?;
         LoginService::new(Arc::clone(&store), passwords, login_config(config)).map_err(ServeError::Random)?
     };
-    let http_port = config.server.advertise.http_port.unwrap_or(bound.http_addr.port());
+    let http_port = config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port());
     let (figures, watched_figures) = tokio::sync::watch::channel(live::Figures::default());
     let portal = Arc::new(Portal {
         sessions: Arc::clone(&sessions.sessions),
@@ -138,21 +136,22 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     })?;
 
     let draining = Arc::new(AtomicBool::new(false));
-    let admin = Arc::new(Admin {
-        portal: Arc::clone(&portal),
-        token: data.admin_token()?,
-        metrics: {
-            let metrics = Arc::clone(&metrics);
-            Box::new(move || metrics.render())
-        },
-        alive: watch.health(),
-        ready: {
-            let draining = Arc::clone(&draining);
-            Box::new(move || {
-                if draining.load(Ordering::Relaxed) { Err("The server drains.".into()) } else { Ok(()) }
-            })
-        },
-    });
+    let admin =
+        Arc::new(Admin {
+            portal: Arc::clone(&portal),
+            token: data.admin_token()?,
+            metrics: {
+                let metrics = Arc::clone(&metrics);
+                Box::new(move || metrics.render())
+            },
+            alive: watch.health(),
+            ready: {
+                let draining = Arc::clone(&draining);
+                Box::new(move || {
+                    if draining.load(Ordering::Relaxed) { Err("The server drains.".into()) } else { Ok(()) }
+                })
+            },
+        });
     let public = gateway::http::router(Arc::clone(&portal)).into_make_service_with_connect_info::<Peer>();
     let http = tokio::spawn(axum::serve(bound.http, public).into_future());
     let operator = tokio::spawn(axum::serve(bound.admin, admin::router(admin)).into_future());

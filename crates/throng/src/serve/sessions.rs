@@ -47,7 +47,7 @@ pub(super) fn start(
 ) -> Result<SessionThreads, ServeError> {
     let hub_config = HubConfig {
         udp_ports: bound.udp_addrs.iter().map(|addr| addr.port()).collect(),
-        http_port: config.server.advertise.http_port.unwrap_or(bound.http_addr.port()),
+        http_port: config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port()),
         sessions_max: config.gateway.max_sessions as usize,
         arrival_timeout: Duration::from_secs(config.gateway.ticket_s.into()),
     };

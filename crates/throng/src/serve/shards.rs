@@ -108,8 +108,12 @@ impl Watched {
 
 pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
     let stopping = Arc::new(AtomicBool::new(false));
-    let mut shards =
-        Shards { threads: Vec::new(), watched: Vec::new(), wakers: Vec::new(), stopping: Arc::clone(&stopping) };
+    let mut shards = Shards {
+        threads: Vec::new(),
+        watched: Vec::new(),
+        wakers: Vec::new(),
+        stopping: Arc::clone(&stopping),
+    };
     let shard_config = shard_config(start.config, start.unix_start_s);
     for (n, (prepared, sockets)) in start.prepared.into_iter().zip(start.sockets).enumerate() {
         let watched = Arc::new(Watched::default());
@@ -255,8 +259,7 @@ impl Thread {
             self.take_mail();
             let now = (self.clock)();
             for datagram in received.iter().filter(|datagram| !datagram.truncated) {
-                let address =
-                    Address { port: port as u8, remote: datagram.remote, local: datagram.local };
+                let address = Address { port: port as u8, remote: datagram.remote, local: datagram.local };
                 self.shard.handle_datagram(now, address, datagram.bytes, &mut self.outbox);
             }
             self.transmit();
@@ -348,7 +351,10 @@ impl Thread {
             kernel_drops: self.sockets.iter().map(UdpSocket::receive_drops).sum(),
             datagrams_out: sent.iter().map(|counters| counters.sent).sum(),
             bytes_out: sent.iter().map(|counters| counters.sent_bytes).sum(),
-            send_drops: SendDrop::ALL.iter().map(|&why| sent.iter().map(|c| c.dropped(why)).sum::<u64>()).sum(),
+            send_drops: SendDrop::ALL
+                .iter()
+                .map(|&why| sent.iter().map(|c| c.dropped(why)).sum::<u64>())
+                .sum(),
         };
         *self.watched.counters.lock().unwrap_or_else(PoisonError::into_inner) = counted;
     }

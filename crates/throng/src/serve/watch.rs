@@ -320,7 +320,11 @@ impl Export {
                 let metrics = &self.metrics;
                 let counter = self.commands.entry((n, action)).or_insert_with(|| {
                     let help = "Commands that reached the world, by action.";
-                    metrics.counter("throng_world_commands_total", help, &[("world", name), ("action", action)])
+                    metrics.counter(
+                        "throng_world_commands_total",
+                        help,
+                        &[("world", name), ("action", action)],
+                    )
                 });
                 counter.absolute(value);
             }
@@ -398,12 +402,7 @@ impl Export {
             "",
             hub.unknown_capabilities,
         );
-        self.count(
-            "throng_instant_messages_total",
-            "Instant messages passed on.",
-            "",
-            hub.instant_messages,
-        );
+        self.count("throng_instant_messages_total", "Instant messages passed on.", "", hub.instant_messages);
         self.count(
             "throng_events_dropped_total",
             "Events dropped from queues that nobody polled.",

@@ -169,11 +169,7 @@ impl Watch {
 
 impl Worlds {
     pub(super) fn watch(&self) -> Watch {
-        Watch {
-            pool: Arc::clone(&self.pool),
-            counters: self.counters.clone(),
-            names: self.names.clone(),
-        }
+        Watch { pool: Arc::clone(&self.pool), counters: self.counters.clone(), names: self.names.clone() }
     }
 
     /// Ends the steps.
