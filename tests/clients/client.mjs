@@ -19,6 +19,8 @@ export { ChatType, ControlFlags };
 const KEY_REPEAT_MS = 100;
 
 /** Below this an avatar counts as standing: terse velocities are quantised to about 0.004 m/s. */
+/** A falling avatar's height changes with every update, ten times a second; this many milliseconds are several lost ones. */
+const LANDED_MS = 700;
 const STANDING_M_PER_S = 0.05;
 
 export class Client {
@@ -98,6 +100,18 @@ export class Client {
   /** Whether an avatar is known in this region at all, be it from the map only. */
   knows(agentId) {
     return this.region.agents.has(agentId);
+  }
+
+  /** Waits until the own avatar has come down to the ground: a teleport ends in the air, and chat is heard in three dimensions. */
+  async lands() {
+    let height = NaN;
+    let since = 0;
+    await until(`${this.name} has landed`, () => {
+      const now = performance.now();
+      const z = this.sees()?.position.z;
+      if (z !== height) [height, since] = [z, now];
+      return now - since > LANDED_MS;
+    });
   }
 
   isStanding(agentId = this.id) {

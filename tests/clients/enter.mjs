@@ -104,6 +104,7 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
     assert(friend.regionName === elsewhere, `friend arrived in ${friend.regionName}`);
     await until('both see each other there', () => traveller.sees(friend.id) && friend.sees(traveller.id));
     assertNear(friend, traveller.sees().position, 10);
+    await Promise.all([traveller.lands(), friend.lands()]);
     await traveller.say('schön hier');
     await hear([friend, traveller], traveller, 'schön hier', ChatType.Normal);
     await exchange(friend, speaker, 'Grüße aus der Ferne');
@@ -159,6 +160,7 @@ function spot(client, n, count, { speaker, middle, far }) {
 
 async function place(client, handle, { x, y }) {
   await client.teleport(handle, x, y);
+  await client.lands();
   await until(`${client.name} stands at ${x}, ${y}`, () => client.isStanding() && mapDistance(client.sees().position, { x, y }) < PLACED_WITHIN_M, {
     describe: () => `it is at ${client.sees()?.position}`,
   });
