@@ -40,8 +40,9 @@ impl Known {
         doubtful: false,
     };
 
-    /// A rest is sent this often in all: mid-motion updates are unreliable and a viewer extrapolates without limit, so
-    /// the stop must not get lost (DESIGN §2). The last time it has to be acked, see [`Viewer::is_last_rest`].
+    /// A rest is sent this often after the first time: mid-motion updates are unreliable and a viewer extrapolates
+    /// without limit, so the stop must not get lost (DESIGN §2). The last one has to be acked, see
+    /// [`Viewer::is_last_rest`].
     pub const REST_REPEATS: u8 = 3;
 }
 

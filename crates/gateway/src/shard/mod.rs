@@ -178,13 +178,15 @@ impl Shard {
         }
     }
 
-    /// Gives every client whose turn has come what it is due.
+    /// Gives the next clients whose turn has come what they are due: one turn a call, so that a late shard still reads
+    /// its sockets between turns. Call it again while [`Self::poll_timeout`] lies in the past.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) {
         self.send_due_acks(now, out);
         let due = now.0 / self.slot_ns;
         // After a pause every client has one turn, not one for each that was missed.
-        let first = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
-        for slot in first..=due {
+        let slot = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
+        if slot <= due {
+            self.next_slot = slot + 1;
             let members = std::mem::take(&mut self.slots[(slot % u64::from(SLOTS)) as usize]);
             for &index in &members {
                 self.visit(now, index, out);
@@ -193,7 +195,6 @@ impl Shard {
             debug_assert!(place.is_empty(), "a visit adds nobody to a slot");
             *place = members;
         }
-        self.next_slot = due + 1;
         self.remove_ended(now);
         if now >= self.next_sweep {
             self.next_sweep = now + TICKET_SWEEP;

@@ -38,10 +38,10 @@ const SETTLED_TICKS: u32 = 20;
 const APPEARANCES_PER_SEND: usize = 2;
 /// Animations of near avatars in one send.
 const NEAR_ANIMATIONS_PER_SEND: usize = 12;
-/// Animations of others in one send, unreliable.
-const FAR_ANIMATIONS_PER_SEND: usize = 2;
+/// Animations of others in a second, unreliable.
+const FAR_ANIMATIONS_PER_S: usize = 2;
 /// Slots looked at for them.
-const FAR_SLOTS_PER_SEND: usize = 128;
+const FAR_SLOTS_PER_S: usize = 1_024;
 /// Unreliable animations are repeated this often.
 const FAR_ANIMATION_REPEATS: u8 = 1;
 /// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
@@ -256,7 +256,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Reliable for the nearest, once more without acks for others (DESIGN §2).
+    /// Of the nearest, reliable (DESIGN §2).
     fn animations(&mut self) {
         let near = std::mem::take(&mut self.client.near);
         let mut left = NEAR_ANIMATIONS_PER_SEND;
@@ -267,9 +267,14 @@ impl Turn<'_> {
             }
         }
         self.client.near = near;
+    }
+
+    /// Of the others a few each second, in turn: a message for each animation of everybody in a crowd would be as
+    /// many datagrams as all movement takes (measured with 1,000 walkers: half of all datagrams sent).
+    fn far_animations(&mut self) {
         let n_slots = self.replica.hot().len();
-        let mut left = FAR_ANIMATIONS_PER_SEND;
-        for _ in 0..FAR_SLOTS_PER_SEND.min(n_slots) {
+        let mut left = FAR_ANIMATIONS_PER_S;
+        for _ in 0..FAR_SLOTS_PER_S.min(n_slots) {
             let index = self.client.animation_cursor % n_slots as u32;
             if !self.client.viewer.known(index).near && self.is_due_animation(index) {
                 if left == 0 {
@@ -343,6 +348,7 @@ impl Turn<'_> {
             return;
         }
         self.client.next_second = self.now + COARSE_PERIOD;
+        self.far_animations();
         self.find_near();
         let own = self.replica.of_session(self.client.session());
         let dot = |&index: &SlotIndex| {

@@ -228,6 +228,38 @@ fn a_full_update_that_got_lost_is_made_anew() {
     assert_eq!(send(&mut viewer, &scene, PLENTY).full, [2]);
 }
 
+/// Maybe only the ack was lost (found by the simulator: avatars that stayed for ever under 10 % loss).
+#[test]
+fn who_leaves_before_a_lost_full_update_was_made_anew_is_killed() {
+    let (mut scene, mut viewer) = (Scene::row(3), onlooker());
+    send(&mut viewer, &scene, PLENTY);
+    viewer.lost(ids::LocalId(2));
+    scene.leave(2);
+    scene.tick();
+    assert_eq!(send(&mut viewer, &scene, PLENTY).killed, [2]);
+}
+
+/// A burst of losses outlasts any number of repetitions (found by the simulator: avatars shown where they had been).
+#[test]
+fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
+    let (mut scene, mut viewer) = (Scene::row(3), onlooker());
+    send(&mut viewer, &scene, PLENTY);
+    scene.rest(2, along(50.0));
+    scene.tick();
+    let slot = scene.replica.of_id(ids::LocalId(2)).expect("is here");
+    let is_last =
+        |viewer: &Viewer, scene: &Scene| viewer.is_last_rest(slot, &scene.replica.hot()[slot as usize]);
+    for repetition in 0..=Known::REST_REPEATS {
+        assert_eq!(is_last(&viewer, &scene), repetition == Known::REST_REPEATS);
+        assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
+    }
+    assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
+    viewer.missed_rest(ids::LocalId(2));
+    assert!(is_last(&viewer, &scene));
+    assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
+    assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
+}
+
 #[test]
 fn a_viewer_without_an_avatar_looks_from_where_it_was_last() {
     let mut scene = Scene::new();

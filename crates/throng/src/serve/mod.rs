@@ -8,6 +8,7 @@
 mod addresses;
 mod data;
 mod error;
+mod limits;
 mod places;
 mod replicas;
 mod sessions;
@@ -77,6 +78,7 @@ fn start_clock() -> (Clock, u64) {
 
 async fn serve(config: &Config) -> Result<(), ServeError> {
     let (clock, unix_start_s) = start_clock();
+    limits::raise_open_files();
     let data = DataDir::open(&config.server.data)?;
     let store = Arc::new(Store::open(&data.database())?);
     let n_shards = threads_or_default(config.gateway.shards);
