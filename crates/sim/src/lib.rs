@@ -1,1 +1,46 @@
-//! placeholder
+//! The deterministic simulator: a node with two worlds and its clients, on one thread and virtual time.
+//!
+//! Worlds, replication, hub and shards are the code that production runs; clients are the bots of crate `bots`. What is
+//! simulated is everything around them: clocks, the network, threads, HTTP, crashes. A run is a function of its
+//! [`Scenario`], and a run that fails names the command that repeats it. What keeps it so stands in
+//! `DETERMINISM.md`; what goes wrong in a run in [`Faults`].
+//!
+//! ```
+//! use sim::{Faults, Scenario};
+//! use std::time::Duration;
+//!
+//! let scenario = Scenario { clients: 4, storm: Duration::from_secs(5), faults: Faults::ROUGH, ..Scenario::new(1) };
+//! let report = scenario.run()?;
+//! assert!(report.logins >= 4);
+//! # Ok::<(), Box<sim::Failed>>(())
+//! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | the loop, and the phases of a run | `simulation` |
+//! | the server's parts, wired | `node` |
+//! | a client, and what it wants | `client` |
+//! | what goes wrong, as data | [`Faults`], `network`, `strangers` |
+//! | what must be true | `checks` |
+//! | the order of events, and chance | `queue`, `streams` |
+//! | what runs are compared by | [`Trace`] |
+
+mod carrier;
+mod checks;
+mod client;
+mod faults;
+mod network;
+mod node;
+mod queue;
+mod report;
+mod scenario;
+mod simulation;
+mod strangers;
+mod streams;
+mod trace;
+
+pub use checks::{Failure, Rule};
+pub use faults::{Faults, LinkFaults, Partitions};
+pub use report::{Failed, Report};
+pub use scenario::Scenario;
+pub use trace::{Difference, TickMark, Trace};

@@ -1,0 +1,178 @@
+//! Carries datagrams and HTTP messages between clients and the node, through each client's links and cuts.
+
+use crate::client::{Answer, Client, FIRST_CLIENT_PORT, Request};
+use crate::faults::Faults;
+use crate::network::{Arrivals, Cuts, Link};
+use crate::queue::{Lane, Queue};
+use crate::scenario::Scenario;
+use crate::streams::{Purpose, stream};
+use crate::trace::{fold, fold_word};
+use gateway::shard::Address;
+use ids::Instant;
+use std::collections::BTreeMap;
+use std::net::SocketAddrV4;
+use std::time::Duration;
+
+/// What happens; whom it concerns stands in its lane.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Tick,
+    Turn,
+    Stranger,
+    Up(Box<[u8]>),
+    Down(Box<[u8]>),
+    Request { generation: u16, request: Request },
+    Answer { generation: u16, answer: Answer },
+    Wake,
+}
+
+/// One socket of a client and one port of the server: what a shard is chosen by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pair {
+    pub(crate) client: u32,
+    /// Which of the client's sockets, one after the other.
+    pub(crate) generation: u16,
+    pub(crate) port: u8,
+}
+
+/// Both directions between a socket and a port. Circuits of one client may lie on different shards, and which of two
+/// shards speaks first must not decide which of their datagrams is lost: so each pair has links of its own.
+#[derive(Debug)]
+struct Path {
+    up: Link,
+    down: Link,
+    /// Folded hashes of what arrived.
+    arrived_up: u64,
+    arrived_down: u64,
+}
+
+impl Path {
+    fn new(seed: u64, pair: Pair) -> Self {
+        let Pair { client, generation, port } = pair;
+        let subject = u64::from(client) << 24 | u64::from(generation) << 8 | u64::from(port);
+        let link = |purpose| Link::new(stream(seed, purpose, subject));
+        Self { up: link(Purpose::LinkUp), down: link(Purpose::LinkDown), arrived_up: 0, arrived_down: 0 }
+    }
+}
+
+/// Everything on its way.
+#[derive(Debug)]
+pub(crate) struct Carrier {
+    pub(crate) queue: Queue<Event>,
+    pub(crate) faults: Faults,
+    seed: u64,
+    paths: BTreeMap<Pair, Path>,
+    /// By client.
+    cuts: Vec<Cuts>,
+    /// An address outside our clients' that the node sent something to.
+    pub(crate) answered_stranger: Option<SocketAddrV4>,
+    /// Datagrams handed in, and those of them that were lost.
+    pub(crate) n_sent: u64,
+    pub(crate) n_lost: u64,
+}
+
+impl Carrier {
+    pub(crate) fn new(scenario: &Scenario, cuts: Vec<Cuts>) -> Self {
+        Self {
+            queue: Queue::new(),
+            faults: scenario.faults,
+            seed: scenario.seed,
+            paths: BTreeMap::new(),
+            cuts,
+            answered_stranger: None,
+            n_sent: 0,
+            n_lost: 0,
+        }
+    }
+
+    /// A client sends a datagram.
+    pub(crate) fn send_up(&mut self, now: Instant, pair: Pair, bytes: &[u8]) {
+        let faults = self.faults.link;
+        let arrivals = self.path(pair).up.send(now, &faults);
+        for at in self.unless_lost(now, pair, arrivals) {
+            self.queue.push(at, Lane::Up(pair), Event::Up(bytes.into()));
+        }
+    }
+
+    /// The node sends a datagram.
+    pub(crate) fn send_down(&mut self, now: Instant, address: Address, bytes: &[u8]) {
+        let Some(client) = Client::index_of(address.remote) else {
+            self.answered_stranger = Some(address.remote);
+            return;
+        };
+        let generation = address.remote.port() - FIRST_CLIENT_PORT;
+        let pair = Pair { client, generation, port: address.port };
+        let faults = self.faults.link;
+        let arrivals = self.path(pair).down.send(now, &faults);
+        for at in self.unless_lost(now, pair, arrivals) {
+            self.queue.push(at, Lane::Down(pair), Event::Down(bytes.into()));
+        }
+    }
+
+    /// A client sends an HTTP request, which takes so long. Cut off, it waits.
+    pub(crate) fn request(
+        &mut self,
+        now: Instant,
+        client: u32,
+        generation: u16,
+        after: Duration,
+        request: Request,
+    ) {
+        let at = self.http_departure(now, client) + after;
+        self.queue.push(at, Lane::Request(client), Event::Request { generation, request });
+    }
+
+    /// The node answers one.
+    pub(crate) fn answer(
+        &mut self,
+        now: Instant,
+        client: u32,
+        generation: u16,
+        after: Duration,
+        answer: Answer,
+    ) {
+        let at = self.http_departure(now, client) + after;
+        self.queue.push(at, Lane::Answer(client), Event::Answer { generation, answer });
+    }
+
+    /// Notes that a datagram arrived at a port of the server.
+    pub(crate) fn note_up(&mut self, now: Instant, pair: Pair, bytes: &[u8]) {
+        note(&mut self.path(pair).arrived_up, now, bytes);
+    }
+
+    /// Notes that a datagram arrived at a client.
+    pub(crate) fn note_down(&mut self, now: Instant, pair: Pair, bytes: &[u8]) {
+        note(&mut self.path(pair).arrived_down, now, bytes);
+    }
+
+    /// Hash of all that arrived so far, with the time at which it did.
+    pub(crate) fn traffic_hash(&self) -> u64 {
+        let hashes = self.paths.values().flat_map(|path| [path.arrived_up, path.arrived_down]);
+        hashes.fold(0, fold_word)
+    }
+
+    fn path(&mut self, pair: Pair) -> &mut Path {
+        self.paths.entry(pair).or_insert_with(|| Path::new(self.seed, pair))
+    }
+
+    /// Counts a datagram; one that is sent while the client is cut off arrives as little as a lost one.
+    fn unless_lost(
+        &mut self,
+        now: Instant,
+        pair: Pair,
+        arrivals: Arrivals,
+    ) -> impl Iterator<Item = Instant> + use<> {
+        let is_lost = arrivals[0].is_none() || self.cuts[pair.client as usize].cut_until(now).is_some();
+        self.n_sent += 1;
+        self.n_lost += u64::from(is_lost);
+        arrivals.into_iter().flatten().filter(move |_| !is_lost)
+    }
+
+    fn http_departure(&self, now: Instant, client: u32) -> Instant {
+        self.cuts[client as usize].cut_until(now).unwrap_or(now)
+    }
+}
+
+fn note(hash: &mut u64, now: Instant, bytes: &[u8]) {
+    *hash = fold(fold_word(*hash, now.0), bytes);
+}

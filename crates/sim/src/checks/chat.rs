@@ -1,0 +1,235 @@
+//! What is said is heard: once by everybody in range who stays, by nobody else.
+
+use super::{Census, Failure, Rule};
+use crate::client::{Visit, Word};
+use crate::network::Cuts;
+use ids::{AgentId, Instant, RegionHandle};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use world::Chat;
+
+/// A visit that ends so soon after a word excuses its loss: it may have been on its way for that long, being resent. What
+/// piled up while a path was cut is resent at the pace of the Resend category, 19 kB/s: 10 s were seen after cuts of 5.
+const ON_THE_WAY_MAX: Duration = Duration::from_secs(15);
+
+/// Everything said in a run. Texts are unique.
+#[derive(Debug, Default)]
+pub(crate) struct ChatLedger {
+    said: BTreeMap<String, Said>,
+    heard: BTreeMap<(u32, usize), BTreeMap<String, u32>>,
+}
+
+/// When a client was where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attendance<'a> {
+    pub(crate) agent: AgentId,
+    pub(crate) visits: &'a [Visit],
+    /// When its path was cut, and when the node stood still.
+    pub(crate) pauses: [&'a Cuts; 2],
+}
+
+#[derive(Debug)]
+struct Said {
+    by: u32,
+    visit: usize,
+    at: Instant,
+    sounded: Option<Sounded>,
+}
+
+#[derive(Debug)]
+struct Sounded {
+    at: Instant,
+    region: RegionHandle,
+    /// Everybody in range, whether or not they must have heard it.
+    in_range: BTreeSet<AgentId>,
+    /// Whether the replica was up to date, so that the shards knew who was in range.
+    was_told: bool,
+}
+
+impl ChatLedger {
+    /// Takes in what a client said or heard.
+    pub(crate) fn note(&mut self, now: Instant, client: u32, word: Word) {
+        match word {
+            Word::Said { visit, text } => {
+                self.said.insert(text, Said { by: client, visit, at: now, sounded: None });
+            }
+            Word::Heard { visit, text } => {
+                *self.heard.entry((client, visit)).or_default().entry(text).or_default() += 1;
+            }
+        }
+    }
+
+    /// Takes in what sounded in a world; the census is that of the same tick, as the shards' replica is.
+    pub(crate) fn sounded(
+        &mut self,
+        now: Instant,
+        region: RegionHandle,
+        chat: &Chat,
+        census: &Census,
+        was_told: bool,
+    ) -> Result<(), Failure> {
+        let fail = |found: String| Err(Failure::new(now, Rule::ChatArrivesOnce, found));
+        let Some(said) = self.said.get_mut(&chat.text) else {
+            return fail(format!("{:?} sounds and nobody said it", chat.text));
+        };
+        if said.sounded.is_some() {
+            return fail(format!("{:?} sounds again", chat.text));
+        }
+        let reach = chat.radius_m * chat.radius_m;
+        let in_range = census
+            .residents()
+            .filter(|resident| resident.motion.position.distance_squared(chat.position) <= reach)
+            .map(|resident| resident.agent);
+        said.sounded = Some(Sounded { at: now, region, in_range: in_range.collect(), was_told });
+        Ok(())
+    }
+
+    /// Words that sounded and were heard, counted by hearer.
+    pub(crate) fn n_heard(&self) -> u64 {
+        self.heard.values().flat_map(BTreeMap::values).map(|&times| u64::from(times)).sum()
+    }
+
+    /// When nothing is on its way any more. So many lines were left out because their hearers had heard
+    /// too much at once; all others in range must have been heard.
+    pub(crate) fn check(
+        &self,
+        now: Instant,
+        clients: &[Attendance<'_>],
+        n_left_out: u64,
+    ) -> Result<(), Failure> {
+        self.check_speakers(now, clients)?;
+        for (&(client, visit), texts) in &self.heard {
+            let agent = clients[client as usize].agent;
+            for (text, &times) in texts {
+                let sounded = self.said.get(text).and_then(|said| said.sounded.as_ref());
+                let may_hear =
+                    sounded.is_some_and(|sounded| !sounded.was_told || sounded.in_range.contains(&agent));
+                if times != 1 || !may_hear {
+                    let found = format!(
+                        "client {client} heard {text:?} {times} times in visit {visit}, in range: {may_hear}"
+                    );
+                    return Err(Failure::new(now, Rule::ChatArrivesOnce, found));
+                }
+            }
+        }
+        let by_agent: BTreeMap<AgentId, u32> = clients.iter().map(|client| client.agent).zip(0..).collect();
+        let mut missed = Vec::new();
+        for (text, said) in &self.said {
+            let Some(sounded) = said.sounded.as_ref().filter(|sounded| sounded.was_told) else { continue };
+            for agent in &sounded.in_range {
+                let client = by_agent[agent];
+                missed.extend(self.missed(text, sounded, client, &clients[client as usize]));
+            }
+        }
+        if missed.len() as u64 <= n_left_out {
+            return Ok(());
+        }
+        let found =
+            format!("{} lines were not heard, {n_left_out} left out; first: {}", missed.len(), missed[0]);
+        Err(Failure::new(now, Rule::ChatArrivesOnce, found))
+    }
+
+    /// Everything said sounded, unless its speaker left too soon.
+    fn check_speakers(&self, now: Instant, clients: &[Attendance<'_>]) -> Result<(), Failure> {
+        let lost = self.said.iter().find(|(_, said)| {
+            said.sounded.is_none() && !clients[said.by as usize].left_soon(said.visit, said.at)
+        });
+        match lost {
+            None => Ok(()),
+            Some((text, said)) => {
+                let found = format!("client {} said {text:?} at {:?}, which never sounded", said.by, said.at);
+                Err(Failure::new(now, Rule::ChatArrivesOnce, found))
+            }
+        }
+    }
+
+    /// Says so if somebody in range did not hear a line, although they had arrived by then and did not leave too soon.
+    fn missed(
+        &self,
+        text: &str,
+        sounded: &Sounded,
+        client: u32,
+        attendance: &Attendance<'_>,
+    ) -> Option<String> {
+        let at = sounded.at;
+        let (number, visit) = attendance.visits.iter().enumerate().find(|(_, visit)| {
+            visit.region == sounded.region
+                && visit.arrived_at.is_some_and(|arrived_at| arrived_at <= at)
+                && visit.ended_at.is_none_or(|ended_at| ended_at > at)
+        })?;
+        let heard = self.heard.get(&(client, number)).is_some_and(|texts| texts.contains_key(text));
+        (!heard && !attendance.left_soon(number, at))
+            .then(|| format!("client {client}, {text:?} at {at:?}, in range during {visit:?}"))
+    }
+}
+
+impl Attendance<'_> {
+    /// Whether a visit ended so soon after a word that it may have got lost. While the path was cut, or the node stood
+    /// still, nothing was on its way.
+    fn left_soon(&self, visit: usize, at: Instant) -> bool {
+        self.visits[visit].ended_at.is_some_and(|ended_at| {
+            let paused: Duration = self.pauses.iter().map(|cuts| cuts.cut_between(at, ended_at)).sum();
+            ended_at.since(at) <= ON_THE_WAY_MAX + paused
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::census::tests::census_of;
+    use world::ChatKind;
+
+    const ADA: AgentId = AgentId(ids::Uuid::from_u128(1));
+    const BOB: AgentId = AgentId(ids::Uuid::from_u128(2));
+    const HERE: RegionHandle = RegionHandle(1);
+
+    /// Ada (client 0) says a word, Bob (client 1) stands beside her and hears it so many times; he leaves then.
+    fn check(sounds: bool, heard_by_bob: usize, bob_leaves_at_ms: Option<u64>) -> Result<(), Failure> {
+        let mut ledger = ChatLedger::default();
+        let second = Instant::from_millis(1_000);
+        ledger.note(second, 0, Word::Said { visit: 0, text: "a word".into() });
+        if sounds {
+            let chat = Chat {
+                source: ADA.0,
+                session: ids::SessionKey(1),
+                name: "Ada".into(),
+                position: glam::Vec3::ZERO,
+                radius_m: 20.0,
+                kind: ChatKind::Say,
+                channel: 0,
+                text: "a word".into(),
+            };
+            ledger.sounded(second, HERE, &chat, &census_of(&[ADA, BOB]), true)?;
+            ledger.note(second, 0, Word::Heard { visit: 0, text: "a word".into() });
+        }
+        for _ in 0..heard_by_bob {
+            ledger.note(second, 1, Word::Heard { visit: 0, text: "a word".into() });
+        }
+        let visit = |ended_at| [Visit { region: HERE, arrived_at: Some(Instant::ZERO), ended_at }];
+        let (of_ada, of_bob) = (visit(None), visit(bob_leaves_at_ms.map(Instant::from_millis)));
+        let pauses = Cuts::default();
+        let attendance = |agent, visits| Attendance { agent, visits, pauses: [&pauses; 2] };
+        let clients = [attendance(ADA, &of_ada), attendance(BOB, &of_bob)];
+        ledger.check(Instant::from_millis(60_000), &clients, 0)
+    }
+
+    #[test]
+    fn a_word_heard_once_is_well() {
+        assert_eq!(check(true, 1, None), Ok(()));
+    }
+
+    #[test]
+    fn a_word_lost_or_doubled_on_either_way_is_noticed() {
+        assert!(check(true, 0, None).is_err(), "lost on the way down");
+        assert!(check(true, 2, None).is_err(), "heard twice");
+        assert!(check(false, 0, None).is_err(), "lost on the way up");
+        assert!(check(false, 1, None).is_err(), "heard although it never sounded");
+    }
+
+    #[test]
+    fn only_who_leaves_soon_is_excused() {
+        assert_eq!(check(true, 0, Some(2_000)), Ok(()));
+        assert!(check(true, 0, Some(30_000)).is_err());
+    }
+}

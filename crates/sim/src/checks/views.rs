@@ -1,0 +1,80 @@
+//! What clients show, compared with who is there.
+
+use super::{Census, Failure, Rule};
+use crate::network::Cuts;
+use bots::observer::{Observer, SeenAvatar};
+use glam::Quat;
+use ids::{AgentId, Instant};
+use std::time::Duration;
+
+/// How long a client may show somebody who has left. KillObject is reliable: on a bad path it is resent for some
+/// seconds, at worst every 3 s.
+const GHOST_MAX: Duration = Duration::from_secs(20);
+
+/// Largest difference between the components of a rotation and its quantised form: one step of 2/65,535
+/// (PROTOCOL §5.2), and as much again for rebuilding w in full updates.
+const ROTATION_STEP: f32 = 4.0 / 65_535.0;
+
+/// Finds somebody who is shown and has been gone for too long, or never was there. The times at which the client was cut
+/// off, or the node stood still, do not count.
+pub(crate) fn ghosts(
+    now: Instant,
+    observer: &Observer,
+    census: &Census,
+    pauses: [&Cuts; 2],
+) -> Result<(), Failure> {
+    let fail = |found: String| Err(Failure::new(now, Rule::NoGhosts, found));
+    for seen in observer.avatars() {
+        if census.resident(seen.agent).is_some() {
+            continue;
+        }
+        match census.left_at(seen.agent) {
+            None => return fail(format!("{:?} is shown and was never there", seen.agent)),
+            Some(left_at) => {
+                let paused: Duration = pauses.iter().map(|cuts| cuts.cut_between(left_at, now)).sum();
+                if now.since(left_at) > GHOST_MAX + paused {
+                    return fail(format!("{:?} is shown and left at {left_at:?}", seen.agent));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first difference between what a client shows and a world in which everybody stands still.
+pub(crate) fn unlike_the_world(observer: &Observer, census: &Census, own: AgentId) -> Option<String> {
+    let (shown, here) = (observer.avatars().count(), census.residents().count());
+    for resident in census.residents() {
+        let agent = resident.agent;
+        let Some(seen) = observer.avatar(agent) else {
+            return Some(format!("{agent:?} ({}) is not shown ({shown} of {here} are)", resident.name));
+        };
+        if let Some(difference) = difference(seen, resident) {
+            let whose = if agent == own { "its own avatar" } else { "another avatar" };
+            return Some(format!("{whose}, {agent:?}, {difference}"));
+        }
+    }
+    (shown != here).then(|| format!("{shown} are shown and {here} are there"))
+}
+
+/// Positions travel as they are, so they have to be equal; velocities of zero are zero, rotations are quantised.
+fn difference(seen: &SeenAvatar, resident: &super::census::Resident) -> Option<String> {
+    let motion = &resident.motion;
+    let name = format!("{} {}", seen.first_name, seen.last_name);
+    if name != resident.name {
+        return Some(format!("is called {name} and not {}", resident.name));
+    }
+    if seen.position != motion.position || seen.velocity != motion.velocity {
+        return Some(format!(
+            "is shown at {} with {} m/s, last updated at {:?}, and is at {} with {} m/s",
+            seen.position, seen.velocity, seen.updated_at, motion.position, motion.velocity
+        ));
+    }
+    (!alike(seen.rotation, motion.rotation))
+        .then(|| format!("is shown turned to {} and is turned to {}", seen.rotation, motion.rotation))
+}
+
+/// A quaternion and its negative turn alike.
+fn alike(a: Quat, b: Quat) -> bool {
+    a.abs_diff_eq(b, ROTATION_STEP) || a.abs_diff_eq(-b, ROTATION_STEP)
+}

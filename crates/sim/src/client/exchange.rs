@@ -1,0 +1,50 @@
+//! What a client tells the checks and what it exchanges with the server over HTTP.
+
+use gateway::hub::Admission;
+use ids::{Instant, RegionHandle, Uuid};
+use wire::llsd::Llsd;
+
+/// The time that a client spent in one region on one circuit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit {
+    pub(crate) region: RegionHandle,
+    /// When the server placed it.
+    pub(crate) arrived_at: Option<Instant>,
+    /// When it left, crashed or was thrown out.
+    pub(crate) ended_at: Option<Instant>,
+}
+
+/// Something that a client said or heard, with the number of the visit in which it did.
+#[derive(Clone, Debug)]
+pub(crate) enum Word {
+    Said { visit: usize, text: String },
+    Heard { visit: usize, text: String },
+}
+
+/// A client's HTTP request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Request {
+    LogIn,
+    Poll { secret: Uuid, ack: Option<i32> },
+}
+
+/// What comes of it.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    LoggedIn(Box<Admission>),
+    /// The login failed.
+    Refused,
+    Events {
+        secret: Uuid,
+        body: Llsd,
+    },
+    /// The connection broke before the answer came.
+    Reset {
+        secret: Uuid,
+        ack: Option<i32>,
+    },
+    /// 404.
+    NotFound {
+        secret: Uuid,
+    },
+}

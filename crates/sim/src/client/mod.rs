@@ -1,0 +1,370 @@
+//! One client: a bot of crate `bots`, and what a client process does beside its circuits: logging in, polling event
+//! queues, crashing, coming back. What it wants stands in `will`.
+
+mod exchange;
+mod will;
+
+pub(crate) use exchange::{Answer, Request, Visit, Word};
+pub(crate) use will::Mood;
+
+use crate::faults::Faults;
+use crate::network::Cuts;
+use crate::node::{FIRST_PORT, SERVER_IP};
+use crate::streams::{Purpose, chance, duration, stream};
+use bots::agent::{Agent, AgentConfig, Event};
+use bots::behavior::Behavior;
+use bots::identity::Identity;
+use bots::login::Credentials;
+use bots::rng::Rng;
+use gateway::hub::Admission;
+use ids::{AgentId, Instant, RegionHandle, Uuid};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::Duration;
+use will::{DUTY, Proof, WHIM};
+use wire::llsd::Llsd;
+
+/// How long somebody who left or was thrown out stays away, at least and at most.
+const ABSENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(4));
+/// How long a client waits after a broken connection.
+const RETRY: Duration = Duration::from_secs(1);
+/// Of ten clients so many walk; one sits, the others stand.
+const WALKERS_OF_10: u32 = 7;
+
+#[derive(Debug)]
+enum State {
+    Away {
+        until: Instant,
+    },
+    /// A login is under way.
+    Asking,
+    In(Box<Session>),
+}
+
+#[derive(Debug)]
+struct Session {
+    bot: Agent,
+    /// Where it is going, while it is.
+    travels_to: Option<RegionHandle>,
+    /// Secret of the newest seed capability.
+    secret: Uuid,
+    /// Chat lines taken from the observer so far.
+    n_heard: u64,
+    proof: Proof,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) index: u32,
+    pub(crate) agent: AgentId,
+    pub(crate) cuts: Cuts,
+    pub(crate) visits: Vec<Visit>,
+    /// Said and heard since the checks looked last.
+    pub(crate) words: Vec<Word>,
+    /// Requests that are to leave, with the time until they do.
+    pub(crate) requests: Vec<(Duration, Request)>,
+    seed: u64,
+    places: [RegionHandle; 2],
+    will: Rng,
+    http: Rng,
+    state: State,
+    mood: Mood,
+    next_whim_at: Instant,
+    /// Counts logins; each has a source port of its own, as each start of a viewer has.
+    n_logins: u16,
+    n_said: u32,
+}
+
+impl Client {
+    pub(crate) fn new(seed: u64, index: u32, cuts: Cuts, places: [RegionHandle; 2]) -> Self {
+        // A login server does not get all its users in one millisecond.
+        let comes_at = Instant::from_millis(30 * u64::from(index));
+        Self {
+            index,
+            agent: AgentId(Uuid::from_u64_pair(0x73_696d, u64::from(index) + 1)),
+            cuts,
+            visits: Vec::new(),
+            words: Vec::new(),
+            requests: Vec::new(),
+            seed,
+            places,
+            will: stream(seed, Purpose::Will, index.into()),
+            http: stream(seed, Purpose::Http, index.into()),
+            state: State::Away { until: comes_at },
+            mood: Mood::Roam,
+            next_whim_at: Instant::ZERO,
+            n_logins: 0,
+            n_said: 0,
+        }
+    }
+
+    /// First and last name.
+    pub(crate) fn name(&self) -> (String, String) {
+        (format!("Guest{}", self.index), "Resident".to_owned())
+    }
+
+    /// Which of the two regions it enters first.
+    pub(crate) const fn first_region(&self) -> u16 {
+        (self.index % 2) as u16
+    }
+
+    /// The address of a client's socket.
+    pub(crate) fn socket(index: u32, generation: u16) -> SocketAddrV4 {
+        let [_, b, c, d] = index.to_be_bytes();
+        SocketAddrV4::new(Ipv4Addr::new(10, b, c, d), FIRST_CLIENT_PORT + generation)
+    }
+
+    /// Which client has this address, if one has.
+    pub(crate) fn index_of(address: SocketAddrV4) -> Option<u32> {
+        let [a, b, c, d] = address.ip().octets();
+        (a == 10).then_some(u32::from_be_bytes([0, b, c, d]))
+    }
+
+    /// Counts logins: what was meant for an earlier one reaches nobody.
+    pub(crate) const fn generation(&self) -> u16 {
+        self.n_logins
+    }
+
+    /// Its bot, while it is logged in.
+    pub(crate) fn bot(&self) -> Option<&Agent> {
+        match &self.state {
+            State::In(session) => Some(&session.bot),
+            State::Away { .. } | State::Asking => None,
+        }
+    }
+
+    /// The visit that it is in, once the server has placed it.
+    pub(crate) fn present(&self) -> Option<(&Agent, &Visit)> {
+        let bot = self.bot().filter(|bot| bot.is_present())?;
+        Some((bot, self.visits.last()?))
+    }
+
+    /// Whether it is in a region and not about to leave it.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(&self.state, State::In(session) if session.bot.is_present() && session.travels_to.is_none())
+    }
+
+    /// Whether it has done what [`Mood::Prove`] asks for.
+    pub(crate) fn has_proved(&self) -> bool {
+        matches!(&self.state, State::In(session) if session.proof == Proof::Done)
+    }
+
+    /// Says for a report what it is at.
+    pub(crate) fn describe(&self) -> String {
+        let state = match &self.state {
+            State::Away { .. } => "is away".to_owned(),
+            State::Asking => "waits for its login".to_owned(),
+            State::In(session) => format!(
+                "is in {:?}{}, travels to {:?}, proof {:?}, latest visit {:?}",
+                session.bot.region(),
+                if session.bot.is_present() { "" } else { " but not present" },
+                session.travels_to,
+                session.proof,
+                self.visits.last(),
+            ),
+        };
+        format!("client {} {state}", self.index)
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Instant {
+        match &self.state {
+            State::Away { until } => *until,
+            State::Asking => Instant(u64::MAX),
+            State::In(session) => {
+                session.bot.poll_timeout().map_or(self.next_whim_at, |at| at.min(self.next_whim_at))
+            }
+        }
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant, faults: &Faults) {
+        match &mut self.state {
+            State::Away { until } if *until <= now => self.log_in(faults),
+            State::In(session) => {
+                session.bot.handle_timeout(now);
+                if self.next_whim_at <= now {
+                    self.act(now, faults);
+                }
+                self.digest(now);
+            }
+            State::Away { .. } | State::Asking => {}
+        }
+    }
+
+    pub(crate) fn handle_datagram(&mut self, now: Instant, port: u8, bytes: &[u8]) {
+        let State::In(session) = &mut self.state else { return };
+        let remote = SocketAddrV4::new(SERVER_IP, FIRST_PORT + u16::from(port));
+        session.bot.handle_datagram(now, remote, bytes);
+        self.digest(now);
+    }
+
+    pub(crate) fn handle_answer(&mut self, now: Instant, answer: Answer, faults: &Faults) {
+        match answer {
+            Answer::LoggedIn(admission) => self.enter(now, &admission, faults),
+            Answer::Refused => self.state = State::Away { until: now + RETRY },
+            // It crashed meanwhile.
+            _ if self.bot().is_none() => {}
+            Answer::Events { secret, body } => {
+                let ack = body.get("id").as_i32();
+                for event in body.get("events").as_array() {
+                    self.on_event(
+                        now,
+                        event.get("message").as_str().unwrap_or_default(),
+                        event.get("body"),
+                        faults,
+                    );
+                }
+                self.request(Duration::ZERO, Request::Poll { secret, ack }, faults);
+                self.digest(now);
+            }
+            Answer::Reset { secret, ack } => self.request(RETRY, Request::Poll { secret, ack }, faults),
+            Answer::NotFound { secret } => {
+                // The end of an old region's queue is nothing new; that of the current one is the end of the session.
+                if matches!(&self.state, State::In(session) if session.secret == secret) {
+                    self.go_away(now);
+                }
+            }
+        }
+    }
+
+    /// The next datagram that leaves: the server's port, and what is in `out`.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<u8> {
+        let State::In(session) = &mut self.state else { return None };
+        let remote = session.bot.poll_transmit(now, out)?;
+        Some((remote.port() - FIRST_PORT) as u8)
+    }
+
+    /// How long a request or an answer is on its way.
+    pub(crate) fn http_delay(&mut self, faults: &Faults) -> Duration {
+        duration(&mut self.http, Faults::NONE.http_delay, faults.http_delay)
+    }
+
+    /// Whether the connection breaks before an answer has come.
+    pub(crate) fn http_resets(&mut self, faults: &Faults) -> bool {
+        chance(&mut self.http, faults.http_reset)
+    }
+
+    fn request(&mut self, after: Duration, request: Request, faults: &Faults) {
+        let delay = after + self.http_delay(faults);
+        self.requests.push((delay, request));
+    }
+
+    fn log_in(&mut self, faults: &Faults) {
+        self.n_logins += 1;
+        self.state = State::Asking;
+        self.request(Duration::ZERO, Request::LogIn, faults);
+    }
+
+    fn enter(&mut self, now: Instant, admission: &Admission, faults: &Faults) {
+        let credentials = Credentials {
+            identity: Identity {
+                agent: self.agent,
+                session: admission.session_id,
+                circuit_code: admission.code,
+            },
+            simulator: SocketAddrV4::new(SERVER_IP, admission.sim_port),
+            region: admission.place.handle,
+            region_size_m: admission.place.size_m,
+            seed_capability: admission.seed_url.clone(),
+            inventory_root: Uuid::nil(),
+        };
+        let behavior = match self.index % 10 {
+            _ if self.mood != Mood::Roam => Behavior::Stand,
+            0..WALKERS_OF_10 => Behavior::Walk,
+            WALKERS_OF_10..9 => Behavior::Stand,
+            _ => Behavior::Sit,
+        };
+        let config = AgentConfig { behavior, observes: true, ..AgentConfig::default() };
+        let seed =
+            stream(self.seed, Purpose::Bot, u64::from(self.index) << 16 | u64::from(self.n_logins)).next();
+        let secret = secret_of(&admission.seed_url);
+        self.state = State::In(Box::new(Session {
+            bot: Agent::new(now, &config, &credentials, seed),
+            travels_to: None,
+            secret,
+            n_heard: 0,
+            proof: if self.index.is_multiple_of(4) { Proof::Travel } else { Proof::Say },
+        }));
+        self.visits.push(Visit { region: admission.place.handle, arrived_at: None, ended_at: None });
+        self.next_whim_at = now + duration(&mut self.will, WHIM.0, WHIM.1);
+        self.request(Duration::ZERO, Request::Poll { secret, ack: None }, faults);
+    }
+
+    fn on_event(&mut self, now: Instant, message: &str, body: &Llsd, faults: &Faults) {
+        let State::In(session) = &mut self.state else { return };
+        let from = session.bot.region();
+        session.bot.handle_event(now, message, body);
+        if session.bot.region() == from {
+            return;
+        }
+        let secret = secret_of(body.get("Info").at(0).get("SeedCapability").as_str().unwrap_or_default());
+        session.secret = secret;
+        let region = session.bot.region();
+        self.end_visit(now);
+        self.visits.push(Visit { region, arrived_at: None, ended_at: None });
+        self.request(Duration::ZERO, Request::Poll { secret, ack: None }, faults);
+    }
+
+    /// Takes in what the bot has to tell.
+    fn digest(&mut self, now: Instant) {
+        let visit = self.visits.len().wrapping_sub(1);
+        let State::In(session) = &mut self.state else { return };
+        if let Some(observer) = session.bot.observer() {
+            let n_new = (observer.seen().chats - session.n_heard) as usize;
+            session.n_heard = observer.seen().chats;
+            let n_known = observer.chat().count() - n_new;
+            for heard in observer.chat().skip(n_known) {
+                if session.proof == Proof::Hear(heard.text.clone()) {
+                    session.proof = Proof::Done;
+                }
+                self.words.push(Word::Heard { visit, text: heard.text.clone() });
+            }
+        }
+        let mut is_over = session.bot.is_gone();
+        while let Some(event) = session.bot.poll_event() {
+            match event {
+                Event::Arrived(region) => {
+                    self.visits[visit].arrived_at.get_or_insert(now);
+                    if session.travels_to == Some(region) {
+                        session.travels_to = None;
+                    }
+                }
+                Event::TeleportFailed(_) => {
+                    // Who has already left for the new region has no way back: users then log in again.
+                    is_over |= session.travels_to == Some(session.bot.region());
+                    session.travels_to = None;
+                    if session.proof == Proof::Arrive {
+                        session.proof = Proof::Travel;
+                    }
+                }
+                Event::LoggedOut { .. } | Event::Lost(_) => is_over = true,
+                Event::Ping(_) => {}
+            }
+        }
+        if is_over {
+            self.go_away(now);
+        }
+    }
+
+    fn go_away(&mut self, now: Instant) {
+        let absence = match self.mood {
+            Mood::Roam => duration(&mut self.will, ABSENCE.0, ABSENCE.1),
+            Mood::Gather | Mood::Prove => DUTY,
+        };
+        self.state = State::Away { until: now + absence };
+        self.end_visit(now);
+    }
+
+    fn end_visit(&mut self, now: Instant) {
+        if let Some(visit) = self.visits.last_mut() {
+            visit.ended_at.get_or_insert(now);
+        }
+    }
+}
+
+/// Source ports of clients begin here.
+pub(crate) const FIRST_CLIENT_PORT: u16 = 40_000;
+
+/// The secret in the URL of a seed capability.
+fn secret_of(seed_url: &str) -> Uuid {
+    let last = seed_url.rsplit('/').next().unwrap_or_default();
+    Uuid::parse_str(last).expect("the hub makes seed URLs of an id")
+}

@@ -1,0 +1,62 @@
+//! What a run gives back: figures and hashes, or what was not true.
+
+use crate::checks::Failure;
+use crate::scenario::Scenario;
+use crate::trace::Trace;
+use std::fmt;
+use std::time::Duration;
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Hashes of all that happened.
+    pub trace: Trace,
+    /// Virtual time that it took.
+    pub took: Duration,
+    /// Logins that were let in.
+    pub logins: u64,
+    /// Teleports between the regions that began, and those of them that failed.
+    pub teleports: (u64, u64),
+    /// Chat lines heard, counted by hearer.
+    pub chats_heard: u64,
+    /// Datagrams handed to the network, and those of them that it lost.
+    pub datagrams: (u64, u64),
+    /// Snapshots that replicas asked for.
+    pub resyncs: u64,
+    /// Circuits that the server gave up.
+    pub circuits_lost: u64,
+    /// Worlds taken down and put up again.
+    pub restores: u32,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { trace, took, logins, teleports, chats_heard, datagrams, resyncs, circuits_lost, restores } =
+            self;
+        writeln!(f, "{trace}, {:.1} s of virtual time", took.as_secs_f64())?;
+        writeln!(
+            f,
+            "{logins} logins, {} teleports ({} failed), {chats_heard} lines of chat heard",
+            teleports.0, teleports.1
+        )?;
+        writeln!(f, "{} datagrams ({} lost), {circuits_lost} circuits lost", datagrams.0, datagrams.1)?;
+        write!(f, "{resyncs} replicas resynchronised, {restores} worlds restored")
+    }
+}
+
+/// A run that failed.
+#[derive(Debug)]
+pub struct Failed {
+    /// What was not true.
+    pub failure: Failure,
+    /// Of which run.
+    pub scenario: Scenario,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\nrepeat it with: {}", self.failure, self.scenario)
+    }
+}
+
+impl std::error::Error for Failed {}

@@ -1,0 +1,64 @@
+//! What a run is made from. Equal scenarios make equal runs, so a scenario is also the way to repeat one.
+
+use crate::faults::Faults;
+use crate::report::{Failed, Report};
+use crate::simulation::Simulation;
+use std::fmt;
+use std::time::Duration;
+
+/// A run: so many clients roam two worlds for a while in bad conditions, then everything has to come right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Decides everything that is left to chance.
+    pub seed: u64,
+    /// Clients.
+    pub clients: u32,
+    /// Gateway shards of the node; the run is the same for any number.
+    pub shards: u16,
+    /// How long the storm lasts.
+    pub storm: Duration,
+    /// What goes wrong meanwhile.
+    pub faults: Faults,
+    /// How often a world is taken down and put up again from its snapshot, at random ticks of the storm; the run is
+    /// the same for any number.
+    pub restores: u32,
+}
+
+impl Scenario {
+    /// The scenario of the issue: 200 clients in two worlds under loss, on one shard.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            clients: 200,
+            shards: 1,
+            storm: Duration::from_secs(30),
+            faults: Faults::LOSSY,
+            restores: 0,
+        }
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// The first check that failed, with the command that repeats the run.
+    pub fn run(&self) -> Result<Report, Box<Failed>> {
+        Simulation::new(self.clone())
+            .run()
+            .map_err(|failure| Box::new(Failed { failure, scenario: self.clone() }))
+    }
+}
+
+/// The command that repeats the run.
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, clients, shards, storm, faults, restores } = self;
+        write!(
+            f,
+            "cargo run -p sim -- --seed {seed} --clients {clients} --shards {shards} --storm-s {} --faults {} \
+             --restores {restores}",
+            storm.as_secs(),
+            faults.name,
+        )
+    }
+}

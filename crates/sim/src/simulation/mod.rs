@@ -1,0 +1,345 @@
+//! The loop: one event after the other, each at its virtual time, with the checks in between.
+//!
+//! A run has four phases. In the storm clients do as they like while everything goes wrong; then the network is calm
+//! and progress is demanded, each time before a deadline: everybody comes back, everybody shows that all works, and
+//! once nobody moves any more, every client shows exactly what is there.
+
+mod phases;
+
+use crate::carrier::{Carrier, Event, Pair};
+use crate::checks::{Census, ChatLedger, Failure, Presences, Rule, ghosts};
+use crate::client::{Answer, Client, Request, Visit};
+use crate::network::Cuts;
+use crate::node::{Node, TICK, TURN};
+use crate::queue::Lane;
+use crate::report::Report;
+use crate::scenario::Scenario;
+use crate::strangers::Strangers;
+use crate::streams::{Purpose, chance, stream};
+use crate::trace::Trace;
+use bots::rng::Rng;
+use gateway::hub::{EventQueueAnswer, Poll};
+use gateway::places::PlaceId;
+use ids::{Instant, Tick, Uuid, WorldId};
+use phases::Phase;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use world::{Chat, Event as WorldEvent};
+
+/// Views are looked at in every so many ticks: 200 clients look at 200 avatars each.
+const VIEW_TICKS: u64 = 4;
+
+pub(crate) struct Simulation {
+    scenario: Scenario,
+    node: Node,
+    clients: Vec<Client>,
+    carrier: Carrier,
+    phase: Phase,
+    tick: Tick,
+    /// When the node stands still.
+    freezes: Cuts,
+    /// Event-queue polls that wait for something to tell, with the login that they belong to.
+    polls: BTreeMap<(u32, Uuid), (u16, Option<i32>)>,
+    /// When each client's next [`Event::Wake`] is due.
+    wakes: Vec<Option<Instant>>,
+    frame_luck: Rng,
+    strangers: Strangers,
+    restores: BTreeSet<(Tick, WorldId)>,
+    censuses: [Census; 2],
+    presences: Presences,
+    ledger: ChatLedger,
+    trace: Trace,
+    n_restored: u32,
+    scratch: Vec<u8>,
+}
+
+impl Simulation {
+    pub(crate) fn new(scenario: Scenario) -> Self {
+        let storm_ends_at = Instant::ZERO + scenario.storm;
+        let node = Node::new(&scenario);
+        let places = [0, 1].map(|n| node.places().get(PlaceId(n)).handle);
+        let cuts =
+            |client| Cuts::draw(scenario.seed, client, scenario.faults.partitions.as_ref(), storm_ends_at);
+        let carrier = Carrier::new(&scenario, (0..scenario.clients).map(cuts).collect());
+        let freeze =
+            scenario.faults.freeze.map(|(at, lasts)| (Instant::ZERO + at, Instant::ZERO + at + lasts));
+        Self {
+            clients: (0..scenario.clients)
+                .map(|index| Client::new(scenario.seed, index, cuts(index), places))
+                .collect(),
+            wakes: vec![None; scenario.clients as usize],
+            restores: restores(&scenario),
+            frame_luck: stream(scenario.seed, Purpose::Frames, 0),
+            strangers: Strangers::new(scenario.seed),
+            phase: Phase::Storm { until: storm_ends_at },
+            freezes: Cuts::of(freeze),
+            node,
+            carrier,
+            scenario,
+            tick: Tick(0),
+            polls: BTreeMap::new(),
+            censuses: Default::default(),
+            presences: Presences::default(),
+            ledger: ChatLedger::default(),
+            trace: Trace::default(),
+            n_restored: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Result<Report, Failure> {
+        self.carrier.queue.push(Instant::ZERO, Lane::Tick, Event::Tick);
+        self.carrier.queue.push(Instant::ZERO, Lane::Turn, Event::Turn);
+        if let Some(period) = self.strangers_period() {
+            self.carrier.queue.push(Instant::ZERO + period, Lane::Stranger, Event::Stranger);
+        }
+        for client in 0..self.scenario.clients {
+            self.follow_up(Instant::ZERO, client);
+        }
+        loop {
+            let (now, lane, event) = self.carrier.queue.pop().expect("ticks go on for ever");
+            let concerns_node =
+                matches!(lane, Lane::Tick | Lane::Turn | Lane::Stranger | Lane::Up(..) | Lane::Request(_));
+            match self.freezes.cut_until(now) {
+                Some(thaws_at) if concerns_node => self.carrier.queue.push(thaws_at, lane, event),
+                _ => self.handle(now, lane, event)?,
+            }
+            if self.phase == Phase::Over {
+                return self.finish(now);
+            }
+        }
+    }
+
+    fn handle(&mut self, now: Instant, lane: Lane, event: Event) -> Result<(), Failure> {
+        match (lane, event) {
+            (Lane::Tick, Event::Tick) => self.on_tick(now)?,
+            (Lane::Turn, Event::Turn) => {
+                let Self { node, carrier, .. } = self;
+                node.turn(now, &mut |address, bytes| carrier.send_down(now, address, bytes));
+                carrier.queue.push(now + TURN, Lane::Turn, Event::Turn);
+            }
+            (Lane::Stranger, Event::Stranger) => self.on_stranger(now)?,
+            (Lane::Up(pair), Event::Up(bytes)) => {
+                let remote = Client::socket(pair.client, pair.generation);
+                let Self { node, carrier, .. } = self;
+                carrier.note_up(now, pair, &bytes);
+                node.datagram(now, pair.port, remote, &bytes, &mut |address, bytes| {
+                    carrier.send_down(now, address, bytes);
+                });
+            }
+            (Lane::Down(pair), Event::Down(bytes)) => {
+                let client = &mut self.clients[pair.client as usize];
+                if client.generation() == pair.generation {
+                    client.handle_datagram(now, pair.port, &bytes);
+                    self.carrier.note_down(now, pair, &bytes);
+                    self.follow_up(now, pair.client);
+                }
+            }
+            (Lane::Request(client), Event::Request { generation, request }) => {
+                self.on_request(now, client, generation, request);
+            }
+            (Lane::Answer(client), Event::Answer { generation, answer }) => {
+                if self.clients[client as usize].generation() == generation {
+                    self.clients[client as usize].handle_answer(now, answer, &self.carrier.faults);
+                    self.follow_up(now, client);
+                }
+            }
+            (Lane::Wake(client), Event::Wake) => {
+                if self.wakes[client as usize] == Some(now) {
+                    self.wakes[client as usize] = None;
+                    self.clients[client as usize].handle_timeout(now, &self.carrier.faults);
+                    self.follow_up(now, client);
+                }
+            }
+            (lane, event) => unreachable!("{event:?} in {lane:?}"),
+        }
+        Ok(())
+    }
+
+    fn on_tick(&mut self, now: Instant) -> Result<(), Failure> {
+        let tick = self.tick;
+        self.tick = Tick(tick.0 + 1);
+        for world in [WorldId(0), WorldId(1)] {
+            if self.restores.remove(&(tick, world)) {
+                self.node.restore(world);
+                self.n_restored += 1;
+            }
+        }
+        if self.freezes.cut_between(Instant::ZERO, now) > Duration::ZERO
+            && self.freezes.cut_until(Instant(now.0 - 1)).is_some()
+        {
+            self.presences.excuse(now);
+        }
+        let Self { node, carrier, frame_luck, .. } = self;
+        let frame_loss = carrier.faults.frame_loss;
+        let misses = |_| chance(frame_luck, frame_loss);
+        node.tick(now, tick, misses, &mut |address, bytes| carrier.send_down(now, address, bytes));
+        self.check_frames(now)?;
+        self.trace.mark(tick, &self.node, self.carrier.traffic_hash(), &mut self.scratch);
+        if tick.0.is_multiple_of(VIEW_TICKS) {
+            self.check_views(now)?;
+        }
+        self.answer_polls(now);
+        self.change_phase(now)?;
+        self.carrier.queue.push(now + TICK, Lane::Tick, Event::Tick);
+        Ok(())
+    }
+
+    /// Brings the truth forward and compares what frames say with each other.
+    fn check_frames(&mut self, now: Instant) -> Result<(), Failure> {
+        let mut passages = Vec::new();
+        for (frame, census) in self.node.frames().zip(&mut self.censuses) {
+            passages.clear();
+            census.apply(now, frame, &mut passages)?;
+            self.presences.apply(now, frame.world, &passages);
+            let replica = self.node.replica(frame.world);
+            let was_told = replica.sequence == frame.sequence && replica.tick == frame.tick;
+            for event in &frame.events {
+                if let WorldEvent::Chat(chat) = event {
+                    let chat: &Chat = chat;
+                    self.ledger.sounded(now, replica.handle, chat, census, was_told)?;
+                }
+            }
+        }
+        self.presences.check(now)
+    }
+
+    fn check_views(&self, now: Instant) -> Result<(), Failure> {
+        for client in &self.clients {
+            let Some((bot, visit)) = client.present() else { continue };
+            let Some(observer) = bot.observer() else { continue };
+            ghosts(now, observer, self.census_of(visit), [&client.cuts, &self.freezes]).map_err(
+                |mut failure| {
+                    failure.found = format!("{}: {}", client.describe(), failure.found);
+                    failure
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    fn census_of(&self, visit: &Visit) -> &Census {
+        let place = self.node.places().by_handle(visit.region).expect("clients go where there is something");
+        &self.censuses[place.world.0 as usize]
+    }
+
+    fn on_stranger(&mut self, now: Instant) -> Result<(), Failure> {
+        let (remote, port) = self.strangers.next_datagram(&mut self.scratch);
+        let Self { node, carrier, scratch, .. } = self;
+        node.datagram(now, port, remote, scratch, &mut |address, bytes| {
+            carrier.send_down(now, address, bytes)
+        });
+        if let Some(period) = self.strangers_period() {
+            self.carrier.queue.push(now + period, Lane::Stranger, Event::Stranger);
+        }
+        match self.carrier.answered_stranger {
+            None => Ok(()),
+            Some(remote) => {
+                Err(Failure::new(now, Rule::StrangersGetNoAnswer, format!("{remote} was sent a datagram")))
+            }
+        }
+    }
+
+    fn strangers_period(&self) -> Option<Duration> {
+        Duration::from_secs(1).checked_div(self.carrier.faults.strangers_per_s)
+    }
+
+    fn on_request(&mut self, now: Instant, client: u32, generation: u16, request: Request) {
+        match request {
+            Request::Poll { secret, ack } => {
+                self.polls.insert((client, secret), (generation, ack));
+            }
+            Request::LogIn => {
+                let user = &self.clients[client as usize];
+                let (first, last) = user.name();
+                let place = PlaceId(user.first_region());
+                let answer = match self.node.log_in(now, user.agent, (&first, &last), place) {
+                    Ok(admission) => Answer::LoggedIn(Box::new(admission)),
+                    Err(_) => Answer::Refused,
+                };
+                let delay = self.clients[client as usize].http_delay(&self.carrier.faults);
+                self.carrier.answer(now, client, generation, delay, answer);
+            }
+        }
+    }
+
+    /// Asks the hub again for every poll that waits, as a handler does that was woken.
+    fn answer_polls(&mut self, now: Instant) {
+        let Self { polls, node, clients, carrier, .. } = self;
+        polls.retain(|&(client, secret), &mut (generation, ack)| {
+            let user = &mut clients[client as usize];
+            if user.generation() != generation {
+                return false;
+            }
+            let answer = match node.poll_events(secret, ack) {
+                EventQueueAnswer::Poll(Poll::Wait(_)) => return true,
+                EventQueueAnswer::Poll(Poll::Ready(_)) if user.http_resets(&carrier.faults) => {
+                    Answer::Reset { secret, ack }
+                }
+                EventQueueAnswer::Poll(Poll::Ready(body)) => Answer::Events { secret, body },
+                EventQueueAnswer::Farewell | EventQueueAnswer::Unknown => Answer::NotFound { secret },
+            };
+            let delay = user.http_delay(&carrier.faults);
+            carrier.answer(now, client, generation, delay, answer);
+            false
+        });
+    }
+
+    /// Takes what a client has to say and to send, and plans its next wake-up.
+    fn follow_up(&mut self, now: Instant, index: u32) {
+        let client = &mut self.clients[index as usize];
+        for word in client.words.drain(..) {
+            self.ledger.note(now, index, word);
+        }
+        let generation = client.generation();
+        self.scratch.clear();
+        while let Some(port) = client.poll_transmit(now, &mut self.scratch) {
+            self.carrier.send_up(now, Pair { client: index, generation, port }, &self.scratch);
+            self.scratch.clear();
+        }
+        for (after, request) in std::mem::take(&mut client.requests) {
+            self.carrier.request(now, index, generation, after, request);
+        }
+        // Drained, a client has nothing more to do in this nanosecond.
+        let at = client.poll_timeout().max(Instant(now.0 + 1));
+        let planned = &mut self.wakes[index as usize];
+        if at < Instant(u64::MAX) && planned.is_none_or(|planned| at < planned || planned <= now) {
+            *planned = Some(at);
+            self.carrier.queue.push(at, Lane::Wake(index), Event::Wake);
+        }
+    }
+
+    fn finish(self, now: Instant) -> Result<Report, Failure> {
+        let refused: u64 = self.node.counters().map(|counters| counters.messages_refused).sum();
+        if refused > 0 {
+            return Err(Failure::new(
+                now,
+                Rule::NothingIsRefused,
+                format!("{refused} messages were refused"),
+            ));
+        }
+        let hub = self.node.hub().counters();
+        Ok(Report {
+            trace: self.trace,
+            took: now - Instant::ZERO,
+            logins: hub.logins,
+            teleports: (hub.teleports, hub.teleports_failed),
+            chats_heard: self.ledger.n_heard(),
+            datagrams: (self.carrier.n_sent, self.carrier.n_lost),
+            resyncs: self.node.resyncs(),
+            circuits_lost: self.node.counters().map(|counters| counters.circuits_lost).sum(),
+            restores: self.n_restored,
+        })
+    }
+}
+
+/// Random ticks of the storm, taking turns between the worlds.
+fn restores(scenario: &Scenario) -> BTreeSet<(Tick, WorldId)> {
+    let mut rng = stream(scenario.seed, Purpose::Restores, 0);
+    let ticks = (scenario.storm.as_millis() / TICK.as_millis()) as u64;
+    let mut restores = BTreeSet::new();
+    while restores.len() < (scenario.restores as usize).min(ticks as usize) {
+        restores.insert((Tick(rng.next() % ticks), WorldId(restores.len() as u32 % 2)));
+    }
+    restores
+}

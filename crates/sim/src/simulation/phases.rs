@@ -1,0 +1,98 @@
+//! The phases of a run: the storm, and the healing that demands progress, each step before a deadline.
+
+use super::Simulation;
+use crate::checks::{Attendance, Census, Failure, Rule, unlike_the_world};
+use crate::client::Mood;
+use crate::faults::Faults;
+use ids::Instant;
+use std::time::Duration;
+
+/// How long the healing phases may take. Everybody is back once the longest timeout has passed that a cut-off client or
+/// a lost teleport runs into: the idle timeout of 60 s, with the last words' lingering and a login behind it.
+const GATHER_MAX: Duration = Duration::from_secs(80);
+/// One teleport and one word, on a calm network.
+const PROVE_MAX: Duration = Duration::from_secs(20);
+/// The longest fall, and a round over everybody to be shown.
+const REST_MAX: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Storm { until: Instant },
+    Gather { deadline: Instant },
+    Prove { deadline: Instant },
+    Rest { deadline: Instant },
+    Over,
+}
+
+impl Simulation {
+    pub(super) fn change_phase(&mut self, now: Instant) -> Result<(), Failure> {
+        let next = match self.phase {
+            Phase::Storm { until } if now >= until => {
+                self.carrier.faults = Faults::NONE;
+                self.set_mood(now, Mood::Gather);
+                Phase::Gather { deadline: now + GATHER_MAX }
+            }
+            Phase::Gather { deadline } => match self.clients.iter().find(|client| !client.is_settled()) {
+                None => {
+                    self.set_mood(now, Mood::Prove);
+                    Phase::Prove { deadline: now + PROVE_MAX }
+                }
+                Some(client) => self.wait(now, deadline, Rule::EverybodyReturns, || client.describe())?,
+            },
+            Phase::Prove { deadline } => match self.clients.iter().find(|client| !client.has_proved()) {
+                None => Phase::Rest { deadline: now + REST_MAX },
+                Some(client) => self.wait(now, deadline, Rule::EverythingWorks, || client.describe())?,
+            },
+            Phase::Rest { deadline } => match (self.unsettled(), self.check_chat(now)) {
+                (None, Ok(())) => Phase::Over,
+                (None, Err(failure)) if now >= deadline => return Err(failure),
+                (found, _) => self.wait(now, deadline, Rule::ViewsConverge, || found.unwrap_or_default())?,
+            },
+            phase => phase,
+        };
+        self.phase = next;
+        Ok(())
+    }
+
+    /// Stays in the phase until its deadline.
+    fn wait(
+        &self,
+        now: Instant,
+        deadline: Instant,
+        rule: Rule,
+        found: impl FnOnce() -> String,
+    ) -> Result<Phase, Failure> {
+        if now < deadline { Ok(self.phase) } else { Err(Failure::new(now, rule, found())) }
+    }
+
+    /// Somebody who moves, or a client that shows something else than is there.
+    fn unsettled(&self) -> Option<String> {
+        if !self.censuses.iter().all(Census::is_at_rest) {
+            return Some("somebody still moves".to_owned());
+        }
+        self.clients.iter().find_map(|client| {
+            let shown = client.present().and_then(|(bot, visit)| Some((bot.observer()?, visit)));
+            let Some((observer, visit)) = shown else { return Some(client.describe()) };
+            let difference = unlike_the_world(observer, self.census_of(visit), client.agent)?;
+            Some(format!("{} and shows: {difference}", client.describe()))
+        })
+    }
+
+    /// Whether everything said was heard by now.
+    fn check_chat(&self, now: Instant) -> Result<(), Failure> {
+        let attendances = self.clients.iter().map(|client| Attendance {
+            agent: client.agent,
+            visits: &client.visits,
+            pauses: [&client.cuts, &self.freezes],
+        });
+        let left_out = self.node.counters().map(|counters| counters.chat_dropped).sum();
+        self.ledger.check(now, &attendances.collect::<Vec<_>>(), left_out)
+    }
+
+    fn set_mood(&mut self, now: Instant, mood: Mood) {
+        for index in 0..self.scenario.clients {
+            self.clients[index as usize].set_mood(now, mood);
+            self.follow_up(now, index);
+        }
+    }
+}

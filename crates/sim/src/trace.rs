@@ -1,0 +1,117 @@
+//! What two runs are compared by: hashes of everything that happened, tick by tick.
+
+use crate::node::Node;
+use ids::Tick;
+use std::fmt;
+
+/// One tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickMark {
+    /// Which.
+    pub tick: Tick,
+    /// The worlds' own state hashes after it.
+    pub states: [u64; 2],
+    /// Hashes of the frames that left them, byte for byte.
+    pub frames: [u64; 2],
+    /// Hash of every datagram that arrived at server and clients so far, with the nanosecond in which it did.
+    pub traffic: u64,
+}
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    ticks: Vec<TickMark>,
+}
+
+/// Where two runs part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// In the one run; `None` if it had ended.
+    pub one: Option<TickMark>,
+    /// In the other.
+    pub other: Option<TickMark>,
+}
+
+impl Trace {
+    pub(crate) fn mark(&mut self, tick: Tick, node: &Node, traffic: u64, scratch: &mut Vec<u8>) {
+        let mut mark = TickMark { tick, states: [0; 2], frames: [0; 2], traffic };
+        for (n, frame) in node.frames().enumerate() {
+            scratch.clear();
+            let bytes = postcard::to_extend(frame, std::mem::take(scratch));
+            *scratch = bytes.expect("plain data in memory always encodes");
+            mark.states[n] = frame.state_hash;
+            mark.frames[n] = fold(0, scratch);
+        }
+        self.ticks.push(mark);
+    }
+
+    /// Every tick, in order.
+    #[must_use]
+    pub fn ticks(&self) -> &[TickMark] {
+        &self.ticks
+    }
+
+    /// One number for all of it.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.ticks.iter().fold(0, |hash, mark| {
+            let [a, b] = mark.states;
+            let [c, d] = mark.frames;
+            [mark.tick.0, a, b, c, d, mark.traffic].into_iter().fold(hash, fold_word)
+        })
+    }
+
+    /// Where this run and another part, if they do.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<Difference> {
+        let length = self.ticks.len().max(other.ticks.len());
+        let at = |trace: &Self, index| trace.ticks.get(index).copied();
+        (0..length)
+            .map(|index| Difference { one: at(self, index), other: at(other, index) })
+            .find(|difference| difference.one != difference.other)
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ticks, hash {:016x}", self.ticks.len(), self.hash())
+    }
+}
+
+/// Folds bytes into 64 bits. Compares runs of ours with each other, so any good mixing will do.
+pub(crate) fn fold(hash: u64, bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash = words
+        .iter()
+        .fold(fold_word(hash, bytes.len() as u64), |hash, &word| fold_word(hash, u64::from_le_bytes(word)));
+    rest.iter().fold(hash, |hash, &byte| fold_word(hash, byte.into()))
+}
+
+/// Folds one number into 64 bits.
+pub(crate) const fn fold_word(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_part_where_the_first_mark_differs() {
+        let mark = |tick| TickMark { tick: Tick(tick), states: [1, 2], frames: [3, 4], traffic: 5 };
+        let one = Trace { ticks: vec![mark(0), mark(1), mark(2)] };
+        let mut other = one.clone();
+        assert_eq!(one.difference(&other), None);
+        other.ticks[1].states[1] = 9;
+        assert_eq!(one.difference(&other).and_then(|d| d.one), Some(mark(1)));
+        assert_ne!(one.hash(), other.hash());
+        other = Trace { ticks: vec![mark(0)] };
+        assert_eq!(one.difference(&other), Some(Difference { one: Some(mark(1)), other: None }));
+    }
+
+    #[test]
+    fn every_byte_and_the_length_count() {
+        assert_ne!(fold(0, b"12345678a"), fold(0, b"12345678b"));
+        assert_ne!(fold(0, b""), fold(0, b"\0"));
+    }
+}
