@@ -18,6 +18,11 @@ const SAID_PER_S: f32 = 4.0;
 /// And at once.
 const SAID_BURST: f32 = 20.0;
 
+/// Requests that only the hub can answer (names, teleports, parcels), per second on average.
+const ASKED_PER_S: f32 = 20.0;
+/// And at once: a client that comes into a crowd asks for everybody's name.
+const ASKED_BURST: f32 = 200.0;
+
 /// How far a client has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -70,6 +75,7 @@ pub(super) struct Client {
     pub(super) owes_acks_until: Option<Instant>,
     pub(super) hears: Allowance,
     pub(super) says: Allowance,
+    pub(super) asks: Allowance,
     pub(super) slot: u8,
     next_command: u32,
 }
@@ -101,6 +107,7 @@ impl Client {
             owes_acks_until: None,
             hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
+            asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
             slot,
             next_command: 0,
         }

@@ -21,13 +21,15 @@ pub enum Refused {
     BadValue,
     /// More than the world's inbox holds; the next update counts again.
     WorldBusy,
-    /// More chat than a client may send.
+    /// More chat or requests than a client may send.
     Flood,
+    /// A datagram longer than any of the protocol's.
+    Oversized,
 }
 
 impl Refused {
     /// Every reason.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::UnknownAddress,
         Self::NoTicket,
         Self::WrongSession,
@@ -37,6 +39,7 @@ impl Refused {
         Self::BadValue,
         Self::WorldBusy,
         Self::Flood,
+        Self::Oversized,
     ];
 
     /// Metric label.
@@ -52,6 +55,7 @@ impl Refused {
             Self::BadValue => "bad_value",
             Self::WorldBusy => "world_busy",
             Self::Flood => "flood",
+            Self::Oversized => "oversized",
         }
     }
 }

@@ -113,20 +113,21 @@ impl Shard {
             Message::TeleportLocationRequest(m) => {
                 self.check(index, m.agent_data.session_id)?;
                 self.request(
+                    now,
                     index,
                     Request::TeleportTo {
                         handle: RegionHandle(m.info.region_handle),
                         position: m.info.position,
                         look_at: m.info.look_at,
                     },
-                );
+                )?;
             }
             Message::TeleportRequest(m) => {
                 self.check(index, m.agent_data.session_id)?;
                 let place = self.places.iter().find(|place| place.region_id == m.info.region_id);
                 let handle = place.map_or(RegionHandle(u64::MAX), |place| place.handle);
                 let (position, look_at) = (m.info.position, m.info.look_at);
-                self.request(index, Request::TeleportTo { handle, position, look_at });
+                self.request(now, index, Request::TeleportTo { handle, position, look_at })?;
             }
             Message::TeleportLandmarkRequest(m) => {
                 self.check(index, m.info.session_id)?;
@@ -134,15 +135,15 @@ impl Shard {
                 if !m.info.landmark_id.is_nil() {
                     return Err(Refused::Unhandled);
                 }
-                self.request(index, Request::TeleportHome);
+                self.request(now, index, Request::TeleportHome)?;
             }
             Message::TeleportLureRequest(m) => {
                 self.check(index, m.info.session_id)?;
-                self.request(index, Request::TeleportLure(m.info.lure_id));
+                self.request(now, index, Request::TeleportLure(m.info.lure_id))?;
             }
             Message::TeleportCancel(m) => {
                 self.check(index, m.info.session_id)?;
-                self.request(index, Request::TeleportCancel);
+                self.request(now, index, Request::TeleportCancel)?;
             }
             Message::StartLure(m) => {
                 self.check(index, m.agent_data.session_id)?;
@@ -152,16 +153,20 @@ impl Shard {
                 self.check(index, m.agent_data.session_id)?;
                 let start = &m.start_location_data;
                 let (position, look_at) = (start.location_pos, start.location_look_at);
-                self.request(index, Request::SetHome { position, look_at });
+                self.request(now, index, Request::SetHome { position, look_at })?;
             }
 
             Message::UUIDNameRequest(m) => {
                 let ids = m.uuid_name_block.iter().map(|block| block.id).collect();
-                self.request(index, Request::Names(ids));
+                self.request(now, index, Request::Names(ids))?;
             }
             Message::ParcelPropertiesRequest(m) => {
                 self.check(index, m.agent_data.session_id)?;
-                self.request(index, Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id });
+                self.request(
+                    now,
+                    index,
+                    Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id },
+                )?;
             }
             other => return self.answer(now, index, &other, out),
         }
@@ -341,6 +346,7 @@ impl Shard {
         }
         let position = self.own_position(index).unwrap_or_default();
         self.request(
+            now,
             index,
             Request::InstantMessage(Box::new(InstantMessage {
                 to: AgentId(block.to_agent_id),
@@ -350,7 +356,7 @@ impl Shard {
                 bucket: block.binary_bucket,
                 position_mm: [position.x, position.y, position.z].map(|metres| (metres * 1_000.0) as i32),
             })),
-        );
+        )?;
         Ok(())
     }
 
@@ -361,7 +367,7 @@ impl Shard {
         let Some(position) = self.own_position(index) else { return Ok(()) };
         let targets = m.target_data.iter().map(|target| AgentId(target.target_id)).collect();
         let message = from_wire(&m.info.message);
-        self.request(index, Request::Lure { targets, message, position });
+        self.request(now, index, Request::Lure { targets, message, position })?;
         Ok(())
     }
 
@@ -371,9 +377,15 @@ impl Shard {
         if session == expected { Ok(()) } else { Err(Refused::WrongSession) }
     }
 
-    fn request(&mut self, index: ClientIndex, request: Request) {
-        let key = self.client(index).key();
+    /// Passes a request to the hub, which serves everybody: a client gets its share of it.
+    fn request(&mut self, now: Instant, index: ClientIndex, request: Request) -> Result<(), Refused> {
+        let client = self.client(index);
+        if !client.asks.take(now) {
+            return Err(Refused::Flood);
+        }
+        let key = client.key();
         self.mail.push(FromShard::Request(key, request));
+        Ok(())
     }
 
     fn command_if_present(&mut self, index: ClientIndex, action: Action) {

@@ -147,6 +147,12 @@ impl Shard {
         }
     }
 
+    /// A datagram arrived that is longer than any honest one, so that only its beginning could be read.
+    pub const fn handle_oversized(&mut self) {
+        self.counters.datagrams_in += 1;
+        self.counters.refuse(Refused::Oversized);
+    }
+
     /// The hub or the replica thread has something to say.
     pub fn handle(&mut self, now: Instant, mail: ToShard, out: &mut Outbox) {
         match mail {

@@ -258,7 +258,11 @@ impl Thread {
             // first datagram: hippolyzer sends that one only once.
             self.take_mail();
             let now = (self.clock)();
-            for datagram in received.iter().filter(|datagram| !datagram.truncated) {
+            for datagram in received.iter() {
+                if datagram.truncated {
+                    self.shard.handle_oversized();
+                    continue;
+                }
                 let address = Address { port: port as u8, remote: datagram.remote, local: datagram.local };
                 self.shard.handle_datagram(now, address, datagram.bytes, &mut self.outbox);
             }
