@@ -2,8 +2,8 @@
 //!
 //! Sans-IO: the driver feeds datagrams, mail from the hub and the time, and takes datagrams, commands for worlds and
 //! mail for the hub. Shards share nothing that changes: each owns its circuits, and reads the replicas that the
-//! replica thread publishes. Start with [`Shard::handle_datagram`] for the way in ([`dispatch`] goes on), and with
-//! [`stream`] for the way out.
+//! replica thread publishes. Start with [`Shard::handle_datagram`] for the way in (`dispatch` goes on), and with
+//! `stream` for the way out.
 
 mod answers;
 mod client;

@@ -1,9 +1,9 @@
 //! `throng serve`: builds the parts, gives them threads and real clocks, and takes them down again.
 //!
-//! Threads: `world-N` step worlds ([`worlds`]), `replica` encodes frames ([`replicas`]), `shard-N` own circuits and
-//! sockets ([`shards`]), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
-//! ([`sessions`]), `passwords` hashes, `http` threads serve login, capabilities and the page, and `watch` measures
-//! once a second ([`watch`]). The main thread waits for a signal.
+//! Threads: `world-N` step worlds (`worlds`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
+//! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
+//! (`sessions`), `passwords` hashes, `http` threads serve login, capabilities and the page, and `watch` measures
+//! once a second (`watch`). The main thread waits for a signal.
 
 mod addresses;
 mod data;
