@@ -71,14 +71,15 @@ impl Hub {
             text: &message.message,
             bucket: &message.bucket,
         });
-        if let Some(&to) = self.by_agent.get(&message.to) {
+        let sender = sender.agent;
+        let receiver = self.by_agent.get(&message.to).copied();
+        if receiver.is_some_and(|to| self.send(to, outgoing)) {
             self.counters.instant_messages += 1;
-            self.send(to, outgoing);
         } else if message.dialog == dialog::MESSAGE {
             let answer = instant_message(&Outgoing {
                 from: message.to,
                 from_name: "Throng",
-                to: sender.agent,
+                to: sender,
                 dialog: dialog::AUTO_RESPONSE,
                 id: message.id,
                 position: Vec3::ZERO,

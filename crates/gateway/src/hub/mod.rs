@@ -580,14 +580,15 @@ impl Hub {
         self.sessions.get_mut(&circuit.session)?.bindings.get_mut(&circuit.ticket)
     }
 
-    /// Queues a message (number and body) on the circuit behind which a user's avatar is.
-    fn send(&mut self, key: SessionKey, message: Arc<[u8]>) {
-        let Some(session) = self.sessions.get(&key) else { return };
-        let Some(binding) = session.main_binding() else { return };
-        if let Some(shard) = binding.shard {
-            let circuit = binding.ticket.circuit;
+    /// Queues a message (number and body) on the circuit behind which a user's avatar is. False when there is none: the
+    /// client has logged in and not opened its circuit yet.
+    fn send(&mut self, key: SessionKey, message: Arc<[u8]>) -> bool {
+        let binding = self.sessions.get(&key).and_then(Session::main_binding);
+        let open = binding.and_then(|binding| Some((binding.shard?, binding.ticket.circuit)));
+        if let Some((shard, circuit)) = open {
             self.output.push_back((Address::One(shard), ToShard::Send(circuit, message)));
         }
+        open.is_some()
     }
 
     /// Queues a message on a certain circuit.

@@ -66,6 +66,17 @@ fn a_message_to_somebody_who_is_not_here_is_answered() {
 }
 
 #[test]
+fn a_message_to_somebody_who_is_still_on_the_way_in_is_answered_and_not_counted() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    node.admit("Bob", spot).expect("there is room");
+    send(&mut node, ada, agent("Bob"), 0, "hello");
+    assert_eq!(got(&node, ada).len(), 1);
+    assert_eq!(node.hub.counters().instant_messages, 0);
+}
+
+#[test]
 fn dialogs_that_only_a_server_may_send_are_not_passed_on() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
