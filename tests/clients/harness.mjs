@@ -97,12 +97,22 @@ async function api(loginUri, path) {
   return response;
 }
 
+/**
+ * While node-metaverse arrives in a region it books avatars that it is shown under the region it left; an update that comes
+ * again, because its ack was lost, then finds them missing. The next list of dots heals it. Only seen with datagrams lost.
+ */
+const MISPLACED_AVATAR = 'Received update for unknown avatar';
+
 /** node-metaverse reports protocol errors on the console only; here each of them is a fault. */
 function listenForFaults() {
   const fault = (kind, text) => deaf || faults.push(new Error(`${kind}: ${text}`));
   process.on('unhandledRejection', (error) => fault('unhandled rejection', plain(error)));
   process.on('uncaughtException', (error) => fault('uncaught exception', plain(error)));
-  const complain = (...words) => fault('node-metaverse', words.map(plain).join(' '));
+  const complain = (...words) => {
+    const text = words.map(plain).join(' ');
+    if (process.env.THRONG_TEST_LOSSY && text.startsWith(MISPLACED_AVATAR)) return log('client', { says: text });
+    return fault('node-metaverse', text);
+  };
   console.error = complain;
   console.warn = complain;
   console.log = (...words) => log('client', { says: words.map(plain).join(' ') });

@@ -25,6 +25,7 @@ for direction in --dport --sport; do
     -m statistic --mode random --probability "$probability" -j DROP || skip "iptables has no statistic match here"
 done
 
+export THRONG_TEST_LOSSY=1
 export THRONG_TEST_HTTP=127.0.0.1:9000 THRONG_TEST_UDP=127.0.0.1:${ports%:*}
 for run in $(seq "$runs"); do
   echo "== enter with loss $probability each way, run $run of $runs"
