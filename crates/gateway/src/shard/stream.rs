@@ -269,8 +269,8 @@ impl Turn<'_> {
         self.client.near = near;
     }
 
-    /// Of the others a few each second, in turn: a message for each animation of everybody in a crowd would be as
-    /// many datagrams as all movement takes (measured with 1,000 walkers: half of all datagrams sent).
+    /// Of the others a few each second, in turn: at two in every send, animations were a third of all datagrams that
+    /// 1,000 walking bots received (1.73 of 5.3 million, 2-core VM).
     fn far_animations(&mut self) {
         let n_slots = self.replica.hot().len();
         let mut left = FAR_ANIMATIONS_PER_S;
