@@ -6,13 +6,18 @@
 #   make lint                      formatting, clippy, rustdoc, licences: the quick ones
 #   make audit                     known vulnerabilities in dependencies (fetches the advisory database)
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
+#   make experiment NAME=daily     run an experiment with a release build, ARGS="--sink lo" for more; without NAME, list them
+#   make soak MINUTES=45           the daily experiment for that long
 #   make clean                     remove what was built; keeps ./data
 
 SECONDS ?= 10
 TARGET ?=
 STEPS ?=
+NAME ?=
+ARGS ?=
+MINUTES ?= 45
 
-.PHONY: run test lint audit fuzz clean
+.PHONY: run test lint audit fuzz experiment soak clean
 
 run:
 	@scripts/run.sh
@@ -28,6 +33,12 @@ audit:
 
 fuzz:
 	@scripts/fuzz.sh "$(SECONDS)" $(TARGET)
+
+experiment:
+	@scripts/experiment.sh $(if $(NAME),run $(NAME) $(ARGS),list)
+
+soak:
+	@scripts/experiment.sh run daily --duration $(MINUTES)m $(ARGS)
 
 clean:
 	cargo clean

@@ -40,6 +40,16 @@ need_node() {
   at_least "$version" "$NODE_OLDEST" || missing "node $version is too old, $NODE_OLDEST is needed" "$how"
 }
 
+# need_package COMMAND PACKAGE: installs a Debian package when its command is missing and we may; says how to otherwise.
+need_package() {
+  command -v "$1" >/dev/null && return
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$2" >/dev/null
+  else
+    missing "$1 is missing" "on Debian and Ubuntu: apt-get install $2"
+  fi
+}
+
 # npm_install FOLDER: node_modules exactly as locked; nothing to do when they are.
 npm_install() {
   [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ] ||

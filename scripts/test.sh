@@ -6,7 +6,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary.
-STEPS="toolchain format web clippy rustdoc deny test clients page fuzz"
+STEPS="toolchain format web clippy rustdoc deny test preflight clients page dashboards experiments fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 
@@ -41,6 +41,12 @@ step_deny() {
 
 step_test() { cargo test --workspace --locked; }
 
+# Preflight with the debug build that the tests use: slowdowns are found, equal builds are quiet.
+step_preflight() {
+  need_package valgrind valgrind || return $SKIP
+  cargo test --locked -p throng --test preflight -- --ignored
+}
+
 # Other people's clients, over real sockets.
 step_clients() {
   need_node
@@ -51,18 +57,36 @@ step_clients() {
 # The page in a real browser, with bots in the world.
 step_page() {
   need_node
-  if ! command -v chromium >/dev/null; then
-    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-      apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null
-    else
-      echo "chromium is missing: on Debian, apt-get install chromium"
-      return $SKIP
-    fi
-  fi
+  need_package chromium chromium || return $SKIP
   npm_install web
   cargo build --locked -p throng
   mkdir -p "$target/artifacts"
   THRONG_BIN=$target/debug/throng node tests/page/page.mjs --screenshot "$target/artifacts/page.png"
+}
+
+# Every query of every dashboard, asked of a real Prometheus that scrapes a server with bots in it.
+step_dashboards() {
+  need_node
+  need_package prometheus prometheus || return $SKIP
+  cargo build --locked -p throng
+  THRONG_BIN=$target/debug/throng node tests/dashboards/dashboards.mjs
+}
+
+# Every experiment for less than a minute: all figures come out. As root in the TUN sink, else on loopback and named so.
+step_experiments() {
+  need_node
+  npm_install tests/clients
+  cargo build --locked -p throng
+  local throng=$target/debug/throng out=$target/experiments-quick name status
+  for name in $("$throng" experiment list | cut -d ' ' -f 1); do
+    "$throng" experiment run "$name" --quick --out "$out/$name"
+  done
+  # Without TUN a run must not fall back to loopback.
+  if [ "$(id -u)" -eq 0 ]; then
+    status=0
+    setpriv --bounding-set=-all --inh-caps=-all "$throng" experiment run daily --quick --sink tun || status=$?
+    if [ $status -ne 3 ]; then echo "without TUN the exit status is $status and should be 3" && return 1; fi
+  fi
 }
 
 step_fuzz() {

@@ -11,6 +11,7 @@ import { pulse, until, within } from './wait.mjs';
 
 const { Bot, BotOptionFlags, ControlFlags, LoginParameters, PCode, Utils, UUID, Vector3 } = nm;
 const require = createRequire(import.meta.url);
+const { Quaternion } = require('@caspertech/node-metaverse/dist/lib/classes/Quaternion.js');
 const { ChatType } = require('@caspertech/node-metaverse/dist/lib/enums/ChatType.js');
 
 export { ChatType, ControlFlags };
@@ -167,6 +168,25 @@ export class Client {
     clearInterval(this.#keys.timer);
     this.#keys = null;
     this.#sendKeys(ControlFlags.NONE);
+  }
+
+  /**
+   * Walks towards `heading`, in radians from east, until `rest`. Unlike `hold` it leaves the saying to node-metaverse's own
+   * timer, one update a second; only what node-metaverse lets go of is pressed again.
+   */
+  walk(heading) {
+    const { agent } = this.#bot;
+    // The wire carries x, y and z; w is taken to be positive, so the heading has to be within half a turn.
+    const half = Math.atan2(Math.sin(heading), Math.cos(heading)) / 2;
+    agent.bodyRotation = new Quaternion([0, 0, Math.sin(half), Math.cos(half)]);
+    agent.controlFlags = ControlFlags.AGENT_CONTROL_AT_POS;
+    this.#keys = { press: () => this.#sendKeys(ControlFlags.AGENT_CONTROL_AT_POS) };
+  }
+
+  /** Stops walking with node-metaverse's next update. */
+  rest() {
+    this.#keys = null;
+    this.#bot.agent.controlFlags = ControlFlags.NONE;
   }
 
   /** The grid's handle of a region, looked up by name on the map. */

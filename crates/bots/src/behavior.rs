@@ -11,6 +11,12 @@ use std::time::Duration;
 /// Held to walk ahead (PROTOCOL §8a, bit 0).
 pub const AT_POS: u32 = 1 << 0;
 
+/// Says that an animation of the server's is over (bit 15).
+pub const FINISH_ANIM: u32 = 1 << 15;
+
+/// Pressed to get up (bit 16).
+pub const STAND_UP: u32 = 1 << 16;
+
 /// Pressed to sit down where one stands (bit 17).
 pub const SIT_ON_GROUND: u32 = 1 << 17;
 
@@ -29,8 +35,18 @@ pub const BORDER_M: f32 = 10.0;
 /// How far ahead a walker looks for the border, in metres: more than it walks between two updates.
 const LOOKAHEAD_M: f32 = 4.0;
 
-/// Updates that carry SIT_ON_GROUND. They are unreliable, and it takes one to sit down.
-const SIT_UPDATES: u8 = 3;
+/// Updates that carry SIT_ON_GROUND or STAND_UP. They are unreliable, and it takes one to change the posture.
+const POSTURE_UPDATES: u8 = 3;
+
+/// One round of [`Behavior::Mingle`]: a walk, a rest, some words in the middle of the rest. `tests/clients/fidelity.mjs`
+/// has node-metaverse do the same.
+pub const MINGLE_ROUND: Duration = Duration::from_secs(20);
+
+/// How much of the round is walked. At [`WALK_M_PER_S`] that is 26 m, out in one round and back in the next.
+pub const MINGLE_WALK: Duration = Duration::from_secs(8);
+
+/// When in the round the words fall.
+pub const MINGLE_WORDS_AT: Duration = Duration::from_secs(14);
 
 /// Directions that are tried before a leg heads for the middle, which is always inside.
 const DIRECTION_TRIES: u32 = 8;
@@ -45,6 +61,22 @@ pub enum Behavior {
     Sit,
     /// Walks legs of [`LEG_M`] in random directions, with pauses of [`PAUSE_S`] between them.
     Walk,
+    /// Walks, rests and talks in rounds of [`MINGLE_ROUND`]: out in a random direction, and back in the next.
+    Mingle,
+}
+
+impl Behavior {
+    /// By its name on command lines.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "stand" => Some(Self::Stand),
+            "sit" => Some(Self::Sit),
+            "walk" => Some(Self::Walk),
+            "mingle" => Some(Self::Mingle),
+            _ => None,
+        }
+    }
 }
 
 /// Where a bot is, as far as its decisions go.
@@ -70,9 +102,13 @@ pub struct Pose {
 /// A behaviour under way.
 #[derive(Clone, Debug)]
 pub struct Actor {
+    /// Updates that ask to get up, before all else.
+    rising: u8,
     doing: Doing,
     direction: Vec2,
     rotation: Quat,
+    /// Whether words are due.
+    speaks: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +117,8 @@ enum Doing {
     Sitting { updates_left: u8 },
     Pausing { until: Option<Instant> },
     Walking { until: Instant },
+    Arriving,
+    Mingling { round_began_at: Instant, has_spoken: bool, is_out: bool },
 }
 
 impl Actor {
@@ -89,16 +127,36 @@ impl Actor {
     pub fn new(behavior: Behavior, rng: &mut Rng) -> Self {
         let doing = match behavior {
             Behavior::Stand => Doing::Standing,
-            Behavior::Sit => Doing::Sitting { updates_left: SIT_UPDATES },
+            Behavior::Sit => Doing::Sitting { updates_left: POSTURE_UPDATES },
             Behavior::Walk => Doing::Pausing { until: None },
+            Behavior::Mingle => Doing::Arriving,
         };
-        let mut actor = Self { doing, direction: Vec2::X, rotation: Quat::IDENTITY };
-        actor.face(random_direction(rng));
+        let direction = random_direction(rng);
+        let mut actor = Self { rising: 0, doing, direction, rotation: Quat::IDENTITY, speaks: false };
+        actor.face(direction);
         actor
+    }
+
+    /// Does something else from now on; who sat gets up first, unless it is to sit.
+    pub fn change(&mut self, behavior: Behavior, rng: &mut Rng) {
+        let sat = matches!(self.doing, Doing::Sitting { .. });
+        *self = Self::new(behavior, rng);
+        if sat && behavior != Behavior::Sit {
+            self.rising = POSTURE_UPDATES;
+        }
+    }
+
+    /// Whether words were due at the latest [`Self::act`]; asking takes them.
+    pub const fn take_words(&mut self) -> bool {
+        std::mem::replace(&mut self.speaks, false)
     }
 
     /// The pose of an update that is made now.
     pub fn act(&mut self, now: Instant, spot: Spot, rng: &mut Rng) -> Pose {
+        if self.rising > 0 {
+            self.rising -= 1;
+            return self.pose(STAND_UP);
+        }
         match &mut self.doing {
             Doing::Standing => self.pose(0),
             Doing::Sitting { updates_left: 0 } => self.pose(0),
@@ -123,11 +181,46 @@ impl Actor {
                 self.steer(spot, rng);
                 self.pose(AT_POS)
             }
+            Doing::Arriving => {
+                // Anywhere in a round, so that those who arrive together do not walk and talk together.
+                let into_round = MINGLE_ROUND.mul_f64(rng.unit());
+                let round_began_at = now + (MINGLE_ROUND - into_round);
+                self.doing = Doing::Mingling { round_began_at, has_spoken: false, is_out: true };
+                self.pose(0)
+            }
+            Doing::Mingling { .. } => self.mingle(now, rng),
         }
     }
 
+    fn mingle(&mut self, now: Instant, rng: &mut Rng) -> Pose {
+        let Doing::Mingling { mut round_began_at, mut has_spoken, mut is_out } = self.doing else {
+            unreachable!("only who mingles comes here")
+        };
+        if now < round_began_at {
+            return self.pose(0);
+        }
+        if now - round_began_at >= MINGLE_ROUND {
+            round_began_at = now;
+            has_spoken = false;
+            // A direction for life would make runs differ by who has whom in earshot.
+            self.face(if is_out { -self.direction } else { random_direction(rng) });
+            is_out = !is_out;
+        }
+        let into_round = now - round_began_at;
+        if into_round >= MINGLE_WORDS_AT && !has_spoken {
+            has_spoken = true;
+            self.speaks = true;
+        }
+        self.doing = Doing::Mingling { round_began_at, has_spoken, is_out };
+        self.pose(if into_round < MINGLE_WALK { AT_POS } else { 0 })
+    }
+
     fn pose(&self, control_flags: u32) -> Pose {
-        let walking = matches!(self.doing, Doing::Walking { .. });
+        let walking = match self.doing {
+            Doing::Walking { .. } => true,
+            Doing::Mingling { .. } => control_flags & AT_POS != 0,
+            _ => false,
+        };
         Pose { rotation: self.rotation, control_flags, walking }
     }
 
@@ -246,6 +339,42 @@ mod tests {
         let flags: Vec<u32> =
             (0..6).map(|tick| actor.act(Instant::from_millis(tick), spot, &mut rng).control_flags).collect();
         assert_eq!(flags, [SIT_ON_GROUND, SIT_ON_GROUND, SIT_ON_GROUND, 0, 0, 0]);
+    }
+
+    #[test]
+    fn who_sat_gets_up_before_it_does_something_else() {
+        let mut rng = Rng::new(1, 0);
+        let mut actor = Actor::new(Behavior::Sit, &mut rng);
+        let spot = Spot { position: Vec2::splat(128.0), region_size_m: 256.0 };
+        actor.act(Instant::ZERO, spot, &mut rng);
+        actor.change(Behavior::Stand, &mut rng);
+        let mut flags = || actor.act(Instant::ZERO, spot, &mut rng).control_flags;
+        assert_eq!([(); 4].map(|()| flags()), [STAND_UP, STAND_UP, STAND_UP, 0]);
+
+        let mut actor = Actor::new(Behavior::Stand, &mut rng);
+        actor.change(Behavior::Sit, &mut rng);
+        assert_eq!(actor.act(Instant::ZERO, spot, &mut rng).control_flags, SIT_ON_GROUND);
+    }
+
+    #[test]
+    fn who_mingles_walks_out_and_back_and_speaks_once_a_round() {
+        let mut rng = Rng::new(3, 0);
+        let mut actor = Actor::new(Behavior::Mingle, &mut rng);
+        let spot = Spot { position: Vec2::splat(128.0), region_size_m: 256.0 };
+        let (mut walked, mut words, mut position, mut furthest) = (0, 0, Vec2::ZERO, 0.0_f32);
+        for second in 0..420 {
+            let pose = actor.act(Instant::from_millis(second * 1000), spot, &mut rng);
+            assert_eq!(pose.walking, pose.control_flags == AT_POS);
+            if pose.walking {
+                walked += 1;
+                position += (pose.rotation * glam::Vec3::X).truncate() * WALK_M_PER_S;
+            }
+            words += u32::from(actor.take_words());
+            furthest = furthest.max(position.length());
+        }
+        assert!((19..=21).contains(&words), "{words} times in 21 rounds, of which one only begins or ends");
+        assert!((19 * 8..=21 * 8).contains(&walked), "{walked} seconds");
+        assert!(furthest < 30.0, "{furthest} m");
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! | how it gets in and about | [`login`], [`destination`], [`identity`] |
 //! | a bad network | [`link`] |
 //! | a thousand of them | [`driver`] |
-//! | what they found | [`report`], counted in [`traffic`] and [`distribution`] |
+//! | what they found | [`report`], counted in `circuit::Traffic` and [`distribution`] |
 
 pub mod agent;
 pub mod behavior;
@@ -33,8 +33,7 @@ pub mod rng;
 #[cfg(test)]
 mod scene;
 pub mod sender;
-pub mod traffic;
 pub mod whereabouts;
 
-pub use driver::{BotsConfig, BotsError, run};
+pub use driver::{BotsConfig, BotsError, run, run_controlled};
 pub use report::Report;

@@ -4,6 +4,7 @@
 use glam::{Quat, Vec3};
 use ids::{AgentId, Instant, LocalId};
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 use wire::Malformed;
 use wire::messages::{
     AvatarAnimation, AvatarAppearance, ChatFromSimulator, CoarseLocationUpdate, ImprovedTerseObjectUpdate,
@@ -96,6 +97,10 @@ pub struct Observer {
     chat: VecDeque<Heard>,
     dots: usize,
     seen: Seen,
+    /// When anything in the scene was last shown to be otherwise than before.
+    changed_at: Option<Instant>,
+    /// The longest time without such news since the last call of [`Self::take_gap`].
+    gap: Duration,
 }
 
 impl Observer {
@@ -146,12 +151,24 @@ impl Observer {
         std::mem::take(&mut self.newcomers)
     }
 
+    /// The longest time since the last call in which nothing new was shown: nobody came, nobody went, nobody moved. What is
+    /// repeated is no news, so while a world stands still the gap grows.
+    pub(crate) fn take_gap(&mut self, now: Instant) -> Duration {
+        let last = *self.changed_at.get_or_insert(now);
+        std::mem::take(&mut self.gap).max(now - last)
+    }
+
+    fn note_change(&mut self, now: Instant) {
+        let last = self.changed_at.replace(now).unwrap_or(now);
+        self.gap = self.gap.max(now - last);
+    }
+
     /// Takes in a message of the scene; others are left alone.
     pub(crate) fn on_message(&mut self, now: Instant, number: MessageNumber, body: &[u8]) {
         let result = match number {
             ObjectUpdate::NUMBER => self.on_object_update(now, body),
             ImprovedTerseObjectUpdate::NUMBER => self.on_terse(now, body),
-            KillObject::NUMBER => self.on_kill(body),
+            KillObject::NUMBER => self.on_kill(now, body),
             ChatFromSimulator::NUMBER => self.on_chat(body),
             CoarseLocationUpdate::NUMBER => self.on_dots(body),
             AvatarAnimation::NUMBER => self.on_animation(body),
@@ -192,6 +209,9 @@ impl Observer {
         if former.is_none() {
             self.newcomers.push(agent);
         }
+        if former.as_ref().is_none_or(|former| former.position != object.motion.position) {
+            self.note_change(now);
+        }
         let avatar = SeenAvatar {
             agent,
             first_name: name("FirstName"),
@@ -213,11 +233,15 @@ impl Observer {
             let block = block?;
             self.seen.terse_blocks += 1;
             if let Some(avatar) = self.avatars.get_mut(&block.local_id) {
+                let moved = avatar.position != block.position;
                 avatar.position = block.position;
                 avatar.velocity = block.velocity;
                 avatar.rotation = block.rotation;
                 avatar.updated_at = now;
                 avatar.updates += 1;
+                if moved {
+                    self.note_change(now);
+                }
             } else {
                 self.seen.stray_blocks += 1;
             }
@@ -225,11 +249,12 @@ impl Observer {
         Ok(())
     }
 
-    fn on_kill(&mut self, body: &[u8]) -> Result<(), Malformed> {
+    fn on_kill(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
         for killed in KillObject::decode(body)?.object_data {
             self.seen.kills += 1;
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
                 self.by_agent.remove(&avatar.agent);
+                self.note_change(now);
             }
         }
         Ok(())
@@ -334,6 +359,25 @@ mod tests {
         show(&mut observer, BOB, 5);
         assert!(observer.avatar(ADA).is_none());
         assert!(observer.avatar(BOB).is_some());
+    }
+
+    #[test]
+    fn a_gap_is_the_longest_time_in_which_nobody_came_went_or_moved() {
+        let mut observer = Observer::default();
+        let at = Instant::from_millis;
+        assert_eq!(observer.take_gap(at(0)), Duration::ZERO);
+        let shown = |observer: &mut Observer, now: u64, x: f32| {
+            let body = scene::terse_update(&[(LocalId(5), Vec3::splat(x), Vec3::ZERO)]);
+            observer.on_message(at(now), ImprovedTerseObjectUpdate::NUMBER, &body);
+        };
+        let body = scene::full_update(ADA, LocalId(5), Vec3::splat(10.0));
+        observer.on_message(at(100), ObjectUpdate::NUMBER, &body);
+        shown(&mut observer, 200, 11.0);
+        shown(&mut observer, 400, 11.0);
+        shown(&mut observer, 500, 12.0);
+        shown(&mut observer, 600, 13.0);
+        assert_eq!(observer.take_gap(at(700)), Duration::from_millis(300), "what is repeated is no news");
+        assert_eq!(observer.take_gap(at(900)), Duration::from_millis(300), "the one that is not over counts");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a run of bots found, for people and as JSON.
 
-use crate::traffic::Tally;
+use circuit::Tally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -2,6 +2,7 @@
 
 use crate::behavior::Pose;
 use crate::identity::Identity;
+use crate::profile::Profile;
 use crate::rng::Rng;
 use glam::{Quat, Vec3};
 use wire::messages::{AgentUpdate, AgentUpdateAgentData};
@@ -18,6 +19,11 @@ pub const JITTER_AXIS: f32 = 1e-4;
 
 /// Draw distance that bots ask for, in metres: the default of viewers.
 const FAR_M: f32 = 128.0;
+
+/// node-metaverse's camera stands still in a corner, wherever its avatar goes, looks at something and sees one metre.
+const NM_CAMERA_M: Vec3 = Vec3::new(199.58, 203.95, 24.304);
+const NM_LOOK_AT: Vec3 = Vec3::new(0.979_546, 0.105_575, -0.171_303);
+const NM_FAR_M: f32 = 1.0;
 
 /// Where the camera stands behind and above the avatar's centre, in metres: the default of viewers.
 const CAMERA_BEHIND_M: f32 = 3.0;
@@ -37,6 +43,7 @@ pub enum Steadiness {
 /// Makes a bot's agent updates.
 #[derive(Clone, Debug)]
 pub struct Sender {
+    profile: Profile,
     steadiness: Steadiness,
     /// Where the camera looks from. It follows a bot that walks and rests with one that does not, even if the server
     /// moves that a little.
@@ -46,8 +53,13 @@ pub struct Sender {
 impl Sender {
     /// Updates of a bot that arrived at this position, in metres from the region's corner.
     #[must_use]
-    pub const fn new(steadiness: Steadiness, position: Vec3) -> Self {
-        Self { steadiness, anchor: position }
+    pub const fn new(profile: Profile, steadiness: Steadiness, position: Vec3) -> Self {
+        Self { profile, steadiness, anchor: position }
+    }
+
+    /// Is this steady from the next update on.
+    pub(crate) const fn steady(&mut self, steadiness: Steadiness) {
+        self.steadiness = steadiness;
     }
 
     /// The update for a pose. `position` is where the bot thinks it is.
@@ -70,6 +82,12 @@ impl Sender {
             control_flags: pose.control_flags,
             flags: 0,
         };
+        if self.profile == Profile::NodeMetaverse {
+            (agent_data.camera_center, agent_data.far) = (NM_CAMERA_M, NM_FAR_M);
+            agent_data.camera_at_axis = NM_LOOK_AT;
+            agent_data.camera_left_axis = Vec3::NEG_X;
+            agent_data.head_rotation = Quat::IDENTITY;
+        }
         if self.steadiness == Steadiness::Unstable {
             jitter(&mut agent_data, rng);
         }
@@ -106,7 +124,7 @@ mod tests {
 
     fn updates(steadiness: Steadiness, pose: Pose, count: usize) -> Vec<AgentUpdateAgentData> {
         let mut rng = Rng::new(5, 0);
-        let mut sender = Sender::new(steadiness, Vec3::new(128.0, 128.0, 25.0));
+        let mut sender = Sender::new(Profile::Viewer, steadiness, Vec3::new(128.0, 128.0, 25.0));
         let position = |index: usize| Vec3::new(128.0, 128.0 + index as f32, 25.0);
         let update = |index| sender.update(&crate::scene::IDENTITY, &pose, position(index), &mut rng);
         // Through the wire, as a server sees them: rotations are rounded there.
@@ -151,6 +169,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn node_metaverses_camera_stays_where_it_is() {
+        let mut sender = Sender::new(Profile::NodeMetaverse, Steadiness::Stable, Vec3::ONE);
+        let walking = Pose { walking: true, ..idle(0.0) };
+        let mut update = |x| {
+            let position = Vec3::new(x, 1.0, 25.0);
+            sender.update(&crate::scene::IDENTITY, &walking, position, &mut Rng::new(1, 0)).agent_data
+        };
+        assert_eq!(update(1.0), update(100.0));
+        assert_eq!(update(1.0).body_rotation, walking.rotation);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | what we owe the peer | `acks` |
 //! | what the peer owes us | `resend`, timed by `rtt`, observed by `loss` |
 //! | how fast queued messages leave | `lanes` (order), `throttle` (rates) |
+//! | what passes, by message, for who drives circuits | `traffic` |
 //! | whether the peer is alive | `ping`, `idle`, in the time of `clock` |
 
 mod acks;
@@ -35,6 +36,7 @@ mod sequence;
 mod spare;
 mod stats;
 mod throttle;
+mod traffic;
 mod transmit;
 
 #[cfg(test)]
@@ -48,5 +50,6 @@ pub use receive::Received;
 pub use send::Reliability;
 pub use sequence::is_newer;
 pub use stats::Stats;
+pub use traffic::{Tally, Traffic, message_number};
 pub use transmit::{Transmit, TransmitKind};
 pub use wire::throttle::{Category, Throttles};

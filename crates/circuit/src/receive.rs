@@ -3,6 +3,7 @@
 use crate::duplicates::Verdict;
 use crate::{Circuit, DropReason, Role, control};
 use ids::Instant;
+use systems::System;
 use wire::header::{Datagram, Flags};
 use wire::messages::MessageNumber;
 use wire::zero_code;
@@ -29,12 +30,14 @@ impl Circuit {
     /// # Errors
     /// Why there is no message in it, to be counted. A duplicate is acked again, since the first ack may be
     /// lost.
+    #[inline(never)]
     pub fn handle_datagram<'s>(
         &mut self,
         now: Instant,
         bytes: &'s [u8],
         scratch: &'s mut Vec<u8>,
     ) -> Result<Option<Received<'s>>, DropReason> {
+        System::CircuitReceive.enter();
         if self.closed.is_some() {
             return Err(DropReason::Closed);
         }

@@ -4,6 +4,7 @@ use crate::acks::BATCH_MAX;
 use crate::lanes::Unnumbered;
 use crate::{Circuit, control};
 use ids::Instant;
+use systems::System;
 use wire::header::{self, DATAGRAM_MAX, Flags};
 use wire::throttle::Category;
 
@@ -33,7 +34,9 @@ impl Circuit {
     /// Appends the next datagram that should leave now to `out`, or gives `None`. In this order: the ack of
     /// UseCircuitCode, alone; answers to pings; acks that are due; our ping; messages given to
     /// [`Self::send`]; resends, at the rate of the resend category; queued messages, at theirs.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
+        System::CircuitTransmit.enter();
         if self.closed.is_some() {
             return None;
         }

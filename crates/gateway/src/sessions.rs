@@ -6,6 +6,7 @@ use crate::mail::ToShard;
 use std::fmt;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
+use telemetry::LockWait;
 
 /// Where a shard's mail goes in, and how its thread is woken.
 pub struct Mailbox {
@@ -27,6 +28,7 @@ pub struct Sessions {
     shards: Vec<Mailbox>,
     /// `None` tells the store's thread that nothing follows.
     records: SyncSender<Option<Record>>,
+    lock_wait: LockWait,
 }
 
 impl fmt::Debug for Sessions {
@@ -36,16 +38,22 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Takes the hub and where its output goes: shards in order of their indexes, and the store's thread.
+    /// Takes the hub and where its output goes: shards in order of their indexes, and the store's thread. `lock_wait`
+    /// is told how long callers wait for each other.
     #[must_use]
-    pub const fn new(hub: Hub, shards: Vec<Mailbox>, records: SyncSender<Option<Record>>) -> Self {
-        Self { hub: Mutex::new(hub), shards, records }
+    pub const fn new(
+        hub: Hub,
+        shards: Vec<Mailbox>,
+        records: SyncSender<Option<Record>>,
+        lock_wait: LockWait,
+    ) -> Self {
+        Self { hub: Mutex::new(hub), shards, records, lock_wait }
     }
 
     /// Does something with the hub and delivers what it has to say.
     pub fn with<R>(&self, act: impl FnOnce(&mut Hub) -> R) -> R {
         // A panic inside the hub is a bug, but the state between two calls is whole; others go on.
-        let mut hub = self.hub.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hub = self.lock_wait.lock(&self.hub).unwrap_or_else(PoisonError::into_inner);
         let result = act(&mut hub);
         while let Some((address, mail)) = hub.poll_output() {
             match address {

@@ -1,7 +1,7 @@
 //! UDP sockets in batches, and waiting for many of them at once.
 //!
 //! This crate moves datagrams between the kernel and reused buffers; it knows nothing of their content, reads no
-//! clock and starts no thread. It is the home of the project's `unsafe`: three system calls that have no safe wrapper.
+//! clock and starts no thread. It is the home of the project's `unsafe`: system calls that have no safe wrapper.
 //! The protocol carries addresses as four bytes (PROTOCOL §2.2), so everything here is IPv4 and says so in its types.
 //!
 //! Start with [`UdpSocket`]; a gateway shard owns one per port:
@@ -10,13 +10,18 @@
 //! 2. [`UdpSocket::recv_batch`] into a [`RecvBatch`], until it returns 0;
 //! 3. put answers into a [`SendBatch`] and [`SendBatch::flush`] it.
 //!
+//! Beside that stand [`namespace`] and [`tun`], which experiments use to give a server and its clients a network of their
+//! own; a namespace is the one thing here that has a thread.
+//!
 //! Not here, deliberately: reliability and pacing (`circuit`), blocking calls, TCP.
 
 mod control;
+pub mod namespace;
 mod poll;
 mod recv;
 mod send;
 mod socket;
+pub mod tun;
 
 pub use poll::{Event, Events, Interest, Poller, Waker};
 pub use recv::{Datagram, RecvBatch};

@@ -7,6 +7,7 @@ use glam::Vec3;
 use ids::{Epoch, LocalId, Tick};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use systems::System;
 use wire::messages::{
     AvatarAnimation, AvatarAnimationAnimationList, AvatarAnimationSender, AvatarAppearance,
     AvatarAppearanceAppearanceData, AvatarAppearanceObjectData, AvatarAppearanceSender,
@@ -108,7 +109,9 @@ impl Encoder {
     }
 
     /// Encodes a frame into `out`, whose buffers are reused.
+    #[inline(never)]
     pub fn encode(&mut self, frame: &Frame, out: &mut EncodedFrame) -> Intake {
+        System::ReplicaEncode.enter();
         out.epoch = frame.epoch;
         out.sequence = frame.sequence;
         out.tick = frame.tick;
@@ -124,7 +127,10 @@ impl Encoder {
         if !in_order {
             self.resync = Some(Resync::default());
             self.resyncs += 1;
-            return Intake::NeedsSnapshot;
+            // A world that began again tells everything of its own accord, and the beginning of a snapshot is as good
+            // for anybody else: it holds what the lost frames have told.
+            let begins = frame.snapshot.as_ref().is_some_and(|part| part.index == 0);
+            return if begins { self.continue_resync(frame, out) } else { Intake::NeedsSnapshot };
         }
         if self.resync.is_some() {
             return self.continue_resync(frame, out);

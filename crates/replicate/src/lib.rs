@@ -18,5 +18,5 @@ mod tests;
 
 pub use encoder::{EncodedChange, EncodedFrame, Encoder, Intake};
 pub use publisher::Publisher;
-pub use replica::{Hot, Replica, Slot, SlotIndex};
+pub use replica::{Hot, Replica, SLOTS_PER_BLOCK, Slot, SlotIndex, Version};
 pub use viewer::{Known, Viewer};

@@ -6,6 +6,7 @@
 use crate::encoder::EncodedFrame;
 use crate::replica::Replica;
 use std::sync::Arc;
+use systems::System;
 
 /// Owner of one world's replica.
 #[derive(Debug)]
@@ -32,7 +33,9 @@ impl Publisher {
     }
 
     /// Brings the state forward. Gives back a spent frame whose buffers can be filled again.
+    #[inline(never)]
     pub fn publish(&mut self, frame: EncodedFrame) -> EncodedFrame {
+        System::ReplicaPublish.enter();
         let spent = self.lagging.take();
         if let Some(back) = Arc::get_mut(&mut self.back) {
             if let Some(missed) = &spent {

@@ -1,8 +1,9 @@
 //! The state of one world as its viewers may see it, with every wire block already encoded.
 //!
 //! Entities live in slots. A slot keeps its index while its entity lives, so that a viewer can remember what it
-//! was sent in a plain vector indexed alike. What selection scans every time stands in [`Hot`], 28 bytes an
-//! entity; the rest stands in [`Slot`].
+//! was sent in a plain vector indexed alike. What selection scans stands in [`Hot`], 28 bytes an entity; the rest
+//! stands in [`Slot`]. Slots stand in blocks of [`SLOTS_PER_BLOCK`], each with a version that rises when something in
+//! it changes: a viewer to whom nothing of a block was due skips it until then, so that a crowd that sits costs nothing.
 
 use crate::encoder::{EncodedChange, EncodedFrame, full_motion};
 use glam::Vec3;
@@ -15,6 +16,18 @@ use world::{Audience, Avatar, Motion};
 
 /// Where an entity stands in [`Replica::hot`] and [`Replica::slot`].
 pub type SlotIndex = u32;
+
+/// Slots of one block, see [`Replica::blocks`].
+pub const SLOTS_PER_BLOCK: usize = 64;
+
+/// How often things changed in a block of slots. To be compared for equality; before it wraps, none is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Somebody came, went or moved.
+    pub state: u32,
+    /// Somebody came or went.
+    pub population: u32,
+}
 
 /// The part of an entity that every selection pass reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +101,7 @@ pub struct Replica {
     pub dilation: f32,
     hot: Vec<Hot>,
     slots: Vec<Option<Slot>>,
+    versions: Vec<Version>,
     free: Vec<SlotIndex>,
     by_id: BTreeMap<LocalId, SlotIndex>,
     by_session: BTreeMap<SessionKey, SlotIndex>,
@@ -106,6 +120,7 @@ impl Replica {
             dilation: 1.0,
             hot: Vec::new(),
             slots: Vec::new(),
+            versions: Vec::new(),
             free: Vec::new(),
             by_id: BTreeMap::new(),
             by_session: BTreeMap::new(),
@@ -116,6 +131,11 @@ impl Replica {
     #[must_use]
     pub fn hot(&self) -> &[Hot] {
         &self.hot
+    }
+
+    /// The scanned part block by block, each with its version.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = (Version, &[Hot])> {
+        self.versions.iter().copied().zip(self.hot.chunks(SLOTS_PER_BLOCK))
     }
 
     /// The entity in a slot.
@@ -182,13 +202,16 @@ impl Replica {
                 self.insert(*id, hot, slot);
             }
             EncodedChange::Moved { id, motion, terse } => {
-                let Some((hot, slot)) = self.get_mut(*id) else { return };
-                hot.changed_at = tick.0 as u32;
-                hot.position = motion.position;
-                hot.at_rest = motion.at_rest();
+                let Some(&index) = self.by_id.get(id) else { return };
+                let Some(slot) = &mut self.slots[index as usize] else { return };
                 slot.motion = *motion;
                 slot.terse = *terse;
                 patch_avatar_motion(&mut slot.full, &full_motion(motion));
+                let hot = &mut self.hot[index as usize];
+                hot.changed_at = tick.0 as u32;
+                hot.position = motion.position;
+                hot.at_rest = motion.at_rest();
+                self.note_moved(index);
             }
             EncodedChange::Animated { id, animation } => {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
@@ -208,6 +231,21 @@ impl Replica {
     fn get_mut(&mut self, id: LocalId) -> Option<(&mut Hot, &mut Slot)> {
         let index = *self.by_id.get(&id)? as usize;
         Some((&mut self.hot[index], self.slots[index].as_mut()?))
+    }
+
+    fn version(&mut self, index: SlotIndex) -> &mut Version {
+        &mut self.versions[index as usize / SLOTS_PER_BLOCK]
+    }
+
+    fn note_moved(&mut self, index: SlotIndex) {
+        let version = self.version(index);
+        version.state = version.state.wrapping_add(1);
+    }
+
+    fn note_came_or_went(&mut self, index: SlotIndex) {
+        self.note_moved(index);
+        let version = self.version(index);
+        version.population = version.population.wrapping_add(1);
     }
 
     /// Removes everybody whom a snapshot does not hold. The others keep their slots: viewers then see them change,
@@ -231,6 +269,9 @@ impl Replica {
     fn insert(&mut self, id: LocalId, mut hot: Hot, slot: Slot) {
         let session = slot.session;
         let index = self.by_id.get(&id).copied().or_else(|| self.free.pop()).unwrap_or_else(|| {
+            if self.hot.len().is_multiple_of(SLOTS_PER_BLOCK) {
+                self.versions.push(Version { state: 1, population: 1 });
+            }
             self.hot.push(Hot::FREE);
             self.slots.push(None);
             (self.slots.len() - 1) as SlotIndex
@@ -245,6 +286,7 @@ impl Replica {
         }
         self.hot[index as usize] = hot;
         self.slots[index as usize] = Some(slot);
+        self.note_came_or_went(index);
         self.by_id.insert(id, index);
         self.by_session.insert(session, index);
     }
@@ -252,6 +294,7 @@ impl Replica {
     fn remove(&mut self, id: LocalId) {
         let Some(index) = self.by_id.remove(&id) else { return };
         self.hot[index as usize] = Hot::FREE;
+        self.note_came_or_went(index);
         if let Some(slot) = self.slots[index as usize].take()
             && self.by_session.get(&slot.session) == Some(&index)
         {

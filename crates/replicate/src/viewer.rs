@@ -1,6 +1,6 @@
 //! What one client has been shown of the world around it.
 
-use crate::replica::{Hot, Replica, SlotIndex};
+use crate::replica::{Hot, Replica, SLOTS_PER_BLOCK, SlotIndex};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
 
@@ -47,6 +47,9 @@ impl Known {
 }
 
 /// A client's view of one world.
+///
+/// It knows no epochs and needs none: in all lives of a world an id stands for one presence, and ticks only rise
+/// (`world::Life`). So who is missing in a new life departs as anybody does, and what is told anew is newer than what was sent.
 #[derive(Debug)]
 pub struct Viewer {
     /// Whose view.
@@ -54,6 +57,10 @@ pub struct Viewer {
     /// Where it looks from when its own avatar is not in the world (yet).
     pub eye: Vec3,
     pub(crate) known: Vec<Known>,
+    /// For each block of slots the version of its state at which nothing in it was due; 0 when something may be.
+    pub(crate) quiet: Vec<u32>,
+    /// For each block of slots the version of its population that was last looked through for departures.
+    compared: Vec<u32>,
     /// Where the round over everybody else goes on.
     pub(crate) cursor: SlotIndex,
     gone: Vec<LocalId>,
@@ -63,7 +70,15 @@ impl Viewer {
     /// Somebody who was shown nothing yet.
     #[must_use]
     pub const fn new(session: SessionKey, eye: Vec3) -> Self {
-        Self { session, eye, known: Vec::new(), cursor: 0, gone: Vec::new() }
+        Self {
+            session,
+            eye,
+            known: Vec::new(),
+            quiet: Vec::new(),
+            compared: Vec::new(),
+            cursor: 0,
+            gone: Vec::new(),
+        }
     }
 
     /// What was sent of a slot's entity.
@@ -81,6 +96,8 @@ impl Viewer {
     /// Forgets everything shown: the client was told that the region begins again.
     pub fn reset(&mut self) {
         self.known.clear();
+        self.quiet.clear();
+        self.compared.clear();
         self.gone.clear();
         self.cursor = 0;
     }
@@ -88,15 +105,24 @@ impl Viewer {
     /// Compares with the replica's slots and returns the local ids that the client must be told to kill: entities
     /// that left, and those whose slot now belongs to another. Call once before each selection.
     pub fn departed(&mut self, replica: &Replica) -> &[LocalId] {
-        let hot = replica.hot();
+        let n_slots = replica.hot().len();
         self.gone.clear();
-        for (index, known) in self.known.iter_mut().enumerate() {
-            if known.id != 0 && hot.get(index).is_none_or(|hot| hot.id != known.id) {
-                self.gone.push(LocalId(known.id));
-                *known = Known::NOTHING;
+        self.known.resize(n_slots, Known::NOTHING);
+        self.quiet.resize(n_slots.div_ceil(SLOTS_PER_BLOCK), 0);
+        self.compared.resize(self.quiet.len(), 0);
+        let blocks = replica.blocks().zip(self.known.chunks_mut(SLOTS_PER_BLOCK)).zip(&mut self.compared);
+        for (((version, hot), known), compared) in blocks {
+            if *compared == version.population {
+                continue;
+            }
+            *compared = version.population;
+            for (known, hot) in known.iter_mut().zip(hot) {
+                if known.id != 0 && hot.id != known.id {
+                    self.gone.push(LocalId(known.id));
+                    *known = Known::NOTHING;
+                }
             }
         }
-        self.known.resize(hot.len(), Known::NOTHING);
         &self.gone
     }
 
@@ -128,21 +154,29 @@ impl Viewer {
     }
 
     /// The last repetition of an entity's rest was not acked in time.
-    pub fn missed_rest(&mut self, id: LocalId) {
-        if let Some(known) = self.known.iter_mut().find(|known| known.id == id.0) {
+    pub fn missed_rest(&mut self, id: LocalId, replica: &Replica) {
+        if let Some(known) = self.shown_as(id, replica) {
             known.repeats = known.repeats.max(1);
         }
     }
 
     /// The ack of an entity's full update is overdue. The update may have got lost, or only its ack: so the entity is
     /// shown anew, and if it leaves before that, the client is told to kill it all the same.
-    pub fn lost(&mut self, id: LocalId) {
-        if let Some(known) = self.known.iter_mut().find(|known| known.id == id.0) {
+    pub fn lost(&mut self, id: LocalId, replica: &Replica) {
+        if let Some(known) = self.shown_as(id, replica) {
             known.doubtful = true;
         }
     }
 
-    /// What was sent of a slot's entity, to note animations and appearances.
+    /// What was sent of an entity that is still there and shown; something will be due of it.
+    fn shown_as(&mut self, id: LocalId, replica: &Replica) -> Option<&mut Known> {
+        let index = replica.of_id(id)? as usize;
+        let known = self.known.get_mut(index).filter(|known| known.id == id.0)?;
+        self.quiet[index / SLOTS_PER_BLOCK] = 0;
+        Some(known)
+    }
+
+    /// What was sent of a slot's entity, to note animations and appearances; not what selection goes by.
     pub fn known_mut(&mut self, index: SlotIndex) -> &mut Known {
         &mut self.known[index as usize]
     }

@@ -2,6 +2,9 @@
 //!
 //! Workers take frames under one lock and run them outside of it. An idle worker waits for the next due time, and the
 //! others for a notice, so that a frame wakes one thread; when all tasks sleep, nobody wakes at all.
+//!
+//! A task that panics is handed back through [`Pool::panicked`] and its [`Seat`] stays: [`Pool::add_again`] puts a
+//! successor on it, whom every waker that was given out wakes from then on.
 
 use crate::{
     laps::Laps,
@@ -10,19 +13,23 @@ use crate::{
 use crossbeam_channel::{Receiver, Sender};
 use ids::{Instant, Tick};
 use std::{
+    any::Any,
     collections::BTreeMap,
     fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering, fence},
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
     },
     thread::JoinHandle,
     time::Duration,
 };
+use telemetry::{LockWait, recorder::Recorder};
 
 /// Something that is stepped at a fixed rate: a world with its inbox and outbox.
-pub trait Task: Send {
+///
+/// `Any`, so that whoever gets a task back ([`Panicked`], [`Pool::stop`]) finds what it is made of.
+pub trait Task: Send + Any {
     /// Whether a step would do nothing until somebody calls this task's [`Waker`]. Asked after every step.
     fn is_quiet(&mut self) -> bool;
 
@@ -39,11 +46,15 @@ pub struct Pool {
     panicked: Receiver<Panicked>,
 }
 
-/// A task whose step panicked. The pool runs it no more; who reads this restores it under a new id, and drops the broken one
-/// where that disturbs no frame.
+/// A task whose step panicked. The pool runs it no more; who reads this makes a successor of it for [`Pool::add_again`], and
+/// drops what is left where that disturbs no frame.
 pub struct Panicked {
     /// Which one.
     pub id: TaskId,
+    /// In which step; it is not made again.
+    pub tick: Tick,
+    /// When.
+    pub at: Instant,
     /// What it said.
     pub message: String,
     /// What is left of it.
@@ -52,6 +63,7 @@ pub struct Panicked {
 
 struct Shared {
     clock: Box<dyn Fn() -> Instant + Send + Sync>,
+    lock_wait: LockWait,
     state: Mutex<State>,
     /// A frame may be due earlier than those who wait think.
     work: Condvar,
@@ -76,7 +88,21 @@ struct State {
 
 struct Slot {
     task: Option<Box<dyn Task>>,
-    asleep: Arc<AtomicBool>,
+    seat: Arc<Seat>,
+}
+
+/// What wakers point to: it outlives the tasks that sit on it one after the other.
+#[derive(Debug)]
+struct Seat {
+    /// [`TaskId`] of who sits on it.
+    task: AtomicU64,
+    asleep: AtomicBool,
+}
+
+impl Seat {
+    fn task(&self) -> TaskId {
+        TaskId(self.task.load(Ordering::Acquire))
+    }
 }
 
 impl Pool {
@@ -88,11 +114,29 @@ impl Pool {
     /// # Panics
     /// When `n_workers` is 0.
     pub fn start(n_workers: usize, clock: impl Fn() -> Instant + Send + Sync + 'static) -> io::Result<Self> {
+        Self::start_recorded(n_workers, clock, Recorder::off(), LockWait::default())
+    }
+
+    /// As [`Pool::start`], with workers that record what their tasks do, and tell how long they wait for each other.
+    ///
+    /// # Errors
+    /// As for [`Pool::start`].
+    ///
+    /// # Panics
+    /// As for [`Pool::start`].
+    pub fn start_recorded(
+        n_workers: usize,
+        clock: impl Fn() -> Instant + Send + Sync + 'static,
+        recorder: Recorder,
+        lock_wait: LockWait,
+    ) -> io::Result<Self> {
         assert!(n_workers > 0, "somebody has to do the work");
-        // Unbounded, and no longer than the number of tasks: each panics once at most.
+        // Unbounded, and no longer than the number of tasks: each panics once at most, and its successor is added by
+        // whoever has read of that.
         let (sender, panicked) = crossbeam_channel::unbounded();
         let shared = Arc::new(Shared {
             clock: Box::new(clock),
+            lock_wait,
             state: Mutex::default(),
             work: Condvar::new(),
             returned: Condvar::new(),
@@ -101,23 +145,48 @@ impl Pool {
         let mut pool = Self { shared, workers: Vec::new(), panicked };
         for n in 0..n_workers {
             let shared = pool.shared.clone();
-            let builder = std::thread::Builder::new().name(format!("world-{n}"));
+            let name = format!("world-{n}");
+            let record = recorder.thread(&name);
+            let work = move || {
+                record.install();
+                shared.work_until_stopped();
+            };
             // On an error `pool` is dropped, which stops those that run already.
-            pool.workers.push(builder.spawn(move || shared.work_until_stopped())?);
+            pool.workers.push(std::thread::Builder::new().name(name).spawn(work)?);
         }
         Ok(pool)
     }
 
     /// Adds a task whose frames last `dt`, the first now. Keep the waker with whatever feeds the task.
     pub fn add(&self, task: Box<dyn Task>, dt: Duration, first_tick: Tick) -> Waker {
+        let seat = Arc::new(Seat { task: AtomicU64::new(0), asleep: AtomicBool::new(false) });
+        self.seat(task, dt, first_tick, &seat);
+        Waker { seat, shared: Arc::clone(&self.shared) }
+    }
+
+    /// Adds the successor of a task that panicked or was removed, under a new id. `waker` and all its clones wake it.
+    ///
+    /// # Panics
+    /// When the former task is still here, or the waker is another pool's.
+    pub fn add_again(&self, waker: &Waker, task: Box<dyn Task>, dt: Duration, first_tick: Tick) {
+        assert!(Arc::ptr_eq(&waker.shared, &self.shared), "wakers belong to one pool");
+        self.seat(task, dt, first_tick, &waker.seat);
+    }
+
+    fn seat(&self, task: Box<dyn Task>, dt: Duration, first_tick: Tick, seat: &Arc<Seat>) {
         let now = (self.shared.clock)();
-        let asleep = Arc::new(AtomicBool::new(false));
         let mut state = self.shared.lock();
+        if state.tasks.contains_key(&seat.task()) {
+            // Nobody panics with the lock in hand.
+            drop(state);
+            panic!("{:?} still sits there", seat.task());
+        }
         let id = state.schedule.add(now, dt, first_tick);
-        state.tasks.insert(id, Slot { task: Some(task), asleep: asleep.clone() });
+        // It is due at once, so whatever came while nobody sat here is seen without a wake.
+        seat.task.store(id.0, Ordering::Release);
+        seat.asleep.store(false, Ordering::Relaxed);
+        state.tasks.insert(id, Slot { task: Some(task), seat: Arc::clone(seat) });
         state.notify(&self.shared.work);
-        drop(state);
-        Waker { id, asleep, shared: self.shared.clone() }
     }
 
     /// Takes a task out, after the step that it may be in; `None` when there is none (any more).
@@ -167,19 +236,19 @@ impl Drop for Pool {
     }
 }
 
-/// Ends the sleep of one quiet task. Cheap to call after every command: while the task is awake it reads one flag.
+/// Ends the sleep of one quiet task, or of its successor. Cheap to call after every command: while the task is awake it
+/// reads one flag.
 #[derive(Clone)]
 pub struct Waker {
-    id: TaskId,
-    asleep: Arc<AtomicBool>,
+    seat: Arc<Seat>,
     shared: Arc<Shared>,
 }
 
 impl Waker {
-    /// The task's name in the pool.
+    /// The task's name in the pool; its successor has another.
     #[must_use]
-    pub const fn id(&self) -> TaskId {
-        self.id
+    pub fn id(&self) -> TaskId {
+        self.seat.task()
     }
 
     /// Call it after the task's inbox has been filled.
@@ -187,12 +256,13 @@ impl Waker {
         // Pairs with the fence of a worker between going to sleep and its last look: either we see the flag, or it
         // sees what came into the inbox.
         fence(Ordering::SeqCst);
-        if !self.asleep.load(Ordering::Relaxed) || !self.asleep.swap(false, Ordering::Relaxed) {
+        let asleep = &self.seat.asleep;
+        if !asleep.load(Ordering::Relaxed) || !asleep.swap(false, Ordering::Relaxed) {
             return;
         }
         let now = (self.shared.clock)();
         let mut state = self.shared.lock();
-        if state.schedule.wake(self.id, now) {
+        if state.schedule.wake(self.seat.task(), now) {
             state.notify(&self.shared.work);
         }
     }
@@ -202,7 +272,7 @@ const UNPOISONED: &str = "nothing panics while it holds the schedule";
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect(UNPOISONED)
+        self.lock_wait.lock(&self.state).expect(UNPOISONED)
     }
 
     fn work_until_stopped(&self) {
@@ -215,14 +285,14 @@ impl Shared {
             };
             let slot = state.tasks.get_mut(&start.id).expect("scheduled tasks are here");
             let mut task = slot.task.take().expect("a task runs once at a time");
-            let asleep = slot.asleep.clone();
+            let seat = Arc::clone(&slot.seat);
             // Somebody has to run what else is due, or to keep the time meanwhile.
             if state.unwatched_due_at().is_some() {
                 state.notify(&self.work);
             }
             drop(state);
 
-            let result = catch_unwind(AssertUnwindSafe(|| run(task.as_mut(), &start, &asleep)));
+            let result = catch_unwind(AssertUnwindSafe(|| run(task.as_mut(), &start, &seat.asleep)));
 
             let now = (self.clock)();
             state = self.lock();
@@ -237,7 +307,13 @@ impl Shared {
                     state.tasks.remove(&start.id);
                     let message = message_of(payload.as_ref());
                     // Only fails when the pool is being dropped, and then nobody restores anything.
-                    let _ = self.panicked.send(Panicked { id: start.id, message, task });
+                    let _ = self.panicked.send(Panicked {
+                        id: start.id,
+                        tick: start.tick,
+                        at: now,
+                        message,
+                        task,
+                    });
                 }
             }
             if state.n_removing > 0 {
@@ -295,7 +371,7 @@ fn run(task: &mut dyn Task, start: &Start, asleep: &AtomicBool) -> bool {
     quiet
 }
 
-fn message_of(payload: &(dyn std::any::Any + Send)) -> String {
+fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
@@ -310,6 +386,7 @@ impl fmt::Debug for Panicked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Panicked")
             .field("id", &self.id)
+            .field("tick", &self.tick)
             .field("message", &self.message)
             .finish_non_exhaustive()
     }
@@ -317,7 +394,7 @@ impl fmt::Debug for Panicked {
 
 impl fmt::Debug for Waker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Waker").field(&self.id).finish()
+        f.debug_tuple("Waker").field(&self.id()).finish()
     }
 }
 

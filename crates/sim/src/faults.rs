@@ -77,6 +77,15 @@ pub struct Partitions {
     pub lasts_max: Duration,
 }
 
+/// Worlds that panic in the middle of a step: commands are taken, the state has changed, and nobody hears of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Panics {
+    /// Mean time between two bouts of each world.
+    pub every: Duration,
+    /// Steps in a row that panic in each bout. The pauses between them double.
+    pub steps: u32,
+}
+
 /// Everything that goes wrong while the storm lasts. Afterwards only [`LinkFaults::CALM`] is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Faults {
@@ -98,6 +107,9 @@ pub struct Faults {
     /// When the whole node stops for how long (SIGSTOP, a paused virtual machine), counted from the beginning.
     /// What clients send meanwhile waits in the kernel.
     pub freeze: Option<(Duration, Duration)>,
+    /// Worlds that panic. What is said to one a second before that, or before everybody is back, may be heard by nobody: on
+    /// worse paths than [`LinkFaults::CALM`] words are on their way for longer, and the check of chat would complain.
+    pub panics: Option<Panics>,
 }
 
 impl Faults {
@@ -111,6 +123,7 @@ impl Faults {
         frame_loss: 0.0,
         strangers_per_s: 0,
         freeze: None,
+        panics: None,
     };
 
     /// 10 % loss each way.
@@ -153,8 +166,31 @@ impl Faults {
         ..Self::NONE
     };
 
+    /// Every world panics about every six seconds, and is back in the next tick.
+    pub const PANICS: Self = Self {
+        name: "panics",
+        panics: Some(Panics { every: Duration::from_secs(6), steps: 1 }),
+        ..Self::NONE
+    };
+
+    /// Worlds panic in every step for a while: they are down for 8 s before they get one done.
+    pub const POISONED: Self = Self {
+        name: "poisoned",
+        panics: Some(Panics { every: Duration::from_secs(40), steps: 5 }),
+        ..Self::NONE
+    };
+
     /// Every set.
-    pub const ALL: [Self; 6] = [Self::NONE, Self::LOSSY, Self::ROUGH, Self::EXILE, Self::GAPS, Self::FROZEN];
+    pub const ALL: [Self; 8] = [
+        Self::NONE,
+        Self::LOSSY,
+        Self::ROUGH,
+        Self::EXILE,
+        Self::GAPS,
+        Self::FROZEN,
+        Self::PANICS,
+        Self::POISONED,
+    ];
 
     /// The set of this name.
     #[must_use]

@@ -24,13 +24,16 @@
 //! | what must be true | `checks` |
 //! | the order of events, and chance | `queue`, `streams` |
 //! | what runs are compared by | [`Trace`] |
+//! | what two builds are compared by | [`workload`] |
 
 mod carrier;
 mod checks;
 mod client;
 mod faults;
+mod follower;
 mod network;
 mod node;
+mod panics;
 mod queue;
 mod report;
 mod scenario;
@@ -38,9 +41,10 @@ mod simulation;
 mod strangers;
 mod streams;
 mod trace;
+pub mod workload;
 
 pub use checks::{Failure, Rule};
-pub use faults::{Faults, LinkFaults, Partitions};
+pub use faults::{Faults, LinkFaults, Panics, Partitions};
 pub use report::{Failed, Report};
 pub use scenario::Scenario;
 pub use trace::{Difference, TickMark, Trace};

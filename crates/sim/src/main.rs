@@ -20,7 +20,7 @@ struct Arguments {
     /// Seconds that the storm lasts.
     #[arg(long, default_value_t = 30)]
     storm_s: u64,
-    /// What goes wrong: none, lossy, rough, exile, gaps, frozen.
+    /// What goes wrong: none, lossy, rough, exile, gaps, frozen, panics, poisoned.
     #[arg(long, default_value = "lossy", value_parser = faults)]
     faults: Faults,
     /// Restarts of worlds from their snapshots.

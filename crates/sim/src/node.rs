@@ -4,8 +4,9 @@
 //! anything about the protocol. What is fixed here, and left to chance in production, is when things pass between the
 //! parts: a frame reaches replica and shards within its tick, mail between shards and hub waits for the next turn.
 
-use crate::scenario::Scenario;
+use crate::follower::{Follower, empty_replica, grid};
 use crate::streams::{Purpose, stream};
+use crate::workload::Input;
 use gateway::feed::Feed;
 use gateway::hub::{
     self, Admission, Directory, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record,
@@ -13,13 +14,16 @@ use gateway::hub::{
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Shard, ShardConfig, ShardCounters};
-use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
-use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use ids::{AgentId, Epoch, Instant, Tick, Uuid, WorldId};
+use recording::{About, Ending, Step, Writer};
+use replicate::Replica;
+use schedule::Backoff;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Action, Command, Frame, Terrain, WATER_M, World, WorldConfig};
+use world::{Command, Frame, Life, Terrain, WATER_M, WorldConfig, WorldCounters};
 
 /// Worlds step 20 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -38,16 +42,33 @@ const LOCAL_IDS: u32 = 1_000_000;
 
 /// One world and the parts that follow its frames.
 struct Resident {
-    config: WorldConfig,
-    world: World,
+    life: Life,
     inbox: Vec<Command>,
     frame: Frame,
-    encoder: Encoder,
-    encoded: EncodedFrame,
-    publisher: Publisher,
-    /// Numbers the node's own commands.
-    next_command: u64,
+    /// Whether `frame` is of the last tick.
+    has_told: bool,
+    /// Writes down what it is given, once it has begun to.
+    writer: Option<Writer<Vec<u8>>>,
+    /// A recording that was ended.
+    recorded: Option<Vec<u8>>,
+    backoff: Backoff,
+    /// It panicked and begins again then.
+    down_until: Option<Instant>,
+    /// Until when it is looked at for avatars without a login, and when next.
+    sweeps: Option<Sweeps>,
+    follower: Follower,
 }
+
+/// Looks at a world that began again.
+#[derive(Clone, Copy)]
+struct Sweeps {
+    next_at: Instant,
+    until: Instant,
+}
+
+/// Between two looks, and for how long: as `throng` has it.
+const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+const SWEEPS_LAST: Duration = Duration::from_secs(10);
 
 /// A process that serves two worlds.
 pub(crate) struct Node {
@@ -63,6 +84,8 @@ pub(crate) struct Node {
     next_sweep: Instant,
     /// What shards told the hub in this turn, before it is put in order.
     mail: Vec<(CircuitKey, ShardIndex, FromShard)>,
+    /// Every call of this run, when it is to be repeated without its clients.
+    journal: Option<Vec<Input>>,
 }
 
 /// Nobody is known who is not logged in.
@@ -75,24 +98,24 @@ impl Directory for NobodyElse {
 }
 
 impl Node {
-    pub(crate) fn new(scenario: &Scenario) -> Self {
-        let residents: Vec<Resident> = (0..2).map(|n| Resident::new(scenario.seed, n)).collect();
+    pub(crate) fn new(seed: u64, shards: u16) -> Self {
+        let residents: Vec<Resident> = (0..2).map(|n| Resident::new(seed, n)).collect();
         let settings = residents.iter().zip(0..).map(|(resident, n)| PlaceSettings {
             name: format!("Region {n}"),
             grid: grid(n),
             size_m: REGION_M,
             water_m: WATER_M,
             max_avatars: 10_000,
-            terrain: Arc::clone(&resident.config.terrain),
+            terrain: Arc::clone(&resident.life.config().terrain),
         });
         let places = Arc::new(Places::new(settings.collect()));
         let feeds: Vec<Arc<Feed>> =
-            residents.iter().map(|resident| Arc::new(Feed::new(empty_replica(resident.config.id)))).collect();
+            residents.iter().map(|resident| Arc::new(Feed::new(empty_replica(resident.id())))).collect();
         Self {
-            seed: scenario.seed,
-            hub: new_hub(scenario.seed, &places),
-            shards: (0..scenario.shards)
-                .map(|_| Shard::new(shard_config(), Arc::clone(&places), feeds.clone()))
+            seed,
+            hub: new_hub(seed, &places),
+            shards: (0..shards)
+                .map(|_| Shard::new(shard_config(seed), Arc::clone(&places), feeds.clone()))
                 .collect(),
             places,
             residents,
@@ -101,6 +124,23 @@ impl Node {
             last: BTreeMap::new(),
             next_sweep: Instant::ZERO,
             mail: Vec::new(),
+            journal: None,
+        }
+    }
+
+    /// Keeps every call from now on.
+    pub(crate) fn keep_journal(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    /// The calls since [`Self::keep_journal`].
+    pub(crate) fn take_journal(&mut self) -> Vec<Input> {
+        self.journal.take().unwrap_or_default()
+    }
+
+    fn note(&mut self, input: impl FnOnce() -> Input) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(input());
         }
     }
 
@@ -108,19 +148,34 @@ impl Node {
         &self.places
     }
 
-    /// Steps every world; `misses` says whose frame does not reach its replica.
+    /// Steps every world that is not down; `panics` says whose step does, `misses` whose frame does not reach its replica.
     pub(crate) fn tick(
         &mut self,
         now: Instant,
         tick: Tick,
+        mut panics: impl FnMut(WorldId) -> bool,
         mut misses: impl FnMut(WorldId) -> bool,
         out: &mut Wire<'_>,
     ) {
+        let mut missed = Vec::new();
         for n in 0..self.residents.len() {
             let resident = &mut self.residents[n];
-            let world = resident.config.id;
-            resident.world.step(tick, TICK, 1.0, &mut resident.inbox, &mut resident.frame);
+            let world = resident.id();
+            let place = PlaceId(n as u16);
+            resident.has_told = false;
+            resident.stand_up(now, place, &self.hub);
+            if resident.down_until.is_some() {
+                // Nobody reads it, and who sends to other worlds must not wait for that.
+                resident.inbox.clear();
+                continue;
+            }
+            resident.sweep(now, place, &self.hub);
+            resident.step(now, tick, panics(world));
+            if !resident.has_told {
+                continue;
+            }
             if misses(world) {
+                missed.push(world);
                 continue;
             }
             resident.follow(&self.feeds[n]);
@@ -132,10 +187,12 @@ impl Node {
                 self.tell_shard(now, shard, ToShard::Events(world, Arc::clone(&events)), out);
             }
         }
+        self.note(|| Input::Tick { now, tick, missed });
     }
 
     /// Carries the mail between shards and hub and gives every shard its turn.
     pub(crate) fn turn(&mut self, now: Instant, out: &mut Wire<'_>) {
+        self.note(|| Input::Turn { now });
         for (shard, index) in self.shards.iter_mut().zip(0..) {
             let mail = shard.mail().drain(..);
             self.mail.extend(mail.map(|mail| (circuit_of(&mail), ShardIndex(index), mail)));
@@ -178,6 +235,7 @@ impl Node {
         bytes: &[u8],
         out: &mut Wire<'_>,
     ) {
+        self.note(|| Input::Datagram { now, port, remote, bytes: bytes.into() });
         let four_tuple =
             u64::from(u32::from(*remote.ip())) << 24 | u64::from(remote.port()) << 8 | u64::from(port);
         let shard = stream(self.seed, Purpose::Shard, four_tuple).next() % self.shards.len() as u64;
@@ -195,6 +253,12 @@ impl Node {
         (first_name, last_name): (&str, &str),
         first: PlaceId,
     ) -> Result<Admission, LoginRefusal> {
+        self.note(|| Input::LogIn {
+            now,
+            agent,
+            name: (first_name.to_owned(), last_name.to_owned()),
+            first: first.0,
+        });
         let landing = self.places.get(first).landing;
         let start = Spot { place: first, position: landing, look_at: glam::Vec3::X };
         let login = Login {
@@ -210,20 +274,50 @@ impl Node {
     }
 
     pub(crate) fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
+        self.note(|| Input::Poll { secret, ack });
         self.hub.poll_events(secret, ack)
     }
 
     /// Takes a world down and puts it up again from its snapshot, between two ticks.
     pub(crate) fn restore(&mut self, world: WorldId) {
-        let resident = &mut self.residents[world.0 as usize];
-        let bytes = resident.world.snapshot();
-        resident.world =
-            World::restore(resident.config.clone(), &bytes).expect("a world reads its own snapshot");
+        assert!(self.journal.is_none(), "a journal holds no restores");
+        self.residents[world.0 as usize].life.reload().expect("a world reads its own snapshot");
     }
 
-    /// The frames of the last tick.
+    /// Begins to record a world, between two ticks.
+    pub(crate) fn record(&mut self, world: WorldId) {
+        let resident = &mut self.residents[world.0 as usize];
+        let config = resident.life.config();
+        let about = About::new(&format!("Region {}", world.0), "sim", 0, config);
+        let snapshot = resident.life.world().snapshot();
+        resident.writer =
+            Some(Writer::begin(Vec::new(), &about, &config.terrain, &snapshot).expect(IN_MEMORY));
+    }
+
+    /// The recording that was made; it ends with the first panic, or now.
+    pub(crate) fn take_recording(&mut self, world: WorldId) -> Option<Vec<u8>> {
+        let resident = &mut self.residents[world.0 as usize];
+        resident.end_recording(Ending::Complete);
+        resident.recorded.take()
+    }
+
+    /// The frames of the last tick; none of a world that is down.
     pub(crate) fn frames(&self) -> impl Iterator<Item = &Frame> {
-        self.residents.iter().map(|resident| &resident.frame)
+        self.residents.iter().filter(|resident| resident.has_told).map(|resident| &resident.frame)
+    }
+
+    /// Whether a world is down, or has not been looked through yet for those who left meanwhile.
+    pub(crate) fn is_recovering(&self, now: Instant) -> bool {
+        self.residents.iter().any(|resident| {
+            let began_at =
+                resident.sweeps.map(|sweeps| Instant(sweeps.until.0 - SWEEPS_LAST.as_nanos() as u64));
+            resident.down_until.is_some() || began_at.is_some_and(|at| now.since(at) <= 2 * SWEEP_PERIOD)
+        })
+    }
+
+    /// Times that worlds began again after a panic.
+    pub(crate) fn restarts(&self) -> u32 {
+        self.residents.iter().map(|resident| resident.life.config().epoch.0).sum()
     }
 
     /// What the shards of this node know of a world.
@@ -239,9 +333,19 @@ impl Node {
         self.shards.iter().map(Shard::counters)
     }
 
+    /// What the worlds have counted.
+    pub(crate) fn world_counters(&self) -> impl Iterator<Item = &WorldCounters> {
+        self.residents.iter().map(|resident| resident.life.world().counters())
+    }
+
+    /// Blocks that were encoded.
+    pub(crate) fn blocks_encoded(&self) -> u64 {
+        self.residents.iter().map(|resident| resident.follower.encoder.blocks_encoded).sum()
+    }
+
     /// Snapshots that replicas asked for.
     pub(crate) fn resyncs(&self) -> u64 {
-        self.residents.iter().map(|resident| resident.encoder.resyncs).sum()
+        self.residents.iter().map(|resident| resident.follower.encoder.resyncs).sum()
     }
 
     fn tell_shard(&mut self, now: Instant, shard: usize, mail: ToShard, out: &mut Wire<'_>) {
@@ -281,43 +385,90 @@ impl Resident {
             seed: rng.next(),
         };
         Self {
-            world: World::new(config.clone()),
+            follower: Follower::new(config.id),
+            // The two take their checkpoints in different ticks.
+            life: Life::new(config, n as f32 / 2.0),
             inbox: Vec::new(),
             frame: Frame::empty(),
-            encoder: Encoder::new(),
-            encoded: EncodedFrame::default(),
-            publisher: Publisher::new(empty_replica(config.id)),
-            next_command: 0,
-            config,
+            has_told: false,
+            writer: None,
+            recorded: None,
+            backoff: Backoff::new(Instant::ZERO),
+            down_until: None,
+            sweeps: None,
         }
+    }
+
+    const fn id(&self) -> WorldId {
+        self.life.config().id
+    }
+
+    /// What a worker of the pool does, and what the pool does when that panics.
+    fn step(&mut self, now: Instant, tick: Tick, panics: bool) {
+        if panics {
+            // Without the hook's message, which is of no use here.
+            self.life.arm(Box::new(|| resume_unwind(Box::new("a fault of the scenario"))));
+        }
+        let taken = self.writer.as_ref().map(|_| self.inbox.clone());
+        let Self { life, inbox, frame, .. } = self;
+        let step = || life.step(now, tick, TICK, 1.0, inbox, frame);
+        match catch_unwind(AssertUnwindSafe(step)) {
+            Ok(()) => self.has_told = true,
+            Err(_) if panics => self.down_until = Some(self.backoff.panicked(now)),
+            Err(bug) => resume_unwind(bug),
+        }
+        if let Some(commands) = taken {
+            self.write_down(tick, commands);
+        }
+    }
+
+    fn write_down(&mut self, tick: Tick, commands: Vec<Command>) {
+        let Some(writer) = &mut self.writer else { return };
+        let state_hash = self.has_told.then_some(self.frame.state_hash);
+        let step = Step { tick, dt: TICK, dilation: 1.0, commands, state_hash };
+        writer.step(&step).expect(IN_MEMORY);
+        if state_hash.is_none() {
+            self.end_recording(Ending::Panicked);
+        }
+    }
+
+    fn end_recording(&mut self, ending: Ending) {
+        if let Some(writer) = self.writer.take() {
+            self.recorded = Some(writer.finish(ending).expect(IN_MEMORY).0);
+        }
+    }
+
+    /// What the thread that restarts worlds does when the time has come.
+    fn stand_up(&mut self, now: Instant, place: PlaceId, hub: &Hub) {
+        if self.down_until.is_none_or(|until| now < until) {
+            return;
+        }
+        self.down_until = None;
+        self.life.begin_again(self.backoff.in_a_row());
+        self.backoff.began(now);
+        self.inbox.extend(hub.dismiss(place, self.life.world().sessions()));
+        self.sweeps = Some(Sweeps { next_at: now + SWEEP_PERIOD, until: now + SWEEPS_LAST });
+    }
+
+    fn sweep(&mut self, now: Instant, place: PlaceId, hub: &Hub) {
+        let Some(sweeps) = &mut self.sweeps else { return };
+        if now < sweeps.next_at {
+            return;
+        }
+        sweeps.next_at = now + SWEEP_PERIOD;
+        if now >= sweeps.until {
+            self.sweeps = None;
+        }
+        self.inbox.extend(hub.dismiss(place, self.life.world().sessions()));
     }
 
     /// What the replica thread does with a frame.
     fn follow(&mut self, feed: &Feed) {
-        match self.encoder.encode(&self.frame, &mut self.encoded) {
-            Intake::Ready => {
-                self.encoded = self.publisher.publish(std::mem::take(&mut self.encoded));
-                feed.publish(Arc::clone(self.publisher.current()));
-            }
-            Intake::NeedsSnapshot => {
-                let sequence = self.next_command;
-                self.next_command += 1;
-                self.inbox.push(Command { session: SessionKey::NODE, sequence, action: Action::Resync });
-            }
-            Intake::Waiting => {}
-        }
+        self.inbox.extend(self.follower.follow(&self.frame, feed));
     }
 }
 
-/// Where a region lies: far enough from the other not to be a neighbour.
-const fn grid(n: u32) -> (u32, u32) {
-    (1_000 + 2 * n, 1_000)
-}
-
-const fn empty_replica(world: WorldId) -> Replica {
-    let (x, y) = grid(world.0);
-    Replica::new(world, RegionHandle::from_grid(x, y))
-}
+const IN_MEMORY: &str = "memory takes what it is given";
 
 fn new_hub(seed: u64, places: &Arc<Places>) -> Hub {
     let config = HubConfig {
@@ -336,7 +487,7 @@ fn new_hub(seed: u64, places: &Arc<Places>) -> Hub {
     Hub::new(config, Arc::clone(places), Box::new(entropy), Box::new(NobodyElse))
 }
 
-fn shard_config() -> ShardConfig {
+fn shard_config(seed: u64) -> ShardConfig {
     ShardConfig {
         circuit: circuit::Config::server(),
         client_bytes_per_s: 64 * 1024,
@@ -344,6 +495,7 @@ fn shard_config() -> ShardConfig {
         unix_start_s: 1_700_000_000,
         world_rate_hz: 20.0,
         send_hz: 10,
+        hash_keys: [seed, !seed],
     }
 }
 

@@ -27,12 +27,16 @@ pub struct Report {
     pub circuits_lost: u64,
     /// Worlds taken down and put up again.
     pub restores: u32,
+    /// What [`crate::Scenario::record`] asked for.
+    pub recording: Option<Vec<u8>>,
+    /// Worlds that panicked and began again.
+    pub restarts: u32,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { trace, took, logins, teleports, chats_heard, datagrams, resyncs, circuits_lost, restores } =
-            self;
+        let Self { trace, took, logins, teleports, chats_heard, datagrams, .. } = self;
+        let Self { resyncs, circuits_lost, restores, restarts, .. } = self;
         writeln!(f, "{trace}, {:.1} s of virtual time", took.as_secs_f64())?;
         writeln!(
             f,
@@ -40,7 +44,7 @@ impl fmt::Display for Report {
             teleports.0, teleports.1
         )?;
         writeln!(f, "{} datagrams ({} lost), {circuits_lost} circuits lost", datagrams.0, datagrams.1)?;
-        write!(f, "{resyncs} replicas resynchronised, {restores} worlds restored")
+        write!(f, "{resyncs} replicas resynchronised, {restores} worlds restored, {restarts} restarted")
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::faults::Faults;
 use crate::report::{Failed, Report};
-use crate::simulation::Simulation;
+use crate::simulation::{Record, Simulation};
+use ids::{Tick, WorldId};
 use std::fmt;
 use std::time::Duration;
 
@@ -43,9 +44,20 @@ impl Scenario {
     /// # Errors
     /// The first check that failed, with the command that repeats the run.
     pub fn run(&self) -> Result<Report, Box<Failed>> {
-        Simulation::new(self.clone())
-            .run()
-            .map_err(|failure| Box::new(Failed { failure, scenario: self.clone() }))
+        self.end(Simulation::new(self.clone()))
+    }
+
+    /// Runs it to its end and records one of its two worlds from a tick on, up to its first panic. The recording, in the
+    /// report, is a file of crate `recording`.
+    ///
+    /// # Errors
+    /// As [`Scenario::run`].
+    pub fn record(&self, world: WorldId, from: Tick) -> Result<Report, Box<Failed>> {
+        self.end(Simulation::new(self.clone()).record(Record { world, from }))
+    }
+
+    fn end(&self, simulation: Simulation) -> Result<Report, Box<Failed>> {
+        simulation.run().map_err(|failure| Box::new(Failed { failure, scenario: self.clone() }))
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Purpose {
     World,
     /// When worlds are taken down and put up again.
     Restores,
+    /// When worlds panic.
+    Panics,
 }
 
 /// The stream of one purpose for one subject, of which there are fewer than 2⁵⁶.

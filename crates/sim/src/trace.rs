@@ -3,6 +3,7 @@
 use crate::node::Node;
 use ids::Tick;
 use std::fmt;
+use world::Frame;
 
 /// One tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +36,10 @@ pub struct Difference {
 impl Trace {
     pub(crate) fn mark(&mut self, tick: Tick, node: &Node, traffic: u64, scratch: &mut Vec<u8>) {
         let mut mark = TickMark { tick, states: [0; 2], frames: [0; 2], traffic };
-        for (n, frame) in node.frames().enumerate() {
-            scratch.clear();
-            let bytes = postcard::to_extend(frame, std::mem::take(scratch));
-            *scratch = bytes.expect("plain data in memory always encodes");
+        for frame in node.frames() {
+            let n = frame.world.0 as usize;
             mark.states[n] = frame.state_hash;
-            mark.frames[n] = fold(0, scratch);
+            mark.frames[n] = frame_hash(frame, scratch);
         }
         self.ticks.push(mark);
     }
@@ -76,6 +75,14 @@ impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ticks, hash {:016x}", self.ticks.len(), self.hash())
     }
+}
+
+/// Hash of a frame byte for byte; `scratch` holds its bytes afterwards.
+pub(crate) fn frame_hash(frame: &Frame, scratch: &mut Vec<u8>) -> u64 {
+    scratch.clear();
+    let bytes = postcard::to_extend(frame, std::mem::take(scratch));
+    *scratch = bytes.expect("plain data in memory always encodes");
+    fold(0, scratch)
 }
 
 /// Folds bytes into 64 bits. Compares runs of ours with each other, so any good mixing will do.

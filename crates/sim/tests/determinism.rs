@@ -60,6 +60,15 @@ fn all_faults_together_stay_repeatable_on_any_number_of_shards() {
 }
 
 #[test]
+fn worlds_that_panic_make_the_same_run_again_on_any_number_of_shards() {
+    let one = Scenario { clients: 60, faults: Faults::PANICS, ..Scenario::new(6) };
+    let other = Scenario { shards: 4, restores: 20, ..one.clone() };
+    let (one, other) = (run(&one), run(&other));
+    assert!(one.restarts > 0);
+    assert_eq!(one.trace.difference(&other.trace), None);
+}
+
+#[test]
 fn another_seed_makes_another_run() {
     let small = |seed| Scenario { clients: 4, storm: Duration::from_secs(5), ..Scenario::new(seed) };
     assert_ne!(run(&small(1)).trace.hash(), run(&small(2)).trace.hash());

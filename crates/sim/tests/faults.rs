@@ -34,6 +34,22 @@ fn a_node_that_stands_still_for_30_seconds_loses_nobody() {
 }
 
 #[test]
+fn worlds_that_panic_under_their_visitors_are_back_and_everybody_sees_everybody() {
+    let report = run(&Scenario { clients: 80, shards: 2, faults: Faults::PANICS, ..Scenario::new(1) });
+    assert!(report.restarts > 5, "{report}");
+    assert_eq!(report.circuits_lost, 0, "{report}");
+}
+
+#[test]
+fn a_world_that_panics_in_every_step_for_a_while_takes_nobody_with_it() {
+    let storm = Duration::from_secs(60);
+    let report =
+        run(&Scenario { clients: 60, shards: 3, storm, faults: Faults::POISONED, ..Scenario::new(4) });
+    assert!(report.restarts >= 10, "{report}");
+    assert_eq!(report.circuits_lost, 0, "{report}");
+}
+
+#[test]
 fn a_failure_names_the_command_that_repeats_it() {
     let scenario = Scenario { clients: 7, shards: 2, faults: Faults::GAPS, restores: 3, ..Scenario::new(9) };
     let expected =

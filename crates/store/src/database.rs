@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use telemetry::LockWait;
 
 /// How long a statement waits for another process (`throng user …` beside a running server) before it fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,6 +35,7 @@ const STATEMENTS_MAX: usize = 32;
 #[derive(Debug)]
 pub struct Store {
     connection: Mutex<Connection>,
+    lock_wait: LockWait,
 }
 
 impl Store {
@@ -60,13 +62,19 @@ impl Store {
         connection.execute_batch(SETTINGS).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         schema::migrate(&mut connection, path)?;
-        Ok(Self { connection: Mutex::new(connection) })
+        Ok(Self { connection: Mutex::new(connection), lock_wait: LockWait::default() })
+    }
+
+    /// Tells from now on how long callers wait for each other's turn.
+    #[must_use]
+    pub fn with_lock_wait(self, lock_wait: LockWait) -> Self {
+        Self { lock_wait, ..self }
     }
 
     /// Takes the connection. A thread that panicked while it held it left no half-done work behind, since an
     /// unfinished transaction rolls back when it is dropped; so the poison is ignored.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock_wait.lock(&self.connection).unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
-//! What the server says about itself: metrics for Prometheus, and logs.
+//! What the server says about itself: metrics for Prometheus, logs, and the flight recorder ([`recorder`]).
 //!
-//! Start with [`Metrics`]: a subsystem keeps a struct of handles, made once and cheap to use ever after.
+//! For metrics start with [`Metrics`]: a subsystem keeps a struct of handles, made once and cheap to use ever after.
 //!
 //! ```
 //! use telemetry::{Counter, Metrics, Timing};
@@ -27,13 +27,21 @@
 //! assert!(metrics.render().contains("throng_world_ticks_total{world=\"Plaza\"} 1"));
 //! ```
 //!
-//! Sans-IO cores do not depend on this crate: they count in plain integers, and the thread that drives them exports
-//! those with [`Counter::absolute`]. This crate knows none of the others, starts no thread and serves no HTTP.
+//! Sans-IO cores use one thing of this crate: scopes ([`recorder::Scope`]), which tell the recorder what they do and
+//! them nothing. They count in plain integers, and the thread that drives them exports those with
+//! [`Counter::absolute`]. This crate knows none of the others, serves no HTTP, and starts no thread but to measure
+//! itself ([`probe`]).
 
+pub mod captures;
+pub mod crash;
+mod lock_wait;
 mod logging;
 mod metrics;
+pub mod probe;
+pub mod recorder;
 mod timing;
 
+pub use crate::lock_wait::LockWait;
 pub use crate::logging::{LogFormat, LoggingError, start_logging};
 pub use crate::metrics::Metrics;
 pub use crate::timing::{TIMING_BUCKETS_S, Timing};

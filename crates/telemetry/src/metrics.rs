@@ -3,8 +3,9 @@
 use crate::timing::{Maximum, TIMING_BUCKETS_S, Timing};
 use ::metrics::{Counter, Gauge, Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// All metrics of one server. Not global, so that several servers in one process (tests, `sim`) do not mix.
 ///
@@ -18,13 +19,27 @@ use std::sync::{Mutex, PoisonError};
 pub struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    maxima: Mutex<BTreeMap<Key, (Maximum, Gauge)>>,
+    maxima: Mutex<BTreeMap<Key, Kept>>,
+}
+
+/// A timing's maxima of the last seconds.
+#[derive(Debug)]
+struct Kept {
+    /// Of the second that runs.
+    current: Maximum,
+    /// Of those before, oldest first; at most [`Metrics::MAX_WINDOW_S`].
+    seconds: VecDeque<Duration>,
+    gauge: Gauge,
 }
 
 /// The `metrics` crate filters by origin and level; we keep everything.
 const ORIGIN: Metadata<'_> = Metadata::new("throng", Level::INFO, None);
 
 impl Metrics {
+    /// A maximum is shown for so many seconds, or rather calls of [`Metrics::upkeep`]: scrapers that come at least so
+    /// often see every spike, each of them, and most of them twice.
+    pub const MAX_WINDOW_S: usize = 30;
+
     /// An empty registry.
     #[must_use]
     pub fn new() -> Self {
@@ -62,8 +77,9 @@ impl Metrics {
         self.recorder.register_gauge(&key(name, labels), &ORIGIN)
     }
 
-    /// Durations: a histogram `name` and, as the gauge `name_max`, the longest one since the last
-    /// [`render`](Metrics::render), so that a single slow frame between two scrapes reaches the graph (DESIGN §9).
+    /// Durations: a histogram `name` and, as the gauge `name_max`, the longest one of the last
+    /// [`MAX_WINDOW_S`](Metrics::MAX_WINDOW_S) seconds, so that a single slow frame between two scrapes reaches the
+    /// graph (DESIGN §9).
     ///
     /// # Panics
     /// When `name` is not `throng_…_seconds`.
@@ -71,31 +87,41 @@ impl Metrics {
     pub fn timing(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Timing {
         check_name(name, "_seconds");
         let max_name = format!("{name}_max");
-        let max_help = format!("{help} Longest since the previous scrape; 0 if there was none.");
+        let max_help =
+            format!("{help} Longest of the last {} seconds; 0 if there was none.", Self::MAX_WINDOW_S);
         self.recorder.describe_histogram(KeyName::from(name), None, SharedString::from(help));
         self.recorder.describe_gauge(KeyName::from(max_name.clone()), None, SharedString::from(max_help));
         let (key, max_key) = (key(name, labels), key(max_name, labels));
         let histogram = self.recorder.register_histogram(&key, &ORIGIN);
         let mut maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
-        let (maximum, _) = maxima
-            .entry(key)
-            .or_insert_with(|| (Maximum::default(), self.recorder.register_gauge(&max_key, &ORIGIN)));
-        Timing::new(histogram, maximum.clone())
+        let kept = maxima.entry(key).or_insert_with(|| Kept {
+            current: Maximum::default(),
+            seconds: VecDeque::with_capacity(Self::MAX_WINDOW_S),
+            gauge: self.recorder.register_gauge(&max_key, &ORIGIN),
+        });
+        Timing::new(histogram, kept.current.clone())
     }
 
-    /// Everything in Prometheus' text format. Begins a new window for the kept maxima: one collector should scrape.
+    /// Everything in Prometheus' text format. Changes nothing: any number of collectors may scrape.
     #[must_use]
     pub fn render(&self) -> String {
         let maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
-        for (maximum, gauge) in maxima.values() {
-            gauge.set(maximum.take().as_secs_f64());
+        for kept in maxima.values() {
+            let longest = kept.seconds.iter().copied().fold(kept.current.get(), Duration::max);
+            kept.gauge.set(longest.as_secs_f64());
         }
         self.handle.render()
     }
 
-    /// Sorts the durations recorded since the last call into their buckets. Call it every few seconds: between calls
-    /// each duration takes eight bytes, also when nobody scrapes.
+    /// Ends a second: begins a new one for the kept maxima, and sorts the durations that were recorded into their
+    /// buckets (until then each takes eight bytes, also when nobody scrapes). Call it once a second.
     pub fn upkeep(&self) {
+        for kept in self.maxima.lock().unwrap_or_else(PoisonError::into_inner).values_mut() {
+            if kept.seconds.len() == Self::MAX_WINDOW_S {
+                kept.seconds.pop_front();
+            }
+            kept.seconds.push_back(kept.current.take());
+        }
         self.handle.run_upkeep();
     }
 }
@@ -122,7 +148,6 @@ fn check_name(name: &str, ending: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     /// The value of the line that begins with `series` and a space.
     fn value(text: &str, series: &str) -> f64 {
@@ -148,16 +173,23 @@ mod tests {
     }
 
     #[test]
-    fn a_scrape_begins_a_new_window_for_the_maximum_only() {
+    fn every_scraper_sees_a_spike_until_its_window_has_passed() {
         let metrics = Metrics::new();
         let tick = metrics.timing("throng_tick_seconds", "Step.", &[]);
+        let max = || value(&metrics.render(), "throng_tick_seconds_max");
         tick.record(Duration::from_millis(480));
-        let _ = metrics.render();
-        let quiet = metrics.render();
-        assert_eq!(value(&quiet, "throng_tick_seconds_max"), 0.0);
-        assert_eq!(value(&quiet, "throng_tick_seconds_count"), 1.0);
-        tick.record(Duration::from_millis(3));
-        assert_eq!(value(&metrics.render(), "throng_tick_seconds_max"), 0.003);
+        for _ in 0..Metrics::MAX_WINDOW_S {
+            tick.record(Duration::from_millis(3));
+            metrics.upkeep();
+            assert_eq!((max(), max()), (0.48, 0.48));
+        }
+        metrics.upkeep();
+        assert_eq!(max(), 0.003);
+        for _ in 0..Metrics::MAX_WINDOW_S {
+            metrics.upkeep();
+        }
+        assert_eq!(max(), 0.0);
+        assert_eq!(value(&metrics.render(), "throng_tick_seconds_count"), 31.0);
     }
 
     #[test]

@@ -50,6 +50,10 @@ impl Maximum {
         self.0.fetch_max(nanos, Ordering::Relaxed);
     }
 
+    pub(crate) fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
     pub(crate) fn take(&self) -> Duration {
         Duration::from_nanos(self.0.swap(0, Ordering::Relaxed))
     }

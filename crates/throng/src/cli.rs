@@ -2,9 +2,11 @@
 
 use crate::config::{Flag, Sources};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
+use systems::System;
 
 /// A virtual-world server for crowds.
 #[derive(Debug, Parser)]
@@ -27,11 +29,88 @@ pub enum Command {
     Kick(KickArgs),
     /// Show a message to everyone on a running server.
     Alert(AlertArgs),
+    /// Show the crashes of a server.
+    #[command(subcommand)]
+    Crash(CrashCommand),
+    /// Write the dumps of a server; it starts this itself.
+    #[command(hide = true)]
+    CrashMonitor(CrashMonitorArgs),
+    /// Show why the server was slow: its captures, and what systems cost just now.
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Change a setting of a running server, or list those that can be changed.
+    Tune(TuneArgs),
     /// Log many bots in and report what they saw.
     Bots(BotsArgs),
+    /// Record a world of a running server into a file.
+    Record(RecordArgs),
+    /// Make what was recorded happen again, and compare every tick.
+    Replay(ReplayArgs),
     /// Show the configuration or its reference.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Tell what a change costs: compare two builds instruction by instruction. Exit status 1: dearer, or different.
+    Preflight(PreflightArgs),
+    /// Prepare or run a workload: what preflight has both builds do.
+    #[command(hide = true)]
+    Workload(WorkloadArgs),
+    /// Measure server and clients against each other and write a report.
+    #[command(subcommand)]
+    Experiment(ExperimentCommand),
+    /// Part of an experiment: turns into a program that dies with its parent.
+    #[command(hide = true)]
+    ExperimentChild {
+        /// The program and its arguments.
+        #[arg(required = true, last = true)]
+        program: Vec<OsString>,
+    },
+    /// Part of an experiment: carries packets between the TUN devices that are its standard input and output.
+    #[command(hide = true)]
+    ExperimentRelay,
+    /// Part of an experiment: measure what recording costs in this build, and print it as JSON.
+    #[command(hide = true)]
+    MeasureRecorder(MeasureRecorderArgs),
+}
+
+/// `throng experiment …`.
+#[derive(Debug, Subcommand)]
+pub enum ExperimentCommand {
+    /// Print the experiments and what they ask.
+    List,
+    /// Run one. Exit status 1: it could not be run, or something did not hold; 3: the sink cannot be had.
+    Run(ExperimentArgs),
+}
+
+/// `throng experiment run …`.
+#[derive(Args, Clone, Debug)]
+pub struct ExperimentArgs {
+    /// Which one; `throng experiment list` prints them.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Less than a minute, to see that every figure comes out; nothing is judged.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the figures as one JSON object and nothing else.
+    #[arg(long)]
+    pub json: bool,
+    /// Directory of report.json and report.html [default: target/experiments/NAME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Network between server and clients: TUN devices between namespaces, or loopback [default: tun for root].
+    #[arg(long, value_enum)]
+    pub sink: Option<SinkName>,
+    /// How long the window of `daily` is [default: 10m].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
+}
+
+/// A network between server and clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SinkName {
+    /// Two namespaces joined by TUN devices; needs root.
+    Tun,
+    /// Loopback.
+    Lo,
 }
 
 /// `throng config …`.
@@ -70,6 +149,12 @@ pub struct ServeArgs {
     /// IPv4 address under which clients reach this server from outside, with a port if HTTP is mapped to another one.
     #[arg(long, value_name = "ADDR")]
     pub advertise: Option<String>,
+    /// Start the server as a child, and again after a crash.
+    #[arg(long)]
+    pub supervise: bool,
+    /// Process id of the supervisor, given by itself.
+    #[arg(long, value_name = "PID", hide = true)]
+    pub supervised_by: Option<u32>,
 }
 
 impl ServeArgs {
@@ -196,6 +281,213 @@ pub struct AlertArgs {
     pub data: DataArg,
 }
 
+/// `throng preflight …`.
+#[derive(Args, Clone, Debug)]
+pub struct PreflightArgs {
+    /// The build to compare with: a commit of the repository one is in, or a binary.
+    #[arg(value_name = "BASE")]
+    pub base: String,
+    /// The build that is compared.
+    #[arg(value_name = "HEAD")]
+    pub head: String,
+    /// What they do: crowd (worlds, gateway and clients), worlds (worlds only), or a recording of `throng record`.
+    #[arg(long, value_name = "NAME|FILE", default_value = "crowd")]
+    pub workload: String,
+    /// Ticks that are measured; a second has 20.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub ticks: u64,
+    /// Directory of report.html, report.json and both profiles.
+    #[arg(long, value_name = "DIR", default_value = "target/preflight")]
+    pub out: PathBuf,
+    /// Directory in which commits are built and kept [default: throng/preflight in the user's cache].
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Print the comparison as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `throng workload …`. Preflight calls it; by hand it is of use when a difference is looked for.
+#[derive(Args, Clone, Debug)]
+pub struct WorkloadArgs {
+    /// A workload's name, or a file: one that --prepare made, or a recording.
+    #[arg(value_name = "NAME|FILE")]
+    pub workload: PathBuf,
+    /// Measured ticks of a workload to be prepared, or of a recording.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub ticks: u64,
+    /// Keep the calls into the server in this file instead of running them.
+    #[arg(long, value_name = "FILE", conflicts_with = "out", required_unless_present = "out")]
+    pub prepare: Option<PathBuf>,
+    /// Run what was prepared, and write what came of it as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Make a system dearer on purpose, by so many laps of a short loop for each 1,000 of its entries.
+    #[arg(long = "burden", value_name = "SYSTEM=LAPS", value_parser = burden, requires = "out")]
+    pub burdens: Vec<(System, u64)>,
+}
+
+/// `throng measure-recorder`.
+#[derive(Args, Clone, Debug)]
+pub struct MeasureRecorderArgs {
+    /// Batches of scopes and of bare timestamps.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batches: u32,
+    /// Times that nothing is saved and then captures are.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// How long each of the two lasts.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub phase: Duration,
+    /// Where captures are saved.
+    #[arg(long, value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+/// `throng record …`: a world's state and, from then on, everything that it is given.
+#[derive(Args, Clone, Debug)]
+pub struct RecordArgs {
+    /// Which server.
+    #[command(flatten)]
+    pub data: DataArg,
+    /// Name of the region.
+    #[arg(long, value_name = "NAME")]
+    pub world: String,
+    /// For how long, in seconds.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    pub seconds: u32,
+    /// The file to make, on the server's machine; there must be none yet.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// `throng replay FILE`: needs no server and no data directory.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArgs {
+    /// What `throng record` made.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// End with status 1 when any tick comes to another state than the recorded one.
+    #[arg(long)]
+    pub verify: bool,
+    /// How often, each time from the beginning.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeat: u32,
+}
+
+/// `throng crash …`. Reads files, whether a server runs or not.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CrashCommand {
+    /// List the crashes, the oldest first.
+    List {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Explain a dump: why, where, and what each thread was in.
+    Show {
+        /// The dump: a path, or its name in the data directory's crashes.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Whose symbols.
+        #[command(flatten)]
+        data: DataArg,
+    },
+}
+
+/// `throng crash-monitor`, with the socket to the server as standard input.
+#[derive(Args, Clone, Debug)]
+pub struct CrashMonitorArgs {
+    /// The server's data directory.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// The server's process id.
+    #[arg(long, value_name = "PID")]
+    pub server: u32,
+    /// Name of a world, in order of their numbers.
+    #[arg(long = "world", value_name = "NAME")]
+    pub worlds: Vec<String>,
+    /// Dumps of each kind to keep.
+    #[arg(long, value_name = "N")]
+    pub dumps_max: u32,
+    /// Space for the dumps of each kind.
+    #[arg(long, value_name = "MIB")]
+    pub mib_max: u32,
+    /// Form of log lines.
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: String,
+    /// Which log lines.
+    #[arg(long, value_name = "FILTER")]
+    pub log_filter: String,
+}
+
+/// `throng trace …`. Captures are read from the data directory, whether a server runs on it or not.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TraceCommand {
+    /// List the captures, the oldest first, each with its culprit.
+    List {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Print what every thread did around the moment that a capture was taken for.
+    Show {
+        /// The capture's name, as listed.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Leave out what took less than this part of the time shown.
+        #[arg(long, value_name = "FRACTION", default_value_t = 0.01, value_parser = fraction)]
+        least: f64,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Print who was to blame and what cost most.
+    Summary {
+        /// The capture's name, as listed; the newest without one.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Have a running server write its last seconds, and print the capture's name.
+    Save {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Watch what systems and threads of a running server cost, against their budgets.
+    Live {
+        /// Print one table and end.
+        #[arg(long)]
+        once: bool,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+}
+
+/// `throng tune [KEY VALUE]`.
+#[derive(Args, Clone, Debug)]
+pub struct TuneArgs {
+    /// Which key; without one all keys and their values are listed.
+    #[arg(value_name = "KEY", requires = "value")]
+    pub key: Option<String>,
+    /// What to set it to.
+    #[arg(value_name = "VALUE")]
+    pub value: Option<String>,
+    /// Keep it for the next starts too.
+    #[arg(long, requires = "value")]
+    pub persist: bool,
+    /// Which server.
+    #[command(flatten)]
+    pub data: DataArg,
+}
+
 /// What bots do once they are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Behavior {
@@ -205,6 +497,8 @@ pub enum Behavior {
     Sit,
     /// Walk legs of 20 to 60 m with pauses.
     Walk,
+    /// Walk, rest and talk in rounds of 20 s.
+    Mingle,
 }
 
 /// How steady a bot's agent updates are.
@@ -237,6 +531,9 @@ pub struct BotsArgs {
     /// What they do.
     #[arg(long, value_enum, default_value = "stand")]
     pub behavior: Behavior,
+    /// Last name of all of them; two runs at once need different ones [default: by what they do].
+    #[arg(long, value_name = "NAME")]
+    pub last_name: Option<String>,
     /// How steady their agent updates are.
     #[arg(long, value_enum, default_value = "stable")]
     pub sender: Sender,
@@ -270,6 +567,10 @@ pub struct BotsArgs {
     /// Print the report as one JSON object.
     #[arg(long)]
     pub json: bool,
+    /// Do what the lines of standard input say: enter N, behavior NAME, sender NAME, rate HZ, gap, leave. Each is answered
+    /// by a line of JSON when it is done; --count is the most that may enter.
+    #[arg(long)]
+    pub control: bool,
 }
 
 /// Parses `250ms`, `60s`, `1.5s`, `5m` or `2h`.
@@ -285,6 +586,13 @@ fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| format!("{number:?} is not a number"))?;
     Duration::try_from_secs_f64(number * seconds_per_unit).map_err(|error| error.to_string())
+}
+
+/// Parses `world.movement=1500`.
+fn burden(text: &str) -> Result<(System, u64), String> {
+    let (name, laps) = text.split_once('=').ok_or("a burden looks like world.movement=1500")?;
+    let system = System::named(name).ok_or_else(|| format!("there is no system {name:?}"))?;
+    Ok((system, laps.parse().map_err(|_| format!("{laps:?} is not a number"))?))
 }
 
 /// Parses `30/s` or `30`.

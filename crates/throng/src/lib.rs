@@ -5,8 +5,18 @@
 
 pub mod cli;
 pub mod config;
+pub mod crashes;
+pub mod experiments;
 pub mod load;
+pub mod measure;
 pub mod operator;
 mod page;
+pub mod preflights;
+pub mod record;
+pub mod replay;
 pub mod serve;
+pub mod supervise;
+pub mod trace;
+pub mod tune;
 pub mod user;
+pub mod workload;

@@ -7,13 +7,19 @@ use bots::link::Conditions;
 use bots::profile::Profile;
 use bots::sender::Steadiness;
 use bots::{BotsConfig, BotsError};
+use std::io::{self, BufReader};
 
 /// Runs the bots. Gives the report as it is to be printed, and whether nothing went wrong.
 ///
 /// # Errors
 /// When no bots can be run at all.
 pub fn run(args: &BotsArgs) -> Result<(String, bool), BotsError> {
-    let report = bots::run(&config(args))?;
+    let config = config(args);
+    let report = if args.control {
+        bots::run_controlled(&config, BufReader::new(io::stdin()), &mut io::stdout())?
+    } else {
+        bots::run(&config)?
+    };
     let text = if args.json { report.to_json() + "\n" } else { report.to_string() };
     Ok((text, report.is_clean()))
 }
@@ -24,11 +30,12 @@ fn config(args: &BotsArgs) -> BotsConfig {
         cli::Behavior::Stand => (Behavior::Stand, "Stander"),
         cli::Behavior::Sit => (Behavior::Sit, "Sitter"),
         cli::Behavior::Walk => (Behavior::Walk, "Walker"),
+        cli::Behavior::Mingle => (Behavior::Mingle, "Mingler"),
     };
     BotsConfig {
         login_uri: args.login.clone(),
         count: args.count,
-        last_name: last_name.to_owned(),
+        last_name: args.last_name.clone().unwrap_or_else(|| last_name.to_owned()),
         agent: AgentConfig {
             behavior,
             steadiness: match args.sender {

@@ -3,16 +3,27 @@
 use clap::Parser;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use throng::cli::{Cli, Command, ConfigCommand};
-use throng::{config, load, operator, serve, user};
+use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
+use throng::{
+    config, crashes, experiments, load, measure, operator, preflights, record, replay, serve, supervise,
+    trace, tune, user, workload,
+};
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // Who is started by /proc/self/exe would be called "exe" in ps and top.
+    let _ = rustix::thread::set_name(c"throng");
     match Cli::parse().command {
+        Command::Serve(args) if args.supervise => match supervise::run() {
+            Ok(status) => ExitCode::from(status),
+            Err(error) => fail(1, &error),
+        },
         Command::Serve(args) => match config::load(&args.sources()) {
-            Ok(effective) => finish(serve::run(&effective.config).map(|()| String::new())),
+            Ok(effective) => {
+                finish(serve::run(&effective.config, args.supervised_by).map(|()| String::new()))
+            }
             Err(error) => fail(EXIT_USAGE, &error),
         },
         Command::User(command) => finish(user::run(command)),
@@ -24,6 +35,19 @@ fn main() -> ExitCode {
             let body = serde_json::json!({ "text": args.text });
             finish(operator::command(&args.data.data, "/v1/alert", &body))
         }
+        Command::Trace(command) => finish(trace::run(command, &mut io::stdout())),
+        Command::Tune(args) => finish(tune::run(&args)),
+        Command::Crash(command) => finish(crashes::run(command)),
+        Command::CrashMonitor(args) => finish(crashes::monitor(args).map(|()| String::new())),
+        Command::Record(args) => finish(record::run(&args)),
+        Command::Replay(args) => match replay::run(&args) {
+            Ok((text, true)) => print(&text),
+            Ok((text, false)) => {
+                print(&text);
+                ExitCode::FAILURE
+            }
+            Err(error) => fail(1, &error),
+        },
         Command::Bots(args) => match load::run(&args) {
             Ok((text, true)) => print(&text),
             Ok((text, false)) => {
@@ -32,6 +56,30 @@ fn main() -> ExitCode {
             }
             Err(error) => fail(1, &error),
         },
+        Command::Experiment(ExperimentCommand::List) => print(&experiments::list()),
+        Command::Experiment(ExperimentCommand::Run(args)) => match experiments::run(&args) {
+            Ok((text, held)) => {
+                let printed = print(&text);
+                if held { printed } else { ExitCode::FAILURE }
+            }
+            Err(error) => fail(experiments::exit_status(&error), &error),
+        },
+        Command::ExperimentChild { program } => {
+            fail(1, &experiment::child::become_program(&program[0], &program[1..]))
+        }
+        Command::ExperimentRelay => fail(1, &experiment::sink::relay()),
+        Command::Preflight(args) => match preflights::run(&args) {
+            Ok((text, is_clean)) => {
+                let printed = print(&text);
+                if is_clean { printed } else { ExitCode::FAILURE }
+            }
+            Err(error) => fail(preflights::exit_status(&error), &error),
+        },
+        Command::Workload(args) => match workload::run(&args) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(workload::exit_status(&error), &error),
+        },
+        Command::MeasureRecorder(args) => finish(measure::run(&args)),
         Command::Config(ConfigCommand::Docs) => print(&config::docs()),
         Command::Config(ConfigCommand::Show(args)) => match config::load(&args.sources()) {
             Ok(effective) => print(&effective.show()),

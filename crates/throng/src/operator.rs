@@ -1,4 +1,4 @@
-//! `throng kick` and `throng alert`: commands to a running server over its operator's address.
+//! Commands to a running server over its operator's address.
 
 use crate::serve::{RunFile, read_token};
 use std::io::{self, Read, Write};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A running server answers much sooner.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of an answer at most.
-const ANSWER_MAX: u64 = 64 * 1024;
+const ANSWER_MAX: u64 = 1024 * 1024;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +35,9 @@ pub enum OperatorError {
     /// It said no.
     #[error("{0}")]
     Refused(String),
+    /// It answers as another version would.
+    #[error("the server's answer is not understood; is it of another version?")]
+    Answer(#[from] serde_json::Error),
 }
 
 /// Sends one command, a JSON object, and gives the server's answer.
@@ -42,17 +45,47 @@ pub enum OperatorError {
 /// # Errors
 /// When no server runs there, or it refuses.
 pub fn command(data: &Path, path: &str, body: &serde_json::Value) -> Result<String, OperatorError> {
+    command_within(PATIENCE, data, path, body)
+}
+
+/// As [`command`], for one that the server takes its time for.
+///
+/// # Errors
+/// When no server runs there, or it refuses.
+pub fn command_within(
+    patience: Duration,
+    data: &Path,
+    path: &str,
+    body: &serde_json::Value,
+) -> Result<String, OperatorError> {
+    request(patience, data, "POST", path, &body.to_string())
+}
+
+/// Asks for something and gives the server's answer.
+///
+/// # Errors
+/// When no server runs there, or it refuses.
+pub fn get(data: &Path, path: &str) -> Result<String, OperatorError> {
+    request(PATIENCE, data, "GET", path, "")
+}
+
+fn request(
+    patience: Duration,
+    data: &Path,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> Result<String, OperatorError> {
     let not_running = |source| OperatorError::NotRunning { data: data.display().to_string(), source };
     let run_file = RunFile::read(data).map_err(not_running)?;
     let token = read_token(data).map_err(not_running)?;
     let addr = run_file.admin;
     let exchange = || -> io::Result<String> {
         let mut stream = TcpStream::connect_timeout(&addr, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let body = body.to_string();
+        stream.set_read_timeout(Some(patience))?;
         write!(
             stream,
-            "POST {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
         )?;

@@ -1,6 +1,6 @@
 //! What a world has done, as plain numbers: the host exports them.
 
-/// Totals since the world was made or restored.
+/// Totals since the world was made or restored; a [`crate::Life`] goes on with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldCounters {
     /// Arrivals, and the moves of those who arrived twice.

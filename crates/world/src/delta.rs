@@ -4,13 +4,16 @@ use crate::{
     frame::{Change, Frame},
     world::World,
 };
+use systems::System;
 
 impl World {
     /// Fills in the changes and brings the state hash up to date.
     ///
     /// Removals come first, then newcomers as they are at the end of the tick, then what is new about the others. Who came
     /// and went within the tick is not mentioned.
+    #[inline(never)]
     pub(crate) fn tell(&mut self, out: &mut Frame) {
+        System::WorldTell.enter();
         out.changes.extend(self.removed.drain(..).map(Change::Removed));
         let newcomers = self.roster.iter().filter(|(_, presence)| presence.news.created);
         out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));

@@ -11,10 +11,13 @@ use crate::{
 };
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
+use systems::System;
 
 impl World {
     /// Applies a tick's commands by (session, sequence) and empties the buffer.
+    #[inline(never)]
     pub(crate) fn receive(&mut self, commands: &mut Vec<Command>, out: &mut Frame) {
+        System::WorldInbox.enter();
         commands.sort_unstable_by_key(|command| (command.session, command.sequence));
         for Command { session, action, .. } in commands.drain(..) {
             match action {

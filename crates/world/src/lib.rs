@@ -16,6 +16,7 @@ mod generate;
 mod ground;
 mod hash;
 mod inbox;
+mod life;
 mod movement;
 mod presence;
 mod resync;
@@ -33,7 +34,8 @@ pub use gait::{
 };
 pub use generate::{PLAZA_M, WATER_M};
 pub use ground::{BORDER_MARGIN_M, CEILING_M};
+pub use life::{Beginning, Fault, Life};
 pub use resync::CHUNK_ENTITIES_MAX;
-pub use snapshot::RestoreError;
+pub use snapshot::{Checkpoint, IdsUsed, RestoreError};
 pub use terrain::{Terrain, TerrainError};
 pub use world::{World, WorldConfig};

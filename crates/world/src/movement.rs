@@ -15,6 +15,7 @@ use crate::{
 };
 use glam::{Quat, Vec2, Vec3};
 use std::time::Duration;
+use systems::System;
 
 /// Most world time that one step can bring; a longer one is a mistake of the scheduler, which dilates time instead.
 const STEP_MAX: Duration = Duration::from_secs(1);
@@ -35,7 +36,9 @@ pub(crate) struct Mover {
 
 impl World {
     /// Moves everybody by one tick.
+    #[inline(never)]
     pub(crate) fn move_avatars(&mut self, dt: Duration) {
+        System::WorldMovement.enter();
         assert!(dt <= STEP_MAX, "a step of {dt:?}: schedulers dilate time, they do not lengthen steps");
         self.steer();
         let sub_steps = self.sub_steps_due(dt);

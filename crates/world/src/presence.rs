@@ -16,7 +16,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Presence {
     pub(crate) id: LocalId,
-    pub(crate) identity: Identity,
+    /// Shared with checkpoints.
+    pub(crate) identity: Arc<Identity>,
     pub(crate) appearance: Option<Arc<Appearance>>,
     /// Width, depth and height; follows from the appearance.
     #[serde(skip)]
@@ -172,12 +173,12 @@ impl Presence {
         let rotation = facing(enter.look_at).unwrap_or(Quat::IDENTITY);
         let mut presence = Self {
             id,
-            identity: Identity {
+            identity: Arc::new(Identity {
                 session,
                 agent: enter.agent,
                 first_name: enter.first_name,
                 last_name: enter.last_name,
-            },
+            }),
             appearance: enter.appearance,
             size,
             motion: Motion {
@@ -219,8 +220,12 @@ impl Presence {
         self.size.z / 2.0
     }
 
-    /// Puts on another appearance. An avatar on the ground keeps its soles there when its height changes.
+    /// Puts on another appearance; the one that it wears is no news. An avatar on the ground keeps its soles there when
+    /// its height changes.
     pub(crate) fn wear(&mut self, appearance: Arc<Appearance>) {
+        if self.appearance.as_ref() == Some(&appearance) {
+            return;
+        }
         let soles = self.half_height();
         self.size = Appearance::avatar_size(Some(&appearance));
         if self.stance.is_grounded() {
@@ -234,7 +239,7 @@ impl Presence {
 
     /// Its state as frames tell it.
     pub(crate) fn entity(&self) -> Arc<Entity> {
-        let Identity { session, agent, first_name, last_name } = self.identity.clone();
+        let Identity { session, agent, first_name, last_name } = Identity::clone(&self.identity);
         Arc::new(Entity {
             id: self.id,
             audience: Audience::All,

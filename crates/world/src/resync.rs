@@ -9,6 +9,7 @@ use crate::{
 };
 use ids::LocalId;
 use serde::{Deserialize, Serialize};
+use systems::System;
 
 /// Avatars in one part: 20 frames, a second, for 5,000.
 pub const CHUNK_ENTITIES_MAX: usize = 256;
@@ -43,7 +44,9 @@ impl Resync {
     }
 
     /// Puts the next part into a frame that has all its changes.
+    #[inline(never)]
     pub(crate) fn tell(&mut self, roster: &Roster, out: &mut Frame) {
+        System::WorldResync.enter();
         if self.run.is_none() && self.requested {
             self.requested = false;
             let members = roster.iter().map(|(slot, presence)| (slot, presence.id)).collect();

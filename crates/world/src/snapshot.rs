@@ -1,4 +1,7 @@
-//! A world as bytes: everything that decides its future, so that a restored world goes on with the same frames.
+//! A world's whole state: everything that decides its future, so that a restored world goes on with the same frames.
+//!
+//! As values it is a [`Checkpoint`], which shares names and looks with the world and is cheap enough to be taken in a step
+//! (`cargo bench -p world`). As bytes it is a snapshot:
 //!
 //! ```text
 //! "THRW" | version u16 | checksum u64 | body (postcard)          integers little-endian
@@ -58,7 +61,7 @@ pub enum RestoreError {
 }
 
 /// The body; `S` holds the slots, borrowed to write and owned to read.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Body<S> {
     terrain: u64,
     epoch: Epoch,
@@ -70,11 +73,57 @@ struct Body<S> {
     slots: S,
 }
 
+/// The whole state of a world between two steps, to begin again from in the same process, or to be encoded elsewhere than on
+/// the world's thread.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    body: Body<Vec<Option<Presence>>>,
+}
+
+impl Checkpoint {
+    /// As bytes, the same that [`World::snapshot`] gives.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        encode(&self.body)
+    }
+
+    /// The world's life that it was taken in.
+    #[must_use]
+    pub const fn epoch(&self) -> Epoch {
+        self.body.epoch
+    }
+
+    /// Avatars in it.
+    #[must_use]
+    pub fn n_avatars(&self) -> usize {
+        self.body.slots.iter().flatten().count()
+    }
+}
+
+/// How far a world has come with its local ids. A world that begins again goes on behind it, so that no id that anybody
+/// may remember stands for somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdsUsed {
+    next: u32,
+    wrapped: bool,
+}
+
 impl World {
-    /// The whole state between two steps.
+    /// The whole state between two steps, as bytes.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        let body = Body {
+        encode(&self.body(self.roster.slots()))
+    }
+
+    /// The whole state between two steps, as values. Takes an allocation for each avatar and one for all: encoding it
+    /// costs more by far.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { body: self.body(self.roster.slots().to_vec()) }
+    }
+
+    fn body<S>(&self, slots: S) -> Body<S> {
+        Body {
             terrain: self.ground.terrain.fingerprint(),
             epoch: self.epoch,
             next_sequence: self.next_sequence,
@@ -82,20 +131,14 @@ impl World {
             local_ids_wrapped: self.local_ids_wrapped,
             sub_step_carry: self.sub_step_carry,
             resync: self.resync.clone(),
-            slots: self.roster.slots(),
-        };
-        let header = vec![0; HEADER_LEN];
-        let mut bytes = postcard::to_extend(&body, header).expect("plain data in memory always encodes");
-        let checksum = checksum(&bytes[HEADER_LEN..]);
-        bytes[..4].copy_from_slice(&MAGIC);
-        bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[6..HEADER_LEN].copy_from_slice(&checksum.to_le_bytes());
-        bytes
+            slots,
+        }
     }
 
     /// A world that goes on where [`World::snapshot`] was taken.
     ///
-    /// In the same epoch its frames are numbered on; in another one they begin at 0, and replicas ask for a resync.
+    /// In the same epoch its frames are numbered on. In another one they begin at 0, and the first ones carry a snapshot
+    /// for replicas.
     ///
     /// # Errors
     /// [`RestoreError`]; the bytes are checked before anything is made of them.
@@ -103,8 +146,34 @@ impl World {
     /// # Panics
     /// As [`World::new`].
     pub fn restore(config: WorldConfig, bytes: &[u8]) -> Result<Self, RestoreError> {
-        let body = verified_body(bytes)?;
-        let body: Body<Vec<Option<Presence>>> = postcard::from_bytes(body)?;
+        Self::from_body(config, postcard::from_bytes(verified_body(bytes)?)?)
+    }
+
+    /// As [`World::restore`], from a checkpoint.
+    ///
+    /// # Errors
+    /// [`RestoreError::Inconsistent`] when the state that was kept is one that no step leaves, and
+    /// [`RestoreError::OtherTerrain`].
+    ///
+    /// # Panics
+    /// As [`World::new`].
+    pub fn resume(config: WorldConfig, checkpoint: &Checkpoint) -> Result<Self, RestoreError> {
+        Self::from_body(config, checkpoint.body.clone())
+    }
+
+    /// How far it has come with its local ids.
+    #[must_use]
+    pub const fn ids_used(&self) -> IdsUsed {
+        IdsUsed { next: self.next_local_id, wrapped: self.local_ids_wrapped }
+    }
+
+    /// Goes on behind the local ids that an earlier life of this world has used.
+    pub const fn skip_ids(&mut self, used: IdsUsed) {
+        self.next_local_id = used.next;
+        self.local_ids_wrapped = used.wrapped;
+    }
+
+    fn from_body(config: WorldConfig, body: Body<Vec<Option<Presence>>>) -> Result<Self, RestoreError> {
         let mut world = Self::new(config);
         let expected = world.ground.terrain.fingerprint();
         if body.terrain != expected {
@@ -120,6 +189,8 @@ impl World {
         if body.epoch == world.epoch {
             world.next_sequence = body.next_sequence;
             world.resync = body.resync;
+        } else {
+            world.ask_for_snapshot();
         }
         world.next_local_id = body.next_local_id;
         world.local_ids_wrapped = body.local_ids_wrapped;
@@ -134,6 +205,16 @@ impl World {
         }
         Ok(world)
     }
+}
+
+fn encode<S: Serialize>(body: &Body<S>) -> Vec<u8> {
+    let header = vec![0; HEADER_LEN];
+    let mut bytes = postcard::to_extend(body, header).expect("plain data in memory always encodes");
+    let checksum = checksum(&bytes[HEADER_LEN..]);
+    bytes[..4].copy_from_slice(&MAGIC);
+    bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[6..HEADER_LEN].copy_from_slice(&checksum.to_le_bytes());
+    bytes
 }
 
 fn verified_body(bytes: &[u8]) -> Result<&[u8], RestoreError> {
@@ -218,7 +299,7 @@ mod tests {
                 first(world, |presence| presence.controls.body_rotation = Quat::from_xyzw(0.0, 0.0, 0.0, 0.0))
             },
             &|world| first(world, |presence| presence.id = LocalId(2)),
-            &|world| first(world, |presence| presence.identity.session = SessionKey(2)),
+            &|world| first(world, |presence| Arc::make_mut(&mut presence.identity).session = SessionKey(2)),
             &|world| world.sub_step_carry = u64::MAX,
         ];
         assert!(World::restore(config(), &world_of_two().snapshot()).is_ok());

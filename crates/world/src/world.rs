@@ -7,8 +7,20 @@ use crate::{
     command::Command, contacts::Contacts, counters::WorldCounters, frame::Frame, ground::Ground,
     hash::StateHasher, movement::Mover, resync::Resync, roster::Roster, terrain::Terrain,
 };
-use ids::{Epoch, LocalId, Tick, WorldId};
+use ids::{Epoch, LocalId, SessionKey, Tick, WorldId};
 use std::{ops::Range, sync::Arc, time::Duration};
+use telemetry::recorder::{Arg, Scope, ScopeKind};
+
+/// A phase of the step, with what it may take before it is worth a look. Those below make 50 ms together, a tick at
+/// 20 Hz, so that a step over its budget has a phase over its own.
+pub(crate) const fn system(name: &'static str, limit_ms: u64) -> Scope {
+    Scope::new(name).arg(Arg::World).kind(ScopeKind::System).limit_us(limit_ms * 1_000)
+}
+
+static INBOX: Scope = system("world.inbox", 10);
+static MOVEMENT: Scope = system("world.movement", 25);
+static TELL: Scope = system("world.tell", 10);
+static RESYNC: Scope = system("world.resync", 5);
 
 /// What a world is made from. It does not change while the world lives.
 #[derive(Clone, Debug)]
@@ -142,18 +154,35 @@ impl World {
         out.begin(self.id, self.epoch, self.next_sequence, tick, dilation);
         self.next_sequence += 1;
 
-        self.receive(commands, out);
-        self.move_avatars(dt);
-        self.tell(out);
-        self.resync.tell(&self.roster, out);
+        let world = u64::from(self.id.0);
+        recorded(&INBOX, world, || self.receive(commands, out));
+        recorded(&MOVEMENT, world, || self.move_avatars(dt));
+        recorded(&TELL, world, || self.tell(out));
+        recorded(&RESYNC, world, || self.resync.tell(&self.roster, out));
 
         out.state_hash = self.state_hash();
+    }
+
+    /// Puts a snapshot into the frames that follow, as [`crate::Action::Resync`] does.
+    pub(crate) const fn ask_for_snapshot(&mut self) {
+        self.resync.request();
     }
 
     /// Whether nobody is here and a step would tell nothing: a scheduler may leave it out until there is a command.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.roster.is_empty() && self.resync.is_done()
+    }
+
+    /// Its life.
+    #[must_use]
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Sessions whose avatars are in it, in no order that means anything.
+    pub fn sessions(&self) -> impl Iterator<Item = SessionKey> {
+        self.roster.iter().map(|(_, presence)| presence.identity.session)
     }
 
     /// Avatars that are in it.
@@ -178,4 +207,10 @@ impl World {
         hasher.u64(self.sub_step_carry);
         hasher.finish()
     }
+}
+
+/// Runs a phase within its scope.
+fn recorded(scope: &'static Scope, world: u64, phase: impl FnOnce()) {
+    let _scope = scope.enter(world);
+    phase();
 }

@@ -193,7 +193,7 @@ impl Agent {
     /// The server has placed the avatar.
     pub(super) fn on_placed(&mut self, now: Instant, position: Vec3) {
         self.whereabouts.place(now, position);
-        self.sender = Sender::new(self.config.steadiness, position);
+        self.sender = Sender::new(self.config.profile, self.config.steadiness, position);
         self.teleporting = false;
         if matches!(self.stage, Stage::LoggingOut | Stage::Lingering) {
             return;

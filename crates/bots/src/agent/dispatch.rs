@@ -5,17 +5,28 @@ use super::arrival::Stage;
 use super::{Agent, Event, LossReason, NAMES_PERIOD};
 use crate::behavior::Behavior;
 use crate::destination::{Destination, TELEPORT_FINISH};
+use crate::profile::Profile;
 use circuit::{DropReason, Received};
-use ids::{AgentId, Instant};
+use ids::{AgentId, Instant, Uuid};
 use std::net::SocketAddrV4;
 use wire::Malformed;
 use wire::llsd::Llsd;
 use wire::messages::{
-    AgentMovementComplete, AgentWearablesUpdate, CloseCircuit, CoarseLocationUpdate, DisableSimulator,
-    ImprovedTerseObjectUpdate, KickUser, LogoutReply, MessageNumber, ObjectUpdate, RegionHandshake,
-    TeleportFailed, TeleportLocal, UUIDNameReply,
+    AgentMovementComplete, AgentWearablesUpdate, AvatarAnimation, AvatarAnimationAnimationList, CloseCircuit,
+    CoarseLocationUpdate, DisableSimulator, ImprovedTerseObjectUpdate, KickUser, LogoutReply, MessageNumber,
+    ObjectUpdate, RegionHandshake, TeleportFailed, TeleportLocal, UUIDNameReply,
 };
 use wire::text;
+
+/// Animations that node-metaverse says are over as soon as they begin: stand up, pre-jump, land, medium land, walk, run.
+const NM_FINISHES: [Uuid; 6] = [
+    Uuid::from_u128(0x3da1d753_028a_5446_24f3_9c9b856d9422),
+    Uuid::from_u128(0x7a4e87fe_de39_6fcb_6223_024b00893244),
+    Uuid::from_u128(0x7a17b059_12b2_41b1_570a_186368b6aa6f),
+    Uuid::from_u128(0xf4f00d6e_b9fe_9292_f4cb_0ae06ea58d57),
+    Uuid::from_u128(0x6ed24bd8_91aa_4b12_ccc7_c97c857ab4e0),
+    Uuid::from_u128(0x05ddbff8_aaa9_92a1_2b74_8fe77a29b445),
+];
 
 impl Agent {
     /// Takes in a datagram from this address.
@@ -83,8 +94,19 @@ impl Agent {
         let Received { number, body, .. } = received;
         match number {
             ImprovedTerseObjectUpdate::NUMBER if self.tracks_itself() => self.whereabouts.on_terse(now, body),
-            ObjectUpdate::NUMBER if self.tracks_itself() => self.whereabouts.on_object_update(now, body),
+            // Also of those that stand: they may be told to walk.
+            ObjectUpdate::NUMBER => self.whereabouts.on_object_update(now, body),
             CoarseLocationUpdate::NUMBER if self.observer.is_none() => self.on_dots(now, body)?,
+            AvatarAnimation::NUMBER if self.config.profile == Profile::NodeMetaverse => {
+                let animation = AvatarAnimation::decode(body)?;
+                if animation.sender.id == self.identity.agent.0 {
+                    let finished = |row: &&AvatarAnimationAnimationList| NM_FINISHES.contains(&row.anim_id);
+                    let count = animation.animation_list.iter().filter(finished).count();
+                    if count > 0 && self.stage == Stage::Present {
+                        self.finish_animations(now, count);
+                    }
+                }
+            }
             UUIDNameReply::NUMBER => self.names.on_reply(&UUIDNameReply::decode(body)?),
             RegionHandshake::NUMBER => self.on_region_handshake(now, &RegionHandshake::decode(body)?),
             AgentMovementComplete::NUMBER => {
@@ -147,6 +169,6 @@ impl Agent {
 
     /// Walkers have to know where they are; observers want to.
     fn tracks_itself(&self) -> bool {
-        self.config.behavior == Behavior::Walk || self.observer.is_some()
+        matches!(self.config.behavior, Behavior::Walk | Behavior::Mingle) || self.observer.is_some()
     }
 }

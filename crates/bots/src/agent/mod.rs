@@ -14,7 +14,7 @@ mod tests;
 pub use arrival::{ARRIVAL_MAX, LOGOUT_MAX, VISUAL_PARAMS};
 pub use requests::Loudness;
 
-use crate::behavior::{Actor, Behavior, Spot};
+use crate::behavior::{Actor, Behavior, FINISH_ANIM, Pose, Spot};
 use crate::identity::Identity;
 use crate::login::Credentials;
 use crate::names::Names;
@@ -36,6 +36,9 @@ pub const EVENTS_MAX: usize = 32;
 
 /// Time between requests for names.
 const NAMES_PERIOD: Duration = Duration::from_secs(1);
+
+/// What bots say that mingle; node-metaverse says the same in `tests/clients/fidelity.mjs`.
+const MINGLE_WORDS: &str = "Did you see how many we are today?";
 
 /// What a bot is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +190,7 @@ impl Agent {
             teleporting: false,
             appearance_serial: 0,
             actor: Actor::new(config.behavior, &mut rng),
-            sender: Sender::new(config.steadiness, whereabouts.position(now)),
+            sender: Sender::new(config.profile, config.steadiness, whereabouts.position(now)),
             whereabouts,
             next_update_at: None,
             names: Names::new(config.observes),
@@ -314,6 +317,11 @@ impl Agent {
         self.observer.as_deref()
     }
 
+    /// For how long at most it was shown nothing new since this was asked last, if it observes.
+    pub(crate) fn take_gap(&mut self, now: Instant) -> Option<Duration> {
+        self.observer.as_mut().map(|observer| observer.take_gap(now))
+    }
+
     /// The names that it asked for.
     #[must_use]
     pub const fn names(&self) -> &Names {
@@ -341,9 +349,31 @@ impl Agent {
         let region_size_m = self.whereabouts.region_size_m();
         let spot = Spot { position: position.truncate(), region_size_m };
         let pose = self.actor.act(now, spot, &mut self.rng);
-        let update = self.sender.update(&self.identity, &pose, position, &mut self.rng);
+        self.say_pose(&pose, position);
+        if self.actor.take_words() {
+            self.say(Loudness::Say, MINGLE_WORDS);
+        }
+    }
+
+    fn say_pose(&mut self, pose: &Pose, position: Vec3) {
+        let update = self.sender.update(&self.identity, pose, position, &mut self.rng);
         self.send(Reliability::Unreliable, true, |out| update.encode(out));
         self.stats.updates_sent += 1;
+    }
+
+    /// node-metaverse lets go of all keys whenever the server shows its avatar beginning to walk, land or get up; who
+    /// steers it presses again what is to be held.
+    fn finish_animations(&mut self, now: Instant, count: usize) {
+        let position = self.whereabouts.position(now);
+        let region_size_m = self.whereabouts.region_size_m();
+        let spot = Spot { position: position.truncate(), region_size_m };
+        let pose = self.actor.act(now, spot, &mut self.rng);
+        for _ in 0..count {
+            self.say_pose(&Pose { control_flags: FINISH_ANIM, ..pose }, position);
+        }
+        if pose.control_flags != 0 {
+            self.say_pose(&pose, position);
+        }
     }
 
     fn ask_for_names(&mut self, now: Instant) {

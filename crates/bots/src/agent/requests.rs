@@ -2,7 +2,8 @@
 
 use super::Agent;
 use super::arrival::{LOGOUT_MAX, Stage};
-use crate::behavior::{Actor, Behavior};
+use crate::behavior::Behavior;
+use crate::sender::Steadiness;
 use circuit::Reliability;
 use glam::Vec3;
 use ids::{Instant, RegionHandle};
@@ -27,7 +28,18 @@ impl Agent {
     /// Behaves otherwise from its next agent update on, also in regions that it goes to later.
     pub fn behave(&mut self, behavior: Behavior) {
         self.config.behavior = behavior;
-        self.actor = Actor::new(behavior, &mut self.rng);
+        self.actor.change(behavior, &mut self.rng);
+    }
+
+    /// Sends updates this steadily from the next one on.
+    pub const fn steady(&mut self, steadiness: Steadiness) {
+        self.config.steadiness = steadiness;
+        self.sender.steady(steadiness);
+    }
+
+    /// Sends so many updates a second, 1 to 125, from the next one on; [`Profile::Viewer`](crate::profile::Profile) only.
+    pub const fn set_rate_hz(&mut self, rate_hz: u32) {
+        self.config.rate_hz = rate_hz;
     }
 
     /// Speaks on the public channel. Nothing happens once the session is over.

@@ -4,6 +4,7 @@
 //! are read together: a system call for each would cost more than all the rest. Ping times are up to so much too long.
 
 use super::clock::Clock;
+use super::control::{Answer, Command};
 use super::findings::{Findings, Harvest, Life, Reading, report};
 use super::session::{HttpThread, Mailbox, NOTICES_MAX, Notice};
 use super::timers::Timers;
@@ -14,6 +15,8 @@ use crate::report::Report;
 use crate::rng::Rng;
 use ids::Instant;
 use net::{Events, Interest, Poller, RecvBatch, SocketOptions, UdpSocket};
+use std::collections::VecDeque;
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -45,6 +48,12 @@ struct Buffers {
     due: Vec<u32>,
 }
 
+impl Buffers {
+    fn new() -> Self {
+        Self { events: Events::with_capacity(256), received: RecvBatch::new(), due: Vec::new() }
+    }
+}
+
 /// All bots of a run.
 pub(super) struct Circuits {
     config: BotsConfig,
@@ -57,6 +66,8 @@ pub(super) struct Circuits {
     timers: Timers,
     wires: Wires,
     findings: Findings,
+    /// Commands that were read and not carried out, with their text.
+    commands: VecDeque<(String, Result<Command, &'static str>)>,
 }
 
 impl Circuits {
@@ -74,6 +85,7 @@ impl Circuits {
             timers: Timers::new(clock.now(), config.count),
             wires: Wires::new(config.conditions, config.seed),
             findings: Findings::default(),
+            commands: VecDeque::new(),
         })
     }
 
@@ -84,8 +96,7 @@ impl Circuits {
 
     /// The run: logins, window, logouts.
     pub(super) fn run(mut self, http: HttpThread) -> Result<Report, BotsError> {
-        let mut buffers =
-            Buffers { events: Events::with_capacity(256), received: RecvBatch::new(), due: Vec::new() };
+        let mut buffers = Buffers::new();
         while self.findings.logins_resolved() < self.config.count {
             assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
             self.turn(&mut buffers)?;
@@ -96,14 +107,90 @@ impl Circuits {
         while self.clock.now() < ends_at {
             self.turn(&mut buffers)?;
         }
+        self.finish(http, &mut buffers, &begin)
+    }
+
+    /// The run by command: whatever is asked for, until it is to leave.
+    pub(super) fn run_controlled(
+        mut self,
+        http: HttpThread,
+        output: &mut dyn Write,
+    ) -> Result<Report, BotsError> {
+        let mut buffers = Buffers::new();
+        let mut begin = self.read_meters();
+        loop {
+            let Some((text, command)) = self.commands.pop_front() else {
+                self.turn(&mut buffers)?;
+                continue;
+            };
+            let mut gap_s = None;
+            let answer = match command {
+                Ok(Command::Leave) => break,
+                Ok(Command::Enter(count)) if count > self.config.count => Err("more than --count"),
+                Ok(Command::Enter(count)) => {
+                    http.want(count);
+                    while self.findings.logins_resolved() < count {
+                        assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
+                        self.turn(&mut buffers)?;
+                    }
+                    begin = self.read_meters();
+                    Ok(())
+                }
+                Ok(Command::Behave(behavior)) => {
+                    self.config.agent.behavior = behavior;
+                    self.agents().for_each(|agent| agent.behave(behavior));
+                    Ok(())
+                }
+                Ok(Command::Steady(steadiness)) => {
+                    self.config.agent.steadiness = steadiness;
+                    self.agents().for_each(|agent| agent.steady(steadiness));
+                    Ok(())
+                }
+                Ok(Command::Rate(rate_hz)) => {
+                    self.config.agent.rate_hz = rate_hz;
+                    self.agents().for_each(|agent| agent.set_rate_hz(rate_hz));
+                    Ok(())
+                }
+                Ok(Command::Gap) => {
+                    let now = self.clock.now();
+                    let gaps = self.agents().filter_map(|agent| agent.take_gap(now));
+                    gap_s = gaps.max().map(|gap| gap.as_secs_f64());
+                    gap_s.map(drop).ok_or("nobody observes (--observers)")
+                }
+                Err(reason) => Err(reason),
+            };
+            let (logins_ok, logins_failed) = self.findings.logins();
+            let answer = match answer {
+                Ok(()) => Answer::Done { done: &text, logins_ok, logins_failed, gap_s },
+                Err(reason) => Answer::Refused { refused: &text, reason },
+            };
+            if answer.write(output).is_err() {
+                // Nobody is there any more who could say "leave".
+                break;
+            }
+        }
+        self.finish(http, &mut buffers, &begin)
+    }
+
+    fn agents(&mut self) -> impl Iterator<Item = &mut Agent> {
+        self.bots.iter_mut().flatten().map(|bot| &mut bot.agent)
+    }
+
+    /// The end of a window: everybody logs out.
+    fn finish(
+        mut self,
+        http: HttpThread,
+        buffers: &mut Buffers,
+        begin: &Reading,
+    ) -> Result<Report, BotsError> {
         let end = self.read_meters();
         let harvest = self.harvest();
         http.leave();
-        self.log_out_all(&mut buffers)?;
+        self.log_out_all(buffers)?;
         http.finish();
         // The last of its notices.
         self.read_notices()?;
-        Ok(report(self.findings, harvest, &begin, &end))
+        Ok(report(self.findings, harvest, begin, &end))
     }
 
     fn read_meters(&self) -> Reading {
@@ -138,7 +225,13 @@ impl Circuits {
 
     fn harvest(&self) -> Harvest {
         let mut harvest = Harvest {
-            messages: self.wires.traffic().by_name(),
+            messages: self
+                .wires
+                .traffic()
+                .by_name()
+                .into_iter()
+                .map(|(name, tally)| (name.to_owned(), tally))
+                .collect(),
             datagrams_lost_locally: self.wires.unsent(),
             ..Harvest::default()
         };
@@ -211,6 +304,7 @@ impl Circuits {
                         self.serve(now, bot);
                     }
                 }
+                Notice::Command { text, command } => self.commands.push_back((text, command)),
                 Notice::Trouble { bot, reason } => {
                     tracing::debug!(bot, reason, "request failed");
                     self.findings.on_trouble(reason);

@@ -4,7 +4,7 @@ use super::usage::{self, Usage};
 use crate::agent::{AgentStats, Event, LossReason};
 use crate::distribution::Distribution;
 use crate::report::Report;
-use crate::traffic::Tally;
+use circuit::Tally;
 use ids::Instant;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,6 +43,11 @@ impl Findings {
     /// Bots whose login has succeeded or failed.
     pub(super) const fn logins_resolved(&self) -> u32 {
         self.logins_ok + self.logins_failed
+    }
+
+    /// Logins that succeeded and that failed.
+    pub(super) const fn logins(&self) -> (u32, u32) {
+        (self.logins_ok, self.logins_failed)
     }
 
     /// A bot tells something.

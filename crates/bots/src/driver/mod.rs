@@ -6,6 +6,7 @@
 
 mod circuits;
 mod clock;
+mod control;
 mod findings;
 mod http;
 mod session;
@@ -19,8 +20,10 @@ mod tests;
 use crate::agent::AgentConfig;
 use crate::link::Conditions;
 use crate::report::Report;
+use circuits::Circuits;
 use clock::Clock;
-use std::io;
+use session::HttpThread;
+use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
 /// Files that the process needs besides two for each bot (its UDP socket, and the connection of its event queue or its
@@ -123,6 +126,29 @@ pub enum BotsError {
 /// # Errors
 /// Only what keeps all bots from running.
 pub fn run(config: &BotsConfig) -> Result<Report, BotsError> {
+    let (circuits, http) = start(config, config.count)?;
+    circuits.run(http)
+}
+
+/// As [`run`], but nobody logs in and nothing ends before `input` says so: the bots do what its lines command, and
+/// answer each on `output` (see `control`). [`BotsConfig::count`] is the most that there may be, and
+/// [`BotsConfig::duration`] means nothing. The report's window begins when the last `enter` was done.
+///
+/// # Errors
+/// Only what keeps all bots from running.
+pub fn run_controlled(
+    config: &BotsConfig,
+    input: impl BufRead + Send + 'static,
+    output: &mut dyn Write,
+) -> Result<Report, BotsError> {
+    let (circuits, http) = start(config, 0)?;
+    control::listen(input, circuits.mailbox())
+        .map_err(|source| BotsError::System { what: "start the control thread", source })?;
+    circuits.run_controlled(http, output)
+}
+
+/// The two halves, with the first logins begun.
+fn start(config: &BotsConfig, first: u32) -> Result<(Circuits, HttpThread), BotsError> {
     let clock = Clock::start();
     let uri = http::parse_uri(&config.login_uri)
         .map_err(|reason| BotsError::LoginUri { uri: config.login_uri.clone(), reason })?;
@@ -130,10 +156,10 @@ pub fn run(config: &BotsConfig) -> Result<Report, BotsError> {
     if let Some(pid) = config.server_pid {
         usage::of_process(pid).map_err(|source| BotsError::ServerPid { pid, source })?;
     }
-    let circuits = circuits::Circuits::new(config, clock)?;
-    let http = session::start(config, clock, uri, circuits.mailbox())
+    let circuits = Circuits::new(config, clock)?;
+    let http = session::start(config, clock, uri, circuits.mailbox(), first)
         .map_err(|source| BotsError::System { what: "start the HTTP thread", source })?;
-    circuits.run(http)
+    Ok((circuits, http))
 }
 
 /// Makes room for the sockets of this many bots.

@@ -5,6 +5,7 @@
 
 use super::BotsConfig;
 use super::clock::Clock;
+use super::control::Command;
 use super::http::{self, Answer, Http, HttpError};
 use crate::destination::{Destination, TELEPORT_FINISH};
 use crate::login::{self, Credentials};
@@ -67,6 +68,8 @@ pub(super) enum Notice {
     Event { bot: u32, message: String, body: Llsd },
     /// A request to a capability failed.
     Trouble { bot: u32, reason: String },
+    /// Somebody commands the bots; `text` is what was read.
+    Command { text: String, command: Result<Command, &'static str> },
 }
 
 /// Where notices go.
@@ -77,7 +80,7 @@ pub(super) struct Mailbox {
 }
 
 impl Mailbox {
-    fn post(&self, notice: Notice) {
+    pub(super) fn post(&self, notice: Notice) {
         // Nobody reads any more once the run is over.
         if self.notices.send(notice).is_ok() {
             self.waker.wake();
@@ -98,10 +101,16 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct HttpThread {
     phase: watch::Sender<Phase>,
+    wanted: watch::Sender<u32>,
     thread: JoinHandle<()>,
 }
 
 impl HttpThread {
+    /// Logs bots in until there are so many.
+    pub(super) fn want(&self, bots: u32) {
+        self.wanted.send_replace(bots);
+    }
+
     /// The bots log out now.
     pub(super) fn leave(&self) {
         self.phase.send_replace(Phase::Leaving);
@@ -120,20 +129,22 @@ impl HttpThread {
     }
 }
 
-/// Begins the logins.
+/// Begins the logins of so many bots; [`HttpThread::want`] may ask for more, up to those of the configuration.
 pub(super) fn start(
     config: &BotsConfig,
     clock: Clock,
     login_uri: Uri,
     mailbox: Mailbox,
+    first: u32,
 ) -> io::Result<HttpThread> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (sender, receiver) = watch::channel(Phase::Staying);
+    let (wanted, wants) = watch::channel(first);
     let config = config.clone();
     let thread = std::thread::Builder::new().name("bots-http".to_owned()).spawn(move || {
-        runtime.block_on(log_in_all(&config, clock, login_uri, mailbox, receiver));
+        runtime.block_on(log_in_all(&config, clock, login_uri, mailbox, receiver, wants));
     })?;
-    Ok(HttpThread { phase: sender, thread })
+    Ok(HttpThread { phase: sender, wanted, thread })
 }
 
 async fn log_in_all(
@@ -142,14 +153,21 @@ async fn log_in_all(
     login_uri: Uri,
     mailbox: Mailbox,
     mut phase: watch::Receiver<Phase>,
+    mut wants: watch::Receiver<u32>,
 ) {
     let http = Http::new();
     let mut sessions = JoinSet::new();
-    let began_at = clock.now();
+    let period = Duration::from_secs_f64(1.0 / config.ramp_per_s);
+    let mut turn = clock.now();
     for bot in 0..config.count {
-        let turn = began_at + Duration::from_secs_f64(f64::from(bot) / config.ramp_per_s);
+        if bot >= *wants.borrow() {
+            tokio::select! {
+                _ = wants.wait_for(|&wanted| bot < wanted) => turn = clock.now(),
+                () = until(&mut phase, Phase::Leaving) => break,
+            }
+        }
         tokio::select! {
-            () = tokio::time::sleep(turn - clock.now()) => {}
+            () = tokio::time::sleep(turn - clock.now()) => turn += period,
             () = until(&mut phase, Phase::Leaving) => break,
         }
         let first = first_name(bot);

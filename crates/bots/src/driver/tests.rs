@@ -268,3 +268,25 @@ fn a_wrong_address_or_process_is_refused_at_once() {
     let wrong_pid = BotsConfig { server_pid: Some(u32::MAX), ..BotsConfig::default() };
     assert!(matches!(run(&wrong_pid), Err(BotsError::ServerPid { .. })));
 }
+
+#[test]
+fn bots_enter_and_change_and_leave_on_command() {
+    let server = Server::start(Plan { refused: &[1], ..Plan::default() });
+    let commands = "enter 2\nenter 9\nbehavior walk\nsender unstable\nrate 50\nwhat\ngap\nenter 4\nleave\n";
+    let mut output = Vec::new();
+    let report = run_controlled(&server.config(), commands.as_bytes(), &mut output).expect("a run");
+    let answers = String::from_utf8(output).unwrap();
+    let expected = [
+        r#"{"done":"enter 2","logins_ok":1,"logins_failed":1}"#,
+        r#"{"refused":"enter 9","reason":"more than --count"}"#,
+        r#"{"done":"behavior walk","logins_ok":1,"logins_failed":1}"#,
+        r#"{"done":"sender unstable","logins_ok":1,"logins_failed":1}"#,
+        r#"{"done":"rate 50","logins_ok":1,"logins_failed":1}"#,
+    ];
+    let lines: Vec<&str> = answers.lines().collect();
+    assert_eq!(lines[..5], expected, "{answers}");
+    assert!(lines[5].starts_with(r#"{"refused":"what""#), "{answers}");
+    assert!(lines[6].contains("nobody observes"), "{answers}");
+    assert_eq!(lines[7], r#"{"done":"enter 4","logins_ok":3,"logins_failed":1}"#);
+    assert_eq!((report.logins_ok, report.logins_failed, report.logouts_ok), (3, 1, 3));
+}

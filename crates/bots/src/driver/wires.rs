@@ -3,7 +3,7 @@
 use crate::agent::Agent;
 use crate::link::{Conditions, Link, Passage};
 use crate::rng::Rng;
-use crate::traffic::{Traffic, message_number};
+use circuit::{Traffic, message_number};
 use ids::Instant;
 use net::{FlushStatus, SendBatch, SendDrop, UdpSocket};
 use std::net::{Ipv4Addr, SocketAddrV4};

@@ -1,6 +1,8 @@
 //! The operator's address: metrics, health, and commands with the token of the data directory.
 
 use super::Portal;
+use super::fault::{Faults, fault};
+use super::record::{Record, record};
 use super::reply::error;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Json, Request, State};
@@ -17,12 +19,19 @@ pub struct Admin {
     pub portal: Arc<Portal>,
     /// Who knows it may give commands.
     pub token: String,
+    /// Records a world into a file.
+    pub record: Record,
     /// Writes the metrics.
     pub metrics: Box<dyn Fn() -> String + Send + Sync>,
     /// Why the server is not alive, if so: a thread that no longer runs.
     pub alive: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
     /// Why nobody should be sent here, if so.
     pub ready: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// What is amiss although the server is alive: a world that is down takes no other with it, and whoever restarts servers
+    /// that are not alive must not do it for that.
+    pub amiss: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// Does damage on purpose, where that is allowed.
+    pub faults: Option<Faults>,
 }
 
 impl std::fmt::Debug for Admin {
@@ -34,19 +43,24 @@ impl std::fmt::Debug for Admin {
 /// Bytes of a command at most.
 const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
-/// The routes of the operator's address.
-pub fn router(admin: Arc<Admin>) -> Router {
+/// The routes of the operator's address. `commands` are those of the program itself, about which the gateway knows
+/// nothing; they need the token like all others.
+pub fn router(admin: Arc<Admin>, commands: Router) -> Router {
     let commands = Router::new()
         .route("/v1/kick", post(kick))
         .route("/v1/alert", post(alert))
+        .route("/v1/record", post(record))
+        .route("/v1/fault", post(fault))
+        .with_state(Arc::clone(&admin))
+        .merge(commands)
         .layer(from_fn_with_state(Arc::clone(&admin), check_token));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/healthz/live", get(alive))
         .route("/healthz/ready", get(ready))
+        .with_state(admin)
         .merge(commands)
         .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX))
-        .with_state(admin)
 }
 
 /// Compares all bytes whatever they are, so that the time taken tells nothing about the token.
@@ -68,16 +82,24 @@ async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
 }
 
 async fn alive(State(admin): State<Arc<Admin>>) -> Response {
-    health((admin.alive)())
+    health(&admin, (admin.alive)())
 }
 
 async fn ready(State(admin): State<Arc<Admin>>) -> Response {
-    health((admin.alive)().and_then(|()| (admin.ready)()))
+    health(&admin, (admin.alive)().and_then(|()| (admin.ready)()))
 }
 
-fn health(result: Result<(), String>) -> Response {
+/// `ok`, and a line for each thing that is amiss all the same.
+fn health(admin: &Admin, result: Result<(), String>) -> Response {
     match result {
-        Ok(()) => "ok\n".into_response(),
+        Ok(()) => {
+            let amiss = (admin.amiss)().into_iter();
+            std::iter::once("ok".to_owned())
+                .chain(amiss)
+                .map(|line| line + "\n")
+                .collect::<String>()
+                .into_response()
+        }
         Err(why) => error(StatusCode::SERVICE_UNAVAILABLE, &why),
     }
 }

@@ -6,9 +6,11 @@
 pub mod admin;
 mod capabilities;
 mod event_queue;
+pub mod fault;
 pub mod live;
 mod login;
 mod page;
+pub mod record;
 mod reply;
 
 pub use page::Asset;
@@ -27,10 +29,18 @@ use grid::capability::SimulatorFeatures;
 use grid::login::LoginService;
 use ids::Instant;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Store;
+use telemetry::recorder::Scope;
 use tokio::net::TcpListener;
+
+/// A stretch of a request's way between two waits: what else a thread would have had to do waits for it. Nothing in
+/// it may wait for a disk.
+static REQUEST: Scope = Scope::new("http.request").limit_us(50_000);
+/// What waits for the disk on a thread of its own.
+static BLOCKING: Scope = Scope::new("http.blocking").limit_us(1_000_000);
 
 /// Bytes that a request's body may have; uploads come later.
 const BODY_BYTES_MAX: usize = 512 * 1024;
@@ -153,7 +163,12 @@ pub fn router(portal: Arc<Portal>) -> Router {
 }
 
 async fn count(State(portal): State<Arc<Portal>>, request: Request, next: Next) -> Response {
-    let response = next.run(request).await;
+    let mut running = pin!(next.run(request));
+    let response = std::future::poll_fn(|context| {
+        let _scope = REQUEST.enter(0);
+        running.as_mut().poll(context)
+    })
+    .await;
     let counters = &portal.counters;
     let status = response.status();
     let counter = if status.is_client_error() {
@@ -169,5 +184,9 @@ async fn count(State(portal): State<Arc<Portal>>, request: Request, next: Next) 
 
 /// Runs what waits for the disk where it blocks nobody.
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
-    tokio::task::spawn_blocking(work).await.expect("blocking work does not panic and is not cancelled")
+    let recorded = || {
+        let _scope = BLOCKING.enter(0);
+        work()
+    };
+    tokio::task::spawn_blocking(recorded).await.expect("blocking work does not panic and is not cancelled")
 }

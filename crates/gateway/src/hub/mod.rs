@@ -4,6 +4,7 @@
 //! for the store. It sees a session's rare events only (login, arrival, teleport, instant message, logout), never
 //! its movement. Start with [`Hub::login`], then [`Hub::handle`].
 
+mod absentees;
 mod event_queue;
 mod events;
 mod messaging;
@@ -28,6 +29,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
+use systems::System;
 
 /// Bounds and addresses of the sessions.
 #[derive(Clone, Debug)]
@@ -222,7 +224,9 @@ impl Hub {
     ///
     /// # Errors
     /// When the node or the region is full, or the node is about to stop. The earlier session then goes on.
+    #[inline(never)]
     pub fn login(&mut self, now: Instant, login: Login) -> Result<Admission, LoginRefusal> {
+        System::Hub.enter();
         if self.draining {
             return Err(LoginRefusal::Draining);
         }
@@ -272,7 +276,9 @@ impl Hub {
     }
 
     /// A shard says something.
+    #[inline(never)]
     pub fn handle(&mut self, now: Instant, from: ShardIndex, message: FromShard) {
+        System::Hub.enter();
         match message {
             FromShard::Opened(circuit) => self.on_opened(from, circuit),
             FromShard::Arrived(circuit) => self.on_arrived(circuit),
@@ -306,7 +312,9 @@ impl Hub {
     }
 
     /// Gives up on avatars that did not arrive. Call about once a second.
+    #[inline(never)]
     pub fn handle_timeout(&mut self, now: Instant) {
+        System::Hub.enter();
         let late: Vec<CircuitKey> = self
             .sessions
             .values()
@@ -337,7 +345,9 @@ impl Hub {
     }
 
     /// One EventQueueGet. `done` ends this poll, never the queue: node-metaverse sends it while it changes regions.
+    #[inline(never)]
     pub fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
+        System::Hub.enter();
         if let Some(circuit) = self.by_secret.get(&secret).copied()
             && let Some(binding) = self.binding_mut(circuit)
         {
@@ -371,6 +381,12 @@ impl Hub {
         for key in everybody {
             self.end_session(now, key, why);
         }
+    }
+
+    /// Whose session this is.
+    #[must_use]
+    pub fn session_name(&self, session: SessionKey) -> Option<String> {
+        self.sessions.get(&session).map(Session::name)
     }
 
     /// Sessions now.
@@ -461,7 +477,8 @@ impl Hub {
 
     fn on_refused(&mut self, now: Instant, circuit: CircuitKey) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
-        if session.root.is_some() {
+        // Who was in already and is refused had to come in again, into a world that began again and is full.
+        if session.root.is_some_and(|root| root != circuit.ticket) {
             self.fail_teleport(now, circuit, "The region is full.");
         } else {
             self.close_circuit(circuit, Ending::Kicked("The region is full.".into()));

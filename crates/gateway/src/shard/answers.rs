@@ -147,7 +147,7 @@ impl Shard {
         let mut unknown = Vec::new();
         for id in ids {
             if replica.of_id(LocalId(id)).is_some() {
-                client.viewer.lost(LocalId(id));
+                client.viewer.lost(LocalId(id), &replica);
             } else {
                 unknown.push(KillObjectObjectData { id });
             }

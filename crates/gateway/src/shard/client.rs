@@ -2,9 +2,10 @@
 
 use super::filter::UpdateFilter;
 use super::outbox::{Address, Outbox};
+use super::wishes::Wishes;
 use crate::mail::{CircuitKey, Closed, Ticket};
 use circuit::Circuit;
-use ids::{AgentId, Instant, LocalId, SessionKey};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
 use replicate::{SlotIndex, Viewer};
 use std::sync::Arc;
 
@@ -57,6 +58,9 @@ pub(super) struct Client {
     pub(super) greeting: Greeting,
     pub(super) viewer: Viewer,
     pub(super) filter: UpdateFilter,
+    /// The world's life that its avatar was sent into, or last seen in.
+    pub(super) epoch: Epoch,
+    pub(super) wishes: Wishes,
     /// Sequence number of the newest agent update applied.
     pub(super) newest_update: Option<u32>,
     /// Newest AgentSetAppearance.
@@ -96,6 +100,8 @@ impl Client {
             stage: Stage::Opened,
             greeting: Greeting::default(),
             filter: UpdateFilter::default(),
+            epoch: Epoch(0),
+            wishes: Wishes::default(),
             newest_update: None,
             appearance_serial: None,
             shown: Vec::new(),

@@ -235,6 +235,8 @@ impl Shard {
         client.stage = Stage::Entering;
         client.greeting.handshake_at = Some(now);
         let ticket = Arc::clone(&client.ticket);
+        let epoch = self.feeds[self.places.get(ticket.place).world.0 as usize].current().epoch;
+        self.client(index).epoch = epoch;
         self.command(
             index,
             Action::Enter(Box::new(Enter {

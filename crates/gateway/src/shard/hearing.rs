@@ -72,6 +72,7 @@ impl Shard {
 
     fn on_teleported(&mut self, now: Instant, session: SessionKey, replica: &Replica, out: &mut Outbox) {
         let Some(index) = self.in_world(session, replica.world) else { return };
+        self.client(index).wishes.forget_teleport();
         let Some(own) = replica.of_session(session).and_then(|own| replica.slot(own)) else { return };
         let mut message = Vec::new();
         TeleportLocal {

@@ -5,10 +5,12 @@
 //! replica thread publishes. Start with [`Shard::handle_datagram`] for the way in (`dispatch` goes on), and with
 //! `stream` for the way out.
 
+mod address_hash;
 mod answers;
 mod client;
 mod counters;
 mod dispatch;
+mod epochs;
 mod filter;
 mod greeting;
 mod hearing;
@@ -16,6 +18,7 @@ mod outbox;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod wishes;
 
 pub use counters::{Refused, ShardCounters};
 pub use filter::{
@@ -27,6 +30,7 @@ pub use outbox::{Address, Outbox};
 use crate::feed::Feed;
 use crate::mail::{CircuitKey, Closed, Ending, FromShard, Spot, Ticket, ToShard};
 use crate::places::Places;
+use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use ids::{CircuitCode, Instant, WorldId};
@@ -35,6 +39,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::time::Duration;
+use systems::System;
 use wire::header::Datagram;
 use wire::messages::{DisableSimulator, KickUser, KickUserUserInfo, MessageNumber, UseCircuitCode};
 use wire::text::to_wire;
@@ -55,6 +60,9 @@ pub struct ShardConfig {
     pub unix_start_s: u64,
     /// Steps per second of the worlds, as clients are told.
     pub world_rate_hz: f32,
+    /// Secret keys of the table of addresses, drawn at random where strangers can reach it: who knew them could choose
+    /// addresses that are slow to find.
+    pub hash_keys: [u64; 2],
 }
 
 /// Clients are visited in this many turns, so that a tick's sends are spread over it.
@@ -79,7 +87,7 @@ pub struct Shard {
     clients: Vec<Option<Box<Client>>>,
     free: Vec<ClientIndex>,
     /// Only ever looked up, so its order does not matter.
-    by_address: HashMap<(u8, SocketAddrV4), ClientIndex>,
+    by_address: HashMap<(u8, SocketAddrV4), ClientIndex, AddressHash>,
     by_circuit: BTreeMap<CircuitKey, ClientIndex>,
     tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
     slots: Vec<Vec<ClientIndex>>,
@@ -110,12 +118,12 @@ impl Shard {
         let round = Duration::from_secs(1) / config.send_hz;
         Self {
             slot_ns: round.as_nanos() as u64 / u64::from(SLOTS),
+            by_address: HashMap::with_hasher(AddressHash::new(config.hash_keys)),
             config,
             places,
             feeds,
             clients: Vec::new(),
             free: Vec::new(),
-            by_address: HashMap::new(),
             by_circuit: BTreeMap::new(),
             tickets: BTreeMap::new(),
             slots: vec![Vec::new(); SLOTS as usize],
@@ -133,7 +141,9 @@ impl Shard {
     }
 
     /// A datagram arrived.
+    #[inline(never)]
     pub fn handle_datagram(&mut self, now: Instant, address: Address, bytes: &[u8], out: &mut Outbox) {
+        System::ShardReceive.enter();
         self.counters.datagrams_in += 1;
         self.counters.bytes_in += bytes.len() as u64;
         match self.by_address.get(&(address.port, address.remote)).copied() {
@@ -154,7 +164,9 @@ impl Shard {
     }
 
     /// The hub or the replica thread has something to say.
+    #[inline(never)]
     pub fn handle(&mut self, now: Instant, mail: ToShard, out: &mut Outbox) {
+        System::ShardMail.enter();
         match mail {
             ToShard::Ticket(ticket) => {
                 self.tickets.insert((ticket.code, ticket.port), ticket);
@@ -335,7 +347,9 @@ impl Shard {
         }
     }
 
+    #[inline(never)]
     fn send_due_acks(&mut self, now: Instant, out: &mut Outbox) {
+        System::ShardAcks.enter();
         while let Some((due_at, index)) = self.acks_due.pop_front_if(|(due_at, _)| *due_at <= now) {
             // The index may be another client's by now.
             if let Some(client) = &mut self.clients[index as usize]
@@ -349,6 +363,7 @@ impl Shard {
     /// Gives the world a command in the client's name.
     fn command(&mut self, index: ClientIndex, action: Action) {
         let client = self.client(index);
+        client.wishes.note(&action);
         let sequence = client.command_sequence();
         let (session, place) = (client.session(), client.ticket.place);
         let world = self.places.get(place).world;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::llsd::Llsd;
 use world::{
-    Action, Command, Control, ControlFlags, Enter, Event, Frame, Refusal, Terrain, World, WorldConfig,
+    Action, Command, Control, ControlFlags, Enter, Event, Frame, Life, Refusal, Terrain, WorldConfig,
 };
 
 /// A 256 m region.
@@ -79,7 +79,7 @@ impl Default for Setup {
 /// A world and the way of its frames to the shards.
 #[derive(Debug)]
 struct Region {
-    world: World,
+    life: Life,
     encoder: Encoder,
     publisher: Publisher,
     feed: Arc<Feed>,
@@ -101,7 +101,13 @@ pub(crate) struct Node {
     pub(crate) commands: Vec<(WorldId, Command)>,
     /// Everything that shards told the hub.
     pub(crate) mail: Vec<FromShard>,
+    /// Panics of worlds.
+    pub(crate) panics: usize,
     regions: Vec<Region>,
+    /// Commands that a world panics of.
+    poison: fn(&Action) -> bool,
+    /// And how often they still do.
+    poisoned: usize,
     steps: u64,
     /// On the way to the server.
     up: Vec<(Address, Vec<u8>)>,
@@ -137,6 +143,7 @@ impl Node {
             filter: FilterMode::Significance,
             unix_start_s: 1_750_000_000,
             world_rate_hz: 20.0,
+            hash_keys: [1, 2],
         };
         let shard = || Shard::new(config.clone(), Arc::clone(&places), feeds.clone());
         let shards = (0..setup.shards).map(|_| shard()).collect();
@@ -162,6 +169,9 @@ impl Node {
             records: Vec::new(),
             commands: Vec::new(),
             mail: Vec::new(),
+            panics: 0,
+            poison: |_| false,
+            poisoned: 0,
             regions,
             steps: 0,
             up: Vec::new(),
@@ -269,9 +279,43 @@ impl Node {
         }
     }
 
+    /// A place's world panics in a step and begins again: its newest checkpoint is 4 s old at most. What was in its
+    /// inbox is lost.
+    pub(crate) fn panic(&mut self, place: PlaceId) {
+        self.panics += 1;
+        let region = &mut self.regions[place.0 as usize];
+        region.life.begin_again(1);
+        region.commands = self.hub.dismiss(place, region.life.world().sessions());
+    }
+
+    /// So many times a world panics when it is given such a command.
+    pub(crate) fn poison(&mut self, times: usize, poison: fn(&Action) -> bool) {
+        self.poison = poison;
+        self.poisoned = times;
+    }
+
+    /// Dismisses who has no business in a place, as is done for a while after a restart.
+    pub(crate) fn dismiss(&mut self, place: PlaceId) {
+        let region = &mut self.regions[place.0 as usize];
+        region.commands.extend(self.hub.dismiss(place, region.life.world().sessions()));
+    }
+
+    /// Sessions in a place that its replica does not show.
+    pub(crate) fn n_missing(&self, place: PlaceId) -> usize {
+        let replica = self.regions[place.0 as usize].feed.current();
+        self.hub.n_missing(place, |session| replica.of_session(session).is_some())
+    }
+
+    /// Lets time pass until a place's world has just taken a checkpoint.
+    pub(crate) fn await_checkpoint(&mut self) {
+        let period = Life::CHECKPOINT_PERIOD.as_nanos() as u64;
+        let next = Instant((self.now.0 / period + 1) * period);
+        self.run_for(next - self.now + Duration::from_millis(100));
+    }
+
     /// Whether a user's avatar is in a world.
     pub(crate) fn avatars_in(&self, place: PlaceId) -> usize {
-        self.regions[place.0 as usize].world.n_avatars()
+        self.regions[place.0 as usize].life.world().n_avatars()
     }
 
     /// Position of a user's avatar in a place.
@@ -362,7 +406,12 @@ impl Node {
         }
         let tick = Tick(self.steps / STEPS_PER_TICK);
         for index in 0..self.regions.len() {
-            let events = self.regions[index].step(tick);
+            let is_poison = |command: &Command| (self.poison)(&command.action);
+            if self.poisoned > 0 && self.regions[index].commands.iter().any(is_poison) {
+                self.poisoned -= 1;
+                self.panic(PlaceId(index as u16));
+            }
+            let events = self.regions[index].step(self.now, tick);
             if !events.is_empty() {
                 let mail = ToShard::Events(WorldId(index as u32), events.into());
                 for shard in 0..self.shards.len() {
@@ -419,7 +468,7 @@ impl Node {
 
 impl Region {
     fn new(place: &crate::places::Place, max_avatars: usize) -> Self {
-        let world = World::new(WorldConfig {
+        let config = WorldConfig {
             id: place.world,
             epoch: Epoch(0),
             size_m: place.size_m,
@@ -428,10 +477,10 @@ impl Region {
             water_m: place.water_m,
             max_avatars,
             seed: 11,
-        });
+        };
         let empty = Replica::new(place.world, place.handle);
         Self {
-            world,
+            life: Life::new(config, 0.0),
             encoder: Encoder::new(),
             feed: Arc::new(Feed::new(empty.clone())),
             publisher: Publisher::new(empty),
@@ -440,9 +489,9 @@ impl Region {
         }
     }
 
-    fn step(&mut self, tick: Tick) -> Vec<Event> {
+    fn step(&mut self, now: Instant, tick: Tick) -> Vec<Event> {
         let mut frame = Frame::empty();
-        self.world.step(tick, Duration::from_millis(50), 1.0, &mut self.commands, &mut frame);
+        self.life.step(now, tick, Duration::from_millis(50), 1.0, &mut self.commands, &mut frame);
         let mut encoded = std::mem::take(&mut self.spent);
         assert_eq!(self.encoder.encode(&frame, &mut encoded), Intake::Ready);
         self.spent = self.publisher.publish(encoded);

@@ -88,6 +88,54 @@ fn a_later_epoch_begins_with_a_snapshot_even_at_its_first_frame() {
     assert_eq!(newcomer.follow(&frame), Intake::NeedsSnapshot);
 }
 
+/// Restarted worlds begin with a snapshot, which need not be asked for.
+#[test]
+fn a_snapshot_that_begins_in_the_frame_that_shows_a_gap_heals_it() {
+    let (mut source, mut witness, mut follower) = crowd(CROWD);
+    lose_one(&mut source, &mut witness);
+    source.resync();
+    for _ in 0..2 {
+        assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Waiting);
+    }
+    assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
+    assert_eq!(portraits(&follower.replica), portraits(&witness.replica));
+}
+
+#[test]
+fn a_world_that_begins_again_is_followed_across_the_epoch() {
+    let (mut source, _, mut follower) = crowd(40);
+    let mut viewer = Viewer::new(SessionKey(1), Vec3::ZERO);
+    viewer.departed(&follower.replica);
+    for (index, hot, _) in follower.replica.entities() {
+        viewer.showed(index, hot, 0);
+    }
+    let stander = |follower: &Follower| {
+        let index = follower.replica.of_session(SessionKey(30)).expect("is here");
+        (index, follower.replica.hot()[index as usize])
+    };
+    let (slot, before) = stander(&follower);
+    let late = source.checkpoint();
+    source.enter(99);
+    assert_eq!(follower.follow(&source.step()), Intake::Ready);
+    let lost = follower.replica.of_session(SessionKey(99)).expect("is here");
+    let lost_hot = follower.replica.hot()[lost as usize];
+    viewer.departed(&follower.replica);
+    viewer.showed(lost, &lost_hot, 0);
+
+    source.begin_again(&late);
+    assert_eq!(follower.follow(&source.step()), Intake::Ready);
+    assert_eq!(follower.replica.epoch, Epoch(1));
+    assert_eq!(viewer.departed(&follower.replica), [LocalId(lost_hot.id)], "came after the checkpoint");
+    let (slot_after, after) = stander(&follower);
+    assert_eq!((slot_after, after.id), (slot, before.id), "who stays keeps slot and id");
+    assert_ne!(viewer.known(slot).sent, after.changed_at, "where it was put back to is due");
+
+    source.enter(99);
+    assert_eq!(follower.follow(&source.step()), Intake::Ready);
+    let back = follower.replica.of_session(SessionKey(99)).expect("is back");
+    assert!(follower.replica.hot()[back as usize].id > lost_hot.id, "under an id that nobody was shown yet");
+}
+
 #[test]
 fn a_snapshot_that_does_not_come_is_asked_for_again() {
     let (mut source, mut witness, mut follower) = crowd(3);

@@ -224,7 +224,7 @@ fn who_came_and_went_unseen_is_not_killed() {
 fn a_full_update_that_got_lost_is_made_anew() {
     let (scene, mut viewer) = (Scene::row(3), onlooker());
     send(&mut viewer, &scene, PLENTY);
-    viewer.lost(ids::LocalId(2));
+    viewer.lost(ids::LocalId(2), &scene.replica);
     assert_eq!(send(&mut viewer, &scene, PLENTY).full, [2]);
 }
 
@@ -233,7 +233,7 @@ fn a_full_update_that_got_lost_is_made_anew() {
 fn who_leaves_before_a_lost_full_update_was_made_anew_is_killed() {
     let (mut scene, mut viewer) = (Scene::row(3), onlooker());
     send(&mut viewer, &scene, PLENTY);
-    viewer.lost(ids::LocalId(2));
+    viewer.lost(ids::LocalId(2), &scene.replica);
     scene.leave(2);
     scene.tick();
     assert_eq!(send(&mut viewer, &scene, PLENTY).killed, [2]);
@@ -254,7 +254,7 @@ fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
         assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
     }
     assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
-    viewer.missed_rest(ids::LocalId(2));
+    viewer.missed_rest(ids::LocalId(2), &scene.replica);
     assert!(is_last(&viewer, &scene));
     assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
     assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
@@ -304,5 +304,34 @@ proptest! {
             prop_assert_eq!(ids.len(), sent.full.len() + sent.terse.len());
         }
         prop_assert_eq!(run(), history);
+    }
+
+    /// Skipping what is quiet is an economy, not a choice: a viewer that looks at every slot anew is sent the same.
+    #[test]
+    fn skipped_blocks_hold_nothing_that_is_due(
+        steps in prop::collection::vec((0_usize..20_000, 0_usize..8, any::<u32>(), 0_u32..12), 1..60),
+    ) {
+        let (mut scene, mut viewer, mut thorough) = (Scene::row(200), onlooker(), onlooker());
+        for &(bytes, full, who, what) in &steps {
+            let id = who % 200 + 1;
+            match what {
+                0 => scene.leave(id),
+                1 => scene.enter(id, SessionKey(u64::from(id)), Audience::All, along(id as f32)),
+                2 => scene.enter(200 + id, ME, Audience::Session(ME), along(id as f32)),
+                3 => scene.walk(id, along((who % 251) as f32)),
+                4 => scene.rest(id, along((who % 250) as f32)),
+                5 => for viewer in [&mut viewer, &mut thorough] {
+                    viewer.lost(ids::LocalId(id), &scene.replica);
+                },
+                6 => for viewer in [&mut viewer, &mut thorough] {
+                    viewer.missed_rest(ids::LocalId(id), &scene.replica);
+                },
+                _ => {}
+            }
+            scene.tick();
+            thorough.quiet.fill(0);
+            let allowance = Allowance { bytes, full };
+            prop_assert_eq!(send(&mut viewer, &scene, allowance), send(&mut thorough, &scene, allowance));
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::terse::AVATAR_BLOCK_LEN;
 use world::{
-    Action, Appearance, Command, Control, ControlFlags, Enter, Frame, Motion, Terrain, World, WorldConfig,
+    Action, Appearance, Checkpoint, Command, Control, ControlFlags, Enter, Frame, Motion, Terrain, World,
+    WorldConfig,
 };
 
 pub(super) const WORLD: WorldId = WorldId(0);
@@ -24,17 +25,20 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn new() -> Self {
-        let world = World::new(WorldConfig {
-            id: WORLD,
-            epoch: Epoch(0),
-            size_m: 256,
-            local_ids: 1..100_000,
-            terrain: Arc::new(Terrain::flat(256, 21.0)),
-            water_m: 20.0,
-            max_avatars: WorldConfig::MAX_AVATARS,
-            seed: 7,
-        });
-        Self { world, tick: 0, commands: Vec::new(), sequence: 0 }
+        Self { world: World::new(config()), tick: 0, commands: Vec::new(), sequence: 0 }
+    }
+
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        self.world.checkpoint()
+    }
+
+    /// Begins the next epoch after a step that failed, as a supervisor does.
+    pub(super) fn begin_again(&mut self, checkpoint: &Checkpoint) {
+        let ids = self.world.ids_used();
+        let next = WorldConfig { epoch: Epoch(self.world.epoch().0 + 1), ..config() };
+        self.world = World::resume(next, checkpoint).expect("its own checkpoint");
+        self.world.skip_ids(ids);
+        self.tick += 1;
     }
 
     pub(super) fn command(&mut self, session: u64, action: Action) {
@@ -84,6 +88,19 @@ impl Source {
         self.world.step(Tick(self.tick), dt, 1.0, &mut self.commands, &mut frame);
         self.tick += 1;
         frame
+    }
+}
+
+fn config() -> WorldConfig {
+    WorldConfig {
+        id: WORLD,
+        epoch: Epoch(0),
+        size_m: 256,
+        local_ids: 1..100_000,
+        terrain: Arc::new(Terrain::flat(256, 21.0)),
+        water_m: 20.0,
+        max_avatars: WorldConfig::MAX_AVATARS,
+        seed: 7,
     }
 }
 

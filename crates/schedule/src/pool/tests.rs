@@ -136,10 +136,44 @@ fn a_panic_ends_its_task_and_nothing_else() {
     broken.next_step();
     broken.order(Order::Panic);
     let panicked = pool.panicked().recv_timeout(PATIENCE).unwrap();
-    assert_eq!((panicked.id, panicked.message.as_str()), (broken.waker.id(), "ordered at Tick(11)"));
+    assert_eq!((panicked.id, panicked.tick), (broken.waker.id(), Tick(11)));
+    assert_eq!(panicked.message, "ordered at Tick(11)");
     (0..20).for_each(|_| drop(sound.next_step()));
     broken.waker.wake();
     assert!(pool.remove(broken.waker.id()).is_none());
+}
+
+#[test]
+fn a_successor_of_a_panicked_task_is_woken_by_the_wakers_that_were_given_out() {
+    let pool = pool(1);
+    let task = add(&pool, false);
+    let elsewhere = task.waker.clone();
+    task.next_step();
+    task.order(Order::Panic);
+    let panicked = pool.panicked().recv_timeout(PATIENCE).unwrap();
+    // Came while nobody was there to be woken: the successor's first step takes it.
+    task.order(Order::Nothing);
+    let remains: Box<dyn Any> = panicked.task;
+    let Reporter { orders, steps, .. } = *remains.downcast::<Reporter>().unwrap();
+    let successor = Reporter { orders, steps, restless: false };
+    pool.add_again(&task.waker, Box::new(successor), DT, Tick(panicked.tick.0 + 1));
+    assert_ne!(task.waker.id(), panicked.id);
+    let first = task.next_step();
+    assert_eq!((first.tick, first.n_orders), (Tick(12), 1));
+    for _ in 0..100 {
+        task.orders.send(Order::Nothing).unwrap();
+        elsewhere.wake();
+        while task.next_step().n_orders == 0 {}
+    }
+}
+
+#[test]
+#[should_panic(expected = "still sits there")]
+fn nobody_takes_the_seat_of_a_task_that_runs() {
+    let pool = pool(1);
+    let (task, other) = (add(&pool, true), add(&pool, true));
+    let stranger = pool.remove(other.waker.id()).unwrap();
+    pool.add_again(&task.waker, stranger, DT, Tick(0));
 }
 
 #[test]

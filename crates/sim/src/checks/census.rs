@@ -1,9 +1,9 @@
 //! Who is in a world, kept from its frames alone: the truth that everything else is compared with.
 
 use super::{Failure, Rule};
-use ids::{AgentId, Instant, LocalId, SessionKey};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
 use std::collections::BTreeMap;
-use world::{Change, EntityKind, Frame, Motion};
+use world::{Change, Entity, EntityKind, Frame, Motion};
 
 /// Somebody in a world.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,18 @@ pub(crate) struct Resident {
     pub(crate) motion: Motion,
 }
 
+impl Resident {
+    fn new(entity: &Entity) -> Self {
+        let EntityKind::Avatar(avatar) = &entity.kind;
+        Self {
+            agent: avatar.agent,
+            session: avatar.session,
+            name: format!("{} {}", avatar.first_name, avatar.last_name),
+            motion: entity.motion,
+        }
+    }
+}
+
 /// The state of one world.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
@@ -21,8 +33,12 @@ pub(crate) struct Census {
     by_agent: BTreeMap<AgentId, LocalId>,
     /// When those who are not here any more left.
     left_at: BTreeMap<AgentId, Instant>,
-    highest_id: Option<LocalId>,
+    /// Whose every id was, in all lives of the world.
+    ids: BTreeMap<LocalId, SessionKey>,
+    epoch: Epoch,
     next_sequence: u64,
+    /// What a world that began again has told of its state, until that is whole.
+    roll: Option<BTreeMap<LocalId, Resident>>,
 }
 
 /// What a frame did to the census.
@@ -42,51 +58,110 @@ impl Census {
     ) -> Result<(), Failure> {
         let wrong =
             |what: String| Failure::new(now, Rule::FramesAreConsistent, format!("{:?}: {what}", frame.world));
-        if frame.sequence != self.next_sequence {
-            return Err(wrong(format!("frame {} where {} was due", frame.sequence, self.next_sequence)));
+        if frame.epoch > self.epoch {
+            self.epoch = frame.epoch;
+            self.next_sequence = 0;
+            self.roll = Some(BTreeMap::new());
+        }
+        if (frame.epoch, frame.sequence) != (self.epoch, self.next_sequence) {
+            return Err(wrong(format!(
+                "frame {} of {:?} where {} of {:?} was due",
+                frame.sequence, frame.epoch, self.next_sequence, self.epoch
+            )));
         }
         self.next_sequence += 1;
-        let highest_before = self.highest_id;
+        if self.roll.is_some() {
+            return self.call_roll(now, frame, passages).map_err(wrong);
+        }
+        let highest_before = self.ids.last_key_value().map(|(id, _)| *id);
+        frame
+            .changes
+            .iter()
+            .try_for_each(|change| self.apply_change(now, change, highest_before, passages))
+            .map_err(wrong)
+    }
+
+    fn apply_change(
+        &mut self,
+        now: Instant,
+        change: &Change,
+        highest_before: Option<LocalId>,
+        passages: &mut Vec<Passage>,
+    ) -> Result<(), String> {
+        match change {
+            Change::Created(entity) => {
+                let resident = Resident::new(entity);
+                // Newcomers of one tick come in the order of their slots.
+                if highest_before >= Some(entity.id) || self.ids.contains_key(&entity.id) {
+                    return Err(format!("{:?} was used before", entity.id));
+                }
+                self.ids.insert(entity.id, resident.session);
+                if self.by_agent.insert(resident.agent, entity.id).is_some() {
+                    return Err(format!("{:?} is there twice", resident.agent));
+                }
+                self.left_at.remove(&resident.agent);
+                passages.push(Passage::Came(resident.agent, resident.session));
+                self.here.insert(entity.id, resident);
+            }
+            Change::Moved(id, motion) => match self.here.get_mut(id) {
+                Some(resident) => resident.motion = *motion,
+                None => return Err(format!("{id:?} moves and is not there")),
+            },
+            Change::Removed(id) => {
+                let Some(resident) = self.here.remove(id) else {
+                    return Err(format!("{id:?} goes and is not there"));
+                };
+                self.by_agent.remove(&resident.agent);
+                self.left_at.insert(resident.agent, now);
+                passages.push(Passage::Went(resident.agent, resident.session));
+            }
+            Change::Appeared(id, _) | Change::Animated(id, _) if !self.here.contains_key(id) => {
+                return Err(format!("{id:?} changes and is not there"));
+            }
+            Change::Appeared(..) | Change::Animated(..) => {}
+        }
+        Ok(())
+    }
+
+    /// Follows the first frames of a world that began again, which tell its state in parts.
+    fn call_roll(&mut self, now: Instant, frame: &Frame, passages: &mut Vec<Passage>) -> Result<(), String> {
+        let Some(roll) = &mut self.roll else { return Ok(()) };
         for change in &frame.changes {
             match change {
-                Change::Created(entity) => {
-                    let EntityKind::Avatar(avatar) = &entity.kind;
-                    // Newcomers of one tick come in the order of their slots.
-                    if highest_before >= Some(entity.id) || self.here.contains_key(&entity.id) {
-                        return Err(wrong(format!("{:?} was used before", entity.id)));
-                    }
-                    self.highest_id = self.highest_id.max(Some(entity.id));
-                    if self.by_agent.insert(avatar.agent, entity.id).is_some() {
-                        return Err(wrong(format!("{:?} is there twice", avatar.agent)));
-                    }
-                    self.left_at.remove(&avatar.agent);
-                    passages.push(Passage::Came(avatar.agent, avatar.session));
-                    self.here.insert(
-                        entity.id,
-                        Resident {
-                            agent: avatar.agent,
-                            session: avatar.session,
-                            name: format!("{} {}", avatar.first_name, avatar.last_name),
-                            motion: entity.motion,
-                        },
-                    );
-                }
-                Change::Moved(id, motion) => match self.here.get_mut(id) {
-                    Some(resident) => resident.motion = *motion,
-                    None => return Err(wrong(format!("{id:?} moves and is not there"))),
-                },
-                Change::Removed(id) => {
-                    let Some(resident) = self.here.remove(id) else {
-                        return Err(wrong(format!("{id:?} goes and is not there")));
-                    };
-                    self.by_agent.remove(&resident.agent);
-                    self.left_at.insert(resident.agent, now);
-                    passages.push(Passage::Went(resident.agent, resident.session));
-                }
-                Change::Appeared(id, _) | Change::Animated(id, _) if !self.here.contains_key(id) => {
-                    return Err(wrong(format!("{id:?} changes and is not there")));
-                }
+                Change::Created(entity) => drop(roll.insert(entity.id, Resident::new(entity))),
+                Change::Removed(id) => drop(roll.remove(id)),
+                Change::Moved(id, motion) => drop(roll.get_mut(id).map(|resident| resident.motion = *motion)),
                 Change::Appeared(..) | Change::Animated(..) => {}
+            }
+        }
+        let Some(part) = &frame.snapshot else {
+            return Err("a world that began again does not say who is there".to_owned());
+        };
+        roll.extend(part.entities.iter().map(|entity| (entity.id, Resident::new(entity))));
+        if part.index + 1 < part.count {
+            return Ok(());
+        }
+        let here = self.roll.take().unwrap_or_default();
+        for (id, resident) in &here {
+            let new = self.ids.last_key_value().is_none_or(|(highest, _)| id > highest);
+            if !new && self.ids.get(id) != Some(&resident.session) {
+                return Err(format!("{id:?} was somebody else's in an earlier life"));
+            }
+        }
+        self.ids.extend(here.iter().map(|(id, resident)| (*id, resident.session)));
+        let former = std::mem::replace(&mut self.here, here);
+        self.by_agent.clear();
+        for (_, gone) in former.iter().filter(|(id, _)| !self.here.contains_key(id)) {
+            self.left_at.insert(gone.agent, now);
+            passages.push(Passage::Went(gone.agent, gone.session));
+        }
+        for (id, resident) in &self.here {
+            if self.by_agent.insert(resident.agent, *id).is_some() {
+                return Err(format!("{:?} is there twice", resident.agent));
+            }
+            self.left_at.remove(&resident.agent);
+            if !former.contains_key(id) {
+                passages.push(Passage::Came(resident.agent, resident.session));
             }
         }
         Ok(())
@@ -117,7 +192,7 @@ impl Census {
 pub(super) mod tests {
     use super::*;
     use std::sync::Arc;
-    use world::{Audience, Avatar, Entity};
+    use world::{Audience, Avatar, SnapshotChunk};
 
     fn created(id: u32, agent: u128) -> Change {
         let kind = EntityKind::Avatar(Avatar {
@@ -154,6 +229,30 @@ pub(super) mod tests {
     #[test]
     fn who_comes_goes_and_returns_under_another_id_is_consistent() {
         assert!(accepts(&[created(1, 7), Change::Removed(LocalId(1)), created(2, 7)]));
+    }
+
+    /// Whether a census finds the beginning of a second life consistent, after a first in which 7 came as 1 and 8 as 2.
+    fn accepts_roll(entities: &[(u32, u128, u64)]) -> bool {
+        let mut census = Census::default();
+        let first = Frame { changes: vec![created(1, 7), created(2, 8)], ..Frame::empty() };
+        census.apply(Instant::ZERO, &first, &mut Vec::new()).expect("consistent");
+        let entities = entities.iter().map(|&(id, agent, session)| {
+            let Change::Created(mut entity) = created(id, agent) else { unreachable!("it is") };
+            let EntityKind::Avatar(avatar) = &mut Arc::make_mut(&mut entity).kind;
+            avatar.session = SessionKey(session);
+            entity
+        });
+        let snapshot = Some(SnapshotChunk { index: 0, count: 1, entities: entities.collect() });
+        let again = Frame { epoch: Epoch(1), snapshot, ..Frame::empty() };
+        census.apply(Instant::ZERO, &again, &mut Vec::new()).is_ok()
+    }
+
+    #[test]
+    fn a_new_life_may_know_fewer_and_never_gives_an_id_to_somebody_else() {
+        assert!(accepts_roll(&[(1, 7, 1)]));
+        assert!(accepts_roll(&[(1, 7, 1), (3, 9, 5)]));
+        assert!(!accepts_roll(&[(1, 9, 5)]), "another's id");
+        assert!(!accepts_roll(&[(1, 7, 1), (2, 7, 1)]), "an agent twice");
     }
 
     #[test]

@@ -12,11 +12,16 @@ use world::Chat;
 /// piled up while a path was cut is resent at the pace of the Resend category, 19 kB/s: 10 s were seen after cuts of 5.
 const ON_THE_WAY_MAX: Duration = Duration::from_secs(15);
 
+/// A word that reaches a world so long before it panics may die with it: a turn of the client, one of its shard, a tick.
+const DIES_WITH_WORLD: Duration = Duration::from_secs(1);
+
 /// Everything said in a run. Texts are unique.
 #[derive(Debug, Default)]
 pub(crate) struct ChatLedger {
     said: BTreeMap<String, Said>,
     heard: BTreeMap<(u32, usize), BTreeMap<String, u32>>,
+    /// Times at which a world was down, or its visitors were coming in again; in order, and apart.
+    recoveries: Vec<(Instant, Instant)>,
 }
 
 /// When a client was where.
@@ -84,6 +89,18 @@ impl ChatLedger {
         Ok(())
     }
 
+    /// A world is down, or its visitors are not all back: what is said now may never sound.
+    pub(crate) fn note_recovery(&mut self, now: Instant) {
+        match self.recoveries.last_mut() {
+            Some((_, until)) if now.since(*until) <= DIES_WITH_WORLD => *until = now,
+            _ => self.recoveries.push((now, now)),
+        }
+    }
+
+    fn died_with_world(&self, said_at: Instant) -> bool {
+        self.recoveries.iter().any(|&(from, until)| said_at + DIES_WITH_WORLD >= from && said_at <= until)
+    }
+
     /// Words that sounded and were heard, counted by hearer.
     pub(crate) fn n_heard(&self) -> u64 {
         self.heard.values().flat_map(BTreeMap::values).map(|&times| u64::from(times)).sum()
@@ -132,7 +149,9 @@ impl ChatLedger {
     /// Everything said sounded, unless its speaker left too soon.
     fn check_speakers(&self, now: Instant, clients: &[Attendance<'_>]) -> Result<(), Failure> {
         let lost = self.said.iter().find(|(_, said)| {
-            said.sounded.is_none() && !clients[said.by as usize].left_soon(said.visit, said.at)
+            said.sounded.is_none()
+                && !clients[said.by as usize].left_soon(said.visit, said.at)
+                && !self.died_with_world(said.at)
         });
         match lost {
             None => Ok(()),

@@ -11,12 +11,14 @@ use crate::checks::{Census, ChatLedger, Failure, Presences, Rule, ghosts};
 use crate::client::{Answer, Client, Request, Visit};
 use crate::network::Cuts;
 use crate::node::{Node, TICK, TURN};
+use crate::panics::Bouts;
 use crate::queue::Lane;
 use crate::report::Report;
 use crate::scenario::Scenario;
 use crate::strangers::Strangers;
 use crate::streams::{Purpose, chance, stream};
 use crate::trace::Trace;
+use crate::workload::Input;
 use bots::rng::Rng;
 use gateway::hub::{EventQueueAnswer, Poll};
 use gateway::places::PlaceId;
@@ -28,6 +30,14 @@ use world::{Chat, Event as WorldEvent};
 
 /// Views are looked at in every so many ticks: 200 clients look at 200 avatars each.
 const VIEW_TICKS: u64 = 4;
+
+/// A world to be recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub(crate) world: WorldId,
+    /// From this tick on.
+    pub(crate) from: Tick,
+}
 
 pub(crate) struct Simulation {
     scenario: Scenario,
@@ -43,6 +53,8 @@ pub(crate) struct Simulation {
     /// When each client's next [`Event::Wake`] is due.
     wakes: Vec<Option<Instant>>,
     frame_luck: Rng,
+    /// By world.
+    bouts: [Bouts; 2],
     strangers: Strangers,
     restores: BTreeSet<(Tick, WorldId)>,
     censuses: [Census; 2],
@@ -50,13 +62,14 @@ pub(crate) struct Simulation {
     ledger: ChatLedger,
     trace: Trace,
     n_restored: u32,
+    record: Option<Record>,
     scratch: Vec<u8>,
 }
 
 impl Simulation {
     pub(crate) fn new(scenario: Scenario) -> Self {
         let storm_ends_at = Instant::ZERO + scenario.storm;
-        let node = Node::new(&scenario);
+        let node = Node::new(scenario.seed, scenario.shards);
         let places = [0, 1].map(|n| node.places().get(PlaceId(n)).handle);
         let cuts =
             |client| Cuts::draw(scenario.seed, client, scenario.faults.partitions.as_ref(), storm_ends_at);
@@ -70,6 +83,7 @@ impl Simulation {
             wakes: vec![None; scenario.clients as usize],
             restores: restores(&scenario),
             frame_luck: stream(scenario.seed, Purpose::Frames, 0),
+            bouts: [0, 1].map(|world| Bouts::new(scenario.seed, world)),
             strangers: Strangers::new(scenario.seed),
             phase: Phase::Storm { until: storm_ends_at },
             freezes: Cuts::of(freeze),
@@ -83,11 +97,38 @@ impl Simulation {
             ledger: ChatLedger::default(),
             trace: Trace::default(),
             n_restored: 0,
+            record: None,
             scratch: Vec::new(),
         }
     }
 
+    /// Writes down what one world is given.
+    pub(crate) fn record(self, record: Record) -> Self {
+        Self { record: Some(record), ..self }
+    }
+
+    /// Plays the storm for so many ticks and gives every call into the node, so that it can be repeated without clients,
+    /// with the marks of those ticks.
+    pub(crate) fn journal(mut self, ticks: u64) -> Result<(Vec<Input>, Trace), Failure> {
+        self.node.keep_journal();
+        self.begin();
+        while self.tick.0 < ticks {
+            self.advance()?;
+        }
+        Ok((self.node.take_journal(), self.trace))
+    }
+
     pub(crate) fn run(mut self) -> Result<Report, Failure> {
+        self.begin();
+        loop {
+            let now = self.advance()?;
+            if self.phase == Phase::Over {
+                return self.finish(now);
+            }
+        }
+    }
+
+    fn begin(&mut self) {
         self.carrier.queue.push(Instant::ZERO, Lane::Tick, Event::Tick);
         self.carrier.queue.push(Instant::ZERO, Lane::Turn, Event::Turn);
         if let Some(period) = self.strangers_period() {
@@ -96,18 +137,18 @@ impl Simulation {
         for client in 0..self.scenario.clients {
             self.follow_up(Instant::ZERO, client);
         }
-        loop {
-            let (now, lane, event) = self.carrier.queue.pop().expect("ticks go on for ever");
-            let concerns_node =
-                matches!(lane, Lane::Tick | Lane::Turn | Lane::Stranger | Lane::Up(..) | Lane::Request(_));
-            match self.freezes.cut_until(now) {
-                Some(thaws_at) if concerns_node => self.carrier.queue.push(thaws_at, lane, event),
-                _ => self.handle(now, lane, event)?,
-            }
-            if self.phase == Phase::Over {
-                return self.finish(now);
-            }
+    }
+
+    /// The next thing that happens.
+    fn advance(&mut self) -> Result<Instant, Failure> {
+        let (now, lane, event) = self.carrier.queue.pop().expect("ticks go on for ever");
+        let concerns_node =
+            matches!(lane, Lane::Tick | Lane::Turn | Lane::Stranger | Lane::Up(..) | Lane::Request(_));
+        match self.freezes.cut_until(now) {
+            Some(thaws_at) if concerns_node => self.carrier.queue.push(thaws_at, lane, event),
+            _ => self.handle(now, lane, event)?,
         }
+        Ok(now)
     }
 
     fn handle(&mut self, now: Instant, lane: Lane, event: Event) -> Result<(), Failure> {
@@ -165,15 +206,25 @@ impl Simulation {
                 self.n_restored += 1;
             }
         }
+        if let Some(record) = self.record
+            && record.from == tick
+        {
+            self.node.record(record.world);
+        }
         if self.freezes.cut_between(Instant::ZERO, now) > Duration::ZERO
             && self.freezes.cut_until(Instant(now.0 - 1)).is_some()
         {
             self.presences.excuse(now);
         }
-        let Self { node, carrier, frame_luck, .. } = self;
-        let frame_loss = carrier.faults.frame_loss;
-        let misses = |_| chance(frame_luck, frame_loss);
-        node.tick(now, tick, misses, &mut |address, bytes| carrier.send_down(now, address, bytes));
+        let Self { node, carrier, frame_luck, bouts, .. } = self;
+        let faults = carrier.faults;
+        let panics = |world: WorldId| bouts[world.0 as usize].strikes(now, faults.panics.as_ref());
+        let misses = |_| chance(frame_luck, faults.frame_loss);
+        node.tick(now, tick, panics, misses, &mut |address, bytes| carrier.send_down(now, address, bytes));
+        if self.node.is_recovering(now) {
+            self.presences.excuse(now);
+            self.ledger.note_recovery(now);
+        }
         self.check_frames(now)?;
         self.trace.mark(tick, &self.node, self.carrier.traffic_hash(), &mut self.scratch);
         if tick.0.is_multiple_of(VIEW_TICKS) {
@@ -188,12 +239,14 @@ impl Simulation {
     /// Brings the truth forward and compares what frames say with each other.
     fn check_frames(&mut self, now: Instant) -> Result<(), Failure> {
         let mut passages = Vec::new();
-        for (frame, census) in self.node.frames().zip(&mut self.censuses) {
+        for frame in self.node.frames() {
+            let census = &mut self.censuses[frame.world.0 as usize];
             passages.clear();
             census.apply(now, frame, &mut passages)?;
             self.presences.apply(now, frame.world, &passages);
             let replica = self.node.replica(frame.world);
-            let was_told = replica.sequence == frame.sequence && replica.tick == frame.tick;
+            let newest = (replica.epoch, replica.sequence, replica.tick);
+            let was_told = newest == (frame.epoch, frame.sequence, frame.tick);
             for event in &frame.events {
                 if let WorldEvent::Chat(chat) = event {
                     let chat: &Chat = chat;
@@ -309,7 +362,7 @@ impl Simulation {
         }
     }
 
-    fn finish(self, now: Instant) -> Result<Report, Failure> {
+    fn finish(mut self, now: Instant) -> Result<Report, Failure> {
         let refused: u64 = self.node.counters().map(|counters| counters.messages_refused).sum();
         if refused > 0 {
             return Err(Failure::new(
@@ -320,6 +373,7 @@ impl Simulation {
         }
         let hub = self.node.hub().counters();
         Ok(Report {
+            recording: self.record.and_then(|record| self.node.take_recording(record.world)),
             trace: self.trace,
             took: now - Instant::ZERO,
             logins: hub.logins,
@@ -329,6 +383,7 @@ impl Simulation {
             resyncs: self.node.resyncs(),
             circuits_lost: self.node.counters().map(|counters| counters.circuits_lost).sum(),
             restores: self.n_restored,
+            restarts: self.node.restarts(),
         })
     }
 }

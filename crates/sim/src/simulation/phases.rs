@@ -33,6 +33,10 @@ impl Simulation {
                 Phase::Gather { deadline: now + GATHER_MAX }
             }
             Phase::Gather { deadline } => match self.clients.iter().find(|client| !client.is_settled()) {
+                // What is said to a world whose visitors are not all back may be lost.
+                None if self.node.is_recovering(now) => {
+                    self.wait(now, deadline, Rule::EverybodyReturns, || "a world is down".to_owned())?
+                }
                 None => {
                     self.set_mood(now, Mood::Prove);
                     Phase::Prove { deadline: now + PROVE_MAX }

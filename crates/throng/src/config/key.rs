@@ -84,7 +84,7 @@ impl Kind {
     }
 
     /// Whether the key may have this value.
-    pub(super) fn allows(self, value: &Value) -> bool {
+    pub(crate) fn allows(self, value: &Value) -> bool {
         match self {
             Self::Flag => value.to_bool().is_some(),
             Self::Whole { min, max, step } => {

@@ -22,7 +22,8 @@ pub use docs::docs;
 pub use key::{Key, Kind, Section};
 pub use problem::{ConfigError, Problem};
 pub use sections::{
-    AgentUpdateFilter, Gateway, Login, Page, PublicChat, Region, Server, TerrainShape, World,
+    AgentUpdateFilter, Captures, Diagnose, Gateway, Login, Page, PublicChat, Recorder, Region, Server,
+    TerrainShape, World,
 };
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
@@ -45,14 +46,29 @@ pub struct Config {
     pub world: World,
     /// The page with the live map.
     pub page: Page,
+    /// What threads remember.
+    pub recorder: Recorder,
+    /// What is kept of it.
+    pub captures: Captures,
+    /// Crashes and faults.
+    pub diagnose: Diagnose,
     /// The regions, in order of creation.
     pub region: Vec<Region>,
 }
 
 impl Config {
     /// Every section, in the order of the documentation.
-    pub const SECTIONS: [Section; 6] =
-        [Server::SECTION, Login::SECTION, Gateway::SECTION, World::SECTION, Page::SECTION, Region::SECTION];
+    pub const SECTIONS: [Section; 9] = [
+        Server::SECTION,
+        Login::SECTION,
+        Gateway::SECTION,
+        World::SECTION,
+        Page::SECTION,
+        Recorder::SECTION,
+        Captures::SECTION,
+        Diagnose::SECTION,
+        Region::SECTION,
+    ];
 }
 
 impl Default for Config {
@@ -66,6 +82,9 @@ impl Default for Config {
             gateway: Gateway::default(),
             world: World::default(),
             page: Page::default(),
+            recorder: Recorder::default(),
+            captures: Captures::default(),
+            diagnose: Diagnose::default(),
             region: vec![hills, large],
         }
     }

@@ -4,9 +4,13 @@
 use super::PublicAddress;
 use super::key::{Kind, section};
 use gateway::hub::PORTS_MAX;
+use gateway::shard::FilterMode;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
+use std::time::Duration;
+use telemetry::captures::{Limits, Trigger};
 
 /// Loopback with this port.
 const fn local(port: u16) -> SocketAddrV4 {
@@ -113,6 +117,26 @@ pub enum AgentUpdateFilter {
     Significance,
 }
 
+impl From<AgentUpdateFilter> for FilterMode {
+    fn from(filter: AgentUpdateFilter) -> Self {
+        match filter {
+            AgentUpdateFilter::Off => Self::Off,
+            AgentUpdateFilter::Equality => Self::Equality,
+            AgentUpdateFilter::Significance => Self::Significance,
+        }
+    }
+}
+
+impl From<FilterMode> for AgentUpdateFilter {
+    fn from(mode: FilterMode) -> Self {
+        match mode {
+            FilterMode::Off => Self::Off,
+            FilterMode::Equality => Self::Equality,
+            FilterMode::Significance => Self::Significance,
+        }
+    }
+}
+
 section! {
     /// Clients' circuits: how many, how fast, and when they count as lost.
     pub struct Gateway in "gateway", repeated: false {
@@ -207,6 +231,81 @@ section! {
     }
 }
 
+section! {
+    /// The flight recorder: what every thread did in the last seconds ([captures.md](captures.md)).
+    pub struct Recorder in "recorder", repeated: false {
+        /// Whether threads record at all.
+        ///
+        /// Recording takes less than half a percent of a core at a thousand clients. Without it there are no captures
+        /// of slow frames, and crash dumps do not tell what led to them.
+        enabled: bool = true, "–", Kind::Flag;
+        /// Memory for what threads record, taken as it is used.
+        ///
+        /// An event takes 32 bytes; at 5,000 clients 64 MiB hold more than five seconds. When it is too little, the
+        /// record reaches less far back than `horizon_s` and `throng_recorder_blocks_recycled_total` rises.
+        memory_mib: u32 = 64, "MiB", Kind::whole(4, 4_096);
+        /// How far back captures reach. Can be tuned while the server runs.
+        ///
+        /// Longer shows more of what led to a slow frame, and makes captures larger and slower to write.
+        horizon_s: u32 = 5, "s", Kind::whole(1, 60);
+    }
+}
+
+section! {
+    /// What is kept of the flight recorder when something was too slow, in `DATA/captures`
+    /// ([captures.md](captures.md)). All of it can be tuned while the server runs.
+    pub struct Captures in "captures", repeated: false {
+        /// Disk space for captures of a world's step that took longer than its tick; then the oldest of them go.
+        ///
+        /// More keeps captures of more days. The size of one grows with what was done: some 50 bytes a slice.
+        frame_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+        /// Time from one such capture to the next; what happens in between is captured
+        /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
+        ///
+        /// Shorter catches more of them, and gives the disk and the `recorder` thread more to do.
+        frame_interval_s: u32 = 10, "s", Kind::whole(0, 86_400);
+        /// Disk space for captures of a phase of a step that took longer than it may; then the oldest of them go.
+        ///
+        /// As for `frame_quota_mib`.
+        system_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+        /// Time from one such capture to the next; what happens in between is captured
+        /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
+        ///
+        /// As for `frame_interval_s`.
+        system_interval_s: u32 = 10, "s", Kind::whole(0, 86_400);
+        /// Disk space for captures of any other scope that took longer than its limit; then the oldest of them go.
+        ///
+        /// As for `frame_quota_mib`.
+        scope_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+        /// Time from one such capture to the next; what happens in between is captured
+        /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
+        ///
+        /// As for `frame_interval_s`.
+        scope_interval_s: u32 = 10, "s", Kind::whole(0, 86_400);
+        /// Disk space for captures that the operator asked for (`throng trace save`); then the oldest of them go.
+        ///
+        /// As for `frame_quota_mib`.
+        operator_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+    }
+}
+
+impl Captures {
+    /// The limits of each trigger.
+    #[must_use]
+    pub fn limits(&self) -> BTreeMap<Trigger, Limits> {
+        let limits = |quota_mib: u32, interval_s: u32| Limits {
+            quota_bytes: u64::from(quota_mib) << 20,
+            interval: Duration::from_secs(interval_s.into()),
+        };
+        BTreeMap::from([
+            (Trigger::Frame, limits(self.frame_quota_mib, self.frame_interval_s)),
+            (Trigger::System, limits(self.system_quota_mib, self.system_interval_s)),
+            (Trigger::Scope, limits(self.scope_quota_mib, self.scope_interval_s)),
+            (Trigger::Operator, limits(self.operator_quota_mib, 0)),
+        ])
+    }
+}
+
 /// Shape of a region's ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -216,6 +315,26 @@ pub enum TerrainShape {
     Hills,
     /// One level, slightly above the water.
     Flat,
+}
+
+section! {
+    /// What the server keeps of its own troubles ([crashes.md](crashes.md)).
+    pub struct Diagnose in "diagnose", repeated: false {
+        /// Crash dumps to keep in `DATA/crashes`: so many of signals and as many of panics; the oldest of their kind go.
+        /// 0 writes none and starts no monitor process.
+        ///
+        /// A dump holds the stacks of all threads and the environment, about a megabyte. The monitor takes a few
+        /// megabytes of memory.
+        crash_dumps_max: u32 = 20, "dumps", Kind::whole(0, 1_000);
+        /// Space of the dumps of one kind, with their summaries and the flight recorder's last seconds.
+        ///
+        /// As for `crash_dumps_max`, whichever is reached first.
+        crash_mib_max: u32 = 512, "MiB", Kind::whole(1, 1_000_000);
+        /// Whether the operator's address takes `POST /v1/fault`, which makes a thread panic, crash or dawdle.
+        ///
+        /// For tests and experiments. Who knows the token can then crash the server.
+        allow_faults: bool = false, "–", Kind::Flag;
+    }
 }
 
 section! {

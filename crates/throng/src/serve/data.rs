@@ -64,6 +64,12 @@ pub(crate) fn database_path(data: &Path) -> PathBuf {
     data.join("throng.sqlite")
 }
 
+/// The captures of a data directory.
+pub(crate) fn captures_path(data: &Path) -> PathBuf {
+    data.join("captures")
+}
+
+#[derive(Debug)]
 pub(super) struct DataDir {
     path: PathBuf,
 }
@@ -107,8 +113,18 @@ impl DataDir {
         }
     }
 
+    /// Where captures are kept.
+    pub(super) fn captures(&self) -> PathBuf {
+        captures_path(&self.path)
+    }
+
+    /// Reads a small file.
+    pub(super) fn read(&self, name: &str) -> io::Result<String> {
+        fs::read_to_string(self.path.join(name))
+    }
+
     /// Writes a whole file or nothing: who watches it never reads a half.
-    fn replace(&self, name: &str, text: &str) -> Result<(), ServeError> {
+    pub(super) fn replace(&self, name: &str, text: &str) -> Result<(), ServeError> {
         let path = self.path.join(name);
         let new = self.path.join(format!("{name}.new"));
         let write = || {

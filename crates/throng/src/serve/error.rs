@@ -58,6 +58,22 @@ pub enum ServeError {
     /// No random numbers for keys and ids.
     #[error("the system gives no random numbers")]
     Random(#[source] getrandom::Error),
+    /// The flight recorder's memory.
+    #[error("cannot take the flight recorder's memory (recorder.memory_mib)")]
+    Recorder(#[source] io::Error),
+    /// The process that writes crash dumps.
+    #[error("cannot start the crash monitor")]
+    Monitor {
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The signals of crashes.
+    #[error("cannot prepare for crashes")]
+    Crash(#[from] telemetry::crash::CrashError),
+    /// The process that is to start us again.
+    #[error("cannot follow the supervisor")]
+    Supervisor(#[source] io::Error),
     /// Signals.
     #[error("cannot wait for signals")]
     Signal(#[source] io::Error),

@@ -2,30 +2,45 @@
 //!
 //! Threads: `world-N` step worlds (`worlds`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
 //! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
-//! (`sessions`), `passwords` hashes, `http` threads serve login, capabilities and the page, and `watch` measures
-//! once a second (`watch`). The main thread waits for a signal.
+//! (`sessions`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
+//! login, capabilities and the page, `watch` measures once a second (`watch`), and `recorder` writes captures when
+//! something was too slow (`captures`). The main thread waits for a signal.
 
 mod addresses;
+mod captures;
+mod crashes;
 mod data;
+mod diagnose;
 mod error;
+mod faults;
 mod limits;
 mod places;
+mod process;
+mod recordings;
 mod replicas;
+mod restarts;
 mod sessions;
 mod shards;
+mod tune;
 mod watch;
 mod worlds;
 
 pub use data::RunFile;
-pub(crate) use data::{create_dir, database_path, read_token};
+pub(crate) use data::{captures_path, create_dir, database_path, read_token};
+pub(crate) use diagnose::{Systems, Told};
 pub use error::ServeError;
+pub(crate) use tune::Tunable;
 
 use crate::config::{Config, PublicChat};
-use crate::page;
+use crate::{page, supervise};
 use addresses::Bound;
+use captures::Eye;
 use data::DataDir;
+use diagnose::Diagnose;
+use faults::{Fuse, Fuses};
 use gateway::feed::Feed;
 use gateway::http::admin::{self, Admin};
+use gateway::http::fault::Faults;
 use gateway::http::live::{self, Live};
 use gateway::http::{HttpCounters, Peer, Portal, Settings};
 use gateway::places::Places;
@@ -34,6 +49,7 @@ use grid::capability::SimulatorFeatures;
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use ids::Instant;
+use recordings::Recordings;
 use replicate::Replica;
 use std::future::IntoFuture as _;
 use std::io::Write as _;
@@ -41,7 +57,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
-use telemetry::{LogFormat, Metrics};
+use telemetry::captures::Store as CaptureStore;
+use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
+use telemetry::{LockWait, LogFormat, Metrics};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::sync::Notify;
+use tune::Tunables;
 
 /// The clock of the process: what every sans-IO core gets its time from.
 pub(crate) type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
@@ -52,20 +73,38 @@ const FAREWELL: &str = "The server is about to stop. Please come back later.";
 /// Threads that serve HTTP: most of their time they wait.
 const HTTP_THREADS: usize = 2;
 
-/// Serves until SIGTERM or SIGINT.
+/// Serves until SIGTERM or SIGINT, or until the supervisor of this process id has ended.
 ///
 /// # Errors
 /// When something that it needs cannot be had: an address, the data directory, the database, a thread.
-pub fn run(config: &Config) -> Result<(), ServeError> {
+pub fn run(config: &Config, supervisor: Option<u32>) -> Result<(), ServeError> {
     let format = if config.server.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
     telemetry::start_logging(format, &config.server.log_filter)?;
+    let recorder = start_recorder(config)?;
+    if let Some(supervisor) = supervisor {
+        supervise::end_with(supervisor).map_err(ServeError::Supervisor)?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(HTTP_THREADS)
         .thread_name("http")
+        .on_thread_start(move || recorder.thread("http").install())
+        .on_thread_park(frame_end)
         .enable_all()
         .build()
         .map_err(|source| ServeError::Thread { name: "http", source })?;
-    runtime.block_on(serve(config))
+    runtime.block_on(serve(config, recorder))
+}
+
+fn start_recorder(config: &Config) -> Result<Recorder, ServeError> {
+    let config = &config.recorder;
+    if !config.enabled {
+        return Ok(Recorder::off());
+    }
+    let recorder = RecorderConfig {
+        memory_bytes: (config.memory_mib as usize) << 20,
+        horizon: Duration::from_secs(config.horizon_s.into()),
+    };
+    Recorder::start(recorder).map_err(ServeError::Recorder)
 }
 
 #[expect(clippy::disallowed_methods, reason = "here the process's clock begins")]
@@ -76,23 +115,43 @@ fn start_clock() -> (Clock, u64) {
     (Arc::new(clock), unix_start_s)
 }
 
-async fn serve(config: &Config) -> Result<(), ServeError> {
+async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let (clock, unix_start_s) = start_clock();
     limits::raise_open_files();
-    let data = DataDir::open(&config.server.data)?;
-    let store = Arc::new(Store::open(&data.database())?);
+    let data = Arc::new(DataDir::open(&config.server.data)?);
+    let crashes = Arc::new(crashes::start(config)?);
+    if let (Some(crashes), Some(memory)) = (&*crashes, recorder.memory_path()) {
+        crashes.tell_recorder(&memory);
+    }
+    let mut fuses = Fuses::default();
+    let metrics = Arc::new(Metrics::new());
+    let store = Store::open(&data.database())?.with_lock_wait(LockWait::new(&metrics, "store"));
+    let store = Arc::new(store);
     let n_shards = threads_or_default(config.gateway.shards);
     let bound = Bound::bind(config, n_shards).await?;
-    let metrics = Arc::new(Metrics::new());
 
     let places = Arc::new(Places::new(places::settings(config)));
     let feeds: Vec<Arc<Feed>> =
         places.iter().map(|place| Arc::new(Feed::new(Replica::new(place.world, place.handle)))).collect();
-    let worlds = worlds::start(config, &places, &clock, &metrics)?;
+    let worlds = worlds::start(config, &places, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
-    let sessions = sessions::start(config, &places, &bound, &store, &shards, &clock)?;
+    let sessions = sessions::start(sessions::Start {
+        config,
+        places: &places,
+        bound: &bound,
+        store: &store,
+        shards: &shards,
+        clock: &clock,
+        metrics: &metrics,
+        recorder,
+        fuse: fuses.at("hub"),
+    })?;
+    let wakers: Vec<net::Waker> = shards.iter().map(shards::Prepared::waker).collect();
+    let tunables = Arc::new(Tunables::new(config, recorder));
+    tunables.restore(&data);
     let shards = shards::start(shards::Start {
         config,
+        tunables: &tunables,
         places: &places,
         feeds: &feeds,
         prepared: shards,
@@ -101,12 +160,19 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
         hub: &sessions.mail,
         clock: &clock,
         unix_start_s,
+        recorder,
+        fuses: &mut fuses,
     })?;
 
     let load = LoadHint::default();
     let login = {
-        let password_clock = Arc::clone(&clock);
-        let passwords = Passwords::start(Cost::default(), load.clone(), password_clock)
+        let (clock, fuse) = (Arc::clone(&clock), fuses.at("passwords"));
+        // The thread reads its clock only around its work.
+        let password_clock = Arc::new(move || {
+            fuse.strike();
+            clock()
+        });
+        let passwords = Passwords::start_recorded(Cost::default(), load.clone(), password_clock, recorder)
             .map_err(|source| ServeError::Thread { name: "passwords", source })?;
         LoginService::new(Arc::clone(&store), passwords, login_config(config)).map_err(ServeError::Random)?
     };
@@ -124,20 +190,66 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
         clock: Arc::clone(&clock),
         counters: HttpCounters::default(),
     });
-    let replicas =
-        replicas::start(&places, &feeds, &worlds, &sessions.sessions, Arc::clone(&portal), &metrics)?;
+    let replicas = replicas::start(replicas::Start {
+        places: &places,
+        feeds: &feeds,
+        worlds: &worlds,
+        sessions: &sessions.sessions,
+        portal: Arc::clone(&portal),
+        metrics: &metrics,
+        recorder,
+        fuse: fuses.at("replica"),
+    })?;
+    let restarts = restarts::start(&places, &feeds, &worlds, &sessions.sessions, &clock, &metrics, recorder)?;
+    let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s);
     let watch = watch::start(watch::Start {
         metrics: Arc::clone(&metrics),
         clock: Arc::clone(&clock),
         worlds: worlds.watch(),
+        standings: restarts.watch(),
         shards: shards.watch(),
         replicas: replicas.watch(),
         portal: Arc::clone(&portal),
         load,
         figures,
+        recorder,
+        crashes: Arc::clone(&crashes),
     })?;
 
+    let eye = Eye {
+        recorder,
+        sessions: Arc::clone(&sessions.sessions),
+        worlds: places.iter().map(|place| place.name.clone()).collect(),
+        tick: Duration::from_secs(1) / config.world.hz,
+    };
+    let captures = captures::start(captures::Start {
+        eye: eye.clone(),
+        store: CaptureStore::new(data.captures()),
+        tunables: &tunables,
+        metrics: &metrics,
+        clock: &clock,
+    })?;
+    let diagnose = Diagnose {
+        eye,
+        requests: captures.requests(),
+        store: CaptureStore::new(data.captures()),
+        tunables,
+        data: Arc::clone(&data),
+    };
+
     let draining = Arc::new(AtomicBool::new(false));
+    let main_fuse = fuses.at("main");
+    let main_turn = Arc::new(Notify::new());
+    let faults = config.diagnose.allow_faults.then(|| {
+        let world_wakers: Vec<_> = worlds.inboxes.iter().map(|inbox| inbox.waker.clone()).collect();
+        let main_turn = Arc::clone(&main_turn);
+        let wake = move || {
+            world_wakers.iter().for_each(schedule::Waker::wake);
+            wakers.iter().for_each(net::Waker::wake);
+            main_turn.notify_one();
+        };
+        Box::new(move |fault| fuses.order(fault, &wake)) as Faults
+    });
     let admin =
         Arc::new(Admin {
             portal: Arc::clone(&portal),
@@ -146,24 +258,29 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
                 let metrics = Arc::clone(&metrics);
                 Box::new(move || metrics.render())
             },
+            record: Box::new(move |order| recordings.begin(order)),
             alive: watch.health(),
+            amiss: watch.amiss(),
             ready: {
                 let draining = Arc::clone(&draining);
                 Box::new(move || {
                     if draining.load(Ordering::Relaxed) { Err("The server drains.".into()) } else { Ok(()) }
                 })
             },
+            faults,
         });
+    let commands = admin::router(admin, diagnose::router(diagnose));
     let public = gateway::http::router(Arc::clone(&portal)).into_make_service_with_connect_info::<Peer>();
     let http = tokio::spawn(axum::serve(bound.http, public).into_future());
-    let operator = tokio::spawn(axum::serve(bound.admin, admin::router(admin)).into_future());
+    let operator = tokio::spawn(axum::serve(bound.admin, commands).into_future());
     tokio::spawn(live::run(Arc::clone(&portal)));
 
+    let mut ending = Ending::listen()?;
     let run_file = RunFile::new(bound.http_addr, &bound.udp_addrs, bound.admin_addr);
     data.write_run_file(&run_file)?;
     announce(config, &run_file);
 
-    let signal = wait_for_signal().await?;
+    let signal = ending.wait(&main_fuse, &main_turn).await;
     tracing::info!(signal, "draining");
     draining.store(true, Ordering::Relaxed);
     let now = clock();
@@ -178,8 +295,10 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
     shards.stop();
     sessions.stop();
     watch.stop();
+    restarts.stop();
     worlds.stop();
     replicas.stop();
+    captures.stop();
     data.remove_run_file();
     tracing::info!("stopped");
     Ok(())
@@ -254,12 +373,29 @@ fn announce(config: &Config, run_file: &RunFile) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-async fn wait_for_signal() -> Result<&'static str, ServeError> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signal)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signal)?;
-    Ok(tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-    })
+/// The signals that ask for the server's end. They are listened to before it says that it is ready: who reads that may ask
+/// at once.
+struct Ending {
+    terminate: Signals,
+    interrupt: Signals,
+}
+
+impl Ending {
+    fn listen() -> Result<Self, ServeError> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).map_err(ServeError::Signal)?,
+            interrupt: signal(SignalKind::interrupt()).map_err(ServeError::Signal)?,
+        })
+    }
+
+    /// Until one comes; meanwhile the main thread has nothing to do but faults.
+    async fn wait(&mut self, fuse: &Fuse, turn: &Notify) -> &'static str {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return "SIGTERM",
+                _ = self.interrupt.recv() => return "SIGINT",
+                () = turn.notified() => fuse.strike(),
+            }
+        }
+    }
 }

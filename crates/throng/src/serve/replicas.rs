@@ -1,6 +1,7 @@
 //! The `replica` thread: frames in, published replicas out, off the worlds' threads (DESIGN §2).
 
 use super::ServeError;
+use super::faults::Fuse;
 use super::worlds::{Inbox, Worlds};
 use crossbeam_channel::{Receiver, Sender, select};
 use gateway::feed::Feed;
@@ -13,6 +14,7 @@ use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
 use world::{Action, Command, Event, Frame};
 
@@ -31,6 +33,21 @@ pub(super) struct Counters {
     pub(super) copies: AtomicU64,
 }
 
+/// One frame of a world. Half a tick: one thread does this for all worlds.
+static ENCODE: Scope = Scope::new("replica.encode").arg(Arg::World).limit_us(25_000);
+
+/// What the thread is made of.
+pub(super) struct Start<'a> {
+    pub(super) places: &'a Places,
+    pub(super) feeds: &'a [Arc<Feed>],
+    pub(super) worlds: &'a Worlds,
+    pub(super) sessions: &'a Arc<Sessions>,
+    pub(super) portal: Arc<Portal>,
+    pub(super) metrics: &'a Metrics,
+    pub(super) recorder: Recorder,
+    pub(super) fuse: Arc<Fuse>,
+}
+
 /// One world's way from frames to a published replica.
 struct Line {
     encoder: Encoder,
@@ -44,14 +61,8 @@ struct Line {
     timing: Timing,
 }
 
-pub(super) fn start(
-    places: &Places,
-    feeds: &[Arc<Feed>],
-    worlds: &Worlds,
-    sessions: &Arc<Sessions>,
-    portal: Arc<Portal>,
-    metrics: &Metrics,
-) -> Result<Replicas, ServeError> {
+pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
+    let Start { places, feeds, worlds, sessions, portal, metrics, recorder, fuse } = start;
     let lines = places
         .iter()
         .map(|place| Line {
@@ -79,10 +90,14 @@ pub(super) fn start(
         sessions: Arc::clone(sessions),
         portal,
         counters: Arc::clone(&counters),
+        fuse,
     };
     let thread = std::thread::Builder::new()
         .name("replica".into())
-        .spawn(move || thread.run())
+        .spawn(move || {
+            recorder.thread("replica").install();
+            thread.run();
+        })
         .map_err(|source| ServeError::Thread { name: "replica", source })?;
     Ok(Replicas { thread, stop, counters })
 }
@@ -108,6 +123,7 @@ struct Thread {
     sessions: Arc<Sessions>,
     portal: Arc<Portal>,
     counters: Arc<Counters>,
+    fuse: Arc<Fuse>,
 }
 
 impl Thread {
@@ -115,7 +131,10 @@ impl Thread {
         loop {
             select! {
                 recv(self.frames) -> frame => match frame {
-                    Ok(frame) => self.take(frame),
+                    Ok(frame) => {
+                        self.take(frame);
+                        frame_end();
+                    }
                     Err(_) => return,
                 },
                 recv(self.stopped) -> _ => return,
@@ -124,7 +143,9 @@ impl Thread {
     }
 
     fn take(&mut self, mut frame: Box<Frame>) {
+        let _scope = ENCODE.enter(frame.world.0.into());
         let began_at = (self.portal.clock)();
+        self.fuse.strike();
         let line = &mut self.lines[frame.world.0 as usize];
         let mut encoded = std::mem::take(&mut line.spare);
         match line.encoder.encode(&frame, &mut encoded) {

@@ -2,6 +2,7 @@
 //! kept. Neither holds up a shard.
 
 use super::addresses::Bound;
+use super::faults::Fuse;
 use super::shards::Prepared;
 use super::{Clock, ServeError};
 use crate::config::Config;
@@ -16,6 +17,8 @@ use std::sync::mpsc::{self, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{Location, Store};
+use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
+use telemetry::{LockWait, Metrics};
 
 /// Mail from shards that waits for the hub; a shard keeps what does not fit.
 const MAIL_MAX: usize = 8_192;
@@ -25,6 +28,11 @@ const RECORDS_MAX: usize = 16_384;
 const BATCH: usize = 256;
 /// How often the hub looks for avatars that did not arrive.
 const HUB_PERIOD: Duration = Duration::from_secs(1);
+
+/// Mail of shards, by the number of messages, with the wait for the hub's lock.
+static MAIL: Scope = Scope::new("hub.mail").arg(Arg::Count).limit_us(50_000);
+/// What the hub wants kept, by the number of facts. It waits for the disk, which nobody waits for.
+static WRITE: Scope = Scope::new("store.write").arg(Arg::Count).limit_us(1_000_000);
 
 /// What shards send, with their index.
 pub(super) type HubMail = (ShardIndex, FromShard);
@@ -37,14 +45,21 @@ pub(super) struct SessionThreads {
     records: mpsc::SyncSender<Option<Record>>,
 }
 
-pub(super) fn start(
-    config: &Config,
-    places: &Arc<Places>,
-    bound: &Bound,
-    store: &Arc<Store>,
-    shards: &[Prepared],
-    clock: &Clock,
-) -> Result<SessionThreads, ServeError> {
+/// What the threads are made of.
+pub(super) struct Start<'a> {
+    pub(super) config: &'a Config,
+    pub(super) places: &'a Arc<Places>,
+    pub(super) bound: &'a Bound,
+    pub(super) store: &'a Arc<Store>,
+    pub(super) shards: &'a [Prepared],
+    pub(super) clock: &'a Clock,
+    pub(super) metrics: &'a Metrics,
+    pub(super) recorder: Recorder,
+    pub(super) fuse: Arc<Fuse>,
+}
+
+pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
+    let Start { config, places, bound, store, shards, clock, metrics, recorder, fuse } = start;
     let hub_config = HubConfig {
         udp_ports: bound.udp_addrs.iter().map(|addr| addr.port()).collect(),
         http_port: config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port()),
@@ -61,15 +76,15 @@ pub(super) fn start(
         })
         .collect();
     let (records, to_store) = sync_channel(RECORDS_MAX);
-    let sessions = Arc::new(Sessions::new(hub, mailboxes, records.clone()));
+    let sessions = Arc::new(Sessions::new(hub, mailboxes, records.clone(), LockWait::new(metrics, "hub")));
     let (mail, from_shards) = bounded(MAIL_MAX);
     let hub = {
         let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
-        spawn("hub", move || carry_mail(&sessions, &from_shards, &clock))?
+        spawn("hub", recorder, move || carry_mail(&sessions, &from_shards, &clock, &fuse))?
     };
     let store = {
         let (store, places) = (Arc::clone(store), Arc::clone(places));
-        spawn("store", move || keep_records(&store, &places, &to_store))?
+        spawn("store", recorder, move || keep_records(&store, &places, &to_store))?
     };
     Ok(SessionThreads { sessions, mail, hub, store, records })
 }
@@ -87,9 +102,17 @@ impl SessionThreads {
     }
 }
 
-fn spawn(name: &'static str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ServeError> {
+fn spawn(
+    name: &'static str,
+    recorder: Recorder,
+    run: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, ServeError> {
     let builder = std::thread::Builder::new().name(name.into());
-    builder.spawn(run).map_err(|source| ServeError::Thread { name, source })
+    let recorded = move || {
+        recorder.thread(name).install();
+        run();
+    };
+    builder.spawn(recorded).map_err(|source| ServeError::Thread { name, source })
 }
 
 fn join(name: &str, thread: JoinHandle<()>) {
@@ -121,7 +144,7 @@ impl Directory for Names {
     }
 }
 
-fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock) {
+fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock, fuse: &Fuse) {
     let mut next_look = clock() + HUB_PERIOD;
     loop {
         let first = match mail.recv_timeout(next_look - clock()) {
@@ -130,6 +153,8 @@ fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock) {
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let now = clock();
+        let scope = MAIL.enter(mail.len() as u64 + u64::from(first.is_some()));
+        fuse.strike();
         sessions.with(|hub| {
             let rest = mail.try_iter().take(BATCH);
             for (shard, message) in first.into_iter().chain(rest) {
@@ -139,6 +164,8 @@ fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock) {
                 hub.handle_timeout(now);
             }
         });
+        drop(scope);
+        frame_end();
         if now >= next_look {
             next_look = now + HUB_PERIOD;
         }
@@ -157,12 +184,14 @@ fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<
     };
     let mut ended = false;
     while !ended {
+        frame_end();
         let Ok(first) = records.recv() else { return };
         let mut last = Vec::new();
         for record in std::iter::once(first).chain(records.try_iter()) {
             match record {
                 Some(Record::LastLocation(agent, spot)) => last.push((agent, location(spot))),
                 Some(Record::Home(agent, spot)) => {
+                    let _scope = WRITE.enter(1);
                     if let Err(error) = store.save_home(agent, location(spot)) {
                         tracing::error!(%error, agent = %agent.0, "cannot keep a home");
                     }
@@ -173,6 +202,7 @@ fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<
         if last.is_empty() {
             continue;
         }
+        let _scope = WRITE.enter(last.len() as u64);
         if let Err(error) = store.save_last_locations(&last) {
             tracing::error!(%error, n = last.len(), "cannot keep last locations");
         }

@@ -1,9 +1,12 @@
 //! The threads of gateway shards: sockets in, sockets out, mail and commands in between.
 
+use super::faults::{Fuse, Fuses};
 use super::sessions::HubMail;
+use super::tune::Tunables;
 use super::worlds::Inbox;
 use super::{Clock, ServeError};
-use crate::config::{AgentUpdateFilter, Config};
+use crate::config::Config;
+use circuit::Traffic;
 use crossbeam_channel::{Sender, TrySendError};
 use gateway::feed::Feed;
 use gateway::mail::{ShardIndex, ToShard};
@@ -18,6 +21,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use telemetry::recorder::{Arg, Recorder, Scope, ScopeGuard, frame_end};
 
 /// Mail that waits for a shard; who sends more waits.
 const MAIL_MAX: usize = 16_384;
@@ -28,7 +32,17 @@ const BATCHES_PER_TURN: usize = 8;
 /// How soon a shard tries again what a full queue or socket did not take.
 const RETRY: Duration = Duration::from_millis(1);
 /// How often the counters are published.
-const PUBLISH_PERIOD: Duration = Duration::from_millis(500);
+const PUBLISH_PERIOD: Duration = Duration::from_millis(100);
+
+/// All that a shard does between two waits. A client's turn comes every 100 ms, and the slots are 5 ms apart: a turn of
+/// half a tick is late for five of them.
+static TURN: Scope = Scope::new("shard.turn").limit_us(25_000);
+/// A batch of datagrams, by their number.
+static RECEIVE: Scope = Scope::new("shard.receive").arg(Arg::Count).limit_us(10_000);
+/// What was in the mailbox, by the number of messages.
+static MAIL: Scope = Scope::new("shard.mail").arg(Arg::Count).limit_us(10_000);
+/// Datagrams handed to the kernel, by their number.
+static SEND: Scope = Scope::new("shard.send").arg(Arg::Count).limit_us(10_000);
 
 /// A shard's mailbox and poller, made before the hub that writes to it.
 pub(super) struct Prepared {
@@ -60,6 +74,7 @@ pub(super) fn prepare(n: usize) -> Result<Vec<Prepared>, ServeError> {
 /// What the shards are made of.
 pub(super) struct Start<'a> {
     pub(super) config: &'a Config,
+    pub(super) tunables: &'a Arc<Tunables>,
     pub(super) places: &'a Arc<Places>,
     pub(super) feeds: &'a [Arc<Feed>],
     pub(super) prepared: Vec<Prepared>,
@@ -68,6 +83,8 @@ pub(super) struct Start<'a> {
     pub(super) hub: &'a Sender<HubMail>,
     pub(super) clock: &'a Clock,
     pub(super) unix_start_s: u64,
+    pub(super) recorder: Recorder,
+    pub(super) fuses: &'a mut Fuses,
 }
 
 pub(super) struct Shards {
@@ -98,6 +115,8 @@ pub(super) struct Counted {
     pub(super) kernel_drops: u64,
     /// Datagrams that it did not take on the way out.
     pub(super) send_drops: u64,
+    /// What passed, by message.
+    pub(super) traffic: Traffic,
 }
 
 impl Watched {
@@ -114,7 +133,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
         wakers: Vec::new(),
         stopping: Arc::clone(&stopping),
     };
-    let shard_config = shard_config(start.config, start.unix_start_s);
+    let shard_config = shard_config(start.config, start.tunables.filter(), start.unix_start_s)?;
     for (n, (prepared, sockets)) in start.prepared.into_iter().zip(start.sockets).enumerate() {
         let watched = Arc::new(Watched::default());
         shards.wakers.push(prepared.waker());
@@ -131,18 +150,31 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
             clock: Arc::clone(start.clock),
             stopping: Arc::clone(&stopping),
             watched,
+            tunables: Arc::clone(start.tunables),
             outbox: Outbox::default(),
+            traffic: Traffic::default(),
             next_publish: Instant::ZERO,
+            fuse: start.fuses.at(&format!("shard:{n}")),
         };
-        let spawned = std::thread::Builder::new().name(format!("shard-{n}")).spawn(move || thread.run());
+        let name = format!("shard-{n}");
+        let record = start.recorder.thread(&name);
+        let run = move || {
+            record.install();
+            thread.run();
+        };
+        let spawned = std::thread::Builder::new().name(name).spawn(run);
         shards.threads.push(spawned.map_err(|source| ServeError::Thread { name: "shard", source })?);
     }
     Ok(shards)
 }
 
-fn shard_config(config: &Config, unix_start_s: u64) -> ShardConfig {
+fn shard_config(config: &Config, filter: FilterMode, unix_start_s: u64) -> Result<ShardConfig, ServeError> {
     let gateway = &config.gateway;
-    ShardConfig {
+    let mut hash_keys = [0; 2];
+    for key in &mut hash_keys {
+        *key = getrandom::u64().map_err(ServeError::Random)?;
+    }
+    Ok(ShardConfig {
         circuit: circuit::Config {
             idle_timeout: Duration::from_secs(gateway.idle_timeout_s.into()),
             ping_interval: Duration::from_secs(gateway.ping_s.into()),
@@ -151,14 +183,11 @@ fn shard_config(config: &Config, unix_start_s: u64) -> ShardConfig {
         },
         client_bytes_per_s: gateway.client_bytes_per_s,
         send_hz: gateway.send_hz,
-        filter: match gateway.agent_update_filter {
-            AgentUpdateFilter::Off => FilterMode::Off,
-            AgentUpdateFilter::Equality => FilterMode::Equality,
-            AgentUpdateFilter::Significance => FilterMode::Significance,
-        },
+        filter,
         unix_start_s,
         world_rate_hz: config.world.hz as f32,
-    }
+        hash_keys,
+    })
 }
 
 impl Shards {
@@ -203,8 +232,11 @@ struct Thread {
     clock: Clock,
     stopping: Arc<AtomicBool>,
     watched: Arc<Watched>,
+    tunables: Arc<Tunables>,
     outbox: Outbox,
+    traffic: Traffic,
     next_publish: Instant,
+    fuse: Arc<Fuse>,
 }
 
 impl Thread {
@@ -225,6 +257,9 @@ impl Thread {
                 return;
             }
             let began_at = (self.clock)();
+            let turn = TURN.enter(0);
+            self.fuse.strike();
+            self.shard.set_filter(self.tunables.filter());
             for port in events.iter().map(|event| event.token as usize) {
                 self.receive(port, &mut received);
             }
@@ -234,6 +269,8 @@ impl Thread {
             blocked |= !self.deliver();
             let ended_at = (self.clock)();
             self.publish(began_at, ended_at);
+            drop(turn);
+            frame_end();
         }
         self.deliver();
     }
@@ -246,9 +283,10 @@ impl Thread {
 
     fn receive(&mut self, port: usize, received: &mut RecvBatch) {
         for _ in 0..BATCHES_PER_TURN {
+            let mut batch = RECEIVE.enter(0);
             match self.sockets[port].recv_batch(received) {
                 Ok(0) => return,
-                Ok(_) => {}
+                Ok(n) => batch.set_arg(n as u64),
                 Err(error) => {
                     tracing::warn!(%error, port, "cannot receive");
                     return;
@@ -259,6 +297,7 @@ impl Thread {
             self.take_mail();
             let now = (self.clock)();
             for datagram in received.iter() {
+                self.traffic.count_in(datagram.bytes);
                 if datagram.truncated {
                     self.shard.handle_oversized();
                     continue;
@@ -275,8 +314,10 @@ impl Thread {
 
     fn take_mail(&mut self) {
         let now = (self.clock)();
-        for _ in 0..MAIL_PER_TURN {
+        let mut recorded: Option<ScopeGuard> = None;
+        for n in 1..=MAIL_PER_TURN {
             let Ok(mail) = self.mail.try_recv() else { return };
+            recorded.get_or_insert_with(|| MAIL.enter(0)).set_arg(n as u64);
             self.shard.handle(now, mail, &mut self.outbox);
             if self.outbox.len() >= SendBatch::DATAGRAMS_MAX {
                 self.transmit();
@@ -289,6 +330,8 @@ impl Thread {
     /// Hands the outbox to the sockets. False when a socket's buffer is full; what it did not take is kept, and
     /// dropped when that grows beyond a batch: it is old by then, and reliable messages come again.
     fn transmit(&mut self) -> bool {
+        let n = self.outbox.len();
+        let _scope = (n > 0).then(|| SEND.enter(n as u64));
         let mut all_sent = true;
         for (address, bytes) in self.outbox.packets() {
             let port = usize::from(address.port);
@@ -296,6 +339,7 @@ impl Thread {
             if batch.is_full() && batch.flush(&self.sockets[port]) == FlushStatus::Blocked {
                 batch.abandon();
             }
+            self.traffic.count_out(bytes);
             batch.push(address.remote, address.local, bytes);
         }
         self.outbox.clear();
@@ -350,16 +394,14 @@ impl Thread {
         }
         self.next_publish = ended_at + PUBLISH_PERIOD;
         let sent: Vec<SendCounters> = self.batches.iter().map(SendBatch::counters).collect();
-        let counted = Counted {
-            shard: self.shard.counters().clone(),
-            kernel_drops: self.sockets.iter().map(UdpSocket::receive_drops).sum(),
-            datagrams_out: sent.iter().map(|counters| counters.sent).sum(),
-            bytes_out: sent.iter().map(|counters| counters.sent_bytes).sum(),
-            send_drops: SendDrop::ALL
-                .iter()
-                .map(|&why| sent.iter().map(|c| c.dropped(why)).sum::<u64>())
-                .sum(),
-        };
-        *self.watched.counters.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+        let mut counted = self.watched.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        // Field by field, since that allocates nothing.
+        counted.shard.clone_from(self.shard.counters());
+        counted.kernel_drops = self.sockets.iter().map(UdpSocket::receive_drops).sum();
+        counted.datagrams_out = sent.iter().map(|counters| counters.sent).sum();
+        counted.bytes_out = sent.iter().map(|counters| counters.sent_bytes).sum();
+        counted.send_drops =
+            SendDrop::ALL.iter().map(|&why| sent.iter().map(|c| c.dropped(why)).sum::<u64>()).sum();
+        counted.traffic.copy_from(&self.traffic);
     }
 }

@@ -1,6 +1,12 @@
 //! The `watch` thread: once a second it exports what the cores have counted, tells browsers how the server is doing
 //! and the password check how busy it is, and looks whether everybody still runs.
 
+mod messages;
+mod restarts;
+
+use super::crashes::Crashes;
+use super::process::{self, ThreadTime};
+use super::restarts::Standing;
 use super::shards::Watched;
 use super::{Clock, ServeError, replicas, worlds};
 use crate::serve::shards;
@@ -8,27 +14,35 @@ use gateway::http::Portal;
 use gateway::http::live::Figures;
 use grid::password::LoadHint;
 use ids::Instant;
+use messages::Messages;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use telemetry::recorder::{Recorder, RecorderCounters, Scope, frame_end};
 use telemetry::{Counter, Gauge, Metrics};
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// A thread that has work and does not turn for so long is not alive.
 const STUCK: Duration = Duration::from_secs(10);
 
+/// One look. It takes the hub's lock and those of the counters.
+static LOOK: Scope = Scope::new("watch.look").limit_us(100_000);
+
 pub(super) struct Start {
     pub(super) metrics: Arc<Metrics>,
     pub(super) clock: Clock,
     pub(super) worlds: worlds::Watch,
+    pub(super) standings: Vec<Arc<Mutex<Standing>>>,
     pub(super) shards: Vec<Arc<Watched>>,
     pub(super) replicas: Arc<replicas::Counters>,
     pub(super) portal: Arc<Portal>,
     pub(super) load: LoadHint,
     pub(super) figures: tokio::sync::watch::Sender<Figures>,
+    pub(super) recorder: Recorder,
+    pub(super) crashes: Arc<Option<Crashes>>,
 }
 
 pub(super) struct Watch {
@@ -43,6 +57,8 @@ pub(super) struct Watch {
 struct Health {
     looked_at: AtomicU64,
     trouble: Mutex<Option<String>>,
+    /// Worlds that are down.
+    amiss: Mutex<Vec<String>>,
 }
 
 pub(super) fn start(start: Start) -> Result<Watch, ServeError> {
@@ -50,12 +66,17 @@ pub(super) fn start(start: Start) -> Result<Watch, ServeError> {
     let health = Arc::new(Health::default());
     let clock = Arc::clone(&start.clock);
     health.looked_at.store(clock().0, Ordering::Relaxed);
+    let record = start.recorder.thread("watch");
     let mut eye = Eye::new(start, Arc::clone(&health));
     let thread = std::thread::Builder::new()
         .name("watch".into())
         .spawn(move || {
+            record.install();
             while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                let look = LOOK.enter(0);
                 eye.look();
+                drop(look);
+                frame_end();
             }
         })
         .map_err(|source| ServeError::Thread { name: "watch", source })?;
@@ -78,6 +99,12 @@ impl Watch {
         })
     }
 
+    /// Says what is amiss although the server is alive.
+    pub(super) fn amiss(&self) -> Box<dyn Fn() -> Vec<String> + Send + Sync> {
+        let health = Arc::clone(&self.health);
+        Box::new(move || health.amiss.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
     pub(super) fn stop(self) {
         drop(self.stop);
         if self.thread.join().is_err() {
@@ -97,7 +124,7 @@ struct Eye {
     bytes_out: u64,
     busy_ns: Vec<u64>,
     turns: Vec<(u64, Instant)>,
-    panics: Vec<String>,
+    threads: BTreeMap<String, ThreadTime>,
 }
 
 impl Eye {
@@ -111,7 +138,7 @@ impl Eye {
             packets_in: 0,
             packets_out: 0,
             bytes_out: 0,
-            panics: Vec::new(),
+            threads: process::thread_times(),
             health,
             start,
         }
@@ -126,7 +153,10 @@ impl Eye {
         let worlds = self.start.worlds.counted();
         self.export.shards(&shards, &self.start.shards);
         self.export.worlds(&worlds);
+        self.export.restarts(&self.start.standings);
         self.export.rest(&self.start);
+        self.threads(passed);
+        self.export.crashes(self.start.crashes.as_ref().as_ref());
 
         let sum = |of: fn(&shards::Counted) -> u64| shards.iter().map(of).sum::<u64>();
         let rate = |now: u64, before: &mut u64| {
@@ -155,6 +185,35 @@ impl Eye {
         self.check(now);
     }
 
+    /// What the kernel charged this process for since the last look.
+    fn threads(&mut self, passed: f32) {
+        let times = process::thread_times();
+        for (name, now) in &times {
+            let before = self.threads.get(name).copied().unwrap_or_default();
+            let share = |now: Duration, before: Duration| {
+                f64::from((now.saturating_sub(before)).as_secs_f32() / passed)
+            };
+            let label = ("thread", name.as_str());
+            self.export.gauge(
+                "throng_thread_running_ratio",
+                "Share of the last second that the thread ran, threads of one name together.",
+                label,
+                share(now.ran, before.ran),
+            );
+            self.export.gauge(
+                "throng_thread_run_queue_ratio",
+                "Share of the last second that the thread was ready to run and other threads had the cores.",
+                label,
+                share(now.waited, before.waited),
+            );
+        }
+        self.threads = times;
+        if let Some(bytes) = process::resident_bytes() {
+            let help = "Memory of the process that is in RAM.";
+            self.export.gauge("throng_process_resident_bytes", help, ("", ""), bytes as f64);
+        }
+    }
+
     /// The share of the last second that the busiest shard did not wait.
     fn busiest_shard(&mut self, passed: f32) -> f32 {
         let mut busiest = 0.0_f32;
@@ -167,8 +226,7 @@ impl Eye {
     }
 
     fn check(&mut self, now: Instant) {
-        self.panics.extend(self.start.worlds.take_panics());
-        let mut trouble = self.panics.first().map(|panic| format!("A world has stopped: {panic}"));
+        let mut trouble = None;
         for (n, (shard, seen)) in self.start.shards.iter().zip(&mut self.turns).enumerate() {
             let turns = shard.turns.load(Ordering::Relaxed);
             // Without clients a shard waits as long as nobody comes.
@@ -181,6 +239,8 @@ impl Eye {
         if let Some(trouble) = &trouble {
             tracing::error!(trouble, "not alive");
         }
+        *self.health.amiss.lock().unwrap_or_else(PoisonError::into_inner) =
+            restarts::troubles(&self.start.standings);
         *self.health.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
         self.health.looked_at.store(now.0, Ordering::Relaxed);
     }
@@ -192,6 +252,9 @@ struct Export {
     world_names: Vec<String>,
     drops: BTreeMap<&'static str, Counter>,
     commands: BTreeMap<(usize, &'static str), Counter>,
+    /// By world.
+    restarts: BTreeMap<String, Counter>,
+    messages: Messages,
     counters: BTreeMap<(&'static str, &'static str), Counter>,
     gauges: BTreeMap<(&'static str, String), Gauge>,
 }
@@ -203,6 +266,8 @@ impl Export {
             world_names: start.worlds.names.clone(),
             drops: BTreeMap::new(),
             commands: BTreeMap::new(),
+            restarts: BTreeMap::new(),
+            messages: Messages::default(),
             counters: BTreeMap::new(),
             gauges: BTreeMap::new(),
         }
@@ -292,6 +357,12 @@ impl Export {
             "",
             sum(|c| c.send_drops),
         );
+        self.count(
+            "throng_avatars_reentered_total",
+            "Avatars that came in again after their world began again without them.",
+            "",
+            sum(|c| c.shard.reentered),
+        );
         let mut drops: BTreeMap<&'static str, u64> = BTreeMap::new();
         for (reason, n) in counted.iter().flat_map(|c| c.shard.drops()) {
             *drops.entry(reason).or_default() += n;
@@ -304,6 +375,7 @@ impl Export {
             });
             counter.absolute(n);
         }
+        self.messages.export(&self.metrics, counted);
         for (n, shard) in watched.iter().enumerate() {
             let label = ("shard", n.to_string());
             let clients = shard.n_clients.load(Ordering::Relaxed) as f64;
@@ -353,7 +425,19 @@ impl Export {
         );
     }
 
+    fn crashes(&mut self, crashes: Option<&Crashes>) {
+        let runs = crashes.is_some_and(Crashes::tend);
+        self.gauge(
+            "throng_crash_monitor_up",
+            "1 while the process runs that writes crash dumps.",
+            ("", ""),
+            f64::from(u8::from(runs)),
+        );
+    }
+
     fn rest(&mut self, start: &Start) {
+        let uptime_s = (start.clock)().0 as f64 / 1e9;
+        self.gauge("throng_uptime_seconds", "Seconds since the start, at this export.", ("", ""), uptime_s);
         let replicas = &start.replicas;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.count("throng_frames_total", "Frames taken by the replica thread.", "", load(&replicas.frames));
@@ -374,6 +458,32 @@ impl Export {
             "Replicas copied whole because a reader was slow.",
             "",
             load(&replicas.copies),
+        );
+        let recorder = start.recorder.counters();
+        let memory = recorder.blocks_touched as f64 * RecorderCounters::BLOCK_BYTES as f64;
+        self.gauge(
+            "throng_recorder_memory_bytes",
+            "Memory that threads have recorded into.",
+            ("", ""),
+            memory,
+        );
+        self.count(
+            "throng_recorder_scopes_total",
+            "Scopes that the flight recorder has recorded.",
+            "",
+            recorder.scopes,
+        );
+        self.count(
+            "throng_recorder_blocks_recycled_total",
+            "Blocks of the flight recorder that were used again before they had grown old.",
+            "",
+            recorder.blocks_recycled,
+        );
+        self.count(
+            "throng_recorder_events_lost_total",
+            "Scopes that the flight recorder could not record.",
+            "",
+            recorder.events_lost,
         );
         let http = &start.portal.counters;
         let requests = ("throng_http_requests_total", "HTTP requests by outcome.");

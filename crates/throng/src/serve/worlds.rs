@@ -1,15 +1,22 @@
 //! The worlds on their pool: each with an inbox of commands and an outbox of frames.
+//!
+//! A world that panics is taken up again by the `restarts` thread ([`super::restarts`]), which finds all that a new life needs in
+//! what the pool hands back of its [`Stepper`].
 
+use super::faults::{Fuse, Fuses};
 use super::{Clock, ServeError, threads_or_default};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use gateway::places::{Place, Places};
-use ids::{Epoch, Tick, WorldId};
-use schedule::{Laps, Pool, Task, TaskId, Waker};
+use ids::{Epoch, SessionKey, Tick, WorldId};
+use recording::Tape;
+use schedule::{Laps, Panicked, Pool, Task, TaskId, Waker};
+use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use telemetry::{Metrics, Timing};
-use world::{Command, Frame, World, WorldConfig, WorldCounters};
+use telemetry::recorder::{Arg, Recorder, Scope, ScopeKind, frame_end};
+use telemetry::{LockWait, Metrics, Timing};
+use world::{Beginning, Command, Frame, Life, World, WorldConfig, WorldCounters};
 
 /// Commands that a world's inbox holds; a shard keeps what does not fit and tries again.
 const INBOX_MAX: usize = 16_384;
@@ -18,6 +25,9 @@ const INBOX_MAX: usize = 16_384;
 const FRAMES_MAX: usize = 64;
 /// Local ids of one world: at 20 arrivals a second they last 14 hours, and then the oldest are used again.
 const LOCAL_IDS: u32 = 1 << 20;
+
+/// A world's step with its mail. It may take as long as a tick lasts.
+static FRAME: Scope = Scope::new("world.frame").arg(Arg::World).kind(ScopeKind::Frame);
 
 /// Where a world's commands go in.
 #[derive(Clone)]
@@ -35,6 +45,9 @@ pub(super) struct Worlds {
     pub(super) spent: Sender<Box<Frame>>,
     counters: Vec<Arc<Mutex<Counted>>>,
     names: Vec<String>,
+    /// Where recordings begin.
+    tapes: Vec<Sender<Tape>>,
+    dt: Duration,
 }
 
 /// What a world has counted, as of its last step.
@@ -48,8 +61,9 @@ pub(super) struct Counted {
 }
 
 /// One world as a task of the pool.
-struct Stepper {
-    world: World,
+pub(super) struct Stepper {
+    id: WorldId,
+    life: Life,
     inbox: Receiver<Command>,
     commands: Vec<Command>,
     frames: Sender<Box<Frame>>,
@@ -57,30 +71,103 @@ struct Stepper {
     counted: Arc<Mutex<Counted>>,
     timing: Timing,
     clock: Clock,
+    /// Recordings that were asked for, and the one under way.
+    tapes: Receiver<Tape>,
+    tape: Option<Tape>,
+    fuse: Arc<Fuse>,
 }
 
 impl Task for Stepper {
     fn is_quiet(&mut self) -> bool {
-        self.inbox.is_empty() && self.world.is_quiet()
+        self.inbox.is_empty() && self.life.world().is_quiet() && self.tape.is_none() && self.tapes.is_empty()
     }
 
     fn step(&mut self, tick: Tick, dt: Duration, dilation: f32) {
+        let frame = FRAME.enter_within(self.id.0.into(), dt.as_nanos() as u64);
+        self.make_frame(tick, dt, dilation);
+        drop(frame);
+        frame_end();
+    }
+}
+
+impl Stepper {
+    fn make_frame(&mut self, tick: Tick, dt: Duration, dilation: f32) {
         let began_at = (self.clock)();
         // What comes in from here on belongs to the next tick.
         for _ in 0..self.inbox.len() {
             let Ok(command) = self.inbox.try_recv() else { break };
             self.commands.push(command);
         }
+        self.take_tape();
+        if let Some(tape) = &mut self.tape {
+            tape.give(tick, dt, dilation, &self.commands);
+        }
         let mut frame = self.spent.try_recv().unwrap_or_else(|_| Box::new(Frame::empty()));
-        self.world.step(tick, dt, dilation, &mut self.commands, &mut frame);
+        // At the worst moment: the commands are taken, and nobody is told anything.
+        self.fuse.strike();
+        self.life.step(began_at, tick, dt, dilation, &mut self.commands, &mut frame);
+        if self.tape.as_mut().is_some_and(|tape| !tape.came_to(began_at, frame.state_hash)) {
+            self.tape = None;
+        }
         let lost = matches!(self.frames.try_send(frame), Err(TrySendError::Full(_)));
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.world = *self.world.counters();
-        counted.n_avatars = self.world.n_avatars();
+        counted.world = *self.life.world().counters();
+        counted.n_avatars = self.life.world().n_avatars();
         counted.dilation = dilation;
         counted.frames_lost += u64::from(lost);
         drop(counted);
         self.timing.record((self.clock)() - began_at);
+    }
+}
+
+impl Stepper {
+    /// What is left of a task that panicked.
+    pub(super) fn of(panicked: Panicked) -> Box<Self> {
+        let task: Box<dyn Any> = panicked.task;
+        task.downcast().expect("worlds are the tasks of the pool")
+    }
+
+    /// Which world it steps.
+    pub(super) const fn world(&self) -> WorldId {
+        self.life.config().id
+    }
+
+    /// Its life.
+    pub(super) const fn epoch(&self) -> Epoch {
+        self.life.config().epoch
+    }
+
+    /// Begins a recording that was asked for, between two steps. There is one at a time; another ends it.
+    fn take_tape(&mut self) {
+        if let Ok(tape) = self.tapes.try_recv() {
+            tape.begin(self.life.world());
+            self.tape = Some(tape);
+        }
+    }
+
+    /// Ends what cannot go on after a panic.
+    pub(super) fn end_recording(&mut self) {
+        if let Some(tape) = self.tape.take() {
+            tape.panicked();
+        }
+    }
+
+    /// Throws away what came into the inbox while the world is down: nobody reads it, and a shard whose commands do not fit
+    /// an inbox keeps those for other worlds, too.
+    pub(super) fn drain(&mut self) {
+        self.inbox.try_iter().for_each(drop);
+    }
+
+    /// Begins the next life, see [`Life::begin_again`]. `dismiss` makes the commands that its first step begins with, from the
+    /// sessions that have avatars in it.
+    pub(super) fn begin_again(
+        &mut self,
+        in_a_row: u32,
+        dismiss: impl FnOnce(&mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
+    ) -> (Beginning, World) {
+        let (beginning, remains) = self.life.begin_again(in_a_row);
+        self.commands = dismiss(&mut self.life.world().sessions());
+        (beginning, remains)
     }
 }
 
@@ -89,20 +176,28 @@ pub(super) fn start(
     places: &Places,
     clock: &Clock,
     metrics: &Metrics,
+    recorder: Recorder,
+    fuses: &mut Fuses,
 ) -> Result<Worlds, ServeError> {
     let pool_clock = Arc::clone(clock);
-    let pool = Pool::start(threads_or_default(config.world.threads), move || pool_clock())
+    let n_workers = threads_or_default(config.world.threads);
+    let lock_wait = LockWait::new(metrics, "schedule");
+    let pool = Pool::start_recorded(n_workers, move || pool_clock(), recorder, lock_wait)
         .map_err(|source| ServeError::Thread { name: "world", source })?;
     let dt = Duration::from_secs(1) / config.world.hz;
     let (frame_sender, frames) = bounded(FRAMES_MAX);
     let (spent, spent_receiver) = bounded(FRAMES_MAX);
     let mut inboxes = Vec::new();
     let mut counters = Vec::new();
+    let mut tapes = Vec::new();
     for place in places.iter() {
+        // A recording that is asked for while another one waits is refused.
+        let (tape_sender, tape_receiver) = bounded(1);
         let (commands, inbox) = bounded(INBOX_MAX);
         let counted = Arc::new(Mutex::new(Counted { dilation: 1.0, ..Counted::default() }));
         let stepper = Stepper {
-            world: World::new(world_config(place)),
+            id: place.world,
+            life: Life::new(world_config(place), place.world.0 as f32 / places.len() as f32),
             inbox,
             commands: Vec::new(),
             frames: frame_sender.clone(),
@@ -114,16 +209,21 @@ pub(super) fn start(
                 &[("world", &place.name)],
             ),
             clock: Arc::clone(clock),
+            tapes: tape_receiver,
+            tape: None,
+            fuse: fuses.at(&format!("world:{}", place.name)),
         };
+        tapes.push(tape_sender);
         let waker = pool.add(Box::new(stepper), dt, Tick(0));
         inboxes.push(Inbox { commands, waker });
         counters.push(counted);
     }
     let names = places.iter().map(|place| place.name.clone()).collect();
-    Ok(Worlds { pool: Arc::new(Mutex::new(Some(pool))), inboxes, frames, spent, counters, names })
+    let pool = Arc::new(Mutex::new(Some(pool)));
+    Ok(Worlds { pool, inboxes, frames, spent, counters, names, tapes, dt })
 }
 
-fn world_config(place: &Place) -> WorldConfig {
+pub(super) fn world_config(place: &Place) -> WorldConfig {
     let WorldId(n) = place.world;
     // 0 is no id.
     let first = n * LOCAL_IDS + 1;
@@ -158,13 +258,6 @@ impl Watch {
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().map_or_else(Vec::new, Pool::take_laps)
     }
-
-    /// Worlds that panicked since the last call.
-    pub(super) fn take_panics(&self) -> Vec<String> {
-        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(pool) = pool.as_ref() else { return Vec::new() };
-        pool.panicked().try_iter().map(|panicked| panicked.message).collect()
-    }
 }
 
 impl Worlds {
@@ -172,9 +265,41 @@ impl Worlds {
         Watch { pool: Arc::clone(&self.pool), counters: self.counters.clone(), names: self.names.clone() }
     }
 
+    /// Tells of worlds that panicked.
+    pub(super) fn panicked(&self) -> Receiver<Panicked> {
+        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.as_ref().expect("asked for before the end").panicked().clone()
+    }
+
+    /// Where worlds are put back to work.
+    pub(super) fn workplace(&self) -> Workplace {
+        Workplace { pool: Arc::clone(&self.pool), dt: self.dt }
+    }
+
+    /// Where recordings of each world begin.
+    pub(super) fn tapes(&self) -> &[Sender<Tape>] {
+        &self.tapes
+    }
+
     /// Ends the steps.
     pub(super) fn stop(&self) {
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(pool);
+    }
+}
+
+/// The pool, for whoever restarts worlds.
+pub(super) struct Workplace {
+    pool: Arc<Mutex<Option<Pool>>>,
+    dt: Duration,
+}
+
+impl Workplace {
+    /// Steps a world again, from this tick on; whoever holds the inbox reaches it. Not once the server stops.
+    pub(super) fn take_back(&self, inbox: &Inbox, stepper: Box<Stepper>, first_tick: Tick) {
+        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pool.as_ref() {
+            pool.add_again(&inbox.waker, stepper, self.dt, first_tick);
+        }
     }
 }

@@ -5,6 +5,7 @@ mod chatting;
 mod determinism;
 mod flying;
 mod posture;
+mod restarting;
 mod resync;
 mod stage;
 mod walking;

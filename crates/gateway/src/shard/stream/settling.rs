@@ -15,13 +15,13 @@ impl Turn<'_> {
     /// are killed once more.
     pub(super) fn settle_sent(&mut self) -> Vec<LocalId> {
         while let Some(sequence) = self.client.circuit.poll_lost(self.now) {
-            let viewer = &mut self.client.viewer;
+            let (viewer, replica) = (&mut self.client.viewer, self.replica);
             let is_lost = |sent_as: u32| sent_as == sequence;
             if let Some((_, shown)) = self.client.shown.iter().find(|(sent_as, _)| is_lost(*sent_as)) {
-                shown.iter().for_each(|&(id, _)| viewer.lost(id));
+                shown.iter().for_each(|&(id, _)| viewer.lost(id, replica));
             }
             if let Some((_, rested)) = self.client.rested.iter().find(|(sent_as, _)| is_lost(*sent_as)) {
-                rested.iter().for_each(|&id| viewer.missed_rest(id));
+                rested.iter().for_each(|&id| viewer.missed_rest(id, replica));
             }
         }
         let circuit = &self.client.circuit;
@@ -39,7 +39,7 @@ impl Turn<'_> {
     /// may have taken the new one's place in the client, and goes with it.
     fn show_again(&mut self, agent: AgentId) {
         let back = self.replica.entities().filter(|(.., slot)| slot.agent == agent);
-        back.for_each(|(_, hot, _)| self.client.viewer.lost(LocalId(hot.id)));
+        back.for_each(|(_, hot, _)| self.client.viewer.lost(LocalId(hot.id), self.replica));
     }
 
     /// Takes last repetitions of rests out of the selection and sends them so that they are acked. Clients extrapolate

@@ -6,3 +6,4 @@ mod chat;
 mod hostile;
 mod leaving;
 mod requests;
+mod restarting;

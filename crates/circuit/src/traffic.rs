@@ -26,6 +26,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Adds another one's counts.
+    pub const fn add(&mut self, other: &Self) {
+        self.packets_in += other.packets_in;
+        self.bytes_in += other.bytes_in;
+        self.packets_out += other.packets_out;
+        self.bytes_out += other.bytes_out;
+    }
+
     /// What was counted since an earlier reading.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
@@ -38,7 +46,7 @@ impl Tally {
     }
 }
 
-/// Counts of all messages. About 57 KiB, one for all bots.
+/// Counts of all messages. About 57 KiB: one for a thread that drives circuits, not one for each.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     by_message: Box<[Tally]>,
@@ -68,18 +76,37 @@ impl Traffic {
         }
     }
 
+    /// Takes over another one's counts without allocating.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.by_message.copy_from_slice(&other.by_message);
+        self.total = other.total;
+    }
+
+    /// Adds another one's counts.
+    pub fn add(&mut self, other: &Self) {
+        let tallies = self.by_message.iter_mut().zip(&other.by_message);
+        for (mine, theirs) in tallies.chain([(&mut self.total, &other.total)]) {
+            mine.add(theirs);
+        }
+    }
+
     /// All messages together.
     #[must_use]
     pub const fn total(&self) -> &Tally {
         &self.total
     }
 
-    /// The messages that occurred, by name. Numbers outside the message set are named as `Low 999`, what is no datagram
-    /// or has a number outside the protocol as `other`.
+    /// The messages that occurred, by name. What is no datagram, and numbers that are not in the message set, are
+    /// `other`: a peer cannot make names up.
     #[must_use]
-    pub fn by_name(&self) -> BTreeMap<String, Tally> {
-        let occurred = self.by_message.iter().enumerate().filter(|(_, tally)| **tally != Tally::default());
-        occurred.map(|(place, tally)| (name(place), *tally)).collect()
+    pub fn by_name(&self) -> BTreeMap<&'static str, Tally> {
+        let mut names: BTreeMap<&'static str, Tally> = BTreeMap::new();
+        for (place, tally) in self.by_message.iter().enumerate() {
+            if *tally != Tally::default() {
+                names.entry(name(place)).or_default().add(tally);
+            }
+        }
+        names
     }
 }
 
@@ -123,16 +150,16 @@ fn place(datagram: &[u8]) -> usize {
     }
 }
 
-fn name(place: usize) -> String {
+fn name(place: usize) -> &'static str {
     // The casts undo `place`.
     let number = match place {
         0..256 => MessageNumber::High(place as u8),
         256..512 => MessageNumber::Medium((place - 256) as u8),
         512..768 => MessageNumber::Fixed((place - 512) as u8),
-        OTHER => return "other".to_owned(),
+        OTHER => return "other",
         _ => MessageNumber::Low((place - 768) as u16),
     };
-    schema_of(number).map_or_else(|| number.to_string(), |schema| schema.name.to_owned())
+    schema_of(number).map_or("other", |schema| schema.name)
 }
 
 #[cfg(test)]
@@ -178,7 +205,7 @@ mod tests {
         traffic.count_out(&update);
         traffic.count_in(&[1, 2]);
         let by_name = traffic.by_name();
-        assert_eq!(by_name.keys().collect::<Vec<_>>(), ["AgentUpdate", "other"]);
+        assert_eq!(by_name.keys().copied().collect::<Vec<_>>(), ["AgentUpdate", "other"]);
         let sent = Tally { packets_out: 2, bytes_out: 2 * update.len() as u64, ..Tally::default() };
         assert_eq!(by_name["AgentUpdate"], sent);
         assert_eq!(*traffic.total(), Tally { packets_in: 1, bytes_in: 2, ..sent });
@@ -191,5 +218,25 @@ mod tests {
             assert_eq!(name(place(&datagram(body, false))), "other");
         }
         assert_eq!(name(place(&[])), "other");
+    }
+
+    #[test]
+    fn numbers_outside_of_the_message_set_share_one_name() {
+        let mut traffic = Traffic::default();
+        for number in [9_u16, 999] {
+            let [high, low] = number.to_be_bytes();
+            traffic.count_in(&datagram(&[0xFF, 0xFF, high, low, 1], false));
+        }
+        assert_eq!(traffic.by_name()["other"].packets_in, 2);
+    }
+
+    #[test]
+    fn counts_of_several_threads_add_up() {
+        let mut one = Traffic::default();
+        one.count_in(&[1]);
+        let mut both = Traffic::default();
+        both.copy_from(&one);
+        both.add(&one);
+        assert_eq!((both.total().packets_in, both.by_name()["other"].bytes_in), (2, 2));
     }
 }

@@ -1,0 +1,138 @@
+//! Commands to running bots, a line each, so that a run's conditions can change while its logins stand.
+//!
+//! ```text
+//! enter 200            log in until there are 200, never more than --count
+//! behavior walk        stand, sit, walk, mingle
+//! sender unstable      stable, unstable
+//! rate 60              agent updates a second, 1 to 125
+//! gap                  say for how long at most, since the last time that this was asked, any observer was shown nothing new
+//! leave                log out; so does the end of the input
+//! ```
+//!
+//! Each command is answered, in order, by a line of JSON when it is done: `{"done":"enter 200","logins_ok":200,
+//! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, or `{"refused":"…","reason":"…"}`.
+
+use super::session::{Mailbox, Notice};
+use crate::behavior::Behavior;
+use crate::sender::Steadiness;
+use serde::Serialize;
+use std::io::{self, BufRead, Write};
+
+/// Bytes of a command at most; a longer line is refused.
+const LINE_MAX: usize = 200;
+
+/// What bots are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Enter(u32),
+    Behave(Behavior),
+    Steady(Steadiness),
+    Rate(u32),
+    Gap,
+    Leave,
+}
+
+impl Command {
+    fn parse(line: &str) -> Result<Self, &'static str> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["enter", count] => count.parse().map(Self::Enter).map_err(|_| "enter takes a number of bots"),
+            ["behavior", name] => {
+                Behavior::from_name(name).map(Self::Behave).ok_or("stand, sit, walk or mingle")
+            }
+            ["sender", "stable"] => Ok(Self::Steady(Steadiness::Stable)),
+            ["sender", "unstable"] => Ok(Self::Steady(Steadiness::Unstable)),
+            ["sender", _] => Err("stable or unstable"),
+            ["rate", rate] => match rate.parse() {
+                Ok(rate @ 1..=125) => Ok(Self::Rate(rate)),
+                _ => Err("a rate lies between 1 and 125"),
+            },
+            ["gap"] => Ok(Self::Gap),
+            ["leave"] => Ok(Self::Leave),
+            _ => Err("enter, behavior, sender or rate with one word each, gap, leave"),
+        }
+    }
+}
+
+/// An answer to a command.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Answer<'a> {
+    Done {
+        done: &'a str,
+        logins_ok: u32,
+        logins_failed: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        gap_s: Option<f64>,
+    },
+    Refused {
+        refused: &'a str,
+        reason: &'a str,
+    },
+}
+
+impl Answer<'_> {
+    pub(super) fn write(&self, output: &mut dyn Write) -> io::Result<()> {
+        let line = serde_json::to_string(self).expect("numbers and strings");
+        writeln!(output, "{line}")?;
+        output.flush()
+    }
+}
+
+/// Reads commands until their end, on a thread of its own: reading blocks.
+pub(super) fn listen(mut input: impl BufRead + Send + 'static, mailbox: Mailbox) -> io::Result<()> {
+    let listen = move || {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            match io::Read::take(&mut input, LINE_MAX as u64).read_line(&mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
+            }
+            let text = line.trim().to_owned();
+            if text.is_empty() {
+                continue;
+            }
+            let command = Command::parse(&text);
+            mailbox.post(Notice::Command { text, command });
+        }
+        mailbox.post(Notice::Command { text: "leave".to_owned(), command: Ok(Command::Leave) });
+    };
+    std::thread::Builder::new().name("bots-control".to_owned()).spawn(listen).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_words_and_what_is_none_is_refused_with_a_reason() {
+        assert_eq!(Command::parse("enter 200"), Ok(Command::Enter(200)));
+        assert_eq!(Command::parse(" behavior  mingle "), Ok(Command::Behave(Behavior::Mingle)));
+        assert_eq!(Command::parse("sender unstable"), Ok(Command::Steady(Steadiness::Unstable)));
+        assert_eq!(Command::parse("rate 125"), Ok(Command::Rate(125)));
+        assert_eq!(Command::parse("gap"), Ok(Command::Gap));
+        assert_eq!(Command::parse("leave"), Ok(Command::Leave));
+        for wrong in
+            ["", "enter", "enter -1", "rate 126", "rate 0", "sender shaky", "behavior dance", "leave now"]
+        {
+            assert!(Command::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn answers_are_lines_of_json() {
+        let mut out = Vec::new();
+        Answer::Done { done: "enter 2", logins_ok: 2, logins_failed: 0, gap_s: None }
+            .write(&mut out)
+            .unwrap();
+        Answer::Done { done: "gap", logins_ok: 2, logins_failed: 0, gap_s: Some(0.5) }
+            .write(&mut out)
+            .unwrap();
+        Answer::Refused { refused: "x\"", reason: "why" }.write(&mut out).unwrap();
+        let expected = "{\"done\":\"enter 2\",\"logins_ok\":2,\"logins_failed\":0}\n\
+                        {\"done\":\"gap\",\"logins_ok\":2,\"logins_failed\":0,\"gap_s\":0.5}\n\
+                        {\"refused\":\"x\\\"\",\"reason\":\"why\"}\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

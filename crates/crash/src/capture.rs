@@ -1,0 +1,61 @@
+//! One dump of another process: stop it, copy threads, stacks, registers, modules and maps, let it go on.
+//!
+//! `minidump-writer` does it with ptrace and `process_vm_readv`; nothing runs in the other process meanwhile. Heap is not in
+//! a dump, but stacks and the environment are: dumps are for the operator's eyes.
+
+use crate::note::Note;
+use minidump_writer::CrashContextExt;
+use minidump_writer::crash_context::CrashContext;
+use minidump_writer::minidump_writer::MinidumpWriterConfig;
+use std::io::Cursor;
+
+/// Bytes that the dump of a process with very many threads should have; above it, all but the first twenty give only
+/// the top of their stacks.
+const DUMP_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The dump could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the memory of process {pid}")]
+pub struct CaptureError {
+    pid: i32,
+    #[source]
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Dumps the process of these registers into memory, so that no slow disk keeps it stopped, and notes who sent the signal.
+/// The note itself is not added yet.
+///
+/// # Errors
+/// When the process has ended or may not be traced.
+pub fn capture(mut context: CrashContext, note: &mut Note) -> Result<Vec<u8>, CaptureError> {
+    let pid = context.pid;
+    note.sent_by = sender(&context);
+    context.siginfo.ssi_addr = address(&context);
+    let mut config = MinidumpWriterConfig::new(pid, context.tid);
+    config.set_crash_context(CrashContextExt { inner: context });
+    config.set_minidump_size_limit(DUMP_BYTES_MAX);
+    config
+        .write(&mut Cursor::new(Vec::new()))
+        .map_err(|source| CaptureError { pid, source: source.to_string().into() })
+}
+
+/// `crash-handler` copies the kernel's `siginfo_t` into a `signalfd_siginfo`, whose first 12 bytes are the same. What
+/// follows in a `siginfo_t` is a word of padding and then either the address of a fault (8 bytes), or the sender's
+/// process id (4 bytes): at the places of `ssi_uid` and `ssi_fd` (sigaction(2), `asm-generic/siginfo.h`).
+const fn fault_word(context: &CrashContext) -> u64 {
+    context.siginfo.ssi_uid as u64 | (context.siginfo.ssi_fd as u32 as u64) << 32
+}
+
+/// Whether a process sent the signal: codes of the kernel are positive.
+const fn is_sent(context: &CrashContext) -> bool {
+    context.siginfo.ssi_code <= 0
+}
+
+fn sender(context: &CrashContext) -> Option<u32> {
+    let pid = context.siginfo.ssi_uid;
+    (is_sent(context) && pid != 0 && pid != context.pid as u32).then_some(pid)
+}
+
+fn address(context: &CrashContext) -> u64 {
+    if is_sent(context) { 0 } else { fault_word(context) }
+}

@@ -1,0 +1,103 @@
+//! What we add to a minidump: a stream of our own, JSON, so that a dump explains itself without the files beside it.
+//!
+//! A minidump is a header, a directory of streams and the streams, found by offset (`minidump_common::format`). To add one,
+//! it and a longer copy of the directory go to the end, and the header is pointed there:
+//!
+//! ```text
+//!   0  u32 "MDMP"   4  u32 version   8  u32 number of streams   12  u32 offset of the directory   …
+//!   directory entry:  u32 type, u32 bytes, u32 offset
+//! ```
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The stream's type: above 0xFFFF are those of applications.
+pub const STREAM_TYPE: u32 = 0x5468_0001;
+
+const N_STREAMS_AT: usize = 8;
+const DIRECTORY_AT: usize = 12;
+const ENTRY_BYTES: usize = 12;
+
+/// What only the monitor knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Of the server.
+    pub version: String,
+    /// When it crashed, in seconds since 1970.
+    pub unix_s: i64,
+    /// The server's process id.
+    pub pid: u32,
+    /// The GNU build id of its executable, in hexadecimal digits.
+    pub build_id: Option<String>,
+    /// Of a panic: thread, place and message.
+    pub panic: Option<String>,
+    /// The process that sent the signal, if one did.
+    pub sent_by: Option<u32>,
+    /// What threads were in the middle of, by their ids, as the flight recorder knows it.
+    #[serde(default)]
+    pub doing: BTreeMap<u32, String>,
+}
+
+impl Note {
+    /// Adds it to a dump. A dump that is too short to have a header is left as it is.
+    pub fn append_to(&self, dump: &mut Vec<u8>) {
+        let (Some(n_streams), Some(directory)) = (word(dump, N_STREAMS_AT), word(dump, DIRECTORY_AT)) else {
+            return;
+        };
+        let entries = directory as usize..directory as usize + n_streams as usize * ENTRY_BYTES;
+        let Some(mut entries) = dump.get(entries).map(<[u8]>::to_vec) else { return };
+        let text = serde_json::to_vec(self).expect("strings and numbers become JSON");
+        for word in [STREAM_TYPE, text.len() as u32, dump.len() as u32] {
+            entries.extend(word.to_le_bytes());
+        }
+        dump.extend(text);
+        // The directory is an array of words.
+        dump.resize(dump.len().next_multiple_of(4), 0);
+        let directory = dump.len() as u32;
+        dump.extend(entries);
+        dump[N_STREAMS_AT..][..4].copy_from_slice(&(n_streams + 1).to_le_bytes());
+        dump[DIRECTORY_AT..][..4].copy_from_slice(&directory.to_le_bytes());
+    }
+
+    /// Reads that of a dump; `None` when somebody else wrote the dump.
+    #[must_use]
+    pub fn of(dump: &minidump::MmapMinidump) -> Option<Self> {
+        serde_json::from_slice(dump.get_raw_stream(STREAM_TYPE).ok()?).ok()
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?;
+    Some(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use minidump::Minidump;
+
+    /// A dump with one stream, type 7.
+    fn dump() -> Vec<u8> {
+        let words = [0x504D_444D_u32, 0xA793, 1, 36, 0, 0, 0, 0, 0xABCD_EF01, 7, 4, 32];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_note_is_read_back_and_the_other_streams_stay() {
+        let note = Note { panic: Some("shard-0 panicked".into()), ..Note::default() };
+        let mut bytes = dump();
+        note.append_to(&mut bytes);
+        let read = Minidump::read(bytes).unwrap();
+        assert_eq!(serde_json::from_slice::<Note>(read.get_raw_stream(STREAM_TYPE).unwrap()).unwrap(), note);
+        assert_eq!(read.get_raw_stream(7).unwrap(), 0xABCD_EF01_u32.to_le_bytes());
+    }
+
+    #[test]
+    fn what_is_no_dump_stays_as_it_is() {
+        for bytes in [vec![], vec![1; 15], [vec![255; 16], vec![0; 40]].concat()] {
+            let mut changed = bytes.clone();
+            Note::default().append_to(&mut changed);
+            assert_eq!(changed, bytes);
+        }
+    }
+}

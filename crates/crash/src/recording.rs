@@ -1,0 +1,110 @@
+//! The flight recorder of a crashed server: what each thread was in the middle of, and its last seconds as a Perfetto trace
+//! beside the dump.
+//!
+//! The recorder's memory belongs to the server but can be opened from here while the server waits for its dump, and
+//! reading it asks nothing of the server's threads.
+
+use crate::directory::PRIVATE_FILE;
+use crate::note::Note;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+use telemetry::captures::Cause;
+use telemetry::captures::perfetto::{self, Origin};
+use telemetry::recorder::{Arg, Capture, Open, read_memory};
+
+/// Reads the recorder's memory and names the worlds in it.
+pub(crate) fn read(memory: &Path, worlds: &[String]) -> io::Result<Capture> {
+    let mut capture = read_memory(memory)?;
+    capture.labels = worlds.iter().zip(0..).map(|(name, n)| ((Arg::World, n), name.clone())).collect();
+    Ok(capture)
+}
+
+/// What each thread was in the middle of, by thread: `world.frame (Harbour) for 3 ms > world.movement for 2 ms`. Threads
+/// that were in nothing are left out.
+pub(crate) fn doing(capture: &Capture) -> BTreeMap<u32, String> {
+    let busy = capture.threads.iter().filter(|thread| !thread.open.is_empty());
+    busy.map(|thread| {
+        let scopes: Vec<String> = thread.open.iter().map(|open| scope(capture, open)).collect();
+        (thread.tid, scopes.join(" > "))
+    })
+    .collect()
+}
+
+fn scope(capture: &Capture, open: &Open) -> String {
+    let (name, arg) = capture
+        .scopes
+        .get(usize::from(open.scope))
+        .map_or(("unknown", Arg::None), |scope| (scope.name.as_str(), scope.arg));
+    let about = match (capture.labels.get(&(arg, open.arg)), arg) {
+        (Some(label), _) => format!(" ({label})"),
+        (None, Arg::None) => String::new(),
+        (None, _) => format!(" ({arg} {})", open.arg),
+    };
+    let took = Duration::from_nanos(capture.end_ns.saturating_sub(open.begin_ns));
+    format!("{name}{about} for {} ms", took.as_millis())
+}
+
+/// Writes the last seconds as a trace.
+pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &Note, path: &Path) -> io::Result<()> {
+    let origin = Origin {
+        pid: note.pid,
+        process: "throng".to_owned(),
+        unix_ns: u64::try_from(note.unix_s).unwrap_or_default().saturating_mul(1_000_000_000),
+    };
+    let write = || {
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path)?;
+        let mut out = BufWriter::new(file);
+        perfetto::write(capture, &Cause::Crash(Some(crashed)), &origin, &mut out)?;
+        out.flush()
+    };
+    write().inspect_err(|_| {
+        // Half a trace would take up the space that is missing.
+        let _ = fs::remove_file(path);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use telemetry::captures::perfetto::Timeline;
+    use telemetry::recorder::{Recorder, RecorderConfig, Scope};
+
+    static FRAME: Scope = Scope::new("world.frame").arg(Arg::World);
+    static MOVEMENT: Scope = Scope::new("world.movement");
+
+    #[test]
+    fn it_tells_what_a_thread_is_in_the_middle_of_and_keeps_its_last_seconds() {
+        let recorder = Recorder::start(RecorderConfig::default()).unwrap();
+        let thread = recorder.thread("world-0");
+        let memory = recorder.memory_path().unwrap();
+        let capture = std::thread::spawn(move || {
+            thread.install();
+            let _frame = FRAME.enter(1);
+            let _movement = MOVEMENT.enter(0);
+            read(&memory, &["Harbour".to_owned(), "Meadows".to_owned()]).unwrap()
+        });
+        let capture = capture.join().unwrap();
+        let tid = capture.threads[0].tid;
+        let doing = doing(&capture);
+        let text = &doing[&tid];
+        assert!(text.starts_with("world.frame (Meadows) for "), "{text}");
+        assert!(text.contains(" ms > world.movement for "), "{text}");
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.perfetto-trace");
+        write_trace(&capture, tid, &Note { pid: 1, ..Note::default() }, &path).unwrap();
+        assert!(!Timeline::read(&fs::read(&path).unwrap()).unwrap().threads.is_empty());
+        let nowhere = dir.path().join("nowhere/a.perfetto-trace");
+        assert!(write_trace(&capture, tid, &Note::default(), &nowhere).is_err());
+    }
+
+    #[test]
+    fn what_is_no_recorders_memory_is_refused() {
+        assert!(read(Path::new("/dev/null"), &[]).is_err());
+    }
+}

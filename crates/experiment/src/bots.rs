@@ -1,0 +1,98 @@
+//! A process of our bots that does what it is told.
+
+use crate::Run;
+use crate::child::{self, Running};
+use crate::error::ExperimentError;
+use crate::server::Server;
+use serde::Deserialize;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdin, ChildStdout, Stdio};
+
+/// Logins begun each second: as fast as a server hashes passwords that is at work.
+pub(crate) const RAMP: &str = "40/s";
+
+/// A running process of bots.
+#[derive(Debug)]
+pub(crate) struct Bots {
+    process: Running,
+    commands: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+/// What bots report in the end, as far as experiments look at it.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct BotsReport {
+    pub(crate) logins_ok: u32,
+    pub(crate) logins_failed: u32,
+    pub(crate) circuits_lost: u32,
+    pub(crate) pings_unanswered: u64,
+    pub(crate) ping_ms_p50: Option<f64>,
+    pub(crate) ping_ms_p99: Option<f64>,
+    pub(crate) avatars_seen_min: Option<usize>,
+    pub(crate) login_s_p99: Option<f64>,
+    pub(crate) http_errors: u64,
+    pub(crate) datagrams_lost_locally: u64,
+    pub(crate) failures: std::collections::BTreeMap<String, u32>,
+}
+
+/// What bots answer when they have done what they were told.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Answer {
+    done: String,
+    /// Logins that have succeeded so far.
+    pub(crate) logins_ok: u32,
+    /// To `gap`: for how long at most any observer was shown nothing new, in seconds.
+    pub(crate) gap_s: Option<f64>,
+}
+
+impl Bots {
+    /// Starts up to `count` bots, of which none logs in yet. `options` are those of `throng bots`.
+    pub(crate) fn start(
+        run: &Run,
+        server: &Server,
+        name: &str,
+        count: u32,
+        options: &[&str],
+    ) -> Result<Self, ExperimentError> {
+        let log = run.out.join(format!("{name}.log"));
+        let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
+        command.args(["bots", "--control", "--json", "--login", &server.login_uri, "--ramp", RAMP]);
+        command.arg("--count").arg(count.to_string()).args(options);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = run
+            .sink
+            .clients
+            .run(move || command.spawn())
+            .map_err(|source| ExperimentError::Start { what: name.to_owned(), source })?;
+        let commands = child.stdin.take();
+        let answers = BufReader::new(child.stdout.take().expect("it is piped"));
+        Ok(Self { process: Running { what: format!("the bots {name}"), child, log }, commands, answers })
+    }
+
+    /// Tells them something and waits until it is done.
+    pub(crate) fn command(&mut self, text: &str) -> Result<Answer, ExperimentError> {
+        let commands = self.commands.as_mut().expect("there is an input until they leave");
+        let sent = writeln!(commands, "{text}").and_then(|()| commands.flush());
+        let mut line = String::new();
+        if sent.is_err() || self.answers.read_line(&mut line).unwrap_or(0) == 0 {
+            return Err(self.process.error(format!("ended at {text:?}")));
+        }
+        let answer: Answer = serde_json::from_str(&line).unwrap_or_default();
+        if answer.done == text { Ok(answer) } else { Err(self.process.error(format!("answered {line}"))) }
+    }
+
+    /// Lets them log out; gives their report.
+    pub(crate) fn leave(mut self) -> Result<BotsReport, ExperimentError> {
+        // The end of their input.
+        self.commands = None;
+        let mut line = String::new();
+        if self.answers.read_line(&mut line).unwrap_or(0) == 0 {
+            return Err(self.process.error("ended without a report"));
+        }
+        let report = serde_json::from_str(&line)
+            .map_err(|error| self.process.error(format!("reported {line}: {error}")))?;
+        // Their exit status says what the report does.
+        self.process.wait()?;
+        Ok(report)
+    }
+}

@@ -1,0 +1,205 @@
+//! The calibrator L: what a machine and a sink charge for one datagram, whatever the server does. Figures of other
+//! machines become comparable when they are divided by it.
+//!
+//! L is the CPU time of `sendmmsg` per unsegmented datagram of 1,400 bytes to 1,000 destinations in turn, through the sink
+//! of the run, while a reader drains it. CPU time is the sending thread's own: what the kernel does for the receiver within
+//! the call is in it on loopback, as it is for the server, and is not with TUN.
+
+use crate::error::ExperimentError;
+use crate::sink::Sink;
+use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SocketOptions, UdpSocket, Waker};
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Destinations, each with a socket of its own as clients have.
+pub const DESTINATIONS: usize = 1_000;
+
+/// Bytes of each datagram, without headers.
+pub const DATAGRAM_BYTES: usize = 1_400;
+
+/// Rounds of a whole run, each a datagram to every destination.
+pub const ROUNDS: usize = 300;
+
+/// Rounds of a quick run.
+pub const ROUNDS_QUICK: usize = 30;
+
+/// Rounds before those that count: caches, neighbours and buffers are cold.
+const WARM_UP: usize = 10;
+
+/// How long the reader may take for a round; what has not come then was lost.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Descriptors that the process needs beside the destinations' sockets.
+const FILES_EXTRA: u64 = 200;
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// L: CPU time per datagram in microseconds, the median of the rounds.
+    pub l_us: f64,
+    /// Rounds that count.
+    pub rounds: usize,
+    /// Fraction of all datagrams that did not arrive. Much of it makes L too small: a datagram that a full queue drops
+    /// costs less.
+    pub lost: f64,
+}
+
+/// Measures L in a sink.
+///
+/// # Errors
+/// When sockets cannot be had.
+pub fn measure(sink: &Sink, rounds: usize) -> Result<Calibration, ExperimentError> {
+    raise_file_limit().map_err(failed("raise the limit of open files"))?;
+    let reader = Reader::start(sink)?;
+    let sender_ip = sink.server.ip;
+    let socket = sink
+        .server
+        .run(move || {
+            let options = SocketOptions { send_buffer_bytes: 8 << 20, ..SocketOptions::default() };
+            UdpSocket::bind(SocketAddrV4::new(sender_ip, 0), &options)
+        })
+        .map_err(|error| failed("open the sender")(error.source))?;
+    let payload = [0x5A; DATAGRAM_BYTES];
+    let mut batch = SendBatch::new();
+    let mut times_us = Vec::with_capacity(rounds);
+    let (mut sent, mut lost) = (0, 0);
+    for round in 0..WARM_UP + rounds {
+        for &destination in &reader.destinations {
+            batch.push(destination, Ipv4Addr::UNSPECIFIED, &payload);
+        }
+        let began = thread_cpu();
+        let status = batch.flush(&socket);
+        let took = thread_cpu() - began;
+        if status == FlushStatus::Blocked {
+            // The socket's buffer holds eight rounds and each is awaited, so this takes a reader that has stopped.
+            batch.abandon();
+        }
+        sent += DESTINATIONS as u64;
+        let arrived = reader.wait_for(sent - lost);
+        lost = sent - arrived;
+        if round >= WARM_UP {
+            times_us.push(took.as_secs_f64() * 1e6 / DESTINATIONS as f64);
+        }
+    }
+    times_us.sort_by(f64::total_cmp);
+    Ok(Calibration { l_us: times_us[times_us.len() / 2], rounds, lost: lost as f64 / sent as f64 })
+}
+
+/// A thread that reads what comes to all destinations and throws it away.
+struct Reader {
+    destinations: Vec<SocketAddrV4>,
+    arrived: Arc<Arrived>,
+    stopping: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Arrived {
+    count: Mutex<u64>,
+    rose: Condvar,
+}
+
+impl Reader {
+    fn start(sink: &Sink) -> Result<Self, ExperimentError> {
+        let ip = sink.clients.ip;
+        let mut sockets = sink
+            .clients
+            .run(move || {
+                let options = SocketOptions { receive_buffer_bytes: 256 << 10, ..SocketOptions::default() };
+                let bind = |_| UdpSocket::bind(SocketAddrV4::new(ip, 0), &options);
+                (0..DESTINATIONS).map(bind).collect::<Result<Vec<_>, _>>()
+            })
+            .map_err(|error| failed("open the destinations")(error.source))?;
+        let poller = Poller::new().map_err(failed("wait for the destinations"))?;
+        for (token, socket) in sockets.iter().enumerate() {
+            poller
+                .add(socket, token as u64, Interest::Readable)
+                .map_err(failed("wait for the destinations"))?;
+        }
+        let destinations = sockets.iter().map(UdpSocket::local_addr).collect();
+        let (arrived, stopping) = (Arc::new(Arrived::default()), Arc::new(AtomicBool::new(false)));
+        let waker = poller.waker();
+        let read = {
+            let (arrived, stopping) = (Arc::clone(&arrived), Arc::clone(&stopping));
+            move || {
+                let mut events = Events::with_capacity(DESTINATIONS);
+                let mut batch = RecvBatch::new();
+                while !stopping.load(Ordering::Acquire) && poller.wait(&mut events, None).is_ok() {
+                    let mut came = 0;
+                    for event in events.iter() {
+                        let socket = &mut sockets[event.token as usize];
+                        came += socket.recv_batch(&mut batch).unwrap_or(0) as u64;
+                    }
+                    *arrived.count.lock().unwrap_or_else(PoisonError::into_inner) += came;
+                    arrived.rose.notify_one();
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("drain".to_owned())
+            .spawn(read)
+            .map_err(failed("start the reader"))?;
+        Ok(Self { destinations, arrived, stopping, waker, thread: Some(thread) })
+    }
+
+    /// Waits until so many datagrams have come in all, or none came for a while; gives how many came.
+    fn wait_for(&self, wanted: u64) -> u64 {
+        let count = self.arrived.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, _) = self
+            .arrived
+            .rose
+            .wait_timeout_while(count, PATIENCE, |count| *count < wanted)
+            .unwrap_or_else(PoisonError::into_inner);
+        *count
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::Release);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            // Its panic was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().expect("below a second"))
+}
+
+fn raise_file_limit() -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let needed = DESTINATIONS as u64 + FILES_EXTRA;
+    let limits = getrlimit(Resource::Nofile);
+    if limits.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: Some(needed), ..limits })?)
+}
+
+fn failed(step: &'static str) -> impl Fn(io::Error) -> ExperimentError {
+    move |source| ExperimentError::Calibrate { step, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sink::SinkKind;
+    use std::path::Path;
+
+    #[test]
+    fn every_datagram_is_drained_and_costs_something() {
+        let sink = Sink::open(SinkKind::Lo, Path::new("unused on loopback")).expect("loopback");
+        let calibration = measure(&sink, 3).expect("sockets");
+        assert_eq!(calibration.rounds, 3);
+        assert!(calibration.l_us > 0.0 && calibration.lost < 0.5, "{calibration:?}");
+    }
+}

@@ -1,0 +1,274 @@
+//! `daily`: a full server every day. A thousand bots do everything that bots can do while others come and go, and the
+//! server is held to budgets. What it complains about, and what it left behind, is linked in the report.
+
+use crate::bots::{Bots, BotsReport};
+use crate::budget::{self, Budget, Limit, budget};
+use crate::error::ExperimentError;
+use crate::findings::{Chart, Findings, Line};
+use crate::meter::{Reading, Sampler, Window};
+use crate::server::{LOG_FILE, METRICS_FILE, Server};
+use crate::{Experiment, Run, clock};
+use report::{Cell, Column, Section, Table};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "daily",
+    question: "Does a full server stay within its budgets while people come and go?",
+    run,
+    figures,
+};
+
+/// Who stays: behaviour, how many of a thousand, and further options.
+const STAYING: [(&str, u32, &[&str]); 4] = [
+    ("stand", 250, &["--sender", "unstable"]),
+    ("sit", 250, &[]),
+    ("walk", 300, &["--observers", "5"]),
+    ("mingle", 100, &[]),
+];
+
+/// Who comes and goes, in rounds.
+const VISITORS: u32 = 100;
+const VISIT: Duration = Duration::from_secs(30);
+
+/// Quick runs have so many times fewer bots.
+const QUICK_DIVISOR: u32 = 50;
+
+/// How long the window is, and at which intervals counters are looked at.
+const WINDOW: Duration = Duration::from_secs(600);
+const WINDOW_QUICK: Duration = Duration::from_secs(8);
+const LOOK: Duration = Duration::from_secs(30);
+const LOOK_QUICK: Duration = Duration::from_secs(2);
+const VISIT_QUICK: Duration = Duration::from_secs(1);
+
+/// What a server of this size has to hold on any machine that is not too small for it.
+const BUDGETS: [Budget; 14] = [
+    budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
+    budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
+    budget("pings_unanswered", "pings unanswered", "", Limit::AtMost(0.0)),
+    budget("ping_ms_p99", "99th percentile of pings", "ms", Limit::AtMost(100.0)),
+    budget("dilation_min", "lowest dilation of any look", "", Limit::AtLeast(0.95)),
+    budget("tick_ms_mean", "mean duration of a tick", "ms", Limit::AtMost(25.0)),
+    budget("frames_lost", "frames lost on the way to the replica", "", Limit::AtMost(0.0)),
+    budget("udp_receive_drops", "datagrams dropped by the kernel, in", "", Limit::AtMost(0.0)),
+    budget("udp_send_drops", "datagrams dropped by the kernel, out", "", Limit::AtMost(0.0)),
+    budget("messages_refused", "reliable messages that a circuit did not take", "", Limit::AtMost(0.0)),
+    budget("http_failed", "HTTP requests that failed", "", Limit::AtMost(0.0)),
+    budget("not_live", "looks at which /healthz/live said no", "", Limit::AtMost(0.0)),
+    budget("crashes", "crash dumps", "", Limit::AtMost(0.0)),
+    budget("rss_growth_percent", "growth of memory over the second half", "%", Limit::AtMost(10.0)),
+];
+
+/// Figures without a budget: they depend on the machine, or tell and do not judge.
+const OTHERS: [&str; 6] = ["bots", "visits", "server_cpu_cores", "rss_mib_max", "login_s_p99", "captures"];
+
+fn figures() -> Vec<String> {
+    let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
+    names.map(str::to_owned).collect()
+}
+
+fn run(run: &Run) -> Result<Findings, ExperimentError> {
+    let share = |count: u32| if run.quick { count / QUICK_DIVISOR } else { count };
+    let server = Server::start(run, "server")?;
+    let sampler = Sampler::start(server.pid())?;
+    let mut staying = Vec::new();
+    for (behavior, count, options) in STAYING {
+        let mut options = options.to_vec();
+        options.extend(["--behavior", behavior]);
+        if run.quick {
+            options.retain(|option| !["--observers", "5"].contains(option));
+        }
+        let mut bots = Bots::start(run, &server, behavior, share(count), &options)?;
+        bots.command(&format!("enter {}", share(count)))?;
+        staying.push(bots);
+    }
+
+    let began = clock::now();
+    let ends_at = began + run.duration.unwrap_or_else(|| run.pick(WINDOW, WINDOW_QUICK));
+    let begin = Reading::take(&server)?;
+    let mut looks = vec![(0.0, begin.clone())];
+    let mut reports = Vec::new();
+    let (mut visits, mut not_live) = (0, 0);
+    while clock::now() < ends_at {
+        // Visitors have names of their own and share them from round to round: they are people who come back.
+        let mut visitors = Bots::start(
+            run,
+            &server,
+            "visitors",
+            share(VISITORS),
+            &["--behavior", "walk", "--last-name", "Visitor"],
+        )?;
+        visitors.command(&format!("enter {}", share(VISITORS)))?;
+        visits += share(VISITORS);
+        let leave_at = clock::now() + run.pick(VISIT, VISIT_QUICK);
+        while clock::now() < leave_at.min(ends_at) {
+            clock::wait_until((clock::now() + run.pick(LOOK, LOOK_QUICK)).min(leave_at).min(ends_at));
+            looks.push((began.elapsed().as_secs_f64(), Reading::take(&server)?));
+            not_live += u32::from(!server.is_live());
+        }
+        reports.push(visitors.leave()?);
+    }
+    server.keep_metrics()?;
+    let (_, end) = looks.last().expect("there is the first").clone();
+    let window = Window { begin, end };
+    for bots in staying {
+        reports.push(bots.leave()?);
+    }
+    let samples = sampler.finish();
+    let data = server.data.clone();
+    let stopped = server.stop();
+
+    let mut findings = Findings::default();
+    if let Err(error) = stopped {
+        findings.failures.push(error.to_string());
+    }
+    findings.figure(
+        "bots",
+        f64::from(STAYING.map(|(_, count, _)| share(count)).iter().sum::<u32>() + share(VISITORS)),
+    );
+    findings.figure("visits", visits.into());
+    findings.figure("not_live", not_live.into());
+    of_bots(&reports, &mut findings);
+    of_server(&window, &looks, &samples, &mut findings);
+    let left_behind = left_behind(run, &data, &mut findings);
+    budget::judge(run, &BUDGETS, &mut findings);
+    charts(&looks, &mut findings);
+    findings.usage("server", "The server over the run", &samples);
+    findings.sections.push(left_behind);
+    Ok(findings)
+}
+
+fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
+    let sum = |of: fn(&BotsReport) -> f64| reports.iter().map(of).sum::<f64>();
+    let worst = |of: fn(&BotsReport) -> Option<f64>| reports.iter().filter_map(of).fold(0.0, f64::max);
+    findings.figure("logins_failed", sum(|report| report.logins_failed.into()));
+    findings.figure("circuits_lost", sum(|report| report.circuits_lost.into()));
+    findings.figure("pings_unanswered", sum(|report| report.pings_unanswered as f64));
+    findings.figure("ping_ms_p99", worst(|report| report.ping_ms_p99));
+    findings.figure("login_s_p99", worst(|report| report.login_s_p99));
+    let mut table = Table::new(vec![
+        Column::number("logins", ""),
+        Column::number("failed", ""),
+        Column::number("circuits lost", ""),
+        Column::number("ping p50", "ms"),
+        Column::number("ping p99", "ms"),
+        Column::number("avatars seen", ""),
+        Column::number("HTTP errors", ""),
+        Column::number("lost by us", "datagrams"),
+        Column::text("reasons"),
+    ])
+    .caption("Visitors, a row for each round, then those who stayed.");
+    for report in reports {
+        let reasons: Vec<String> =
+            report.failures.iter().map(|(reason, count)| format!("{reason} × {count}")).collect();
+        table.row(vec![
+            report.logins_ok.into(),
+            report.logins_failed.into(),
+            report.circuits_lost.into(),
+            report.ping_ms_p50.into(),
+            report.ping_ms_p99.into(),
+            report.avatars_seen_min.map(|seen| seen as f64).into(),
+            (report.http_errors as f64).into(),
+            (report.datagrams_lost_locally as f64).into(),
+            reasons.join(", ").into(),
+        ]);
+    }
+    findings.sections.push(Section::new("What the bots saw").table(table));
+}
+
+fn of_server(
+    window: &Window,
+    looks: &[(f64, Reading)],
+    samples: &[(f64, crate::usage::Usage)],
+    findings: &mut Findings,
+) {
+    let rise = |name: &str| window.end.metrics.sum(name) - window.begin.metrics.sum(name);
+    let dilations = looks.iter().filter_map(|(_, look)| look.metrics.min("throng_world_dilation_ratio"));
+    findings.figure("dilation_min", dilations.fold(1.0, f64::min));
+    let ticks = rise("throng_world_tick_seconds_count");
+    findings.figure("tick_ms_mean", rise("throng_world_tick_seconds_sum") / ticks * 1e3);
+    findings.figure("frames_lost", rise("throng_frames_lost_total"));
+    findings.figure("udp_receive_drops", rise("throng_udp_receive_drops_total"));
+    findings.figure("udp_send_drops", rise("throng_udp_send_drops_total"));
+    findings.figure("messages_refused", rise("throng_messages_refused_total"));
+    let failed = |reading: &Reading| reading.metrics.with("throng_http_requests_total", "outcome", "failed");
+    findings.figure("http_failed", failed(&window.end) - failed(&window.begin));
+    findings.figure("server_cpu_cores", window.cpu_s_per_s());
+    let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
+    let rss = |samples: &[(f64, crate::usage::Usage)]| {
+        samples.iter().map(|(_, usage)| mib(usage.rss_bytes)).fold(0.0, f64::max)
+    };
+    findings.figure("rss_mib_max", rss(samples));
+    // The first half fills tables up to their bounds; what still grows in the second grows for ever.
+    let middle = samples.len() / 2;
+    findings.figure(
+        "rss_growth_percent",
+        (rss(&samples[middle..]) / rss(&samples[..middle.max(1)]) - 1.0) * 100.0,
+    );
+}
+
+/// Captures and crashes in the server's data directory, and its log, as links from the report.
+fn left_behind(run: &Run, data: &Path, findings: &mut Findings) -> Section {
+    let mut table = Table::new(vec![Column::text("what"), Column::text("file")]);
+    for (what, directory, counted) in
+        [("captures", "captures", "perfetto-trace"), ("crashes", "crashes", "dmp")]
+    {
+        let mut files: Vec<String> = fs::read_dir(data.join(directory))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        files.sort();
+        let count = files.iter().filter(|file| file.ends_with(counted)).count();
+        findings.figure(what, count as f64);
+        for file in files {
+            let path = data.join(directory).join(&file);
+            let link = path.strip_prefix(&run.out).unwrap_or(&path).display().to_string();
+            table.row(vec![what.into(), Cell::link(&file, &link)]);
+        }
+    }
+    for (what, file) in [("log", LOG_FILE), ("metrics at the end", METRICS_FILE)] {
+        let path = data.join(file);
+        let link = path.strip_prefix(&run.out).unwrap_or(&path).display().to_string();
+        table.row(vec![what.into(), Cell::link(file, &link)]);
+    }
+    Section::new("What the server left behind").table(table)
+}
+
+fn charts(looks: &[(f64, Reading)], findings: &mut Findings) {
+    let line = |name: &str, of: &dyn Fn(&Reading) -> Option<f64>| Line {
+        name: name.to_owned(),
+        points: looks.iter().filter_map(|(at, look)| Some((*at, of(look)?))).collect(),
+    };
+    let time = || ("time".to_owned(), "s".to_owned());
+    let ticks = Chart {
+        title: "Longest tick of the last half minute".to_owned(),
+        x: time(),
+        y: ("tick".to_owned(), "ms".to_owned()),
+        is_log: false,
+        lines: vec![line("longest tick", &|look| {
+            Some(look.metrics.max("throng_world_tick_seconds_max")? * 1e3)
+        })],
+    };
+    let sessions = Chart {
+        title: "Sessions".to_owned(),
+        x: time(),
+        y: ("sessions".to_owned(), String::new()),
+        is_log: false,
+        lines: vec![line("sessions", &|look| look.metrics.max("throng_sessions"))],
+    };
+    let ticks = findings.chart("tick_ms_max", ticks);
+    let sessions = findings.chart("sessions", sessions);
+    findings.sections.push(Section::new("Over time").line_plot(ticks).line_plot(sessions));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_bots_are_a_thousand() {
+        assert_eq!(STAYING.map(|(_, count, _)| count).iter().sum::<u32>() + VISITORS, 1_000);
+    }
+}

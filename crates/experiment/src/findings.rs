@@ -1,0 +1,104 @@
+//! What an experiment hands back: figures for machines, charts and sections for people, and what did not hold.
+
+use crate::usage::Usage;
+use report::{Axis, LinePlot, SERIES_MAX, Section, Series};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Lines over a common axis, kept as numbers and shown as a plot.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    /// What runs along x, and its unit.
+    pub(crate) x: (String, String),
+    /// What is measured, and its unit.
+    pub(crate) y: (String, String),
+    #[serde(skip)]
+    pub(crate) is_log: bool,
+    /// By name, in the order of the legend.
+    pub(crate) lines: Vec<Line>,
+}
+
+/// One line of a chart.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+impl Chart {
+    pub(crate) fn plot(&self) -> LinePlot {
+        let axis = |(label, unit): &(String, String)| {
+            if self.is_log { Axis::log(label, unit) } else { Axis::linear(label, unit) }
+        };
+        let plot = LinePlot::new(&self.title, axis(&self.x), axis(&self.y));
+        let shown = self.lines.iter().take(SERIES_MAX);
+        shown.fold(plot, |plot, line| plot.series(Series::new(&line.name, line.points.clone())))
+    }
+}
+
+/// Everything that an experiment found.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// By name, without the sink's suffix.
+    pub(crate) figures: BTreeMap<String, f64>,
+    /// By a name for machines.
+    pub(crate) series: BTreeMap<String, Chart>,
+    pub(crate) sections: Vec<Section>,
+    /// What should have held and did not, in sentences.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Findings {
+    pub(crate) fn figure(&mut self, name: impl Into<String>, value: f64) {
+        self.figures.insert(name.into(), value);
+    }
+
+    /// Keeps a chart under a name and gives its plot.
+    pub(crate) fn chart(&mut self, name: &str, chart: Chart) -> LinePlot {
+        let plot = chart.plot();
+        self.series.insert(name.to_owned(), chart);
+        plot
+    }
+
+    /// Adds what a process used over the run, by thread, as charts and a section.
+    pub(crate) fn usage(&mut self, key: &str, title: &str, samples: &[(f64, Usage)]) {
+        let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+        for pair in samples.windows(2) {
+            let [(before_at, before), (at, usage)] = pair else { unreachable!("windows of two") };
+            for (thread, ran_ns) in usage.ran_ns_since(before) {
+                let percent = ran_ns as f64 / 1e9 / (at - before_at) * 100.0;
+                lines.entry(thread.to_owned()).or_default().push((*at, percent));
+            }
+        }
+        let mut lines: Vec<Line> = lines.into_iter().map(|(name, points)| Line { name, points }).collect();
+        // The busiest first, since a plot holds so many only; threads that hardly run are left out.
+        let total = |line: &Line| line.points.iter().map(|point| point.1).sum::<f64>();
+        lines.retain(|line| total(line) > 0.1 * line.points.len() as f64);
+        lines.sort_by(|a, b| total(b).total_cmp(&total(a)));
+        let time = || ("time".to_owned(), "s".to_owned());
+        let cpu = Chart {
+            title: format!("{title}: CPU by thread"),
+            x: time(),
+            y: ("of a core".to_owned(), "%".to_owned()),
+            is_log: false,
+            lines,
+        };
+        let memory = Chart {
+            title: format!("{title}: resident memory"),
+            x: time(),
+            y: ("memory".to_owned(), "MiB".to_owned()),
+            is_log: false,
+            lines: vec![Line {
+                name: "resident".to_owned(),
+                points: samples
+                    .iter()
+                    .map(|(at, usage)| (*at, usage.rss_bytes as f64 / 1_048_576.0))
+                    .collect(),
+            }],
+        };
+        let cpu = self.chart(&format!("{key}_cpu_percent"), cpu);
+        let memory = self.chart(&format!("{key}_rss_mib"), memory);
+        self.sections.push(Section::new(title).line_plot(cpu).line_plot(memory));
+    }
+}

@@ -1,0 +1,97 @@
+//! The server's own counters, read from Prometheus' text format.
+
+use std::collections::BTreeMap;
+
+/// Labels of a series and their values.
+type Labels = BTreeMap<String, String>;
+
+/// A scrape: by name, the label sets and their values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Metrics {
+    by_name: BTreeMap<String, Vec<(Labels, f64)>>,
+}
+
+impl Metrics {
+    /// Reads a scrape. Lines of another form are passed over: other versions may say more.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut metrics = Self::default();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let Some((series, value)) = line.rsplit_once(' ') else { continue };
+            let Ok(value) = value.parse() else { continue };
+            let (name, labels) = series.split_once('{').unwrap_or((series, ""));
+            metrics.by_name.entry(name.to_owned()).or_default().push((parse_labels(labels), value));
+        }
+        metrics
+    }
+
+    /// The sum over all series of a name; 0 when there is none, as of a counter that never rose.
+    pub(crate) fn sum(&self, name: &str) -> f64 {
+        self.series(name).map(|(_, value)| value).sum()
+    }
+
+    /// The sum over the series of a name that have this label.
+    pub(crate) fn with(&self, name: &str, label: &str, wanted: &str) -> f64 {
+        let has = |labels: &Labels| labels.get(label).is_some_and(|value| value == wanted);
+        self.series(name).filter(|(labels, _)| has(labels)).map(|(_, value)| value).sum()
+    }
+
+    /// The largest value of a name; `None` when there is none.
+    pub(crate) fn max(&self, name: &str) -> Option<f64> {
+        self.series(name).map(|(_, value)| value).reduce(f64::max)
+    }
+
+    /// The smallest value of a name; `None` when there is none.
+    pub(crate) fn min(&self, name: &str) -> Option<f64> {
+        self.series(name).map(|(_, value)| value).reduce(f64::min)
+    }
+
+    /// The label sets and values of a name.
+    pub(crate) fn series(&self, name: &str) -> impl Iterator<Item = (&Labels, f64)> {
+        self.by_name.get(name).into_iter().flatten().map(|(labels, value)| (labels, *value))
+    }
+}
+
+/// `a="x",b="y"}`: values have `\\`, `\"` and `\n` escaped.
+fn parse_labels(mut text: &str) -> Labels {
+    let mut labels = Labels::new();
+    while let Some((name, rest)) = text.split_once("=\"") {
+        let mut value = String::new();
+        let mut characters = rest.char_indices();
+        let mut end = rest.len();
+        while let Some((at, character)) = characters.next() {
+            match character {
+                '"' => {
+                    end = at + 1;
+                    break;
+                }
+                '\\' => match characters.next() {
+                    Some((_, 'n')) => value.push('\n'),
+                    Some((_, escaped)) => value.push(escaped),
+                    None => {}
+                },
+                other => value.push(other),
+            }
+        }
+        labels.insert(name.trim_start_matches(',').to_owned(), value);
+        text = &rest[end..];
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCRAPE: &str = "# HELP a Things.\n# TYPE a counter\na{world=\"The \\\"Plaza\\\", {1}\",to=\"in\"} 3\n\
+                          a{world=\"B\",to=\"out\"} 4.5\n\nb 1e3\nnot a metric\n";
+
+    #[test]
+    fn series_are_summed_filtered_and_compared() {
+        let metrics = Metrics::parse(SCRAPE);
+        assert_eq!(metrics.sum("a"), 7.5);
+        assert_eq!(metrics.with("a", "to", "out"), 4.5);
+        assert_eq!(metrics.with("a", "world", "The \"Plaza\", {1}"), 3.0);
+        assert_eq!((metrics.max("a"), metrics.min("a")), (Some(4.5), Some(3.0)));
+        assert_eq!((metrics.sum("b"), metrics.sum("c"), metrics.max("c")), (1000.0, 0.0, None));
+    }
+}

@@ -1,0 +1,385 @@
+//! `recorder`: what the flight recorder costs.
+//!
+//! A process of the same build measures its own recorder (`throng measure-recorder`, `telemetry::probe`): what a scope costs
+//! beyond its two timestamps, and whether a thread that records notices that captures are being saved. Then a server is
+//! filled with walking bots, and counts the scopes that it records. Captures of that server show that the scopes are there
+//! which a diagnosis needs: without them recording would be cheap and of no use.
+
+use crate::bots::Bots;
+use crate::budget::{self, Budget, Limit, budget};
+use crate::child::{self, Running};
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use crate::meter::{Sampler, Window};
+use crate::server::Server;
+use crate::{Experiment, Run, clock};
+use report::{Cell, Column, Section, Table, Verdict};
+use serde::Deserialize;
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::Duration;
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "recorder",
+    question: "What does the flight recorder cost, and do threads that record notice a save?",
+    run,
+    figures,
+};
+
+const BOTS: u32 = 1_000;
+const BOTS_QUICK: u32 = 6;
+
+/// How long scopes are counted.
+const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW_QUICK: Duration = Duration::from_secs(4);
+
+/// Walkers have found their ways by then.
+const SETTLE: Duration = Duration::from_secs(10);
+const SETTLE_QUICK: Duration = Duration::from_secs(1);
+
+/// What the measuring process is told: batches of scopes, rounds of quiet and saving, seconds of each of the two.
+const MEASURE: [&str; 3] = ["20000", "10", "3s"];
+const MEASURE_QUICK: [&str; 3] = ["200", "1", "500ms"];
+
+const BUDGETS: [Budget; 4] = [
+    budget("scope_extra_ns", "a scope beyond its two timestamps", "ns", Limit::AtMost(12.0)),
+    budget("recorder_share", "recording, of a core", "", Limit::AtMost(0.005)),
+    budget("save_stall_ratio", "p99.99 of recording during a save ÷ without", "", Limit::AtMost(1.5)),
+    budget("save_waits", "times that recording waited during saves", "", Limit::AtMost(0.0)),
+];
+
+fn figures() -> Vec<String> {
+    let others =
+        ["timestamp_ns", "scopes_per_s", "scope_extra_flat_ns", "scope_idle_ns", "frame_end_ns", "bots"];
+    BUDGETS.iter().map(|budget| budget.figure).chain(others).map(str::to_owned).collect()
+}
+
+/// What `throng measure-recorder` prints, as far as it is needed.
+#[derive(Clone, Debug, Deserialize)]
+struct Measured {
+    cost: Cost,
+    stall: Stall,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Cost {
+    timestamp_ns: f64,
+    scope_extra_ns: f64,
+    scope_extra_flat_ns: f64,
+    scope_idle_ns: f64,
+    frame_end_ns: f64,
+    batches: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Stall {
+    quiet_p9999_ns: Vec<f64>,
+    saving_p9999_ns: Vec<f64>,
+    p50_ns: [f64; 2],
+    waits: u64,
+    saves: u64,
+    saved_slices: u64,
+    saved_bytes: u64,
+    batches: u64,
+    batch_scopes: u64,
+}
+
+fn run(run: &Run) -> Result<Findings, ExperimentError> {
+    let mut findings = Findings::default();
+    let measured = measure(run)?;
+    tell_measured(&measured, &mut findings);
+
+    let bots = run.pick(BOTS, BOTS_QUICK);
+    let server = Server::start(run, "server")?;
+    let sampler = Sampler::start(server.pid())?;
+    let mut walkers = Bots::start(run, &server, "walkers", bots, &["--behavior", "walk"])?;
+    walkers.command(&format!("enter {bots}"))?;
+    // The last seconds have logins in them.
+    let arriving = Capture::take(&server)?;
+    clock::wait(run.pick(SETTLE, SETTLE_QUICK));
+    let window = Window::of(&server, run.pick(WINDOW, WINDOW_QUICK))?;
+    let walking = Capture::take(&server)?;
+    let report = walkers.leave()?;
+    let samples = sampler.finish();
+    server.stop()?;
+
+    findings.figure("bots", bots.into());
+    if report.logins_failed + report.circuits_lost > 0 {
+        findings.failures.push(format!(
+            "{} logins failed and {} circuits were lost: {:?}",
+            report.logins_failed, report.circuits_lost, report.failures
+        ));
+    }
+    let scopes_per_s = window.rate("throng_recorder_scopes_total");
+    findings.figure("scopes_per_s", scopes_per_s);
+    findings.figure("recorder_share", share(scopes_per_s, &measured.cost));
+    let lost = window.rate("throng_recorder_events_lost_total");
+    if lost > 0.0 {
+        findings.failures.push(format!("{} scopes a second were not recorded", report::number(lost)));
+    }
+    demand(&demands(&arriving, &walking, &window, bots), &mut findings);
+    tell_costs(&walking, &mut findings);
+    budget::judge(run, &BUDGETS, &mut findings);
+    findings.usage("server", "The server over the run", &samples);
+    Ok(findings)
+}
+
+/// Of a core: each scope with both of its timestamps.
+fn share(scopes_per_s: f64, cost: &Cost) -> f64 {
+    scopes_per_s * 2.0f64.mul_add(cost.timestamp_ns, cost.scope_extra_ns) / 1e9
+}
+
+/// Has a process of the same build measure itself, before anything else runs.
+fn measure(run: &Run) -> Result<Measured, ExperimentError> {
+    let log = run.out.join("measure.log");
+    let [batches, rounds, phase] = run.pick(MEASURE, MEASURE_QUICK);
+    let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
+    command.args(["measure-recorder", "--batches", batches, "--rounds", rounds, "--phase", phase]);
+    command.arg("--dir").arg(run.out.join("measured-captures")).stdout(Stdio::piped());
+    let child = command
+        .spawn()
+        .map_err(|source| ExperimentError::Start { what: "the measuring process".to_owned(), source })?;
+    let mut process = Running { what: "the measuring process".to_owned(), child, log };
+    let mut text = String::new();
+    let output = process.child.stdout.as_mut().expect("it is piped");
+    let read = output.read_to_string(&mut text);
+    let status = process.wait()?;
+    if read.is_err() || !status.success() {
+        return Err(process.error(format!("ended with {status}")));
+    }
+    serde_json::from_str(&text).map_err(|error| process.error(format!("printed {text:?}: {error}")))
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn tell_measured(measured: &Measured, findings: &mut Findings) {
+    let Measured { cost, stall } = measured;
+    findings.figure("timestamp_ns", cost.timestamp_ns);
+    findings.figure("scope_extra_ns", cost.scope_extra_ns);
+    findings.figure("scope_extra_flat_ns", cost.scope_extra_flat_ns);
+    findings.figure("scope_idle_ns", cost.scope_idle_ns);
+    findings.figure("frame_end_ns", cost.frame_end_ns);
+    findings.figure("save_stall_ratio", median(&stall.saving_p9999_ns) / median(&stall.quiet_p9999_ns));
+    findings.figure("save_waits", stall.waits as f64);
+
+    let columns = || vec![Column::text("what"), Column::number("CPU", "ns")];
+    let mut table = Table::new(columns()).caption(&format!("Medians of {} batches of each.", cost.batches));
+    table.row(vec!["reading the clock".into(), cost.timestamp_ns.into()]);
+    table.row(vec!["a scope beyond its two timestamps, nested".into(), cost.scope_extra_ns.into()]);
+    table.row(vec!["the same, side by side".into(), cost.scope_extra_flat_ns.into()]);
+    table.row(vec!["a scope on a thread that records nothing".into(), cost.scope_idle_ns.into()]);
+    table.row(vec!["the end of a frame".into(), cost.frame_end_ns.into()]);
+    findings.sections.push(Section::new("A scope").table(table));
+
+    let mut table = Table::new(vec![
+        Column::number("round", ""),
+        Column::number("p99.99 without a save", "ns"),
+        Column::number("p99.99 during saves", "ns"),
+    ])
+    .caption(&format!(
+        "CPU of {} scopes. The medians of all {} batches are {} and {} ns. {} captures of {} slices and {} MB were saved meanwhile; \
+         the recording thread waited {} times.",
+        stall.batch_scopes,
+        stall.batches,
+        report::number(stall.p50_ns[0]),
+        report::number(stall.p50_ns[1]),
+        stall.saves,
+        stall.saved_slices,
+        stall.saved_bytes / 1_000_000,
+        stall.waits,
+    ));
+    for (n, (quiet, saving)) in stall.quiet_p9999_ns.iter().zip(&stall.saving_p9999_ns).enumerate() {
+        table.row(vec![((n + 1) as f64).into(), (*quiet).into(), (*saving).into()]);
+    }
+    findings.sections.push(Section::new("A save beside a thread that records").table(table));
+}
+
+/// What a capture's summary says, as far as it is needed.
+#[derive(Clone, Debug, Deserialize)]
+struct Capture {
+    window_ns: u64,
+    costs: Costs,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Costs {
+    systems: Vec<SystemCost>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct SystemCost {
+    name: String,
+    count: u64,
+    self_ns: u64,
+}
+
+impl Capture {
+    /// Has a server take one, as operators do.
+    fn take(server: &Server) -> Result<Self, ExperimentError> {
+        #[derive(Deserialize)]
+        struct Told {
+            name: String,
+        }
+        let told = server.order("/v1/captures", serde_json::json!({}))?;
+        let unreadable = |error: serde_json::Error| ExperimentError::Operator {
+            path: "/v1/captures".to_owned(),
+            source: error.into(),
+        };
+        let Told { name } = serde_json::from_str(&told).map_err(unreadable)?;
+        let path = server.data.join("captures").join(format!("{name}.json"));
+        let text = fs::read_to_string(&path).map_err(|source| ExperimentError::File { path, source })?;
+        serde_json::from_str(&text).map_err(unreadable)
+    }
+
+    fn count(&self, scope: &str) -> u64 {
+        self.costs.systems.iter().filter(|system| system.name == scope).map(|system| system.count).sum()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.window_ns as f64 / 1e9
+    }
+}
+
+/// Scopes that have to be there, and how many of them at least.
+struct Demand {
+    what: &'static str,
+    scope: String,
+    counted: u64,
+    wanted: u64,
+}
+
+/// Phases of a step that every tick has.
+const SYSTEMS: [&str; 4] = ["world.inbox", "world.movement", "world.tell", "world.resync"];
+
+/// Scopes that stand at the edge of a capture may be missing.
+const EDGE: u64 = 3;
+
+fn demands(arriving: &Capture, walking: &Capture, window: &Window, bots: u32) -> Vec<Demand> {
+    let mut demands = Vec::new();
+    // A capture reaches back as long as its threads remember; ticks of that time, by the server's own count.
+    let ticks = window.rate("throng_world_tick_seconds_count") * walking.seconds();
+    for scope in SYSTEMS.into_iter().chain(["world.frame"]) {
+        let counted = walking.count(scope);
+        let wanted = (0.9 * ticks) as u64;
+        demands.push(Demand {
+            what: "one for each system and tick",
+            scope: scope.to_owned(),
+            counted,
+            wanted,
+        });
+    }
+    let frames = walking.count("world.frame");
+    for scope in SYSTEMS {
+        let (counted, wanted) = (walking.count(scope), frames.saturating_sub(EDGE));
+        demands.push(Demand { what: "as many as frames", scope: scope.to_owned(), counted, wanted });
+    }
+    // Whoever is in a scene has several turns a second, each with what is sent to them.
+    let turns = (f64::from(bots) * walking.seconds()) as u64;
+    for (what, scope, capture, wanted) in [
+        ("one for each client's sending", "shard.client", walking, turns),
+        ("one for each batch handed to the kernel", "shard.send", walking, 1),
+        ("one for each batch received", "shard.receive", walking, 1),
+        ("one for each password", "passwords.hash", arriving, 1),
+    ] {
+        demands.push(Demand { what, scope: scope.to_owned(), counted: capture.count(scope), wanted });
+    }
+    demands
+}
+
+/// Scopes that are missing are a failure in quick runs, too: it is no measurement.
+fn demand(demands: &[Demand], findings: &mut Findings) {
+    let mut table = Table::new(vec![
+        Column::text("scope"),
+        Column::text("demanded"),
+        Column::number("at least", ""),
+        Column::number("in the capture", ""),
+        Column::text("there"),
+    ]);
+    for Demand { what, scope, counted, wanted } in demands {
+        let holds = *counted >= (*wanted).max(1);
+        if !holds {
+            findings.failures.push(format!("a capture has {counted} scopes {scope}, of at least {wanted}"));
+        }
+        let verdict = if holds { (Verdict::Good, "yes") } else { (Verdict::Bad, "no") };
+        table.row(vec![
+            scope.as_str().into(),
+            (*what).into(),
+            (*wanted as f64).into(),
+            (*counted as f64).into(),
+            Cell::verdict(verdict.0, verdict.1),
+        ]);
+    }
+    findings.sections.push(Section::new("Scopes that have to be there").table(table));
+}
+
+fn tell_costs(capture: &Capture, findings: &mut Findings) {
+    let mut table = Table::new(vec![
+        Column::text("scope"),
+        Column::number("recorded", "per second"),
+        Column::number("its own time", "ms per second"),
+    ])
+    .caption("Of the capture at the end of the window.");
+    for system in &capture.costs.systems {
+        let per_s = |value: f64| value / capture.seconds();
+        table.row(vec![
+            system.name.as_str().into(),
+            per_s(system.count as f64).into(),
+            per_s(system.self_ns as f64 / 1e6).into(),
+        ]);
+    }
+    findings.sections.push(Section::new("What was recorded").table(table));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured() -> Measured {
+        let text = r#"{"cost":{"timestamp_ns":20.0,"scope_extra_ns":10.0,"scope_extra_flat_ns":9.0,"scope_idle_ns":2.0,
+            "frame_end_ns":50.0,"batches":3,"batch_scopes":510},"stall":{"quiet_p9999_ns":[900.0,1000.0,5000.0],
+            "saving_p9999_ns":[1100.0,100.0,9000.0],"p50_ns":[600.0,610.0],"waits":0,"saves":4,"saved_slices":1000,
+            "saved_bytes":50000,"batches":100,"batch_scopes":8}}"#;
+        serde_json::from_str(text).expect("what measure-recorder prints")
+    }
+
+    fn capture(counts: &[(&str, u64)]) -> Capture {
+        let system = |&(name, count): &(&str, u64)| SystemCost { name: name.to_owned(), count, self_ns: 0 };
+        Capture { window_ns: 5_000_000_000, costs: Costs { systems: counts.iter().map(system).collect() } }
+    }
+
+    #[test]
+    fn a_scope_is_charged_with_both_of_its_timestamps() {
+        let share = share(100_000.0, &measured().cost);
+        assert!((share - 0.005).abs() < 1e-12, "{share}");
+    }
+
+    #[test]
+    fn the_stall_is_the_ratio_of_the_rounds_medians() {
+        let mut findings = Findings::default();
+        tell_measured(&measured(), &mut findings);
+        assert_eq!(findings.figures["save_stall_ratio"], 1.1);
+        assert_eq!(findings.figures["save_waits"], 0.0);
+    }
+
+    #[test]
+    fn a_scope_that_is_missing_is_named() {
+        let walking = capture(&[("shard.client", 5_000), ("shard.send", 0)]);
+        let demand_of = |scope: &str, wanted| Demand {
+            what: "",
+            scope: scope.to_owned(),
+            counted: walking.count(scope),
+            wanted,
+        };
+        let mut findings = Findings::default();
+        demand(&[demand_of("shard.client", 5_000)], &mut findings);
+        assert_eq!(findings.failures, [""; 0]);
+        demand(&[demand_of("shard.client", 5_001), demand_of("shard.send", 0)], &mut findings);
+        assert_eq!(findings.failures.len(), 2, "what is never there is missing however little is wanted");
+        assert!(findings.failures[1].contains("shard.send"));
+    }
+}

@@ -1,0 +1,186 @@
+//! The server under test.
+
+use crate::Run;
+use crate::child::{self, Running};
+use crate::error::ExperimentError;
+use crate::http;
+use crate::metrics::Metrics;
+use crate::sink::Sink;
+use serde::Deserialize;
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+/// One flat region, so that no hill decides who is near whom, and no limit of login attempts: whoever can reach the
+/// sink is the experiment itself.
+const CONFIG: &str = "[[region]]\nname = \"Field\"\nterrain = \"flat\"\n\n[login]\naddress_failures_per_min = 100000\n\
+                      account_failures_per_min = 100000\n";
+
+/// Its standard error, in its data directory.
+pub(crate) const LOG_FILE: &str = "server.log";
+
+/// Where [`Server::keep_metrics`] writes.
+pub(crate) const METRICS_FILE: &str = "metrics.txt";
+
+/// For a server that is to be damaged: its regions' names are known, and it takes orders for damage.
+const CONFIG_TO_CRASH: &str = "[diagnose]\nallow_faults = true\n";
+
+/// What `run.json` says that is needed here.
+#[derive(Debug, Deserialize)]
+struct RunFile {
+    pid: u32,
+    admin: SocketAddr,
+    login_uri: String,
+}
+
+const RUN_FILE: &str = "run.json";
+
+fn run_file(data: &Path) -> io::Result<RunFile> {
+    serde_json::from_str(&fs::read_to_string(data.join(RUN_FILE))?).map_err(io::Error::other)
+}
+
+/// Addresses that are free now for HTTP, UDP and operators: a server that starts again needs the same ones.
+fn free_addresses(run: &Run) -> Result<[SocketAddr; 3], ExperimentError> {
+    let any = SocketAddr::from((run.sink.server.ip, 0));
+    let find = move || {
+        // Open at the same time, so that they differ.
+        let tcp = [TcpListener::bind(any)?, TcpListener::bind(any)?];
+        let udp = UdpSocket::bind(any)?;
+        Ok([tcp[0].local_addr()?, udp.local_addr()?, tcp[1].local_addr()?])
+    };
+    let found = run.sink.server.run(find);
+    found.map_err(|source: io::Error| ExperimentError::Start { what: "the server".to_owned(), source })
+}
+
+/// A running server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    process: Running,
+    sink: Arc<Sink>,
+    admin: SocketAddr,
+    token: String,
+    /// What clients log in at.
+    pub(crate) login_uri: String,
+    /// Its data directory, which stays behind: captures and crashes are in it.
+    pub(crate) data: PathBuf,
+}
+
+impl Server {
+    /// Starts one with an empty data directory and waits until it is ready. `name` tells several of a run apart.
+    pub(crate) fn start(run: &Run, name: &str) -> Result<Self, ExperimentError> {
+        let any = SocketAddr::from((run.sink.server.ip, 0));
+        Self::start_at(run, name, [any; 3], CONFIG, &[])
+    }
+
+    /// Starts one under a supervisor, at addresses that it comes back to. It takes orders for damage.
+    pub(crate) fn start_supervised(run: &Run, name: &str) -> Result<Self, ExperimentError> {
+        let addresses = free_addresses(run)?;
+        let config = format!("{CONFIG}\n{CONFIG_TO_CRASH}");
+        Self::start_at(run, name, addresses, &config, &["--supervise"])
+    }
+
+    fn start_at(
+        run: &Run,
+        name: &str,
+        [http, udp, admin]: [SocketAddr; 3],
+        settings: &str,
+        flags: &[&str],
+    ) -> Result<Self, ExperimentError> {
+        let data = run.out.join(name);
+        let file = |path: &PathBuf| {
+            let path = path.clone();
+            move |source| ExperimentError::File { path, source }
+        };
+        match fs::remove_dir_all(&data) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file(&data)(error)),
+            _ => {}
+        }
+        fs::create_dir_all(&data).map_err(file(&data))?;
+        let config = data.join("throng.toml");
+        fs::write(&config, settings).map_err(file(&config))?;
+
+        let log = data.join(LOG_FILE);
+        let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
+        command.args(["serve", "--open-registration", "--force-open-registration"]).args(flags);
+        command.arg("--config").arg(&config).arg("--data").arg(&data);
+        command.args(["--http", &http.to_string(), "--udp", &udp.to_string(), "--admin", &admin.to_string()]);
+        command.stdout(Stdio::piped());
+        let child = run
+            .sink
+            .server
+            .run(move || command.spawn())
+            .map_err(|source| ExperimentError::Start { what: "the server".to_owned(), source })?;
+        let mut process = Running { what: format!("the server {name}"), child, log };
+
+        // It announces itself when it is ready, and then has written run.json.
+        let output = process.child.stdout.take().expect("it is piped");
+        let mut line = String::new();
+        if BufReader::new(output).read_line(&mut line).unwrap_or(0) == 0 {
+            return Err(process.error("ended before it was ready"));
+        }
+        let RunFile { admin, login_uri, .. } =
+            run_file(&data).map_err(|source| ExperimentError::File { path: data.join(RUN_FILE), source })?;
+        let path = data.join("admin.token");
+        let token = fs::read_to_string(&path).map_err(file(&path))?.trim().to_owned();
+        Ok(Self { process, sink: Arc::clone(&run.sink), admin, token, login_uri, data })
+    }
+
+    /// The process that was started: the server, or its supervisor.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// The process that serves; none while there is none.
+    pub(crate) fn serving_pid(&self) -> Option<u32> {
+        run_file(&self.data).ok().map(|run| run.pid)
+    }
+
+    /// Has a thread of it do itself damage, by the operator's command.
+    pub(crate) fn fault(&self, kind: &str, place: &str) -> Result<(), ExperimentError> {
+        self.order("/v1/fault", serde_json::json!({ "kind": kind, "where": place })).map(drop)
+    }
+
+    /// Its counters.
+    pub(crate) fn metrics(&self) -> Result<Metrics, ExperimentError> {
+        Ok(Metrics::parse(&self.scrape()?))
+    }
+
+    /// Whether it says of itself that all its threads and worlds run.
+    pub(crate) fn is_live(&self) -> bool {
+        let admin = self.admin;
+        self.sink.server.run(move || http::get(admin, "/healthz/live")).is_ok()
+    }
+
+    /// Keeps its counters, as it tells them, in its data directory.
+    pub(crate) fn keep_metrics(&self) -> Result<(), ExperimentError> {
+        let path = self.data.join(METRICS_FILE);
+        fs::write(&path, self.scrape()?).map_err(|source| ExperimentError::File { path, source })
+    }
+
+    fn scrape(&self) -> Result<String, ExperimentError> {
+        let admin = self.admin;
+        let text = self.sink.server.run(move || http::get(admin, "/metrics"));
+        text.map_err(|source| ExperimentError::Operator { path: "/metrics".to_owned(), source })
+    }
+
+    /// Sets a key of its configuration.
+    pub(crate) fn tune(&self, key: &str, value: &str) -> Result<(), ExperimentError> {
+        self.order("/v1/tune", serde_json::json!({ "key": key, "value": value })).map(drop)
+    }
+
+    /// Gives an operator's command. What comes back is text, or JSON, by command.
+    pub(crate) fn order(&self, path: &str, body: serde_json::Value) -> Result<String, ExperimentError> {
+        let (admin, token, at) = (self.admin, self.token.clone(), path.to_owned());
+        let answer = self.sink.server.run(move || http::post(admin, &at, &token, &body));
+        answer.map_err(|source| ExperimentError::Operator { path: path.to_owned(), source })
+    }
+
+    /// Has it drain, which it must do without a complaint.
+    pub(crate) fn stop(mut self) -> Result<(), ExperimentError> {
+        let status = self.process.terminate()?;
+        if status.success() { Ok(()) } else { Err(self.process.error(format!("ended with {status}"))) }
+    }
+}

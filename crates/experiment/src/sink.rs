@@ -1,0 +1,147 @@
+//! The network between server and clients.
+//!
+//! `tun`: server and clients each in a network namespace of their own, joined by two TUN devices and a process that
+//! carries packets between them. What clients spend on receiving is then theirs and the carrier's, while on loopback
+//! (`lo`) the kernel does most of it inside of the server's own send call. Figures of the two cannot be compared, so
+//! those of loopback are named with a suffix, and the lack of TUN is an error and no reason to use loopback.
+
+use crate::child::{RELAY_COMMAND, Running, die_with_parent};
+use crate::error::ExperimentError;
+use net::namespace::Namespace;
+use net::tun::{Tun, carry};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Where server and clients are in their common network. RFC 2544 sets it aside for measurements.
+const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+const CLIENTS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+const PREFIX_BITS: u8 = 24;
+
+/// Which network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SinkKind {
+    /// Two namespaces and TUN devices; needs root.
+    Tun,
+    /// Loopback.
+    Lo,
+}
+
+impl SinkKind {
+    /// `tun` for root, else `lo`.
+    #[must_use]
+    pub fn usual() -> Self {
+        if rustix::process::geteuid().is_root() { Self::Tun } else { Self::Lo }
+    }
+
+    /// As in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tun => "tun",
+            Self::Lo => "lo",
+        }
+    }
+
+    /// What figures measured in it are named with behind their names.
+    #[must_use]
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Tun => "",
+            Self::Lo => "_lo",
+        }
+    }
+}
+
+/// Where processes are started and sockets are opened.
+#[derive(Debug)]
+pub struct Place {
+    /// None: where we are.
+    namespace: Option<Namespace>,
+    /// Its address.
+    pub(crate) ip: Ipv4Addr,
+}
+
+impl Place {
+    /// Runs something there and waits for it.
+    pub(crate) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
+        match &self.namespace {
+            Some(namespace) => namespace.run(job),
+            None => job(),
+        }
+    }
+}
+
+/// The network of a run. The kernel removes all of it with the processes that are in it.
+#[derive(Debug)]
+pub struct Sink {
+    /// Which one it is.
+    pub kind: SinkKind,
+    /// Whether the kernel granted segmentation offload on both devices; never on loopback.
+    pub uso: bool,
+    pub(crate) server: Place,
+    pub(crate) clients: Place,
+    /// Carries packets for as long as this exists.
+    _relay: Option<Running>,
+}
+
+impl Sink {
+    /// Makes the network. `executable` is ours: it carries the packets.
+    ///
+    /// # Errors
+    /// [`ExperimentError::NoTun`], or that the carrier did not start.
+    pub fn open(kind: SinkKind, executable: &Path) -> Result<Self, ExperimentError> {
+        match kind {
+            SinkKind::Lo => {
+                let here = || Place { namespace: None, ip: Ipv4Addr::LOCALHOST };
+                Ok(Self { kind, uso: false, server: here(), clients: here(), _relay: None })
+            }
+            SinkKind::Tun => Self::open_tun(executable),
+        }
+    }
+
+    fn open_tun(executable: &Path) -> Result<Self, ExperimentError> {
+        let place = |ip| {
+            let namespace = Namespace::create().map_err(|source| ExperimentError::NoTun {
+                step: "make a namespace",
+                source: source.into(),
+            })?;
+            let device = namespace
+                .run(move || Tun::create("throng0", ip, PREFIX_BITS))
+                .map_err(|source| ExperimentError::NoTun { step: "make a device", source: source.into() })?;
+            Ok((Place { namespace: Some(namespace), ip }, device))
+        };
+        let (server, near) = place(SERVER)?;
+        let (clients, far) = place(CLIENTS)?;
+        let uso = near.has_uso() && far.has_uso();
+        // The two descriptors are the carrier's standard input and output: nothing else has to be handed over.
+        let child = Command::new(executable)
+            .arg(RELAY_COMMAND)
+            .stdin(Stdio::from(near.into_fd()))
+            .stdout(Stdio::from(far.into_fd()))
+            .spawn()
+            .map_err(|source| ExperimentError::Start { what: "the carrier".to_owned(), source })?;
+        let relay = Running { what: "the carrier of packets".to_owned(), child, log: "/dev/stderr".into() };
+        Ok(Self { kind: SinkKind::Tun, uso, server, clients, _relay: Some(relay) })
+    }
+}
+
+/// Carries packets between the devices that are standard input and standard output, until it is killed. This is what
+/// [`RELAY_COMMAND`] does.
+///
+/// # Errors
+/// When one of them is no device, or is gone.
+pub fn relay() -> io::Error {
+    if let Err(error) = die_with_parent() {
+        return error;
+    }
+    let there = std::thread::Builder::new()
+        .name("to-clients".to_owned())
+        .spawn(|| carry(io::stdin().as_fd(), io::stdout().as_fd()));
+    if let Err(error) = there {
+        return error;
+    }
+    carry(io::stdout().as_fd(), io::stdin().as_fd())
+}

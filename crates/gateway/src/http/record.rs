@@ -1,0 +1,42 @@
+//! `POST /v1/record`: records a world into a file, and answers when that is done.
+
+use super::admin::Admin;
+use super::reply::error;
+use axum::extract::{Json, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// What is to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// Name of the region.
+    pub world: String,
+    /// For how long.
+    pub seconds: u32,
+    /// The file to make, an absolute path on the server's machine. There must be none yet.
+    pub out: PathBuf,
+}
+
+/// What came of it: a sentence for the operator either way.
+pub type Outcome = oneshot::Receiver<Result<String, String>>;
+
+/// Begins a recording, or says why not.
+pub type Record = Box<dyn Fn(Order) -> Result<Outcome, String> + Send + Sync>;
+
+/// Answers when the recording has ended. It goes on when the operator does not wait for that.
+pub(super) async fn record(State(admin): State<Arc<Admin>>, Json(order): Json<Order>) -> Response {
+    tracing::info!(?order, "recording");
+    let outcome = match (admin.record)(order) {
+        Ok(outcome) => outcome.await.unwrap_or_else(|_| Err("The recording's thread has panicked.".into())),
+        Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+    };
+    match outcome {
+        Ok(text) => format!("{text}\n").into_response(),
+        Err(why) => error(StatusCode::INTERNAL_SERVER_ERROR, &why),
+    }
+}

@@ -1,0 +1,201 @@
+//! A world panics under its visitors, and goes on from a checkpoint.
+
+use crate::mail::Spot;
+use crate::testing::{HARBOUR, MEADOW, Node, Setup};
+use glam::Vec3;
+use wire::messages::*;
+use world::{Action, ControlFlags};
+
+/// Somebody who was there at the checkpoint, and somebody who came after it; they see each other.
+fn early_and_late(shards: usize) -> (Node, usize, usize) {
+    let mut node = Node::with(Setup { shards, ..Setup::default() });
+    let early = node.enter("Ada");
+    node.await_checkpoint();
+    let late = node.enter_at("Bob", node.spot(HARBOUR, 140.0, 120.0));
+    node.run_until(|node| see_each_other(node, early, late));
+    (node, early, late)
+}
+
+/// Whether both are shown to both, where they are.
+fn see_each_other(node: &Node, ada: usize, bob: usize) -> bool {
+    [ada, bob].into_iter().all(|who| {
+        let client = &node.clients[who];
+        client.avatars.len() == 2
+            && ["Ada", "Bob"].into_iter().all(|name| {
+                let here = node.position_in(HARBOUR, name);
+                client.sees(name).map(|seen| seen.position) == here
+            })
+    })
+}
+
+#[test]
+fn who_came_after_the_checkpoint_comes_in_again_where_it_was() {
+    for shards in [1, 2] {
+        let (mut node, early, late) = early_and_late(shards);
+        node.clients[late].control(ControlFlags::AT_POS);
+        node.run_ms(1_000);
+        node.clients[late].control(ControlFlags::default());
+        node.run_ms(500);
+        let stood = node.position_in(HARBOUR, "Bob").expect("is here");
+        let arrivals = node.clients[late].count(|m| matches!(m, Message::AgentMovementComplete(_)));
+
+        node.panic(HARBOUR);
+        assert_eq!(node.avatars_in(HARBOUR), 1);
+        node.run_ms(1_000);
+        assert!(see_each_other(&node, early, late), "{shards} shards");
+        let stands = node.position_in(HARBOUR, "Bob").expect("is here");
+        assert!(stands.distance(stood) < 0.1, "{stood} and {stands}");
+        let again = node.clients[late].count(|m| matches!(m, Message::AgentMovementComplete(_)));
+        assert_eq!(again, arrivals, "it has not moved, for all that its viewer knows");
+        assert_eq!(node.hub.n_sessions(), 2);
+    }
+}
+
+#[test]
+fn who_is_on_the_way_back_is_missing_until_the_avatar_is_shown() {
+    let (mut node, _, _) = early_and_late(1);
+    let n_missing = |node: &Node| node.n_missing(HARBOUR);
+    assert_eq!(n_missing(&node), 0);
+    node.panic(HARBOUR);
+    node.run_until(|node| n_missing(node) == 1);
+    assert_eq!(node.avatars_in(HARBOUR), 1, "only the one of the checkpoint");
+    node.run_until(|node| n_missing(node) == 0);
+    assert_eq!(node.avatars_in(HARBOUR), 2);
+}
+
+#[test]
+fn who_left_since_the_checkpoint_is_gone_and_is_never_shown_again() {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
+    node.await_checkpoint();
+    node.clients[bob].log_out();
+    node.run_ms(500);
+    assert_eq!(node.clients[ada].sees("Bob"), None);
+    let shown = node.shards[0].counters().full_sent;
+    node.panic(HARBOUR);
+    node.run_ms(1_000);
+    assert_eq!((node.avatars_in(HARBOUR), node.clients[ada].avatars.len()), (1, 1));
+    assert_eq!(node.shards[0].counters().full_sent, shown, "nobody had to be shown anew");
+}
+
+/// Its leave was in the inbox when the world died, so only the hub knows.
+#[test]
+fn who_left_in_the_tick_of_the_panic_does_not_stand_there_for_ever() {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
+    node.await_checkpoint();
+    node.run_until(|node| node.clients[ada].sees("Bob").is_some());
+    node.poison(1, |action| matches!(action, Action::Leave));
+    node.clients[bob].log_out();
+    node.run_ms(1_000);
+    node.dismiss(HARBOUR);
+    node.run_ms(200);
+    assert_eq!((node.panics, node.avatars_in(HARBOUR), node.clients[ada].avatars.len()), (1, 1, 1));
+}
+
+#[test]
+fn what_was_asked_since_the_checkpoint_is_asked_again() {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter_at("Bob", node.spot(HARBOUR, 140.0, 120.0)));
+    node.clients[ada].control(ControlFlags::AT_POS);
+    node.await_checkpoint();
+    // The checkpoint has Ada walking and Bob standing.
+    node.clients[ada].control(ControlFlags::default());
+    node.clients[bob].control(ControlFlags::SIT_ON_GROUND);
+    node.clients[bob].control(ControlFlags::default());
+    node.run_ms(500);
+    node.panic(HARBOUR);
+    node.run_ms(1_500);
+    let place = node.position_in(HARBOUR, "Ada");
+    node.run_ms(1_000);
+    assert_eq!(node.position_in(HARBOUR, "Ada"), place, "she has let go of the key");
+    node.clients[bob].control(ControlFlags::AT_POS);
+    let seat = node.position_in(HARBOUR, "Bob");
+    node.run_ms(1_000);
+    assert_eq!(node.position_in(HARBOUR, "Bob"), seat, "who sits goes nowhere");
+}
+
+#[test]
+fn who_is_on_its_way_in_when_the_world_panics_arrives() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    node.await_checkpoint();
+    let bob = node.login("Bob", node.spot(HARBOUR, 140.0, 120.0));
+    // The command that lets Bob in dies with the world.
+    node.poison(1, |action| matches!(action, Action::Enter(_)));
+    node.clients[bob].open();
+    node.run_ms(2_000);
+    assert_eq!(node.panics, 1);
+    assert!(see_each_other(&node, ada, bob));
+}
+
+#[test]
+fn who_does_not_fit_any_more_is_told_so() {
+    let mut node = Node::with(Setup { world_max_avatars: 2, ..Setup::default() });
+    node.enter("Ada");
+    node.await_checkpoint();
+    let bob = node.enter("Bob");
+    node.panic(HARBOUR);
+    node.crowd(1);
+    node.run_ms(1_000);
+    assert!(node.clients[bob].got(KickUser::NUMBER));
+    assert_eq!(node.hub.n_sessions(), 1);
+}
+
+#[test]
+fn the_other_world_notices_nothing() {
+    let mut node = Node::new();
+    node.enter("Ada");
+    let meadow = Spot { place: MEADOW, position: Vec3::new(50.0, 50.0, 22.0), look_at: Vec3::X };
+    let bob = node.enter_at("Bob", meadow);
+    node.run_ms(1_000);
+    let commands = node.commands.len();
+    node.panic(HARBOUR);
+    node.run_ms(1_000);
+    let to_meadow = node.commands[commands..].iter().filter(|(world, _)| world.0 == 1).count();
+    assert_eq!((to_meadow, node.clients[bob].avatars.len()), (0, 1));
+}
+
+/// A wish to be elsewhere in the harbour.
+fn teleport(node: &Node, client: usize) -> Message {
+    let client = &node.clients[client];
+    TeleportLocationRequest {
+        agent_data: TeleportLocationRequestAgentData {
+            agent_id: client.agent.0,
+            session_id: client.session_id.0,
+        },
+        info: TeleportLocationRequestInfo {
+            region_handle: node.places.get(HARBOUR).handle.0,
+            position: Vec3::new(50.0, 60.0, 22.0),
+            look_at: Vec3::X,
+        },
+    }
+    .into()
+}
+
+#[test]
+fn a_command_that_makes_the_world_panic_is_not_given_to_it_for_ever() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    node.await_checkpoint();
+    let message = teleport(&node, ada);
+    node.poison(usize::MAX, |action| matches!(action, Action::Teleport { .. }));
+    node.clients[ada].send(&message);
+    node.run_ms(3_000);
+    assert_eq!(node.panics, 2, "it may be what the world died of");
+    assert!(!node.clients[ada].got(TeleportLocal::NUMBER));
+    node.poison(0, |_| false);
+    node.clients[ada].send(&message);
+    node.run_until(|node| node.clients[ada].got(TeleportLocal::NUMBER));
+}
+
+#[test]
+fn a_teleport_that_a_panic_swallowed_is_carried_out_by_the_next_life() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    node.await_checkpoint();
+    let message = teleport(&node, ada);
+    node.poison(1, |action| matches!(action, Action::Teleport { .. }));
+    node.clients[ada].send(&message);
+    node.run_until(|node| node.clients[ada].got(TeleportLocal::NUMBER));
+}

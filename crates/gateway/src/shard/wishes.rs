@@ -1,0 +1,148 @@
+//! What the owner of an avatar has last asked of the world, so that it can be said again to a world that began again.
+//!
+//! The world keeps this itself; but one that panicked goes on from a checkpoint some seconds old, and clients say most
+//! things once: a viewer that has let go of a key does not repeat it, and the filter would drop it if it did.
+
+use ids::Uuid;
+use std::sync::Arc;
+use world::{Action, Appearance, Control, ControlFlags};
+
+/// The newest wish of each kind.
+#[derive(Debug, Default)]
+pub(super) struct Wishes {
+    control: Option<Control>,
+    /// Sat down and has not got up.
+    sits: bool,
+    always_run: bool,
+    pub(super) appearance: Option<Arc<Appearance>>,
+    /// A teleport inside the world that has not been carried out yet.
+    teleport: Option<Action>,
+    /// The newest wish about each animation, oldest first; at most [`Action::ANIMATIONS_MAX`].
+    animations: Vec<(Uuid, bool)>,
+}
+
+impl Wishes {
+    /// Takes in what goes to the world.
+    pub(super) fn note(&mut self, action: &Action) {
+        match action {
+            Action::Control(control) => {
+                if control.flags.any(ControlFlags::STAND_UP) {
+                    self.sits = false;
+                } else if control.flags.any(ControlFlags::SIT_ON_GROUND) {
+                    self.sits = true;
+                }
+                self.control = Some(*control);
+            }
+            // Who is put somewhere else stands there.
+            Action::Enter(_) => self.sits = false,
+            Action::Teleport { .. } => {
+                self.sits = false;
+                self.teleport = Some(action.clone());
+            }
+            Action::Appear(appearance) => self.appearance = Some(Arc::clone(appearance)),
+            Action::AlwaysRun(on) => self.always_run = *on,
+            Action::Animate(wishes) => {
+                for &(id, on) in wishes {
+                    self.animations.retain(|&(known, _)| known != id);
+                    self.animations.push((id, on));
+                }
+                let too_many = self.animations.len().saturating_sub(Action::ANIMATIONS_MAX);
+                self.animations.drain(..too_many);
+            }
+            Action::Leave | Action::Chat { .. } | Action::Resync => {}
+        }
+    }
+
+    /// Where its body faces, if it ever said so.
+    pub(super) fn faces(&self) -> Option<glam::Vec3> {
+        self.control.map(|control| control.body_rotation * glam::Vec3::X)
+    }
+
+    pub(super) fn flies(&self) -> bool {
+        self.control.is_some_and(|control| control.flags.any(ControlFlags::FLY))
+    }
+
+    pub(super) const fn sits(&self) -> bool {
+        self.sits
+    }
+
+    /// The teleport was carried out, or is not to be asked for again.
+    pub(super) fn forget_teleport(&mut self) {
+        self.teleport = None;
+    }
+
+    /// The teleport that a world may have died before carrying out. It is asked for again once: it may be what the world
+    /// died of.
+    pub(super) const fn take_teleport(&mut self) -> Option<Action> {
+        self.teleport.take()
+    }
+
+    /// Everything that lasts once more, for an avatar that is in the world and `sits` or should not.
+    pub(super) fn again(&self, sits: bool) -> Vec<Action> {
+        let mut actions = vec![Action::AlwaysRun(self.always_run)];
+        actions.extend(self.appearance.clone().map(Action::Appear));
+        if !self.animations.is_empty() {
+            actions.push(Action::Animate(self.animations.clone()));
+        }
+        actions.extend(self.control.map(|Control { flags, body_rotation }| {
+            let posture = if sits { ControlFlags::SIT_ON_GROUND } else { ControlFlags::STAND_UP };
+            Action::Control(Control { flags: flags.union(posture), body_rotation })
+        }));
+        actions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::Quat;
+
+    fn control(flags: ControlFlags) -> Action {
+        Action::Control(Control { flags, body_rotation: Quat::IDENTITY })
+    }
+
+    fn after(actions: &[Action]) -> Wishes {
+        let mut wishes = Wishes::default();
+        actions.iter().for_each(|action| wishes.note(action));
+        wishes
+    }
+
+    #[test]
+    fn who_sat_down_sits_until_it_gets_up_or_is_moved() {
+        let sit = control(ControlFlags::SIT_ON_GROUND);
+        let walk = control(ControlFlags::AT_POS);
+        let teleport = Action::Teleport { position: glam::Vec3::ZERO, look_at: glam::Vec3::X };
+        assert!(after(&[sit.clone(), walk]).sits());
+        assert!(!after(&[sit.clone(), control(ControlFlags::STAND_UP)]).sits());
+        assert!(!after(&[sit, teleport]).sits());
+    }
+
+    #[test]
+    fn the_newest_wish_of_each_kind_is_said_again() {
+        let animation = Uuid::from_u128;
+        let wishes = after(&[
+            Action::AlwaysRun(true),
+            Action::Animate(vec![(animation(1), true), (animation(2), true)]),
+            control(ControlFlags::AT_POS),
+            Action::Animate(vec![(animation(1), false)]),
+            control(ControlFlags::FLY),
+        ]);
+        let flags = ControlFlags::FLY.union(ControlFlags::STAND_UP);
+        assert_eq!(
+            wishes.again(false),
+            [
+                Action::AlwaysRun(true),
+                Action::Animate(vec![(animation(2), true), (animation(1), false)]),
+                control(flags)
+            ]
+        );
+        assert!(wishes.flies());
+    }
+
+    #[test]
+    fn wishes_about_animations_are_bounded() {
+        let all: Vec<Action> =
+            (0..100).map(|id| Action::Animate(vec![(Uuid::from_u128(id), true)])).collect();
+        assert_eq!(after(&all).animations.len(), Action::ANIMATIONS_MAX);
+    }
+}

@@ -1,0 +1,193 @@
+//! Whether preflight finds what it should: slowdowns that are put into a build on purpose.
+//!
+//! Crate `experiment` runs it as `preflight`, and a test of the program in small. A slowdown is a busy loop inside of one
+//! system ([`systems::burden`]); what it really added is read off the profile. It is compared with the same build
+//! with a burden of 0, so that asking for burdens costs both the same.
+
+use crate::compare::{Change, Comparison, Incomparable, compare};
+use crate::measure::{MeasureError, Measurement, Task, measure};
+use std::path::{Path, PathBuf};
+use systems::System;
+use thiserror::Error;
+
+/// Sizes of slowdowns, percent of a system's instructions.
+pub const PERCENTS: [f64; 4] = [0.5, 1.0, 2.0, 5.0];
+
+/// A slowdown and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slowdown {
+    /// Where.
+    pub system: System,
+    /// How large it was to be, percent.
+    pub asked_percent: f64,
+    /// How large it was.
+    pub percent: f64,
+    /// Whether the comparison said that the slowed systems, and no others, had become dearer, and behaviour not changed.
+    pub is_found: bool,
+    /// The comparison's verdict.
+    pub verdict: String,
+}
+
+/// Why a trial was not made.
+#[derive(Debug, Error)]
+pub enum TrialError {
+    /// A run failed.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// Two runs of one build had different things to do.
+    #[error(transparent)]
+    Incomparable(#[from] Incomparable),
+}
+
+/// One build, ready to be slowed down.
+#[derive(Debug)]
+pub struct Trial {
+    binary: PathBuf,
+    task: Task,
+    directory: PathBuf,
+    base: Measurement,
+    instructions_per_lap: f64,
+}
+
+impl Trial {
+    /// Measures the build as it is, and what a lap costs in it. `directory` is for its runs alone.
+    ///
+    /// # Errors
+    /// As [`measure`].
+    pub fn new(binary: &Path, task: &Task, directory: &Path) -> Result<Self, TrialError> {
+        let base = measure(binary, task, &[(System::WorldTell, 0)], directory)?;
+        let laps_per_entry = 1_000;
+        let burdened = measure(binary, task, &[(System::WorldTell, 1_000 * laps_per_entry)], directory)?;
+        let name = System::WorldTell.name();
+        let laps = burdened.costs[name].entries * laps_per_entry;
+        let instructions_per_lap = burdened.burdens[name] as f64 / laps as f64;
+        Ok(Self {
+            binary: binary.into(),
+            task: task.clone(),
+            directory: directory.into(),
+            base,
+            instructions_per_lap,
+        })
+    }
+
+    /// Slows one system down and compares.
+    ///
+    /// # Errors
+    /// As [`measure`].
+    pub fn slow_down(&self, system: System, percent: f64) -> Result<Slowdown, TrialError> {
+        Ok(self.slow_down_together(&[system], percent)?.remove(0))
+    }
+
+    /// Slows several systems down in one run, each by so much, and compares.
+    ///
+    /// # Errors
+    /// As [`measure`].
+    pub fn slow_down_together(&self, systems: &[System], percent: f64) -> Result<Vec<Slowdown>, TrialError> {
+        let burdens: Vec<(System, u64)> =
+            systems.iter().map(|&system| (system, self.laps(system, percent))).collect();
+        let head = measure(&self.binary, &self.task, &burdens, &self.directory)?;
+        let comparison = compare(&self.base, &head)?;
+        let is_found = finds_only(&comparison, systems);
+        let slowdown = |&system: &System| {
+            let added = head.burdens.get(system.name()).copied().unwrap_or_default();
+            let percent_added = added as f64 / self.base.costs[system.name()].instructions as f64 * 100.0;
+            let verdict = comparison.to_string();
+            Slowdown { system, asked_percent: percent, percent: percent_added, is_found, verdict }
+        };
+        Ok(systems.iter().map(slowdown).collect())
+    }
+
+    /// For each 1,000 entries, to make a system so much dearer.
+    fn laps(&self, system: System, percent: f64) -> u64 {
+        let cost = &self.base.costs[system.name()];
+        let instructions = cost.instructions as f64 * percent / 100.0;
+        (instructions / self.instructions_per_lap / cost.entries as f64 * 1_000.0).round() as u64
+    }
+
+    /// So many slowdowns over all systems and sizes, each size as often as the others.
+    ///
+    /// # Errors
+    /// As [`measure`].
+    pub fn slowdowns(&self, count: usize) -> Result<Vec<Slowdown>, TrialError> {
+        plan(count).map(|(system, percent)| self.slow_down(system, percent)).collect()
+    }
+}
+
+/// The smallest size from which on every slowdown was found; infinite if not even the largest were.
+#[must_use]
+pub fn smallest_percent(slowdowns: &[Slowdown]) -> f64 {
+    let missed =
+        slowdowns.iter().filter(|slowdown| !slowdown.is_found).map(|slowdown| slowdown.asked_percent);
+    let largest_missed = missed.fold(0.0, f64::max);
+    let found = slowdowns.iter().map(|slowdown| slowdown.asked_percent);
+    found.filter(|&percent| percent > largest_missed).fold(f64::INFINITY, f64::min)
+}
+
+/// Compares two builds that should be equal, so many times. Gives the comparisons that found something dearer, cheaper or
+/// different all the same.
+///
+/// # Errors
+/// As [`measure`].
+pub fn false_alarms(
+    base: &Path,
+    head: &Path,
+    task: &Task,
+    runs: usize,
+    directory: &Path,
+) -> Result<Vec<Comparison>, TrialError> {
+    let mut alarms = Vec::new();
+    for _ in 0..runs {
+        let (one, other) = (directory.join("base"), directory.join("head"));
+        let comparison = compare(&measure(base, task, &[], &one)?, &measure(head, task, &[], &other)?)?;
+        let is_quiet = comparison.systems.iter().all(|system| system.change() == Change::Equal);
+        if !is_quiet || comparison.divergence.is_some() {
+            alarms.push(comparison);
+        }
+    }
+    Ok(alarms)
+}
+
+fn finds_only(comparison: &Comparison, slowed: &[System]) -> bool {
+    comparison.divergence.is_none()
+        && comparison.systems.iter().all(|change| {
+            let is_slowed = slowed.iter().any(|system| system.name() == change.system);
+            change.change() == if is_slowed { Change::Dearer } else { Change::Equal }
+        })
+}
+
+/// Systems and sizes in turn; 13 and 4 have no common divisor, so that in time every system has every size.
+fn plan(count: usize) -> impl Iterator<Item = (System, f64)> {
+    System::ALL.into_iter().cycle().zip(PERCENTS.into_iter().cycle()).take(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slowdown(asked_percent: f64, is_found: bool) -> Slowdown {
+        let verdict = String::new();
+        Slowdown { system: System::Hub, asked_percent, percent: asked_percent, is_found, verdict }
+    }
+
+    #[test]
+    fn the_smallest_size_is_one_above_which_nothing_was_missed() {
+        let found = |percents: &[(f64, bool)]| {
+            let slowdowns: Vec<Slowdown> =
+                percents.iter().map(|&(percent, is_found)| slowdown(percent, is_found)).collect();
+            smallest_percent(&slowdowns)
+        };
+        assert_eq!(found(&[(0.5, true), (1.0, true), (5.0, true)]), 0.5);
+        assert_eq!(found(&[(0.5, false), (0.5, true), (1.0, true)]), 1.0);
+        assert_eq!(found(&[(0.5, true), (1.0, false), (5.0, true)]), 5.0);
+        assert_eq!(found(&[(5.0, false)]), f64::INFINITY);
+    }
+
+    #[test]
+    fn twenty_slowdowns_reach_every_system_and_every_size() {
+        let plan: Vec<(System, f64)> = plan(20).collect();
+        assert!(System::ALL.iter().all(|system| plan.iter().any(|(slowed, _)| slowed == system)));
+        for percent in PERCENTS {
+            assert_eq!(plan.iter().filter(|(_, size)| *size == percent).count(), 5);
+        }
+    }
+}

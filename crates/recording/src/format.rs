@@ -1,0 +1,144 @@
+//! The file, byte by byte. Integers are little-endian.
+//!
+//! ```text
+//! "THRR" | version u32 | chunk | chunk | … | last chunk                           8 bytes, then chunks
+//!
+//! chunk:  kind u8 | 0 u8 ×3 | stored u32 | raw u32 | checksum u64 | body          20 bytes, then `stored` bytes
+//!
+//! kind    body, deflated (zlib) to `stored` bytes of `raw`; as it is where both are equal
+//! 'A'     About: which world, and what it is made from (postcard)             first
+//! 'G'     ground: every height as f32, row by row from the south-west corner  second
+//! 'S'     snapshot: `World::snapshot`                                         third
+//! 'T'     steps: some Steps, one behind the other (postcard)                  any number
+//! 'E'     End: how many steps and commands there are, and why no more         last
+//! ```
+//!
+//! A checksum is the first 8 bytes of BLAKE3 over the checksum before it (8 zero bytes for the first chunk), the 12 bytes
+//! that stand before this one, and the body. So a chunk that is missing, doubled or moved is noticed as one that is damaged.
+//! A file without its 'E' was cut off.
+
+use ids::{Epoch, Tick, WorldId};
+use serde::{Deserialize, Serialize};
+use std::{fmt, ops::Range, sync::Arc, time::Duration};
+use world::{Command, Terrain, WorldConfig};
+
+/// Rises whenever anything in the file changes its form: a command, too.
+pub const VERSION: u32 = 1;
+
+pub(crate) const MAGIC: [u8; 4] = *b"THRR";
+
+/// Which world was recorded, and what it was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// Name of its region.
+    pub name: String,
+    /// The build that recorded it; another one may behave differently, and says so by the first tick that differs.
+    pub build: String,
+    /// Unix time at which the recording began, seconds.
+    pub recorded_at_unix_s: u64,
+    /// Its number on the node.
+    pub id: WorldId,
+    /// Its life.
+    pub epoch: Epoch,
+    /// Width and depth in metres.
+    pub size_m: u32,
+    /// Local ids that it may hand out.
+    pub local_ids: Range<u32>,
+    /// Height of the water, metres.
+    pub water_m: f32,
+    /// Avatars that it lets in.
+    pub max_avatars: u32,
+    /// Decides what is left to chance.
+    pub seed: u64,
+    /// [`Terrain::fingerprint`] of the ground.
+    pub terrain: u64,
+}
+
+impl About {
+    /// Describes a world.
+    #[must_use]
+    pub fn new(name: &str, build: &str, recorded_at_unix_s: u64, config: &WorldConfig) -> Self {
+        Self {
+            name: name.to_owned(),
+            build: build.to_owned(),
+            recorded_at_unix_s,
+            id: config.id,
+            epoch: config.epoch,
+            size_m: config.size_m,
+            local_ids: config.local_ids.clone(),
+            water_m: config.water_m,
+            max_avatars: u32::try_from(config.max_avatars).unwrap_or(u32::MAX),
+            seed: config.seed,
+            terrain: config.terrain.fingerprint(),
+        }
+    }
+
+    /// What to make the world from again.
+    pub(crate) fn config(&self, terrain: Arc<Terrain>) -> WorldConfig {
+        WorldConfig {
+            id: self.id,
+            epoch: self.epoch,
+            size_m: self.size_m,
+            local_ids: self.local_ids.clone(),
+            terrain,
+            water_m: self.water_m,
+            max_avatars: self.max_avatars as usize,
+            seed: self.seed,
+        }
+    }
+
+    /// Whether a world can be made from it, so that nothing asserts later.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.local_ids.len() > self.max_avatars as usize && self.water_m.is_finite()
+    }
+}
+
+/// One step of the world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Its number.
+    pub tick: Tick,
+    /// World time that passed.
+    pub dt: Duration,
+    /// The scheduler's figure, as frames carry it.
+    pub dilation: f32,
+    /// What the world was given, in the order of arrival; the world sorts it.
+    pub commands: Vec<Command>,
+    /// [`world::Frame::state_hash`] after it. `None` for the one step in which the world panicked.
+    pub state_hash: Option<u64>,
+}
+
+/// What stands at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Steps in the file.
+    pub steps: u64,
+    /// Commands in all of them.
+    pub commands: u64,
+    /// Why there are no more.
+    pub ending: Ending,
+}
+
+/// Why a recording ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// The time that was asked for had passed.
+    Complete,
+    /// The world was stopped, with its server.
+    Stopped,
+    /// Steps came faster than they were written, and the world does not wait.
+    QueueFull,
+    /// The world panicked in the last step.
+    Panicked,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Complete => "complete",
+            Self::Stopped => "ended early: the world was stopped",
+            Self::QueueFull => "ended early: steps came faster than they could be written",
+            Self::Panicked => "ended early: the world panicked in the last step",
+        })
+    }
+}

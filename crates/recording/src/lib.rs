@@ -1,0 +1,33 @@
+//! What happened in a world, as a file that makes it happen again: a snapshot and every command since, tick by tick.
+//!
+//! Worlds are deterministic, so this is all it takes. A [`Tape`] runs along with a live world and costs it a copy of
+//! its commands; [`write`](fn@write) makes a file of it on another thread; [`Recording::open`] reads one, whole or not at all,
+//! and [`Replay`] steps it. Files carry their terrain and depend on nothing else.
+//!
+//! It is no log of frames and no network capture: what clients saw follows from the replay. It reads no clock.
+//!
+//! ```no_run
+//! use recording::{Recording, Replay};
+//!
+//! let mut recording = Recording::open("harbour.throngrec".as_ref())?;
+//! let mut replay = Replay::new(&recording)?;
+//! for step in recording.steps()? {
+//!     let step = step?;
+//!     let expected = step.state_hash;
+//!     assert!(expected.is_none_or(|hash| hash == replay.step(step).state_hash));
+//! }
+//! # Ok::<(), recording::RecordingError>(())
+//! ```
+
+mod chunk;
+mod format;
+mod read;
+mod replay;
+mod tape;
+mod write;
+
+pub use format::{About, End, Ending, Step, VERSION};
+pub use read::{Recording, RecordingError, Steps};
+pub use replay::Replay;
+pub use tape::{QUEUE_STEPS_MAX, Reel, Tape};
+pub use write::{WriteError, Writer, write};

@@ -1,0 +1,110 @@
+//! The two ends of a recording under way: a [`Tape`] on the world's thread, a [`Reel`] on the writer's.
+//!
+//! The world never waits. When the writer has fallen behind by [`QUEUE_STEPS_MAX`] steps the tape ends there, and the file
+//! says so; when the writer has gone, because the disk is full, the tape ends as well.
+
+use crate::format::{Ending, Step};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use ids::{Instant, Tick};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use world::{Checkpoint, Command, World};
+
+/// Steps between a world and the writer: ten seconds at 20 Hz, in which a disk may stall.
+pub const QUEUE_STEPS_MAX: usize = 200;
+
+#[derive(Debug, Default)]
+struct Shared {
+    checkpoint: Mutex<Option<Checkpoint>>,
+    ending: AtomicU8,
+}
+
+/// The world's end. Dropped before its time is over, it says that the world was stopped.
+#[derive(Debug)]
+pub struct Tape {
+    steps: Sender<Step>,
+    shared: Arc<Shared>,
+    until: Instant,
+    /// The step that the world is in.
+    current: Option<Step>,
+}
+
+/// The writer's end.
+#[derive(Debug)]
+pub struct Reel {
+    steps: Receiver<Step>,
+    shared: Arc<Shared>,
+}
+
+impl Tape {
+    /// A tape for a world as it is between two steps, that runs until this time.
+    #[must_use]
+    pub fn new(until: Instant) -> (Self, Reel) {
+        let (sender, steps) = bounded(QUEUE_STEPS_MAX);
+        let shared = Arc::new(Shared { ending: AtomicU8::new(Ending::Stopped as u8), ..Shared::default() });
+        let reel = Reel { steps, shared: Arc::clone(&shared) };
+        (Self { steps: sender, shared, until, current: None }, reel)
+    }
+
+    /// Keeps the state that the recording begins with. Call it once, between two steps.
+    pub fn begin(&self, world: &World) {
+        *self.shared.checkpoint.lock().unwrap_or_else(PoisonError::into_inner) = Some(world.checkpoint());
+    }
+
+    /// Notes what the world is about to be given.
+    pub fn give(&mut self, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
+        self.current = Some(Step { tick, dt, dilation, commands: commands.to_vec(), state_hash: None });
+    }
+
+    /// Notes what the step came to. False when the recording is over and the tape is to be dropped.
+    #[must_use]
+    pub fn came_to(&mut self, now: Instant, state_hash: u64) -> bool {
+        let Some(step) = self.current.take() else { return true };
+        if self.steps.try_send(Step { state_hash: Some(state_hash), ..step }).is_err() {
+            // Full; or the writer has gone, and nobody asks for a reason.
+            self.end(Ending::QueueFull);
+            return false;
+        }
+        if now >= self.until {
+            self.end(Ending::Complete);
+            return false;
+        }
+        true
+    }
+
+    /// The world panicked in the step that it was given last: the most interesting one.
+    pub fn panicked(mut self) {
+        let step = self.current.take();
+        let was_told = step.is_none_or(|step| self.steps.try_send(step).is_ok());
+        self.end(if was_told { Ending::Panicked } else { Ending::QueueFull });
+    }
+
+    fn end(&self, ending: Ending) {
+        self.shared.ending.store(ending as u8, Ordering::Release);
+    }
+}
+
+impl Reel {
+    /// The state that it begins with; waits for the first step. `None` when the world ended before.
+    pub(crate) fn beginning(&self) -> Option<Checkpoint> {
+        let take = || self.shared.checkpoint.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The checkpoint is there before the first step is sent, and before the tape is dropped.
+        let mut ready = crossbeam_channel::Select::new();
+        ready.recv(&self.steps);
+        ready.ready();
+        take()
+    }
+
+    /// Every step; waits for the next one, ends with the tape.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
+        self.steps.iter()
+    }
+
+    /// Why the tape ended, once it has.
+    pub(crate) fn ending(&self) -> Ending {
+        let code = self.shared.ending.load(Ordering::Acquire);
+        let all = [Ending::Complete, Ending::Stopped, Ending::QueueFull, Ending::Panicked];
+        all.into_iter().find(|ending| *ending as u8 == code).expect("only endings are stored")
+    }
+}

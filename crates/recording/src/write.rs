@@ -1,0 +1,124 @@
+//! From a running world's [`Reel`] to a file.
+
+use crate::chunk::{self, Chain, Kind};
+use crate::format::{About, End, Ending, MAGIC, Step, VERSION};
+use crate::tape::Reel;
+use std::io::{self, Write};
+use thiserror::Error;
+use world::Terrain;
+
+/// Steps of one chunk at most: what a file that is cut off may lose, six seconds at 20 Hz.
+const CHUNK_STEPS_MAX: u32 = 128;
+/// A chunk ends with the step that makes it longer, bytes before compression.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Why a recording could not be written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The world ended before it gave its first state.
+    #[error("the world stopped before the recording began")]
+    NeverBegan,
+    /// The disk, most likely: full, or read-only.
+    #[error("cannot write the recording: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Writes a recording piece by piece.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    chain: Chain,
+    /// Steps that make no chunk yet.
+    raw: Vec<u8>,
+    n_raw: u32,
+    end: End,
+    bytes: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes what comes before the steps.
+    ///
+    /// # Errors
+    /// When `out` takes no more.
+    pub fn begin(out: W, about: &About, terrain: &Terrain, snapshot: &[u8]) -> io::Result<Self> {
+        let end = End { steps: 0, commands: 0, ending: Ending::Stopped };
+        let mut writer = Self { out, chain: Chain::default(), raw: Vec::new(), n_raw: 0, end, bytes: 8 };
+        writer.out.write_all(&MAGIC)?;
+        writer.out.write_all(&VERSION.to_le_bytes())?;
+        writer.chunk(Kind::About, &encode(about))?;
+        writer.chunk(Kind::Ground, &terrain.to_r32())?;
+        writer.chunk(Kind::Snapshot, snapshot)?;
+        Ok(writer)
+    }
+
+    /// Adds a step.
+    ///
+    /// # Errors
+    /// When `out` takes no more.
+    pub fn step(&mut self, step: &Step) -> io::Result<()> {
+        let raw = std::mem::take(&mut self.raw);
+        self.raw = postcard::to_extend(step, raw).expect("plain data in memory always encodes");
+        self.n_raw += 1;
+        self.end.steps += 1;
+        self.end.commands += step.commands.len() as u64;
+        if self.n_raw >= CHUNK_STEPS_MAX || self.raw.len() >= CHUNK_BYTES {
+            self.flush_steps()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the end. Gives back what was written to, what the file holds, and its length in bytes.
+    ///
+    /// # Errors
+    /// When `out` takes no more.
+    pub fn finish(mut self, ending: Ending) -> io::Result<(W, End, u64)> {
+        self.flush_steps()?;
+        self.end.ending = ending;
+        let end = self.end;
+        self.chunk(Kind::End, &encode(&end))?;
+        self.out.flush()?;
+        Ok((self.out, end, self.bytes))
+    }
+
+    fn flush_steps(&mut self) -> io::Result<()> {
+        if self.n_raw == 0 {
+            return Ok(());
+        }
+        let mut raw = std::mem::take(&mut self.raw);
+        self.chunk(Kind::Steps, &raw)?;
+        raw.clear();
+        self.raw = raw;
+        self.n_raw = 0;
+        Ok(())
+    }
+
+    fn chunk(&mut self, kind: Kind, raw: &[u8]) -> io::Result<()> {
+        self.bytes += chunk::write(&mut self.out, &mut self.chain, kind, raw)?;
+        Ok(())
+    }
+}
+
+/// Writes what a world plays on its tape, to the end: on a thread of its own, since it waits for the disk.
+///
+/// # Errors
+/// [`WriteError`]; the world's end of the tape notices and stops.
+pub fn write<W: Write>(
+    reel: &Reel,
+    about: &About,
+    terrain: &Terrain,
+    out: W,
+) -> Result<(W, End, u64), WriteError> {
+    let checkpoint = reel.beginning().ok_or(WriteError::NeverBegan)?;
+    // The world may have begun again since the recording was asked for.
+    let about = About { epoch: checkpoint.epoch(), ..about.clone() };
+    let mut writer = Writer::begin(out, &about, terrain, &checkpoint.encode())?;
+    drop(checkpoint);
+    for step in reel.steps() {
+        writer.step(&step)?;
+    }
+    Ok(writer.finish(reel.ending())?)
+}
+
+fn encode(value: &impl serde::Serialize) -> Vec<u8> {
+    postcard::to_extend(value, Vec::new()).expect("plain data in memory always encodes")
+}

@@ -1,0 +1,84 @@
+//! A section of a report: a heading and what stands below it, in the order of adding.
+
+use crate::escape::{push_text, text};
+use crate::plot::{BarPlot, LinePlot};
+use crate::table::Table;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Block {
+    Text(String),
+    Verbatim(String),
+    Table(Table),
+    LinePlot(LinePlot),
+    BarPlot(BarPlot),
+}
+
+/// A heading and its blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    heading: String,
+    blocks: Vec<Block>,
+}
+
+impl Section {
+    /// A section without content.
+    #[must_use]
+    pub fn new(heading: &str) -> Self {
+        Self { heading: heading.to_owned(), blocks: Vec::new() }
+    }
+
+    /// Adds a paragraph of plain text.
+    #[must_use]
+    pub fn text(self, text: &str) -> Self {
+        self.block(Block::Text(text.to_owned()))
+    }
+
+    /// Adds text whose lines and columns stay as they are, such as another program's output.
+    #[must_use]
+    pub fn verbatim(self, text: &str) -> Self {
+        self.block(Block::Verbatim(text.to_owned()))
+    }
+
+    /// Adds a table.
+    #[must_use]
+    pub fn table(self, table: Table) -> Self {
+        self.block(Block::Table(table))
+    }
+
+    /// Adds a plot of lines.
+    #[must_use]
+    pub fn line_plot(self, plot: LinePlot) -> Self {
+        self.block(Block::LinePlot(plot))
+    }
+
+    /// Adds a plot of bars.
+    #[must_use]
+    pub fn bar_plot(self, plot: BarPlot) -> Self {
+        self.block(Block::BarPlot(plot))
+    }
+
+    fn block(mut self, block: Block) -> Self {
+        self.blocks.push(block);
+        self
+    }
+
+    pub(crate) fn write(&self, out: &mut String) {
+        out.push_str(&format!("<section>\n<h2>{}</h2>\n", text(&self.heading)));
+        for block in &self.blocks {
+            match block {
+                Block::Text(text) => wrapped(out, "p", text),
+                Block::Verbatim(text) => wrapped(out, "pre", text),
+                Block::Table(table) => table.write(out),
+                Block::LinePlot(plot) => plot.write(out),
+                Block::BarPlot(plot) => plot.write(out),
+            }
+        }
+        out.push_str("</section>\n");
+    }
+}
+
+fn wrapped(out: &mut String, tag: &str, text: &str) {
+    out.push_str(&format!("<{tag}>"));
+    push_text(out, text);
+    out.push_str(&format!("</{tag}>\n"));
+}

@@ -1,0 +1,53 @@
+//! The parts that follow a world's frames: what the `replica` thread has of one world.
+
+use gateway::feed::Feed;
+use ids::{RegionHandle, SessionKey, WorldId};
+use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use std::sync::Arc;
+use world::{Action, Command, Frame};
+
+pub(crate) struct Follower {
+    pub(crate) encoder: Encoder,
+    encoded: EncodedFrame,
+    publisher: Publisher,
+    /// Numbers the node's own commands.
+    next_command: u64,
+}
+
+impl Follower {
+    pub(crate) fn new(world: WorldId) -> Self {
+        Self {
+            encoder: Encoder::new(),
+            encoded: EncodedFrame::default(),
+            publisher: Publisher::new(empty_replica(world)),
+            next_command: 0,
+        }
+    }
+
+    /// Encodes and publishes a frame, or asks its world for a snapshot.
+    pub(crate) fn follow(&mut self, frame: &Frame, feed: &Feed) -> Option<Command> {
+        match self.encoder.encode(frame, &mut self.encoded) {
+            Intake::Ready => {
+                self.encoded = self.publisher.publish(std::mem::take(&mut self.encoded));
+                feed.publish(Arc::clone(self.publisher.current()));
+                None
+            }
+            Intake::NeedsSnapshot => {
+                let sequence = self.next_command;
+                self.next_command += 1;
+                Some(Command { session: SessionKey::NODE, sequence, action: Action::Resync })
+            }
+            Intake::Waiting => None,
+        }
+    }
+}
+
+/// Where a region lies: far enough from the other not to be a neighbour.
+pub(crate) const fn grid(n: u32) -> (u32, u32) {
+    (1_000 + 2 * n, 1_000)
+}
+
+pub(crate) const fn empty_replica(world: WorldId) -> Replica {
+    let (x, y) = grid(world.0);
+    Replica::new(world, RegionHandle::from_grid(x, y))
+}

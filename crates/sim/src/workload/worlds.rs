@@ -1,0 +1,229 @@
+//! Worlds without clients: simulated, encoded and published for nobody. Their commands come from a seed or from a recording.
+
+use super::inputs::Inputs;
+use super::outcome::Mark;
+use super::{Workload, fold_states, world_mark};
+use crate::follower::{Follower, empty_replica};
+use crate::node::{REGION_M, TICK};
+use crate::streams::{Purpose, stream};
+use bots::rng::Rng;
+use gateway::feed::Feed;
+use glam::{Quat, Vec3};
+use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
+use recording::{Recording, RecordingError, Step};
+use std::collections::BTreeMap;
+use std::f32::consts::TAU;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use world::{
+    Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Terrain, WATER_M, World, WorldConfig,
+};
+
+const SEED: u64 = 3;
+const WORLDS: u32 = 4;
+/// In each of them.
+const AVATARS: u64 = 250;
+/// They come in the first tick and have found their place, and their gait, after a second.
+const WARM_UP_TICKS: u64 = 20;
+/// Every so many ticks a replica misses a frame.
+const MISS_TICKS: u64 = 32;
+
+pub(super) fn prepare(ticks: u64) -> Inputs {
+    let mut inputs = Inputs {
+        workload: Workload::Worlds.name().to_owned(),
+        seed: SEED,
+        warm_up_ticks: WARM_UP_TICKS,
+        ticks,
+        calls: Vec::new(),
+        states: 0,
+    };
+    let mut worlds = Worlds::new(&inputs);
+    let marks: Vec<Mark> = (0..WARM_UP_TICKS + ticks).map(|_| worlds.tick()).collect();
+    inputs.states = fold_states(&marks);
+    inputs
+}
+
+/// Worlds that step together.
+pub(super) struct Worlds {
+    lines: Vec<Line>,
+    n_commands: u64,
+    bytes: u64,
+    scratch: Vec<u8>,
+}
+
+/// One world, what it will be given, and what follows its frames.
+struct Line {
+    world: World,
+    /// The last first.
+    steps: Vec<Step>,
+    inbox: Vec<Command>,
+    frame: Frame,
+    follower: Follower,
+    feed: Feed,
+    /// Ticks between two frames that the replica misses.
+    miss_ticks: Option<u64>,
+}
+
+impl Worlds {
+    pub(super) fn new(inputs: &Inputs) -> Self {
+        let ticks = inputs.warm_up_ticks + inputs.ticks;
+        Self::of((0..WORLDS).map(|world| Line::drawn(inputs.seed, world, ticks)).collect())
+    }
+
+    /// The world of a recording and its first ticks, at most so many. A last one that panicked is left out.
+    pub(super) fn recorded<R: Read + Seek>(
+        recording: &mut Recording<R>,
+        ticks_max: u64,
+    ) -> Result<(Self, u64), RecordingError> {
+        let world = recording.world()?;
+        let id = recording.config().id;
+        let steps = recording.steps()?.filter(|step| !matches!(step, Ok(Step { state_hash: None, .. })));
+        let steps: Vec<Step> = steps.take(ticks_max as usize).collect::<Result<_, _>>()?;
+        let ticks = steps.len() as u64;
+        Ok((Self::of(vec![Line::new(id, world, steps, None)]), ticks))
+    }
+
+    fn of(lines: Vec<Line>) -> Self {
+        Self { lines, n_commands: 0, bytes: 0, scratch: Vec::new() }
+    }
+
+    pub(super) fn tick(&mut self) -> Mark {
+        let mut tick = Tick(0);
+        let mut worlds = Vec::with_capacity(self.lines.len());
+        for line in &mut self.lines {
+            let mut step = line.steps.pop().expect("there is a step for every tick");
+            tick = step.tick;
+            self.n_commands += step.commands.len() as u64;
+            line.inbox.append(&mut step.commands);
+            line.world.step(step.tick, step.dt, step.dilation, &mut line.inbox, &mut line.frame);
+            if line.hears_of(tick) {
+                line.inbox.extend(line.follower.follow(&line.frame, &line.feed));
+            }
+            worlds.push(world_mark(&line.frame, &mut self.scratch));
+            self.bytes += self.scratch.len() as u64;
+        }
+        Mark { tick: tick.0, worlds, sent: 0 }
+    }
+
+    pub(super) fn work(&self) -> BTreeMap<&'static str, u64> {
+        let sum = |of: fn(&Line) -> u64| self.lines.iter().map(of).sum();
+        BTreeMap::from([
+            ("commands", self.n_commands),
+            ("frame bytes", self.bytes),
+            ("avatars changed", sum(|line| line.world.counters().entities_dirtied)),
+            ("blocks encoded", sum(|line| line.follower.encoder.blocks_encoded)),
+            ("resyncs", sum(|line| line.follower.encoder.resyncs)),
+        ])
+    }
+}
+
+impl Line {
+    fn new(id: WorldId, world: World, mut steps: Vec<Step>, miss_ticks: Option<u64>) -> Self {
+        steps.reverse();
+        Self {
+            world,
+            steps,
+            inbox: Vec::new(),
+            frame: Frame::empty(),
+            follower: Follower::new(id),
+            feed: Feed::new(empty_replica(id)),
+            miss_ticks,
+        }
+    }
+
+    /// A world of hills with owners drawn from the seed.
+    fn drawn(seed: u64, n: u32, ticks: u64) -> Self {
+        let mut rng = stream(seed, Purpose::World, n.into());
+        let first_id = 1 + n * 1_000_000;
+        let config = WorldConfig {
+            id: WorldId(n),
+            epoch: Epoch(0),
+            size_m: REGION_M,
+            local_ids: first_id..first_id + 100_000,
+            terrain: Arc::new(Terrain::hills(REGION_M, rng.next())),
+            water_m: WATER_M,
+            max_avatars: WorldConfig::MAX_AVATARS,
+            seed: rng.next(),
+        };
+        let mut owners = Owners::new(seed, n);
+        let step = |tick| Step {
+            tick: Tick(tick),
+            dt: TICK,
+            dilation: 1.0,
+            commands: owners.act(tick),
+            state_hash: None,
+        };
+        Self::new(config.id, World::new(config), (0..ticks).map(step).collect(), Some(MISS_TICKS))
+    }
+
+    /// Whether its frame reaches the replica.
+    fn hears_of(&self, tick: Tick) -> bool {
+        self.miss_ticks.is_none_or(|every| tick.0 % every != every - 1)
+    }
+}
+
+/// The owners of one world's avatars.
+struct Owners {
+    world: u32,
+    rng: Rng,
+    sequences: Vec<u64>,
+}
+
+impl Owners {
+    fn new(seed: u64, world: u32) -> Self {
+        Self { world, rng: stream(seed, Purpose::Will, world.into()), sequences: vec![0; AVATARS as usize] }
+    }
+
+    /// What they all do in one tick: everybody comes in the first one; from then on an owner does something every two
+    /// seconds, mostly a walk in another direction.
+    fn act(&mut self, tick: u64) -> Vec<Command> {
+        let mut commands = Vec::new();
+        for index in 0..AVATARS {
+            let action = match tick {
+                0 => self.enter(index),
+                _ if self.rng.next().is_multiple_of(40) => self.whim(),
+                _ => continue,
+            };
+            let sequence = &mut self.sequences[index as usize];
+            let session = SessionKey(u64::from(self.world) * AVATARS + index + 1);
+            commands.push(Command { session, sequence: *sequence, action });
+            *sequence += 1;
+        }
+        commands
+    }
+
+    fn enter(&mut self, index: u64) -> Action {
+        Action::Enter(Box::new(Enter {
+            agent: AgentId(Uuid::from_u64_pair(u64::from(self.world), index + 1)),
+            first_name: format!("Owner{index}"),
+            last_name: "Resident".to_owned(),
+            position: self.position(),
+            look_at: Vec3::X,
+            flying: false,
+            appearance: None,
+        }))
+    }
+
+    fn whim(&mut self) -> Action {
+        let flags = match self.rng.next() % 100 {
+            0..60 => ControlFlags::AT_POS,
+            60..85 => ControlFlags::default(),
+            85..90 => ControlFlags::FLY.union(ControlFlags::AT_POS),
+            90..93 => ControlFlags::SIT_ON_GROUND,
+            93..97 => {
+                let text = format!("word {}", self.rng.next() % 1_000);
+                return Action::Chat { kind: ChatKind::Say, channel: 0, text };
+            }
+            97..99 => return Action::Animate(vec![(Uuid::from_u128(self.rng.next().into()), true)]),
+            _ => return Action::Teleport { position: self.position(), look_at: Vec3::Y },
+        };
+        // Sine and cosine inside come from `libm`: glam is built so.
+        let body_rotation = Quat::from_rotation_z(TAU * self.rng.unit() as f32);
+        Action::Control(Control { flags, body_rotation })
+    }
+
+    fn position(&mut self) -> Vec3 {
+        let edge = REGION_M as f32;
+        Vec3::new(edge * self.rng.unit() as f32, edge * self.rng.unit() as f32, 30.0)
+    }
+}

@@ -1,0 +1,80 @@
+//! Work that makes a system dearer on purpose, by the same amount in every run.
+
+use super::System;
+use std::cell::Cell;
+use std::hint::black_box;
+
+/// What one system bears on this thread.
+struct Burden {
+    /// For a thousand entries; a small share of a cheap system is less than one lap an entry.
+    laps_per_1000: Cell<u64>,
+    /// Thousandths of a lap that are owed.
+    owed: Cell<u64>,
+}
+
+thread_local! {
+    static BURDENED: Cell<bool> = const { Cell::new(false) };
+    static BURDENS: [Burden; System::ALL.len()] =
+        const { [const { Burden { laps_per_1000: Cell::new(0), owed: Cell::new(0) } }; System::ALL.len()] };
+}
+
+/// Makes every 1,000 entries of a system on this thread dearer by so many laps of a short loop, evenly. What a lap costs
+/// depends on the build; a profile shows it as [`SPIN`]. From the first burden on every system of the thread pays for
+/// being asked, also one with a burden of 0.
+pub fn lay(system: System, laps_per_1000: u64) {
+    BURDENS.with(|burdens| burdens[system as usize].laps_per_1000.set(laps_per_1000));
+    BURDENED.set(true);
+}
+
+/// Laps are borne so many at a time, so that beginning them is little beside them.
+const LAPS_MIN: u64 = 16;
+
+/// Name in a profile of the function that does the work.
+pub const SPIN: &str = "systems::burden::spin";
+
+#[inline]
+pub(crate) fn bear(system: System) {
+    if BURDENED.get() {
+        bear_burden(system);
+    }
+}
+
+#[cold]
+fn bear_burden(system: System) {
+    BURDENS.with(|burdens| {
+        let burden = &burdens[system as usize];
+        let owed = burden.owed.get() + burden.laps_per_1000.get();
+        if owed < LAPS_MIN * 1_000 {
+            burden.owed.set(owed);
+        } else {
+            burden.owed.set(owed % 1_000);
+            spin(owed / 1_000);
+        }
+    });
+}
+
+#[inline(never)]
+fn spin(laps: u64) {
+    for lap in 0..laps {
+        black_box(lap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn laps_are_owed_until_there_are_enough() {
+        lay(System::Hub, 6_400);
+        let owed = || BURDENS.with(|burdens| burdens[System::Hub as usize].owed.get());
+        let debts: Vec<u64> = (0..4)
+            .map(|_| {
+                System::Hub.enter();
+                System::WorldTell.enter();
+                owed()
+            })
+            .collect();
+        assert_eq!(debts, [6_400, 12_800, 200, 6_600]);
+    }
+}

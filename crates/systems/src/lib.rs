@@ -1,0 +1,132 @@
+//! The systems of the server: the parts whose cost is told apart, and where each of them begins.
+//!
+//! A system is one or a few functions. Each of them is `#[inline(never)]`, so that a profile shows it under its name,
+//! and begins with [`System::enter`]. In a server that reads a thread-local and does nothing more. On a thread that was given a
+//! [`burden`], which only a workload of the simulator ever is, it makes the system dearer by known work: so it can be
+//! tried what size of slowdown a comparison of two builds still finds.
+//!
+//! This crate measures nothing, and nothing it reads comes back to the caller.
+
+pub mod burden;
+
+/// A part of the server whose cost is told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum System {
+    /// Commands take effect.
+    WorldInbox,
+    /// Steering and physics.
+    WorldMovement,
+    /// What a frame tells.
+    WorldTell,
+    /// Parts of snapshots for replicas that missed something.
+    WorldResync,
+    /// Frames to wire blocks.
+    ReplicaEncode,
+    /// Blocks into the replica that shards read.
+    ReplicaPublish,
+    /// Datagrams of clients.
+    ShardReceive,
+    /// Mail from hub and worlds.
+    ShardMail,
+    /// Clients' turns: what each is sent.
+    ShardClient,
+    /// Acks that cannot wait for a turn.
+    ShardAcks,
+    /// Sessions: logins, teleports, event queues.
+    Hub,
+    /// Headers, zero-coding, acks and duplicates of what comes in.
+    CircuitReceive,
+    /// Order, pace, resends and headers of what goes out.
+    CircuitTransmit,
+}
+
+impl System {
+    /// Every system.
+    pub const ALL: [Self; 13] = [
+        Self::WorldInbox,
+        Self::WorldMovement,
+        Self::WorldTell,
+        Self::WorldResync,
+        Self::ReplicaEncode,
+        Self::ReplicaPublish,
+        Self::ShardReceive,
+        Self::ShardMail,
+        Self::ShardClient,
+        Self::ShardAcks,
+        Self::Hub,
+        Self::CircuitReceive,
+        Self::CircuitTransmit,
+    ];
+
+    /// What it is called in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WorldInbox => "world.inbox",
+            Self::WorldMovement => "world.movement",
+            Self::WorldTell => "world.tell",
+            Self::WorldResync => "world.resync",
+            Self::ReplicaEncode => "replica.encode",
+            Self::ReplicaPublish => "replica.publish",
+            Self::ShardReceive => "shard.receive",
+            Self::ShardMail => "shard.mail",
+            Self::ShardClient => "shard.client",
+            Self::ShardAcks => "shard.acks",
+            Self::Hub => "hub",
+            Self::CircuitReceive => "circuit.receive",
+            Self::CircuitTransmit => "circuit.transmit",
+        }
+    }
+
+    /// The functions that begin with [`Self::enter`], as a profile shows them: demangled, without hash. A test of crate
+    /// `preflight` profiles a build and misses those that are called otherwise.
+    #[must_use]
+    pub const fn functions(self) -> &'static [&'static str] {
+        match self {
+            Self::WorldInbox => &["world::inbox::<impl world::world::World>::receive"],
+            Self::WorldMovement => &["world::movement::<impl world::world::World>::move_avatars"],
+            Self::WorldTell => &["world::delta::<impl world::world::World>::tell"],
+            Self::WorldResync => &["world::resync::Resync::tell"],
+            Self::ReplicaEncode => &["replicate::encoder::Encoder::encode"],
+            Self::ReplicaPublish => &["replicate::publisher::Publisher::publish"],
+            Self::ShardReceive => &["gateway::shard::Shard::handle_datagram"],
+            Self::ShardMail => &["gateway::shard::Shard::handle"],
+            Self::ShardClient => &["gateway::shard::stream::<impl gateway::shard::Shard>::visit"],
+            Self::ShardAcks => &["gateway::shard::Shard::send_due_acks"],
+            Self::Hub => &[
+                "gateway::hub::Hub::login",
+                "gateway::hub::Hub::handle",
+                "gateway::hub::Hub::handle_timeout",
+                "gateway::hub::Hub::poll_events",
+            ],
+            Self::CircuitReceive => &["circuit::receive::<impl circuit::circuit::Circuit>::handle_datagram"],
+            Self::CircuitTransmit => &["circuit::transmit::<impl circuit::circuit::Circuit>::poll_transmit"],
+        }
+    }
+
+    /// The system of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.name() == name)
+    }
+
+    /// The system begins. Called first thing in each of its functions, and nowhere else.
+    #[inline]
+    pub fn enter(self) {
+        burden::bear(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_again_and_tell_systems_apart() {
+        for (n, system) in System::ALL.into_iter().enumerate() {
+            assert_eq!(System::named(system.name()), Some(system));
+            assert_eq!(system as usize, n);
+        }
+        assert_eq!(System::named("world"), None);
+    }
+}

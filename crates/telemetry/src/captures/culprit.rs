@@ -1,0 +1,358 @@
+//! Which scope made another one slow.
+//!
+//! From the scope that took too long the search goes down: at each step to the scope inside that has most of the
+//! blame, until one has most of its blame itself. Blame is what something took beyond the usual, where the capture
+//! shows what is usual: a system that takes half of every frame is not why this one was slow. When there is nothing to
+//! compare with, or it is as slow as always, blame is all that it took.
+
+use super::kernel::Doing;
+use super::nest::Span;
+use super::{about, scope_name};
+use crate::recorder::{Arg, Capture, Overrun};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Others of the same kind that have to be in the capture before one can say what is usual.
+const USUAL_MIN: usize = 5;
+
+/// Who is to blame, and for how much.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Culprit {
+    /// The scope's name.
+    pub scope: String,
+    /// For whom or with what it was: `client 17 (Ada Resident)`. Nothing when it was many of them.
+    pub about: Option<String>,
+    /// The world on whose behalf it was, if one was.
+    pub world: Option<String>,
+    /// How many of them together; 1 when it was a single one.
+    pub count: u64,
+    /// What it took.
+    pub took_ns: u64,
+    /// Of that, what no scope inside of it accounts for.
+    pub self_ns: u64,
+    /// What the same usually takes at this place, if the capture shows that.
+    pub usual_ns: Option<u64>,
+    /// The names of the scopes around it, the one that took too long first.
+    pub within: Vec<String>,
+    /// What the thread did meanwhile.
+    pub doing: Doing,
+}
+
+/// Where the search ended: a span, or several of one scope inside of a span.
+pub(crate) struct Found {
+    pub(crate) culprit: Culprit,
+    /// The slice that took too long, among the spans of its thread.
+    pub(crate) root: usize,
+    /// What was usual of that one.
+    pub(crate) root_usual_ns: Option<u64>,
+}
+
+/// Finds who made `overrun` slow. `threads` holds the spans of each thread of the capture, and `thread` says which of
+/// them was too slow. `None` when the slice is not in the capture any more.
+pub(crate) fn find(
+    capture: &Capture,
+    threads: &[Vec<Span>],
+    thread: usize,
+    overrun: &Overrun,
+) -> Option<Found> {
+    let spans = &threads[thread];
+    let same = |span: &Span| span.scope == overrun.scope && span.arg == overrun.arg && !span.open;
+    let candidates = (0..spans.len()).filter(|&index| same(&spans[index]));
+    // Its end is known to the nanosecond, but of a child of the same scope the same may be true.
+    let root = candidates.min_by_key(|&index| {
+        (spans[index].end_ns.abs_diff(overrun.at_ns), spans[index].took_ns().abs_diff(overrun.took_ns))
+    })?;
+    if spans[root].end_ns.abs_diff(overrun.at_ns) > overrun.took_ns {
+        return None;
+    }
+    let search = Search { capture, threads, thread, children: children(spans) };
+    let root_usual_ns = search.usual(root).map(|usual| usual.took_ns);
+    Some(Found { culprit: search.descend(root), root, root_usual_ns })
+}
+
+/// The spans directly inside of each.
+fn children(spans: &[Span]) -> Vec<Vec<usize>> {
+    let mut children = vec![Vec::new(); spans.len()];
+    for (index, span) in spans.iter().enumerate() {
+        if let Some(parent) = span.parent {
+            children[parent].push(index);
+        }
+    }
+    children
+}
+
+struct Search<'a> {
+    capture: &'a Capture,
+    threads: &'a [Vec<Span>],
+    thread: usize,
+    children: Vec<Vec<usize>>,
+}
+
+/// What is usual of a scope and directly inside of it: medians over the others of its kind.
+struct Usual {
+    took_ns: u64,
+    self_ns: u64,
+    /// By scope: what all of that scope took together.
+    inside_ns: BTreeMap<u16, u64>,
+}
+
+impl Search<'_> {
+    fn spans(&self) -> &[Span] {
+        &self.threads[self.thread]
+    }
+
+    fn descend(&self, root: usize) -> Culprit {
+        let mut at = root;
+        let mut within = Vec::new();
+        loop {
+            let span = &self.spans()[at];
+            let usual = self.usual(at);
+            let mut groups: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+            for &child in &self.children[at] {
+                groups.entry(self.spans()[child].scope).or_default().push(child);
+            }
+            let took_ns =
+                |group: &[usize]| -> u64 { group.iter().map(|&child| self.spans()[child].took_ns()).sum() };
+            // Only when it took considerably longer than usual does the difference say something.
+            let compared = usual.as_ref().filter(|usual| span.took_ns() / 4 * 3 > usual.took_ns);
+            let expected =
+                |scope| compared.and_then(|usual| usual.inside_ns.get(scope)).copied().unwrap_or(0);
+            let own_blame = span.self_ns.saturating_sub(compared.map_or(0, |usual| usual.self_ns));
+            let blames: Vec<(u64, u16)> = groups
+                .iter()
+                .map(|(scope, group)| (took_ns(group).saturating_sub(expected(scope)), *scope))
+                .collect();
+            let all = own_blame + blames.iter().map(|&(blame, _)| blame).sum::<u64>();
+            // With equal blame the one that comes first in the capture's table, so that the answer is always the same.
+            let worst = blames.into_iter().max_by_key(|&(blame, scope)| (blame, Reverse(scope)));
+            let Some((_, scope)) = worst.filter(|&(blame, _)| blame > own_blame && blame * 2 >= all) else {
+                return self.culprit(at, usual.map(|usual| usual.took_ns), within);
+            };
+            within.push(scope_name(self.capture, span.scope).to_owned());
+            let group = &groups[&scope];
+            let longest =
+                *group.iter().max_by_key(|&&child| self.spans()[child].took_ns()).expect("not empty");
+            if self.spans()[longest].took_ns() * 2 < took_ns(group) {
+                let usual_ns = usual.map(|usual| usual.inside_ns.get(&scope).copied().unwrap_or_default());
+                return self.many(scope, group, usual_ns, within);
+            }
+            at = longest;
+        }
+    }
+
+    /// One span is to blame.
+    fn culprit(&self, index: usize, usual_ns: Option<u64>, within: Vec<String>) -> Culprit {
+        let span = &self.spans()[index];
+        Culprit {
+            scope: scope_name(self.capture, span.scope).to_owned(),
+            about: about(self.capture, self.arg(span), span.arg),
+            world: self.world(self.thread, index).and_then(|world| about(self.capture, Arg::World, world)),
+            count: 1,
+            took_ns: span.took_ns(),
+            self_ns: span.self_ns,
+            usual_ns,
+            within,
+            doing: Doing::Unknown,
+        }
+    }
+
+    /// Many of one scope are, none of them alone.
+    fn many(&self, scope: u16, group: &[usize], usual_ns: Option<u64>, within: Vec<String>) -> Culprit {
+        let spans = self.spans();
+        Culprit {
+            scope: scope_name(self.capture, scope).to_owned(),
+            about: None,
+            world: self.world(self.thread, group[0]).and_then(|world| about(self.capture, Arg::World, world)),
+            count: group.len() as u64,
+            took_ns: group.iter().map(|&child| spans[child].took_ns()).sum(),
+            self_ns: group.iter().map(|&child| spans[child].self_ns).sum(),
+            usual_ns,
+            within,
+            doing: Doing::Unknown,
+        }
+    }
+
+    fn arg(&self, span: &Span) -> Arg {
+        self.capture.scopes.get(usize::from(span.scope)).map_or(Arg::None, |scope| scope.arg)
+    }
+
+    /// The world that this span or one around it is for.
+    fn world(&self, thread: usize, index: usize) -> Option<u64> {
+        let spans = &self.threads[thread];
+        std::iter::successors(Some(index), |&index| spans[index].parent)
+            .find(|&index| self.arg(&spans[index]) == Arg::World)
+            .map(|index| spans[index].arg)
+    }
+
+    /// What others of this scope take, on whatever thread. A world is compared with itself only: another one may be a
+    /// hundred times as large.
+    fn usual(&self, index: usize) -> Option<Usual> {
+        let this = &self.spans()[index];
+        let world = self.world(self.thread, index);
+        let (mut took, mut own) = (Vec::new(), Vec::new());
+        let mut inside: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
+        for (thread, spans) in self.threads.iter().enumerate() {
+            // What the spans of this kind hold, as they come: a parent before its children.
+            let mut sums: BTreeMap<usize, BTreeMap<u16, u64>> = BTreeMap::new();
+            for (other, span) in spans.iter().enumerate() {
+                if let Some(sums) = span.parent.and_then(|parent| sums.get_mut(&parent)) {
+                    *sums.entry(span.scope).or_default() += span.took_ns();
+                }
+                let itself = thread == self.thread && other == index;
+                if span.scope == this.scope && !span.open && !itself && self.world(thread, other) == world {
+                    took.push(span.took_ns());
+                    own.push(span.self_ns);
+                    sums.insert(other, BTreeMap::new());
+                }
+            }
+            for (scope, sum) in sums.into_values().flatten() {
+                inside.entry(scope).or_default().push(sum);
+            }
+        }
+        let n = took.len();
+        (n >= USUAL_MIN).then(|| Usual {
+            took_ns: median(took, n),
+            self_ns: median(own, n),
+            inside_ns: inside.into_iter().map(|(scope, sums)| (scope, median(sums, n))).collect(),
+        })
+    }
+}
+
+/// The middle of `n` values, of which those that are not given are zero.
+fn median(mut values: Vec<u64>, n: usize) -> u64 {
+    values.sort_unstable();
+    let zeros = n - values.len();
+    (n / 2).checked_sub(zeros).map_or(0, |middle| values[middle])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captures::Cause;
+    use crate::captures::nest::spans;
+    use crate::captures::testing::{self, CLIENT, FRAME, MOVEMENT, MS, SEND, TELL, TURN, Thread};
+    use crate::recorder::Slice;
+
+    /// Who made this slice of the only thread slow.
+    fn culprit_of(thread: Thread, slow: Slice) -> Culprit {
+        let mut capture = testing::empty();
+        capture.threads = vec![thread.done()];
+        let Cause::Overrun(overrun) = testing::overrun(&capture, 1, slow, 1) else { unreachable!() };
+        let threads = vec![spans(&capture.threads[0], capture.end_ns)];
+        find(&capture, &threads, 0, &overrun).unwrap().culprit
+    }
+
+    #[test]
+    fn a_frame_whose_one_system_is_slow_names_the_system() {
+        let mut thread = Thread::new("world-0", 1);
+        for n in 0..10 {
+            thread.frame(n * 50_000, 2_000, 1_000);
+        }
+        let slow = thread.frame(500_000, 2_000, 70_000);
+        let culprit = culprit_of(thread, slow);
+        assert_eq!((culprit.scope.as_str(), culprit.count), ("world.frame.tell", 1));
+        assert_eq!((culprit.took_ns, culprit.usual_ns), (70 * MS, Some(MS)));
+        assert_eq!(culprit.world.as_deref(), Some("world Harbour"));
+        assert_eq!(culprit.within, ["world.frame"]);
+    }
+
+    #[test]
+    fn what_is_always_dear_is_not_to_blame_for_what_was_dear_once() {
+        let mut thread = Thread::new("world-0", 1);
+        for n in 0..10 {
+            thread.frame(n * 50_000, 35_000, 1_000);
+        }
+        let slow = thread.frame(500_000, 36_000, 25_000);
+        assert_eq!(culprit_of(thread, slow).scope, "world.frame.tell");
+    }
+
+    #[test]
+    fn a_frame_that_is_always_slow_blames_what_it_is_made_of() {
+        let mut thread = Thread::new("world-0", 1);
+        for n in 0..10 {
+            thread.frame(n * 100_000, 60_000, 1_000);
+        }
+        let slow = thread.frame(1_000_000, 61_000, 1_000);
+        assert_eq!(culprit_of(thread, slow).scope, "world.movement");
+    }
+
+    #[test]
+    fn time_that_no_scope_inside_accounts_for_is_the_scope_s_own() {
+        let mut thread = Thread::new("world-0", 1);
+        let slow = thread.slice(FRAME, 0, 80_000, 0, 0);
+        thread.slice(MOVEMENT, 0, 2_000, 0, 1);
+        thread.slice(TELL, 2_000, 1_000, 0, 1);
+        let culprit = culprit_of(thread, slow);
+        assert_eq!((culprit.scope.as_str(), culprit.self_ns), ("world.frame", 77 * MS));
+        assert!(culprit.within.is_empty());
+    }
+
+    #[test]
+    fn without_anything_to_compare_with_the_dearest_is_to_blame() {
+        let mut thread = Thread::new("world-0", 1);
+        let slow = thread.frame(0, 40_000, 20_000);
+        let culprit = culprit_of(thread, slow);
+        assert_eq!((culprit.scope.as_str(), culprit.usual_ns), ("world.movement", None));
+    }
+
+    #[test]
+    fn one_client_among_many_is_named() {
+        let mut thread = Thread::new("shard-0", 1);
+        let slow = thread.slice(TURN, 0, 60_000, 0, 0);
+        for n in 0..20 {
+            thread.slice(CLIENT, n * 100, 100, n + 1, 1);
+        }
+        thread.slice(CLIENT, 2_000, 50_000, 17, 1);
+        thread.slice(SEND, 3_000, 1_000, 1, 2);
+        let culprit = culprit_of(thread, slow);
+        assert_eq!(culprit.about.as_deref(), Some("client 17 (Ada Resident)"));
+        assert_eq!((culprit.scope.as_str(), culprit.self_ns), ("shard.client", 49 * MS));
+    }
+
+    #[test]
+    fn many_that_are_slow_together_are_named_together() {
+        let mut thread = Thread::new("shard-0", 1);
+        for n in 0..6 {
+            thread.slice(TURN, n * 1_000, 300, 0, 0);
+            thread.slice(CLIENT, n * 1_000, 200, 1, 1);
+        }
+        let slow = thread.slice(TURN, 10_000, 60_000, 0, 0);
+        for n in 0..300 {
+            thread.slice(CLIENT, 10_000 + n * 190, 190, n, 1);
+        }
+        let culprit = culprit_of(thread, slow);
+        assert_eq!((culprit.scope.as_str(), culprit.count), ("shard.client", 300));
+        assert_eq!((culprit.took_ns, culprit.usual_ns), (57 * MS, Some(MS / 5)));
+        assert_eq!(culprit.about, None);
+    }
+
+    #[test]
+    fn worlds_are_compared_with_themselves() {
+        let mut thread = Thread::new("world-0", 1);
+        for n in 0..10 {
+            // World 1 is huge and always takes so long; world 0 is not.
+            thread.slice(FRAME, n * 50_000, 45_000, 1, 0);
+            thread.slice(MOVEMENT, n * 50_000, 44_000, 0, 1);
+            thread.frame(n * 50_000 + 46_000, 1_000, 500);
+        }
+        let slow = thread.frame(500_000, 41_000, 500);
+        let culprit = culprit_of(thread, slow);
+        assert_eq!((culprit.scope.as_str(), culprit.usual_ns), ("world.movement", Some(MS)));
+    }
+
+    #[test]
+    fn a_slice_that_is_not_in_the_capture_any_more_finds_nobody() {
+        let capture = testing::empty();
+        let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
+        assert!(find(&capture, &[Vec::new()], 0, &overrun).is_none());
+    }
+
+    #[test]
+    fn the_median_counts_what_was_not_there_as_zero() {
+        assert_eq!(median(vec![5, 1, 3], 3), 3);
+        assert_eq!(median(vec![9], 5), 0);
+        assert_eq!(median(vec![9, 8, 7], 5), 7);
+        assert_eq!(median(Vec::new(), 4), 0);
+    }
+}

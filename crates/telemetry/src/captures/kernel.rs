@@ -1,0 +1,178 @@
+//! Working or waiting? What the kernel says that a thread did meanwhile.
+//!
+//! The kernel's figures of a thread are sampled between pieces of work, not at the borders of every scope. So what is
+//! known of a scope is what happened between the sample before and the sample after it, and it is told as such.
+
+use crate::recorder::{SampleKind, ThreadRecord};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The kernel's figures of a thread between two samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The first sample.
+    pub begin_ns: u64,
+    /// The last sample.
+    pub end_ns: u64,
+    /// On a core.
+    pub run_ns: u64,
+    /// Ready to run while others had the cores.
+    pub wait_ns: u64,
+    /// Waiting for locks of ours.
+    pub lock_wait_ns: u64,
+    /// Page faults served from memory.
+    pub minor_faults: u64,
+    /// Page faults that waited for a disk.
+    pub major_faults: u64,
+    /// Times that the thread gave up its core to wait.
+    pub voluntary_switches: u64,
+    /// Times that it was made to.
+    pub involuntary_switches: u64,
+}
+
+/// What a thread mostly did during a piece of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    /// It had a core and computed.
+    Working,
+    /// It could have gone on, but others had the cores.
+    WaitingForACore,
+    /// It waited for a lock of ours.
+    WaitingForALock,
+    /// It waited for something else: a disk, a page, a system call, a timer.
+    Blocked,
+    /// The samples do not tell: there are none around it, or they are too far away.
+    Unknown,
+}
+
+impl Figures {
+    /// The narrowest pair of samples around a time; of one that reaches beyond the samples, what there is.
+    #[must_use]
+    pub fn around(thread: &ThreadRecord, begin_ns: u64, end_ns: u64) -> Option<Self> {
+        let times = || thread.samples.iter().map(|sample| sample.at_ns);
+        let begin_ns = times().take_while(|&at_ns| at_ns <= begin_ns).last().or_else(|| times().next())?;
+        let end_ns = times().find(|&at_ns| at_ns >= end_ns).or_else(|| times().next_back())?;
+        if begin_ns >= end_ns {
+            return None;
+        }
+        let rose = |what| {
+            let value = |at_ns| {
+                let found = thread.samples.iter().find(|sample| sample.at_ns == at_ns && sample.what == what);
+                found.map_or(0, |sample| sample.value)
+            };
+            u64::saturating_sub(value(end_ns), value(begin_ns))
+        };
+        Some(Self {
+            begin_ns,
+            end_ns,
+            run_ns: rose(SampleKind::RunNs),
+            wait_ns: rose(SampleKind::WaitNs),
+            lock_wait_ns: rose(SampleKind::LockWaitNs),
+            minor_faults: rose(SampleKind::MinorFaults),
+            major_faults: rose(SampleKind::MajorFaults),
+            voluntary_switches: rose(SampleKind::VoluntarySwitches),
+            involuntary_switches: rose(SampleKind::InvoluntarySwitches),
+        })
+    }
+
+    /// From the first sample to the last.
+    #[must_use]
+    pub const fn span_ns(&self) -> u64 {
+        self.end_ns - self.begin_ns
+    }
+
+    /// Neither on a core nor ready for one.
+    #[must_use]
+    pub const fn blocked_ns(&self) -> u64 {
+        self.span_ns().saturating_sub(self.run_ns).saturating_sub(self.wait_ns)
+    }
+
+    /// What the thread mostly did from `begin_ns` to `end_ns`, when `busy_ns` of the time between the samples was
+    /// spent in scopes. The rest it waited for work to come, which is nobody's fault.
+    #[must_use]
+    pub fn doing(&self, begin_ns: u64, end_ns: u64, busy_ns: u64) -> Doing {
+        let took_ns = end_ns - begin_ns;
+        let covered = self.begin_ns <= begin_ns && self.end_ns >= end_ns;
+        // When the scope is but a small part of what was measured, the figures speak of something else.
+        if !covered || took_ns < busy_ns / 2 {
+            return Doing::Unknown;
+        }
+        let idle_ns = self.span_ns().saturating_sub(busy_ns);
+        let blocked_ns = self.blocked_ns().saturating_sub(idle_ns);
+        let lock_ns = self.lock_wait_ns.min(blocked_ns);
+        let candidates = [
+            (self.run_ns, Doing::Working),
+            (self.wait_ns, Doing::WaitingForACore),
+            (lock_ns, Doing::WaitingForALock),
+            (blocked_ns - lock_ns, Doing::Blocked),
+        ];
+        let (most_ns, doing) = candidates.into_iter().max_by_key(|&(ns, _)| ns).expect("there are four");
+        if most_ns == 0 { Doing::Unknown } else { doing }
+    }
+}
+
+impl fmt::Display for Doing {
+    /// Completes the sentence "meanwhile the thread …".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Working => "was working",
+            Self::WaitingForACore => "was waiting for a core",
+            Self::WaitingForALock => "was waiting for a lock",
+            Self::Blocked => "was blocked, in a system call or by a page fault",
+            Self::Unknown => "did something that the kernel's figures do not tell",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captures::testing::{BEGIN, MS, Thread};
+    use SampleKind::{LockWaitNs, MajorFaults, RunNs, WaitNs};
+
+    /// What a thread did in a scope from 10 to 60 ms, with samples at 0 and 100 ms.
+    fn doing(figures: &[(SampleKind, u64)]) -> Doing {
+        let mut thread = Thread::new("world-0", 1);
+        let before: Vec<_> = figures.iter().map(|&(what, _)| (what, 7 * MS)).collect();
+        let after: Vec<_> = figures.iter().map(|&(what, ms)| (what, (7 + ms) * MS)).collect();
+        thread.sample(0, &before);
+        thread.sample(100_000, &after);
+        let (begin_ns, end_ns) = (BEGIN + 10 * MS, BEGIN + 60 * MS);
+        Figures::around(&thread.done(), begin_ns, end_ns).unwrap().doing(begin_ns, end_ns, 50 * MS)
+    }
+
+    #[test]
+    fn what_a_thread_mostly_did_is_told_apart() {
+        assert_eq!(doing(&[(RunNs, 48), (WaitNs, 1)]), Doing::Working);
+        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 44)]), Doing::WaitingForACore);
+        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 1), (LockWaitNs, 40)]), Doing::WaitingForALock);
+        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 1), (MajorFaults, 9)]), Doing::Blocked);
+    }
+
+    #[test]
+    fn the_wait_for_work_is_not_held_against_the_scope() {
+        // Half of the time between the samples lies outside of scopes.
+        assert_eq!(doing(&[(RunNs, 30), (WaitNs, 0)]), Doing::Working);
+    }
+
+    #[test]
+    fn figures_that_do_not_cover_the_scope_tell_nothing() {
+        let mut thread = Thread::new("world-0", 1);
+        thread.sample(20_000, &[(RunNs, 0)]);
+        thread.sample(30_000, &[(RunNs, 10 * MS)]);
+        let figures = Figures::around(&thread.done(), BEGIN, BEGIN + 60 * MS).unwrap();
+        assert_eq!(figures.doing(BEGIN, BEGIN + 60 * MS, 60 * MS), Doing::Unknown);
+        assert!(Figures::around(&ThreadRecord::default(), 0, 1).is_none());
+    }
+
+    #[test]
+    fn figures_of_much_longer_than_the_scope_tell_nothing() {
+        let mut thread = Thread::new("shard-0", 1);
+        thread.sample(0, &[(RunNs, 0)]);
+        thread.sample(100_000, &[(RunNs, 90 * MS)]);
+        let (begin_ns, end_ns) = (BEGIN + 10 * MS, BEGIN + 13 * MS);
+        let figures = Figures::around(&thread.done(), begin_ns, end_ns).unwrap();
+        assert_eq!(figures.doing(begin_ns, end_ns, 90 * MS), Doing::Unknown);
+    }
+}

@@ -1,0 +1,60 @@
+//! Captures: why the server was slow, written down when it was.
+//!
+//! The flight recorder ([`crate::recorder`]) holds the last seconds of every thread. When something takes longer than
+//! it may, a [`Saver`] decides whether to keep those seconds, and a [`Store`] puts three files into a directory: the
+//! timeline for Perfetto ([`perfetto`]), a [`Summary`] for people that names the culprit, and the same for machines.
+//!
+//! Nothing here starts a thread, reads a clock or touches the recorder: who drives it hands over overruns, times and
+//! captures. `docs/operating/captures.md` tells how to read what comes out; start there, then with [`Summary::of`].
+
+mod cause;
+mod cost;
+mod culprit;
+mod kernel;
+mod nest;
+pub mod perfetto;
+mod saver;
+mod store;
+mod summary;
+#[cfg(test)]
+mod testing;
+mod text;
+
+pub use cause::{Cause, NotATrigger, Trigger};
+pub use cost::{Cost, Costs, ThreadCost};
+pub use culprit::Culprit;
+pub use kernel::{Doing, Figures};
+pub use saver::{CaptureMetrics, Saver};
+pub use store::{Entry, Limits, Store, StoreError};
+pub use summary::{OverrunReport, Summary};
+
+use crate::recorder::{Arg, Capture};
+
+/// A scope's name; a number that the capture does not know has none.
+fn scope_name(capture: &Capture, scope: u16) -> &str {
+    capture.scopes.get(usize::from(scope)).map_or("unknown", |scope| &scope.name)
+}
+
+/// The name of what a recorded number stands for. Clients and sessions go by the same numbers.
+fn label(capture: &Capture, arg: Arg, value: u64) -> Option<&str> {
+    let other = match arg {
+        Arg::Client => Arg::Session,
+        Arg::Session => Arg::Client,
+        same => same,
+    };
+    let found = capture.labels.get(&(arg, value)).or_else(|| capture.labels.get(&(other, value)));
+    found.map(String::as_str)
+}
+
+/// What a recorded number stands for, in words: `world Harbour`, `client 17 (Ada Resident)`, `64 bytes`.
+fn about(capture: &Capture, arg: Arg, value: u64) -> Option<String> {
+    let name = label(capture, arg, value);
+    match (arg, name) {
+        (Arg::None, _) => None,
+        (Arg::Bytes, _) => Some(format!("{value} bytes")),
+        (Arg::Count, _) => Some(format!("{value} things")),
+        (Arg::World, Some(name)) => Some(format!("world {name}")),
+        (_, Some(name)) => Some(format!("{arg} {value} ({name})")),
+        (_, None) => Some(format!("{arg} {value}")),
+    }
+}

@@ -1,0 +1,336 @@
+//! Decides which overruns become captures, and keeps account of those that do not.
+//!
+//! Sans-IO but for the files that the [`Store`] writes: whoever drives it (`throng serve` has a thread for it) tells
+//! it overruns and the time, asks what is due, reads the recorder and hands the capture over.
+//!
+//! A capture is taken a moment after the overrun, so that it holds what came of it, and the samples of the kernel's
+//! figures that come at the end of the thread's turn. Every overrun is either captured or counted as suppressed:
+//! because its trigger's last capture is too recent, or because the file could not be written.
+//!
+//! Too recent does not hold for one that is twice as bad: else a scope that is a little late all the time would hide
+//! the one that is a hundred times late. Since each has to be twice as bad as the one before, an interval still sees
+//! few captures.
+
+use super::perfetto::Origin;
+use super::{Cause, Entry, Limits, Store, StoreError, Summary, Trigger};
+use crate::recorder::{Capture, Overrun};
+use crate::{Counter, Metrics};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// From an overrun to its capture: longer than a frame at any rate, so that the slow one is over.
+const SETTLE: Duration = Duration::from_millis(250);
+
+/// What became of overruns, by trigger.
+#[derive(Debug)]
+pub struct CaptureMetrics {
+    counters: BTreeMap<Trigger, ByTrigger>,
+}
+
+#[derive(Debug)]
+struct ByTrigger {
+    saved: Counter,
+    suppressed: Counter,
+    failed: Counter,
+}
+
+impl CaptureMetrics {
+    /// Makes the handles; every trigger is there from the start, with zero.
+    #[must_use]
+    pub fn new(metrics: &Metrics) -> Self {
+        let of = |trigger: Trigger| {
+            let labels = [("trigger", trigger.name())];
+            let suppressed = "Reasons for a capture that none was written for: too soon, or it failed.";
+            ByTrigger {
+                saved: metrics.counter("throng_captures_total", "Captures written.", &labels),
+                suppressed: metrics.counter("throng_captures_suppressed_total", suppressed, &labels),
+                failed: metrics.counter(
+                    "throng_captures_failed_total",
+                    "Captures not written: error.",
+                    &labels,
+                ),
+            }
+        };
+        Self { counters: Trigger::ALL.into_iter().map(|trigger| (trigger, of(trigger))).collect() }
+    }
+}
+
+/// An overrun that became a capture, or is about to.
+#[derive(Clone, Copy, Debug)]
+struct Accepted {
+    at: Duration,
+    /// How many times its limit it took, in thousandths.
+    badness: u64,
+}
+
+/// Decides which overruns become captures, and saves those.
+#[derive(Debug)]
+pub struct Saver {
+    store: Store,
+    limits: BTreeMap<Trigger, Limits>,
+    /// The last of each trigger that was accepted. Bounded by the number of triggers, as is what follows.
+    last: BTreeMap<Trigger, Accepted>,
+    /// Accepted, and when they are due.
+    pending: BTreeMap<Trigger, (Duration, Cause)>,
+    metrics: CaptureMetrics,
+    /// What was said about failures since the last success, so that each is said once.
+    told: BTreeSet<(&'static str, PathBuf, io::ErrorKind)>,
+}
+
+impl Saver {
+    /// Writes into `store`, with every trigger's usual limits.
+    #[must_use]
+    pub fn new(store: Store, metrics: CaptureMetrics) -> Self {
+        let limits = Trigger::ALL.into_iter().map(|trigger| (trigger, Limits::of(trigger))).collect();
+        Self {
+            store,
+            limits,
+            last: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            metrics,
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// What a trigger may take.
+    #[must_use]
+    pub fn limits(&self, trigger: Trigger) -> Limits {
+        self.limits[&trigger]
+    }
+
+    /// Changes what a trigger may take, from the next capture on.
+    pub fn set_limits(&mut self, trigger: Trigger, limits: Limits) {
+        self.limits.insert(trigger, limits);
+    }
+
+    /// Something took too long. `now` is the driver's clock, which only has to rise.
+    pub fn handle_overrun(&mut self, now: Duration, overrun: Overrun) {
+        let trigger = Trigger::from(overrun.kind);
+        let suppressed = &self.metrics.counters[&trigger].suppressed;
+        let badness = overrun.took_ns.saturating_mul(1_000) / overrun.limit_ns.max(1);
+        let pending = self.pending.contains_key(&trigger);
+        if let Some(last) = self.last.get(&trigger) {
+            let too_soon = pending || now < last.at + self.limits[&trigger].interval;
+            if too_soon && badness < last.badness.saturating_mul(2) {
+                suppressed.increment(1);
+                return;
+            }
+        }
+        if pending {
+            // The capture will show that one too, but be about this one.
+            suppressed.increment(1);
+        }
+        self.last.insert(trigger, Accepted { at: now, badness });
+        self.pending.insert(trigger, (now + SETTLE, Cause::Overrun(overrun)));
+    }
+
+    /// Overruns of this trigger were lost before they came here.
+    pub fn count_lost(&self, trigger: Trigger, n: u64) {
+        self.metrics.counters[&trigger].suppressed.increment(n);
+    }
+
+    /// When the next capture is due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        self.pending.values().map(|&(due, _)| due).min()
+    }
+
+    /// What a capture is due for. Call until there is nothing more; each time read the recorder and [`save`](Self::save).
+    pub fn poll(&mut self, now: Duration) -> Option<Cause> {
+        let (&trigger, _) = self.pending.iter().find(|(_, (due, _))| *due <= now)?;
+        self.pending.remove(&trigger).map(|(_, cause)| cause)
+    }
+
+    /// Writes a capture. A failure is counted, and logged when the same was not logged since the last success.
+    ///
+    /// # Errors
+    /// As [`Store::save`]; there is nothing left to be done about them here.
+    pub fn save(
+        &mut self,
+        capture: &Capture,
+        cause: &Cause,
+        origin: &Origin,
+    ) -> Result<(Entry, Summary), StoreError> {
+        let trigger = cause.trigger();
+        let counters = &self.metrics.counters[&trigger];
+        let saved = self.store.save(capture, cause, origin, self.limits[&trigger].quota_bytes);
+        match &saved {
+            Ok((entry, summary)) => {
+                counters.saved.increment(1);
+                self.told.clear();
+                let (name, culprit) = (entry.name(), summary.headline());
+                tracing::info!(name, %trigger, culprit, bytes = entry.bytes, "captured");
+            }
+            Err(error) => {
+                counters.suppressed.increment(1);
+                counters.failed.increment(1);
+                let why = match error {
+                    StoreError::Io { step, path, source } => (*step, path.clone(), source.kind()),
+                    StoreError::TooLarge { .. } => {
+                        (trigger.name(), PathBuf::new(), io::ErrorKind::QuotaExceeded)
+                    }
+                };
+                if self.told.insert(why) {
+                    let cause = std::error::Error::source(error).map(ToString::to_string);
+                    tracing::error!(%error, cause, "a capture is not kept");
+                }
+            }
+        }
+        saved
+    }
+
+    /// Where the captures are.
+    #[must_use]
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captures::testing;
+    use crate::recorder::ScopeKind;
+
+    const FRAME: Duration = Duration::from_millis(50);
+
+    struct Server {
+        saver: Saver,
+        metrics: Metrics,
+        now: Duration,
+        _dir: tempfile::TempDir,
+    }
+
+    impl Server {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            Self::with_store(Store::new(dir.path().into()), dir)
+        }
+
+        fn with_store(store: Store, dir: tempfile::TempDir) -> Self {
+            let metrics = Metrics::new();
+            let saver = Saver::new(store, CaptureMetrics::new(&metrics));
+            Self { saver, metrics, now: Duration::from_secs(100), _dir: dir }
+        }
+
+        fn limit(&mut self, trigger: Trigger, quota_bytes: u64, interval_s: u64) {
+            let interval = Duration::from_secs(interval_s);
+            self.saver.set_limits(trigger, Limits { quota_bytes, interval });
+        }
+
+        /// A frame passes, in which something may have been too slow.
+        fn frame(&mut self, late: Option<ScopeKind>) {
+            let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
+            if let Some(kind) = late {
+                self.saver.handle_overrun(self.now, Overrun { kind, ..overrun });
+            }
+            self.now += FRAME;
+            while let Some(cause) = self.saver.poll(self.now) {
+                let unix_ns = u64::try_from(self.now.as_nanos()).unwrap();
+                let origin = Origin { pid: 1, process: "throng".into(), unix_ns };
+                let _ = self.saver.save(&testing::slow_movement(), &cause, &origin);
+            }
+        }
+
+        fn count(&self, what: &str, trigger: &str) -> u64 {
+            let series = format!("throng_captures_{what}{{trigger=\"{trigger}\"}} ");
+            let text = self.metrics.render();
+            let value = text.lines().find_map(|line| line.strip_prefix(&series));
+            value.unwrap_or_else(|| panic!("no {series} in\n{text}")).parse().unwrap()
+        }
+
+        fn kept(&self, trigger: Trigger) -> usize {
+            self.saver.store().list().unwrap().iter().filter(|entry| entry.trigger == trigger).count()
+        }
+    }
+
+    #[test]
+    fn each_trigger_yields_its_own_capture_once_it_has_settled() {
+        let mut server = Server::new();
+        for kind in [ScopeKind::Scope, ScopeKind::System, ScopeKind::Frame] {
+            server.frame(Some(kind));
+            assert_eq!(server.kept(kind.into()), 0, "it is not over yet");
+            for _ in 0..5 {
+                server.frame(None);
+            }
+            assert_eq!(server.kept(kind.into()), 1);
+        }
+        assert_eq!(server.saver.store().list().unwrap().len(), 3);
+        assert_eq!(server.saver.poll_timeout(), None);
+    }
+
+    #[test]
+    fn a_trigger_that_fires_every_frame_is_captured_at_its_pace_and_the_rest_is_counted() {
+        let mut server = Server::new();
+        server.limit(Trigger::Frame, 1 << 30, 10);
+        for _ in 0..20 * 60 {
+            server.frame(Some(ScopeKind::Frame));
+        }
+        assert_eq!(server.count("total", "frame"), 6);
+        assert_eq!(server.count("suppressed_total", "frame"), 20 * 60 - 6);
+        assert_eq!(server.count("suppressed_total", "system"), 0);
+    }
+
+    #[test]
+    fn one_that_is_twice_as_bad_is_not_too_soon() {
+        let mut server = Server::new();
+        server.frame(Some(ScopeKind::Scope));
+        for _ in 0..10 {
+            server.frame(None);
+        }
+        assert_eq!(server.kept(Trigger::Scope), 1);
+        let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
+        // The first took twice its limit. Five times is worse by more than twice, and so is twelve while that is pending.
+        for took_ns in [3, 5, 6, 12, 7].map(|times| times * overrun.limit_ns) {
+            let late = Overrun { kind: ScopeKind::Scope, took_ns, ..overrun };
+            server.saver.handle_overrun(server.now, late);
+        }
+        let Cause::Overrun(captured) = server.saver.poll(server.now + SETTLE).unwrap() else {
+            unreachable!()
+        };
+        assert_eq!(captured.took_ns, 12 * overrun.limit_ns);
+        assert_eq!(server.saver.poll(server.now + SETTLE), None);
+        assert_eq!(server.count("suppressed_total", "scope"), 4);
+    }
+
+    #[test]
+    fn the_noisy_leave_the_rare_their_place_and_their_turn() {
+        let mut server = Server::new();
+        server.frame(Some(ScopeKind::System));
+        for _ in 0..5 {
+            server.frame(None);
+        }
+        let one = server.saver.store().list().unwrap()[0].bytes;
+        server.limit(Trigger::Scope, 2 * one + one / 2, 1);
+        for n in 0..20 * 30 {
+            server.frame(Some(if n == 300 { ScopeKind::Frame } else { ScopeKind::Scope }));
+        }
+        assert_eq!(server.count("total", "scope"), 30);
+        assert_eq!(server.kept(Trigger::Scope), 2);
+        assert_eq!((server.kept(Trigger::System), server.kept(Trigger::Frame)), (1, 1));
+    }
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_counted_and_stops_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("captures");
+        std::fs::write(&file, "a file where the directory should be").unwrap();
+        let mut server = Server::with_store(Store::new(file.clone()), dir);
+        server.limit(Trigger::Frame, 1 << 30, 1);
+        for _ in 0..100 {
+            server.frame(Some(ScopeKind::Frame));
+        }
+        assert_eq!(server.count("total", "frame"), 0);
+        assert_eq!(server.count("failed_total", "frame"), 5);
+        assert_eq!(server.count("suppressed_total", "frame"), 100);
+        assert_eq!(server.saver.told.len(), 1, "each cause is told once");
+        std::fs::remove_file(file).unwrap();
+        for _ in 0..40 {
+            server.frame(Some(ScopeKind::Frame));
+        }
+        assert_eq!(server.count("total", "frame"), 2);
+        assert!(server.saver.told.is_empty(), "after a success it is told again");
+    }
+}

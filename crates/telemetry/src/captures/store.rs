@@ -1,0 +1,392 @@
+//! The directory of captures: what is in it, and how much of it each trigger may fill.
+//!
+//! A capture is three files with one name, `UTC-TRIGGER-N`: `.perfetto-trace`, `.txt` and `.json`. They are written under
+//! other names and renamed when they are whole, the trace last: a capture with a trace is complete. When a trigger's
+//! quota does not hold the next capture, the oldest of the same trigger go; never those of another one.
+
+use super::perfetto::{self, Origin};
+use super::{Cause, Summary, Trigger};
+use crate::recorder::Capture;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How much of the disk a trigger may take, and how often it may fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all captures of the trigger together.
+    pub quota_bytes: u64,
+    /// Time between two captures of the trigger, at least.
+    pub interval: Duration,
+}
+
+impl Limits {
+    /// What suits a trigger: overruns come in swarms and the next one will do as well, an operator's wish or a crash
+    /// has to be served each time.
+    #[must_use]
+    pub const fn of(trigger: Trigger) -> Self {
+        match trigger {
+            Trigger::Frame | Trigger::System | Trigger::Scope => {
+                Self { quota_bytes: 128 << 20, interval: Duration::from_secs(10) }
+            }
+            Trigger::Operator | Trigger::Crash => Self { quota_bytes: 128 << 20, interval: Duration::ZERO },
+        }
+    }
+}
+
+/// A capture could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The system refused.
+    #[error("cannot {step} {path}")]
+    Io {
+        /// What was tried.
+        step: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It alone is larger than all of its trigger's captures may be.
+    #[error("a {trigger} capture of {bytes} bytes does not fit into the quota of {quota_bytes}")]
+    TooLarge {
+        /// Whose quota.
+        trigger: Trigger,
+        /// Size of the capture.
+        bytes: u64,
+        /// All that is allowed.
+        quota_bytes: u64,
+    },
+}
+
+/// A capture in the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it was taken: `20261121T214512Z`.
+    pub utc: String,
+    /// Why.
+    pub trigger: Trigger,
+    /// Rises with each capture in the directory.
+    pub n: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+}
+
+/// Endings of a capture's files. The trace is written last and removed first.
+const ENDINGS: [&str; 3] = ["json", "txt", TRACE];
+const TRACE: &str = "perfetto-trace";
+/// What a capture is called while it is being written.
+const UNFINISHED: &str = "unfinished";
+/// Captures name users, so they are for the owner's eyes only.
+const PRIVATE_DIR: u32 = 0o700;
+
+impl Entry {
+    /// Its files' name without their endings.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}-{}-{}", self.utc, self.trigger, self.n)
+    }
+
+    /// Reads a name. Nothing but names of captures passes, so what passes leads nowhere else in the file system.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let mut parts = name.split('-');
+        let (utc, trigger, n) = (parts.next()?, parts.next()?, parts.next()?);
+        let plain = utc.len() == 16 && utc.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        (plain && parts.next().is_none()).then_some(())?;
+        Some(Self { utc: utc.into(), trigger: trigger.parse().ok()?, n: n.parse().ok()?, bytes: 0 })
+    }
+}
+
+/// The directory. Nothing is read or made before the first capture comes, so that a disk that is full or read-only
+/// stops nobody from starting.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+}
+
+impl Store {
+    /// The captures in this directory, which need not exist yet.
+    #[must_use]
+    pub const fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The complete captures, the oldest first.
+    ///
+    /// # Errors
+    /// When the directory cannot be read. One that does not exist has no captures.
+    pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
+        Ok(self.scan()?.into_iter().filter(|found| found.is_complete).map(|found| found.entry).collect())
+    }
+
+    /// The path of a file of a capture; nothing when that is no name of a capture's file. The file need not exist.
+    #[must_use]
+    pub fn path_of(&self, file_name: &str) -> Option<PathBuf> {
+        let (name, ending) = file_name.split_once('.')?;
+        let entry = Entry::parse(name)?;
+        ENDINGS.contains(&ending).then(|| self.path(&entry.name(), ending))
+    }
+
+    /// Writes a capture, after as many of its trigger's oldest captures were removed as `quota_bytes` ask for.
+    ///
+    /// # Errors
+    /// When the system refuses, or the capture alone is too large. Nothing is left behind then.
+    pub fn save(
+        &mut self,
+        capture: &Capture,
+        cause: &Cause,
+        origin: &Origin,
+        quota_bytes: u64,
+    ) -> Result<(Entry, Summary), StoreError> {
+        let result = self.try_save(capture, cause, origin, quota_bytes);
+        if result.is_err() {
+            for ending in ENDINGS {
+                // It may never have come to that file.
+                let _ = fs::remove_file(self.path(UNFINISHED, ending));
+            }
+        }
+        result
+    }
+
+    fn try_save(
+        &mut self,
+        capture: &Capture,
+        cause: &Cause,
+        origin: &Origin,
+        quota_bytes: u64,
+    ) -> Result<(Entry, Summary), StoreError> {
+        let trigger = cause.trigger();
+        let create = DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.dir);
+        create.map_err(io_error("create", &self.dir))?;
+        let mut found = self.scan()?;
+
+        let at = Timestamp::from_nanosecond(origin.unix_ns.into()).unwrap_or(Timestamp::MAX);
+        let summary = Summary::of(capture, cause, format!("{at:.3}"));
+        let json = serde_json::to_vec_pretty(&summary).expect("a summary becomes JSON");
+        let mut bytes = self.write("json", |out| out.write_all(&json))?;
+        bytes += self.write("txt", |out| write!(out, "{summary}"))?;
+        bytes += self.write(TRACE, |out| perfetto::write(capture, cause, origin, out))?;
+        if bytes > quota_bytes {
+            return Err(StoreError::TooLarge { trigger, bytes, quota_bytes });
+        }
+
+        let n = found.last().map_or(1, |last| last.entry.n + 1);
+        found.retain(|found| found.entry.trigger == trigger);
+        let mut used = found.iter().map(|found| found.entry.bytes).sum::<u64>() + bytes;
+        for old in found {
+            if used <= quota_bytes {
+                break;
+            }
+            self.remove(&old.entry)?;
+            used -= old.entry.bytes;
+        }
+        let utc = at.strftime("%Y%m%dT%H%M%SZ").to_string();
+        let entry = Entry { utc, trigger, n, bytes };
+        for ending in ENDINGS {
+            let path = self.path(&entry.name(), ending);
+            fs::rename(self.path(UNFINISHED, ending), &path).map_err(io_error("rename to", &path))?;
+        }
+        Ok((entry, summary))
+    }
+
+    /// Writes an unfinished file and tells its size.
+    fn write(
+        &self,
+        ending: &str,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<u64, StoreError> {
+        let path = self.path(UNFINISHED, ending);
+        let written = File::create(&path).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            fill(&mut out)?;
+            Ok(out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len())
+        });
+        written.map_err(io_error("write", &path))
+    }
+
+    fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
+        for ending in ENDINGS.iter().rev() {
+            let path = self.path(&entry.name(), ending);
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(StoreError::Io { step: "remove", path, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that bears the name of a capture, in order of its number.
+    fn scan(&self) -> Result<Vec<Found>, StoreError> {
+        let mut found: BTreeMap<(u64, String), Found> = BTreeMap::new();
+        let files = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(io_error("read", &self.dir))?,
+        };
+        for file in files {
+            let file = file.map_err(io_error("read", &self.dir))?;
+            let file_name = file.file_name();
+            let parts = file_name.to_str().and_then(|name| name.split_once('.'));
+            let Some((entry, ending)) = parts.and_then(|(name, ending)| Some((Entry::parse(name)?, ending)))
+            else {
+                continue;
+            };
+            // A file that vanishes meanwhile takes no room.
+            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+            let one =
+                found.entry((entry.n, entry.name())).or_insert_with(|| Found { entry, is_complete: false });
+            one.entry.bytes += bytes;
+            one.is_complete |= ending == TRACE;
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn path(&self, name: &str, ending: &str) -> PathBuf {
+        self.dir.join(format!("{name}.{ending}"))
+    }
+}
+
+struct Found {
+    entry: Entry,
+    is_complete: bool,
+}
+
+fn io_error(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| StoreError::Io { step, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captures::testing;
+
+    const PLENTY: u64 = 1 << 30;
+
+    fn origin(unix_s: u64) -> Origin {
+        Origin { pid: 1, process: "throng".into(), unix_ns: unix_s * 1_000_000_000 }
+    }
+
+    fn save(store: &mut Store, cause: &Cause, unix_s: u64, quota_bytes: u64) -> Result<Entry, StoreError> {
+        store.save(&testing::slow_movement(), cause, &origin(unix_s), quota_bytes).map(|(entry, _)| entry)
+    }
+
+    fn names(store: &Store) -> Vec<String> {
+        store.list().unwrap().iter().map(Entry::name).collect()
+    }
+
+    #[test]
+    fn a_capture_is_three_files_with_one_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().join("captures"));
+        assert_eq!(store.list().unwrap(), []);
+        let entry = save(&mut store, &testing::overrun_of_slow_movement(), 1_795_297_512, PLENTY).unwrap();
+        assert_eq!(entry.name(), "20261121T214512Z-system-1");
+        assert_eq!(store.list().unwrap(), std::slice::from_ref(&entry));
+        let read =
+            |ending: &str| fs::read(store.path_of(&format!("{}.{ending}", entry.name())).unwrap()).unwrap();
+        let summary: Summary = serde_json::from_slice(&read("json")).unwrap();
+        assert_eq!(summary.at, "2026-11-21T21:45:12.000Z");
+        assert_eq!(String::from_utf8(read("txt")).unwrap(), summary.to_string());
+        let sizes = ["json", "txt", "perfetto-trace"].map(|ending| read(ending).len() as u64);
+        assert_eq!(entry.bytes, sizes.iter().sum::<u64>());
+        let all: Vec<_> = fs::read_dir(store.dir()).unwrap().collect();
+        assert_eq!(all.len(), 3, "nothing unfinished is left: {all:?}");
+    }
+
+    #[test]
+    fn the_noisy_evict_their_own_oldest_and_never_the_rare() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().into());
+        let noisy = testing::overrun_of_slow_movement();
+        save(&mut store, &Cause::Operator, 1, PLENTY).unwrap();
+        let one = save(&mut store, &noisy, 2, PLENTY).unwrap().bytes;
+        for unix_s in 3..20 {
+            save(&mut store, &noisy, unix_s, 3 * one + one / 2).unwrap();
+        }
+        assert_eq!(
+            names(&store),
+            [
+                "19700101T000001Z-operator-1",
+                "19700101T000017Z-system-17",
+                "19700101T000018Z-system-18",
+                "19700101T000019Z-system-19"
+            ]
+        );
+    }
+
+    #[test]
+    fn one_that_is_larger_than_the_quota_is_refused_and_evicts_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().into());
+        save(&mut store, &Cause::Operator, 1, PLENTY).unwrap();
+        let error = save(&mut store, &Cause::Operator, 2, 100).unwrap_err();
+        assert!(matches!(error, StoreError::TooLarge { quota_bytes: 100, .. }), "{error}");
+        assert_eq!(names(&store).len(), 1);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_that_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().into());
+        let unfinished = dir.path().join(format!("{UNFINISHED}.{TRACE}"));
+        std::os::unix::fs::symlink("/dev/full", &unfinished).unwrap();
+        let error = save(&mut store, &Cause::Operator, 1, PLENTY).unwrap_err();
+        let StoreError::Io { path, source, .. } = error else { panic!("{error}") };
+        assert_eq!((path, source.kind()), (unfinished, io::ErrorKind::StorageFull));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        save(&mut store, &Cause::Operator, 2, PLENTY).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_an_error_with_its_path() {
+        // In /proc nobody creates files, not even root.
+        let mut store = Store::new("/proc/self".into());
+        let error = save(&mut store, &Cause::Operator, 1, PLENTY).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write /proc/self/unfinished."), "{error}");
+    }
+
+    #[test]
+    fn what_was_interrupted_counts_against_the_quota_but_is_no_capture() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().into());
+        let orphan = dir.path().join("19700101T000001Z-operator-5.json");
+        fs::write(&orphan, vec![b' '; 50_000]).unwrap();
+        assert_eq!(store.list().unwrap(), []);
+        let entry = save(&mut store, &Cause::Operator, 2, 50_000).unwrap();
+        assert_eq!(entry.n, 6);
+        assert!(!orphan.exists());
+    }
+
+    #[test]
+    fn only_names_of_captures_lead_to_files() {
+        let store = Store::new("/d".into());
+        let path = store.path_of("20261121T214512Z-frame-7.txt");
+        assert_eq!(path.unwrap(), Path::new("/d/20261121T214512Z-frame-7.txt"));
+        for wrong in [
+            "../admin.token",
+            "20261121T214512Z-frame-7",
+            "20261121T214512Z-frame-7.sqlite",
+            "20261121T214512Z-noise-7.txt",
+            "../1121T214512Z-frame-7.txt",
+            "20261121T214512Z-frame-7-8.txt",
+            "",
+        ] {
+            assert_eq!(store.path_of(wrong), None, "{wrong}");
+        }
+    }
+}

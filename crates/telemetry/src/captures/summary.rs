@@ -1,0 +1,190 @@
+//! A capture in words and numbers: what happened, who is to blame, what cost most.
+
+use super::cost::{Costs, busy_ns};
+use super::culprit::{self, Culprit, Found};
+use super::kernel::{Doing, Figures};
+use super::nest::{Span, spans};
+use super::{Cause, Cost, Trigger, about, scope_name};
+use crate::recorder::{Arg, Capture, Overrun};
+use serde::{Deserialize, Serialize};
+
+/// What a capture says, for machines as JSON and for people as text ([`Display`](std::fmt::Display)). Times are
+/// nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// What pulled the trigger.
+    pub trigger: Trigger,
+    /// When the capture was taken, as the calendar has it: `2026-11-21T21:45:12.345Z`.
+    pub at: String,
+    /// From the capture's beginning to its end.
+    pub window_ns: u64,
+    /// What took too long. Nothing when the operator asked.
+    pub overrun: Option<OverrunReport>,
+    /// Why it took too long, if the slice is in the capture.
+    pub culprit: Option<Culprit>,
+    /// What the time inside of the slow scope went into, by scope, the dearest first.
+    pub inside: Vec<Cost>,
+    /// What the whole capture's time went into.
+    pub costs: Costs,
+    /// Blocks that threads gave up too early, so that their record may not reach back to the beginning.
+    pub blocks_recycled: u64,
+    /// Events that were overwritten while they were read.
+    pub events_lost: u64,
+}
+
+/// What took too long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverrunReport {
+    /// The scope's name.
+    pub scope: String,
+    /// For whom or with what it was: `world Harbour`.
+    pub about: Option<String>,
+    /// On which thread.
+    pub thread: String,
+    /// When it ended, on the trace's clock.
+    pub at_ns: u64,
+    /// What it took.
+    pub took_ns: u64,
+    /// What it may take.
+    pub limit_ns: u64,
+    /// By how much it was too long.
+    pub over_ns: u64,
+    /// What the same scope usually takes, if the capture shows that.
+    pub usual_ns: Option<u64>,
+    /// What the kernel says about its thread meanwhile.
+    pub kernel: Option<Figures>,
+}
+
+impl Summary {
+    /// Of this capture, which was taken at `at` because of `cause`.
+    #[must_use]
+    pub fn of(capture: &Capture, cause: &Cause, at: String) -> Self {
+        let mut summary = Self {
+            trigger: cause.trigger(),
+            at,
+            window_ns: capture.end_ns.saturating_sub(capture.begin_ns),
+            overrun: None,
+            culprit: None,
+            inside: Vec::new(),
+            costs: Costs::of(capture),
+            blocks_recycled: capture.threads.iter().map(|thread| thread.blocks_recycled).sum(),
+            events_lost: capture.events_lost,
+        };
+        if let Cause::Overrun(overrun) = cause {
+            summary.explain(capture, overrun);
+        }
+        summary
+    }
+
+    fn explain(&mut self, capture: &Capture, overrun: &Overrun) {
+        let arg = capture.scopes.get(usize::from(overrun.scope)).map_or(Arg::None, |scope| scope.arg);
+        let index = capture.threads.iter().position(|thread| thread.tid == overrun.thread);
+        let thread = index.map(|index| &capture.threads[index]);
+        let begin_ns = overrun.at_ns.saturating_sub(overrun.took_ns);
+        let report = self.overrun.insert(OverrunReport {
+            scope: scope_name(capture, overrun.scope).to_owned(),
+            about: about(capture, arg, overrun.arg),
+            thread: thread.map_or_else(|| format!("thread {}", overrun.thread), |thread| thread.name.clone()),
+            at_ns: overrun.at_ns,
+            took_ns: overrun.took_ns,
+            limit_ns: overrun.limit_ns,
+            over_ns: overrun.took_ns.saturating_sub(overrun.limit_ns),
+            usual_ns: None,
+            kernel: thread.and_then(|thread| Figures::around(thread, begin_ns, overrun.at_ns)),
+        });
+        let Some(index) = index else { return };
+        let all: Vec<Vec<Span>> =
+            capture.threads.iter().map(|thread| spans(thread, capture.end_ns)).collect();
+        let Some(Found { culprit, root, root_usual_ns }) = culprit::find(capture, &all, index, overrun)
+        else {
+            return;
+        };
+        report.usual_ns = root_usual_ns;
+        let doing = report.kernel.map_or(Doing::Unknown, |kernel| {
+            let busy_ns = busy_ns(&all[index], kernel.begin_ns, kernel.end_ns);
+            kernel.doing(begin_ns, overrun.at_ns, busy_ns)
+        });
+        self.culprit = Some(Culprit { doing, ..culprit });
+        self.inside = Costs::inside(capture, &all[index], root).systems;
+    }
+
+    /// The culprit in a few words, for a list: `world.movement in world Harbour`.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        match (&self.culprit, &self.overrun) {
+            (Some(culprit), _) => culprit.to_string(),
+            (None, Some(overrun)) => overrun.scope.clone(),
+            (None, None) => "–".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captures::testing::{self, CLIENT, MS, SEND, TURN, Thread};
+    use crate::recorder::SampleKind;
+
+    const AT: &str = "2026-11-21T21:45:12.345Z";
+
+    #[test]
+    fn a_slow_system_is_the_culprit_by_name_time_and_world() {
+        let cause = testing::overrun_of_slow_movement();
+        let summary = Summary::of(&testing::slow_movement(), &cause, AT.into());
+        let overrun = summary.overrun.as_ref().unwrap();
+        assert_eq!((summary.trigger, overrun.scope.as_str()), (Trigger::System, "world.movement"));
+        assert_eq!((overrun.took_ns, overrun.over_ns, overrun.usual_ns), (40 * MS, 20 * MS, Some(2 * MS)));
+        assert_eq!(overrun.thread, "world-0");
+        let culprit = summary.culprit.as_ref().unwrap();
+        assert_eq!(
+            (culprit.scope.as_str(), culprit.world.as_deref()),
+            ("world.movement", Some("world Harbour"))
+        );
+        assert_eq!(summary.headline(), "world.movement in world Harbour");
+        assert_eq!(summary.inside[0].name, "world.movement");
+        assert_eq!(summary.costs.worlds[0].name, "Harbour");
+    }
+
+    #[test]
+    fn whether_the_thread_worked_or_waited_is_told() {
+        let mut capture = testing::empty();
+        let mut thread = Thread::new("shard-0", 1);
+        thread.sample(0, &[(SampleKind::RunNs, 0), (SampleKind::WaitNs, 0)]);
+        let slow = thread.slice(TURN, 1_000, 60_000, 0, 0);
+        thread.sample(62_000, &[(SampleKind::RunNs, 2 * MS), (SampleKind::WaitNs, 58 * MS)]);
+        capture.threads = vec![thread.done()];
+        let summary = Summary::of(&capture, &testing::overrun(&capture, 1, slow, 50), AT.into());
+        assert_eq!(summary.culprit.unwrap().doing, Doing::WaitingForACore);
+        assert_eq!(summary.overrun.unwrap().kernel.unwrap().wait_ns, 58 * MS);
+    }
+
+    #[test]
+    fn a_slow_scope_inside_of_others_is_named_with_its_client() {
+        let mut capture = testing::empty();
+        let mut thread = Thread::new("shard-0", 1);
+        thread.slice(TURN, 0, 9_000, 0, 0);
+        let slow = thread.slice(CLIENT, 100, 8_000, 17, 1);
+        thread.slice(SEND, 200, 7_500, 1, 2);
+        capture.threads = vec![thread.done()];
+        let summary = Summary::of(&capture, &testing::overrun(&capture, 1, slow, 5), AT.into());
+        assert_eq!(summary.overrun.as_ref().unwrap().about.as_deref(), Some("client 17 (Ada Resident)"));
+        let culprit = summary.culprit.unwrap();
+        assert_eq!((culprit.scope.as_str(), culprit.within), ("shard.send", vec!["shard.client".to_owned()]));
+    }
+
+    #[test]
+    fn an_overrun_that_is_not_in_the_capture_any_more_is_told_all_the_same() {
+        let cause = testing::overrun_of_slow_movement();
+        let summary = Summary::of(&testing::empty(), &cause, AT.into());
+        assert_eq!(summary.overrun.unwrap().thread, "thread 11");
+        assert_eq!(summary.culprit, None);
+    }
+
+    #[test]
+    fn what_is_written_as_json_reads_back() {
+        let cause = testing::overrun_of_slow_movement();
+        let summary = Summary::of(&testing::slow_movement(), &cause, AT.into());
+        let text = serde_json::to_string(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+    }
+}

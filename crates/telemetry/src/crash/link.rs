@@ -1,0 +1,124 @@
+//! The crashing process's end of the socket: tell, then wait for the answer, but not for ever.
+//!
+//! Everything for a signal is safe inside a handler: system calls and atomics, no allocation, no lock, no clock.
+
+use super::message::{DONE_BYTES, HEADER_BYTES, KIND_RECORDER, Kind, header};
+use crash_handler::CrashContext;
+use rustix::thread::gettid;
+use std::io::{self, IoSlice, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// How long one wait for the monitor's answer takes at most. Several make the whole, so that a thread also learns of an
+/// answer that another thread has read, and no clock has to be read.
+pub const SLICE: Duration = Duration::from_millis(100);
+/// Waits for one answer: 6 s, which is longer than the monitor gives itself.
+pub const PATIENCE_SLICES: u32 = 60;
+
+pub(super) struct Link {
+    socket: UnixStream,
+    signals: Count,
+    panics: Count,
+    /// Thread that has had its dump and is about to abort; 0 for none.
+    dumped: AtomicI32,
+}
+
+/// Messages of one kind. Only one thread at a time waits in each: signals under the lock of `crash-handler`, panics
+/// under that of the hook.
+#[derive(Default)]
+struct Count {
+    sent: AtomicU32,
+    done: AtomicU32,
+}
+
+impl Link {
+    pub(super) fn new(socket: UnixStream) -> io::Result<Self> {
+        socket.set_read_timeout(Some(SLICE))?;
+        socket.set_write_timeout(Some(SLICE))?;
+        Ok(Self { socket, signals: Count::default(), panics: Count::default(), dumped: AtomicI32::new(0) })
+    }
+
+    /// For the handler of signals. Returns when the dump is written, the monitor is gone or patience has ended.
+    pub(super) fn report_signal(&self, context: &CrashContext) {
+        if self.dumped.load(Ordering::Relaxed) == context.tid {
+            return;
+        }
+        self.report(Kind::Signal, context, "");
+    }
+
+    /// As [`report_signal`](Self::report_signal), for the panic hook.
+    pub(super) fn report_panic(&self, context: &CrashContext, text: &str) {
+        self.report(Kind::Panic, context, text);
+    }
+
+    /// The abort that follows on this thread needs no second dump.
+    pub(super) fn expect_abort(&self) {
+        self.dumped.store(gettid().as_raw_nonzero().get(), Ordering::Relaxed);
+    }
+
+    pub(super) fn tell_recorder(&self, path: &Path) -> io::Result<()> {
+        let path = path.as_os_str().as_bytes();
+        self.send(&header(KIND_RECORDER, 0, path.len()), path, &[])
+    }
+
+    fn report(&self, kind: Kind, context: &CrashContext, text: &str) {
+        let count = self.count(kind);
+        let number = count.sent.fetch_add(1, Ordering::Relaxed) + 1;
+        let registers = context.as_bytes();
+        let header = header(kind as u32, number, registers.len() + text.len());
+        if self.send(&header, registers, text.as_bytes()).is_err() {
+            return;
+        }
+        for _ in 0..PATIENCE_SLICES {
+            if count.done.load(Ordering::Acquire) >= number || !self.hear() {
+                return;
+            }
+        }
+    }
+
+    /// One system call, and a second try only when a signal came in between: what was taken in part is lost anyway.
+    fn send(&self, header: &[u8; HEADER_BYTES], first: &[u8], second: &[u8]) -> io::Result<()> {
+        let slices = [IoSlice::new(header), IoSlice::new(first), IoSlice::new(second)];
+        let wanted = header.len() + first.len() + second.len();
+        let sent = match (&self.socket).write_vectored(&slices) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                (&self.socket).write_vectored(&slices)?
+            }
+            sent => sent?,
+        };
+        if sent == wanted { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    /// Waits a slice for an answer, to whomever. False when the monitor is gone.
+    fn hear(&self) -> bool {
+        let mut done = [0; DONE_BYTES];
+        match (&self.socket).read(&mut done) {
+            Ok(DONE_BYTES) => {
+                let number = u32::from_ne_bytes([done[4], done[5], done[6], done[7]]);
+                let panicked = u32::from_ne_bytes([done[0], done[1], done[2], done[3]]) == Kind::Panic as u32;
+                let count = self.count(if panicked { Kind::Panic } else { Kind::Signal });
+                count.done.fetch_max(number, Ordering::Release);
+                true
+            }
+            Ok(_) => false,
+            // Nothing yet; or stopped and continued by the monitor, which shows as an interruption.
+            Err(error) => matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+        }
+    }
+
+    /// Answers had so far: to signals and to panics.
+    #[cfg(test)]
+    pub(super) fn answered(&self) -> (u32, u32) {
+        (self.signals.done.load(Ordering::Acquire), self.panics.done.load(Ordering::Acquire))
+    }
+
+    const fn count(&self, kind: Kind) -> &Count {
+        match kind {
+            Kind::Signal => &self.signals,
+            Kind::Panic => &self.panics,
+        }
+    }
+}

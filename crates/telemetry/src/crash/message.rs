@@ -1,0 +1,125 @@
+//! What goes over the socket between a process and its crash monitor. Both are the same executable, so there are no
+//! versions and numbers are in the machine's byte order.
+//!
+//! ```text
+//!  to the monitor                                  back
+//!   0  u32  kind: 1 signal, 2 panic, 3 recorder     0  u32  kind: 1 or 2
+//!   4  u32  number, counted per kind                4  u32  number of the message that is done
+//!   8  u32  bytes that follow
+//!  12  …    registers (CrashContext), for a panic followed by its text; or a path
+//! ```
+//!
+//! A message is one `writev`, so messages of two threads do not mix.
+
+use crash_handler::CrashContext;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+/// Bytes after the header at most: registers are 1.5 KiB, texts and paths 4 KiB.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+pub(super) const HEADER_BYTES: usize = 12;
+pub(super) const DONE_BYTES: usize = 8;
+
+/// Why a dump is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// A signal arrived that ends the process.
+    Signal = 1,
+    /// A thread panicked; the process may go on.
+    Panic = 2,
+}
+
+/// `Message::Recorder` on the wire.
+pub(super) const KIND_RECORDER: u32 = 3;
+
+/// What a process tells its monitor.
+#[derive(Clone)]
+pub enum Message {
+    /// The process waits until a dump has been written ([`write_done`]).
+    Crash {
+        /// Why.
+        kind: Kind,
+        /// To be repeated in the answer.
+        number: u32,
+        /// Registers, signal and thread.
+        context: Box<CrashContext>,
+        /// Of a panic: thread, place and message. Empty for a signal.
+        text: String,
+    },
+    /// Where the flight recorder's memory can be read.
+    Recorder(PathBuf),
+}
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Crash { kind, number, context, text } => f
+                .debug_struct("Crash")
+                .field("kind", kind)
+                .field("number", number)
+                .field("tid", &context.tid)
+                .field("text", text)
+                .finish(),
+            Self::Recorder(path) => f.debug_tuple("Recorder").field(path).finish(),
+        }
+    }
+}
+
+/// The header, as bytes.
+pub(super) fn header(kind: u32, number: u32, body_bytes: usize) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[..4].copy_from_slice(&kind.to_ne_bytes());
+    bytes[4..8].copy_from_slice(&number.to_ne_bytes());
+    bytes[8..].copy_from_slice(&(body_bytes as u32).to_ne_bytes());
+    bytes
+}
+
+/// Waits for the next message; `None` when the process has ended.
+///
+/// # Errors
+/// When the socket fails, or what comes is no message.
+pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
+    let mut header = [0; HEADER_BYTES];
+    match socket.read_exact(&mut header) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let word = |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let (kind, number, body_bytes) = (word(0), word(4), word(8) as usize);
+    if body_bytes > BODY_BYTES_MAX {
+        return Err(invalid("a message is too long"));
+    }
+    let mut body = vec![0; body_bytes];
+    socket.read_exact(&mut body)?;
+    let kind = match kind {
+        KIND_RECORDER => return Ok(Some(Message::Recorder(PathBuf::from(OsString::from_vec(body))))),
+        1 => Kind::Signal,
+        2 => Kind::Panic,
+        _ => return Err(invalid("a message is of no known kind")),
+    };
+    let (registers, text) = body
+        .split_at_checked(size_of::<CrashContext>())
+        .ok_or_else(|| invalid("a crash has too few registers"))?;
+    let context = CrashContext::from_bytes(registers).expect("it is exactly that long");
+    let text = String::from_utf8_lossy(text).into_owned();
+    Ok(Some(Message::Crash { kind, number, context: Box::new(context), text }))
+}
+
+/// Lets the process go on that sent this crash.
+///
+/// # Errors
+/// When the socket fails; the process has ended, then.
+pub fn write_done(socket: &mut impl Write, kind: Kind, number: u32) -> io::Result<()> {
+    let mut bytes = [0; DONE_BYTES];
+    bytes[..4].copy_from_slice(&(kind as u32).to_ne_bytes());
+    bytes[4..].copy_from_slice(&number.to_ne_bytes());
+    socket.write_all(&bytes)
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

@@ -1,0 +1,39 @@
+//! The panic hook: a dump of the panicking thread before it unwinds, and an end of the process where nobody catches it.
+
+use super::{Options, link::Link, signals};
+use rustix::thread::gettid;
+use std::panic::PanicHookInfo;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a panic's thread, place and message in a dump; the rest is cut off.
+pub const PANIC_TEXT_BYTES_MAX: usize = 4 * 1024;
+
+/// Adds to the hook that is there, which prints.
+pub(super) fn hook(link: Arc<Link>, options: Options) {
+    let print = std::panic::take_hook();
+    // One dump at a time; the link tells answers apart by it.
+    let turn = Mutex::new(());
+    std::panic::set_hook(Box::new(move |info| {
+        print(info);
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("unnamed");
+        let text = describe(name, info);
+        {
+            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let tid = gettid().as_raw_nonzero().get();
+            signals::with_registers(tid, |context| link.report_panic(context, &text));
+        }
+        if !(options.survives)(name) {
+            link.expect_abort();
+            std::process::abort();
+        }
+    }));
+}
+
+fn describe(thread: &str, info: &PanicHookInfo<'_>) -> String {
+    let message = info.payload_as_str().unwrap_or("no message");
+    let place = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let mut text = format!("{thread} panicked at {place}: {message}");
+    text.truncate(text.floor_char_boundary(PANIC_TEXT_BYTES_MAX));
+    text
+}

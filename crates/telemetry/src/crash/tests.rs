@@ -1,0 +1,128 @@
+//! The link against a monitor that is a thread of the test, and whole crashes in child processes: this test binary again,
+//! told by a variable to run [`child`] and crash.
+
+use super::*;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+const CHILD: &str = "THRONG_TEST_CRASH";
+
+/// Runs the child with this task and gives the signal that it died of, and what it wrote.
+fn crash(task: &str) -> (Option<i32>, String) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::tests::child", "--nocapture", "--test-threads=1"])
+        .env(CHILD, task)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    (output.status.signal(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn say(text: &str) {
+    let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
+}
+
+fn overflow(depth: u64) -> u64 {
+    let ballast = std::hint::black_box([depth; 64]);
+    if depth == u64::MAX { 0 } else { overflow(depth + 1) + ballast[(depth % 64) as usize] }
+}
+
+/// Not a test by itself: what child processes do.
+#[test]
+fn child() {
+    let Ok(task) = std::env::var(CHILD) else { return };
+    let _signals = match task.as_str() {
+        "fault in the handler" => signals::attach(|_| {
+            say("in the handler");
+            segfault();
+        }),
+        _ => signals::attach(|context| {
+            say(&["signal ", if context.siginfo.ssi_signo == 11 { "11" } else { "other" }].concat());
+        }),
+    };
+    match task.as_str() {
+        "overflow" => {
+            // The smallest stack that threads of the server have is std's 2 MiB; here a small one saves time.
+            let small = std::thread::Builder::new().stack_size(64 * 1024);
+            let _ = small.spawn(|| overflow(0)).unwrap().join();
+        }
+        _ => segfault(),
+    }
+}
+
+#[test]
+fn a_stack_overflow_on_a_thread_reaches_the_handler_and_ends_the_process() {
+    let (signal, said) = crash("overflow");
+    assert!(said.contains("signal 11"), "{said}");
+    assert_eq!(signal, Some(libc::SIGSEGV));
+}
+
+#[test]
+fn a_fault_inside_the_handler_ends_the_process_instead_of_hanging() {
+    let (signal, said) = crash("fault in the handler");
+    assert_eq!(said.matches("in the handler").count(), 1, "{said}");
+    assert_eq!(signal, Some(libc::SIGSEGV));
+}
+
+#[test]
+fn a_panic_is_told_with_registers_and_text_and_goes_on_when_the_monitor_is_done() {
+    let (ours, mut monitor) = UnixStream::pair().unwrap();
+    let link = Link::new(ours).unwrap();
+    let (pid, tid) = (std::process::id() as i32, rustix::thread::gettid().as_raw_nonzero().get());
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| signals::with_registers(tid, |context| link.report_panic(context, "shard-0 panicked")));
+        let message = read_message(&mut monitor).unwrap().unwrap();
+        let Message::Crash { kind: Kind::Panic, number: 1, context, text } = message else {
+            panic!("{message:?}")
+        };
+        assert_eq!((context.pid, context.tid, text.as_str()), (pid, tid, "shard-0 panicked"));
+        write_done(&mut monitor, Kind::Panic, 1).unwrap();
+    });
+}
+
+#[test]
+fn an_answer_to_a_panic_does_not_release_a_thread_that_waits_for_its_signal() {
+    let (ours, mut monitor) = UnixStream::pair().unwrap();
+    let link = Link::new(ours).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| signals::with_registers(1, |context| link.report_signal(context)));
+        read_message(&mut monitor).unwrap().unwrap();
+        write_done(&mut monitor, Kind::Panic, 1).unwrap();
+        write_done(&mut monitor, Kind::Signal, 1).unwrap();
+        waiting.join().unwrap();
+        assert_eq!(link.answered(), (1, 1), "it read both answers, so it went on after the second");
+    });
+}
+
+#[test]
+fn without_a_monitor_nobody_waits() {
+    let (ours, monitor) = UnixStream::pair().unwrap();
+    let link = Link::new(ours).unwrap();
+    drop(monitor);
+    signals::with_registers(1, |context| link.report_signal(context));
+    assert_eq!(link.answered(), (0, 0));
+}
+
+#[test]
+fn the_thread_that_is_about_to_abort_gets_no_second_dump() {
+    let (ours, mut monitor) = UnixStream::pair().unwrap();
+    let link = Link::new(ours).unwrap();
+    link.expect_abort();
+    let tid = rustix::thread::gettid().as_raw_nonzero().get();
+    signals::with_registers(tid, |context| link.report_signal(context));
+    drop(link);
+    let mut rest = Vec::new();
+    monitor.read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty());
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    let long = message::header(1, 1, 1 << 30);
+    assert_eq!(read_message(&mut long.as_slice()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    let short = [message::header(2, 1, 3).as_slice(), b"abc"].concat();
+    assert_eq!(read_message(&mut short.as_slice()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    assert!(read_message(&mut [].as_slice()).unwrap().is_none());
+}

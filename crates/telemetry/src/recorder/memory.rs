@@ -1,0 +1,172 @@
+//! Memory shared between processes, and a thread's figures: the recorder's one place with `unsafe`.
+//!
+//! The memory is a file without a name (memfd). Another process opens it as `/proc/PID/fd/N`, also when this one has
+//! stopped in a crash, since the kernel keeps it as long as anybody has it open or mapped. What it means is told in
+//! `layout`.
+#![expect(
+    unsafe_code,
+    reason = "mapping memory and asking the kernel for a thread's figures have no safe wrapper"
+)]
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::ffi::c_void;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::ptr::{NonNull, null_mut};
+use std::slice;
+use std::sync::atomic::AtomicU64;
+
+/// A mapped file of atomic words. Unmapped when dropped.
+pub(super) struct Memory {
+    start: NonNull<AtomicU64>,
+    n_words: usize,
+    /// Open as long as the memory is, so that others find it under its number.
+    file: OwnedFd,
+}
+
+// SAFETY: the memory belongs to no thread, and all access to it is through shared references to atomics.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// So many new words of zero, to be read and written. A page costs nothing before it is touched.
+    pub(super) fn create(n_words: usize) -> io::Result<Self> {
+        let file = memfd_create("throng-recorder", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&file, (n_words * 8) as u64)?;
+        // From here on it cannot shrink, so that no access can be one beyond its end, which would be a SIGBUS.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        Self::map(file, n_words, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// The memory of another process, to be read: only loads with `Ordering::Relaxed` are allowed on it, since only
+    /// those are promised to need no right to write.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] when the file may shrink, and so is no recorder's.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = OwnedFd::from(File::open(path)?);
+        let sealed = fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
+        if !sealed {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not the memory of a flight recorder"));
+        }
+        let n_words = usize::try_from(fstat(&file)?.st_size).unwrap_or(0) / 8;
+        Self::map(file, n_words, ProtFlags::READ)
+    }
+
+    fn map(file: OwnedFd, n_words: usize, access: ProtFlags) -> io::Result<Self> {
+        // SAFETY: the kernel chooses an address where nothing is, so no memory of ours changes; the result is
+        // checked by `mmap` and is only used in this type.
+        let start = unsafe { mmap(null_mut(), n_words * 8, access, MapFlags::SHARED, &file, 0)? };
+        let start = NonNull::new(start.cast()).expect("the kernel maps nothing at 0 unless asked to");
+        Ok(Self { start, n_words, file })
+    }
+
+    /// The file behind it.
+    pub(super) const fn file(&self) -> &OwnedFd {
+        &self.file
+    }
+}
+
+impl Deref for Memory {
+    type Target = [AtomicU64];
+
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: `start` is the beginning of a mapping of at least `n_words` words, aligned to a page, which lives
+        // as long as `self`; the file is sealed against shrinking, so all of it stays there. Everybody who has it
+        // mapped sees it as atomics, and every bit pattern is a valid `AtomicU64`.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.n_words) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let start: *mut c_void = self.start.as_ptr().cast();
+        // SAFETY: this is the mapping that `map` made, and references to it borrow `self`.
+        // It only fails for addresses that were never mapped.
+        let _ = unsafe { munmap(start, self.n_words * 8) };
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("n_words", &self.n_words).field("file", &self.file).finish()
+    }
+}
+
+/// What the kernel counts of a thread besides its time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    pub(super) minor_faults: u64,
+    pub(super) major_faults: u64,
+    pub(super) voluntary_switches: u64,
+    pub(super) involuntary_switches: u64,
+}
+
+/// The calling thread's; `None` when the kernel does not tell. A system call of a fraction of a microsecond, where
+/// files below /proc would take tens.
+pub(super) fn thread_usage() -> Option<Usage> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a whole `rusage`, which the kernel may fill; nobody else has it.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    if result != 0 {
+        return None;
+    }
+    // SAFETY: it consists of integers and was zeroed before the kernel filled it in.
+    let usage = unsafe { usage.assume_init() };
+    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+    Some(Usage {
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd as _;
+    use std::path::PathBuf;
+    use std::sync::atomic::Ordering;
+
+    fn path_of(memory: &Memory) -> PathBuf {
+        format!("/proc/self/fd/{}", memory.file().as_raw_fd()).into()
+    }
+
+    #[test]
+    fn what_one_mapping_writes_another_reads() {
+        let ours = Memory::create(1024).unwrap();
+        let theirs = Memory::open(&path_of(&ours)).unwrap();
+        assert_eq!(theirs.len(), 1024);
+        ours[1023].store(42, Ordering::Relaxed);
+        assert_eq!(theirs[1023].load(Ordering::Relaxed), 42);
+        drop(ours);
+        assert_eq!(theirs[1023].load(Ordering::Relaxed), 42, "it lives as long as somebody has it");
+    }
+
+    #[test]
+    fn it_cannot_shrink_under_its_readers() {
+        let memory = Memory::create(1024).unwrap();
+        assert!(ftruncate(memory.file(), 8).is_err());
+    }
+
+    #[test]
+    fn a_file_that_could_shrink_is_refused() {
+        let error = Memory::open(Path::new("/proc/self/exe")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_thread_s_first_touch_of_memory_is_a_fault_that_the_kernel_counts() {
+        let before = thread_usage().unwrap();
+        let memory = Memory::create(512 * 64).unwrap();
+        memory.iter().step_by(512).for_each(|word| word.store(1, Ordering::Relaxed));
+        assert!(thread_usage().unwrap().minor_faults > before.minor_faults);
+    }
+}

@@ -1,0 +1,211 @@
+//! Scopes: pieces of work with a name, declared as statics where they are done.
+
+use super::capture::{Arg, ScopeKind};
+use super::layout::{SCOPE_NAME_MAX, SCOPES_MAX};
+use super::writer;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::time::Duration;
+
+/// What stands for "no limit".
+pub(super) const NO_LIMIT: u64 = u64::MAX;
+
+/// A piece of work that is recorded whenever it is done.
+///
+/// ```
+/// use telemetry::recorder::{Arg, Scope};
+///
+/// static SEND: Scope = Scope::new("shard.send").arg(Arg::Count).limit_us(2_000);
+///
+/// fn send(datagrams: &[&[u8]]) {
+///     let _scope = SEND.enter(datagrams.len() as u64);
+///     // …
+/// }
+/// # send(&[]);
+/// ```
+///
+/// On a thread without a recorder, as in tests and in the simulator, entering reads a thread-local and does nothing
+/// more; in particular it reads no clock. What it reads elsewhere never comes back to the caller, so a scope may stand
+/// in code that has to be deterministic.
+#[derive(Debug)]
+pub struct Scope {
+    name: &'static str,
+    arg: Arg,
+    kind: ScopeKind,
+    limit_ns: AtomicU64,
+    /// Its number in the process, once it has one; else one of the constants below.
+    id: AtomicU32,
+}
+
+/// Nobody has entered it yet.
+const UNKNOWN: u32 = u32::MAX;
+/// Somebody is about to give it a number.
+const IN_WORK: u32 = u32::MAX - 1;
+/// It came when the table was full.
+const REFUSED: u32 = u32::MAX - 2;
+
+impl Scope {
+    /// A scope without argument and limit. The name says the part of the server and what it does: `shard.send`.
+    ///
+    /// # Panics
+    /// When the name is empty or longer than 48 bytes; in a `static` that is an error of the compiler.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        assert!(!name.is_empty() && name.len() <= SCOPE_NAME_MAX, "a scope's name has 1 to 48 bytes");
+        Self {
+            name,
+            arg: Arg::None,
+            kind: ScopeKind::Scope,
+            limit_ns: AtomicU64::new(NO_LIMIT),
+            id: AtomicU32::new(UNKNOWN),
+        }
+    }
+
+    /// Says what the number given to [`Scope::enter`] means.
+    #[must_use]
+    pub const fn arg(mut self, arg: Arg) -> Self {
+        self.arg = arg;
+        self
+    }
+
+    /// Says what it is to the tick.
+    #[must_use]
+    pub const fn kind(mut self, kind: ScopeKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// How long it may take, in microseconds, before it counts as an overrun.
+    #[must_use]
+    pub const fn limit_us(mut self, limit_us: u64) -> Self {
+        self.limit_ns = AtomicU64::new(limit_us * 1_000);
+        self
+    }
+
+    /// Begins one. It ends when the guard is dropped, which has to be in the same thread and before whatever was
+    /// entered earlier ends; a guard cannot be held across an `await`.
+    #[inline]
+    pub fn enter(&'static self, arg: u64) -> ScopeGuard {
+        self.enter_within(arg, NO_LIMIT)
+    }
+
+    /// Begins one that has a budget of its own, in nanoseconds: a world's frame has its tick. A limit that was
+    /// declared or set goes before it.
+    #[inline]
+    pub fn enter_within(&'static self, arg: u64, budget_ns: u64) -> ScopeGuard {
+        let entered = writer::enter(self, arg);
+        ScopeGuard { scope: self, arg, budget_ns, entered, in_its_thread: PhantomData }
+    }
+
+    /// Changes the limit for the whole process, from the next exit on; `None` takes it away.
+    pub fn set_limit(&self, limit: Option<Duration>) {
+        let limit_ns = limit.map_or(NO_LIMIT, |limit| u64::try_from(limit.as_nanos()).unwrap_or(NO_LIMIT));
+        self.limit_ns.store(limit_ns, Relaxed);
+    }
+
+    /// As declared.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) const fn arg_kind(&self) -> Arg {
+        self.arg
+    }
+
+    pub(super) const fn kind_of(&self) -> ScopeKind {
+        self.kind
+    }
+
+    #[inline]
+    pub(super) fn limit_ns(&self) -> u64 {
+        self.limit_ns.load(Relaxed)
+    }
+
+    /// Its number; one that is larger than all numbers when it has none.
+    #[inline]
+    pub(super) fn id(&self) -> u32 {
+        self.id.load(Relaxed)
+    }
+
+    /// Its number, given now if it has none. `None` when the table is full, and for an instant while another thread
+    /// is at it: waiting for that thread is not worth one event.
+    pub(super) fn register(&'static self) -> Option<u16> {
+        if self.id.compare_exchange(UNKNOWN, IN_WORK, Acquire, Acquire).is_ok() {
+            let n = REGISTRY.claimed.fetch_add(1, Relaxed);
+            let id = match REGISTRY.scopes.get(n) {
+                Some(place) => {
+                    place.set(self).expect("each place is claimed once");
+                    n as u32
+                }
+                None => REFUSED,
+            };
+            self.id.store(id, Release);
+        }
+        let id = self.id.load(Acquire);
+        (id < SCOPES_MAX as u32).then_some(id as u16)
+    }
+}
+
+/// The scopes that were entered in this process, by number.
+struct Registry {
+    scopes: [OnceLock<&'static Scope>; SCOPES_MAX],
+    /// Places given away, and beyond the table's size those that were refused.
+    claimed: AtomicUsize,
+}
+
+static REGISTRY: Registry =
+    Registry { scopes: [const { OnceLock::new() }; SCOPES_MAX], claimed: AtomicUsize::new(0) };
+
+/// The scope with this number, if one has it already.
+pub(super) fn registered(id: usize) -> Option<&'static Scope> {
+    REGISTRY.scopes.get(id)?.get().copied()
+}
+
+/// All scopes that have a number, with it.
+pub(super) fn all_registered() -> impl Iterator<Item = (usize, &'static Scope)> {
+    (0..SCOPES_MAX).filter_map(|id| Some((id, registered(id)?)))
+}
+
+/// Scopes that found the table full.
+pub(super) fn n_refused() -> u64 {
+    REGISTRY.claimed.load(Relaxed).saturating_sub(SCOPES_MAX) as u64
+}
+
+/// A scope that is open; dropping it ends it.
+#[derive(Debug)]
+#[must_use = "a scope ends when its guard is dropped"]
+pub struct ScopeGuard {
+    scope: &'static Scope,
+    arg: u64,
+    budget_ns: u64,
+    entered: Option<Entered>,
+    /// Its beginning is written in its thread's memory.
+    in_its_thread: PhantomData<*const ()>,
+}
+
+/// What a thread that records knows of a beginning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entered {
+    pub(super) begin_ns: u64,
+    pub(super) id: u16,
+    pub(super) depth: u8,
+}
+
+impl ScopeGuard {
+    /// Changes the number that is recorded: some things are counted only while they are done.
+    pub const fn set_arg(&mut self, arg: u64) {
+        self.arg = arg;
+    }
+}
+
+impl Drop for ScopeGuard {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(entered) = self.entered {
+            writer::exit(self.scope, self.arg, self.budget_ns, entered);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A thread that records: how it gets its place and gives it back, and what the kernel knows of it.
+
+use super::Shared;
+use super::capture::SampleKind;
+use super::memory::thread_usage;
+use super::writer::{self, Seat};
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+
+thread_local! {
+    static INSTALLED: RefCell<Option<Installed>> = const { RefCell::new(None) };
+}
+
+/// The right to record as a thread of this name. Made anywhere, installed in the thread itself.
+#[derive(Debug)]
+#[must_use = "nothing is recorded before it is installed"]
+pub struct ThreadRecorder {
+    pub(super) shared: Option<&'static Shared>,
+    pub(super) name: String,
+}
+
+impl ThreadRecorder {
+    /// Records the calling thread from now on, until it ends: then its place and its blocks go back. In place of
+    /// the recorder that the thread may have had. When [all places](super::RecorderCounters::threads_refused) are
+    /// taken, the thread records nothing.
+    pub fn install(self) {
+        // Leave first: the old place may be the one that is free.
+        INSTALLED.with_borrow_mut(Option::take);
+        let Some(shared) = self.shared else { return };
+        let tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap_or(0);
+        let Some(index) = shared.arena.claim(&self.name, tid) else { return };
+        // Where the kernel keeps no such figures the file is missing, and so are the samples.
+        let schedstat = File::open("/proc/thread-self/schedstat").ok();
+        writer::sit_down(Some(Seat { shared, slot: shared.arena.slot(index), tid }));
+        INSTALLED.set(Some(Installed { shared, index, schedstat }));
+    }
+}
+
+/// What a thread has to give back.
+struct Installed {
+    shared: &'static Shared,
+    index: usize,
+    schedstat: Option<File>,
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        writer::sit_down(None);
+        self.shared.arena.release(self.index);
+    }
+}
+
+/// Tells what the kernel counts of the calling thread.
+pub(super) fn sample(lock_wait_ns: u64, mut tell: impl FnMut(SampleKind, u64)) {
+    INSTALLED.with_borrow(|installed| {
+        let schedstat = installed.as_ref().and_then(|installed| installed.schedstat.as_ref());
+        if let Some((run_ns, wait_ns)) = schedstat.and_then(read_schedstat) {
+            tell(SampleKind::RunNs, run_ns);
+            tell(SampleKind::WaitNs, wait_ns);
+        }
+    });
+    if let Some(usage) = thread_usage() {
+        tell(SampleKind::MinorFaults, usage.minor_faults);
+        tell(SampleKind::MajorFaults, usage.major_faults);
+        tell(SampleKind::VoluntarySwitches, usage.voluntary_switches);
+        tell(SampleKind::InvoluntarySwitches, usage.involuntary_switches);
+    }
+    tell(SampleKind::LockWaitNs, lock_wait_ns);
+}
+
+/// Nanoseconds on a core and in its run queue: the first two of the file's three numbers.
+fn read_schedstat(file: &File) -> Option<(u64, u64)> {
+    let mut bytes = [0; 96];
+    let n = file.read_at(&mut bytes, 0).ok()?;
+    let mut numbers = str::from_utf8(&bytes[..n]).ok()?.split_ascii_whitespace().map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}

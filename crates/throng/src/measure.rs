@@ -1,0 +1,35 @@
+//! `throng measure-recorder`: what recording costs in this very build, for the experiment `recorder`.
+
+use crate::cli::MeasureRecorderArgs;
+use serde::Serialize;
+use std::io;
+use telemetry::probe::{self, Cost, Stall, StallError, StallPlan};
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// There is no memory.
+    #[error("cannot start a recorder")]
+    Recorder(#[source] io::Error),
+    /// Captures, the thread that records.
+    #[error("cannot measure a save")]
+    Stall(#[from] StallError),
+}
+
+#[derive(Serialize)]
+struct Measured {
+    cost: Cost,
+    stall: Stall,
+}
+
+/// Measures. Gives a line of JSON.
+///
+/// # Errors
+/// As [`MeasureError`] tells.
+pub fn run(args: &MeasureRecorderArgs) -> Result<String, MeasureError> {
+    let cost = probe::cost(args.batches as usize).map_err(MeasureError::Recorder)?;
+    let plan = StallPlan { rounds: args.rounds as usize, phase: args.phase, dir: args.dir.clone() };
+    let stall = probe::stall(&plan)?;
+    let text = serde_json::to_string(&Measured { cost, stall }).expect("numbers and names");
+    Ok(text + "\n")
+}

@@ -1,0 +1,159 @@
+//! `throng preflight`: from two commits or binaries to a comparison of what they cost.
+
+use crate::cli::PreflightArgs;
+use preflight::builds::{BuildError, Builder, Built};
+use preflight::compare::{Comparison, Incomparable, compare};
+use preflight::measure::{EXIT_INCOMPATIBLE, MeasureError, Measurement, Source, Task, measure};
+use preflight::page::{self, Subject};
+use preflight::text::text;
+use sim::workload::Workload;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io, thread};
+
+/// Exit status when two builds could not be measured at all.
+const EXIT_NOT_RUN: u8 = 3;
+/// For a command line that names what is not there.
+const EXIT_USAGE: u8 = 2;
+
+/// Why two builds were not compared.
+#[derive(Debug, thiserror::Error)]
+pub enum PreflightError {
+    /// No such workload.
+    #[error("there is no workload {0}, and no such file; there are: crowd, worlds")]
+    NoWorkload(String),
+    /// Neither option nor environment says where builds are kept.
+    #[error("there is no HOME to keep builds in: name a directory with --cache")]
+    NoCache,
+    /// A commit was not built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A build was not measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// They had different things to do.
+    #[error(transparent)]
+    Incomparable(#[from] Incomparable),
+    /// A report cannot be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Exit status for an error: 4 when the builds are too different to be compared.
+#[must_use]
+pub const fn exit_status(error: &PreflightError) -> u8 {
+    match error {
+        PreflightError::Incomparable(_) | PreflightError::Measure(MeasureError::Incompatible { .. }) => {
+            EXIT_INCOMPATIBLE as u8
+        }
+        PreflightError::NoWorkload(_)
+        | PreflightError::NoCache
+        | PreflightError::Build(BuildError::Unknown { .. }) => EXIT_USAGE,
+        _ => EXIT_NOT_RUN,
+    }
+}
+
+/// Compares two builds. Gives what is to be printed, and whether nothing became dearer or different.
+///
+/// # Errors
+/// When a build cannot be had or run, or the two cannot be compared.
+pub fn run(args: &PreflightArgs) -> Result<(String, bool), PreflightError> {
+    let task = Task { workload: source(&args.workload)?, ticks: args.ticks };
+    let base = build(&args.base, args.cache.as_deref())?;
+    let head = build(&args.head, args.cache.as_deref())?;
+    let (one, other) = measure_both(&base.binary, &head.binary, &task, &args.out)?;
+    let comparison = compare(&one, &other)?;
+
+    let subjects = [subject(&args.base, &base), subject(&args.head, &head)];
+    let json = serde_json::to_string_pretty(&comparison).expect("numbers and names become JSON") + "\n";
+    write(&args.out.join("report.json"), &json)?;
+    write(&args.out.join("report.html"), &html(&comparison, &subjects))?;
+    let text = if args.json {
+        json
+    } else {
+        let [base, head] = &subjects;
+        let page = args.out.join("report.html");
+        format!("{}{}\n", text(&comparison, &base.to_string(), &head.to_string()), page.display())
+    };
+    Ok((text, comparison.is_clean()))
+}
+
+/// A name goes before a file that is called so.
+fn source(workload: &str) -> Result<Source, PreflightError> {
+    if Workload::named(workload).is_some() {
+        return Ok(Source::Named(workload.to_owned()));
+    }
+    let path = PathBuf::from(workload);
+    if path.is_file() { Ok(Source::File(path)) } else { Err(PreflightError::NoWorkload(workload.to_owned())) }
+}
+
+/// A binary is taken as it is, a commit built.
+fn build(name: &str, cache: Option<&Path>) -> Result<Built, PreflightError> {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Ok(Built { commit: String::new(), binary: path.to_owned() });
+    }
+    let cache = cache.map(Path::to_owned).or_else(default_cache).ok_or(PreflightError::NoCache)?;
+    Ok(Builder::new(Path::new("."), &cache)?.build(name)?)
+}
+
+/// Beside the other things that take long to make.
+fn default_cache() -> Option<PathBuf> {
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
+    Some(cache.join("throng/preflight"))
+}
+
+/// Both at once: counts of instructions do not depend on what else the machine does.
+fn measure_both(
+    base: &Path,
+    head: &Path,
+    task: &Task,
+    out: &Path,
+) -> Result<(Measurement, Measurement), MeasureError> {
+    thread::scope(|scope| {
+        let other = scope.spawn(|| measure(head, task, &[], &out.join("head")));
+        let one = measure(base, task, &[], &out.join("base"));
+        let other = other.join().expect("measuring reports its errors");
+        Ok((one?, other?))
+    })
+}
+
+fn subject(name: &str, built: &Built) -> Subject {
+    Subject { name: name.to_owned(), commit: Some(built.commit.clone()).filter(|commit| !commit.is_empty()) }
+}
+
+fn html(comparison: &Comparison, subjects: &[Subject; 2]) -> String {
+    let command: Vec<String> = env::args().collect();
+    page::page(comparison, subjects, &command.join(" "))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), PreflightError> {
+    fs::write(path, text).map_err(|source| PreflightError::Write { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_is_a_name_or_a_file() {
+        assert_eq!(source("worlds").unwrap(), Source::Named("worlds".to_owned()));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        assert_eq!(source(path).unwrap(), Source::File(file.path().to_owned()));
+        assert_eq!(exit_status(&source("plaza").unwrap_err()), EXIT_USAGE);
+    }
+
+    #[test]
+    fn builds_that_are_too_different_have_a_status_of_their_own() {
+        let error = MeasureError::Incompatible { binary: "b".into(), why: "w".into() };
+        assert_eq!(exit_status(&error.into()), 4);
+        assert_eq!(exit_status(&MeasureError::NoValgrind.into()), EXIT_NOT_RUN);
+    }
+}

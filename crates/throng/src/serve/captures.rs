@@ -1,0 +1,203 @@
+//! The `recorder` thread: reads the flight recorder and writes captures, at the lowest priority, so that who is late is
+//! not made later by the account of it.
+//!
+//! What to keep is decided by [`telemetry::captures::Saver`]; here are the thread, the clocks and the names of worlds and
+//! clients, which the recorder does not know.
+
+use super::tune::Tunables;
+use super::{Clock, ServeError};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use gateway::sessions::Sessions;
+use ids::SessionKey;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use telemetry::Metrics;
+use telemetry::captures::perfetto::Origin;
+use telemetry::captures::{CaptureMetrics, Cause, Entry, Saver, Store, Summary, Trigger};
+use telemetry::recorder::{Arg, Capture, Recorder, Scope, ScopeKind, frame_end};
+use tokio::sync::oneshot;
+
+/// How often the thread looks for an operator's wishes, and whether it is to end.
+const PERIOD: Duration = Duration::from_millis(100);
+/// Captures that operators wait for; a further one is refused.
+const REQUESTS_MAX: usize = 4;
+/// Without a limit: a slow disk is no reason to write more.
+static SAVE: Scope = Scope::new("recorder.save");
+/// The lowest there is: the thread gets a twentieth of what others get when a core is contended.
+const NICE: i32 = 19;
+
+/// An operator who waits for a capture.
+pub(super) type Request = oneshot::Sender<Result<(Entry, Summary), String>>;
+
+pub(super) struct Start<'a> {
+    pub(super) eye: Eye,
+    pub(super) store: Store,
+    pub(super) tunables: &'a Arc<Tunables>,
+    pub(super) metrics: &'a Metrics,
+    pub(super) clock: &'a Clock,
+}
+
+pub(super) struct Captures {
+    thread: JoinHandle<()>,
+    stopping: Arc<AtomicBool>,
+    requests: Sender<Request>,
+}
+
+/// Reads the recorder and gives names to numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Eye {
+    pub(super) recorder: Recorder,
+    pub(super) sessions: Arc<Sessions>,
+    /// Names of worlds, by number.
+    pub(super) worlds: Vec<String>,
+    /// What a frame may take.
+    pub(super) tick: Duration,
+}
+
+impl Eye {
+    /// The last `horizon` of all threads, with names.
+    pub(super) fn capture(&self, horizon: Duration) -> Capture {
+        let mut capture = self.recorder.capture(horizon);
+        let worlds = self.worlds.iter().zip(0..);
+        capture.labels.extend(worlds.map(|(name, world)| ((Arg::World, world), name.clone())));
+        let names = self.names(&clients(&capture));
+        capture.labels.extend(names.into_iter().map(|(client, name)| ((Arg::Client, client), name)));
+        let tick_ns = u64::try_from(self.tick.as_nanos()).unwrap_or(u64::MAX);
+        for scope in capture.scopes.iter_mut().filter(|scope| scope.kind == ScopeKind::Frame) {
+            scope.limit_ns.get_or_insert(tick_ns);
+        }
+        capture
+    }
+
+    fn names(&self, clients: &BTreeSet<u64>) -> BTreeMap<u64, String> {
+        self.sessions.with(|hub| {
+            let name_of = |&client: &u64| Some((client, hub.session_name(SessionKey(client))?));
+            clients.iter().filter_map(name_of).collect()
+        })
+    }
+}
+
+/// The sessions that a capture speaks of.
+fn clients(capture: &Capture) -> BTreeSet<u64> {
+    let is_client = |scope: u16| {
+        let scope = capture.scopes.get(usize::from(scope));
+        scope.is_some_and(|scope| matches!(scope.arg, Arg::Client | Arg::Session))
+    };
+    let threads = capture.threads.iter();
+    threads
+        .flat_map(|thread| thread.slices.iter())
+        .filter(|slice| is_client(slice.scope))
+        .map(|slice| slice.arg)
+        .collect()
+}
+
+pub(super) fn start(start: Start<'_>) -> Result<Captures, ServeError> {
+    let (requests, requested) = bounded(REQUESTS_MAX);
+    let stopping = Arc::new(AtomicBool::new(false));
+    let thread = Thread {
+        saver: Saver::new(start.store, CaptureMetrics::new(start.metrics)),
+        eye: start.eye,
+        tunables: Arc::clone(start.tunables),
+        clock: Arc::clone(start.clock),
+        requested,
+        stopping: Arc::clone(&stopping),
+        lost: [0; ScopeKind::ALL.len()],
+    };
+    let thread = std::thread::Builder::new()
+        .name("recorder".into())
+        .spawn(move || thread.run())
+        .map_err(|source| ServeError::Thread { name: "recorder", source })?;
+    Ok(Captures { thread, stopping, requests })
+}
+
+impl Captures {
+    /// Where operators ask for captures.
+    pub(super) fn requests(&self) -> Sender<Request> {
+        self.requests.clone()
+    }
+
+    pub(super) fn stop(self) {
+        self.stopping.store(true, Ordering::Release);
+        if self.thread.join().is_err() {
+            tracing::error!("the recorder thread has panicked");
+        }
+    }
+}
+
+struct Thread {
+    eye: Eye,
+    saver: Saver,
+    tunables: Arc<Tunables>,
+    clock: Clock,
+    requested: Receiver<Request>,
+    stopping: Arc<AtomicBool>,
+    /// Overruns that found the recorder's queue full, as of the last look.
+    lost: [u64; ScopeKind::ALL.len()],
+}
+
+impl Thread {
+    fn run(mut self) {
+        let this = Some(rustix::thread::gettid());
+        if let Err(error) = rustix::process::setpriority_process(this, NICE) {
+            tracing::warn!(%error, "captures are written at normal priority");
+        }
+        self.eye.recorder.thread("recorder").install();
+        while !self.stopping.load(Ordering::Acquire) {
+            let until_due = self.saver.poll_timeout().map(|due| due.saturating_sub(self.now()));
+            let timeout = until_due.map_or(PERIOD, |until| until.min(PERIOD));
+            let mut overrun = self.eye.recorder.next_overrun(timeout);
+            self.tunables.refresh(&mut self.saver);
+            let now = self.now();
+            while let Some(late) = overrun {
+                self.saver.handle_overrun(now, late);
+                overrun = self.eye.recorder.next_overrun(Duration::ZERO);
+            }
+            while let Some(cause) = self.saver.poll(self.now()) {
+                // What went wrong has been logged and counted.
+                let _ = self.save(&cause);
+            }
+            while let Ok(request) = self.requested.try_recv() {
+                // The operator may have gone meanwhile; the capture is kept all the same.
+                let _ = request.send(self.save(&Cause::Operator).map_err(|error| sentence(&error)));
+            }
+            self.count();
+            frame_end();
+        }
+    }
+
+    fn save(&mut self, cause: &Cause) -> Result<(Entry, Summary), telemetry::captures::StoreError> {
+        let _scope = SAVE.enter(0);
+        let capture = self.eye.capture(self.eye.recorder.horizon());
+        let origin = Origin { pid: std::process::id(), process: "throng".into(), unix_ns: unix_ns() };
+        self.saver.save(&capture, cause, &origin)
+    }
+
+    fn count(&mut self) {
+        let counted = self.eye.recorder.counters();
+        for (kind, (now, before)) in
+            ScopeKind::ALL.into_iter().zip(counted.overruns_lost.into_iter().zip(self.lost))
+        {
+            self.saver.count_lost(Trigger::from(kind), now - before);
+        }
+        self.lost = counted.overruns_lost;
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos((self.clock)().0)
+    }
+}
+
+/// An error with its cause, for whoever asked.
+fn sentence(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+    format!("{error}{cause}")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a capture says when it was taken as the calendar has it then")]
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

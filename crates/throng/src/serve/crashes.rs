@@ -1,0 +1,108 @@
+//! The server's side of crash dumps: the monitor process and the signals that wake it.
+
+use super::ServeError;
+use crate::config::Config;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use telemetry::crash::{CrashCapture, Options};
+
+/// Keep it as long as the server runs.
+pub(super) struct Crashes {
+    capture: CrashCapture,
+    monitor: Mutex<Monitor>,
+}
+
+/// What the next monitor is started with, should this one die.
+struct Monitor {
+    child: Child,
+    end: UnixStream,
+    args: Vec<String>,
+    recorder: Option<std::path::PathBuf>,
+}
+
+/// Threads whose panics are caught: the pool takes a world out that panics, and a request that panics ends alone.
+fn survives(thread: &str) -> bool {
+    thread.starts_with("world-") || thread == "http"
+}
+
+/// Starts the monitor, unless no dumps are wanted, and handles crashes from now on.
+pub(super) fn start(config: &Config) -> Result<Option<Crashes>, ServeError> {
+    if config.diagnose.crash_dumps_max == 0 {
+        return Ok(None);
+    }
+    let failed = |source| ServeError::Monitor { source };
+    let (ours, end) = UnixStream::pair().map_err(failed)?;
+    let args = monitor_args(config);
+    let child = spawn(&args, &end).map_err(failed)?;
+    let capture = telemetry::crash::start(ours, Options { survives })?;
+    capture.allow_tracer(child.id());
+    let monitor = Mutex::new(Monitor { child, end, args, recorder: None });
+    Ok(Some(Crashes { capture, monitor }))
+}
+
+fn monitor_args(config: &Config) -> Vec<String> {
+    let diagnose = &config.diagnose;
+    let value = |name: &str, value: String| std::iter::once(format!("{name}={value}"));
+    let data = config.server.data.display().to_string();
+    std::iter::once("crash-monitor".to_owned())
+        .chain(value("--data", data))
+        .chain(value("--server", std::process::id().to_string()))
+        .chain(config.region.iter().flat_map(|region| value("--world", region.name.clone())))
+        .chain(value("--dumps-max", diagnose.crash_dumps_max.to_string()))
+        .chain(value("--mib-max", diagnose.crash_mib_max.to_string()))
+        .chain(value("--log-format", config.server.log_format.clone()))
+        .chain(value("--log-filter", config.server.log_filter.clone()))
+        .collect()
+}
+
+/// In a process group of its own, so that Ctrl-C does not take it away before the server has drained. It ends when the
+/// last copy of the server's end of the socket closes, which is at the server's end.
+fn spawn(args: &[String], end: &UnixStream) -> io::Result<Child> {
+    Command::new(crash::symbols::OWN_EXECUTABLE)
+        .arg0("throng")
+        .args(args)
+        .stdin(OwnedFd::from(end.try_clone()?))
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+}
+
+impl Crashes {
+    /// Tells the monitor where it can read the flight recorder.
+    pub(super) fn tell_recorder(&self, path: &Path) {
+        self.monitor.lock().unwrap_or_else(PoisonError::into_inner).recorder = Some(path.to_owned());
+        if let Err(error) = self.capture.tell_recorder(path) {
+            tracing::warn!(%error, "crash dumps will be without the flight recorder");
+        }
+    }
+
+    /// Whether the monitor runs. One that has died is started again.
+    pub(super) fn tend(&self) -> bool {
+        let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = match monitor.child.try_wait() {
+            Ok(None) => return true,
+            Ok(Some(status)) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        tracing::error!(status, "the crash monitor has ended");
+        match spawn(&monitor.args, &monitor.end) {
+            Ok(child) => {
+                self.capture.allow_tracer(child.id());
+                tracing::info!(pid = child.id(), "the crash monitor is started again");
+                monitor.child = child;
+            }
+            Err(error) => tracing::error!(%error, "cannot start the crash monitor"),
+        }
+        let recorder = monitor.recorder.clone();
+        drop(monitor);
+        if let Some(path) = recorder {
+            self.tell_recorder(&path);
+        }
+        false
+    }
+}

@@ -1,0 +1,155 @@
+//! The operator's commands that look into the server: captures, what systems cost just now, and what can be tuned.
+//! They stand behind the token, like all commands of the operator's address.
+
+use super::captures::{Eye, Request};
+use super::data::DataDir;
+use super::tune::Tunables;
+use axum::Router;
+use axum::extract::{Json, Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use crossbeam_channel::Sender;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+use telemetry::captures::{Costs, Entry, Store, Summary};
+use tokio::sync::oneshot;
+
+/// The time that a view of what systems cost looks back.
+const VIEW: Duration = Duration::from_secs(1);
+/// Worlds and clients in such a view, the dearest first.
+const VIEW_LINES_MAX: usize = 50;
+
+/// What the commands act on.
+pub(super) struct Diagnose {
+    pub(super) eye: Eye,
+    pub(super) requests: Sender<Request>,
+    pub(super) store: Store,
+    pub(super) tunables: Arc<Tunables>,
+    pub(super) data: Arc<DataDir>,
+}
+
+/// `GET /v1/systems`: what the last second went into.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Systems {
+    /// How long that was.
+    pub(crate) window_ns: u64,
+    /// By scope, world, client and thread.
+    pub(crate) costs: Costs,
+}
+
+/// A capture as the commands tell it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// Its files' name without their endings.
+    pub(crate) name: String,
+    /// Why it was taken.
+    pub(crate) trigger: String,
+    /// Bytes of its files.
+    pub(crate) bytes: u64,
+}
+
+impl From<&Entry> for Told {
+    fn from(entry: &Entry) -> Self {
+        Self { name: entry.name(), trigger: entry.trigger.to_string(), bytes: entry.bytes }
+    }
+}
+
+/// The routes.
+pub(super) fn router(diagnose: Diagnose) -> Router {
+    Router::new()
+        .route("/v1/captures", get(list).post(take))
+        .route("/v1/captures/{name}", get(file))
+        .route("/v1/systems", get(systems))
+        .route("/v1/tune", get(tunables).post(tune))
+        .with_state(Arc::new(diagnose))
+}
+
+fn refuse(status: StatusCode, why: &str) -> Response {
+    (status, format!("{why}\n")).into_response()
+}
+
+/// Runs what waits for the disk, or takes its time, where it blocks nobody.
+async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    tokio::task::spawn_blocking(work).await.expect("blocking work does not panic and is not cancelled")
+}
+
+async fn list(State(diagnose): State<Arc<Diagnose>>) -> Response {
+    match blocking(move || diagnose.store.list()).await {
+        Ok(entries) => Json(entries.iter().map(Told::from).collect::<Vec<_>>()).into_response(),
+        Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+async fn take(State(diagnose): State<Arc<Diagnose>>) -> Response {
+    let (reply, taken) = oneshot::channel::<Result<(Entry, Summary), String>>();
+    if diagnose.requests.try_send(reply).is_err() {
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, "Others wait for captures already.");
+    }
+    match taken.await {
+        Ok(Ok((entry, _))) => Json(Told::from(&entry)).into_response(),
+        Ok(Err(why)) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &why),
+        Err(_) => refuse(StatusCode::SERVICE_UNAVAILABLE, "The server stops."),
+    }
+}
+
+/// A capture's file by its name; without an ending, the summary as JSON.
+async fn file(State(diagnose): State<Arc<Diagnose>>, Path(name): Path<String>) -> Response {
+    let name = if name.contains('.') { name } else { format!("{name}.json") };
+    let kind = match name.rsplit('.').next() {
+        Some("txt") => "text/plain; charset=utf-8",
+        Some("json") => "application/json",
+        _ => "application/octet-stream",
+    };
+    let Some(path) = diagnose.store.path_of(&name) else {
+        return refuse(StatusCode::NOT_FOUND, "That is no capture's name.");
+    };
+    match blocking(move || std::fs::read(path)).await {
+        Ok(bytes) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
+        Err(error) => refuse(StatusCode::NOT_FOUND, &format!("{name}: {error}")),
+    }
+}
+
+async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
+    let systems = blocking(move || {
+        let capture = diagnose.eye.capture(VIEW);
+        let mut costs = Costs::of(&capture);
+        costs.worlds.truncate(VIEW_LINES_MAX);
+        costs.clients.truncate(VIEW_LINES_MAX);
+        Systems { window_ns: capture.end_ns.saturating_sub(capture.begin_ns), costs }
+    });
+    Json(systems.await).into_response()
+}
+
+async fn tunables(State(diagnose): State<Arc<Diagnose>>) -> Response {
+    Json(blocking(move || diagnose.tunables.list()).await).into_response()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tuning {
+    key: String,
+    value: serde_json::Value,
+    #[serde(default)]
+    persist: bool,
+}
+
+async fn tune(State(diagnose): State<Arc<Diagnose>>, Json(tuning): Json<Tuning>) -> Response {
+    let Tuning { key, value, persist } = tuning;
+    let (told_key, told_value) = (key.clone(), value.clone());
+    let tuned = blocking(move || {
+        if persist {
+            diagnose.tunables.tune_for_good(&key, &value, &diagnose.data)
+        } else {
+            diagnose.tunables.tune(&key, &value)
+        }
+    });
+    match tuned.await {
+        Ok(()) => {
+            tracing::info!(key = told_key, value = %told_value, persist, "tuned");
+            "done\n".into_response()
+        }
+        Err(why) => refuse(StatusCode::BAD_REQUEST, &why),
+    }
+}

@@ -1,0 +1,132 @@
+//! Damage on purpose (`diagnose.allow_faults`): each kind of thread has a [`Fuse`], which it strikes once a turn. Without an
+//! order that is one load of a flag.
+
+use gateway::http::fault::{Fault, FaultKind};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Where damage may be done to one thread.
+#[derive(Debug, Default)]
+pub(super) struct Fuse {
+    armed: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl Fuse {
+    /// Does the damage that was ordered, if any: once a turn.
+    pub(super) fn strike(&self) {
+        if self.armed.load(Ordering::Relaxed) {
+            self.burn();
+        }
+    }
+
+    #[cold]
+    fn burn(&self) {
+        let Some(fault) = self.next_turn() else { return };
+        match fault.kind {
+            FaultKind::Panic => panic!("a fault that was ordered at {}", fault.place),
+            FaultKind::Abort => std::process::abort(),
+            FaultKind::Segfault => telemetry::crash::segfault(),
+            FaultKind::StackOverflow => {
+                overflow(0);
+            }
+            FaultKind::Slow => sleep(Duration::from_millis(fault.ms.into())),
+        }
+    }
+
+    /// The order, with one turn less to go.
+    fn next_turn(&self) -> Option<Fault> {
+        let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        let fault = slot.as_mut()?;
+        fault.repeat = fault.repeat.saturating_sub(1);
+        let now = fault.clone();
+        if fault.repeat == 0 {
+            *slot = None;
+            self.armed.store(false, Ordering::Relaxed);
+        }
+        Some(now)
+    }
+
+    fn arm(&self, fault: Fault) {
+        if fault.repeat == 0 {
+            return;
+        }
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+        self.armed.store(true, Ordering::Relaxed);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "to be slow is the order")]
+fn sleep(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Calls itself until the stack is full. The ballast is used after the call, so that it is no tail call.
+#[inline(never)]
+fn overflow(depth: u64) -> u64 {
+    let ballast = std::hint::black_box([depth; 32]);
+    if depth == u64::MAX { 0 } else { overflow(depth + 1) + ballast[(depth % 32) as usize] }
+}
+
+/// All fuses, by the names that orders use.
+#[derive(Debug, Default)]
+pub(super) struct Fuses {
+    by_place: BTreeMap<String, Arc<Fuse>>,
+}
+
+impl Fuses {
+    /// The fuse for the thread that is called so in orders; made when it is asked for.
+    pub(super) fn at(&mut self, place: &str) -> Arc<Fuse> {
+        Arc::clone(self.by_place.entry(place.to_owned()).or_default())
+    }
+
+    /// Carries an order out. `wake` makes threads turn that wait for work.
+    pub(super) fn order(&self, fault: Fault, wake: &dyn Fn()) -> Result<(), String> {
+        if fault.place == "http" {
+            // The thread that reads the order.
+            let fuse = Fuse::default();
+            fuse.arm(fault);
+            fuse.strike();
+            return Ok(());
+        }
+        let Some(fuse) = self.by_place.get(&fault.place) else {
+            let places: Vec<&str> = self.by_place.keys().map(String::as_str).chain(["http"]).collect();
+            return Err(format!("There is no {:?}; there are: {}.", fault.place, places.join(", ")));
+        };
+        fuse.arm(fault);
+        wake();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn panic_at(place: &str, repeat: u32) -> Fault {
+        Fault { kind: FaultKind::Panic, place: place.into(), ms: 0, repeat }
+    }
+
+    #[test]
+    fn an_order_strikes_as_often_as_it_says_and_only_where_it_says() {
+        let mut fuses = Fuses::default();
+        let (hub, replica) = (fuses.at("hub"), fuses.at("replica"));
+        let woken = AtomicBool::new(false);
+        fuses.order(panic_at("hub", 2), &|| woken.store(true, Ordering::Relaxed)).unwrap();
+        assert!(woken.into_inner());
+        replica.strike();
+        let struck = (0..4).filter(|_| catch_unwind(AssertUnwindSafe(|| hub.strike())).is_err()).count();
+        assert_eq!(struck, 2);
+    }
+
+    #[test]
+    fn an_unknown_place_is_told_the_known_ones() {
+        let mut fuses = Fuses::default();
+        fuses.at("world:Harbour");
+        let error = fuses.order(panic_at("world:Nowhere", 1), &|| {}).unwrap_err();
+        assert!(error.contains("world:Harbour, http"), "{error}");
+    }
+}

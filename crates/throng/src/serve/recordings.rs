@@ -1,0 +1,144 @@
+//! Recordings of running worlds (`throng record`): the world plays a tape, a thread of its own writes the file.
+
+use super::Clock;
+use super::worlds::{Inbox, Worlds, world_config};
+use crossbeam_channel::Sender;
+use gateway::http::record::{Order, Outcome};
+use gateway::places::{Place, Places};
+use recording::{About, End, Tape, WriteError};
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// The longest recording, seconds: an hour of a busy world is a gigabyte.
+const SECONDS_MAX: u32 = 3_600;
+/// What users say is in it.
+const PRIVATE_FILE: u32 = 0o600;
+
+/// Takes orders for all worlds of the node.
+pub(super) struct Recordings {
+    lines: Vec<Line>,
+    clock: Clock,
+    unix_start_s: u64,
+}
+
+struct Line {
+    place: Arc<Place>,
+    tapes: Sender<Tape>,
+    inbox: Inbox,
+    /// One recording of a world at a time.
+    is_busy: Arc<AtomicBool>,
+}
+
+impl Recordings {
+    pub(super) fn new(places: &Places, worlds: &Worlds, clock: &Clock, unix_start_s: u64) -> Self {
+        let lines = places.iter().zip(worlds.tapes()).map(|(place, tapes)| Line {
+            place: Arc::clone(place),
+            tapes: tapes.clone(),
+            inbox: worlds.inboxes[place.world.0 as usize].clone(),
+            is_busy: Arc::default(),
+        });
+        Self { lines: lines.collect(), clock: Arc::clone(clock), unix_start_s }
+    }
+
+    /// Begins a recording.
+    ///
+    /// # Errors
+    /// A sentence for the operator: no such world, a file that cannot be made, a recording that is under way.
+    pub(super) fn begin(&self, order: Order) -> Result<Outcome, String> {
+        let Order { world, seconds, out } = order;
+        let line = self.lines.iter().find(|line| line.place.name.eq_ignore_ascii_case(&world));
+        let line = line.ok_or_else(|| {
+            let names: Vec<&str> = self.lines.iter().map(|line| line.place.name.as_str()).collect();
+            format!("There is no region {world:?}; there are: {}.", names.join(", "))
+        })?;
+        if !(1..=SECONDS_MAX).contains(&seconds) {
+            return Err(format!("A recording lasts from 1 to {SECONDS_MAX} seconds."));
+        }
+        if !out.is_absolute() {
+            return Err(format!("{} is not an absolute path.", out.display()));
+        }
+        if line.is_busy.swap(true, Ordering::AcqRel) {
+            return Err(format!("{} is being recorded already.", line.place.name));
+        }
+        let is_busy = Busy(Arc::clone(&line.is_busy));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(PRIVATE_FILE)
+            .open(&out)
+            .map_err(|error| format!("Cannot make {}: {error}.", out.display()))?;
+
+        let now = (self.clock)();
+        let (tape, reel) = Tape::new(now + Duration::from_secs(seconds.into()));
+        let build = format!("throng {}", env!("CARGO_PKG_VERSION"));
+        let recorded_at_s = self.unix_start_s + now.0 / 1_000_000_000;
+        let about = About::new(&line.place.name, &build, recorded_at_s, &world_config(&line.place));
+        let terrain = Arc::clone(&line.place.terrain);
+        let (outcome, answer) = oneshot::channel();
+        let path = out.clone();
+        let thread = std::thread::Builder::new().name("recording".into());
+        let spawned = thread.spawn(move || {
+            let _is_busy = is_busy;
+            let result = recording::write(&reel, &about, &terrain, BufWriter::new(file));
+            // The world notices at its next step that nobody reads.
+            drop(reel);
+            let told = conclude(
+                &path,
+                result.and_then(|(out, end, bytes)| {
+                    // What was recorded is wanted even if the machine goes down next.
+                    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+                    Ok((end, bytes))
+                }),
+            );
+            // Only fails when the operator did not wait.
+            let _ = outcome.send(told);
+        });
+        if let Err(error) = spawned {
+            remove(&out);
+            return Err(format!("Cannot start a thread: {error}."));
+        }
+        // There is room: a world takes its tape before the recording that it belongs to can end.
+        if line.tapes.try_send(tape).is_err() {
+            return Err(format!("{} does not take a recording.", line.place.name));
+        }
+        line.inbox.waker.wake();
+        Ok(answer)
+    }
+}
+
+/// Says what came of it. A file that is not whole is of no use and takes a full disk's room.
+fn conclude(path: &Path, result: Result<(End, u64), WriteError>) -> Result<String, String> {
+    match result {
+        Ok((end, bytes)) => {
+            let End { steps, commands, ending } = end;
+            tracing::info!(path = %path.display(), steps, commands, bytes, %ending, "recorded");
+            Ok(format!("{steps} ticks, {commands} commands, {bytes} bytes: {ending}"))
+        }
+        Err(error) => {
+            tracing::error!(path = %path.display(), %error, "recording failed");
+            remove(path);
+            Err(format!("{error}. {} was removed.", path.display()))
+        }
+    }
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::warn!(path = %path.display(), %error, "cannot remove");
+    }
+}
+
+/// Until it is dropped, a world is being recorded.
+struct Busy(Arc<AtomicBool>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,285 @@
+//! The `restarts` thread: a world that panicked begins again under its visitors.
+//!
+//! The pool hands back what is left of it. From its newest checkpoint the next epoch is made, avatars whose logins have ended
+//! since then are dismissed, and the pool steps it again in the same seat, so that everybody's waker still wakes it. Replicas
+//! follow the new epoch, and shards bring their visitors back (`gateway::shard`, `epochs`). What is left of the former life is
+//! dropped here, where no frame waits for it.
+//!
+//! A world that panics again and again is taken up ever less often ([`Backoff`]); meanwhile its inbox is emptied, so that
+//! shards do not hold commands for other worlds behind those for it.
+
+use super::worlds::{Inbox, Stepper, Workplace, Worlds};
+use super::{Clock, ServeError};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+use gateway::feed::Feed;
+use gateway::places::{Place, Places};
+use gateway::sessions::Sessions;
+use ids::{Epoch, Instant, Tick};
+use schedule::{Backoff, Panicked};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
+use telemetry::{Metrics, Timing};
+
+/// A world's next life, from its checkpoint until it is stepped.
+static BEGIN: Scope = Scope::new("restarts.begin").arg(Arg::World).limit_us(500_000);
+
+/// How often the inbox of a world that is down is emptied: long before even a crowd fills it.
+const DRAIN_PERIOD: Duration = Duration::from_millis(20);
+/// How often, and for how long after a restart, a world is looked through for avatars without a login: the word that
+/// somebody has left may still be on its way to the hub.
+const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+const SWEEPS: u32 = 10;
+/// How often it is looked whether all visitors are back, and for how long at most: who is not back by then will not come.
+const RETURN_PERIOD: Duration = Duration::from_millis(10);
+const RETURN_MAX: Duration = Duration::from_secs(60);
+/// Without anything to do, the thread waits for a panic.
+const IDLE: Duration = Duration::from_secs(3_600);
+
+pub(super) struct Restarts {
+    thread: JoinHandle<()>,
+    stop: Sender<()>,
+    standings: Vec<Arc<Mutex<Standing>>>,
+}
+
+/// How a world has fared.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standing {
+    /// Its life.
+    pub(super) epoch: u32,
+    /// Times that it began again.
+    pub(super) restarts: u64,
+    /// Why it is down, if it is.
+    pub(super) trouble: Option<String>,
+}
+
+/// One world and what it takes to bring it back.
+struct Line {
+    place: Arc<Place>,
+    inbox: Inbox,
+    feed: Arc<Feed>,
+    backoff: Backoff,
+    down: Option<Down>,
+    /// When it is looked through next, and how often still.
+    sweeps: Option<(Instant, u32)>,
+    /// When it panicked and when it began again, until all visitors are back.
+    returning: Option<Returning>,
+    standing: Arc<Mutex<Standing>>,
+    restart: Timing,
+    back: Timing,
+}
+
+/// A world that runs again and has no avatar yet of somebody who was in the former life.
+#[derive(Clone, Copy)]
+struct Returning {
+    panicked_at: Instant,
+    begun_at: Instant,
+    epoch: Epoch,
+    looks_at: Instant,
+}
+
+/// A world that waits to begin again.
+struct Down {
+    stepper: Box<Stepper>,
+    panicked_at: Instant,
+    begins_at: Instant,
+    first_tick: Tick,
+}
+
+struct Thread {
+    lines: Vec<Line>,
+    workplace: Workplace,
+    sessions: Arc<Sessions>,
+    panicked: Receiver<Panicked>,
+    stopped: Receiver<()>,
+    clock: Clock,
+}
+
+pub(super) fn start(
+    places: &Places,
+    feeds: &[Arc<Feed>],
+    worlds: &Worlds,
+    sessions: &Arc<Sessions>,
+    clock: &Clock,
+    metrics: &Metrics,
+    recorder: Recorder,
+) -> Result<Restarts, ServeError> {
+    let lines: Vec<Line> = places
+        .iter()
+        .map(|place| Line {
+            place: Arc::clone(place),
+            inbox: worlds.inboxes[place.world.0 as usize].clone(),
+            feed: Arc::clone(&feeds[place.world.0 as usize]),
+            backoff: Backoff::new(clock()),
+            down: None,
+            sweeps: None,
+            returning: None,
+            standing: Arc::default(),
+            restart: metrics.timing(
+                "throng_world_restart_seconds",
+                "Time from a panic of the world until its next life is stepped.",
+                &[("world", &place.name)],
+            ),
+            back: metrics.timing(
+                "throng_world_back_seconds",
+                "Time from a panic of the world until clients are shown its next life with all who were there.",
+                &[("world", &place.name)],
+            ),
+        })
+        .collect();
+    let standings = lines.iter().map(|line| Arc::clone(&line.standing)).collect();
+    let (stop, stopped) = bounded(0);
+    let thread = Thread {
+        lines,
+        workplace: worlds.workplace(),
+        sessions: Arc::clone(sessions),
+        panicked: worlds.panicked(),
+        stopped,
+        clock: Arc::clone(clock),
+    };
+    let thread = std::thread::Builder::new()
+        .name("restarts".into())
+        .spawn(move || {
+            recorder.thread("restarts").install();
+            thread.run();
+        })
+        .map_err(|source| ServeError::Thread { name: "restarts", source })?;
+    Ok(Restarts { thread, stop, standings })
+}
+
+impl Restarts {
+    /// How each world has fared, for the `watch` thread.
+    pub(super) fn watch(&self) -> Vec<Arc<Mutex<Standing>>> {
+        self.standings.clone()
+    }
+
+    /// Ends the thread; a world that is down stays so.
+    pub(super) fn stop(self) {
+        drop(self.stop);
+        if self.thread.join().is_err() {
+            tracing::error!("the restarts thread has panicked");
+        }
+    }
+}
+
+impl Thread {
+    fn run(mut self) {
+        loop {
+            let until_next = self.next_at().map_or(IDLE, |next_at| next_at - (self.clock)());
+            select! {
+                recv(self.panicked) -> panicked => match panicked {
+                    Ok(panicked) => self.on_panicked(panicked),
+                    Err(_) => return,
+                },
+                recv(self.stopped) -> _ => return,
+                default(until_next) => {}
+            }
+            let now = (self.clock)();
+            for line in &mut self.lines {
+                line.begin_again(now, &self.workplace, &self.sessions, &self.clock);
+                line.sweep(now, &self.sessions);
+                line.look_who_is_back(now, &self.sessions);
+            }
+            frame_end();
+        }
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        let now = (self.clock)();
+        let of_line = |line: &Line| {
+            let begins_at = line.down.as_ref().map(|down| down.begins_at.min(now + DRAIN_PERIOD));
+            let sweeps_at = line.sweeps.map(|(next_at, _)| next_at);
+            let looks_at = line.returning.map(|returning| returning.looks_at);
+            [begins_at, sweeps_at, looks_at].into_iter().flatten().min()
+        };
+        self.lines.iter().filter_map(of_line).min()
+    }
+
+    fn on_panicked(&mut self, panicked: Panicked) {
+        let (panicked_at, first_tick) = (panicked.at, Tick(panicked.tick.0 + 1));
+        let (message, tick) = (panicked.message.clone(), panicked.tick.0);
+        let mut stepper = Stepper::of(panicked);
+        stepper.end_recording();
+        let line = &mut self.lines[stepper.world().0 as usize];
+        let begins_at = line.backoff.panicked(panicked_at);
+        let (name, in_a_row) = (&line.place.name, line.backoff.in_a_row());
+        let pause = begins_at - panicked_at;
+        tracing::error!(world = name, tick, in_a_row, ?pause, message, "a world has panicked");
+        line.standing.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(format!(
+            "{name} is down: panicked {in_a_row} times in a row, begins again {:.1} s after that. {message}",
+            pause.as_secs_f32()
+        ));
+        line.down = Some(Down { stepper, panicked_at, begins_at, first_tick });
+    }
+}
+
+impl Line {
+    /// Begins the next life when it is time; keeps the inbox empty until then.
+    fn begin_again(&mut self, now: Instant, workplace: &Workplace, sessions: &Sessions, clock: &Clock) {
+        let Some(mut down) = self.down.take() else { return };
+        if now < down.begins_at {
+            down.stepper.drain();
+            self.down = Some(down);
+            return;
+        }
+        let _scope = BEGIN.enter(self.place.world.0.into());
+        let Down { mut stepper, panicked_at, first_tick, .. } = down;
+        let mut n_dismissed = 0;
+        let (beginning, remains) = stepper.begin_again(self.backoff.in_a_row(), |present| {
+            let commands = sessions.with(|hub| hub.dismiss(self.place.id, present));
+            n_dismissed = commands.len();
+            commands
+        });
+        let epoch = stepper.epoch();
+        workplace.take_back(&self.inbox, stepper, first_tick);
+        let begun_at = clock();
+        self.backoff.began(begun_at);
+        self.restart.record(begun_at - panicked_at);
+        tracing::warn!(
+            world = self.place.name,
+            epoch = epoch.0,
+            from = ?beginning,
+            n_dismissed,
+            took = ?(begun_at - now),
+            "a world began again"
+        );
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        *standing = Standing { epoch: epoch.0, restarts: standing.restarts + 1, trouble: None };
+        drop(standing);
+        self.sweeps = Some((begun_at + SWEEP_PERIOD, SWEEPS));
+        self.returning = Some(Returning { panicked_at, begun_at, epoch, looks_at: begun_at });
+        drop(remains);
+    }
+
+    /// Dismisses avatars of whose departure the new life has not heard.
+    fn sweep(&mut self, now: Instant, sessions: &Sessions) {
+        let Some((next_at, left)) = self.sweeps.filter(|(next_at, _)| *next_at <= now) else { return };
+        self.sweeps = (left > 1).then_some((next_at + SWEEP_PERIOD, left - 1));
+        let replica = self.feed.current();
+        let present = replica.entities().map(|(_, _, slot)| slot.session);
+        for command in sessions.with(|hub| hub.dismiss(self.place.id, present)) {
+            // When the inbox is full, the next look finds them again.
+            if self.inbox.commands.try_send(command).is_ok() {
+                self.inbox.waker.wake();
+            }
+        }
+    }
+    /// Notes the time when the replica, as clients are shown it, has everybody again.
+    fn look_who_is_back(&mut self, now: Instant, sessions: &Sessions) {
+        let Some(returning) = self.returning.as_mut().filter(|returning| returning.looks_at <= now) else {
+            return;
+        };
+        let replica = self.feed.current();
+        let is_present = |session| replica.of_session(session).is_some();
+        let is_whole = replica.epoch == returning.epoch
+            && sessions.with(|hub| hub.n_missing(self.place.id, is_present)) == 0;
+        if is_whole {
+            self.back.record(now - returning.panicked_at);
+        }
+        returning.looks_at = now + RETURN_PERIOD;
+        if is_whole || now - returning.begun_at >= RETURN_MAX {
+            self.returning = None;
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! What can be set while the server runs: keys of the configuration that take effect at once, and the limits of scopes.
+//!
+//! `POST /v1/tune` sets one; it lasts until the server ends, or, when the operator wants it kept, is written to
+//! `DATA/tuning.toml`, which the next start applies on top of the configuration.
+
+use super::ServeError;
+use super::data::DataDir;
+use crate::config::{AgentUpdateFilter, Captures, Config, Key};
+use figment::value::Value;
+use gateway::shard::FilterMode;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use telemetry::captures::{Limits, Saver, Trigger};
+use telemetry::recorder::Recorder;
+
+const FILTER: &str = "gateway.agent_update_filter";
+const HORIZON: &str = "recorder.horizon_s";
+/// How keys of scopes' limits begin and end; the scope's name stands between.
+const LIMIT: (&str, &str) = ("recorder.limit.", "_us");
+/// Where values are kept that outlast the server.
+const FILE: &str = "tuning.toml";
+/// Limits of scopes that nobody has entered yet; more are refused. The recorder's table has as many places.
+const AWAITED_MAX: usize = 512;
+/// Longest limit of a scope: an hour.
+const LIMIT_US_MAX: i128 = 3_600_000_000;
+
+const FILTERS: [FilterMode; 3] = [FilterMode::Off, FilterMode::Equality, FilterMode::Significance];
+
+/// A key that can be set, as it is now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tunable {
+    /// Its name.
+    pub(crate) key: String,
+    /// Its value; a limit of 0 is none.
+    pub(crate) value: serde_json::Value,
+    /// Whether the next start has it too.
+    pub(crate) kept: bool,
+}
+
+/// Everything that may change.
+#[derive(Debug)]
+pub(super) struct Tunables {
+    /// A [`FilterMode`] by its place in [`FILTERS`]; threads look at it at every turn.
+    filter: AtomicU8,
+    recorder: Recorder,
+    captures: Mutex<BTreeMap<Trigger, Limits>>,
+    /// Limits of scopes by name that nobody has entered yet.
+    awaited: Mutex<BTreeMap<String, Option<Duration>>>,
+    /// What is in the file.
+    kept: Mutex<BTreeMap<String, toml::Value>>,
+}
+
+impl Tunables {
+    /// As the configuration has it.
+    pub(super) fn new(config: &Config, recorder: Recorder) -> Self {
+        let tunables = Self {
+            filter: AtomicU8::new(0),
+            recorder,
+            captures: Mutex::new(config.captures.limits()),
+            awaited: Mutex::default(),
+            kept: Mutex::default(),
+        };
+        tunables.set_filter(config.gateway.agent_update_filter);
+        tunables
+    }
+
+    /// Applies what earlier runs kept. What is not a key any more is passed over with a word in the log.
+    pub(super) fn restore(&self, data: &DataDir) {
+        let text = match data.read(FILE) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            Err(error) => {
+                tracing::warn!(%error, FILE, "cannot read what was tuned");
+                return;
+            }
+        };
+        let values: BTreeMap<String, toml::Value> = match toml::from_str(&text) {
+            Ok(values) => values,
+            Err(error) => {
+                tracing::warn!(%error, FILE, "cannot read what was tuned");
+                return;
+            }
+        };
+        for (key, value) in &values {
+            let json = serde_json::to_value(value).expect("TOML becomes JSON");
+            match self.tune(key, &json) {
+                Ok(()) => tracing::info!(key, value = %json, FILE, "tuned"),
+                Err(why) => tracing::warn!(key, value = %json, FILE, why, "not tuned"),
+            }
+        }
+        *lock(&self.kept) = values;
+    }
+
+    /// Sets one key.
+    ///
+    /// # Errors
+    /// A sentence for the operator, when the key cannot be set at run time or the value is not one of its values.
+    pub(super) fn tune(&self, key: &str, value: &serde_json::Value) -> Result<(), String> {
+        if let Some(scope) = scope_of(key) {
+            return self.set_limit(scope, value);
+        }
+        let known = settable(key).ok_or_else(|| format!("{key:?} cannot be set while the server runs."))?;
+        let value = Value::serialize(value).map_err(|error| error.to_string())?;
+        if !known.kind.allows(&value) {
+            return Err(format!("{key} must be {}.", known.kind));
+        }
+        match key {
+            FILTER => self.set_filter(value.deserialize().expect("an allowed word")),
+            HORIZON => self.recorder.set_horizon(Duration::from_secs(whole(&value))),
+            _ => self.set_captures(known.name, whole(&value)),
+        }
+        Ok(())
+    }
+
+    /// Sets a key for the next starts too.
+    ///
+    /// # Errors
+    /// As [`tune`](Self::tune), and when the file cannot be written; the key is set then all the same.
+    pub(super) fn tune_for_good(
+        &self,
+        key: &str,
+        value: &serde_json::Value,
+        data: &DataDir,
+    ) -> Result<(), String> {
+        self.tune(key, value)?;
+        let value = toml::Value::try_from(value).map_err(|error| error.to_string())?;
+        let mut kept = lock(&self.kept);
+        kept.insert(key.to_owned(), value);
+        let text = toml::to_string(&*kept).expect("keys and values become TOML");
+        let written = data.replace(FILE, &text);
+        written.map_err(|error| format!("{key} is set, but not for the next start: {}.", with_cause(&error)))
+    }
+
+    /// All keys with their values. Of scopes that nobody has entered yet, only those whose limit was set.
+    pub(super) fn list(&self) -> Vec<Tunable> {
+        let filter = AgentUpdateFilter::from(self.filter());
+        let mut values = vec![
+            (FILTER.to_owned(), serde_json::to_value(filter).expect("a word becomes JSON")),
+            (HORIZON.to_owned(), self.recorder.horizon().as_secs().into()),
+        ];
+        for (trigger, limits) in &*lock(&self.captures) {
+            let key = |what: &str| format!("captures.{trigger}_{what}");
+            values.push((key("quota_mib"), (limits.quota_bytes >> 20).into()));
+            values.push((key("interval_s"), limits.interval.as_secs().into()));
+        }
+        values.retain(|(key, _)| settable(key).is_some());
+        let limit_key = |scope: &str| format!("{}{scope}{}", LIMIT.0, LIMIT.1);
+        for scope in self.recorder.capture(Duration::ZERO).scopes {
+            values.push((limit_key(&scope.name), (scope.limit_ns.unwrap_or_default() / 1_000).into()));
+        }
+        for (scope, limit) in &*lock(&self.awaited) {
+            let limit_us = limit.unwrap_or_default().as_micros() as u64;
+            values.push((limit_key(scope), limit_us.into()));
+        }
+        let kept = lock(&self.kept);
+        let mut tunables: Vec<Tunable> = values
+            .into_iter()
+            .map(|(key, value)| Tunable { kept: kept.contains_key(&key), key, value })
+            .collect();
+        tunables.sort_by(|a, b| a.key.cmp(&b.key));
+        tunables
+    }
+
+    pub(super) fn filter(&self) -> FilterMode {
+        FILTERS[usize::from(self.filter.load(Ordering::Relaxed))]
+    }
+
+    /// Gives the saver its limits, and scopes theirs that were entered since the limit was set. For the recorder's
+    /// thread, now and then.
+    pub(super) fn refresh(&self, saver: &mut Saver) {
+        for (&trigger, &limits) in &*lock(&self.captures) {
+            saver.set_limits(trigger, limits);
+        }
+        lock(&self.awaited).retain(|scope, limit| !self.recorder.set_limit(scope, *limit));
+    }
+
+    fn set_filter(&self, filter: AgentUpdateFilter) {
+        let mode = FilterMode::from(filter);
+        let place = FILTERS.iter().position(|&known| known == mode).expect("every mode is in the list");
+        self.filter.store(u8::try_from(place).expect("a short list"), Ordering::Relaxed);
+    }
+
+    fn set_captures(&self, name: &str, value: u64) {
+        let (trigger, what) = name.split_once('_').expect("keys of captures begin with their trigger");
+        let trigger: Trigger = trigger.parse().expect("keys of captures begin with their trigger");
+        let mut captures = lock(&self.captures);
+        let limits = captures.get_mut(&trigger).expect("every trigger has limits");
+        match what {
+            "quota_mib" => limits.quota_bytes = value << 20,
+            "interval_s" => limits.interval = Duration::from_secs(value),
+            other => unreachable!("captures have no key {other}"),
+        }
+    }
+
+    fn set_limit(&self, scope: &str, value: &serde_json::Value) -> Result<(), String> {
+        let limit_us = value.as_u64().filter(|&us| i128::from(us) <= LIMIT_US_MAX).ok_or_else(|| {
+            format!("The limit of a scope must be a whole number from 0 to {LIMIT_US_MAX}; 0 is none.")
+        })?;
+        let limit = (limit_us > 0).then(|| Duration::from_micros(limit_us));
+        if !self.recorder.set_limit(scope, limit) {
+            let mut awaited = lock(&self.awaited);
+            if awaited.len() >= AWAITED_MAX {
+                return Err("Too many scopes have limits that were never entered.".into());
+            }
+            awaited.insert(scope.to_owned(), limit);
+        }
+        Ok(())
+    }
+}
+
+/// The key of the configuration that this is, if it can be set while the server runs.
+fn settable(key: &str) -> Option<&'static Key> {
+    let (section, name) = key.split_once('.')?;
+    let now = matches!(key, FILTER | HORIZON) || section == Captures::SECTION.name;
+    let section = Config::SECTIONS.into_iter().find(|known| now && known.name == section)?;
+    section.keys.iter().find(|known| known.name == name)
+}
+
+/// The scope whose limit this key sets.
+fn scope_of(key: &str) -> Option<&str> {
+    key.strip_prefix(LIMIT.0)?.strip_suffix(LIMIT.1).filter(|scope| !scope.is_empty())
+}
+
+fn whole(value: &Value) -> u64 {
+    value.to_u128().and_then(|n| u64::try_from(n).ok()).expect("a whole number in its range")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn with_cause(error: &ServeError) -> String {
+    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    format!("{error}{cause}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use telemetry::Metrics;
+    use telemetry::captures::{CaptureMetrics, Store};
+    use telemetry::recorder::{RecorderConfig, Scope};
+
+    fn tunables() -> Tunables {
+        Tunables::new(&Config::default(), Recorder::off())
+    }
+
+    #[test]
+    fn the_filter_is_set_by_the_values_of_its_key_and_nothing_else() {
+        let tunables = tunables();
+        assert_eq!(tunables.filter(), FilterMode::Significance);
+        tunables.tune(FILTER, &json!("off")).unwrap();
+        assert_eq!(tunables.filter(), FilterMode::Off);
+        for wrong in [json!("on"), json!(1), json!(null)] {
+            let why = tunables.tune(FILTER, &wrong).unwrap_err();
+            assert!(why.contains("must be \"off\", \"equality\" or \"significance\""), "{why}");
+        }
+        assert_eq!(tunables.filter(), FilterMode::Off);
+        for fixed in ["gateway.shards", "captures.noise_quota_mib", "", "recorder.limit._us"] {
+            assert!(tunables.tune(fixed, &json!(2)).unwrap_err().contains(fixed), "{fixed}");
+        }
+    }
+
+    #[test]
+    fn quotas_and_intervals_reach_the_saver() {
+        let tunables = tunables();
+        let mut saver = Saver::new(Store::new("/nowhere".into()), CaptureMetrics::new(&Metrics::new()));
+        tunables.tune("captures.frame_quota_mib", &json!(3)).unwrap();
+        tunables.tune("captures.frame_interval_s", &json!(77)).unwrap();
+        tunables.refresh(&mut saver);
+        let limits = Limits { quota_bytes: 3 << 20, interval: Duration::from_secs(77) };
+        assert_eq!(saver.limits(Trigger::Frame), limits);
+        assert_ne!(saver.limits(Trigger::System), limits);
+        assert!(tunables.tune("captures.frame_quota_mib", &json!(-1)).is_err());
+    }
+
+    #[test]
+    fn a_limit_waits_for_a_scope_that_nobody_has_entered_yet() {
+        static LATER: Scope = Scope::new("test.tuned_later");
+        let recorder = Recorder::start(RecorderConfig::default()).unwrap();
+        let tunables = Tunables::new(&Config::default(), recorder);
+        let mut saver = Saver::new(Store::new("/nowhere".into()), CaptureMetrics::new(&Metrics::new()));
+        tunables.tune("recorder.limit.test.tuned_later_us", &json!(1_500)).unwrap();
+        tunables.refresh(&mut saver);
+        let limit = || {
+            let scopes = recorder.capture(Duration::ZERO).scopes;
+            scopes.into_iter().find(|scope| scope.name == LATER.name()).and_then(|scope| scope.limit_ns)
+        };
+        assert_eq!(limit(), None);
+        std::thread::spawn(move || {
+            recorder.thread("t").install();
+            drop(LATER.enter(0));
+        })
+        .join()
+        .unwrap();
+        tunables.refresh(&mut saver);
+        assert_eq!(limit(), Some(1_500_000));
+        let listed = tunables.list();
+        let one = listed.iter().find(|one| one.key == "recorder.limit.test.tuned_later_us").unwrap();
+        assert_eq!((&one.value, one.kept), (&json!(1_500), false));
+        tunables.tune("recorder.limit.test.tuned_later_us", &json!(0)).unwrap();
+        assert_eq!(limit(), None);
+    }
+
+    #[test]
+    fn what_is_to_be_kept_is_there_at_the_next_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::open(dir.path()).unwrap();
+        let before = tunables();
+        before.tune_for_good(FILTER, &json!("equality"), &data).unwrap();
+        before.tune_for_good("captures.scope_interval_s", &json!(60), &data).unwrap();
+        before.tune("captures.frame_interval_s", &json!(90)).unwrap();
+        assert!(before.tune_for_good(FILTER, &json!("on"), &data).is_err());
+
+        let after = tunables();
+        after.restore(&data);
+        assert_eq!(after.filter(), FilterMode::Equality);
+        let kept: Vec<String> = after.list().into_iter().filter(|one| one.kept).map(|one| one.key).collect();
+        assert_eq!(kept, ["captures.scope_interval_s", FILTER]);
+        let limits = lock(&after.captures);
+        assert_eq!(limits[&Trigger::Scope].interval, Duration::from_secs(60));
+        assert_eq!(limits[&Trigger::Frame], Config::default().captures.limits()[&Trigger::Frame]);
+    }
+
+    #[test]
+    fn a_file_with_keys_of_another_version_is_no_obstacle() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::open(dir.path()).unwrap();
+        data.replace(FILE, "\"gateway.gone\" = 3\n\"gateway.agent_update_filter\" = \"off\"\n").unwrap();
+        let after = tunables();
+        after.restore(&data);
+        assert_eq!(after.filter(), FilterMode::Off);
+    }
+}

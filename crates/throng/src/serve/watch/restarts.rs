@@ -1,0 +1,43 @@
+//! Figures of worlds that panicked and began again, and what the health check says of those that are down.
+
+use super::Export;
+use crate::serve::restarts::Standing;
+use std::sync::{Arc, Mutex, PoisonError};
+
+impl Export {
+    pub(super) fn restarts(&mut self, standings: &[Arc<Mutex<Standing>>]) {
+        let names = self.world_names.clone();
+        for (standing, name) in standings.iter().zip(&names) {
+            let standing = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let metrics = &self.metrics;
+            let restarts = self.restarts.entry(name.clone()).or_insert_with(|| {
+                let help = "Times that the world began again after a panic.";
+                metrics.counter("throng_world_restarts_total", help, &[("world", name)])
+            });
+            restarts.absolute(standing.restarts);
+            let label = ("world", name.as_str());
+            let epoch = standing.epoch.into();
+            self.gauge(
+                "throng_world_epoch",
+                "The world's life: each restart begins the next one.",
+                label,
+                epoch,
+            );
+            let down = f64::from(u8::from(standing.trouble.is_some()));
+            self.gauge(
+                "throng_world_down",
+                "1 while the world has panicked and waits to begin again.",
+                label,
+                down,
+            );
+        }
+    }
+}
+
+/// Worlds that are down, each with a sentence for the operator.
+pub(super) fn troubles(standings: &[Arc<Mutex<Standing>>]) -> Vec<String> {
+    let trouble = |standing: &Arc<Mutex<Standing>>| {
+        standing.lock().unwrap_or_else(PoisonError::into_inner).trouble.clone()
+    };
+    standings.iter().filter_map(trouble).collect()
+}

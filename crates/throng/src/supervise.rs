@@ -1,0 +1,196 @@
+//! `throng serve --supervise`: a parent that starts the server again after a crash.
+//!
+//! It does nothing else, so that it has no reason to crash itself. Signals that end or change a service are passed on;
+//! after SIGTERM or SIGINT the server's status becomes its own. When the supervisor itself is killed, the server drains.
+
+mod backoff;
+
+use backoff::Backoff;
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
+/// Added to the number of the signal that a process died of, as shells do.
+const DIED_OF_SIGNAL: u8 = 128;
+
+/// Runs the server with the command line of this process, until it ends by itself or is asked to. Gives the status to
+/// exit with.
+///
+/// # Errors
+/// When signals cannot be waited for, or no process can be started.
+pub fn run() -> io::Result<u8> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(supervise())
+}
+
+/// Lets this process drain and end when the supervisor of this process id has ended.
+pub(crate) fn end_with(supervisor: u32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::TERM))?;
+    // It may have ended before we asked.
+    let parent = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+    if parent == Some(supervisor) { Ok(()) } else { Err(io::Error::other("the supervisor has ended")) }
+}
+
+/// The signals that concern us.
+struct Waits {
+    child: Signals,
+    terminate: Signals,
+    interrupt: Signals,
+    hangup: Signals,
+}
+
+enum Event {
+    /// A child may have ended.
+    Child,
+    Passed(Signal),
+}
+
+impl Waits {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            child: signal(SignalKind::child())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Event {
+        tokio::select! {
+            _ = self.child.recv() => Event::Child,
+            _ = self.terminate.recv() => Event::Passed(Signal::TERM),
+            _ = self.interrupt.recv() => Event::Passed(Signal::INT),
+            _ = self.hangup.recv() => Event::Passed(Signal::HUP),
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a driver: how long the server ran decides when it starts again"
+)]
+async fn supervise() -> io::Result<u8> {
+    let mut waits = Waits::new()?;
+    let mut backoff = Backoff::default();
+    loop {
+        let began_at = Instant::now();
+        let mut server = start()?;
+        let (status, asked) = wait(&mut server, &mut waits).await?;
+        let ran_for = began_at.elapsed();
+        let Some(pause) = next_start(status, asked, ran_for, &mut backoff) else {
+            return Ok(exit_status(status));
+        };
+        say(&format!("the server has crashed ({status}); it starts again in {} s", pause.as_secs_f32()));
+        if stopped_within(pause, &mut waits).await {
+            return Ok(0);
+        }
+    }
+}
+
+/// Our own executable, even if the file has been replaced: what crashed is what starts again.
+fn start() -> io::Result<Child> {
+    let args: Vec<OsString> = std::env::args_os().skip(1).filter(|arg| arg != "--supervise").collect();
+    let me = std::process::id().to_string();
+    let name = std::env::args_os().next().unwrap_or_else(|| "throng".into());
+    Command::new(crash::symbols::OWN_EXECUTABLE).arg0(name).args(args).args(["--supervised-by", &me]).spawn()
+}
+
+/// Until the server has ended: how, and whether it was asked to.
+async fn wait(server: &mut Child, waits: &mut Waits) -> io::Result<(ExitStatus, bool)> {
+    let pid = Pid::from_child(server);
+    let mut asked = false;
+    loop {
+        if let Some(status) = server.try_wait()? {
+            return Ok((status, asked));
+        }
+        match waits.next().await {
+            Event::Child => {}
+            Event::Passed(signal) => {
+                asked |= signal != Signal::HUP;
+                // It may have ended meanwhile; we learn of that next.
+                let _ = kill_process(pid, signal);
+            }
+        }
+    }
+}
+
+/// How long to wait before the next start; `None` to make the server's end our own. Only a death by a signal is a crash:
+/// a server that exits has said why, and would say it again.
+fn next_start(status: ExitStatus, asked: bool, ran_for: Duration, backoff: &mut Backoff) -> Option<Duration> {
+    let crashed = status.signal().is_some();
+    let again = crashed || backoff.has_crashed();
+    (again && !asked && !status.success()).then(|| backoff.after_crash(ran_for))
+}
+
+/// Waits so long; true when it is asked to stop meanwhile.
+async fn stopped_within(pause: Duration, waits: &mut Waits) -> bool {
+    let passed = tokio::time::sleep(pause);
+    tokio::pin!(passed);
+    loop {
+        tokio::select! {
+            () = &mut passed => return false,
+            event = waits.next() => if matches!(event, Event::Passed(Signal::TERM | Signal::INT)) {
+                return true;
+            },
+        }
+    }
+}
+
+fn exit_status(status: ExitStatus) -> u8 {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    let signal = status.signal().and_then(|signal| u8::try_from(signal).ok());
+    code.or_else(|| signal.map(|signal| DIED_OF_SIGNAL.saturating_add(signal))).unwrap_or(1)
+}
+
+/// On standard error, where the server's log goes; which form that has, only the server's configuration knows.
+fn say(text: &str) {
+    let _ = io::Write::write_all(&mut io::stderr(), format!("throng: {text}\n").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn died_of(signal: i32) -> ExitStatus {
+        ExitStatus::from_raw(signal)
+    }
+
+    fn exited(code: i32) -> ExitStatus {
+        ExitStatus::from_raw(code << 8)
+    }
+
+    const SHORT: Duration = Duration::from_millis(10);
+
+    #[test]
+    fn only_deaths_by_signals_start_it_again() {
+        for (status, asked, again) in [
+            (died_of(11), false, true),
+            (died_of(9), false, true),
+            (died_of(11), true, false),
+            (exited(0), false, false),
+            (exited(1), false, false),
+            (exited(2), false, false),
+        ] {
+            let pause = next_start(status, asked, SHORT, &mut Backoff::default());
+            assert_eq!(pause.is_some(), again, "{status}, asked: {asked}");
+        }
+    }
+
+    #[test]
+    fn a_start_that_fails_after_a_crash_is_tried_again() {
+        let mut backoff = Backoff::default();
+        assert!(next_start(died_of(6), false, SHORT, &mut backoff).is_some());
+        assert!(next_start(exited(1), false, SHORT, &mut backoff).is_some(), "the port may not be free yet");
+        assert!(next_start(exited(0), false, SHORT, &mut backoff).is_none());
+    }
+
+    #[test]
+    fn the_servers_status_becomes_ours() {
+        assert_eq!(exit_status(exited(0)), 0);
+        assert_eq!(exit_status(exited(2)), 2);
+        assert_eq!(exit_status(died_of(15)), 143);
+    }
+}

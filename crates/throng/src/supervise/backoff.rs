@@ -1,0 +1,62 @@
+//! How long to wait before a server that has crashed starts again.
+
+use std::time::Duration;
+
+/// A server that ran so long was well; the next crash counts as the first.
+const GOOD_TIME: Duration = Duration::from_secs(60);
+/// The second of two quick crashes waits so long, each further one twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// Counts crashes in quick succession.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    quick_crashes: u32,
+}
+
+impl Backoff {
+    /// The pause after a crash of a server that ran for so long: none at first, since people are waiting.
+    pub(super) fn after_crash(&mut self, ran_for: Duration) -> Duration {
+        if ran_for >= GOOD_TIME {
+            self.quick_crashes = 0;
+        }
+        let earlier = self.quick_crashes;
+        self.quick_crashes = earlier.saturating_add(1);
+        match earlier.checked_sub(1) {
+            None => Duration::ZERO,
+            Some(doublings) => {
+                FIRST_PAUSE.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX)).min(PAUSE_MAX)
+            }
+        }
+    }
+
+    /// Whether there was a crash since the server last ran well.
+    pub(super) const fn has_crashed(&self) -> bool {
+        self.quick_crashes > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_restart_is_at_once_and_further_ones_wait_longer_and_longer() {
+        let mut backoff = Backoff::default();
+        let pauses: Vec<u64> =
+            (0..9).map(|_| backoff.after_crash(Duration::from_secs(5)).as_secs()).collect();
+        assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
+        backoff.quick_crashes = u32::MAX;
+        assert_eq!(backoff.after_crash(Duration::ZERO), PAUSE_MAX);
+    }
+
+    #[test]
+    fn a_good_time_forgives_what_was_before() {
+        let mut backoff = Backoff::default();
+        for _ in 0..5 {
+            backoff.after_crash(Duration::ZERO);
+        }
+        assert_eq!(backoff.after_crash(GOOD_TIME), Duration::ZERO);
+        assert_eq!(backoff.after_crash(Duration::ZERO), FIRST_PAUSE);
+    }
+}

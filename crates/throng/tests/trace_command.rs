@@ -1,0 +1,112 @@
+//! `throng trace` and `throng tune` against a real server.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_throng");
+
+/// A server on a directory of its own, until it is dropped.
+struct Server {
+    process: Child,
+    data: PathBuf,
+}
+
+impl Server {
+    fn start(data: &Path) -> Self {
+        let any = "127.0.0.1:0";
+        let mut process = Command::new(PROGRAM)
+            .args(["serve", "--http", any, "--udp", any, "--admin", any, "--data"])
+            .arg(data)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "Throng is ready.\n");
+        Self { process, data: data.into() }
+    }
+
+    /// What a command prints, or why it fails.
+    fn run(&self, words: &str) -> Result<String, String> {
+        throng(&self.data, words)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
+        let _ = self.process.wait();
+    }
+}
+
+fn throng(data: &Path, words: &str) -> Result<String, String> {
+    let output =
+        Command::new(PROGRAM).args(words.split_whitespace()).arg("--data").arg(data).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+}
+
+#[test]
+fn an_operator_s_capture_is_listed_and_told_also_when_the_server_has_ended() {
+    let data = tempfile::tempdir().unwrap();
+    let name = {
+        let server = Server::start(data.path());
+        assert!(server.run("trace live --once").unwrap().contains("in scopes"));
+        server.run("trace save").unwrap().trim_end().to_owned()
+    };
+    assert!(name.ends_with("-operator-1"), "{name}");
+    assert!(throng(data.path(), "trace list").unwrap().starts_with(&name));
+    let newest = throng(data.path(), "trace summary").unwrap();
+    assert!(newest.starts_with("operator capture, "), "{newest}");
+    assert_eq!(throng(data.path(), &format!("trace summary {name}")).unwrap(), newest);
+    let shown = throng(data.path(), &format!("trace show {name}")).unwrap();
+    assert!(shown.contains(&format!("{name}.perfetto-trace\n")), "{shown}");
+    assert!(throng(data.path(), "trace show ../admin.token").unwrap_err().contains("there is no capture"));
+    assert!(throng(data.path(), "trace save").unwrap_err().contains("no server seems to run"));
+}
+
+#[test]
+fn captures_that_cannot_be_written_stop_nobody() {
+    let data = tempfile::tempdir().unwrap();
+    std::fs::write(data.path().join("captures"), "a file where the directory should be").unwrap();
+    let server = Server::start(data.path());
+    for _ in 0..2 {
+        let why = server.run("trace save").unwrap_err();
+        assert!(why.contains("cannot create"), "{why}");
+    }
+    std::fs::remove_file(data.path().join("captures")).unwrap();
+    assert!(server.run("trace save").is_ok());
+}
+
+#[test]
+fn what_is_tuned_is_listed_and_lasts_when_that_was_asked_for() {
+    let data = tempfile::tempdir().unwrap();
+    let line = |server: &Server, key: &str| {
+        let list = server.run("tune").unwrap();
+        let found = list.lines().find(|line| line.starts_with(key));
+        found
+            .unwrap_or_else(|| panic!("no {key} in\n{list}"))
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    {
+        let server = Server::start(data.path());
+        server.run("tune gateway.agent_update_filter off --persist").unwrap();
+        server.run("tune recorder.horizon_s 9").unwrap();
+        server.run("tune recorder.limit.shard.nothing_us 700 --persist").unwrap();
+        assert_eq!(line(&server, "gateway.agent_update_filter"), "gateway.agent_update_filter off (kept)");
+        assert_eq!(line(&server, "recorder.horizon_s"), "recorder.horizon_s 9");
+        let why = server.run("tune gateway.agent_update_filter loud").unwrap_err();
+        assert!(why.contains("must be \"off\", \"equality\" or \"significance\""), "{why}");
+        assert!(server.run("tune gateway.shards 3").unwrap_err().contains("cannot be set"));
+    }
+    let server = Server::start(data.path());
+    assert_eq!(line(&server, "gateway.agent_update_filter"), "gateway.agent_update_filter off (kept)");
+    assert_eq!(line(&server, "recorder.horizon_s"), "recorder.horizon_s 5");
+    let limit = "recorder.limit.shard.nothing_us";
+    assert_eq!(line(&server, limit), format!("{limit} 700 (kept)"));
+}

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Builds the release binary and runs `throng experiment` with it: experiment.sh list | run NAME [OPTION…].
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+need_cargo
+cargo build --release --locked -p throng
+exec "$target/release/throng" experiment "$@"
