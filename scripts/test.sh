@@ -41,16 +41,20 @@ step_deny() {
 
 step_test() { cargo test --workspace --locked; }
 
+# The program with the very dependencies that step test has compiled: `cargo build -p throng` would choose fewer of their features
+# and compile most of them again.
+build_throng() { cargo test --workspace --locked --no-run --test preflight; }
+
 # Preflight with the debug build that the tests use: slowdowns are found, equal builds are quiet.
 step_preflight() {
   need_package valgrind valgrind || return $SKIP
-  cargo test --locked -p throng --test preflight -- --ignored
+  cargo test --workspace --locked --test preflight -- --ignored
 }
 
 # Other people's clients, over real sockets.
 step_clients() {
   need_node
-  cargo build --locked -p throng
+  build_throng
   THRONG_BIN=$target/debug/throng tests/clients/run.sh
 }
 
@@ -59,7 +63,7 @@ step_page() {
   need_node
   need_package chromium chromium || return $SKIP
   npm_install web
-  cargo build --locked -p throng
+  build_throng
   mkdir -p "$target/artifacts"
   THRONG_BIN=$target/debug/throng node tests/page/page.mjs --screenshot "$target/artifacts/page.png"
 }
@@ -68,15 +72,16 @@ step_page() {
 step_dashboards() {
   need_node
   need_package prometheus prometheus || return $SKIP
-  cargo build --locked -p throng
+  build_throng
   THRONG_BIN=$target/debug/throng node tests/dashboards/dashboards.mjs
 }
 
 # Every experiment for less than a minute: all figures come out. As root in the TUN sink, else on loopback and named so.
 step_experiments() {
   need_node
+  need_package valgrind valgrind || return $SKIP
   npm_install tests/clients
-  cargo build --locked -p throng
+  build_throng
   local throng=$target/debug/throng out=$target/experiments-quick name status
   for name in $("$throng" experiment list | cut -d ' ' -f 1); do
     "$throng" experiment run "$name" --quick --out "$out/$name"

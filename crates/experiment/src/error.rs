@@ -77,6 +77,12 @@ pub enum ExperimentError {
         /// What, and how to get it.
         what: String,
     },
+    /// A commit was not built.
+    #[error(transparent)]
+    Build(#[from] ::preflight::builds::BuildError),
+    /// Two builds were not compared.
+    #[error(transparent)]
+    Trial(#[from] ::preflight::trial::TrialError),
     /// A file cannot be read or written.
     #[error("cannot read or write {}", path.display())]
     File {

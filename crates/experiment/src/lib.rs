@@ -11,7 +11,7 @@
 //! | what comes out | `findings`, `budget`, `outcome` |
 //!
 //! It knows nothing of the server but its command line, its operator's address and `/proc`: what is measured is what an
-//! operator would see. It judges only what an experiment's own page says that it judges.
+//! operator would see. Only `preflight` calls another crate, the one whose promises it checks. It judges only what an experiment's own page says that it judges.
 
 mod agent_updates;
 mod bot_fidelity;
@@ -30,6 +30,7 @@ mod machine;
 mod meter;
 mod metrics;
 mod outcome;
+mod preflight;
 mod recorder;
 mod server;
 pub mod sink;
@@ -58,11 +59,12 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 5] = [
+pub const EXPERIMENTS: [Experiment; 6] = [
     agent_updates::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
     crash::EXPERIMENT,
     daily::EXPERIMENT,
+    preflight::EXPERIMENT,
     recorder::EXPERIMENT,
 ];
 

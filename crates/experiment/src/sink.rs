@@ -111,7 +111,7 @@ impl Sink {
             let device = namespace
                 .run(move || Tun::create("throng0", ip, PREFIX_BITS))
                 .map_err(|source| ExperimentError::NoTun { step: "make a device", source: source.into() })?;
-            Ok((Place { namespace: Some(namespace), ip }, device))
+            Ok::<_, ExperimentError>((Place { namespace: Some(namespace), ip }, device))
         };
         let (server, near) = place(SERVER)?;
         let (clients, far) = place(CLIENTS)?;

@@ -7,6 +7,7 @@
 use crate::compare::{Change, Comparison, Incomparable, compare};
 use crate::measure::{MeasureError, Measurement, Task, measure};
 use std::path::{Path, PathBuf};
+use std::thread;
 use systems::System;
 use thiserror::Error;
 
@@ -70,22 +71,23 @@ impl Trial {
         })
     }
 
-    /// Slows one system down and compares.
-    ///
-    /// # Errors
-    /// As [`measure`].
-    pub fn slow_down(&self, system: System, percent: f64) -> Result<Slowdown, TrialError> {
-        Ok(self.slow_down_together(&[system], percent)?.remove(0))
-    }
-
     /// Slows several systems down in one run, each by so much, and compares.
     ///
     /// # Errors
     /// As [`measure`].
     pub fn slow_down_together(&self, systems: &[System], percent: f64) -> Result<Vec<Slowdown>, TrialError> {
+        self.slow_down_in(&self.directory, systems, percent)
+    }
+
+    fn slow_down_in(
+        &self,
+        directory: &Path,
+        systems: &[System],
+        percent: f64,
+    ) -> Result<Vec<Slowdown>, TrialError> {
         let burdens: Vec<(System, u64)> =
             systems.iter().map(|&system| (system, self.laps(system, percent))).collect();
-        let head = measure(&self.binary, &self.task, &burdens, &self.directory)?;
+        let head = measure(&self.binary, &self.task, &burdens, directory)?;
         let comparison = compare(&self.base, &head)?;
         let is_found = finds_only(&comparison, systems);
         let slowdown = |&system: &System| {
@@ -104,12 +106,27 @@ impl Trial {
         (instructions / self.instructions_per_lap / cost.entries as f64 * 1_000.0).round() as u64
     }
 
-    /// So many slowdowns over all systems and sizes, each size as often as the others.
+    /// So many slowdowns of one system each, over all systems and sizes, each size as often as the others. Two at a time,
+    /// since what else runs on the machine changes no count.
     ///
     /// # Errors
     /// As [`measure`].
     pub fn slowdowns(&self, count: usize) -> Result<Vec<Slowdown>, TrialError> {
-        plan(count).map(|(system, percent)| self.slow_down(system, percent)).collect()
+        let plan: Vec<(System, f64)> = plan(count).collect();
+        let (one, other) = plan.split_at(count.div_ceil(2));
+        let play = |plan: &[(System, f64)], directory: PathBuf| {
+            let slow_down = |&(system, percent): &(System, f64)| {
+                Ok(self.slow_down_in(&directory, &[system], percent)?.remove(0))
+            };
+            plan.iter().map(slow_down).collect::<Result<Vec<Slowdown>, TrialError>>()
+        };
+        let (one, other) = thread::scope(|scope| {
+            let other = scope.spawn(|| play(other, self.directory.join("other")));
+            (play(one, self.directory.clone()), other.join().expect("measuring reports its errors"))
+        });
+        let mut slowdowns = one?;
+        slowdowns.extend(other?);
+        Ok(slowdowns)
     }
 }
 
@@ -123,28 +140,46 @@ pub fn smallest_percent(slowdowns: &[Slowdown]) -> f64 {
     found.filter(|&percent| percent > largest_missed).fold(f64::INFINITY, f64::min)
 }
 
-/// Compares two builds that should be equal, so many times. Gives the comparisons that found something dearer, cheaper or
-/// different all the same.
+/// Measures two builds at once, `base` and `head` in `directory`. Counts do not depend on what else the machine does.
 ///
 /// # Errors
 /// As [`measure`].
-pub fn false_alarms(
+pub fn measure_both(
+    base: &Path,
+    head: &Path,
+    task: &Task,
+    directory: &Path,
+) -> Result<(Measurement, Measurement), MeasureError> {
+    thread::scope(|scope| {
+        let other = scope.spawn(|| measure(head, task, &[], &directory.join("head")));
+        let one = measure(base, task, &[], &directory.join("base"));
+        let other = other.join().expect("measuring reports its errors");
+        Ok((one?, other?))
+    })
+}
+
+/// Compares two builds that should be equal, so many times.
+///
+/// # Errors
+/// As [`measure`].
+pub fn compare_often(
     base: &Path,
     head: &Path,
     task: &Task,
     runs: usize,
     directory: &Path,
 ) -> Result<Vec<Comparison>, TrialError> {
-    let mut alarms = Vec::new();
-    for _ in 0..runs {
-        let (one, other) = (directory.join("base"), directory.join("head"));
-        let comparison = compare(&measure(base, task, &[], &one)?, &measure(head, task, &[], &other)?)?;
-        let is_quiet = comparison.systems.iter().all(|system| system.change() == Change::Equal);
-        if !is_quiet || comparison.divergence.is_some() {
-            alarms.push(comparison);
-        }
-    }
-    Ok(alarms)
+    let once = |_| {
+        let (one, other) = measure_both(base, head, task, directory)?;
+        Ok(compare(&one, &other)?)
+    };
+    (0..runs).map(once).collect()
+}
+
+/// Whether a comparison of two builds that should be equal found something all the same.
+#[must_use]
+pub fn is_false_alarm(comparison: &Comparison) -> bool {
+    !finds_only(comparison, &[])
 }
 
 fn finds_only(comparison: &Comparison, slowed: &[System]) -> bool {

@@ -30,6 +30,6 @@ mod table;
 
 pub use number::number;
 pub use page::Report;
-pub use plot::{Axis, BarPlot, LinePlot, SERIES_MAX, Scale, Series};
+pub use plot::{Axis, BarPlot, LinePlot, SERIES_MAX, Scale, Series, Slice, TimelinePlot};
 pub use section::Section;
 pub use table::{Cell, Column, Table, Verdict};

@@ -1,7 +1,7 @@
 //! A section of a report: a heading and what stands below it, in the order of adding.
 
 use crate::escape::{push_text, text};
-use crate::plot::{BarPlot, LinePlot};
+use crate::plot::{BarPlot, LinePlot, TimelinePlot};
 use crate::table::Table;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,7 @@ enum Block {
     Table(Table),
     LinePlot(LinePlot),
     BarPlot(BarPlot),
+    Timeline(TimelinePlot),
 }
 
 /// A heading and its blocks.
@@ -57,6 +58,12 @@ impl Section {
         self.block(Block::BarPlot(plot))
     }
 
+    /// Adds a timeline.
+    #[must_use]
+    pub fn timeline(self, plot: TimelinePlot) -> Self {
+        self.block(Block::Timeline(plot))
+    }
+
     fn block(mut self, block: Block) -> Self {
         self.blocks.push(block);
         self
@@ -71,6 +78,7 @@ impl Section {
                 Block::Table(table) => table.write(out),
                 Block::LinePlot(plot) => plot.write(out),
                 Block::BarPlot(plot) => plot.write(out),
+                Block::Timeline(plot) => plot.write(out),
             }
         }
         out.push_str("</section>\n");

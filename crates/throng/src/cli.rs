@@ -438,6 +438,9 @@ pub enum TraceCommand {
         /// Leave out what took less than this part of the time shown.
         #[arg(long, value_name = "FRACTION", default_value_t = 0.01, value_parser = fraction)]
         least: f64,
+        /// Write a page with the timeline as a picture and the summary to this file instead.
+        #[arg(long, value_name = "FILE", conflicts_with = "least")]
+        html: Option<PathBuf>,
         /// Where.
         #[command(flatten)]
         data: DataArg,

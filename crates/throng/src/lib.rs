@@ -16,6 +16,7 @@ pub mod record;
 pub mod replay;
 pub mod serve;
 pub mod supervise;
+mod timeline_page;
 pub mod trace;
 pub mod tune;
 pub mod user;

@@ -3,12 +3,13 @@
 use crate::cli::PreflightArgs;
 use preflight::builds::{BuildError, Builder, Built};
 use preflight::compare::{Comparison, Incomparable, compare};
-use preflight::measure::{EXIT_INCOMPATIBLE, MeasureError, Measurement, Source, Task, measure};
+use preflight::measure::{EXIT_INCOMPATIBLE, MeasureError, Source, Task};
 use preflight::page::{self, Subject};
 use preflight::text::text;
+use preflight::trial::measure_both;
 use sim::workload::Workload;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io, thread};
+use std::{env, fs, io};
 
 /// Exit status when two builds could not be measured at all.
 const EXIT_NOT_RUN: u8 = 3;
@@ -107,21 +108,6 @@ fn default_cache() -> Option<PathBuf> {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
     Some(cache.join("throng/preflight"))
-}
-
-/// Both at once: counts of instructions do not depend on what else the machine does.
-fn measure_both(
-    base: &Path,
-    head: &Path,
-    task: &Task,
-    out: &Path,
-) -> Result<(Measurement, Measurement), MeasureError> {
-    thread::scope(|scope| {
-        let other = scope.spawn(|| measure(head, task, &[], &out.join("head")));
-        let one = measure(base, task, &[], &out.join("base"));
-        let other = other.join().expect("measuring reports its errors");
-        Ok((one?, other?))
-    })
 }
 
 fn subject(name: &str, built: &Built) -> Subject {

@@ -1,9 +1,12 @@
 //! `throng trace` and `throng tune` against a real server.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_throng");
 
@@ -27,6 +30,25 @@ impl Server {
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "Throng is ready.\n");
         Self { process, data: data.into() }
+    }
+
+    /// What a browser gets that shows the token as a password: status line, headers and page.
+    fn browse(&self, method: &str, path: &str, password: &str) -> String {
+        let read = |name: &str| std::fs::read_to_string(self.data.join(name)).unwrap();
+        let run: serde_json::Value = serde_json::from_str(&read("run.json")).unwrap();
+        let password =
+            if password == "TOKEN" { read("admin.token").trim().to_owned() } else { password.to_owned() };
+        let both = BASE64_STANDARD.encode(format!("operator:{password}"));
+        let mut stream = TcpStream::connect(run["admin"].as_str().unwrap()).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {both}\r\nContent-Length: 0\r\n\
+             Connection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     /// What a command prints, or why it fails.
@@ -66,6 +88,26 @@ fn an_operator_s_capture_is_listed_and_told_also_when_the_server_has_ended() {
     assert!(shown.contains(&format!("{name}.perfetto-trace\n")), "{shown}");
     assert!(throng(data.path(), "trace show ../admin.token").unwrap_err().contains("there is no capture"));
     assert!(throng(data.path(), "trace save").unwrap_err().contains("no server seems to run"));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the moment is the one that the server's calendar has")]
+fn a_spike_s_link_leads_a_browser_to_the_captures_around_it() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let name = server.run("trace save").unwrap().trim_end().to_owned();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let path = format!("/v1/captures/at/{now}");
+    let page = server.browse("GET", &path, "TOKEN");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.contains("content-type: text/html"), "{page}");
+    assert!(page.contains(&format!("href=\"/v1/captures/{name}.perfetto-trace\"")), "{page}");
+    assert!(page.contains("operator capture, "), "its summary is there: {page}");
+    assert!(server.browse("GET", "/v1/captures/at/1000", "TOKEN").contains("Nothing was captured"));
+
+    let refused = server.browse("GET", &path, "guessed");
+    assert!(refused.starts_with("HTTP/1.1 401") && refused.contains("www-authenticate: Basic"), "{refused}");
+    // Any page could make a browser send that.
+    assert!(server.browse("POST", "/v1/captures", "TOKEN").starts_with("HTTP/1.1 401"));
 }
 
 #[test]

@@ -6,10 +6,12 @@ use super::record::{Record, record};
 use super::reply::error;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Json, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -63,18 +65,37 @@ pub fn router(admin: Arc<Admin>, commands: Router) -> Router {
         .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX))
 }
 
-/// Compares all bytes whatever they are, so that the time taken tells nothing about the token.
+/// Programs show the token as `Bearer`. People who follow a link from a dashboard are asked for it by their browser, which
+/// sends it as the password of `Basic`, and from then on with whatever any page makes it ask for; so that opens only
+/// what changes nothing.
 async fn check_token(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
-    let shown = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
-        .unwrap_or_default();
-    let differs = shown.bytes().zip(admin.token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
-    if shown.len() != admin.token.len() || differs != 0 {
-        return error(StatusCode::UNAUTHORIZED, "Commands need the token in the server's data directory.");
+    let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let shown = shown.unwrap_or_default();
+    let is_right = match shown.split_once(' ') {
+        Some(("Bearer", token)) => is_equal(token, &admin.token),
+        Some(("Basic", both)) if request.method() == Method::GET => {
+            is_equal(&password(both).unwrap_or_default(), &admin.token)
+        }
+        _ => false,
+    };
+    if is_right {
+        return next.run(request).await;
     }
-    next.run(request).await
+    let why = "Commands need the token in the server's data directory.";
+    let how = [(header::WWW_AUTHENTICATE, "Basic realm=\"the token of the server's data directory\"")];
+    (how, error(StatusCode::UNAUTHORIZED, why)).into_response()
+}
+
+/// The password of HTTP's basic scheme, RFC 7617.
+fn password(both: &str) -> Option<String> {
+    let both = String::from_utf8(STANDARD.decode(both).ok()?).ok()?;
+    Some(both.split_once(':')?.1.to_owned())
+}
+
+/// Compares all bytes whatever they are, so that the time taken tells nothing about the token.
+fn is_equal(shown: &str, token: &str) -> bool {
+    let differs = shown.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    shown.len() == token.len() && differs == 0
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
@@ -132,4 +153,25 @@ async fn alert(State(admin): State<Arc<Admin>>, Json(alert): Json<Alert>) -> Res
     admin.portal.sessions.with(|hub| hub.alert(&alert.text));
     tracing::info!(text = alert.text, "alert");
     "done\n".into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_what_comes_after_the_first_colon() {
+        assert_eq!(password("b3BlcmF0b3I6c2VjOnJldA==").as_deref(), Some("sec:ret"));
+        for wrong in ["", "b3BlcmF0b3I=", "//79", "%"] {
+            assert_eq!(password(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_the_whole_token_is_equal() {
+        assert!(is_equal("token", "token"));
+        for wrong in ["", "tok", "tokens", "Token"] {
+            assert!(!is_equal(wrong, "token"), "{wrong}");
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Plots as SVG inside of the page: [`LinePlot`] for what depends on a number, [`BarPlot`] for named things.
+//! Plots as SVG inside of the page: [`LinePlot`] for what depends on a number, [`BarPlot`] for named things,
+//! [`TimelinePlot`] for what went on at the same time.
 //!
 //! A series has the colour of its place, the same in all plots of a report that list their series in the same order.
 //! From the ninth on lines are dashed, since eight colours are as many as can be told apart.
@@ -6,10 +7,12 @@
 mod axis;
 mod bars;
 mod lines;
+mod timeline;
 
 pub use axis::{Axis, Scale};
 pub use bars::BarPlot;
 pub use lines::{LinePlot, Series};
+pub use timeline::{Slice, TimelinePlot};
 
 use crate::escape::text;
 

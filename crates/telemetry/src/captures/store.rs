@@ -8,6 +8,8 @@ use super::perfetto::{self, Origin};
 use super::{Cause, Summary, Trigger};
 use crate::recorder::Capture;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter, Write};
@@ -80,6 +82,8 @@ pub struct Entry {
 /// Endings of a capture's files. The trace is written last and removed first.
 const ENDINGS: [&str; 3] = ["json", "txt", TRACE];
 const TRACE: &str = "perfetto-trace";
+/// How a name tells when a capture was taken.
+const UTC: &str = "%Y%m%dT%H%M%SZ";
 /// What a capture is called while it is being written.
 const UNFINISHED: &str = "unfinished";
 /// Captures name users, so they are for the owner's eyes only.
@@ -90,6 +94,13 @@ impl Entry {
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}-{}-{}", self.utc, self.trigger, self.n)
+    }
+
+    /// When it was taken, in milliseconds since 1970, to the second; `None` if the name has no such time.
+    #[must_use]
+    pub fn unix_ms(&self) -> Option<i64> {
+        let taken = DateTime::strptime(UTC, &self.utc).ok()?;
+        Some(taken.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
     }
 
     /// Reads a name. Nothing but names of captures passes, so what passes leads nowhere else in the file system.
@@ -129,6 +140,22 @@ impl Store {
     /// When the directory cannot be read. One that does not exist has no captures.
     pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
         Ok(self.scan()?.into_iter().filter(|found| found.is_complete).map(|found| found.entry).collect())
+    }
+
+    /// The complete captures taken within `within` of a moment, the nearest first.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub fn near(&self, unix_ms: u64, within: Duration) -> Result<Vec<Entry>, StoreError> {
+        let within = i128::try_from(within.as_millis()).unwrap_or(i128::MAX);
+        let distance = |entry: &Entry| Some((i128::from(entry.unix_ms()?) - i128::from(unix_ms)).abs());
+        let mut near: Vec<(i128, Entry)> = self
+            .list()?
+            .into_iter()
+            .filter_map(|entry| Some((distance(&entry).filter(|&far| far <= within)?, entry)))
+            .collect();
+        near.sort_by_key(|(far, entry)| (*far, std::cmp::Reverse(entry.n)));
+        Ok(near.into_iter().map(|(_, entry)| entry).collect())
     }
 
     /// The path of a file of a capture; nothing when that is no name of a capture's file. The file need not exist.
@@ -192,7 +219,7 @@ impl Store {
             self.remove(&old.entry)?;
             used -= old.entry.bytes;
         }
-        let utc = at.strftime("%Y%m%dT%H%M%SZ").to_string();
+        let utc = at.strftime(UTC).to_string();
         let entry = Entry { utc, trigger, n, bytes };
         for ending in ENDINGS {
             let path = self.path(&entry.name(), ending);
@@ -370,6 +397,24 @@ mod tests {
         let entry = save(&mut store, &Cause::Operator, 2, 50_000).unwrap();
         assert_eq!(entry.n, 6);
         assert!(!orphan.exists());
+    }
+
+    #[test]
+    fn those_near_a_moment_come_the_nearest_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().into());
+        for unix_s in [1_000, 1_060, 1_100, 2_000] {
+            save(&mut store, &Cause::Operator, unix_s, PLENTY).unwrap();
+        }
+        let near = |unix_s: u64, within_s: u64| {
+            let near = store.near(unix_s * 1_000, Duration::from_secs(within_s)).unwrap();
+            near.iter().map(|entry| entry.n).collect::<Vec<_>>()
+        };
+        assert_eq!(near(1_070, 60), [2, 3]);
+        assert_eq!(near(1_070, 70), [2, 3, 1]);
+        assert_eq!(near(1_080, 20), [3, 2], "of two as near, the newer");
+        assert!(near(5_000, 60).is_empty());
+        assert!(near(u64::MAX / 1_000, 60).is_empty());
     }
 
     #[test]

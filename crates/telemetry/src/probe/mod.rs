@@ -1,6 +1,6 @@
 //! What recording costs, measured in a process of the build that is asked about.
 //!
-//! [`cost`] compares scopes with the bare timestamps that they cannot do without; [`stall`] looks at a thread that records
+//! [`cost()`] compares scopes with the bare timestamps that they cannot do without; [`stall()`] looks at a thread that records
 //! while captures are being saved. Both are measured in CPU time of the recording thread (CLOCK_THREAD_CPUTIME_ID), which
 //! goes on only while the thread runs: what others do on the machine is not in it, as far as the kernel can tell it apart.
 //!

@@ -1,19 +1,21 @@
 //! The operator's commands that look into the server: captures, what systems cost just now, and what can be tuned.
 //! They stand behind the token, like all commands of the operator's address.
 
+use super::capture_page::{AROUND, TOLD_MAX, page};
 use super::captures::{Eye, Request};
 use super::data::DataDir;
 use super::tune::Tunables;
 use axum::Router;
 use axum::extract::{Json, Path, State};
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use crossbeam_channel::Sender;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
-use telemetry::captures::{Costs, Entry, Store, Summary};
+use telemetry::captures::perfetto::Timeline;
+use telemetry::captures::{Costs, Entry, Store, StoreError, Summary};
 use tokio::sync::oneshot;
 
 /// The time that a view of what systems cost looks back.
@@ -61,6 +63,7 @@ pub(super) fn router(diagnose: Diagnose) -> Router {
     Router::new()
         .route("/v1/captures", get(list).post(take))
         .route("/v1/captures/{name}", get(file))
+        .route("/v1/captures/at/{unix_ms}", get(around))
         .route("/v1/systems", get(systems))
         .route("/v1/tune", get(tunables).post(tune))
         .with_state(Arc::new(diagnose))
@@ -108,6 +111,27 @@ async fn file(State(diagnose): State<Arc<Diagnose>>, Path(name): Path<String>) -
     match blocking(move || std::fs::read(path)).await {
         Ok(bytes) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
         Err(error) => refuse(StatusCode::NOT_FOUND, &format!("{name}: {error}")),
+    }
+}
+
+/// A page about the captures around a moment: where dashboards link to.
+async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>) -> Response {
+    let made = blocking(move || {
+        let near = diagnose.store.near(unix_ms, AROUND)?;
+        let read = |entry: &Entry, ending: &str| {
+            std::fs::read(diagnose.store.path_of(&format!("{}.{ending}", entry.name()))?).ok()
+        };
+        // One that has gone in favour of another meanwhile is not told.
+        let tell = |entry: &Entry| {
+            let summary = serde_json::from_slice(&read(entry, "json")?).ok()?;
+            Some((summary, Timeline::read(&read(entry, "perfetto-trace")?).ok()?))
+        };
+        let told: Vec<_> = near.iter().take(TOLD_MAX).map_while(tell).collect();
+        Ok::<_, StoreError>(page(unix_ms, &near, &told))
+    });
+    match made.await {
+        Ok(page) => Html(page).into_response(),
+        Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 

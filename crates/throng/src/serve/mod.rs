@@ -7,6 +7,7 @@
 //! something was too slow (`captures`). The main thread waits for a signal.
 
 mod addresses;
+mod capture_page;
 mod captures;
 mod crashes;
 mod data;

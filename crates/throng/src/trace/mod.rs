@@ -8,6 +8,7 @@ mod live;
 use crate::cli::TraceCommand;
 use crate::operator::{self, OperatorError};
 use crate::serve::{Told, captures_path};
+use crate::timeline_page;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +36,15 @@ pub enum TraceError {
         #[source]
         source: io::Error,
     },
+    /// A page cannot be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The server.
     #[error(transparent)]
     Operator(#[from] OperatorError),
@@ -50,8 +60,12 @@ pub enum TraceError {
 pub fn run(command: TraceCommand, terminal: &mut impl Write) -> Result<String, TraceError> {
     match command {
         TraceCommand::List { data } => list(&Store::new(captures_path(&data.data))),
-        TraceCommand::Show { name, least, data } => {
-            show(&Store::new(captures_path(&data.data)), &name, least)
+        TraceCommand::Show { name, least, html, data } => {
+            let store = Store::new(captures_path(&data.data));
+            match html {
+                Some(path) => write_page(&store, &name, &path),
+                None => show(&store, &name, least),
+            }
         }
         TraceCommand::Summary { name, json, data } => {
             let store = Store::new(captures_path(&data.data));
@@ -98,16 +112,34 @@ fn read(store: &Store, name: &str, ending: &str) -> Result<Vec<u8>, TraceError> 
     }
 }
 
-fn show(store: &Store, name: &str, least: f64) -> Result<String, TraceError> {
+/// A capture's timeline and summary, and where the timeline is.
+fn open(store: &Store, name: &str) -> Result<(Timeline, Summary, PathBuf), TraceError> {
     let trace = read(store, name, "perfetto-trace")?;
-    let path = store.path_of(&format!("{name}.perfetto-trace")).unwrap_or_else(|| Path::new(name).into());
-    let timeline = Timeline::read(&trace).map_err(|error| {
-        let source = io::Error::new(io::ErrorKind::InvalidData, error);
-        TraceError::File { path: path.clone(), source }
-    })?;
-    let summary: Option<Summary> = serde_json::from_slice(&read(store, name, "json")?).ok();
+    let json = read(store, name, "json")?;
+    let path = |ending: &str| {
+        let plain = name.split_once('.').map_or(name, |(plain, _)| plain);
+        store.path_of(&format!("{plain}.{ending}")).unwrap_or_else(|| Path::new(name).into())
+    };
+    let invalid = |ending: &str, error: Box<dyn std::error::Error + Send + Sync>| TraceError::File {
+        path: path(ending),
+        source: io::Error::new(io::ErrorKind::InvalidData, error),
+    };
+    let timeline = Timeline::read(&trace).map_err(|error| invalid("perfetto-trace", error.into()))?;
+    let summary = serde_json::from_slice(&json).map_err(|error| invalid("json", error.into()))?;
+    Ok((timeline, summary, path("perfetto-trace")))
+}
+
+fn write_page(store: &Store, name: &str, path: &Path) -> Result<String, TraceError> {
+    let (timeline, summary, _) = open(store, name)?;
+    let page = timeline_page::page(name, &summary, &timeline);
+    std::fs::write(path, page).map_err(|source| TraceError::Write { path: path.into(), source })?;
+    Ok(format!("{}\n", path.display()))
+}
+
+fn show(store: &Store, name: &str, least: f64) -> Result<String, TraceError> {
+    let (timeline, summary, path) = open(store, name)?;
     // The slow scope from its beginning to its end; without one, everything.
-    let (begin_ns, end_ns) = match summary.and_then(|summary| summary.overrun) {
+    let (begin_ns, end_ns) = match summary.overrun {
         Some(overrun) => (overrun.at_ns - overrun.took_ns, overrun.at_ns),
         None => (timeline.begin_ns(), timeline.end_ns()),
     };
