@@ -152,9 +152,12 @@ pub(super) const fn blocks_in(words: usize) -> usize {
     words.saturating_sub(BLOCKS_AT) / BLOCK_WORDS
 }
 
+/// Where in the last word of a slice its depth begins.
+pub(super) const DEPTH_SHIFT: u32 = 24;
+
 /// The last word of a slice.
 pub(super) const fn slice_meta(scope: u16, depth: u64) -> u64 {
-    depth << 24 | KIND_SLICE << 16 | scope as u64
+    depth << DEPTH_SHIFT | KIND_SLICE << 16 | scope as u64
 }
 
 /// The last word of a sample.

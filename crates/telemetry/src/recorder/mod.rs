@@ -33,10 +33,11 @@
 //! # std::io::Result::Ok(())
 //! ```
 //!
-//! Where to read on: `layout` draws the memory, `writer` is the path of an event into it, `reader` the way out.
+//! Where to read on: `layout` draws the memory, `writer` is the path of an event into it, `clock` its times, `reader` the way out.
 
 mod arena;
 mod capture;
+mod clock;
 mod layout;
 mod memory;
 mod overruns;
@@ -45,15 +46,17 @@ mod scope;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod ticks;
 mod writer;
 
 pub use capture::{
     Arg, Capture, Open, Overrun, Sample, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord,
 };
+pub(crate) use clock::now_ns;
 pub use scope::{Scope, ScopeGuard};
 pub use thread::ThreadRecorder;
+pub(crate) use writer::add_lock_wait;
 pub use writer::frame_end;
-pub(crate) use writer::{add_lock_wait, now_ns};
 
 use arena::Arena;
 use layout::header;

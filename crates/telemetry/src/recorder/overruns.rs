@@ -1,7 +1,7 @@
 //! The way of overruns from whoever was late to the thread that saves captures.
 
 use super::capture::{Overrun, ScopeKind};
-use super::writer::now_ns;
+use super::clock::now_ns;
 use crossbeam_queue::ArrayQueue;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

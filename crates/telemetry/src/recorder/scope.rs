@@ -1,7 +1,7 @@
 //! Scopes: pieces of work with a name, declared as statics where they are done.
 
 use super::capture::{Arg, ScopeKind};
-use super::layout::{SCOPE_NAME_MAX, SCOPES_MAX};
+use super::layout::{self, SCOPE_NAME_MAX, SCOPES_MAX};
 use super::writer;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -86,17 +86,17 @@ impl Scope {
 
     /// Begins one. It ends when the guard is dropped, which has to be in the same thread and before whatever was
     /// entered earlier ends; a guard cannot be held across an `await`.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&'static self, arg: u64) -> ScopeGuard {
         self.enter_within(arg, NO_LIMIT)
     }
 
     /// Begins one that has a budget of its own, in nanoseconds: a world's frame has its tick. A limit that was
     /// declared or set goes before it.
-    #[inline]
+    #[inline(always)]
     pub fn enter_within(&'static self, arg: u64, budget_ns: u64) -> ScopeGuard {
         let entered = writer::enter(self, arg);
-        ScopeGuard { scope: self, arg, budget_ns, entered, in_its_thread: PhantomData }
+        ScopeGuard { scope: self, budget_ns, entered, in_its_thread: PhantomData }
     }
 
     /// Changes the limit for the whole process, from the next exit on; `None` takes it away.
@@ -179,33 +179,65 @@ pub(super) fn n_refused() -> u64 {
 #[must_use = "a scope ends when its guard is dropped"]
 pub struct ScopeGuard {
     scope: &'static Scope,
-    arg: u64,
     budget_ns: u64,
-    entered: Option<Entered>,
+    entered: Entered,
     /// Its beginning is written in its thread's memory.
     in_its_thread: PhantomData<*const ()>,
 }
 
-/// What a thread that records knows of a beginning.
+/// What is known of a beginning at the end, beside what stands in the thread's memory. A whole word: smaller fields would be
+/// written one by one and copied together, and the processor stalls on that as long as the rest of a scope takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entered {
-    pub(super) begin_ns: u64,
-    pub(super) id: u16,
-    pub(super) depth: u8,
+    /// The last word of its event, once that is written.
+    pub(super) meta: u64,
+}
+
+impl Entered {
+    /// Of a scope that is not recorded.
+    pub(super) const NOT: Self = Self { meta: u64::MAX };
+
+    #[inline]
+    pub(super) const fn new(scope: u16, depth: u8) -> Self {
+        Self { meta: layout::slice_meta(scope, depth as u64) }
+    }
+
+    #[inline]
+    const fn is_recorded(self) -> bool {
+        self.meta != Self::NOT.meta
+    }
+
+    /// How many scopes were open around it.
+    #[inline]
+    pub(super) const fn depth(self) -> usize {
+        (self.meta >> layout::DEPTH_SHIFT) as usize
+    }
+
+    /// The scope's number.
+    pub(super) const fn scope(self) -> u16 {
+        self.meta as u16
+    }
 }
 
 impl ScopeGuard {
+    #[cfg(test)]
+    pub(super) const fn is_recorded(&self) -> bool {
+        self.entered.is_recorded()
+    }
+
     /// Changes the number that is recorded: some things are counted only while they are done.
-    pub const fn set_arg(&mut self, arg: u64) {
-        self.arg = arg;
+    pub fn set_arg(&mut self, arg: u64) {
+        if self.entered.is_recorded() {
+            writer::set_arg(self.entered, arg);
+        }
     }
 }
 
 impl Drop for ScopeGuard {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if let Some(entered) = self.entered {
-            writer::exit(self.scope, self.arg, self.budget_ns, entered);
+        if self.entered.is_recorded() {
+            writer::exit(self.scope, self.budget_ns, self.entered);
         }
     }
 }

@@ -6,12 +6,13 @@
 
 use super::arena::{Block, Slot, release_oldest};
 use super::capture::Overrun;
-use super::layout::{self, BLOCK_EVENTS, EVENT_WORDS, OPEN_MAX, OPEN_WORDS, RING, block, header, thread};
+use super::clock::now_ns;
+use super::layout::{self, EVENT_WORDS, OPEN_MAX, OPEN_WORDS, RING, block, header, thread};
 use super::scope::{Entered, NO_LIMIT, Scope, registered};
 use super::{Shared, thread as own_thread};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::atomic::fence;
+use std::sync::atomic::{AtomicU64, fence};
 
 thread_local! {
     // Without a destructor, so that reaching it is an offset from a register, also while the thread ends.
@@ -22,6 +23,15 @@ thread_local! {
 /// hundreds of turns a second, as it takes a few microseconds.
 const SAMPLE_PERIOD_NS: u64 = 20_000_000;
 
+/// Of a thread that records nothing: no scope is open.
+static NO_SLOT: Slot = [const { AtomicU64::new(0) }; layout::THREAD_WORDS];
+/// Of a thread that has no block: it is full.
+static NO_BLOCK: Block = {
+    let mut block = [const { AtomicU64::new(0) }; layout::BLOCK_WORDS];
+    block[block::COUNT] = AtomicU64::new(layout::BLOCK_EVENTS as u64);
+    block
+};
+
 /// A thread's place in the recorder.
 #[derive(Clone, Copy)]
 pub(super) struct Seat {
@@ -30,41 +40,170 @@ pub(super) struct Seat {
     pub(super) tid: u32,
 }
 
-/// What a thread remembers between two events. What others may read of it stands in memory as well; this is quicker.
+/// What a thread remembers between two events, beside what stands in its memory for others to read.
 struct Writer {
     /// None on a thread that records nothing.
     seat: Cell<Option<Seat>>,
     /// Scopes with smaller numbers are described in the recorder's memory.
     described: Cell<u32>,
-    /// As in the slot: changes « 8 | depth.
-    open: Cell<u64>,
-    block: Cell<Option<&'static Block>>,
-    /// Events in the block. Without a block it looks like a full one.
-    count: Cell<usize>,
+    slot: Cell<&'static Slot>,
+    block: Cell<&'static Block>,
     next_sample_ns: Cell<u64>,
     /// Sum since the thread began.
     lock_wait_ns: Cell<u64>,
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC.
-#[inline]
-pub(crate) fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    // Neither is ever negative.
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+/// The thread's memory is the only place where it is kept what is open: another copy would have to be written as well. What
+/// happens seldom is in functions of its own, so that this, and [`exit`], go into whoever has a scope.
+#[inline(always)]
+pub(super) fn enter(scope: &'static Scope, arg: u64) -> Entered {
+    let (described, slot) = WRITER.with(|writer| (writer.described.get(), writer.slot.get()));
+    // On a thread that records nothing, no scope is described.
+    if described == 0 && WRITER.with(|writer| writer.seat.get().is_none()) {
+        return Entered::NOT;
+    }
+    let id = scope.id();
+    if id >= described || slot[thread::OPEN].load(Relaxed) as usize % 256 >= OPEN_MAX {
+        return enter_anew(scope, arg);
+    }
+    begin(slot, id as u16, arg)
 }
 
-#[inline]
-pub(super) fn enter(scope: &'static Scope, arg: u64) -> Option<Entered> {
+/// The first time in this thread, or one time too many.
+#[cold]
+#[inline(never)]
+fn enter_anew(scope: &'static Scope, arg: u64) -> Entered {
+    let Some(seat) = WRITER.with(|writer| writer.seat.get()) else { return Entered::NOT };
+    match WRITER.with(|writer| writer.describe(scope)) {
+        Some(id) if usize::from(seat.slot[thread::OPEN].load(Relaxed) as u8) < OPEN_MAX => {
+            begin(seat.slot, id, arg)
+        }
+        _ => {
+            seat.shared.arena.count(header::EVENTS_LOST);
+            Entered::NOT
+        }
+    }
+}
+
+/// There is room for another open scope.
+#[inline(always)]
+fn begin(slot: &'static Slot, id: u16, arg: u64) -> Entered {
+    let begin_ns = now_ns();
+    let open = slot[thread::OPEN].load(Relaxed);
+    let depth = open as u8;
+    let frame = frame(slot, depth.into());
+    // A reader that sees a word of the following sees that the scope which was open here before has ended.
+    fence(Release);
+    frame[0].store(begin_ns, Relaxed);
+    frame[1].store(arg, Relaxed);
+    frame[2].store(id.into(), Relaxed);
+    slot[thread::OPEN].store(open + (1 << 8) + 1, Release);
+    Entered::new(id, depth)
+}
+
+/// Where it stands what is open at this depth, which is below [`OPEN_MAX`].
+#[inline(always)]
+fn frame(slot: &'static Slot, depth: usize) -> &'static [AtomicU64; OPEN_WORDS] {
+    const { assert!(OPEN_MAX.is_power_of_two()) };
+    // Never more than the depth itself; so the compiler sees that there is such a frame.
+    let at = thread::FRAMES + depth % OPEN_MAX * OPEN_WORDS;
+    slot[at..].first_chunk().expect("there are frames up to the depth")
+}
+
+/// Changes the number of an open scope.
+pub(super) fn set_arg(entered: Entered, arg: u64) {
+    let slot = WRITER.with(|writer| writer.seat.get()).map(|seat| seat.slot);
+    if let Some(slot) = slot {
+        frame(slot, entered.depth())[1].store(arg, Relaxed);
+    }
+}
+
+#[inline(always)]
+pub(super) fn exit(scope: &'static Scope, budget_ns: u64, entered: Entered) {
+    exit_at(scope, budget_ns, entered, now_ns());
+}
+
+/// Whatever is seldom ends this function, so that nothing has to be saved for what would come after it.
+#[inline(always)]
+fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64) {
+    let (slot, block) = WRITER.with(|writer| (writer.slot.get(), writer.block.get()));
+    let (open, depth) = (slot[thread::OPEN].load(Relaxed), entered.depth());
+    if open as usize % 256 <= depth {
+        // It outlived what was around it, or its recorder. In a capture slices lie inside each other.
+        return lose();
+    }
+    let frame = frame(slot, depth);
+    let (begin_ns, arg) = (frame[0].load(Relaxed), frame[1].load(Relaxed));
+    if !put(block, [begin_ns, end_ns, arg, entered.meta]) {
+        return exit_into_next_block(scope, budget_ns, entered, end_ns);
+    }
+    slot[thread::OPEN].store((open & !0xFF) + (1 << 8) + depth as u64, Release);
+    let declared_ns = scope.limit_ns();
+    let limit_ns = if declared_ns == NO_LIMIT { budget_ns } else { declared_ns };
+    let took_ns = end_ns.saturating_sub(begin_ns);
+    if took_ns > limit_ns {
+        post(scope, arg, limit_ns, entered, took_ns, end_ns);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn exit_into_next_block(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64) {
+    if WRITER.with(Writer::next_block) {
+        return exit_at(scope, budget_ns, entered, end_ns);
+    }
+    lose();
+    // It is over all the same.
+    if let Some(Seat { slot, .. }) = WRITER.with(|writer| writer.seat.get()) {
+        let open = slot[thread::OPEN].load(Relaxed);
+        slot[thread::OPEN].store((open & !0xFF) + (1 << 8) + entered.depth() as u64, Release);
+    }
+}
+
+/// Writes an event into a block. False when that is full.
+#[inline(always)]
+fn put(block: &Block, event: [u64; EVENT_WORDS]) -> bool {
+    let count = block[block::COUNT].load(Relaxed) as usize + 1;
+    let Some(words) = block.as_chunks::<EVENT_WORDS>().0.get(count) else { return false };
+    for (word, value) in words.iter().zip(event) {
+        word.store(value, Relaxed);
+    }
+    block[block::COUNT].store(count as u64, Release);
+    true
+}
+
+/// A sample of the kernel's figures.
+fn write_sample(event: [u64; EVENT_WORDS]) {
     WRITER.with(|writer| {
-        let seat = writer.seat.get()?;
-        writer.enter(seat, scope, arg)
-    })
+        while !put(writer.block.get(), event) {
+            if !writer.next_block() {
+                return lose();
+            }
+        }
+    });
 }
 
-#[inline]
-pub(super) fn exit(scope: &'static Scope, arg: u64, budget_ns: u64, entered: Entered) {
-    WRITER.with(|writer| writer.exit(scope, arg, budget_ns, entered));
+/// It took longer than it may.
+#[cold]
+#[inline(never)]
+fn post(scope: &Scope, arg: u64, limit_ns: u64, entered: Entered, took_ns: u64, at_ns: u64) {
+    let seat = WRITER.with(|writer| {
+        // What the kernel knows of this frame is worth its microseconds.
+        writer.next_sample_ns.set(0);
+        writer.seat.get()
+    });
+    let Some(seat) = seat else { return };
+    let (kind, scope, thread) = (scope.kind_of(), entered.scope(), seat.tid);
+    seat.shared.overruns.post(Overrun { kind, scope, arg, took_ns, limit_ns, thread, at_ns });
+}
+
+/// Counts an event that cannot be recorded.
+#[cold]
+#[inline(never)]
+fn lose() {
+    if let Some(seat) = WRITER.with(|writer| writer.seat.get()) {
+        seat.shared.arena.count(header::EVENTS_LOST);
+    }
 }
 
 /// Ends a frame of the calling thread: call it once a turn, when nothing is open, just before the thread waits for
@@ -78,7 +217,7 @@ pub fn frame_end() {
         if now_ns >= writer.next_sample_ns.get() {
             writer.next_sample_ns.set(now_ns + SAMPLE_PERIOD_NS);
             own_thread::sample(writer.lock_wait_ns.get(), |what, value| {
-                writer.write(seat, [now_ns, value, 0, layout::sample_meta(what as u8)]);
+                write_sample([now_ns, value, 0, layout::sample_meta(what as u8)]);
             });
         }
     });
@@ -94,9 +233,8 @@ pub(super) fn sit_down(seat: Option<Seat>) {
     WRITER.with(|writer| {
         writer.seat.set(seat);
         writer.described.set(0);
-        writer.open.set(seat.map_or(0, |seat| seat.slot[thread::OPEN].load(Relaxed)));
-        writer.block.set(None);
-        writer.count.set(BLOCK_EVENTS);
+        writer.slot.set(seat.map_or(&NO_SLOT, |seat| seat.slot));
+        writer.block.set(&NO_BLOCK);
         writer.next_sample_ns.set(0);
     });
 }
@@ -106,87 +244,16 @@ impl Writer {
         Self {
             seat: Cell::new(None),
             described: Cell::new(0),
-            open: Cell::new(0),
-            block: Cell::new(None),
-            count: Cell::new(BLOCK_EVENTS),
+            slot: Cell::new(&NO_SLOT),
+            block: Cell::new(&NO_BLOCK),
             next_sample_ns: Cell::new(0),
             lock_wait_ns: Cell::new(0),
         }
     }
 
-    fn enter(&self, seat: Seat, scope: &'static Scope, arg: u64) -> Option<Entered> {
-        let mut id = scope.id();
-        if id >= self.described.get() {
-            id = self.describe(seat, scope)?;
-        }
-        let open = self.open.get();
-        let depth = open as u8;
-        let at = thread::FRAMES + usize::from(depth) * OPEN_WORDS;
-        if usize::from(depth) >= OPEN_MAX {
-            seat.shared.arena.count(header::EVENTS_LOST);
-            return None;
-        }
-        let begin_ns = now_ns();
-        // A reader that sees a word of the following sees that the scope which was open here before has ended.
-        fence(Release);
-        let frame: &[_; OPEN_WORDS] =
-            seat.slot[at..].first_chunk().expect("there are frames up to the depth");
-        frame[0].store(begin_ns, Relaxed);
-        frame[1].store(arg, Relaxed);
-        frame[2].store(id.into(), Relaxed);
-        self.set_open(seat, open + (1 << 8) + 1);
-        Some(Entered { begin_ns, id: id as u16, depth })
-    }
-
-    fn exit(&self, scope: &'static Scope, arg: u64, budget_ns: u64, entered: Entered) {
-        let end_ns = now_ns();
-        let Some(seat) = self.seat.get() else { return };
-        let open = self.open.get();
-        let Entered { begin_ns, id, depth } = entered;
-        if open as u8 <= depth {
-            // It outlived what was around it, or its recorder. In a capture slices lie inside each other.
-            seat.shared.arena.count(header::EVENTS_LOST);
-            return;
-        }
-        self.write(seat, [begin_ns, end_ns, arg, layout::slice_meta(id, depth.into())]);
-        self.set_open(seat, (((open >> 8) + 1) << 8) | u64::from(depth));
-        let declared_ns = scope.limit_ns();
-        let limit_ns = if declared_ns == NO_LIMIT { budget_ns } else { declared_ns };
-        let took_ns = end_ns - begin_ns;
-        if took_ns > limit_ns {
-            let kind = scope.kind_of();
-            let (scope, thread, at_ns) = (id, seat.tid, end_ns);
-            self.post(seat, Overrun { kind, scope, arg, took_ns, limit_ns, thread, at_ns });
-        }
-    }
-
-    #[inline]
-    fn set_open(&self, seat: Seat, open: u64) {
-        self.open.set(open);
-        seat.slot[thread::OPEN].store(open, Release);
-    }
-
-    #[inline]
-    fn write(&self, seat: Seat, event: [u64; EVENT_WORDS]) {
-        if self.count.get() == BLOCK_EVENTS && !self.next_block(seat) {
-            seat.shared.arena.count(header::EVENTS_LOST);
-            return;
-        }
-        let Some(block) = self.block.get() else { return };
-        let count = self.count.get() + 1;
-        let words: &[_; EVENT_WORDS] =
-            block[count * EVENT_WORDS..].first_chunk().expect("a block that is not full has room");
-        for (word, value) in words.iter().zip(event) {
-            word.store(value, Relaxed);
-        }
-        self.count.set(count);
-        block[block::COUNT].store(count as u64, Release);
-    }
-
     /// Goes on to another block. False when there is none and the thread has none to use again.
-    #[cold]
-    fn next_block(&self, seat: Seat) -> bool {
-        let Seat { shared, slot, .. } = seat;
+    fn next_block(&self) -> bool {
+        let Some(Seat { shared, slot, .. }) = self.seat.get() else { return false };
         let opened = slot[thread::OPENED].load(Relaxed);
         let n_held = opened - slot[thread::RELEASED].load(Relaxed);
         let taken = if n_held < RING as u64 { shared.arena.take() } else { None };
@@ -206,8 +273,7 @@ impl Writer {
         block[block::COUNT].store(0, Relaxed);
         slot[thread::RING + opened as usize % RING].store(index as u64, Relaxed);
         slot[thread::OPENED].store(opened + 1, Release);
-        self.block.set(Some(block));
-        self.count.set(0);
+        self.block.set(block);
         true
     }
 
@@ -232,13 +298,10 @@ impl Writer {
         }
     }
 
-    #[cold]
-    fn describe(&self, seat: Seat, scope: &'static Scope) -> Option<u32> {
-        let arena = &seat.shared.arena;
-        let Some(id) = scope.register() else {
-            arena.count(header::EVENTS_LOST);
-            return None;
-        };
+    /// Sees that all scopes up to this one are described in the recorder's memory, and gives its number.
+    fn describe(&self, scope: &'static Scope) -> Option<u16> {
+        let arena = &self.seat.get()?.shared.arena;
+        let id = scope.register()?;
         let mut described = self.described.get();
         while let Some(next) = registered(described as usize) {
             arena.describe(described as usize, next);
@@ -249,13 +312,6 @@ impl Writer {
         if u32::from(id) >= described {
             arena.describe(id.into(), scope);
         }
-        Some(id.into())
-    }
-
-    #[cold]
-    fn post(&self, seat: Seat, overrun: Overrun) {
-        // What the kernel knows of this frame is worth its microseconds.
-        self.next_sample_ns.set(0);
-        seat.shared.overruns.post(overrun);
+        Some(id)
     }
 }
