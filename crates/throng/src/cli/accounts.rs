@@ -1,0 +1,73 @@
+//! What is said to and about the people on a server: `throng user`, `kick`, `alert`.
+
+use super::{DataArg, NameArg};
+use clap::{Args, Subcommand};
+
+/// `throng user …`. Works on the database, whether a server runs on it or not.
+#[derive(Clone, Debug, Subcommand)]
+pub enum UserCommand {
+    /// Create an account; the password is read from standard input.
+    Add {
+        /// Whom.
+        #[command(flatten)]
+        name: NameArg,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Replace a password; the new one is read from standard input.
+    Passwd {
+        /// Whose.
+        #[command(flatten)]
+        name: NameArg,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// List the accounts.
+    List {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Refuse further logins of an account.
+    Ban {
+        /// Whose.
+        #[command(flatten)]
+        name: NameArg,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Allow the logins of a banned account again.
+    Unban {
+        /// Whose.
+        #[command(flatten)]
+        name: NameArg,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+}
+
+/// `throng kick NAME`: ends a user's session on a running server.
+#[derive(Args, Clone, Debug)]
+pub struct KickArgs {
+    /// Whom.
+    #[command(flatten)]
+    pub name: NameArg,
+    /// Which server.
+    #[command(flatten)]
+    pub data: DataArg,
+}
+
+/// `throng alert TEXT`: shows a message to everyone on a running server.
+#[derive(Args, Clone, Debug)]
+pub struct AlertArgs {
+    /// The message.
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    /// Which server.
+    #[command(flatten)]
+    pub data: DataArg,
+}

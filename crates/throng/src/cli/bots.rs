@@ -1,0 +1,115 @@
+//! `throng bots`.
+
+use super::parse::{duration, fraction, per_second};
+use clap::{Args, ValueEnum};
+use std::time::Duration;
+
+/// What bots do once they are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Behavior {
+    /// Stand where they arrived.
+    Stand,
+    /// Sit on the ground.
+    Sit,
+    /// Walk legs of 20 to 60 m with pauses.
+    Walk,
+    /// Walk, rest and talk in rounds of 20 s.
+    Mingle,
+}
+
+/// How steady a bot's agent updates are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Sender {
+    /// Repeat the same update until something changes.
+    Stable,
+    /// Jitter slightly in every update, as some clients do.
+    Unstable,
+}
+
+/// Which client a bot resembles on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// A viewer with a window.
+    Viewer,
+    /// The node-metaverse library.
+    NodeMetaverse,
+}
+
+/// `throng bots …`: logs many bots in and reports what they saw.
+#[derive(Args, Clone, Debug)]
+pub struct BotsArgs {
+    /// Login address of the server, such as http://127.0.0.1:9000/.
+    #[arg(long, value_name = "URI")]
+    pub login: String,
+    /// How many bots.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub count: u32,
+    /// What they do.
+    #[arg(long, value_enum, default_value = "stand")]
+    pub behavior: Behavior,
+    /// Last name of all of them; two runs at once need different ones [default: by what they do].
+    #[arg(long, value_name = "NAME")]
+    pub last_name: Option<String>,
+    /// How steady their agent updates are.
+    #[arg(long, value_enum, default_value = "stable")]
+    pub sender: Sender,
+    /// Agent updates a second of each bot.
+    #[arg(long, value_name = "HZ", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=125))]
+    pub rate: u32,
+    /// How many of them decode and measure everything they receive.
+    #[arg(long, value_name = "M", default_value_t = 0)]
+    pub observers: u32,
+    /// Logins that are begun each second, as in 30/s.
+    #[arg(long, value_name = "RATE", default_value = "30/s", value_parser = per_second)]
+    pub ramp: f64,
+    /// How long to stay after the last login.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub duration: Duration,
+    /// Fraction of datagrams to lose, each way.
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.0, value_parser = fraction)]
+    pub loss: f64,
+    /// How much later datagrams arrive, each way.
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
+    pub delay: Duration,
+    /// How much the delay varies at random.
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
+    pub jitter: Duration,
+    /// Which client they resemble.
+    #[arg(long, value_enum, default_value = "viewer")]
+    pub profile: Profile,
+    /// Process id of the server, to report its CPU time and memory.
+    #[arg(long, value_name = "PID")]
+    pub server_pid: Option<u32>,
+    /// Print the report as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Do what the lines of standard input say: enter N, behavior NAME, sender NAME, rate HZ, gap, leave. Each is answered
+    /// by a line of JSON when it is done; --count is the most that may enter.
+    #[arg(long)]
+    pub control: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::parse;
+
+    #[test]
+    fn bots_take_the_flags_of_the_reference() {
+        let args: BotsArgs = parse(
+            "--login http://127.0.0.1:9000/ --count 1000 --behavior walk --sender unstable --rate 125 --observers 20 \
+             --ramp 30/s --duration 60s --loss 0.05 --delay 50ms --jitter 20ms --profile node-metaverse \
+             --server-pid 7 --json",
+        )
+        .unwrap();
+        assert_eq!((args.count, args.behavior, args.sender), (1000, Behavior::Walk, Sender::Unstable));
+        assert_eq!((args.rate, args.observers, args.ramp), (125, 20, 30.0));
+        assert_eq!((args.duration, args.delay), (Duration::from_secs(60), Duration::from_millis(50)));
+        assert_eq!((args.loss, args.profile, args.server_pid), (0.05, Profile::NodeMetaverse, Some(7)));
+        for wrong in
+            ["--rate 126", "--loss 1.5", "--duration 60", "--ramp 0/s", "--behavior dance", "--delay -5ms"]
+        {
+            assert!(parse::<BotsArgs>(&format!("--login x --count 1 {wrong}")).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What looks into a server: `throng trace`, `tune`, `crash`, `record`, `replay`.
+
+use super::DataArg;
+use super::parse::fraction;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `throng record …`: a world's state and, from then on, everything that it is given.
+#[derive(Args, Clone, Debug)]
+pub struct RecordArgs {
+    /// Which server.
+    #[command(flatten)]
+    pub data: DataArg,
+    /// Name of the region.
+    #[arg(long, value_name = "NAME")]
+    pub world: String,
+    /// For how long, in seconds.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    pub seconds: u32,
+    /// The file to make, on the server's machine; there must be none yet.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// `throng replay FILE`: needs no server and no data directory.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArgs {
+    /// What `throng record` made.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// End with status 1 when any tick comes to another state than the recorded one.
+    #[arg(long)]
+    pub verify: bool,
+    /// How often, each time from the beginning.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeat: u32,
+}
+
+/// `throng crash …`. Reads files, whether a server runs or not.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CrashCommand {
+    /// List the crashes, the oldest first.
+    List {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Explain a dump: why, where, and what each thread was in.
+    Show {
+        /// The dump: a path, or its name in the data directory's crashes.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Whose symbols.
+        #[command(flatten)]
+        data: DataArg,
+    },
+}
+
+/// `throng crash-monitor`, with the socket to the server as standard input.
+#[derive(Args, Clone, Debug)]
+pub struct CrashMonitorArgs {
+    /// The server's data directory.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// The server's process id.
+    #[arg(long, value_name = "PID")]
+    pub server: u32,
+    /// Name of a world, in order of their numbers.
+    #[arg(long = "world", value_name = "NAME")]
+    pub worlds: Vec<String>,
+    /// Dumps of each kind to keep.
+    #[arg(long, value_name = "N")]
+    pub dumps_max: u32,
+    /// Space for the dumps of each kind.
+    #[arg(long, value_name = "MIB")]
+    pub mib_max: u32,
+    /// Form of log lines.
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: String,
+    /// Which log lines.
+    #[arg(long, value_name = "FILTER")]
+    pub log_filter: String,
+}
+
+/// `throng trace …`. Captures are read from the data directory, whether a server runs on it or not.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TraceCommand {
+    /// List the captures, the oldest first, each with its culprit.
+    List {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Print what every thread did around the moment that a capture was taken for.
+    Show {
+        /// The capture's name, as listed.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Leave out what took less than this part of the time shown.
+        #[arg(long, value_name = "FRACTION", default_value_t = 0.01, value_parser = fraction)]
+        least: f64,
+        /// Write a page with the timeline as a picture and the summary to this file instead.
+        #[arg(long, value_name = "FILE", conflicts_with = "least")]
+        html: Option<PathBuf>,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Print who was to blame and what cost most.
+    Summary {
+        /// The capture's name, as listed; the newest without one.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Have a running server write its last seconds, and print the capture's name.
+    Save {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Watch what systems and threads of a running server cost, against their budgets.
+    Live {
+        /// Print one table and end.
+        #[arg(long)]
+        once: bool,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+}
+
+/// `throng tune [KEY VALUE]`.
+#[derive(Args, Clone, Debug)]
+pub struct TuneArgs {
+    /// Which key; without one all keys and their values are listed.
+    #[arg(value_name = "KEY", requires = "value")]
+    pub key: Option<String>,
+    /// What to set it to.
+    #[arg(value_name = "VALUE")]
+    pub value: Option<String>,
+    /// Keep it for the next starts too.
+    #[arg(long, requires = "value")]
+    pub persist: bool,
+    /// Which server.
+    #[command(flatten)]
+    pub data: DataArg,
+}

@@ -1,0 +1,111 @@
+//! What measures builds: `throng experiment` and `preflight`.
+
+use super::parse::{burden, duration};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use systems::System;
+
+/// `throng experiment …`.
+#[derive(Debug, Subcommand)]
+pub enum ExperimentCommand {
+    /// Print the experiments and what they ask.
+    List,
+    /// Run one. Exit status 1: it could not be run, or something did not hold; 3: the sink cannot be had.
+    Run(ExperimentArgs),
+}
+
+/// `throng experiment run …`.
+#[derive(Args, Clone, Debug)]
+pub struct ExperimentArgs {
+    /// Which one; `throng experiment list` prints them.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Less than a minute, to see that every figure comes out; nothing is judged.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the figures as one JSON object and nothing else.
+    #[arg(long)]
+    pub json: bool,
+    /// Directory of report.json and report.html [default: target/experiments/NAME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Network between server and clients: TUN devices between namespaces, or loopback [default: tun for root].
+    #[arg(long, value_enum)]
+    pub sink: Option<SinkName>,
+    /// How long the window of `daily` is [default: 10m].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
+}
+
+/// A network between server and clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SinkName {
+    /// Two namespaces joined by TUN devices; needs root.
+    Tun,
+    /// Loopback.
+    Lo,
+}
+
+/// `throng preflight …`.
+#[derive(Args, Clone, Debug)]
+pub struct PreflightArgs {
+    /// The build to compare with: a commit of the repository one is in, or a binary.
+    #[arg(value_name = "BASE")]
+    pub base: String,
+    /// The build that is compared.
+    #[arg(value_name = "HEAD")]
+    pub head: String,
+    /// What they do: crowd (worlds, gateway and clients), worlds (worlds only), or a recording of `throng record`.
+    #[arg(long, value_name = "NAME|FILE", default_value = "crowd")]
+    pub workload: String,
+    /// Ticks that are measured; a second has 20.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub ticks: u64,
+    /// Directory of report.html, report.json and both profiles.
+    #[arg(long, value_name = "DIR", default_value = "target/preflight")]
+    pub out: PathBuf,
+    /// Directory in which commits are built and kept [default: throng/preflight in the user's cache].
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Print the comparison as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `throng workload …`. Preflight calls it; by hand it is of use when a difference is looked for.
+#[derive(Args, Clone, Debug)]
+pub struct WorkloadArgs {
+    /// A workload's name, or a file: one that --prepare made, or a recording.
+    #[arg(value_name = "NAME|FILE")]
+    pub workload: PathBuf,
+    /// Measured ticks of a workload to be prepared, or of a recording.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub ticks: u64,
+    /// Keep the calls into the server in this file instead of running them.
+    #[arg(long, value_name = "FILE", conflicts_with = "out", required_unless_present = "out")]
+    pub prepare: Option<PathBuf>,
+    /// Run what was prepared, and write what came of it as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Make a system dearer on purpose, by so many laps of a short loop for each 1,000 of its entries.
+    #[arg(long = "burden", value_name = "SYSTEM=LAPS", value_parser = burden, requires = "out")]
+    pub burdens: Vec<(System, u64)>,
+}
+
+/// `throng measure-recorder`.
+#[derive(Args, Clone, Debug)]
+pub struct MeasureRecorderArgs {
+    /// Batches of scopes and of bare timestamps.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batches: u32,
+    /// Times that nothing is saved and then captures are.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// How long each of the two lasts.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub phase: Duration,
+    /// Where captures are saved.
+    #[arg(long, value_name = "DIR")]
+    pub dir: PathBuf,
+}

@@ -1,0 +1,143 @@
+//! The command line: what each command takes, and nothing of what it does.
+
+mod accounts;
+mod bots;
+mod diagnose;
+mod measure;
+mod parse;
+mod serve;
+
+pub use accounts::{AlertArgs, KickArgs, UserCommand};
+pub use bots::{Behavior, BotsArgs, Profile, Sender};
+pub use diagnose::{CrashCommand, CrashMonitorArgs, RecordArgs, ReplayArgs, TraceCommand, TuneArgs};
+pub use measure::{
+    ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, WorkloadArgs,
+};
+pub use serve::{ConfigCommand, ServeArgs};
+
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A virtual-world server for crowds.
+#[derive(Debug, Parser)]
+#[command(name = "throng", version, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve worlds until SIGTERM.
+    Serve(ServeArgs),
+    /// Create, change and list accounts.
+    #[command(subcommand)]
+    User(UserCommand),
+    /// End a user's session on a running server.
+    Kick(KickArgs),
+    /// Show a message to everyone on a running server.
+    Alert(AlertArgs),
+    /// Show the crashes of a server.
+    #[command(subcommand)]
+    Crash(CrashCommand),
+    /// Write the dumps of a server; it starts this itself.
+    #[command(hide = true)]
+    CrashMonitor(CrashMonitorArgs),
+    /// Show why the server was slow: its captures, and what systems cost just now.
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Change a setting of a running server, or list those that can be changed.
+    Tune(TuneArgs),
+    /// Log many bots in and report what they saw.
+    Bots(BotsArgs),
+    /// Record a world of a running server into a file.
+    Record(RecordArgs),
+    /// Make what was recorded happen again, and compare every tick.
+    Replay(ReplayArgs),
+    /// Show the configuration or its reference.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Tell what a change costs: compare two builds instruction by instruction. Exit status 1: dearer, or different.
+    Preflight(PreflightArgs),
+    /// Prepare or run a workload: what preflight has both builds do.
+    #[command(hide = true)]
+    Workload(WorkloadArgs),
+    /// Measure server and clients against each other and write a report.
+    #[command(subcommand)]
+    Experiment(ExperimentCommand),
+    /// Part of an experiment: turns into a program that dies with its parent.
+    #[command(hide = true)]
+    ExperimentChild {
+        /// The program and its arguments.
+        #[arg(required = true, last = true)]
+        program: Vec<OsString>,
+    },
+    /// Part of an experiment: carries packets between the TUN devices that are its standard input and output.
+    #[command(hide = true)]
+    ExperimentRelay,
+    /// Part of an experiment: measure what recording costs in this build, and print it as JSON.
+    #[command(hide = true)]
+    MeasureRecorder(MeasureRecorderArgs),
+}
+
+/// Which server a command is for.
+#[derive(Args, Clone, Debug)]
+pub struct DataArg {
+    /// The server's data directory.
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub data: PathBuf,
+}
+
+/// An account's name: one word, or first and last name.
+#[derive(Args, Clone, Debug)]
+pub struct NameArg {
+    /// The user's name; first and last name may be given as one word or two.
+    #[arg(value_name = "NAME", num_args = 1..=2, required = true)]
+    words: Vec<String>,
+}
+
+impl NameArg {
+    /// The name as typed, its words separated by one space.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.words.iter().flat_map(|word| word.split_whitespace()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory, FromArgMatches};
+
+    /// Parses words as the arguments of one command.
+    pub(super) fn parse<T: Args>(words: &str) -> Result<T, clap::Error> {
+        let command = T::augment_args(clap::Command::new("throng").no_binary_name(true));
+        T::from_arg_matches(&command.try_get_matches_from(words.split_whitespace())?)
+    }
+
+    fn parse_user(words: &[&str]) -> Result<UserCommand, clap::Error> {
+        let command = UserCommand::augment_subcommands(clap::Command::new("throng").no_binary_name(true));
+        UserCommand::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn names_are_one_word_or_two() {
+        for words in [&["ban", "Jane", "Doe"][..], &["ban", " Jane  Doe "]] {
+            let UserCommand::Ban { name, data } = parse_user(words).unwrap() else { panic!("ban") };
+            assert_eq!((name.name(), data.data), ("Jane Doe".to_owned(), PathBuf::from("data")));
+        }
+        assert!(parse_user(&["ban"]).is_err());
+        assert!(parse_user(&["ban", "a", "b", "c"]).is_err());
+        assert!(matches!(parse_user(&["list", "--data", "x"]).unwrap(), UserCommand::List { .. }));
+        let kick: KickArgs = parse("Jane --data x").unwrap();
+        assert_eq!((kick.name.name(), kick.data.data), ("Jane".to_owned(), PathBuf::from("x")));
+    }
+}

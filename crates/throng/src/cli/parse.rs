@@ -1,0 +1,54 @@
+//! From the text of a flag to its value.
+
+use std::time::Duration;
+use systems::System;
+
+/// Parses `250ms`, `60s`, `1.5s`, `5m` or `2h`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let seconds_per_unit = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("a time needs a unit: 250ms, 60s, 5m or 2h".into()),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("{number:?} is not a number"))?;
+    Duration::try_from_secs_f64(number * seconds_per_unit).map_err(|error| error.to_string())
+}
+
+/// Parses `world.movement=1500`.
+pub(super) fn burden(text: &str) -> Result<(System, u64), String> {
+    let (name, laps) = text.split_once('=').ok_or("a burden looks like world.movement=1500")?;
+    let system = System::named(name).ok_or_else(|| format!("there is no system {name:?}"))?;
+    Ok((system, laps.parse().map_err(|_| format!("{laps:?} is not a number"))?))
+}
+
+/// Parses `30/s` or `30`.
+pub(super) fn per_second(text: &str) -> Result<f64, String> {
+    let rate: f64 =
+        text.strip_suffix("/s").unwrap_or(text).parse().map_err(|_| "a rate looks like 30/s".to_owned())?;
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is more than 0/s".into()) }
+}
+
+/// Parses a number from 0 to 1.
+pub(super) fn fraction(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("a fraction lies between 0 and 1".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (text, millis) in [("250ms", 250), ("1.5s", 1500), ("2m", 120_000), ("1h", 3_600_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "5", "s", "5 s", "1.2.3s", "5d"] {
+            assert!(duration(text).is_err(), "{text:?}");
+        }
+    }
+}
