@@ -43,7 +43,7 @@ const LOOK_QUICK: Duration = Duration::from_secs(2);
 const VISIT_QUICK: Duration = Duration::from_secs(1);
 
 /// What a server of this size has to hold on any machine that is not too small for it.
-const BUDGETS: [Budget; 14] = [
+const BUDGETS: [Budget; 15] = [
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("pings_unanswered", "pings unanswered", "", Limit::AtMost(0.0)),
@@ -57,6 +57,7 @@ const BUDGETS: [Budget; 14] = [
     budget("http_failed", "HTTP requests that failed", "", Limit::AtMost(0.0)),
     budget("not_live", "looks at which /healthz/live said no", "", Limit::AtMost(0.0)),
     budget("crashes", "crash dumps", "", Limit::AtMost(0.0)),
+    budget("world_restarts", "worlds that began again after a panic", "", Limit::AtMost(0.0)),
     budget("rss_growth_percent", "growth of memory over the second half", "%", Limit::AtMost(10.0)),
 ];
 
@@ -189,6 +190,7 @@ fn of_server(
     let ticks = rise("throng_world_tick_seconds_count");
     findings.figure("tick_ms_mean", rise("throng_world_tick_seconds_sum") / ticks * 1e3);
     findings.figure("frames_lost", rise("throng_frames_lost_total"));
+    findings.figure("world_restarts", rise("throng_world_restarts_total"));
     findings.figure("udp_receive_drops", rise("throng_udp_receive_drops_total"));
     findings.figure("udp_send_drops", rise("throng_udp_send_drops_total"));
     findings.figure("messages_refused", rise("throng_messages_refused_total"));

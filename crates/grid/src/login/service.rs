@@ -9,6 +9,7 @@ use ids::{AgentId, Instant};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Account, Store, StoreError};
+use telemetry::LockWait;
 
 /// What the operator decides about logins.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,7 @@ pub struct LoginService {
     passwords: Passwords,
     config: LoginConfig,
     memory: Mutex<Memory>,
+    lock_wait: LockWait,
 }
 
 #[derive(Debug)]
@@ -71,7 +73,13 @@ impl LoginService {
         getrandom::fill(&mut key)?;
         let memory =
             Mutex::new(Memory { attempts: Attempts::new(config.attempts), remembered: Remembered::new(key) });
-        Ok(Self { store, passwords, config, memory })
+        Ok(Self { store, passwords, config, memory, lock_wait: LockWait::default() })
+    }
+
+    /// Tells where waits for its lock are counted.
+    #[must_use]
+    pub fn with_lock_wait(self, lock_wait: LockWait) -> Self {
+        Self { lock_wait, ..self }
     }
 
     /// Who this is. Costs microseconds when the login is remembered and a place in the queue of [`Passwords`] else.
@@ -194,7 +202,7 @@ impl LoginService {
 
     /// Both tables are caches of recent events; a panic elsewhere leaves them usable.
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock_wait.lock(&self.memory).unwrap_or_else(PoisonError::into_inner)
     }
 }
 

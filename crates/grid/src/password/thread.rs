@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::PasswordHash;
+use telemetry::LockWait;
 use telemetry::recorder::{Recorder, Scope, frame_end};
 use tokio::sync::oneshot;
 
@@ -45,6 +46,7 @@ pub struct Passwords {
 
 struct Shared {
     state: Mutex<State>,
+    lock_wait: LockWait,
     /// Signalled when a job comes and when the thread shall stop.
     changed: Condvar,
     load: LoadHint,
@@ -82,10 +84,10 @@ impl Passwords {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(cost: Cost, load: LoadHint, clock: Clock) -> std::io::Result<Self> {
-        Self::start_recorded(cost, load, clock, Recorder::off())
+        Self::start_recorded(cost, load, clock, Recorder::off(), LockWait::default())
     }
 
-    /// As [`Passwords::start`], with a thread that records what it does.
+    /// As [`Passwords::start`], with a thread that records what it does. `lock_wait` counts waits for its queue.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -94,8 +96,10 @@ impl Passwords {
         load: LoadHint,
         clock: Clock,
         recorder: Recorder,
+        lock_wait: LockWait,
     ) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), load, clock });
+        let shared =
+            Arc::new(Shared { state: Mutex::default(), lock_wait, changed: Condvar::new(), load, clock });
         let worker = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("passwords".into()).spawn(move || {
             recorder.thread("passwords").install();
@@ -152,7 +156,7 @@ impl std::fmt::Debug for Passwords {
 impl Shared {
     /// The state is a queue and a flag, whole after every statement, so a panic elsewhere cannot have left it broken.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock_wait.lock(&self.state).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn submit(&self, job: Job) -> Result<(), PasswordsError> {

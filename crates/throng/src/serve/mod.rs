@@ -173,9 +173,12 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
             fuse.strike();
             clock()
         });
-        let passwords = Passwords::start_recorded(Cost::default(), load.clone(), password_clock, recorder)
+        let lock_wait = LockWait::new(&metrics, "logins");
+        let (cost, load) = (Cost::default(), load.clone());
+        let passwords = Passwords::start_recorded(cost, load, password_clock, recorder, lock_wait.clone())
             .map_err(|source| ServeError::Thread { name: "passwords", source })?;
-        LoginService::new(Arc::clone(&store), passwords, login_config(config)).map_err(ServeError::Random)?
+        let login = LoginService::new(Arc::clone(&store), passwords, login_config(config));
+        login.map_err(ServeError::Random)?.with_lock_wait(lock_wait)
     };
     let http_port = config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port());
     let (figures, watched_figures) = tokio::sync::watch::channel(live::Figures::default());
