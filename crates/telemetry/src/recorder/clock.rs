@@ -2,8 +2,8 @@
 //!
 //! A scope reads the clock twice, and that is most of what it costs. Where the kernel itself counts time by the processor's time
 //! stamp counter, a thread reads the counter and adds what has passed since it last asked the kernel, which it does again
-//! when [`ANCHOR_TICKS`] are over. It reads a microsecond more or less than the kernel's clock, and never goes back
-//! within a thread. Elsewhere every reading asks the kernel.
+//! when [`ANCHOR_TICKS`] are over. It reads some microseconds more or less than the kernel's clock at most, and
+//! never goes back within a thread. Elsewhere every reading asks the kernel.
 
 use super::ticks::ticks;
 use std::cell::Cell;
@@ -14,7 +14,11 @@ use std::sync::OnceLock;
 const ANCHOR_TICKS: u64 = 1 << 27;
 
 /// Before so many nanoseconds have passed, nobody knows how long a tick is.
-const LEARN_NS: u64 = 10_000_000;
+const LEARN_NS: u64 = 100_000_000;
+
+/// Between two readings of the counter around the kernel's clock there may be so many ticks, a microsecond or two. A thread that lost
+/// its core in between would be ahead by as long as it was away, and scopes would seem that much longer.
+const PAIR_TICKS: u64 = 1 << 12;
 
 /// As long as that a thread may be ahead of the kernel's clock; beyond it was asleep with the machine, and the kernel is right.
 const AHEAD_NS: u64 = 1_000_000;
@@ -63,29 +67,38 @@ const fn passed_ns(ticks: u64, tick_ns: u64) -> u64 {
 fn ask() -> u64 {
     // Where the process began to count: the longer ago, the better is known how long a tick is.
     static BEGIN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
-    let Some((begin_ticks, begin_ns)) = *BEGIN.get_or_init(|| may_count().then(|| (ticks(), kernel_ns())))
-    else {
-        return kernel_ns();
-    };
-    let (now_ticks, now_ns) = (ticks(), kernel_ns());
-    let (ticks, ns) = (now_ticks.wrapping_sub(begin_ticks), now_ns - begin_ns);
+    let (before, now_ns) = (ticks(), kernel_ns());
+    let between = ticks().wrapping_sub(before);
+    let now_ns = CLOCK.with(|clock| clock.not_before(before, now_ns));
+    if between >= PAIR_TICKS {
+        return now_ns;
+    }
+    let begin = BEGIN.get_or_init(|| may_count().then_some((before, now_ns)));
+    let Some((begin_ticks, begin_ns)) = *begin else { return now_ns };
+    let (ticks, ns) = (before.wrapping_sub(begin_ticks), now_ns.saturating_sub(begin_ns));
     if ns < LEARN_NS || ticks == 0 {
         return now_ns;
     }
     let tick_ns = ((u128::from(ns) << FRACTION_BITS) / u128::from(ticks)) as u64;
     CLOCK.with(|clock| {
-        let went_by = if clock.ticks_max.get() == 0 {
-            0
-        } else {
-            clock.ns.get() + passed_ns(now_ticks.wrapping_sub(clock.ticks.get()), clock.tick_ns.get())
-        };
-        let ns = if went_by > now_ns && went_by - now_ns < AHEAD_NS { went_by } else { now_ns };
-        clock.ticks.set(now_ticks);
-        clock.ns.set(ns);
+        clock.ticks.set(before);
+        clock.ns.set(now_ns);
         clock.tick_ns.set(tick_ns);
         clock.ticks_max.set(ANCHOR_TICKS);
-        ns
-    })
+    });
+    now_ns
+}
+
+impl Clock {
+    /// The kernel's time, or what this thread has already told when that is a little later.
+    fn not_before(&self, ticks: u64, kernel_ns: u64) -> u64 {
+        if self.ticks_max.get() == 0 {
+            return kernel_ns;
+        }
+        let passed_ns = passed_ns(ticks.wrapping_sub(self.ticks.get()), self.tick_ns.get());
+        let told_ns = self.ns.get().saturating_add(passed_ns);
+        if told_ns.saturating_sub(kernel_ns) < AHEAD_NS { told_ns.max(kernel_ns) } else { kernel_ns }
+    }
 }
 
 /// Whether the kernel goes by the counter: then it has found that all cores count alike and at one pace.

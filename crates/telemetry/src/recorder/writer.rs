@@ -137,13 +137,19 @@ fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64)
     if !put(block, [begin_ns, end_ns, arg, entered.meta]) {
         return exit_into_next_block(scope, budget_ns, entered, end_ns);
     }
-    slot[thread::OPEN].store((open & !0xFF) + (1 << 8) + depth as u64, Release);
+    close(slot, open, depth);
     let declared_ns = scope.limit_ns();
     let limit_ns = if declared_ns == NO_LIMIT { budget_ns } else { declared_ns };
     let took_ns = end_ns.saturating_sub(begin_ns);
     if took_ns > limit_ns {
         post(scope, arg, limit_ns, entered, took_ns, end_ns);
     }
+}
+
+/// So many scopes are open from now on.
+#[inline(always)]
+fn close(slot: &'static Slot, open: u64, depth: usize) {
+    slot[thread::OPEN].store((open & !0xFF) + (1 << 8) + depth as u64, Release);
 }
 
 #[cold]
@@ -155,8 +161,7 @@ fn exit_into_next_block(scope: &'static Scope, budget_ns: u64, entered: Entered,
     lose();
     // It is over all the same.
     if let Some(Seat { slot, .. }) = WRITER.with(|writer| writer.seat.get()) {
-        let open = slot[thread::OPEN].load(Relaxed);
-        slot[thread::OPEN].store((open & !0xFF) + (1 << 8) + entered.depth() as u64, Release);
+        close(slot, slot[thread::OPEN].load(Relaxed), entered.depth());
     }
 }
 
