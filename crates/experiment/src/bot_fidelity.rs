@@ -41,7 +41,11 @@ const RATIO: std::ops::RangeInclusive<f64> = 0.85..=1.15;
 
 fn figures() -> Vec<String> {
     let ratios = ["fidelity_cpu_ratio", "fidelity_packets_ratio", "fidelity_bytes_ratio"];
-    ratios.into_iter().chain(["fidelity_ratio_min", "fidelity_ratio_max"]).map(str::to_owned).collect()
+    ratios
+        .into_iter()
+        .chain(["fidelity_ratio_min", "fidelity_ratio_max", "fidelity_one_sided"])
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Packets and bytes a second of each direction and message.
@@ -173,6 +177,8 @@ fn compare(real: &Load, ours: &Load, judge: bool, findings: &mut Findings) {
             judged.push((format!("{measure} of {message} ({direction})"), ratio));
         }
     }
+    let one_sided = judged.iter().filter(|(_, ratio)| *ratio == 0.0 || !ratio.is_finite());
+    findings.figure("fidelity_one_sided", one_sided.count() as f64);
     let finite = || judged.iter().map(|(_, ratio)| *ratio).filter(|ratio| ratio.is_finite());
     findings.figure("fidelity_ratio_min", finite().fold(f64::INFINITY, f64::min));
     findings.figure("fidelity_ratio_max", finite().fold(f64::NEG_INFINITY, f64::max));
@@ -230,11 +236,18 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_only_clients_send_is_told() {
-        let real = load(0.1, &[("in", "AgentUpdate", 10.0, 100.0), ("in", "Extra", 10.0, 100.0)]);
-        let ours = load(0.1, &[("in", "AgentUpdate", 10.0, 100.0)]);
-        let mut findings = Findings::default();
-        compare(&real, &ours, true, &mut findings);
-        assert!(findings.failures.iter().any(|failure| failure.contains("Extra")), "{:?}", findings.failures);
+    fn a_message_that_one_side_alone_sends_is_told() {
+        let both = [("in", "AgentUpdate", 10.0, 100.0), ("in", "Extra", 10.0, 100.0)];
+        for (n_real, n_ours) in [(2, 1), (1, 2)] {
+            let mut findings = Findings::default();
+            compare(&load(0.1, &both[..n_real]), &load(0.1, &both[..n_ours]), true, &mut findings);
+            assert!(
+                findings.failures.iter().any(|failure| failure.contains("Extra")),
+                "{:?}",
+                findings.failures
+            );
+            // Packets and bytes.
+            assert_eq!(findings.figures["fidelity_one_sided"], 2.0);
+        }
     }
 }

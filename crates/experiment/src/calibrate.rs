@@ -33,6 +33,9 @@ const WARM_UP: usize = 10;
 /// How long the reader may take for a round; what has not come then was lost.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// Fraction of lost datagrams above which a run's L is none: one that a full queue drops costs less than one that arrives.
+pub(crate) const LOST_MAX: f64 = 0.05;
+
 /// Descriptors that the process needs beside the destinations' sockets.
 const FILES_EXTRA: u64 = 200;
 

@@ -105,8 +105,8 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         let leave_at = clock::now() + run.pick(VISIT, VISIT_QUICK);
         while clock::now() < leave_at.min(ends_at) {
             clock::wait_until((clock::now() + run.pick(LOOK, LOOK_QUICK)).min(leave_at).min(ends_at));
-            looks.push((began.elapsed().as_secs_f64(), Reading::take(&server)?));
             not_live += u32::from(!server.is_live());
+            looks.push((began.elapsed().as_secs_f64(), Reading::take(&server)?));
         }
         reports.push(visitors.leave()?);
     }
@@ -142,7 +142,9 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 
 fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
     let sum = |of: fn(&BotsReport) -> f64| reports.iter().map(of).sum::<f64>();
-    let worst = |of: fn(&BotsReport) -> Option<f64>| reports.iter().filter_map(of).fold(0.0, f64::max);
+    let worst = |of: fn(&BotsReport) -> Option<f64>| {
+        reports.iter().filter_map(of).reduce(f64::max).unwrap_or(f64::NAN)
+    };
     findings.figure("logins_failed", sum(|report| report.logins_failed.into()));
     findings.figure("circuits_lost", sum(|report| report.circuits_lost.into()));
     findings.figure("pings_unanswered", sum(|report| report.pings_unanswered as f64));
@@ -186,7 +188,7 @@ fn of_server(
 ) {
     let rise = |name: &str| window.end.metrics.sum(name) - window.begin.metrics.sum(name);
     let dilations = looks.iter().filter_map(|(_, look)| look.metrics.min("throng_world_dilation_ratio"));
-    findings.figure("dilation_min", dilations.fold(1.0, f64::min));
+    findings.figure("dilation_min", dilations.reduce(f64::min).unwrap_or(f64::NAN));
     let ticks = rise("throng_world_tick_seconds_count");
     findings.figure("tick_ms_mean", rise("throng_world_tick_seconds_sum") / ticks * 1e3);
     findings.figure("frames_lost", rise("throng_frames_lost_total"));

@@ -91,6 +91,8 @@ pub struct Request {
 #[derive(Debug)]
 struct Run {
     executable: PathBuf,
+    /// What is measured. It is asked for before the run: the checkout may be at another one after it.
+    commit: String,
     out: PathBuf,
     quick: bool,
     duration: Option<Duration>,
@@ -119,6 +121,7 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
     let out = request.out.clone().unwrap_or_else(|| Path::new("target/experiments").join(experiment.name));
     std::fs::create_dir_all(&out).map_err(|source| ExperimentError::File { path: out.clone(), source })?;
     let run = Run {
+        commit: machine::commit(&request.executable),
         executable: request.executable.clone(),
         out,
         quick: request.quick,
@@ -128,6 +131,12 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
     let calibration = calibrate::measure(&run.sink, run.pick(calibrate::ROUNDS, calibrate::ROUNDS_QUICK))?;
     let mut findings = (experiment.run)(&run)?;
     findings.figure("l_us", calibration.l_us);
+    if !run.quick && calibration.lost > calibrate::LOST_MAX {
+        let percent = report::number(calibration.lost * 100.0);
+        findings
+            .failures
+            .push(format!("the calibrator lost {percent} % of its datagrams, so that L is too small"));
+    }
     for name in (experiment.figures)() {
         if !findings.figures.get(&name).is_some_and(|figure| figure.is_finite()) {
             findings.failures.push(format!("the run yielded no figure {name}"));

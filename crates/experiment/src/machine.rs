@@ -1,8 +1,12 @@
 //! Where a run took place and of what: without it a figure means nothing.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::UNIX_EPOCH;
+
+/// A file that our checkouts have, and those around them do not.
+const OURS: &str = "crates/experiment/src/machine.rs";
 
 /// Processor, cores, memory and kernel, in one line.
 pub(crate) fn machine() -> String {
@@ -26,24 +30,38 @@ pub(crate) fn machine() -> String {
     )
 }
 
-/// The load average of the last minute: above some tenths, somebody else was at work.
+/// The load average of the last minute: above some tenths, somebody else was at work. -1 where the system does not say.
 pub(crate) fn load() -> f64 {
     let loadavg = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    loadavg.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
+    loadavg.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(-1.0)
 }
 
-/// The commit of the checkout that the executable was built in, with `-dirty` when files were changed; `unknown` for an
-/// executable that lies elsewhere.
+/// The commit of the checkout that the executable was built in, else of the working directory. With `-dirty` when files were
+/// changed, with `-stale` when the commit is newer than the executable: neither is what was measured. `unknown` without a checkout.
 pub(crate) fn commit(executable: &Path) -> String {
+    let Some(checkout) = checkout(executable) else { return "unknown".to_owned() };
     let git = |arguments: &[&str]| {
-        let directory = executable.parent().unwrap_or_else(|| Path::new("."));
-        let output = Command::new("git").arg("-C").arg(directory).args(arguments).output().ok()?;
+        let output = Command::new("git").arg("-C").arg(&checkout).args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
-    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else { return "unknown".to_owned() };
-    match git(&["status", "--porcelain", "--untracked-files=no"]) {
-        Some(changes) if changes.is_empty() => commit,
-        _ => commit + "-dirty",
+    let Some(mut commit) = git(&["rev-parse", "--short=12", "HEAD"]) else { return "unknown".to_owned() };
+    if git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|changes| !changes.is_empty()) {
+        commit += "-dirty";
     }
+    let committed_s = git(&["log", "-1", "--format=%ct"]).and_then(|seconds| seconds.parse().ok());
+    let built = fs::metadata(executable).and_then(|data| data.modified()).ok();
+    let built_s = built.and_then(|built| Some(built.duration_since(UNIX_EPOCH).ok()?.as_secs()));
+    if built_s < committed_s {
+        commit += "-stale";
+    }
+    commit
+}
+
+/// The checkout that the executable was built in, else the one of the working directory.
+pub(crate) fn checkout(executable: &Path) -> Option<PathBuf> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let mut above = executable.ancestors().chain(here.ancestors());
+    let found = above.find(|directory| directory.join(".git").exists() && directory.join(OURS).exists());
+    found.map(Path::to_path_buf)
 }

@@ -15,6 +15,9 @@ const EXPORTED: &str = "throng_uptime_seconds";
 /// How often to look for the next export while waiting for one.
 const LOOK_PERIOD: Duration = Duration::from_millis(20);
 
+/// A server whose threads run exports once a second; one that has not for so long is not going to.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// So long before an export is expected the looking begins. Looking costs the server time that is not its own.
 const LOOK_EARLY: Duration = Duration::from_millis(60);
 
@@ -30,13 +33,15 @@ impl Reading {
     /// Waits for the next export, then reads.
     pub(crate) fn take(server: &Server) -> Result<Self, ExperimentError> {
         let before = server.metrics()?.sum(EXPORTED);
-        loop {
+        let began = clock::now();
+        while began.elapsed() < PATIENCE {
             let metrics = server.metrics()?;
             if metrics.sum(EXPORTED) != before {
                 return Ok(Self { usage: usage(server.pid())?, metrics, at: clock::now() });
             }
             clock::wait(LOOK_PERIOD);
         }
+        Err(server.error(format!("has exported no counters for {} s", PATIENCE.as_secs())))
     }
 }
 

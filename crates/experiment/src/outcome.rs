@@ -50,10 +50,13 @@ impl Outcome {
         findings: Findings,
     ) -> Self {
         let suffix = run.sink.kind.suffix();
-        let figures = findings.figures.into_iter().map(|(name, value)| (name + suffix, value)).collect();
+        // JSON has no NaN and no infinity, and whoever reads null takes it for 0. That such a figure is missing is one of the
+        // failures.
+        let finite = findings.figures.into_iter().filter(|(_, value)| value.is_finite());
+        let figures = finite.map(|(name, value)| (name + suffix, value)).collect();
         let mut outcome = Self {
             experiment: experiment.name.to_owned(),
-            commit: machine::commit(&run.executable),
+            commit: run.commit.clone(),
             machine: machine::machine(),
             load: machine::load(),
             command: request.command.clone(),

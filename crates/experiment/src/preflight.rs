@@ -2,12 +2,12 @@
 //! are equal.
 //!
 //! A whole run builds the commit of the checkout twice, in two directories, and a third time with a change in a crate that
-//! no system has anything to do with. A quick one takes this executable as it is, and a copy of it.
+//! no system has anything to do with; compiled dependencies are taken from where this executable was built. A quick one takes this executable as it is, and a copy of it.
 
 use crate::budget::{self, Budget, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
-use crate::{Experiment, Run};
+use crate::{Experiment, Run, machine};
 use ::preflight::builds::Builder;
 use ::preflight::compare::Comparison;
 use ::preflight::measure::{Source, Task};
@@ -92,10 +92,17 @@ fn copy(run: &Run) -> Result<Pair, ExperimentError> {
 fn build(run: &Run) -> Result<Vec<Pair>, ExperimentError> {
     let clone = run.out.join("repository");
     let _ = fs::remove_dir_all(&clone);
-    let checkout = checkout(&run.executable)?;
+    let checkout = machine::checkout(&run.executable).ok_or_else(|| ExperimentError::Missing {
+        what: "there is no checkout here whose commit could be built: run this in one".to_owned(),
+    })?;
     git(&checkout, &["clone", "--quiet", "--shared", "."], Some(&clone))?;
     let here = Builder::new(&clone, &run.out.join("built-here"))?;
     let there = Builder::new(&clone, &run.out.join("built/in/another/directory"))?;
+    // `target/release/throng` lies among the dependencies that were compiled for it.
+    if let Some(target) = run.executable.ancestors().nth(2) {
+        here.take_dependencies(target, "HEAD")?;
+        there.take_dependencies(target, "HEAD")?;
+    }
     let base = here.build("HEAD")?.binary;
     let twin = there.build("HEAD")?.binary;
 
@@ -132,22 +139,15 @@ fn change_unrelated(repository: &Path) -> Result<(), ExperimentError> {
     fs::write(&path, text.replacen(place, &format!("{place}{UNRELATED_CODE}"), 1)).map_err(failed)
 }
 
-/// The checkout that the executable was built in, else the one of the working directory.
-fn checkout(executable: &Path) -> Result<PathBuf, ExperimentError> {
-    let mut above = executable.ancestors().chain([Path::new(".")]);
-    let found =
-        above.find(|directory| directory.join(".git").exists() && directory.join(UNRELATED.0).exists());
-    found.map(Path::to_path_buf).ok_or_else(|| ExperimentError::Missing {
-        what: "there is no checkout here whose commit could be built: run this in one".to_owned(),
-    })
-}
-
 fn git(directory: &Path, words: &[&str], path: Option<&Path>) -> Result<(), ExperimentError> {
     let missing = |what: String| ExperimentError::Missing { what };
     // A relative path is meant from here, not from the directory that git goes to.
     let path = path.map(std::path::absolute).transpose();
     let path = path.map_err(|error| missing(format!("the working directory is gone: {error}")))?;
-    let output = Command::new("git").arg("-C").arg(directory).args(words).args(path).output();
+    let mut git = Command::new("git");
+    // A fixed time, so that the change is the same commit in every run and is built once.
+    git.env("GIT_AUTHOR_DATE", "2000-01-01T00:00:00Z").env("GIT_COMMITTER_DATE", "2000-01-01T00:00:00Z");
+    let output = git.arg("-C").arg(directory).args(words).args(path).output();
     let output = output.map_err(|error| missing(format!("git cannot be run: {error}")))?;
     if output.status.success() {
         return Ok(());

@@ -256,6 +256,12 @@ struct Demand {
 /// Phases of a step that every tick has.
 const SYSTEMS: [&str; 4] = ["world.inbox", "world.movement", "world.tell", "world.resync"];
 
+/// Turns of a client, `gateway.send_hz`.
+const TURNS_PER_S: f64 = 10.0;
+/// Datagrams of the largest batches, so that the server's count of datagrams says how many batches there were at least.
+const RECEIVED_TOGETHER_MAX: f64 = 64.0;
+const SENT_TOGETHER_MAX: f64 = 1_024.0;
+
 /// Scopes that stand at the edge of a capture may be missing.
 const EDGE: u64 = 3;
 
@@ -278,14 +284,21 @@ fn demands(arriving: &Capture, walking: &Capture, window: &Window, bots: u32) ->
         let (counted, wanted) = (walking.count(scope), frames.saturating_sub(EDGE));
         demands.push(Demand { what: "as many as frames", scope: scope.to_owned(), counted, wanted });
     }
-    // Whoever is in a scene has several turns a second, each with what is sent to them.
-    let turns = (f64::from(bots) * walking.seconds()) as u64;
+    let counted = |name: &str, outcome: &str| window.rate_with(name, "outcome", outcome) * walking.seconds();
+    let turns = f64::from(bots) * TURNS_PER_S * walking.seconds();
+    let batches = |outcome: &str, most: f64| 0.8 * counted("throng_datagrams_total", outcome) / most;
     for (what, scope, capture, wanted) in [
-        ("one for each client's sending", "shard.client", walking, turns),
-        ("one for each batch handed to the kernel", "shard.send", walking, 1),
-        ("one for each batch received", "shard.receive", walking, 1),
-        ("one for each password", "passwords.hash", arriving, 1),
+        ("one for each client's sending", "shard.client", walking, 0.8 * turns),
+        (
+            "one for each batch handed to the kernel",
+            "shard.send",
+            walking,
+            batches("sent", SENT_TOGETHER_MAX),
+        ),
+        ("one for each batch received", "shard.receive", walking, batches("received", RECEIVED_TOGETHER_MAX)),
+        ("passwords that are checked", "passwords.hash", arriving, 1.0),
     ] {
+        let wanted = wanted as u64;
         demands.push(Demand { what, scope: scope.to_owned(), counted: capture.count(scope), wanted });
     }
     demands

@@ -133,6 +133,11 @@ impl Server {
         self.process.pid()
     }
 
+    /// An error about it.
+    pub(crate) fn error(&self, how: impl Into<String>) -> ExperimentError {
+        self.process.error(how)
+    }
+
     /// The process that serves; none while there is none.
     pub(crate) fn serving_pid(&self) -> Option<u32> {
         run_file(&self.data).ok().map(|run| run.pid)

@@ -1,8 +1,8 @@
 //! Commits to binaries: each built once, always in the same way.
 //!
 //! A commit is checked out into a work tree of its own under one directory and built there in release. Compiled
-//! dependencies, and crates that two commits share, are compiled once. The binary does not say where it was built
-//! (`--remap-path-prefix`): builds of one commit in two directories execute the same instructions.
+//! dependencies, and crates that two commits share, are compiled once. Builds of one commit in two directories execute
+//! the same instructions (experiment `preflight`), although debug information says where each was made.
 //!
 //! ```text
 //! DIR/lock                        held while something is built
@@ -18,20 +18,11 @@ use std::process::Command;
 use thiserror::Error;
 
 /// Rises whenever the way of building changes, so that binaries built otherwise are not compared.
-const RECIPE: u32 = 1;
-/// Where builds seem to have been made.
-const SEEMING: &str = "/throng-preflight";
-/// Settings by which an environment would change the build.
-const UNWANTED: [&str; 8] = [
-    "RUSTFLAGS",
-    "CARGO_ENCODED_RUSTFLAGS",
-    "CARGO_BUILD_RUSTFLAGS",
-    "CARGO_BUILD_TARGET",
-    "CARGO_BUILD_TARGET_DIR",
-    "CARGO_INCREMENTAL",
-    "RUSTC_WRAPPER",
-    "RUSTUP_TOOLCHAIN",
-];
+const RECIPE: u32 = 2;
+/// Settings by which an environment would change the build, and how the names of more of them begin.
+const UNWANTED: [&str; 4] = ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTUP_TOOLCHAIN"];
+const UNWANTED_BEGINNINGS: [&str; 4] =
+    ["CARGO_BUILD_", "CARGO_INCREMENTAL", "CARGO_PROFILE_", "CARGO_TARGET_"];
 
 /// Why there is no binary.
 #[derive(Debug, Error)]
@@ -100,20 +91,38 @@ impl Builder {
         })
     }
 
+    /// Takes the dependencies that have been compiled into `target`, a directory of cargo's, so that the first commit built
+    /// here compiles the workspace's own crates only. Those are always compiled here. Cargo compiles whatever does not fit.
+    /// Does nothing when something has been built here before, or when there is no release build in `target`.
+    ///
+    /// # Errors
+    /// When files cannot be copied.
+    pub fn take_dependencies(&self, target: &Path, name: &str) -> Result<(), BuildError> {
+        let commit = self.resolve(name)?;
+        let _lock = self.lock()?;
+        let (from, to) = (target.join("release"), self.directory.join("target/release"));
+        if to.exists() || !from.join(".fingerprint").is_dir() {
+            return Ok(());
+        }
+        let partial = self.directory.join("target/partial");
+        let failed = |source| BuildError::Io { step: "create", path: partial.clone(), source };
+        fs::create_dir_all(&partial).map_err(failed)?;
+        // Cargo goes by the times of files, and writes to them: neither new times nor links will do.
+        let parts = [".fingerprint", "build", "deps"].map(|part| from.join(part));
+        run("cp", &commit, Command::new("cp").arg("-a").args(&parts).arg(&partial))?;
+        fs::rename(&partial, &to).map_err(failed)?;
+        self.check_out(&commit)?;
+        let tree = self.directory.join("tree");
+        run("cargo", &commit, self.cargo("clean").args(["--locked", "--workspace"]).current_dir(&tree))
+    }
+
     /// The binary of a commit, built now if it has not been yet.
     ///
     /// # Errors
     /// When there is no such commit, or it cannot be checked out or built.
     pub fn build(&self, name: &str) -> Result<Built, BuildError> {
         let commit = self.resolve(name)?;
-        let lock_path = self.directory.join("lock");
-        let lock = File::create(&lock_path).map_err(|source| BuildError::Io {
-            step: "create",
-            path: lock_path.clone(),
-            source,
-        })?;
-        // Another preflight builds into the same directory, and perhaps this very commit.
-        lock.lock().map_err(|source| BuildError::Io { step: "lock", path: lock_path, source })?;
+        let _lock = self.lock()?;
         let binary = self.directory.join("binaries").join(format!("{commit}-{RECIPE}"));
         if !binary.is_file() {
             self.check_out(&commit)?;
@@ -133,6 +142,18 @@ impl Builder {
             return Err(unknown());
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Another preflight builds into the same directory, and perhaps the very same commit.
+    fn lock(&self) -> Result<File, BuildError> {
+        let path = self.directory.join("lock");
+        let failed = |step| {
+            let path = path.clone();
+            move |source| BuildError::Io { step, path, source }
+        };
+        let lock = File::create(&path).map_err(failed("create"))?;
+        lock.lock().map_err(failed("lock"))?;
+        Ok(lock)
     }
 
     fn check_out(&self, commit: &str) -> Result<(), BuildError> {
@@ -159,21 +180,19 @@ impl Builder {
 
     fn compile(&self, commit: &str) -> Result<(), BuildError> {
         let tree = self.directory.join("tree");
-        let mut cargo = Command::new("cargo");
-        for name in UNWANTED {
-            cargo.env_remove(name);
-        }
-        let mut flags = vec![remap(&self.directory, SEEMING)];
-        if let Some(home) = cargo_home() {
-            flags.push(remap(&home, "/cargo"));
-        }
+        run(
+            "cargo",
+            commit,
+            self.cargo("build")
+                .args(["--locked", "--package", "throng", "--bin", "throng"])
+                .current_dir(&tree),
+        )
+    }
+
+    fn cargo(&self, command: &str) -> Command {
+        let mut cargo = plain_cargo();
+        cargo.args([command, "--release", "--quiet", "--target-dir"]).arg(self.directory.join("target"));
         cargo
-            .args(["build", "--release", "--locked", "--quiet", "--package", "throng", "--bin", "throng"])
-            .arg("--target-dir")
-            .arg(self.directory.join("target"))
-            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-            .current_dir(&tree);
-        run("cargo", commit, &mut cargo)
     }
 
     /// Under its name only once it is whole.
@@ -196,14 +215,19 @@ impl Builder {
     }
 }
 
-fn remap(from: &Path, to: &str) -> String {
-    format!("--remap-path-prefix={}={to}", from.display())
-}
-
-/// Where the sources of dependencies are.
-fn cargo_home() -> Option<PathBuf> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
+/// Cargo without what the environment, or the configuration in a home directory, would have it do otherwise.
+fn plain_cargo() -> Command {
+    let mut cargo = Command::new("cargo");
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let begins = |beginning: &&str| text.starts_with(*beginning);
+        if UNWANTED.contains(&text.as_ref()) || UNWANTED_BEGINNINGS.iter().any(begins) {
+            cargo.env_remove(&name);
+        }
+    }
+    // Set but empty, it has precedence over flags in configuration files.
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
+    cargo
 }
 
 fn run(name: &'static str, commit: &str, command: &mut Command) -> Result<(), BuildError> {
@@ -255,5 +279,83 @@ mod tests {
         let binary = builder.directory.join("binaries").join(format!("{commit}-{RECIPE}"));
         fs::write(&binary, "built before").unwrap();
         assert_eq!(builder.build("HEAD").unwrap(), Built { commit, binary });
+    }
+
+    /// A package with one dependency beside it, which does not belong to its workspace, built in release.
+    fn project(at: &Path) -> PathBuf {
+        let write = |path: &str, text: &str| {
+            let path = at.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("apart/Cargo.toml", "[package]\nname = \"apart\"\nedition = \"2024\"\n");
+        write("apart/src/lib.rs", "pub fn number() -> u32 { 7 }\n");
+        let apart = at.join("apart");
+        let manifest = format!(
+            "[package]\nname = \"throng\"\nedition = \"2024\"\n[workspace]\n[dependencies]\napart = {{ path = {apart:?} }}\n"
+        );
+        write("checkout/Cargo.toml", &manifest);
+        write("checkout/rust-toolchain.toml", include_str!("../../../rust-toolchain.toml"));
+        write("checkout/src/main.rs", "fn main() { std::process::exit(apart::number() as i32); }\n");
+        let checkout = at.join("checkout");
+        let (mut cargo, target) = (plain_cargo(), checkout.join("target"));
+        run(
+            "cargo",
+            "",
+            cargo.args(["build", "--release", "--quiet", "--target-dir"]).arg(target).current_dir(&checkout),
+        )
+        .unwrap();
+        let git = |words: &[&str]| {
+            let identity = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"];
+            run("git", "", Command::new("git").arg("-C").arg(&checkout).args(identity).args(words)).unwrap();
+        };
+        git(&["init", "--quiet"]);
+        git(&["add", "Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "src"]);
+        git(&["commit", "--quiet", "-m", "first"]);
+        checkout
+    }
+
+    /// Names and times of the files that belong to a crate.
+    fn files_of(target: &Path, name: &str) -> Vec<(String, std::time::SystemTime)> {
+        let mut files: Vec<_> = fs::read_dir(target.join("release/deps"))
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().modified().unwrap())
+            })
+            .filter(|(file, _)| file.trim_start_matches("lib").starts_with(name))
+            .collect();
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn dependencies_are_taken_over_and_the_workspace_is_compiled() {
+        let directory = tempfile::tempdir().unwrap();
+        let checkout = project(directory.path());
+        let target = checkout.join("target");
+        let builder = Builder::new(&checkout, &directory.path().join("builds")).unwrap();
+        builder.take_dependencies(&target, "HEAD").unwrap();
+        let taken = builder.directory.join("target");
+        assert_eq!(files_of(&taken, "apart"), files_of(&target, "apart"));
+        assert_eq!(files_of(&taken, "throng"), []);
+
+        let built = builder.build("HEAD").unwrap();
+        assert_eq!(Command::new(&built.binary).status().unwrap().code(), Some(7));
+        assert_eq!(files_of(&taken, "apart"), files_of(&target, "apart"), "was compiled again");
+        assert_ne!(files_of(&taken, "throng"), []);
+        // Nothing is thrown away once something was built.
+        let before = files_of(&taken, "throng");
+        builder.take_dependencies(&target, "HEAD").unwrap();
+        assert_eq!(files_of(&taken, "throng"), before);
+    }
+
+    #[test]
+    fn without_a_release_build_nothing_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let checkout = project(directory.path());
+        let builder = Builder::new(&checkout, &directory.path().join("builds")).unwrap();
+        builder.take_dependencies(&directory.path().join("elsewhere"), "HEAD").unwrap();
+        assert!(!builder.directory.join("target").exists());
     }
 }

@@ -147,7 +147,8 @@ pub struct Comparison {
 /// Why their outcomes cannot be compared.
 pub fn compare(base: &Measurement, head: &Measurement) -> Result<Comparison, Incomparable> {
     let (one, other) = (&base.outcome, &head.outcome);
-    let length = |outcome: &Outcome| (outcome.warm_up_ticks, outcome.marks.len() as u64);
+    let worlds = |outcome: &Outcome| outcome.marks.first().map_or(0, |mark| mark.worlds.len());
+    let length = |outcome: &Outcome| (outcome.warm_up_ticks, outcome.marks.len() as u64, worlds(outcome));
     if one.workload != other.workload || length(one) != length(other) {
         return Err(Incomparable { base: length_of(one), head: length_of(other) });
     }
@@ -269,7 +270,9 @@ fn divergence(one: &Mark, other: &Mark) -> Option<Divergence> {
 }
 
 fn length_of(outcome: &Outcome) -> String {
-    format!("{} for {} ticks after {}", outcome.workload, outcome.marks.len(), outcome.warm_up_ticks)
+    let worlds = outcome.marks.first().map_or(0, |mark| mark.worlds.len());
+    let (ticks, warm_up) = (outcome.marks.len(), outcome.warm_up_ticks);
+    format!("{} with {worlds} worlds for {ticks} ticks after {warm_up}", outcome.workload)
 }
 
 #[cfg(test)]
@@ -352,8 +355,17 @@ mod tests {
         head.outcome.marks.pop();
         assert_eq!(
             compare(&base, &head).unwrap_err().to_string(),
-            "the workloads differ: BASE ran crowd for 2 ticks after 5, HEAD ran crowd for 1 ticks after 5"
+            "the workloads differ: BASE ran crowd with 2 worlds for 2 ticks after 5, HEAD ran crowd with 2 worlds for 1 ticks after 5"
         );
+    }
+
+    #[test]
+    fn a_world_more_is_another_workload() {
+        let base = measurement(1, 0);
+        let mut head = base.clone();
+        head.outcome.marks.iter_mut().for_each(|mark| mark.worlds.push(mark.worlds[0]));
+        let error = compare(&base, &head).unwrap_err().to_string();
+        assert!(error.contains("crowd with 2 worlds") && error.contains("crowd with 3 worlds"), "{error}");
     }
 
     #[test]

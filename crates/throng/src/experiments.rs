@@ -13,11 +13,22 @@ pub fn list() -> String {
     })
 }
 
-/// Runs one. Gives what is to be printed, and whether everything held.
+/// What a run has to say.
+#[derive(Debug)]
+pub struct Told {
+    /// To standard output.
+    pub output: String,
+    /// To standard error: what did not hold, a line each, unless `output` says so.
+    pub complaints: String,
+    /// Whether everything held.
+    pub is_well: bool,
+}
+
+/// Runs one.
 ///
 /// # Errors
 /// When it could not be run to its end.
-pub fn run(args: &ExperimentArgs) -> Result<(String, bool), ExperimentError> {
+pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
     let sink = match args.sink {
         Some(SinkName::Tun) => SinkKind::Tun,
         Some(SinkName::Lo) => SinkKind::Lo,
@@ -36,8 +47,12 @@ pub fn run(args: &ExperimentArgs) -> Result<(String, bool), ExperimentError> {
         executable,
         command: std::env::args().collect::<Vec<_>>().join(" "),
     })?;
-    let text = if args.json { outcome.figures_json() + "\n" } else { summary(&outcome) };
-    Ok((text, outcome.failures.is_empty()))
+    let is_well = outcome.failures.is_empty();
+    Ok(if args.json {
+        Told { output: outcome.figures_json() + "\n", complaints: failures(&outcome), is_well }
+    } else {
+        Told { output: summary(&outcome), complaints: String::new(), is_well }
+    })
 }
 
 /// Exit status for an error.
@@ -60,11 +75,13 @@ fn summary(outcome: &Outcome) -> String {
     for (name, value) in &outcome.figures {
         let _ = writeln!(out, "  {name:<48} {value:>14.4}");
     }
-    for failure in &outcome.failures {
-        let _ = writeln!(out, "DID NOT HOLD: {failure}");
-    }
+    out += &failures(outcome);
     let _ = writeln!(out, "{}", outcome.directory.join("report.html").display());
     out
+}
+
+fn failures(outcome: &Outcome) -> String {
+    outcome.failures.iter().map(|failure| format!("DID NOT HOLD: {failure}\n")).collect()
 }
 
 #[cfg(test)]

@@ -58,9 +58,11 @@ fn main() -> ExitCode {
         },
         Command::Experiment(ExperimentCommand::List) => print(&experiments::list()),
         Command::Experiment(ExperimentCommand::Run(args)) => match experiments::run(&args) {
-            Ok((text, held)) => {
-                let printed = print(&text);
-                if held { printed } else { ExitCode::FAILURE }
+            Ok(told) => {
+                let printed = print(&told.output);
+                // Whoever closed standard error does not want to know.
+                let _ = io::stderr().write_all(told.complaints.as_bytes());
+                if told.is_well { printed } else { ExitCode::FAILURE }
             }
             Err(error) => fail(experiments::exit_status(&error), &error),
         },
