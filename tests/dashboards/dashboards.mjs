@@ -1,9 +1,10 @@
 // The dashboards against a real Prometheus: starts `throng serve` with bots in it, lets Debian's Prometheus scrape it, and
-// asks every query of every panel. A panel without data is a failure: the metric was renamed, or nobody counts it.
+// asks every query of every panel. A panel without data is a failure: the metric was renamed, or nobody counts it. Before that
+// promtool asks the queries of extremes about made-up data: one moment between two points of a graph has to be in the graph.
 //
 //   node tests/dashboards/dashboards.mjs
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,12 +21,17 @@ const DEADLINE_MS = 90_000;
 const BETWEEN_LOOKS_MS = 500;
 /** What Grafana would put in; the rates' interval holds ten scrapes. */
 const VARIABLES = { '$__rate_interval': '10s', '$__range': '1m', '$instance': '.+' };
+/** What has to be seen however far out one zooms: longest times, which are kept for 30 s, and the slowest world. */
+const EXTREMES = /\bthrong_\w+_max\b|\bthrong_world_dilation_ratio\b/g;
+/** In a graph of a day, Grafana asks for a point each 86 s or so, and adds a scrape to the rates' interval. */
+const DAY = { ...VARIABLES, '$__rate_interval': '91s', '$__range': '1d' };
 
-const queries = panelQueries();
+const queries = panelQueries(VARIABLES);
 const work = mkdtempSync(join(tmpdir(), 'throng-dashboards-'));
 const server = await Server.start();
 const children = [];
 try {
+  checkExtremes(panelQueries(DAY));
   children.push(
     spawn(
       binaryPath(),
@@ -47,8 +53,8 @@ try {
 }
 
 /** Every query of every panel, with the variables filled in. */
-function panelQueries() {
-  const fill = (expr) => Object.entries(VARIABLES).reduce((text, [name, value]) => text.replaceAll(name, value), expr);
+function panelQueries(variables) {
+  const fill = (expr) => Object.entries(variables).reduce((text, [name, value]) => text.replaceAll(name, value), expr);
   const files = readdirSync(DASHBOARDS).filter((name) => name.endsWith('.json'));
   if (files.length === 0) throw new Error(`no dashboards in ${DASHBOARDS}`);
   return files.flatMap((file) => {
@@ -58,6 +64,33 @@ function panelQueries() {
       (panel.targets ?? []).map((target) => ({ dashboard: dashboard.uid, panel: panel.title, expr: fill(target.expr) })),
     );
   });
+}
+
+/** Whether a point of a day's graph tells of what was over a minute before it. */
+function checkExtremes(all) {
+  const tests = all.flatMap(({ dashboard, panel, expr }) => {
+    const metrics = new Set(expr.match(EXTREMES));
+    if (metrics.size === 0) return [];
+    const isLow = expr.includes('dilation');
+    // A scrape each 5 s: 105 s nothing, 30 s the spike, and nothing again.
+    const usual = `${isLow ? 1 : 0.01}+0x20`;
+    const series = (metric) => `${metric}{instance="server:9009",world="Harbour",system="hub"}`;
+    const found = { labels: '{}', value: 0.5 };
+    return {
+      name: `${dashboard} / ${panel}`,
+      interval: '5s',
+      input_series: [...metrics].map((metric) => ({ series: series(metric), values: `${usual} 0.5+0x5 ${usual}` })),
+      promql_expr_test: [{ expr: `${isLow ? 'min' : 'max'}(${expr})`, eval_time: '190s', exp_samples: [found] }],
+    };
+  });
+  if (tests.length === 0) throw new Error('no panel shows an extreme');
+  const file = join(work, 'extremes.json');
+  // JSON is YAML, too.
+  writeFileSync(file, JSON.stringify({ rule_files: [], tests }));
+  const { status, stdout, stderr, error } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`a spike is missing from a day's graph\n${stdout}${stderr}`);
+  console.log(`${tests.length} queries of extremes show what was between two points`);
 }
 
 /** Prometheus with the project's own configuration, but our server's address and a scrape each second. */

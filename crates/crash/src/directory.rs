@@ -2,32 +2,38 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `<utc>-<pid>.dmp` | minidump of a signal |
-//! | `<utc>-<pid>-panic.dmp` | minidump of a panic |
+//! | `<utc>-<pid>.dmp` | minidump of what ended the process: a signal, or a panic that nobody catches |
+//! | `<utc>-<pid>-panic.dmp` | minidump of a panic that it survived |
 //! | the same with `.txt` | what `throng crash show` says of it |
 //! | the same with `.perfetto-trace` | the flight recorder's last seconds, when it ran |
+//! | the same with `.json` | what those seconds went into |
 //!
-//! Signals and panics have a quota each, so that a world which panics all day evicts no segmentation fault. When a quota
-//! would be exceeded the oldest crashes of the kind go, with all their files.
+//! What ended the process and what it survived have a quota each, so that a world which panics all day evicts nothing that
+//! explains why the server died. When a quota would be exceeded the oldest crashes of the kind go, with all their files.
 
 use jiff::Timestamp;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 const PRIVATE_DIR: u32 = 0o700;
 /// Dumps hold stacks and the environment.
-pub(crate) const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_FILE: u32 = 0o600;
+/// Of the flight recorder's last seconds, and of what they went into.
+pub(crate) const TRACE: &str = "perfetto-trace";
+pub(crate) const COSTS: &str = "json";
+/// Of all files of a crash, the dump's last: without it nothing else is found.
+const EXTENSIONS: [&str; 4] = [TRACE, COSTS, "txt", "dmp"];
 /// Crashes of one process in one second that get names of their own.
 const SAME_NAME_MAX: u32 = 100;
 
 /// What a dump was written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A signal, which ended the process.
-    Signal,
-    /// A panic, which may not have.
+    /// What ended the process: a signal, or a panic that nobody catches.
+    Fatal,
+    /// A panic that the process survived.
     Panic,
 }
 
@@ -122,7 +128,7 @@ impl Directory {
             .map(|(stem, _, _)| Entry {
                 stem: stem.clone(),
                 dump: self.path.join(format!("{stem}.dmp")),
-                cause: if stem.contains("-panic") { Cause::Panic } else { Cause::Signal },
+                cause: if stem.contains("-panic") { Cause::Panic } else { Cause::Fatal },
                 bytes: sizes.iter().filter(|(other, ..)| other == stem).map(|(.., bytes)| bytes).sum(),
             })
             .collect();
@@ -147,13 +153,11 @@ impl Directory {
             return Err(DirectoryError::TooLarge { bytes });
         }
         self.create()?;
-        self.make_room(cause, quota, bytes)?;
+        self.make_room(self.list_of(cause)?, quota, bytes);
         let part = self.path.join(format!(".{pid}.part"));
         let path = self.free_name(cause, unix_s, pid);
         let write = || {
-            let mut file =
-                OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(&part)?;
-            file.write_all(dump)?;
+            create_file(&part)?.write_all(dump)?;
             fs::rename(&part, &path)
         };
         write().map_err(|source| {
@@ -176,31 +180,49 @@ impl Directory {
             .map_err(|source| DirectoryError::Io { step: "create", path: self.path.clone(), source })
     }
 
-    fn make_room(&self, cause: Cause, quota: Quota, bytes: u64) -> Result<(), DirectoryError> {
-        let mut kept = self.list()?;
-        kept.retain(|entry| entry.cause == cause);
-        let mut sum: u64 = kept.iter().map(|entry| entry.bytes).sum();
-        let mut n = kept.len();
-        for entry in kept {
-            if n < quota.dumps && sum + bytes <= quota.bytes {
-                break;
-            }
-            self.remove(&entry);
-            n -= 1;
-            sum -= entry.bytes;
+    /// Holds the quota again after files were written beside a dump. The newest crash of the kind keeps its dump: when it
+    /// is too large all by itself, its trace goes.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn settle(&self, cause: Cause, quota: Quota, dump: &Path) -> Result<(), DirectoryError> {
+        if !dump.exists() {
+            // It had to go meanwhile, and nobody would find what lies beside it.
+            EXTENSIONS.iter().for_each(|extension| remove(&dump.with_extension(extension)));
+            return Ok(());
+        }
+        let mut older = self.list_of(cause)?;
+        let Some(newest) = older.pop() else { return Ok(()) };
+        self.make_room(older, quota, newest.bytes);
+        if newest.bytes > quota.bytes {
+            tracing::warn!(
+                dump = newest.stem,
+                bytes = newest.bytes,
+                "its trace is not kept: too large for all dumps"
+            );
+            remove(&newest.dump.with_extension(TRACE));
         }
         Ok(())
     }
 
-    fn remove(&self, entry: &Entry) {
-        for extension in ["perfetto-trace", "txt", "dmp"] {
-            let path = self.path.join(format!("{}.{extension}", entry.stem));
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(path = %path.display(), %error, "cannot remove an old crash");
-                }
-                _ => {}
+    /// The crashes of one kind, the oldest first.
+    fn list_of(&self, cause: Cause) -> Result<Vec<Entry>, DirectoryError> {
+        let mut entries = self.list()?;
+        entries.retain(|entry| entry.cause == cause);
+        Ok(entries)
+    }
+
+    /// Removes as many of these as need be for one more of so many bytes.
+    fn make_room(&self, oldest_first: Vec<Entry>, quota: Quota, bytes: u64) {
+        let mut sum: u64 = oldest_first.iter().map(|entry| entry.bytes).sum();
+        let mut n = oldest_first.len();
+        for entry in oldest_first {
+            if n < quota.dumps && sum + bytes <= quota.bytes {
+                break;
             }
+            EXTENSIONS.iter().for_each(|extension| remove(&entry.dump.with_extension(extension)));
+            n -= 1;
+            sum -= entry.bytes;
         }
     }
 
@@ -211,6 +233,20 @@ impl Directory {
         let first = self.path.join(format!("{stem}.dmp"));
         let rest = (2..SAME_NAME_MAX).map(|n| self.path.join(format!("{stem}-{n}.dmp")));
         std::iter::once(first.clone()).chain(rest).find(|path| !path.exists()).unwrap_or(first)
+    }
+}
+
+/// Makes a file that the owner alone can read, or empties it.
+pub(crate) fn create_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path)
+}
+
+fn remove(path: &Path) {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(path = %path.display(), %error, "cannot remove an old crash");
+        }
+        _ => {}
     }
 }
 
@@ -228,7 +264,7 @@ mod tests {
     fn names_tell_time_process_and_cause() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        directory.save(Cause::Signal, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
+        directory.save(Cause::Fatal, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
         directory.save(Cause::Panic, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
         directory.save(Cause::Panic, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
         assert_eq!(
@@ -241,7 +277,7 @@ mod tests {
     fn the_oldest_of_its_cause_goes_with_all_its_files() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        directory.save(Cause::Signal, QUOTA, 0, 1, b"dump").unwrap();
+        directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
         for s in 0..5 {
             let path = directory.save(Cause::Panic, QUOTA, s, 7, b"dump").unwrap();
             fs::write(path.with_extension("txt"), "summary").unwrap();
@@ -259,14 +295,50 @@ mod tests {
     fn bytes_count_with_everything_beside_the_dump() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        let path = directory.save(Cause::Signal, QUOTA, 0, 1, b"dump").unwrap();
+        let path = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
         fs::write(path.with_extension("perfetto-trace"), [0; 900]).unwrap();
         assert_eq!(directory.list().unwrap()[0].bytes, 904);
-        directory.save(Cause::Signal, QUOTA, 1, 1, &[0; 200]).unwrap();
+        directory.save(Cause::Fatal, QUOTA, 1, 1, &[0; 200]).unwrap();
         assert_eq!(stems(&directory), ["19700101T000001Z-1"]);
-        let refused = directory.save(Cause::Signal, QUOTA, 2, 1, &[0; 1_001]);
+        let refused = directory.save(Cause::Fatal, QUOTA, 2, 1, &[0; 1_001]);
         assert!(matches!(refused, Err(DirectoryError::TooLarge { bytes: 1_001 })));
         assert_eq!(stems(&directory).len(), 1, "and nothing was removed for it");
+    }
+
+    #[test]
+    fn what_was_written_beside_a_dump_makes_the_older_ones_go() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = Directory::of(data.path());
+        for s in 0..3 {
+            let path = directory.save(Cause::Fatal, QUOTA, s, 1, &[0; 100]).unwrap();
+            fs::write(path.with_extension("perfetto-trace"), [0; 300]).unwrap();
+            directory.settle(Cause::Fatal, QUOTA, &path).unwrap();
+        }
+        assert_eq!(stems(&directory), ["19700101T000001Z-1", "19700101T000002Z-1"]);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn a_trace_that_is_too_large_goes_and_its_dump_stays() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = Directory::of(data.path());
+        let path = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
+        fs::write(path.with_extension("perfetto-trace"), [0; 1_000]).unwrap();
+        directory.settle(Cause::Fatal, QUOTA, &path).unwrap();
+        assert_eq!(directory.list().unwrap()[0].bytes, 4);
+    }
+
+    #[test]
+    fn what_lies_beside_a_dump_that_had_to_go_goes_too() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = Directory::of(data.path());
+        let path = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
+        fs::remove_file(&path).unwrap();
+        for extension in ["txt", "json", "perfetto-trace"] {
+            fs::write(path.with_extension(extension), "late").unwrap();
+        }
+        directory.settle(Cause::Fatal, QUOTA, &path).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]
@@ -275,7 +347,7 @@ mod tests {
         // Where the directory should be is a file.
         fs::write(data.path().join("crashes"), "").unwrap();
         let directory = Directory::of(data.path());
-        let error = directory.save(Cause::Signal, QUOTA, 0, 1, b"dump").unwrap_err();
+        let error = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap_err();
         assert!(error.to_string().contains("crashes"), "{error}");
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 1);
     }

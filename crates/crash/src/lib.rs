@@ -5,7 +5,7 @@
 //!
 //! - [`monitor::run`]: the child process at the other end of the socket. [`capture`] stops the server, copies threads,
 //!   stacks and registers with `minidump-writer`, and adds a [`note::Note`] of our own; `recording` reads the flight
-//!   recorder; [`directory`] keeps the files within their quota.
+//!   recorder; `beside` writes what lies beside a dump; [`directory`] keeps the files within their quota.
 //! - [`report::read`]: a dump as people want it. `unwind` finds the callers of each thread from its saved stack,
 //!   [`symbols`] finds the executable of the same build id, and functions and lines in it; [`report`] puts it in words.
 //!
@@ -13,6 +13,7 @@
 //!
 //! It knows nothing of worlds, configuration or the command line.
 
+mod beside;
 pub mod capture;
 pub mod directory;
 mod limiter;

@@ -1,4 +1,5 @@
-//! Which panics are worth a dump: each place once in a while, since a world may panic at every tick.
+//! Which panics that the server survives are worth a dump: each place once in a while, since a world may panic at every
+//! tick.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

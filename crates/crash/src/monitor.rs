@@ -3,33 +3,28 @@
 //! It sits in a `read` until the server tells of a crash or has ended; then it ends too. Explaining a dump takes memory, so
 //! that is left to another process (`throng crash show`), and the monitor stays small. It ends itself when a dump
 //! takes longer than [`DEADLINE`]: the server must not stay stopped because of its monitor. The server starts another one.
+//! What lies beside a dump is written by another thread (`beside`), so that this one hears the next crash.
 
+use crate::beside::{Beside, Written, summarise};
 use crate::capture::capture;
-use crate::directory::{Cause, Directory, PRIVATE_FILE, Quota};
+use crate::directory::{Cause, Directory, Quota};
 use crate::limiter::Limiter;
 use crate::note::Note;
 use crate::recording;
 use crate::symbols::{OWN_EXECUTABLE, Symbols};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use telemetry::crash::{Kind, Message, read_message, write_done};
 use telemetry::recorder::Capture;
 
 /// How long the server may be stopped for one dump. Less than what its handler waits (`telemetry::crash::PATIENCE_SLICES`).
 pub const DEADLINE: Duration = Duration::from_secs(4);
-/// How long explaining one dump may take.
-const SUMMARY_PATIENCE: Duration = Duration::from_secs(60);
-/// Dumps that wait to be explained; the `.txt` of further ones is left out.
-const SUMMARIES_MAX: usize = 8;
 
 /// What the monitor is told at its start.
 #[derive(Clone, Debug)]
@@ -42,7 +37,7 @@ pub struct Config {
     pub version: String,
     /// Names of its worlds, by their number.
     pub worlds: Vec<String>,
-    /// Of signals' dumps; panics have another one of the same size.
+    /// Of what ended the server; panics that it survived have another one of the same size.
     pub quota: Quota,
 }
 
@@ -50,30 +45,14 @@ pub struct Config {
 ///
 /// # Errors
 /// When the socket fails, or what comes is nothing that a server tells.
-pub fn run(config: Config, mut socket: UnixStream) -> io::Result<()> {
+pub fn run(config: Config, socket: UnixStream) -> io::Result<()> {
     let mut monitor = Monitor::new(config);
-    while let Some(message) = read_message(&mut socket)? {
-        match message {
-            Message::Recorder(path) => monitor.recorder = Some(path),
-            Message::Crash { kind, number, context, text } => {
-                if kind == Kind::Panic && !monitor.panics.admit(monitor.started_at.elapsed(), &text) {
-                    tracing::warn!(text, "no dump: this place had one within the last minute");
-                    write_done(&mut socket, kind, number)?;
-                    continue;
-                }
-                let note = monitor.note(kind, text);
-                let crashed = context.tid as u32;
-                let written = monitor.dump(kind, *context, note);
-                // When nobody waits any more the process has ended, and the dump is as good.
-                let _ = write_done(&mut socket, kind, number);
-                if let Some(written) = written {
-                    monitor.keep_beside(crashed, written);
-                }
-            }
-        }
+    let served = monitor.serve(&Arc::new(socket));
+    // The last traces and summaries are written after the server's end.
+    if let Some(beside) = monitor.beside {
+        beside.finish();
     }
-    monitor.end();
-    Ok(())
+    served
 }
 
 struct Monitor {
@@ -83,14 +62,9 @@ struct Monitor {
     panics: Limiter,
     started_at: Instant,
     recorder: Option<PathBuf>,
-    summaries: Option<(SyncSender<PathBuf>, JoinHandle<()>)>,
-}
-
-/// A dump on disk, and what else was read while the server waited.
-struct Written {
-    dump: PathBuf,
-    note: Note,
-    recording: Option<Capture>,
+    /// The last signal and the last panic by their numbers.
+    heard: [u32; 2],
+    beside: Option<Beside>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a driver: it puts times into names and limits its own work")]
@@ -104,9 +78,52 @@ impl Monitor {
             panics: Limiter::default(),
             started_at: Instant::now(),
             recorder: None,
-            summaries: None,
+            heard: [0; 2],
+            beside: None,
             config,
         }
+    }
+
+    fn serve(&mut self, socket: &Arc<UnixStream>) -> io::Result<()> {
+        while let Some(message) = read_message(&mut &**socket)? {
+            match message {
+                Message::Recorder(path) => self.recorder = Some(path),
+                Message::Crash { kind, number, context, text } => {
+                    if !self.is_news(kind, number) {
+                        continue;
+                    }
+                    let written = if self.is_wanted(kind, &text) {
+                        let late = give_up(self.config.server, socket, kind, number);
+                        self.dump(kind, *context, text, Watchdog::start(DEADLINE, late))
+                    } else {
+                        None
+                    };
+                    // When nobody waits any more the process has ended, and the dump is as good.
+                    let _ = write_done(&mut &**socket, kind, number);
+                    if let Some(written) = written {
+                        self.keep_beside(written);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// False for what the server tells again because the monitor before us has ended, when we have read it already.
+    fn is_news(&mut self, kind: Kind, number: u32) -> bool {
+        let last = &mut self.heard[usize::from(kind.is_panic())];
+        let is_news = number > *last;
+        *last = number.max(*last);
+        is_news
+    }
+
+    /// Whatever ends the process is. Of panics that it survives, not one after the other.
+    fn is_wanted(&mut self, kind: Kind, text: &str) -> bool {
+        let wanted = kind != Kind::Panic || self.panics.admit(self.started_at.elapsed(), text);
+        if !wanted {
+            tracing::warn!(text, "no dump: this place had one within the last minute");
+        }
+        wanted
     }
 
     fn note(&self, kind: Kind, text: String) -> Note {
@@ -115,7 +132,7 @@ impl Monitor {
             unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64),
             pid: self.config.server,
             build_id: self.build_id.clone(),
-            panic: (kind == Kind::Panic).then_some(text),
+            panic: kind.is_panic().then_some(text),
             ..Note::default()
         }
     }
@@ -124,10 +141,12 @@ impl Monitor {
         &self,
         kind: Kind,
         context: minidump_writer::crash_context::CrashContext,
-        mut note: Note,
+        text: String,
+        watchdog: Watchdog,
     ) -> Option<Written> {
-        let watchdog = Watchdog::start(self.config.server);
-        let cause = if kind == Kind::Panic { Cause::Panic } else { Cause::Signal };
+        let crashed = context.tid as u32;
+        let cause = if kind == Kind::Panic { Cause::Panic } else { Cause::Fatal };
+        let mut note = self.note(kind, text);
         let mut dump = match capture(context, &mut note) {
             Ok(dump) => dump,
             Err(error) => {
@@ -142,7 +161,7 @@ impl Monitor {
         match self.directory.save(cause, self.config.quota, note.unix_s, note.pid, &dump) {
             Ok(path) => {
                 tracing::error!(path = %path.display(), "crash dump written");
-                Some(Written { dump: path, note, recording })
+                Some(Written { dump: path, cause, note, crashed, recording })
             }
             Err(error) => {
                 tracing::error!(%error, cause = error_chain(&error), "no crash dump");
@@ -164,30 +183,12 @@ impl Monitor {
     }
 
     /// What need not keep the server waiting: the trace and the summary.
-    fn keep_beside(&mut self, crashed: u32, written: Written) {
-        if let Some(recording) = written.recording {
-            let path = written.dump.with_extension("perfetto-trace");
-            if let Err(error) = recording::write_trace(&recording, crashed, &written.note, &path) {
-                tracing::warn!(path = %path.display(), %error, "the flight recorder's last seconds are not kept");
-            }
-        }
-        let data = self.config.data.clone();
-        let (queue, _) = self.summaries.get_or_insert_with(|| {
-            let (queue, dumps) = sync_channel::<PathBuf>(SUMMARIES_MAX);
-            let explain = move || dumps.iter().for_each(|dump| summarise(&data, &dump));
-            (queue, std::thread::spawn(explain))
-        });
-        if queue.try_send(written.dump).is_err() {
-            tracing::warn!("too many dumps wait to be explained; throng crash show does it");
-        }
-    }
-
-    /// The last summaries are written after the server's end.
-    fn end(self) {
-        if let Some((queue, thread)) = self.summaries {
-            drop(queue);
-            let _ = thread.join();
-        }
+    fn keep_beside(&mut self, written: Written) {
+        let start = || {
+            let data = self.config.data.clone();
+            Beside::start(self.directory.clone(), self.config.quota, move |dump| summarise(&data, dump))
+        };
+        self.beside.get_or_insert_with(start).keep(written);
     }
 }
 
@@ -206,52 +207,35 @@ fn keep_symbols(data: &Path, directory: &Directory) -> Option<String> {
     }
 }
 
-/// Runs `throng crash show` into the `.txt` beside the dump.
-fn summarise(data: &Path, dump: &Path) {
-    let path = dump.with_extension("txt");
-    let run = || -> io::Result<()> {
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(&path)?;
-        let mut reader = Command::new(OWN_EXECUTABLE)
-            .args(["crash", "show"])
-            .arg(dump)
-            .arg("--data")
-            .arg(data)
-            .stdin(Stdio::null())
-            .stdout(file)
-            .spawn()?;
-        let pid = Pid::from_child(&reader);
-        let (done, ended) = sync_channel::<()>(0);
-        std::thread::spawn(move || {
-            if ended.recv_timeout(SUMMARY_PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        });
-        let status = reader.wait()?;
-        drop(done);
-        if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
-    };
-    if let Err(error) = run() {
-        tracing::warn!(path = %path.display(), %error, "no summary");
-        let _ = std::fs::remove_file(&path);
+/// What the watchdog does: lets the server go on, and ends this process, which hangs.
+fn give_up(server: u32, socket: &Arc<UnixStream>, kind: Kind, number: u32) -> impl FnOnce() + Send + 'static {
+    let socket = Arc::clone(socket);
+    move || {
+        tracing::error!("no crash dump: it took too long");
+        release(server, &socket, kind, number);
+        std::process::exit(1);
     }
 }
 
-/// Ends this process, and lets the server go on, unless dropped in time.
+/// Lets the server go on without a dump. It does not notice by itself that we end: it holds our end of the socket too.
+fn release(server: u32, mut socket: &UnixStream, kind: Kind, number: u32) {
+    let _ = write_done(&mut socket, kind, number);
+    if let Some(server) = Pid::from_raw(server as i32) {
+        let _ = kill_process(server, Signal::CONT);
+    }
+}
+
+/// Does something unless dropped in time.
 struct Watchdog {
     _in_time: SyncSender<()>,
 }
 
 impl Watchdog {
-    fn start(server: u32) -> Self {
+    fn start(deadline: Duration, late: impl FnOnce() + Send + 'static) -> Self {
         let (in_time, ended) = sync_channel(0);
         std::thread::spawn(move || {
-            if ended.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Timeout) {
-                tracing::error!("no crash dump: it took too long");
-                if let Some(server) = Pid::from_raw(server as i32) {
-                    let _ = kill_process(server, Signal::CONT);
-                }
-                std::process::exit(1);
+            if ended.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
+                late();
             }
         });
         Self { _in_time: in_time }
@@ -261,4 +245,60 @@ impl Watchdog {
 fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+
+    fn monitor(data: &Path) -> Monitor {
+        Monitor::new(Config {
+            data: data.into(),
+            server: 1,
+            version: String::new(),
+            worlds: Vec::new(),
+            quota: Quota { dumps: 1, bytes: 1 },
+        })
+    }
+
+    #[test]
+    fn a_panic_that_ends_the_server_is_dumped_wherever_others_panicked_before() {
+        let data = tempfile::tempdir().unwrap();
+        let mut monitor = monitor(data.path());
+        assert!(monitor.is_wanted(Kind::Panic, "world-0 panicked at a.rs:1:2: no"));
+        assert!(!monitor.is_wanted(Kind::Panic, "world-1 panicked at a.rs:1:2: no"));
+        assert!(monitor.is_wanted(Kind::FatalPanic, "hub panicked at a.rs:1:2: no"));
+        assert!(monitor.is_wanted(Kind::Signal, ""));
+    }
+
+    #[test]
+    fn what_is_told_twice_is_dumped_once() {
+        let data = tempfile::tempdir().unwrap();
+        let mut monitor = monitor(data.path());
+        // The monitor before this one had the first panics.
+        for (kind, number, news) in [
+            (Kind::Panic, 3, true),
+            (Kind::Panic, 3, false),
+            (Kind::Signal, 1, true),
+            (Kind::FatalPanic, 4, true),
+            (Kind::FatalPanic, 4, false),
+            (Kind::Signal, 1, false),
+        ] {
+            assert_eq!(monitor.is_news(kind, number), news, "{kind:?} {number}");
+        }
+    }
+
+    #[test]
+    fn a_server_whose_dump_takes_too_long_is_answered() {
+        let (mut server, socket) = UnixStream::pair().unwrap();
+        let _late = Watchdog::start(Duration::ZERO, move || {
+            release(std::process::id(), &socket, Kind::FatalPanic, 7);
+        });
+        let mut answer = Vec::new();
+        server.read_to_end(&mut answer).unwrap();
+        let mut expected = Vec::new();
+        write_done(&mut expected, Kind::FatalPanic, 7).unwrap();
+        assert_eq!(answer, expected);
+    }
 }

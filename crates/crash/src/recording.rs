@@ -1,19 +1,20 @@
-//! The flight recorder of a crashed server: what each thread was in the middle of, and its last seconds as a Perfetto trace
-//! beside the dump.
+//! The flight recorder of a crashed server: what each thread was in the middle of, and beside the dump its last seconds as a
+//! Perfetto trace and what they went into.
 //!
 //! The recorder's memory belongs to the server but can be opened from here while the server waits for its dump, and
 //! reading it asks nothing of the server's threads.
 
-use crate::directory::PRIVATE_FILE;
+use crate::directory::create_file;
+pub(crate) use crate::directory::{COSTS, TRACE};
 use crate::note::Note;
+use jiff::Timestamp;
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
-use telemetry::captures::Cause;
 use telemetry::captures::perfetto::{self, Origin};
+use telemetry::captures::{Cause, Summary};
 use telemetry::recorder::{Arg, Capture, Open, read_memory};
 
 /// Reads the recorder's memory and names the worlds in it.
@@ -55,15 +56,29 @@ pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &Note, path: &P
         process: "throng".to_owned(),
         unix_ns: u64::try_from(note.unix_s).unwrap_or_default().saturating_mul(1_000_000_000),
     };
+    write(path, |out| perfetto::write(capture, &Cause::Crash(Some(crashed)), &origin, out))
+}
+
+/// Writes what the last seconds went into.
+pub(crate) fn write_costs(capture: &Capture, crashed: u32, note: &Note, path: &Path) -> io::Result<()> {
+    let at = Timestamp::from_second(note.unix_s).unwrap_or(Timestamp::UNIX_EPOCH);
+    let summary = Summary::of(capture, &Cause::Crash(Some(crashed)), at.to_string());
+    write(path, |out| Ok(serde_json::to_writer_pretty(out, &summary)?))
+}
+
+/// What the last seconds before a dump went into; `None` when nothing of that lies beside it.
+pub(crate) fn read_costs(dump: &Path) -> Option<Summary> {
+    serde_json::from_slice(&fs::read(dump.with_extension(COSTS)).ok()?).ok()
+}
+
+fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let write = || {
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path)?;
-        let mut out = BufWriter::new(file);
-        perfetto::write(capture, &Cause::Crash(Some(crashed)), &origin, &mut out)?;
+        let mut out = BufWriter::new(create_file(path)?);
+        fill(&mut out)?;
         out.flush()
     };
     write().inspect_err(|_| {
-        // Half a trace would take up the space that is missing.
+        // Half a file would take up the space that is missing.
         let _ = fs::remove_file(path);
     })
 }
@@ -101,6 +116,13 @@ mod tests {
         assert!(!Timeline::read(&fs::read(&path).unwrap()).unwrap().threads.is_empty());
         let nowhere = dir.path().join("nowhere/a.perfetto-trace");
         assert!(write_trace(&capture, tid, &Note::default(), &nowhere).is_err());
+
+        let dump = dir.path().join("a.dmp");
+        assert_eq!(read_costs(&dump), None);
+        write_costs(&capture, tid, &Note::default(), &dump.with_extension(COSTS)).unwrap();
+        let costs = read_costs(&dump).unwrap().costs;
+        assert_eq!(costs.worlds[0].name, "Meadows");
+        assert_eq!(costs.threads[0].name, "world-0");
     }
 
     #[test]

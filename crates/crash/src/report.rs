@@ -1,8 +1,10 @@
-//! A dump as people want it: why, where, and what each thread was doing, the crashed one first.
+//! A dump as people want it: why, where, what each thread was doing, the crashed one first, and what the last seconds went
+//! into.
 
 mod text;
 
 use crate::note::Note;
+use crate::recording;
 use crate::symbols::Symbols;
 use crate::unwind::{Callers, Image, images};
 use addr2line::Loader;
@@ -12,6 +14,7 @@ use minidump::{
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use telemetry::captures::Summary;
 
 /// Frames told of a thread: the innermost ones, and the outermost ones when there are more.
 const INNERMOST: usize = 48;
@@ -22,7 +25,7 @@ const SI_KERNEL: i32 = 0x80;
 const STACK_REACH: u64 = 1 << 20;
 
 /// A dump, explained.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The monitor's note, unless somebody else wrote the dump.
     pub note: Option<Note>,
@@ -38,6 +41,8 @@ pub struct Report {
     pub symbols: Option<PathBuf>,
     /// The crashed thread first, then in order of their ids.
     pub threads: Vec<Thread>,
+    /// What the last seconds went into, when the flight recorder ran and that lies beside the dump.
+    pub costs: Option<Summary>,
 }
 
 /// A thread at the moment of the crash.
@@ -147,6 +152,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
         build_id: images.first().and_then(|image| image.build_id.clone()),
         symbols: images.first().and_then(|image| image.file.as_deref()).map(resolved),
         threads: told,
+        costs: recording::read_costs(path),
     })
 }
 

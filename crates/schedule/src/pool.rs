@@ -33,8 +33,8 @@ pub trait Task: Send + Any {
     /// Whether a step would do nothing until somebody calls this task's [`Waker`]. Asked after every step.
     fn is_quiet(&mut self) -> bool;
 
-    /// One frame of `dt` of world time.
-    fn step(&mut self, tick: Tick, dt: Duration, dilation: f32);
+    /// One frame of `start.dt` of world time.
+    fn step(&mut self, start: &Start);
 }
 
 /// A few threads, named `world-0`, `world-1` …, that step tasks when they are due.
@@ -356,7 +356,7 @@ impl State {
 
 /// Steps a task; true when it may sleep.
 fn run(task: &mut dyn Task, start: &Start, asleep: &AtomicBool) -> bool {
-    task.step(start.tick, start.dt, start.dilation);
+    task.step(start);
     if !task.is_quiet() {
         return false;
     }

@@ -31,6 +31,8 @@ pub struct Start {
     pub dilation: f32,
     /// When it began.
     pub at: Instant,
+    /// How long it was due before that.
+    pub late_by: Duration,
 }
 
 /// All tasks with their clocks and costs.
@@ -115,7 +117,7 @@ impl Schedule {
         entry.state = State::Running { began_at: now, late_by, woken: false };
         let tick = entry.next_tick;
         entry.next_tick.0 += 1;
-        Some(Start { id, tick, dt: entry.clock.dt(), dilation, at: now })
+        Some(Start { id, tick, dt: entry.clock.dt(), dilation, at: now, late_by })
     }
 
     /// A frame has ended. A `quiet` task sleeps until [`Schedule::wake`].
@@ -234,6 +236,18 @@ mod tests {
             schedule.finish(id, at(ms + 1), false);
         }
         assert_eq!(schedule.next_due_at(), Some(at(30_100)));
+    }
+
+    #[test]
+    fn who_waits_for_others_is_told_how_long() {
+        let mut schedule = Schedule::new();
+        let ids = [schedule.add(at(0), DT, Tick(0)), schedule.add(at(0), DT, Tick(0))];
+        // One worker.
+        let first = schedule.take(at(0)).unwrap();
+        assert_eq!((first.id, first.late_by), (ids[0], Duration::ZERO));
+        schedule.finish(first.id, at(40), false);
+        let second = schedule.take(at(40)).unwrap();
+        assert_eq!((second.id, second.late_by), (ids[1], Duration::from_millis(40)));
     }
 
     #[test]

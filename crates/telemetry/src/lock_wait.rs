@@ -39,7 +39,8 @@ impl LockWait {
     fn wait_for<'a, T>(&self, mutex: &'a Mutex<T>) -> LockResult<MutexGuard<'a, T>> {
         let began_ns = now_ns();
         let guard = mutex.lock();
-        let waited_ns = now_ns() - began_ns;
+        // The clock goes back when the machine has been asleep.
+        let waited_ns = now_ns().saturating_sub(began_ns);
         add_lock_wait(waited_ns);
         if let Some(timing) = &self.timing {
             timing.record(Duration::from_nanos(waited_ns));

@@ -72,7 +72,10 @@ where
 {
     let env_filter = EnvFilter::try_new(filter)
         .map_err(|source| LoggingError::Filter { filter: filter.to_owned(), source })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(env_filter).with_writer(writer);
+    // What cannot be written it would complain of on standard error, and panic when that has gone with its terminal: a
+    // server that drains because of SIGHUP would abort instead.
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(env_filter).with_writer(writer).log_internal_errors(false);
     Ok(match format {
         LogFormat::Text => builder.with_ansi(false).into(),
         LogFormat::Json => builder.json().flatten_event(true).into(),

@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod crashes;
 pub mod experiments;
+mod hangup;
 pub mod load;
 pub mod measure;
 pub mod operator;

@@ -1,29 +1,83 @@
-//! `throng replay`: makes what was recorded happen again, at full speed, and compares every tick.
+//! `throng replay`: makes what was recorded happen again, at full speed, and compares every tick. Under the flight recorder, if
+//! asked for: a step that was slow on somebody else's server can be looked into here.
 
 use crate::cli::ReplayArgs;
+use crate::serve::captures_path;
 use recording::{Ending, Recording, RecordingError, Replay, Step};
 use std::fmt::Write as _;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use telemetry::captures::perfetto::Origin;
+use telemetry::captures::{Cause, Store, StoreError};
+use telemetry::recorder::{Arg, Recorder, RecorderConfig, Scope, ScopeKind, frame_end};
+
+/// A step; a world alone has no mail to wait for.
+static STEP: Scope = Scope::new("world.step").arg(Arg::World).kind(ScopeKind::Frame);
+/// As much as the recorder's memory holds.
+const HORIZON: Duration = Duration::from_secs(3_600);
+/// A capture of all that memory is a third as large.
+const QUOTA_BYTES: u64 = 1 << 30;
+
+/// Why nothing was replayed, or no capture was kept.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The file is no recording that this build can replay.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The system gives no memory to the recorder.
+    #[error("cannot start the flight recorder")]
+    Recorder(#[source] io::Error),
+    /// The capture cannot be written.
+    #[error(transparent)]
+    Capture(#[from] StoreError),
+}
 
 /// Replays a file; the report, and whether every run came to the recorded states.
 ///
 /// # Errors
-/// When the file is no recording that this build can replay.
-pub fn run(args: &ReplayArgs) -> Result<(String, bool), RecordingError> {
+/// When the file is no recording that this build can replay, or a capture was asked for and cannot be had.
+pub fn run(args: &ReplayArgs) -> Result<(String, bool), ReplayError> {
     let mut recording = Recording::open(&args.file)?;
     let (about, end) = (recording.about(), recording.end());
     let mut text = format!(
         "{}, recorded by {}: {} ticks, {} commands, {}\n",
         about.name, about.build, end.steps, end.commands, end.ending
     );
+    let name = about.name.clone();
+    let recorder = args.capture.as_ref().map(|_| record()).transpose()?;
     let mut all_equal = true;
     for number in 1..=args.repeat {
         let run = Run::make(&mut recording)?;
         all_equal &= run.first_difference.is_none();
         let _ = writeln!(text, "run {number}: {}", run.describe());
     }
+    if let Some((recorder, data)) = recorder.zip(args.capture.as_ref()) {
+        let _ = writeln!(text, "{}", capture(recorder, &name, captures_path(data))?.display());
+    }
     Ok((text, all_equal || !args.verify))
+}
+
+/// Has this thread record from now on.
+fn record() -> Result<Recorder, ReplayError> {
+    let config = RecorderConfig { horizon: HORIZON, ..RecorderConfig::default() };
+    let recorder = Recorder::start(config).map_err(ReplayError::Recorder)?;
+    recorder.thread("replay").install();
+    Ok(recorder)
+}
+
+/// Keeps what was recorded; the capture's timeline.
+#[expect(clippy::disallowed_methods, reason = "a capture says when it was taken")]
+fn capture(recorder: Recorder, world: &str, directory: PathBuf) -> Result<PathBuf, ReplayError> {
+    let mut capture = recorder.capture(HORIZON);
+    capture.labels.insert((Arg::World, 0), world.to_owned());
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let unix_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+    let origin = Origin { pid: std::process::id(), process: "throng replay".into(), unix_ns };
+    let mut store = Store::new(directory);
+    let (entry, _) = store.save(&capture, &Cause::Operator, &origin, QUOTA_BYTES)?;
+    Ok(store.dir().join(entry.name() + ".perfetto-trace"))
 }
 
 /// One replay from beginning to end.
@@ -64,7 +118,10 @@ impl Run {
     #[expect(clippy::disallowed_methods, reason = "how long a tick takes is asked for")]
     fn time(&mut self, replay: &mut Replay, step: Step) -> Option<u64> {
         let began = std::time::Instant::now();
+        let scope = STEP.enter(0);
         let state_hash = catch_unwind(AssertUnwindSafe(|| replay.step(step).state_hash)).ok();
+        drop(scope);
+        frame_end();
         self.took.push(began.elapsed());
         state_hash
     }
@@ -129,7 +186,7 @@ mod tests {
         }
         let path = directory.join("recording");
         std::fs::write(&path, writer.finish(ending).unwrap().0).unwrap();
-        ReplayArgs { file: path, verify: true, repeat: 2 }
+        ReplayArgs { file: path, verify: true, repeat: 2, capture: None }
     }
 
     #[test]
@@ -139,6 +196,23 @@ mod tests {
         assert!(is_well);
         assert_eq!(text.matches("all states equal").count(), 2, "{text}");
         assert!(text.starts_with("Harbour, recorded by test: 10 ticks, 0 commands, complete\n"), "{text}");
+    }
+
+    #[test]
+    fn under_the_recorder_every_step_is_in_the_capture() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        let args = file(directory.path(), Ending::Complete, |_| {});
+        let (text, is_well) = run(&ReplayArgs { capture: Some(data.clone()), ..args }).unwrap();
+        let path = PathBuf::from(text.lines().last().unwrap());
+        assert!(is_well && path.starts_with(&data) && path.is_file(), "{text}");
+        let summary = std::fs::read_to_string(path.with_extension("json")).unwrap();
+        let summary: telemetry::captures::Summary = serde_json::from_str(&summary).unwrap();
+        let count = |name: &str| {
+            summary.costs.systems.iter().find(|system| system.name == name).map(|system| system.count)
+        };
+        // Two runs of ten ticks, and what is inside of them.
+        assert_eq!((count("world.step"), count("world.movement")), (Some(20), Some(20)), "{summary}");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! `throng serve --supervise`: a parent that starts the server again after a crash.
 //!
-//! It does nothing else, so that it has no reason to crash itself. Signals that end or change a service are passed on;
-//! after SIGTERM or SIGINT the server's status becomes its own. When the supervisor itself is killed, the server drains.
+//! It does nothing else, so that it has no reason to crash itself. SIGTERM, SIGINT and SIGHUP are passed on, and
+//! after that the server's status becomes its own. When the supervisor itself is killed, the server drains.
 
 mod backoff;
 
+use crate::hangup::Hangup;
 use backoff::Backoff;
 use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use std::ffi::OsString;
@@ -16,6 +17,8 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// Added to the number of the signal that a process died of, as shells do.
 const DIED_OF_SIGNAL: u8 = 128;
+/// The status of a server that cannot have what it needs (docs/operating/running.md); 2 is that of a wrong configuration.
+const COULD_NOT_START: i32 = 1;
 
 /// Runs the server with the command line of this process, until it ends by itself or is asked to. Gives the status to
 /// exit with.
@@ -39,13 +42,14 @@ struct Waits {
     child: Signals,
     terminate: Signals,
     interrupt: Signals,
-    hangup: Signals,
+    hangup: Hangup,
 }
 
 enum Event {
     /// A child may have ended.
     Child,
-    Passed(Signal),
+    /// The service is asked to end.
+    Asked(Signal),
 }
 
 impl Waits {
@@ -54,16 +58,16 @@ impl Waits {
             child: signal(SignalKind::child())?,
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
+            hangup: Hangup::listen()?,
         })
     }
 
     async fn next(&mut self) -> Event {
         tokio::select! {
             _ = self.child.recv() => Event::Child,
-            _ = self.terminate.recv() => Event::Passed(Signal::TERM),
-            _ = self.interrupt.recv() => Event::Passed(Signal::INT),
-            _ = self.hangup.recv() => Event::Passed(Signal::HUP),
+            _ = self.terminate.recv() => Event::Asked(Signal::TERM),
+            _ = self.interrupt.recv() => Event::Asked(Signal::INT),
+            () = self.hangup.recv() => Event::Asked(Signal::HUP),
         }
     }
 }
@@ -108,8 +112,8 @@ async fn wait(server: &mut Child, waits: &mut Waits) -> io::Result<(ExitStatus, 
         }
         match waits.next().await {
             Event::Child => {}
-            Event::Passed(signal) => {
-                asked |= signal != Signal::HUP;
+            Event::Asked(signal) => {
+                asked = true;
                 // It may have ended meanwhile; we learn of that next.
                 let _ = kill_process(pid, signal);
             }
@@ -118,11 +122,12 @@ async fn wait(server: &mut Child, waits: &mut Waits) -> io::Result<(ExitStatus, 
 }
 
 /// How long to wait before the next start; `None` to make the server's end our own. Only a death by a signal is a crash:
-/// a server that exits has said why, and would say it again.
+/// a server that exits has said why, and would say it again. But one that could not start soon after a crash may have found
+/// that its predecessor's port was not free yet.
 fn next_start(status: ExitStatus, asked: bool, ran_for: Duration, backoff: &mut Backoff) -> Option<Duration> {
     let crashed = status.signal().is_some();
-    let again = crashed || backoff.has_crashed();
-    (again && !asked && !status.success()).then(|| backoff.after_crash(ran_for))
+    let could_not_start = status.code() == Some(COULD_NOT_START) && backoff.has_crashed_before(ran_for);
+    (!asked && (crashed || could_not_start)).then(|| backoff.after_crash(ran_for))
 }
 
 /// Waits so long; true when it is asked to stop meanwhile.
@@ -132,7 +137,7 @@ async fn stopped_within(pause: Duration, waits: &mut Waits) -> bool {
     loop {
         tokio::select! {
             () = &mut passed => return false,
-            event = waits.next() => if matches!(event, Event::Passed(Signal::TERM | Signal::INT)) {
+            event = waits.next() => if matches!(event, Event::Asked(_)) {
                 return true;
             },
         }
@@ -163,6 +168,7 @@ mod tests {
     }
 
     const SHORT: Duration = Duration::from_millis(10);
+    const LONG: Duration = Duration::from_secs(3_600);
 
     #[test]
     fn only_deaths_by_signals_start_it_again() {
@@ -184,7 +190,22 @@ mod tests {
         let mut backoff = Backoff::default();
         assert!(next_start(died_of(6), false, SHORT, &mut backoff).is_some());
         assert!(next_start(exited(1), false, SHORT, &mut backoff).is_some(), "the port may not be free yet");
+        assert!(next_start(exited(1), true, SHORT, &mut backoff).is_none());
         assert!(next_start(exited(0), false, SHORT, &mut backoff).is_none());
+    }
+
+    #[test]
+    fn a_configuration_that_was_broken_before_a_crash_is_told_and_not_tried_again() {
+        let mut backoff = Backoff::default();
+        assert!(next_start(died_of(11), false, LONG, &mut backoff).is_some());
+        assert_eq!(next_start(exited(2), false, SHORT, &mut backoff), None);
+    }
+
+    #[test]
+    fn a_server_that_was_well_since_its_crash_and_exits_is_not_started_again() {
+        let mut backoff = Backoff::default();
+        assert!(next_start(died_of(11), false, LONG, &mut backoff).is_some());
+        assert_eq!(next_start(exited(1), false, LONG, &mut backoff), None);
     }
 
     #[test]

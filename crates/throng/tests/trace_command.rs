@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_throng");
 
@@ -18,10 +18,15 @@ struct Server {
 
 impl Server {
     fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    fn start_with(data: &Path, environment: &[(&str, &str)]) -> Self {
         let any = "127.0.0.1:0";
         let mut process = Command::new(PROGRAM)
             .args(["serve", "--http", any, "--udp", any, "--admin", any, "--data"])
             .arg(data)
+            .envs(environment.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -34,16 +39,32 @@ impl Server {
 
     /// What a browser gets that shows the token as a password: status line, headers and page.
     fn browse(&self, method: &str, path: &str, password: &str) -> String {
-        let read = |name: &str| std::fs::read_to_string(self.data.join(name)).unwrap();
-        let run: serde_json::Value = serde_json::from_str(&read("run.json")).unwrap();
-        let password =
-            if password == "TOKEN" { read("admin.token").trim().to_owned() } else { password.to_owned() };
+        let password = if password == "TOKEN" { self.token() } else { password.to_owned() };
         let both = BASE64_STANDARD.encode(format!("operator:{password}"));
+        self.exchange(method, path, &format!("Basic {both}"), "")
+    }
+
+    /// Has a world's next step take so long.
+    fn slow(&self, world: &str, ms: u32) {
+        let order = serde_json::json!({ "kind": "slow", "where": format!("world:{world}"), "ms": ms });
+        let authorization = format!("Bearer {}", self.token());
+        let answer = self.exchange("POST", "/v1/fault", &authorization, &order.to_string());
+        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    }
+
+    fn token(&self) -> String {
+        std::fs::read_to_string(self.data.join("admin.token")).unwrap().trim().to_owned()
+    }
+
+    fn exchange(&self, method: &str, path: &str, authorization: &str, body: &str) -> String {
+        let run = std::fs::read_to_string(self.data.join("run.json")).unwrap();
+        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
         let mut stream = TcpStream::connect(run["admin"].as_str().unwrap()).unwrap();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {both}\r\nContent-Length: 0\r\n\
-             Connection: close\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {authorization}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
         )
         .unwrap();
         let mut answer = String::new();
@@ -108,6 +129,26 @@ fn a_spike_s_link_leads_a_browser_to_the_captures_around_it() {
     assert!(refused.starts_with("HTTP/1.1 401") && refused.contains("www-authenticate: Basic"), "{refused}");
     // Any page could make a browser send that.
     assert!(server.browse("POST", "/v1/captures", "TOKEN").starts_with("HTTP/1.1 401"));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a limit for what should not take long")]
+fn a_step_that_does_not_end_is_captured_while_it_lasts() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_with(data.path(), &[("THRONG__DIAGNOSE__ALLOW_FAULTS", "true")]);
+    server.slow("Harbour", 6_000);
+    let began = Instant::now();
+    let told = loop {
+        let list = server.run("trace list").unwrap();
+        if let Some(line) = list.lines().next() {
+            break line.to_owned();
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{list}");
+    };
+    assert!(told.contains("-frame-") && told.contains("Harbour"), "{told}");
+    let name = told.split_whitespace().next().unwrap();
+    let summary = server.run(&format!("trace summary {name}")).unwrap();
+    assert!(summary.contains("world.unended for world Harbour took"), "{summary}");
 }
 
 #[test]

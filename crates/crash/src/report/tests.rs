@@ -1,6 +1,8 @@
 //! What a report says; whole dumps are read in `crates/throng/tests/crashes.rs`.
 
 use super::*;
+use telemetry::captures::Cause;
+use telemetry::recorder::Capture;
 
 fn frame(function: &str) -> Frame {
     Frame {
@@ -20,6 +22,7 @@ fn report(thread: Thread) -> Report {
         build_id: Some("c0ffee".into()),
         symbols: None,
         threads: vec![thread],
+        costs: None,
     }
 }
 
@@ -76,6 +79,17 @@ fn what_the_recorder_knows_stands_above_the_functions() {
     let thread = Thread { doing: Some("world.frame (Harbour) for 3 ms".into()), ..thread(vec![frame("f")]) };
     let text = thread.to_string();
     assert_eq!(text.lines().nth(1), Some("  was in world.frame (Harbour) for 3 ms"), "{text}");
+}
+
+#[test]
+fn what_the_last_seconds_went_into_stands_at_the_end() {
+    let costs = Summary::of(
+        &Capture { end_ns: 5_000_000_000, ..Capture::default() },
+        &Cause::Crash(None),
+        "now".into(),
+    );
+    let text = Report { costs: Some(costs), ..report(thread(vec![])) }.to_string();
+    assert!(text.ends_with("thread world-0 (7), crashed\n\ncrash capture, now, the last 5.0 s\n"), "{text}");
 }
 
 #[test]

@@ -45,7 +45,8 @@ impl fmt::Display for Report {
             Some(path) => writeln!(f, "symbols   {}", path.display())?,
             None => writeln!(f, "symbols   none: no executable of this build id is here or in DATA/symbols")?,
         }
-        self.threads.iter().try_for_each(|thread| write!(f, "\n{thread}"))
+        self.threads.iter().try_for_each(|thread| write!(f, "\n{thread}"))?;
+        self.costs.iter().try_for_each(|costs| write!(f, "\n{costs}"))
     }
 }
 

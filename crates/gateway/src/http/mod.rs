@@ -33,7 +33,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Store;
-use telemetry::recorder::Scope;
+use telemetry::recorder::{Scope, frame_end};
 use tokio::net::TcpListener;
 
 /// A stretch of a request's way between two waits: what else a thread would have had to do waits for it. Nothing in
@@ -185,8 +185,30 @@ async fn count(State(portal): State<Arc<Portal>>, request: Request, next: Next) 
 /// Runs what waits for the disk where it blocks nobody.
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let recorded = || {
-        let _scope = BLOCKING.enter(0);
-        work()
+        let scope = BLOCKING.enter(0);
+        let done = work();
+        drop(scope);
+        // The runtime says when its workers park, and nothing of these threads.
+        frame_end();
+        done
     };
     tokio::task::spawn_blocking(recorded).await.expect("blocking work does not panic and is not cancelled")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use telemetry::recorder::{Recorder, RecorderConfig};
+
+    #[test]
+    fn blocking_threads_tell_their_figures() {
+        let recorder = Recorder::start(RecorderConfig::default()).unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.on_thread_start(move || recorder.thread("http").install()).build().unwrap();
+        runtime.block_on(blocking(|| ()));
+        let capture = recorder.capture(Duration::MAX);
+        assert_eq!(capture.threads[0].slices.len(), 1);
+        assert!(!capture.threads[0].samples.is_empty());
+    }
 }

@@ -383,10 +383,11 @@ impl Hub {
         }
     }
 
-    /// Whose session this is.
+    /// First and last name of whose session this is.
     #[must_use]
-    pub fn session_name(&self, session: SessionKey) -> Option<String> {
-        self.sessions.get(&session).map(Session::name)
+    pub fn session_name(&self, session: SessionKey) -> Option<(Arc<str>, Arc<str>)> {
+        let session = self.sessions.get(&session)?;
+        Some((Arc::clone(&session.first_name), Arc::clone(&session.last_name)))
     }
 
     /// Sessions now.

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Account, Store, StoreError};
 use telemetry::LockWait;
+use telemetry::recorder::frame_end;
 
 /// What the operator decides about logins.
 #[derive(Clone, Debug, Default)]
@@ -180,8 +181,10 @@ impl LoginService {
         let store = Arc::clone(&self.store);
         // The commit waits for the disk, which an async thread must not.
         let made = tokio::task::spawn_blocking(move || {
-            let made = store.create_account(&new);
-            made.and_then(|()| store.account(new.agent))
+            let made = store.create_account(&new).and_then(|()| store.account(new.agent));
+            // The runtime says when its workers park, and nothing of these threads.
+            frame_end();
+            made
         });
         match made.await.map_err(internal)? {
             Ok(account) => {

@@ -41,7 +41,7 @@ impl Task for Reporter {
         !self.restless && self.orders.is_empty()
     }
 
-    fn step(&mut self, tick: Tick, dt: Duration, _: f32) {
+    fn step(&mut self, &Start { tick, dt, .. }: &Start) {
         assert_eq!(dt, DT);
         let mut n_orders = 0;
         for order in self.orders.try_iter() {

@@ -23,8 +23,9 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Frame, Self::System, Self::Scope, Self::Operator, Self::Crash];
+    /// All whose captures are kept in the directory of captures. A crash's last seconds lie beside its dump, within the
+    /// limits of dumps.
+    pub const ALL: [Self; 4] = [Self::Frame, Self::System, Self::Scope, Self::Operator];
 
     /// As it stands in file names and metrics: `frame`.
     #[must_use]
@@ -47,7 +48,7 @@ impl fmt::Display for Trigger {
 
 /// Text is not the name of a trigger.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a trigger (frame, system, scope, operator, crash)")]
+#[error("{0:?} is not a trigger (frame, system, scope, operator)")]
 pub struct NotATrigger(String);
 
 impl FromStr for Trigger {

@@ -8,7 +8,7 @@
 use super::kernel::Doing;
 use super::nest::Span;
 use super::{about, scope_name};
-use crate::recorder::{Arg, Capture, Overrun};
+use crate::recorder::{Arg, Capture, Overrun, ScopeKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -42,6 +42,8 @@ pub struct Culprit {
 /// Where the search ended: a span, or several of one scope inside of a span.
 pub(crate) struct Found {
     pub(crate) culprit: Culprit,
+    /// The thread that it is on.
+    pub(crate) thread: usize,
     /// The slice that took too long, among the spans of its thread.
     pub(crate) root: usize,
     /// What was usual of that one.
@@ -56,6 +58,9 @@ pub(crate) fn find(
     thread: usize,
     overrun: &Overrun,
 ) -> Option<Found> {
+    if !threads.iter().flatten().any(|span| span.scope == overrun.scope) {
+        return find_in_its_stead(capture, threads, overrun);
+    }
     let spans = &threads[thread];
     let same = |span: &Span| span.scope == overrun.scope && span.arg == overrun.arg && !span.open;
     let candidates = (0..spans.len()).filter(|&index| same(&spans[index]));
@@ -68,7 +73,27 @@ pub(crate) fn find(
     }
     let search = Search { capture, threads, thread, children: children(spans) };
     let root_usual_ns = search.usual(root).map(|usual| usual.took_ns);
-    Some(Found { culprit: search.descend(root), root, root_usual_ns })
+    Some(Found { culprit: search.descend(root), thread, root, root_usual_ns })
+}
+
+/// Of what was noted there is no slice ([`Scope::note`](crate::recorder::Scope::note)): a frame that began late, or has not ended.
+/// To blame is the frame that filled most of that time, on whichever thread: the one that others waited for, or the one itself.
+fn find_in_its_stead(capture: &Capture, threads: &[Vec<Span>], overrun: &Overrun) -> Option<Found> {
+    let kind = |scope: u16| capture.scopes.get(usize::from(scope)).map(|scope| scope.kind);
+    if kind(overrun.scope) != Some(ScopeKind::Frame) {
+        return None;
+    }
+    let begin_ns = overrun.at_ns.saturating_sub(overrun.took_ns);
+    let overlap = |span: &Span| span.end_ns.min(overrun.at_ns).saturating_sub(span.begin_ns.max(begin_ns));
+    let spans = threads
+        .iter()
+        .enumerate()
+        .flat_map(|(thread, spans)| spans.iter().enumerate().map(move |(root, span)| (thread, root, span)));
+    let frames = spans.filter(|(.., span)| kind(span.scope) == Some(ScopeKind::Frame) && overlap(span) > 0);
+    let (thread, root, _) =
+        frames.max_by_key(|&(thread, root, span)| (overlap(span), Reverse((thread, root))))?;
+    let search = Search { capture, threads, thread, children: children(&threads[thread]) };
+    Some(Found { culprit: search.descend(root), thread, root, root_usual_ns: None })
 }
 
 /// The spans directly inside of each.

@@ -2,7 +2,7 @@
 //!
 //! A capture is three files with one name, `UTC-TRIGGER-N`: `.perfetto-trace`, `.txt` and `.json`. They are written under
 //! other names and renamed when they are whole, the trace last: a capture with a trace is complete. When a trigger's
-//! quota does not hold the next capture, the oldest of the same trigger go; never those of another one.
+//! quota, or the disk, does not hold the next capture, the oldest of the same trigger go; never those of another one.
 
 use super::perfetto::{self, Origin};
 use super::{Cause, Summary, Trigger};
@@ -10,7 +10,7 @@ use crate::recorder::Capture;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -27,16 +27,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What suits a trigger: overruns come in swarms and the next one will do as well, an operator's wish or a crash
-    /// has to be served each time.
+    /// What suits a trigger: overruns come in swarms and the next one will do as well, an operator's wish has to be
+    /// served each time.
     #[must_use]
     pub const fn of(trigger: Trigger) -> Self {
-        match trigger {
-            Trigger::Frame | Trigger::System | Trigger::Scope => {
-                Self { quota_bytes: 128 << 20, interval: Duration::from_secs(10) }
-            }
-            Trigger::Operator | Trigger::Crash => Self { quota_bytes: 128 << 20, interval: Duration::ZERO },
-        }
+        let in_swarms = matches!(trigger, Trigger::Frame | Trigger::System | Trigger::Scope);
+        let interval = if in_swarms { Duration::from_secs(10) } else { Duration::ZERO };
+        Self { quota_bytes: 128 << 20, interval }
     }
 }
 
@@ -64,6 +61,14 @@ pub enum StoreError {
         /// All that is allowed.
         quota_bytes: u64,
     },
+}
+
+impl StoreError {
+    /// Whether the disk has no room, or not for us.
+    fn is_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
 }
 
 /// A capture in the directory.
@@ -166,7 +171,7 @@ impl Store {
         ENDINGS.contains(&ending).then(|| self.path(&entry.name(), ending))
     }
 
-    /// Writes a capture, after as many of its trigger's oldest captures were removed as `quota_bytes` ask for.
+    /// Writes a capture, and removes as many of its trigger's oldest captures as `quota_bytes` and a full disk ask for.
     ///
     /// # Errors
     /// When the system refuses, or the capture alone is too large. Nothing is left behind then.
@@ -179,10 +184,7 @@ impl Store {
     ) -> Result<(Entry, Summary), StoreError> {
         let result = self.try_save(capture, cause, origin, quota_bytes);
         if result.is_err() {
-            for ending in ENDINGS {
-                // It may never have come to that file.
-                let _ = fs::remove_file(self.path(UNFINISHED, ending));
-            }
+            self.clear_unfinished();
         }
         result
     }
@@ -197,27 +199,32 @@ impl Store {
         let trigger = cause.trigger();
         let create = DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.dir);
         create.map_err(io_error("create", &self.dir))?;
-        let mut found = self.scan()?;
+        let found = self.scan()?;
+        let n = found.last().map_or(1, |last| last.entry.n + 1);
+        let entries = found.into_iter().map(|found| found.entry);
+        let mut same: VecDeque<Entry> = entries.filter(|entry| entry.trigger == trigger).collect();
 
         let at = Timestamp::from_nanosecond(origin.unix_ns.into()).unwrap_or(Timestamp::MAX);
         let summary = Summary::of(capture, cause, format!("{at:.3}"));
         let json = serde_json::to_vec_pretty(&summary).expect("a summary becomes JSON");
-        let mut bytes = self.write("json", |out| out.write_all(&json))?;
-        bytes += self.write("txt", |out| write!(out, "{summary}"))?;
-        bytes += self.write(TRACE, |out| perfetto::write(capture, cause, origin, out))?;
+        let content = Content { json, summary: &summary, capture, cause, origin };
+        let bytes = loop {
+            match self.write(&content) {
+                Err(error) if error.is_full() => self.make_room(&content, &mut same, quota_bytes, error)?,
+                written => break written?,
+            }
+        };
         if bytes > quota_bytes {
             return Err(StoreError::TooLarge { trigger, bytes, quota_bytes });
         }
 
-        let n = found.last().map_or(1, |last| last.entry.n + 1);
-        found.retain(|found| found.entry.trigger == trigger);
-        let mut used = found.iter().map(|found| found.entry.bytes).sum::<u64>() + bytes;
-        for old in found {
+        let mut used = sum(&same) + bytes;
+        for old in same {
             if used <= quota_bytes {
                 break;
             }
-            self.remove(&old.entry)?;
-            used -= old.entry.bytes;
+            self.remove(&old)?;
+            used -= old.bytes;
         }
         let utc = at.strftime(UTC).to_string();
         let entry = Entry { utc, trigger, n, bytes };
@@ -228,19 +235,56 @@ impl Store {
         Ok((entry, summary))
     }
 
-    /// Writes an unfinished file and tells its size.
-    fn write(
+    /// Writes the unfinished files and tells their size.
+    fn write(&self, content: &Content<'_>) -> Result<u64, StoreError> {
+        let mut bytes = 0;
+        for ending in ENDINGS {
+            let path = self.path(UNFINISHED, ending);
+            let written = File::create(&path).and_then(|file| {
+                let mut out = BufWriter::new(file);
+                content.write(ending, &mut out)?;
+                Ok(out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len())
+            });
+            bytes += written.map_err(io_error("write", &path))?;
+        }
+        Ok(bytes)
+    }
+
+    /// Removes the oldest of the same trigger for one that the disk had no room for: one at least, so that who tries again
+    /// and again comes to an end. None if all of them would not make enough room: others fill the disk then, and they
+    /// would go for nothing.
+    fn make_room(
         &self,
-        ending: &str,
-        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-    ) -> Result<u64, StoreError> {
-        let path = self.path(UNFINISHED, ending);
-        let written = File::create(&path).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            fill(&mut out)?;
-            Ok(out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len())
-        });
-        written.map_err(io_error("write", &path))
+        content: &Content<'_>,
+        same: &mut VecDeque<Entry>,
+        quota_bytes: u64,
+        error: StoreError,
+    ) -> Result<(), StoreError> {
+        let mut room = self.clear_unfinished();
+        let needed = content.bytes();
+        if needed > quota_bytes.min(room + sum(same)) {
+            return Err(error);
+        }
+        loop {
+            let Some(old) = same.pop_front() else { return Err(error) };
+            self.remove(&old)?;
+            room += old.bytes;
+            if room >= needed {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes what is not finished, and tells how much room it had found.
+    fn clear_unfinished(&self) -> u64 {
+        let mut bytes = 0;
+        for ending in ENDINGS {
+            let path = self.path(UNFINISHED, ending);
+            bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
+            // It may never have come to that file.
+            let _ = fs::remove_file(path);
+        }
+        bytes
     }
 
     fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
@@ -289,6 +333,52 @@ impl Store {
 struct Found {
     entry: Entry,
     is_complete: bool,
+}
+
+fn sum(entries: &VecDeque<Entry>) -> u64 {
+    entries.iter().map(|entry| entry.bytes).sum()
+}
+
+/// What goes into a capture's files.
+struct Content<'a> {
+    json: Vec<u8>,
+    summary: &'a Summary,
+    capture: &'a Capture,
+    cause: &'a Cause,
+    origin: &'a Origin,
+}
+
+impl Content<'_> {
+    fn write(&self, ending: &str, out: &mut impl Write) -> io::Result<()> {
+        match ending {
+            TRACE => perfetto::write(self.capture, self.cause, self.origin, out),
+            "txt" => write!(out, "{}", self.summary),
+            _ => out.write_all(&self.json),
+        }
+    }
+
+    /// How much that is, found by writing it to nowhere.
+    fn bytes(&self) -> u64 {
+        let mut counter = Counter(0);
+        for ending in ENDINGS {
+            self.write(ending, &mut counter).expect("counting does not fail");
+        }
+        counter.0
+    }
+}
+
+/// Counts what is written.
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn io_error(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
@@ -377,6 +467,49 @@ mod tests {
         assert_eq!((path, source.kind()), (unfinished, io::ErrorKind::StorageFull));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
         save(&mut store, &Cause::Operator, 2, PLENTY).unwrap();
+    }
+
+    /// Has no room for the next capture's trace, until that is removed.
+    fn fill_disk(store: &Store) {
+        std::os::unix::fs::symlink("/dev/full", store.path(UNFINISHED, TRACE)).unwrap();
+    }
+
+    #[test]
+    fn on_a_full_disk_the_oldest_of_its_trigger_make_room_for_the_newest() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().into());
+        let noisy = testing::overrun_of_slow_movement();
+        save(&mut store, &Cause::Operator, 1, PLENTY).unwrap();
+        for unix_s in 2..5 {
+            save(&mut store, &noisy, unix_s, PLENTY).unwrap();
+        }
+        fill_disk(&store);
+        save(&mut store, &noisy, 5, PLENTY).unwrap();
+        let kept = names(&store);
+        assert_eq!(kept.first().unwrap(), "19700101T000001Z-operator-1");
+        assert_eq!(
+            kept[1..],
+            ["19700101T000003Z-system-3", "19700101T000004Z-system-4", "19700101T000005Z-system-5"]
+        );
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4 * ENDINGS.len());
+    }
+
+    #[test]
+    fn on_a_disk_that_others_fill_nothing_goes_for_a_capture_that_has_no_room_then_either() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::new(dir.path().into());
+        let small = dir.path().join(format!("19700101T000001Z-operator-1.{TRACE}"));
+        fs::write(&small, "small").unwrap();
+        fill_disk(&store);
+        let error = save(&mut store, &Cause::Operator, 2, PLENTY).unwrap_err();
+        assert!(error.is_full(), "{error}");
+        assert_eq!(names(&store), ["19700101T000001Z-operator-1"]);
+
+        // Nor for one that its quota does not hold.
+        save(&mut store, &Cause::Operator, 3, PLENTY).unwrap();
+        fill_disk(&store);
+        save(&mut store, &Cause::Operator, 4, 100).unwrap_err();
+        assert_eq!(names(&store).len(), 2);
     }
 
     #[test]

@@ -95,17 +95,19 @@ impl Summary {
         let Some(index) = index else { return };
         let all: Vec<Vec<Span>> =
             capture.threads.iter().map(|thread| spans(thread, capture.end_ns)).collect();
-        let Some(Found { culprit, root, root_usual_ns }) = culprit::find(capture, &all, index, overrun)
+        let Some(Found { culprit, thread, root, root_usual_ns }) =
+            culprit::find(capture, &all, index, overrun)
         else {
             return;
         };
         report.usual_ns = root_usual_ns;
-        let doing = report.kernel.map_or(Doing::Unknown, |kernel| {
-            let busy_ns = busy_ns(&all[index], kernel.begin_ns, kernel.end_ns);
+        let kernel = Figures::around(&capture.threads[thread], begin_ns, overrun.at_ns);
+        let doing = kernel.map_or(Doing::Unknown, |kernel| {
+            let busy_ns = busy_ns(&all[thread], kernel.begin_ns, kernel.end_ns);
             kernel.doing(begin_ns, overrun.at_ns, busy_ns)
         });
         self.culprit = Some(Culprit { doing, ..culprit });
-        self.inside = Costs::inside(capture, &all[index], root).systems;
+        self.inside = Costs::inside(capture, &all[thread], root).systems;
     }
 
     /// The culprit in a few words, for a list: `world.movement in world Harbour`.
@@ -113,6 +115,7 @@ impl Summary {
     pub fn headline(&self) -> String {
         match (&self.culprit, &self.overrun) {
             (Some(culprit), _) => culprit.to_string(),
+            (None, Some(OverrunReport { scope, about: Some(about), .. })) => format!("{scope} for {about}"),
             (None, Some(overrun)) => overrun.scope.clone(),
             (None, None) => "–".into(),
         }
@@ -123,7 +126,7 @@ impl Summary {
 mod tests {
     use super::*;
     use crate::captures::testing::{self, CLIENT, MS, SEND, TURN, Thread};
-    use crate::recorder::SampleKind;
+    use crate::recorder::{SampleKind, ScopeInfo, ScopeKind};
 
     const AT: &str = "2026-11-21T21:45:12.345Z";
 
@@ -170,6 +173,33 @@ mod tests {
         assert_eq!(summary.overrun.as_ref().unwrap().about.as_deref(), Some("client 17 (Ada Resident)"));
         let culprit = summary.culprit.unwrap();
         assert_eq!((culprit.scope.as_str(), culprit.within), ("shard.send", vec!["shard.client".to_owned()]));
+    }
+
+    #[test]
+    fn of_a_frame_that_began_late_the_one_that_it_waited_for_is_to_blame() {
+        let mut capture = testing::empty();
+        let scope = capture.scopes.len() as u16;
+        let frame = capture.scopes[usize::from(testing::FRAME)].clone();
+        capture.scopes.push(ScopeInfo { name: "world.late".into(), ..frame });
+        let mut others = Thread::new("world-0", 1);
+        others.slice(testing::FRAME, 0, 3_000, 0, 0);
+        others.slice(testing::FRAME, 5_000, 75_000, 1, 0);
+        let mut own = Thread::new("world-1", 2);
+        own.slice(testing::FRAME, 81_000, 1_000, 2, 0);
+        capture.threads = vec![others.done(), own.done()];
+        let late = Overrun {
+            kind: ScopeKind::Frame,
+            scope,
+            arg: 2,
+            took_ns: 70 * MS,
+            limit_ns: 50 * MS,
+            thread: 2,
+            at_ns: capture.begin_ns + 81 * MS,
+        };
+        let summary = Summary::of(&capture, &Cause::Overrun(late), AT.into());
+        assert_eq!(summary.overrun.as_ref().unwrap().scope, "world.late");
+        assert_eq!(summary.culprit.as_ref().unwrap().took_ns, 75 * MS);
+        assert_eq!(summary.headline(), "world.frame for world 1");
     }
 
     #[test]

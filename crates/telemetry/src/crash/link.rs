@@ -24,6 +24,20 @@ pub(super) struct Link {
     panics: Count,
     /// Thread that has had its dump and is about to abort; 0 for none.
     dumped: AtomicI32,
+    /// Monitors that have ended, as far as somebody has noticed. The socket does not tell: the process itself keeps the
+    /// other end too, for the next monitor.
+    ended: AtomicU32,
+}
+
+/// How a report ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The monitor has answered.
+    Answered,
+    /// There is no monitor that could.
+    Gone,
+    /// Patience ended.
+    Late,
 }
 
 /// Messages of one kind. Only one thread at a time waits in each: signals under the lock of `crash-handler`, panics
@@ -38,7 +52,13 @@ impl Link {
     pub(super) fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_read_timeout(Some(SLICE))?;
         socket.set_write_timeout(Some(SLICE))?;
-        Ok(Self { socket, signals: Count::default(), panics: Count::default(), dumped: AtomicI32::new(0) })
+        Ok(Self {
+            socket,
+            signals: Count::default(),
+            panics: Count::default(),
+            dumped: AtomicI32::new(0),
+            ended: AtomicU32::new(0),
+        })
     }
 
     /// For the handler of signals. Returns when the dump is written, the monitor is gone or patience has ended.
@@ -49,9 +69,9 @@ impl Link {
         self.report(Kind::Signal, context, "");
     }
 
-    /// As [`report_signal`](Self::report_signal), for the panic hook.
-    pub(super) fn report_panic(&self, context: &CrashContext, text: &str) {
-        self.report(Kind::Panic, context, text);
+    /// As [`report_signal`](Self::report_signal), for the panic hook. `survives` tells whether the process goes on.
+    pub(super) fn report_panic(&self, context: &CrashContext, text: &str, survives: bool) {
+        self.report(if survives { Kind::Panic } else { Kind::FatalPanic }, context, text);
     }
 
     /// The abort that follows on this thread needs no second dump.
@@ -59,24 +79,45 @@ impl Link {
         self.dumped.store(gettid().as_raw_nonzero().get(), Ordering::Relaxed);
     }
 
+    /// Those who wait for an answer need not wait for this one's.
+    pub(super) fn monitor_ended(&self) {
+        self.ended.fetch_add(1, Ordering::Release);
+    }
+
     pub(super) fn tell_recorder(&self, path: &Path) -> io::Result<()> {
         let path = path.as_os_str().as_bytes();
         self.send(&header(KIND_RECORDER, 0, path.len()), path, &[])
     }
 
-    fn report(&self, kind: Kind, context: &CrashContext, text: &str) {
+    /// A monitor that ends meanwhile may have taken the message with it, so its successor is told once more. When that
+    /// ends too, or none could be started, it is of no use.
+    pub(super) fn report(&self, kind: Kind, context: &CrashContext, text: &str) -> Outcome {
         let count = self.count(kind);
         let number = count.sent.fetch_add(1, Ordering::Relaxed) + 1;
         let registers = context.as_bytes();
         let header = header(kind as u32, number, registers.len() + text.len());
-        if self.send(&header, registers, text.as_bytes()).is_err() {
-            return;
+        let send = || self.send(&header, registers, text.as_bytes()).is_ok();
+        let mut ended = self.ended.load(Ordering::Acquire);
+        if !send() {
+            return Outcome::Gone;
         }
+        let mut told_again = false;
         for _ in 0..PATIENCE_SLICES {
-            if count.done.load(Ordering::Acquire) >= number || !self.hear() {
-                return;
+            if count.done.load(Ordering::Acquire) >= number {
+                return Outcome::Answered;
+            }
+            let ended_by_now = self.ended.load(Ordering::Acquire);
+            if ended_by_now != ended {
+                if told_again || !send() {
+                    return Outcome::Gone;
+                }
+                (ended, told_again) = (ended_by_now, true);
+            }
+            if !self.hear() {
+                return Outcome::Gone;
             }
         }
+        Outcome::Late
     }
 
     /// One system call, and a second try only when a signal came in between: what was taken in part is lost anyway.
@@ -98,8 +139,8 @@ impl Link {
         match (&self.socket).read(&mut done) {
             Ok(DONE_BYTES) => {
                 let number = u32::from_ne_bytes([done[4], done[5], done[6], done[7]]);
-                let panicked = u32::from_ne_bytes([done[0], done[1], done[2], done[3]]) == Kind::Panic as u32;
-                let count = self.count(if panicked { Kind::Panic } else { Kind::Signal });
+                let kind = u32::from_ne_bytes([done[0], done[1], done[2], done[3]]);
+                let count = if kind == Kind::Signal as u32 { &self.signals } else { &self.panics };
                 count.done.fetch_max(number, Ordering::Release);
                 true
             }
@@ -116,9 +157,6 @@ impl Link {
     }
 
     const fn count(&self, kind: Kind) -> &Count {
-        match kind {
-            Kind::Signal => &self.signals,
-            Kind::Panic => &self.panics,
-        }
+        if kind.is_panic() { &self.panics } else { &self.signals }
     }
 }

@@ -3,13 +3,16 @@
 //!
 //! ```text
 //!  to the monitor                                  back
-//!   0  u32  kind: 1 signal, 2 panic, 3 recorder     0  u32  kind: 1 or 2
-//!   4  u32  number, counted per kind                4  u32  number of the message that is done
+//!   0  u32  kind: 1 signal, 2 panic, 3 recorder,    0  u32  kind: 1, 2 or 4
+//!           4 panic that ends the process           4  u32  number of the message that is done
+//!   4  u32  number; signals and panics are counted
+//!           apart, panics of both kinds together
 //!   8  u32  bytes that follow
 //!  12  …    registers (CrashContext), for a panic followed by its text; or a path
 //! ```
 //!
-//! A message is one `writev`, so messages of two threads do not mix.
+//! A message is one `writev`, so messages of two threads do not mix. It may come twice, with the same number, when a
+//! monitor has ended: nobody knows whether that one had read it.
 
 use crash_handler::CrashContext;
 use std::ffi::OsString;
@@ -28,8 +31,18 @@ pub(super) const DONE_BYTES: usize = 8;
 pub enum Kind {
     /// A signal arrived that ends the process.
     Signal = 1,
-    /// A thread panicked; the process may go on.
+    /// A thread panicked whose panics somebody catches: the process goes on.
     Panic = 2,
+    /// A thread panicked that nobody can do without: the process is about to abort.
+    FatalPanic = 4,
+}
+
+impl Kind {
+    /// Whether it is a panic of either kind: those are counted together.
+    #[must_use]
+    pub const fn is_panic(self) -> bool {
+        matches!(self, Self::Panic | Self::FatalPanic)
+    }
 }
 
 /// `Message::Recorder` on the wire.
@@ -85,7 +98,12 @@ pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
     let mut header = [0; HEADER_BYTES];
     match socket.read_exact(&mut header) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        // The latter when it ended with an answer unread.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) =>
+        {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     }
     let word = |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
@@ -99,6 +117,7 @@ pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
         KIND_RECORDER => return Ok(Some(Message::Recorder(PathBuf::from(OsString::from_vec(body))))),
         1 => Kind::Signal,
         2 => Kind::Panic,
+        4 => Kind::FatalPanic,
         _ => return Err(invalid("a message is of no known kind")),
     };
     let (registers, text) = body

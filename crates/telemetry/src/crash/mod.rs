@@ -21,8 +21,8 @@
 //! thin-LTO builds alike; [`start`] does the same for the calling thread. The stacks are touched only when used.
 //!
 //! **What cannot hang.** The handler runs with all these signals masked, so a crash inside of it is fatal at once. Waiting
-//! ends after [`PATIENCE_SLICES`] slices of [`SLICE`]. A second thread that crashes meanwhile waits for the first, which
-//! ends the process.
+//! ends after [`PATIENCE_SLICES`] slices of [`SLICE`], and sooner when somebody notices that the monitor has ended
+//! ([`CrashCapture::monitor_ended`]). A second thread that crashes meanwhile waits for the first, which ends the process.
 //!
 //! Start with [`start`]. What goes over the socket is in [`Message`].
 
@@ -87,9 +87,15 @@ pub fn start(socket: UnixStream, options: Options) -> Result<CrashCapture, Crash
 
 impl CrashCapture {
     /// Names the process that may trace this one while it crashes; it matters where the kernel restricts tracing to
-    /// parents (Yama). Without it, any process may for that moment.
+    /// parents (Yama). Without it, any process may for that moment. It waits while a signal is being handled.
     pub fn allow_tracer(&self, pid: u32) {
         self.signals.set_ptracer(Some(pid));
+    }
+
+    /// The monitor has ended. Threads that wait for it tell its successor once, on the same socket, and at the next call of
+    /// this they go on.
+    pub fn monitor_ended(&self) {
+        self.link.monitor_ended();
     }
 
     /// Tells the monitor where it can read the flight recorder's memory: a path that outlives the process, such as

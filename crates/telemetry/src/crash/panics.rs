@@ -18,12 +18,13 @@ pub(super) fn hook(link: Arc<Link>, options: Options) {
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("unnamed");
         let text = describe(name, info);
+        let survives = (options.survives)(name);
         {
             let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
             let tid = gettid().as_raw_nonzero().get();
-            signals::with_registers(tid, |context| link.report_panic(context, &text));
+            signals::with_registers(tid, |context| link.report_panic(context, &text, survives));
         }
-        if !(options.survives)(name) {
+        if !survives {
             link.expect_abort();
             std::process::abort();
         }

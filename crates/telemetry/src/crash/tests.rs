@@ -1,6 +1,7 @@
 //! The link against a monitor that is a thread of the test, and whole crashes in child processes: this test binary again,
 //! told by a variable to run [`child`] and crash.
 
+use super::link::Outcome;
 use super::*;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -71,14 +72,78 @@ fn a_panic_is_told_with_registers_and_text_and_goes_on_when_the_monitor_is_done(
     let link = Link::new(ours).unwrap();
     let (pid, tid) = (std::process::id() as i32, rustix::thread::gettid().as_raw_nonzero().get());
     std::thread::scope(|scope| {
-        scope
-            .spawn(|| signals::with_registers(tid, |context| link.report_panic(context, "shard-0 panicked")));
+        scope.spawn(|| {
+            signals::with_registers(tid, |context| link.report_panic(context, "world-0 panicked", true))
+        });
         let message = read_message(&mut monitor).unwrap().unwrap();
         let Message::Crash { kind: Kind::Panic, number: 1, context, text } = message else {
             panic!("{message:?}")
         };
-        assert_eq!((context.pid, context.tid, text.as_str()), (pid, tid, "shard-0 panicked"));
+        assert_eq!((context.pid, context.tid, text.as_str()), (pid, tid, "world-0 panicked"));
         write_done(&mut monitor, Kind::Panic, 1).unwrap();
+    });
+}
+
+/// Reports a panic and returns the outcome.
+fn report(link: &Link, kind: Kind) -> Outcome {
+    let mut outcome = None;
+    signals::with_registers(1, |context| outcome = Some(link.report(kind, context, "hub panicked")));
+    outcome.expect("it was called")
+}
+
+fn told(monitor: &mut UnixStream) -> (Kind, u32) {
+    match read_message(monitor).unwrap().unwrap() {
+        Message::Crash { kind, number, .. } => (kind, number),
+        other @ Message::Recorder(_) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_panic_that_ends_the_process_says_so_and_is_counted_with_the_others() {
+    let (ours, mut monitor) = UnixStream::pair().unwrap();
+    let link = Link::new(ours).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            signals::with_registers(1, |context| link.report_panic(context, "world-0 panicked", true));
+            signals::with_registers(1, |context| link.report_panic(context, "hub panicked", false));
+        });
+        for expected in [(Kind::Panic, 1), (Kind::FatalPanic, 2)] {
+            let (kind, number) = told(&mut monitor);
+            assert_eq!((kind, number), expected);
+            write_done(&mut monitor, kind, number).unwrap();
+        }
+        waiting.join().unwrap();
+        assert_eq!(link.answered(), (0, 2));
+    });
+}
+
+#[test]
+fn when_a_monitor_has_ended_the_next_one_is_told_the_same_again() {
+    let (ours, mut monitor) = UnixStream::pair().unwrap();
+    monitor.set_read_timeout(Some(SLICE * PATIENCE_SLICES)).unwrap();
+    let link = Link::new(ours).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| report(&link, Kind::Signal));
+        assert_eq!(told(&mut monitor), (Kind::Signal, 1));
+        link.monitor_ended();
+        assert_eq!(told(&mut monitor), (Kind::Signal, 1), "the first one took it with it");
+        write_done(&mut monitor, Kind::Signal, 1).unwrap();
+        assert_eq!(waiting.join().unwrap(), Outcome::Answered);
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_third_monitor() {
+    let (ours, mut monitor) = UnixStream::pair().unwrap();
+    monitor.set_read_timeout(Some(SLICE * PATIENCE_SLICES)).unwrap();
+    let link = Link::new(ours).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| report(&link, Kind::FatalPanic));
+        for _ in 0..2 {
+            told(&mut monitor);
+            link.monitor_ended();
+        }
+        assert_eq!(waiting.join().unwrap(), Outcome::Gone, "and not only when patience ended");
     });
 }
 
@@ -125,4 +190,12 @@ fn what_is_no_message_is_refused() {
     let short = [message::header(2, 1, 3).as_slice(), b"abc"].concat();
     assert_eq!(read_message(&mut short.as_slice()).unwrap_err().kind(), io::ErrorKind::InvalidData);
     assert!(read_message(&mut [].as_slice()).unwrap().is_none());
+}
+
+#[test]
+fn a_process_that_ends_with_an_answer_unread_has_ended() {
+    let (ours, mut monitor) = UnixStream::pair().unwrap();
+    write_done(&mut monitor, Kind::Signal, 1).unwrap();
+    drop(ours);
+    assert!(read_message(&mut monitor).unwrap().is_none(), "the system calls it a connection that was reset");
 }

@@ -2,8 +2,9 @@
 //!
 //! A scope reads the clock twice, and that is most of what it costs. Where the kernel itself counts time by the processor's time
 //! stamp counter, a thread reads the counter and adds what has passed since it last asked the kernel, which it does again
-//! when [`ANCHOR_TICKS`] are over. It reads some microseconds more or less than the kernel's clock at most, and
-//! never goes back within a thread. Elsewhere every reading asks the kernel.
+//! when [`ANCHOR_TICKS`] are over. It reads some microseconds more or less than the kernel's clock at most: a thread that is
+//! ahead goes a little slower until the kernel has caught up. Within a thread it never goes back, unless the machine has been
+//! asleep. Elsewhere every reading asks the kernel.
 
 use super::ticks::ticks;
 use std::cell::Cell;
@@ -27,18 +28,16 @@ const AHEAD_NS: u64 = 1_000_000;
 const FRACTION_BITS: u32 = 32;
 
 thread_local! {
-    static CLOCK: Clock = const {
-        Clock { ticks: Cell::new(0), ns: Cell::new(0), tick_ns: Cell::new(0), ticks_max: Cell::new(0) }
-    };
+    static CLOCK: Clock = const { Clock::new() };
 }
 
 /// What a thread last asked the kernel.
 struct Clock {
     /// The counter then.
     ticks: Cell<u64>,
-    /// The kernel's time then.
+    /// The time then: the kernel's, or later if a later one had been told.
     ns: Cell<u64>,
-    /// How long a tick is.
+    /// How much time a tick adds.
     tick_ns: Cell<u64>,
     /// For how many ticks that holds: none before it asked at all.
     ticks_max: Cell<u64>,
@@ -66,38 +65,61 @@ const fn passed_ns(ticks: u64, tick_ns: u64) -> u64 {
 #[inline(never)]
 fn ask() -> u64 {
     // Where the process began to count: the longer ago, the better is known how long a tick is.
-    static BEGIN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
-    let (before, now_ns) = (ticks(), kernel_ns());
-    let between = ticks().wrapping_sub(before);
-    let now_ns = CLOCK.with(|clock| clock.not_before(before, now_ns));
-    if between >= PAIR_TICKS {
-        return now_ns;
-    }
-    let begin = BEGIN.get_or_init(|| may_count().then_some((before, now_ns)));
-    let Some((begin_ticks, begin_ns)) = *begin else { return now_ns };
-    let (ticks, ns) = (before.wrapping_sub(begin_ticks), now_ns.saturating_sub(begin_ns));
-    if ns < LEARN_NS || ticks == 0 {
-        return now_ns;
-    }
-    let tick_ns = ((u128::from(ns) << FRACTION_BITS) / u128::from(ticks)) as u64;
+    static BEGIN: OnceLock<Option<Reading>> = OnceLock::new();
+    let now = Reading { ticks: ticks(), ns: kernel_ns() };
+    let between = ticks().wrapping_sub(now.ticks);
     CLOCK.with(|clock| {
-        clock.ticks.set(before);
-        clock.ns.set(now_ns);
-        clock.tick_ns.set(tick_ns);
-        clock.ticks_max.set(ANCHOR_TICKS);
-    });
-    now_ns
+        if between >= PAIR_TICKS {
+            return clock.not_before(now);
+        }
+        match BEGIN.get_or_init(|| may_count().then_some(now)) {
+            Some(begin) => clock.go_by(*begin, now),
+            None => now.ns,
+        }
+    })
+}
+
+/// The counter, and the kernel's clock at the same time.
+#[derive(Clone, Copy)]
+struct Reading {
+    ticks: u64,
+    ns: u64,
+}
+
+impl Reading {
+    /// How long a tick has been since then, once that can be told.
+    fn tick_ns_until(self, now: Self) -> Option<u64> {
+        let (ticks, ns) = (now.ticks.wrapping_sub(self.ticks), now.ns.saturating_sub(self.ns));
+        let tick_ns = (u128::from(ns) << FRACTION_BITS).checked_div(ticks.into())?;
+        (ns >= LEARN_NS).then_some(tick_ns as u64)
+    }
 }
 
 impl Clock {
-    /// The kernel's time, or what this thread has already told when that is a little later.
-    fn not_before(&self, ticks: u64, kernel_ns: u64) -> u64 {
-        if self.ticks_max.get() == 0 {
-            return kernel_ns;
-        }
-        let passed_ns = passed_ns(ticks.wrapping_sub(self.ticks.get()), self.tick_ns.get());
-        let told_ns = self.ns.get().saturating_add(passed_ns);
-        if told_ns.saturating_sub(kernel_ns) < AHEAD_NS { told_ns.max(kernel_ns) } else { kernel_ns }
+    const fn new() -> Self {
+        Self { ticks: Cell::new(0), ns: Cell::new(0), tick_ns: Cell::new(0), ticks_max: Cell::new(0) }
+    }
+
+    /// Goes by this reading from now on, if it is known how long a tick is, and tells the time.
+    fn go_by(&self, begin: Reading, now: Reading) -> u64 {
+        let now_ns = self.not_before(now);
+        // By the kernel's own times: by those told, a thread that is ahead would find that the same fast pace was right.
+        let Some(tick_ns) = begin.tick_ns_until(now) else { return now_ns };
+        // What it is ahead, it loses until it asks again.
+        let lost_ns = ((now_ns - now.ns) << FRACTION_BITS) / ANCHOR_TICKS;
+        self.ticks.set(now.ticks);
+        self.ns.set(now_ns);
+        self.tick_ns.set(tick_ns.saturating_sub(lost_ns));
+        self.ticks_max.set(ANCHOR_TICKS);
+        now_ns
+    }
+
+    /// The kernel's time, or what this thread may have told already when that is a little later.
+    fn not_before(&self, now: Reading) -> u64 {
+        // Beyond that it has told nothing, however long it slept: a clock that is a trifle fast must not add up over hours.
+        let ticks = now.ticks.wrapping_sub(self.ticks.get()).min(self.ticks_max.get());
+        let told_ns = self.ns.get() + passed_ns(ticks, self.tick_ns.get());
+        if told_ns.saturating_sub(now.ns) < AHEAD_NS { told_ns.max(now.ns) } else { now.ns }
     }
 }
 
@@ -139,6 +161,72 @@ mod tests {
         }
         let asked = CLOCK.with(|clock| clock.ticks_max.get() > 0);
         assert_eq!(asked, may_count(), "after {LEARN_NS} ns it goes by the counter, where it may");
+    }
+
+    /// A thread's clock beside a kernel's whose pace is made up: a counter of 2.5 GHz, and so many nanoseconds in 1024 ticks.
+    struct Pair {
+        clock: Clock,
+        begin: Reading,
+        kernel: Reading,
+    }
+
+    impl Pair {
+        fn new() -> Self {
+            let begin = Reading { ticks: 7_000, ns: 9_000_000_000 };
+            Self { clock: Clock::new(), begin, kernel: begin }
+        }
+
+        fn pass(&mut self, ticks: u64, ns_in_1024: u64) {
+            self.kernel.ticks += ticks;
+            self.kernel.ns += (u128::from(ticks) * u128::from(ns_in_1024) / 1024) as u64;
+        }
+
+        /// What [`now_ns`] does.
+        fn now_ns(&self) -> u64 {
+            let passed = self.kernel.ticks - self.clock.ticks.get();
+            if passed >= self.clock.ticks_max.get() {
+                return self.clock.go_by(self.begin, self.kernel);
+            }
+            self.clock.ns.get() + passed_ns(passed, self.clock.tick_ns.get())
+        }
+    }
+
+    /// The kernel's clock is put right: it goes 0.2 % slower than it did until now, which is four times what NTP does.
+    #[test]
+    fn a_thread_that_is_ahead_loses_it_and_never_goes_back() {
+        let mut pair = Pair::new();
+        pair.pass(1 << 33, 412);
+        let (mut last_ns, mut ahead_ns_max) = (pair.now_ns(), 0);
+        for _ in 0..20_000 {
+            pair.pass(ANCHOR_TICKS / 100, 411);
+            let now_ns = pair.now_ns();
+            assert!(now_ns > last_ns, "{now_ns} after {last_ns}");
+            last_ns = now_ns;
+            ahead_ns_max = ahead_ns_max.max(now_ns - pair.kernel.ns);
+        }
+        let once_ns = passed_ns(ANCHOR_TICKS, 1 << FRACTION_BITS) / 1024;
+        assert!((1..once_ns * 11 / 10).contains(&ahead_ns_max), "{ahead_ns_max}");
+    }
+
+    #[test]
+    fn a_thread_that_slept_has_told_nothing_meanwhile() {
+        let mut pair = Pair::new();
+        pair.pass(1 << 33, 411);
+        assert_eq!(pair.now_ns(), pair.kernel.ns);
+        // It would be 600 µs ahead.
+        pair.pass(1 << 33, 411);
+        pair.kernel.ns -= 600_000;
+        assert_eq!(pair.now_ns(), pair.kernel.ns);
+    }
+
+    /// The counter has gone on, the clock has not.
+    #[test]
+    fn after_the_machine_slept_the_kernel_is_right() {
+        let mut pair = Pair::new();
+        pair.pass(1 << 33, 411);
+        pair.now_ns();
+        pair.kernel.ticks += 1 << 40;
+        assert_eq!(pair.now_ns(), pair.kernel.ns);
     }
 
     #[test]

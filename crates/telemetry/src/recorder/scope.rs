@@ -99,6 +99,21 @@ impl Scope {
         ScopeGuard { scope: self, budget_ns, entered, in_its_thread: PhantomData }
     }
 
+    /// Says of something that no guard can stand for, a wait before this thread began or what another thread is still in, that it
+    /// has taken `took_ns` until now. Posts an overrun, and returns true, if that is above its limit, or above `budget_ns` when it
+    /// has none. Records nothing else.
+    pub fn note(&'static self, arg: u64, took_ns: u64, budget_ns: u64) -> bool {
+        let limit_ns = match self.limit_ns() {
+            NO_LIMIT => budget_ns,
+            declared_ns => declared_ns,
+        };
+        let is_over = took_ns > limit_ns;
+        if is_over {
+            writer::post_noted(self, arg, took_ns, limit_ns);
+        }
+        is_over
+    }
+
     /// Changes the limit for the whole process, from the next exit on; `None` takes it away.
     pub fn set_limit(&self, limit: Option<Duration>) {
         let limit_ns = limit.map_or(NO_LIMIT, |limit| u64::try_from(limit.as_nanos()).unwrap_or(NO_LIMIT));

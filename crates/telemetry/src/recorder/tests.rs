@@ -304,6 +304,22 @@ fn a_budget_counts_unless_a_limit_is_set() {
     assert!(!recorder.set_limit("test.unheard-of", None));
 }
 
+#[test]
+fn what_no_guard_can_stand_for_is_noted() {
+    static WAIT: Scope = Scope::new("test.wait").arg(Arg::World).kind(ScopeKind::Frame);
+    let recorder = recorder(2, ALL);
+    let capture = captured(recorder, || {
+        assert!(!WAIT.note(3, 50, 50));
+        assert!(WAIT.note(3, 51, 50));
+    });
+    let overrun = recorder.next_overrun(Duration::ZERO).unwrap();
+    let told = (overrun.kind, overrun.arg, overrun.took_ns, overrun.limit_ns, overrun.thread);
+    assert_eq!(told, (ScopeKind::Frame, 3, 51, 50, capture.threads[0].tid));
+    assert_eq!(capture.scopes[usize::from(overrun.scope)].name, "test.wait");
+    assert_eq!(recorder.next_overrun(Duration::ZERO), None);
+    assert!(capture.threads[0].slices.is_empty());
+}
+
 /// Stays in a scope for so long at least.
 fn spin(scope: &'static Scope, arg: u64, budget_ns: u64, at_least_ns: u64) {
     let _scope = scope.enter_within(arg, budget_ns);

@@ -202,6 +202,13 @@ fn post(scope: &Scope, arg: u64, limit_ns: u64, entered: Entered, took_ns: u64, 
     seat.shared.overruns.post(Overrun { kind, scope, arg, took_ns, limit_ns, thread, at_ns });
 }
 
+/// Something took longer than it may that is no slice of this thread.
+#[cold]
+pub(super) fn post_noted(scope: &'static Scope, arg: u64, took_ns: u64, limit_ns: u64) {
+    let Some(id) = scope.register() else { return lose() };
+    post(scope, arg, limit_ns, Entered::new(id, 0), took_ns, now_ns());
+}
+
 /// Counts an event that cannot be recorded.
 #[cold]
 #[inline(never)]

@@ -31,6 +31,9 @@ pub struct ReplayArgs {
     /// End with status 1 when any tick comes to another state than the recorded one.
     #[arg(long)]
     pub verify: bool,
+    /// Play it under the flight recorder, and leave a capture of the end in the data directory DIR, for `throng trace`.
+    #[arg(long, value_name = "DIR")]
+    pub capture: Option<PathBuf>,
     /// How often, each time from the beginning.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: u32,

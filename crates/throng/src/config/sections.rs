@@ -320,8 +320,8 @@ pub enum TerrainShape {
 section! {
     /// What the server keeps of its own troubles ([crashes.md](crashes.md)).
     pub struct Diagnose in "diagnose", repeated: false {
-        /// Crash dumps to keep in `DATA/crashes`: so many of signals and as many of panics; the oldest of their kind go.
-        /// 0 writes none and starts no monitor process.
+        /// Crash dumps to keep in `DATA/crashes`: so many of what ended the server and as many of panics that
+        /// it survived; the oldest of their kind go. 0 writes none and starts no monitor process.
         ///
         /// A dump holds the stacks of all threads and the environment, about a megabyte. The monitor takes a few
         /// megabytes of memory.

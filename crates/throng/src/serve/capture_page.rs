@@ -6,9 +6,9 @@ use std::time::Duration;
 use telemetry::captures::perfetto::Timeline;
 use telemetry::captures::{Entry, Summary};
 
-/// Captures so far from the moment belong to it. Maxima stay in the metrics for 30 s, so a spike is drawn up to
-/// that and a scrape later than it was.
-pub(super) const AROUND: Duration = Duration::from_secs(90);
+/// Captures so far from the moment belong to it. Maxima stay in the metrics for 30 s, and in the graph of a day a point stands for a
+/// minute and a half, so a spike is drawn up to both together later than it was.
+pub(super) const AROUND: Duration = Duration::from_secs(150);
 /// Captures that are told on the page, the nearest first.
 pub(super) const TOLD_MAX: usize = 2;
 

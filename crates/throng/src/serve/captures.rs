@@ -26,8 +26,14 @@ const PERIOD: Duration = Duration::from_millis(100);
 const REQUESTS_MAX: usize = 4;
 /// Without a limit: a slow disk is no reason to write more.
 static SAVE: Scope = Scope::new("recorder.save");
-/// The lowest there is: the thread gets a twentieth of what others get when a core is contended.
+/// The lowest there is: the thread gets a seventieth of what others get when a core is contended.
 const NICE: i32 = 19;
+/// Names that the hub is asked for at a time: a thread that loses its core while it has the hub's lock does not get it back
+/// soon, and everybody who logs in would wait for it.
+const NAMES_AT_ONCE: usize = 32;
+
+/// First and last name of a client.
+type Name = (Arc<str>, Arc<str>);
 
 /// An operator who waits for a capture.
 pub(super) type Request = oneshot::Sender<Result<(Entry, Summary), String>>;
@@ -63,7 +69,12 @@ impl Eye {
         let mut capture = self.recorder.capture(horizon);
         let worlds = self.worlds.iter().zip(0..);
         capture.labels.extend(worlds.map(|(name, world)| ((Arg::World, world), name.clone())));
-        let names = self.names(&clients(&capture));
+        let names = names(&clients(&capture), |clients, found| {
+            self.sessions.with(|hub| {
+                let name_of = |&client: &u64| Some((client, hub.session_name(SessionKey(client))?));
+                found.extend(clients.iter().filter_map(name_of));
+            });
+        });
         capture.labels.extend(names.into_iter().map(|(client, name)| ((Arg::Client, client), name)));
         let tick_ns = u64::try_from(self.tick.as_nanos()).unwrap_or(u64::MAX);
         for scope in capture.scopes.iter_mut().filter(|scope| scope.kind == ScopeKind::Frame) {
@@ -71,13 +82,19 @@ impl Eye {
         }
         capture
     }
+}
 
-    fn names(&self, clients: &BTreeSet<u64>) -> BTreeMap<u64, String> {
-        self.sessions.with(|hub| {
-            let name_of = |&client: &u64| Some((client, hub.session_name(SessionKey(client))?));
-            clients.iter().filter_map(name_of).collect()
-        })
+/// The names of clients, as they are looked up a few at a time.
+fn names(
+    clients: &BTreeSet<u64>,
+    mut look_up: impl FnMut(&[u64], &mut Vec<(u64, Name)>),
+) -> BTreeMap<u64, String> {
+    let clients: Vec<u64> = clients.iter().copied().collect();
+    let mut found = Vec::with_capacity(clients.len());
+    for some in clients.chunks(NAMES_AT_ONCE) {
+        look_up(some, &mut found);
     }
+    found.into_iter().map(|(client, (first, last))| (client, format!("{first} {last}"))).collect()
 }
 
 /// The sessions that a capture speaks of.
@@ -200,4 +217,23 @@ fn sentence(error: &dyn std::error::Error) -> String {
 fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hub_is_asked_for_a_few_names_at_a_time() {
+        let mut asked = Vec::new();
+        let names = names(&(0..100).collect(), |clients, found| {
+            asked.push(clients.len());
+            // One has left meanwhile.
+            let there = clients.iter().filter(|&&client| client != 50);
+            found.extend(there.map(|&client| (client, ("Ada".into(), client.to_string().into()))));
+        });
+        assert_eq!(asked, [32, 32, 32, 4]);
+        assert_eq!(names.len(), 99);
+        assert_eq!(names[&99], "Ada 99");
+    }
 }

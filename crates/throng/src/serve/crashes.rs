@@ -76,6 +76,10 @@ impl Crashes {
     /// Tells the monitor where it can read the flight recorder.
     pub(super) fn tell_recorder(&self, path: &Path) {
         self.monitor.lock().unwrap_or_else(PoisonError::into_inner).recorder = Some(path.to_owned());
+        self.send_recorder(path);
+    }
+
+    fn send_recorder(&self, path: &Path) {
         if let Err(error) = self.capture.tell_recorder(path) {
             tracing::warn!(%error, "crash dumps will be without the flight recorder");
         }
@@ -90,18 +94,22 @@ impl Crashes {
             Err(error) => error.to_string(),
         };
         tracing::error!(status, "the crash monitor has ended");
-        match spawn(&monitor.args, &monitor.end) {
+        let spawned = spawn(&monitor.args, &monitor.end);
+        match &spawned {
             Ok(child) => {
-                self.capture.allow_tracer(child.id());
                 tracing::info!(pid = child.id(), "the crash monitor is started again");
-                monitor.child = child;
+                if let Some(path) = &monitor.recorder {
+                    self.send_recorder(path);
+                }
             }
             Err(error) => tracing::error!(%error, "cannot start the crash monitor"),
         }
-        let recorder = monitor.recorder.clone();
-        drop(monitor);
-        if let Some(path) = recorder {
-            self.tell_recorder(&path);
+        // Whoever waits for the one that has ended tells its successor, which knows the recorder by now. Before the tracer:
+        // that call waits as long as a signal is being handled.
+        self.capture.monitor_ended();
+        if let Ok(child) = spawned {
+            self.capture.allow_tracer(child.id());
+            monitor.child = child;
         }
         false
     }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use telemetry::captures::perfetto::Timeline;
 use telemetry::captures::{Costs, Entry, Store, StoreError, Summary};
+use telemetry::recorder::frame_end;
 use tokio::sync::oneshot;
 
 /// The time that a view of what systems cost looks back.
@@ -75,7 +76,13 @@ fn refuse(status: StatusCode, why: &str) -> Response {
 
 /// Runs what waits for the disk, or takes its time, where it blocks nobody.
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
-    tokio::task::spawn_blocking(work).await.expect("blocking work does not panic and is not cancelled")
+    let recorded = || {
+        let done = work();
+        // The runtime says when its workers park, and nothing of these threads.
+        frame_end();
+        done
+    };
+    tokio::task::spawn_blocking(recorded).await.expect("blocking work does not panic and is not cancelled")
 }
 
 async fn list(State(diagnose): State<Arc<Diagnose>>) -> Response {

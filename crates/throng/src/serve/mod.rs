@@ -33,6 +33,7 @@ pub use error::ServeError;
 pub(crate) use tune::Tunable;
 
 use crate::config::{Config, PublicChat};
+use crate::hangup::Hangup;
 use crate::{page, supervise};
 use addresses::Bound;
 use captures::Eye;
@@ -74,7 +75,7 @@ const FAREWELL: &str = "The server is about to stop. Please come back later.";
 /// Threads that serve HTTP: most of their time they wait.
 const HTTP_THREADS: usize = 2;
 
-/// Serves until SIGTERM or SIGINT, or until the supervisor of this process id has ended.
+/// Serves until SIGTERM, SIGINT or SIGHUP, or until the supervisor of this process id has ended.
 ///
 /// # Errors
 /// When something that it needs cannot be had: an address, the data directory, the database, a thread.
@@ -89,6 +90,7 @@ pub fn run(config: &Config, supervisor: Option<u32>) -> Result<(), ServeError> {
         .worker_threads(HTTP_THREADS)
         .thread_name("http")
         .on_thread_start(move || recorder.thread("http").install())
+        // Of its workers. Whoever gives blocking threads work ends their frames.
         .on_thread_park(frame_end)
         .enable_all()
         .build()
@@ -382,6 +384,7 @@ fn announce(config: &Config, run_file: &RunFile) {
 struct Ending {
     terminate: Signals,
     interrupt: Signals,
+    hangup: Hangup,
 }
 
 impl Ending {
@@ -389,6 +392,7 @@ impl Ending {
         Ok(Self {
             terminate: signal(SignalKind::terminate()).map_err(ServeError::Signal)?,
             interrupt: signal(SignalKind::interrupt()).map_err(ServeError::Signal)?,
+            hangup: Hangup::listen().map_err(ServeError::Signal)?,
         })
     }
 
@@ -398,6 +402,7 @@ impl Ending {
             tokio::select! {
                 _ = self.terminate.recv() => return "SIGTERM",
                 _ = self.interrupt.recv() => return "SIGINT",
+                () = self.hangup.recv() => return "SIGHUP",
                 () = turn.notified() => fuse.strike(),
             }
         }

@@ -21,12 +21,16 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use telemetry::recorder::{Recorder, RecorderCounters, Scope, frame_end};
+use telemetry::recorder::{Arg, Recorder, RecorderCounters, Scope, ScopeKind, frame_end};
 use telemetry::{Counter, Gauge, Metrics};
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// A thread that has work and does not turn for so long is not alive.
 const STUCK: Duration = Duration::from_secs(10);
+
+/// A world's step that has not ended. What ends late has its capture from the world's thread; this one may never end.
+static UNENDED: Scope =
+    Scope::new("world.unended").arg(Arg::World).kind(ScopeKind::Frame).limit_us(1_000_000);
 
 /// One look. It takes the hub's lock and those of the counters.
 static LOOK: Scope = Scope::new("watch.look").limit_us(100_000);
@@ -124,6 +128,8 @@ struct Eye {
     bytes_out: u64,
     busy_ns: Vec<u64>,
     turns: Vec<(u64, Instant)>,
+    /// By world, the beginning of the last step that was told of because it did not end.
+    unended: Vec<Instant>,
     threads: BTreeMap<String, ThreadTime>,
 }
 
@@ -134,6 +140,7 @@ impl Eye {
             export: Export::new(&start),
             busy_ns: vec![0; start.shards.len()],
             turns: vec![(0, now); start.shards.len()],
+            unended: vec![Instant::ZERO; start.worlds.names.len()],
             seen_at: now,
             packets_in: 0,
             packets_out: 0,
@@ -234,6 +241,17 @@ impl Eye {
                 *seen = (turns, now);
             } else if now - seen.1 > STUCK {
                 trouble = Some(format!("shard-{n} does not run."));
+            }
+        }
+        for (n, since) in self.start.worlds.in_step_since().enumerate() {
+            let Some(since) = since else { continue };
+            let in_step = now.since(since);
+            // One capture for each such step, not one a second.
+            if self.unended[n] != since && UNENDED.note(n as u64, in_step.as_nanos() as u64, u64::MAX) {
+                self.unended[n] = since;
+            }
+            if in_step > STUCK {
+                trouble = Some(format!("{} does not run.", self.start.worlds.names[n]));
             }
         }
         if let Some(trouble) = &trouble {
@@ -484,6 +502,18 @@ impl Export {
             "Scopes that the flight recorder could not record.",
             "",
             recorder.events_lost,
+        );
+        self.count(
+            "throng_recorder_scopes_refused_total",
+            "Kinds of scopes that found the flight recorder's table full.",
+            "",
+            recorder.scopes_refused,
+        );
+        self.count(
+            "throng_recorder_threads_refused_total",
+            "Threads that found the flight recorder's table full.",
+            "",
+            recorder.threads_refused,
         );
         let http = &start.portal.counters;
         let requests = ("throng_http_requests_total", "HTTP requests by outcome.");

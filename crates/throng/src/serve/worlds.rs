@@ -8,10 +8,11 @@ use super::{Clock, ServeError, threads_or_default};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use gateway::places::{Place, Places};
-use ids::{Epoch, SessionKey, Tick, WorldId};
+use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
 use recording::Tape;
-use schedule::{Laps, Panicked, Pool, Task, TaskId, Waker};
+use schedule::{Laps, Panicked, Pool, Start, Task, TaskId, Waker};
 use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use telemetry::recorder::{Arg, Recorder, Scope, ScopeKind, frame_end};
@@ -29,6 +30,10 @@ const LOCAL_IDS: u32 = 1 << 20;
 /// A world's step with its mail. It may take as long as a tick lasts.
 static FRAME: Scope = Scope::new("world.frame").arg(Arg::World).kind(ScopeKind::Frame);
 
+/// A step that began so long after it was due. One that misses a whole tick lags, although no frame took long: others had the
+/// threads.
+static LATE: Scope = Scope::new("world.late").arg(Arg::World).kind(ScopeKind::Frame);
+
 /// Where a world's commands go in.
 #[derive(Clone)]
 pub(super) struct Inbox {
@@ -43,7 +48,7 @@ pub(super) struct Worlds {
     /// What they made of them, and where spent frames go back.
     pub(super) frames: Receiver<Box<Frame>>,
     pub(super) spent: Sender<Box<Frame>>,
-    counters: Vec<Arc<Mutex<Counted>>>,
+    seen: Vec<Arc<Seen>>,
     names: Vec<String>,
     /// Where recordings begin.
     tapes: Vec<Sender<Tape>>,
@@ -60,6 +65,30 @@ pub(super) struct Counted {
     pub(super) frames_lost: u64,
 }
 
+/// What others may see of a world.
+#[derive(Debug, Default)]
+struct Seen {
+    counted: Mutex<Counted>,
+    /// When the step began that it is in, in nanoseconds; 0 between two steps.
+    in_step_since: AtomicU64,
+}
+
+/// Says that a world is in a step for as long as this lives, and no longer if the step panics.
+struct InStep<'a>(&'a Seen);
+
+impl<'a> InStep<'a> {
+    fn new(seen: &'a Seen, now: Instant) -> Self {
+        seen.in_step_since.store(now.0.max(1), Ordering::Relaxed);
+        Self(seen)
+    }
+}
+
+impl Drop for InStep<'_> {
+    fn drop(&mut self) {
+        self.0.in_step_since.store(0, Ordering::Relaxed);
+    }
+}
+
 /// One world as a task of the pool.
 pub(super) struct Stepper {
     id: WorldId,
@@ -68,8 +97,9 @@ pub(super) struct Stepper {
     commands: Vec<Command>,
     frames: Sender<Box<Frame>>,
     spent: Receiver<Box<Frame>>,
-    counted: Arc<Mutex<Counted>>,
+    seen: Arc<Seen>,
     timing: Timing,
+    lateness: Timing,
     clock: Clock,
     /// Recordings that were asked for, and the one under way.
     tapes: Receiver<Tape>,
@@ -82,10 +112,16 @@ impl Task for Stepper {
         self.inbox.is_empty() && self.life.world().is_quiet() && self.tape.is_none() && self.tapes.is_empty()
     }
 
-    fn step(&mut self, tick: Tick, dt: Duration, dilation: f32) {
-        let frame = FRAME.enter_within(self.id.0.into(), dt.as_nanos() as u64);
-        self.make_frame(tick, dt, dilation);
+    fn step(&mut self, start: &Start) {
+        let (world, dt_ns) = (self.id.0.into(), start.dt.as_nanos() as u64);
+        LATE.note(world, start.late_by.as_nanos() as u64, dt_ns);
+        self.lateness.record(start.late_by);
+        let seen = Arc::clone(&self.seen);
+        let in_step = InStep::new(&seen, start.at);
+        let frame = FRAME.enter_within(world, dt_ns);
+        self.make_frame(start.tick, start.dt, start.dilation);
         drop(frame);
+        drop(in_step);
         frame_end();
     }
 }
@@ -110,7 +146,7 @@ impl Stepper {
             self.tape = None;
         }
         let lost = matches!(self.frames.try_send(frame), Err(TrySendError::Full(_)));
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
         counted.world = *self.life.world().counters();
         counted.n_avatars = self.life.world().n_avatars();
         counted.dilation = dilation;
@@ -188,13 +224,14 @@ pub(super) fn start(
     let (frame_sender, frames) = bounded(FRAMES_MAX);
     let (spent, spent_receiver) = bounded(FRAMES_MAX);
     let mut inboxes = Vec::new();
-    let mut counters = Vec::new();
+    let mut watched = Vec::new();
     let mut tapes = Vec::new();
     for place in places.iter() {
         // A recording that is asked for while another one waits is refused.
         let (tape_sender, tape_receiver) = bounded(1);
         let (commands, inbox) = bounded(INBOX_MAX);
-        let counted = Arc::new(Mutex::new(Counted { dilation: 1.0, ..Counted::default() }));
+        let counted = Mutex::new(Counted { dilation: 1.0, ..Counted::default() });
+        let seen = Arc::new(Seen { counted, ..Seen::default() });
         let stepper = Stepper {
             id: place.world,
             life: Life::new(world_config(place), place.world.0 as f32 / places.len() as f32),
@@ -202,10 +239,15 @@ pub(super) fn start(
             commands: Vec::new(),
             frames: frame_sender.clone(),
             spent: spent_receiver.clone(),
-            counted: Arc::clone(&counted),
+            seen: Arc::clone(&seen),
             timing: metrics.timing(
                 "throng_world_tick_seconds",
                 "Duration of a step of the world.",
+                &[("world", &place.name)],
+            ),
+            lateness: metrics.timing(
+                "throng_world_late_seconds",
+                "Time from when a step of the world was due until it began.",
                 &[("world", &place.name)],
             ),
             clock: Arc::clone(clock),
@@ -216,11 +258,11 @@ pub(super) fn start(
         tapes.push(tape_sender);
         let waker = pool.add(Box::new(stepper), dt, Tick(0));
         inboxes.push(Inbox { commands, waker });
-        counters.push(counted);
+        watched.push(seen);
     }
     let names = places.iter().map(|place| place.name.clone()).collect();
     let pool = Arc::new(Mutex::new(Some(pool)));
-    Ok(Worlds { pool, inboxes, frames, spent, counters, names, tapes, dt })
+    Ok(Worlds { pool, inboxes, frames, spent, seen: watched, names, tapes, dt })
 }
 
 pub(super) fn world_config(place: &Place) -> WorldConfig {
@@ -242,7 +284,7 @@ pub(super) fn world_config(place: &Place) -> WorldConfig {
 /// What the `watch` thread looks at.
 pub(super) struct Watch {
     pool: Arc<Mutex<Option<Pool>>>,
-    counters: Vec<Arc<Mutex<Counted>>>,
+    seen: Vec<Arc<Seen>>,
     /// By world.
     pub(super) names: Vec<String>,
 }
@@ -250,7 +292,14 @@ pub(super) struct Watch {
 impl Watch {
     /// What each world has counted.
     pub(super) fn counted(&self) -> Vec<Counted> {
-        self.counters.iter().map(|c| *c.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+        let counted = |seen: &Arc<Seen>| *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        self.seen.iter().map(counted).collect()
+    }
+
+    /// By world, when the step began that it is in; `None` between two steps.
+    pub(super) fn in_step_since(&self) -> impl Iterator<Item = Option<Instant>> {
+        let since = |seen: &Arc<Seen>| seen.in_step_since.load(Ordering::Relaxed);
+        self.seen.iter().map(since).map(|since| (since > 0).then_some(Instant(since)))
     }
 
     /// What the frames of all worlds cost since the last call.
@@ -262,7 +311,7 @@ impl Watch {
 
 impl Worlds {
     pub(super) fn watch(&self) -> Watch {
-        Watch { pool: Arc::clone(&self.pool), counters: self.counters.clone(), names: self.names.clone() }
+        Watch { pool: Arc::clone(&self.pool), seen: self.seen.clone(), names: self.names.clone() }
     }
 
     /// Tells of worlds that panicked.

@@ -30,9 +30,9 @@ impl Backoff {
         }
     }
 
-    /// Whether there was a crash since the server last ran well.
-    pub(super) const fn has_crashed(&self) -> bool {
-        self.quick_crashes > 0
+    /// Whether there was a crash since the server last ran well; now it has run for so long.
+    pub(super) fn has_crashed_before(&self, ran_for: Duration) -> bool {
+        self.quick_crashes > 0 && ran_for < GOOD_TIME
     }
 }
 

@@ -83,6 +83,9 @@ fn a_crash_tells_what_the_thread_was_in_and_keeps_the_last_seconds() {
     let doing = crashed_thread(summary).lines().nth(1).unwrap();
     assert!(doing.starts_with("  was in world.frame (Harbour) for "), "{summary}");
     assert_eq!(ended.traces(), 1, "{}", ended.log);
+    let (_, costs) = summary.split_once("\ncrash capture, ").expect(summary);
+    assert!(costs.contains("\n  world.frame "), "what cost most is told: {costs}");
+    assert!(costs.contains("\n  Harbour "), "{costs}");
 }
 
 #[test]
@@ -110,6 +113,51 @@ fn a_panic_that_is_caught_leaves_a_dump_and_the_server_goes_on_and_again_soon_le
     assert_eq!(ended.summaries().len(), 1, "{}", ended.log);
     assert!(ended.dumps()[0].ends_with("-panic.dmp"));
     assert!(ended.log.contains("this place had one within the last minute"), "{}", ended.log);
+}
+
+#[test]
+fn a_panic_that_ends_the_server_is_dumped_though_one_at_the_same_place_was_survived_just_before() {
+    let server = Server::start();
+    server.fault("panic", "http");
+    assert_eq!(server.get("/healthz/live"), "ok\n");
+    server.fault("panic", "hub");
+    let ended = server.wait();
+    assert_eq!(ended.status.signal(), Some(SIGABRT));
+    let dumps = ended.dumps();
+    let survived = dumps.iter().filter(|dump| dump.ends_with("-panic.dmp")).count();
+    assert_eq!((dumps.len(), survived), (2, 1), "{}", ended.log);
+    assert!(ended.summaries().iter().any(|summary| summary.starts_with("hub panicked at ")), "{}", ended.log);
+}
+
+#[test]
+fn a_server_whose_terminal_is_closed_drains() {
+    let mut server = Server::start();
+    server.close_log();
+    server.signal(Signal::HUP);
+    let ended = server.wait();
+    assert_eq!(ended.status.code(), Some(0), "it neither dies of the signal nor of its log");
+    assert_eq!(ended.dumps(), Vec::<String>::new());
+}
+
+#[test]
+fn a_supervisor_whose_terminal_is_closed_ends_with_its_server() {
+    let server = Server::supervised();
+    server.signal(Signal::HUP);
+    let ended = server.wait();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+    assert!(ended.log.contains("draining signal=\"SIGHUP\""), "{}", ended.log);
+    assert!(!ended.log.contains("has crashed"), "{}", ended.log);
+}
+
+#[test]
+fn a_server_that_was_started_to_outlive_its_terminal_does() {
+    let server = Server::start_by(&["sh", "-c", "trap '' HUP; exec \"$@\""]).expect("the server starts");
+    server.signal(Signal::HUP);
+    assert_eq!(server.get("/healthz/ready"), "ok\n");
+    server.signal(Signal::TERM);
+    let ended = server.wait();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
+    assert!(!ended.log.contains("SIGHUP"), "{}", ended.log);
 }
 
 #[test]

@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    stderr: BufReader<ChildStderr>,
+    /// Until nobody reads it any more.
+    stderr: Option<BufReader<ChildStderr>>,
     log: String,
     /// Until it has ended.
     data: Option<TempDir>,
@@ -84,7 +85,7 @@ impl Server {
     fn spawn(mut command: Command, data: TempDir) -> Option<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let stderr = child.stderr.take().map(BufReader::new);
         let mut server = Self { child, stdout, stderr, log: String::new(), data: Some(data) };
         server.is_ready().then_some(server)
     }
@@ -107,7 +108,8 @@ impl Server {
 
     pub(crate) fn wait_until_logged(&mut self, text: &str) {
         while !self.log.contains(text) {
-            assert!(self.stderr.read_line(&mut self.log).unwrap() > 0, "{text:?} is not in {}", self.log);
+            let stderr = self.stderr.as_mut().expect("it is read");
+            assert!(stderr.read_line(&mut self.log).unwrap() > 0, "{text:?} is not in {}", self.log);
         }
     }
 
@@ -141,6 +143,11 @@ impl Server {
         let children = self.children();
         assert_eq!(children.len(), 1);
         children[0]
+    }
+
+    /// As when a terminal is closed: what is written to it fails.
+    pub(crate) fn close_log(&mut self) {
+        self.stderr = None;
     }
 
     /// To the process that we have started.
@@ -183,7 +190,9 @@ impl Server {
     /// Until all have ended: server, supervisor, monitor, summaries.
     pub(crate) fn wait(mut self) -> Ended {
         let status = self.child.wait().unwrap();
-        self.stderr.read_to_string(&mut self.log).unwrap();
+        if let Some(mut stderr) = self.stderr.take() {
+            stderr.read_to_string(&mut self.log).unwrap();
+        }
         let log = std::mem::take(&mut self.log);
         Ended { status, log, data: self.data.take().expect("it is taken once, here") }
     }

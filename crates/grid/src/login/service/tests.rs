@@ -7,6 +7,7 @@ use crate::password::{Cost, LoadHint};
 use crate::users::Users;
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use telemetry::recorder::{Recorder, RecorderConfig};
 use wire::llsd::Llsd;
 
 const CHEAP: Cost = Cost { memory_kib: 64, passes: 1 };
@@ -239,4 +240,14 @@ async fn the_request_of_a_client_is_understood_from_its_bytes() {
     assert!(matches!(&request.start, crate::login::Start::Region { name, .. } if name == "Plaza"));
     assert!(request.agrees_to_terms && request.has_read_notice);
     assert_eq!(grid.login(0, &request).await.unwrap().account.agent, ada);
+}
+
+#[test]
+fn the_thread_that_makes_an_account_tells_its_figures() {
+    let recorder = Recorder::start(RecorderConfig::default()).unwrap();
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.on_thread_start(move || recorder.thread("http").install()).build().unwrap();
+    runtime.block_on(grid(open()).login(0, &request("New", "Person", "secret"))).unwrap();
+    let capture = recorder.capture(Duration::MAX);
+    assert!(capture.threads.iter().any(|thread| !thread.samples.is_empty()));
 }

@@ -1,0 +1,206 @@
+//! What lies beside a dump: the flight recorder's last seconds, what they cost, and the dump explained.
+//!
+//! All of it takes seconds, and while the monitor is at it whoever crashes next would wait. So a thread of its own writes
+//! it, from what was read while the server waited: after a panic the server goes on and the recorder's memory with it.
+
+use crate::directory::{Cause, Directory, Quota, create_file};
+use crate::note::Note;
+use crate::recording;
+use crate::symbols::OWN_EXECUTABLE;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use telemetry::recorder::Capture;
+
+/// How long explaining one dump may take.
+const SUMMARY_PATIENCE: Duration = Duration::from_secs(60);
+/// Dumps that wait to be explained; further ones have nothing beside them.
+const DUMPS_MAX: usize = 8;
+/// Recordings in memory, each as large as the recorder's memory may be; further dumps are without one.
+const RECORDINGS_MAX: usize = 2;
+
+/// A dump on disk, and what else was read while the server waited.
+pub(crate) struct Written {
+    pub(crate) dump: PathBuf,
+    pub(crate) cause: Cause,
+    pub(crate) note: Note,
+    /// The thread that crashed.
+    pub(crate) crashed: u32,
+    pub(crate) recording: Option<Capture>,
+}
+
+/// The thread that writes what lies beside dumps.
+pub(crate) struct Beside {
+    queue: SyncSender<Written>,
+    n_recordings: Arc<AtomicUsize>,
+    thread: JoinHandle<()>,
+}
+
+impl Beside {
+    /// Starts it. `explain` writes the `.txt` beside a dump ([`summarise`]).
+    pub(crate) fn start(
+        directory: Directory,
+        quota: Quota,
+        explain: impl Fn(&Path) + Send + 'static,
+    ) -> Self {
+        let (queue, dumps) = sync_channel::<Written>(DUMPS_MAX);
+        let n_recordings = Arc::new(AtomicUsize::new(0));
+        let n_left = Arc::clone(&n_recordings);
+        let work = move || {
+            for written in dumps {
+                let (dump, cause) = (written.dump.clone(), written.cause);
+                if keep_recording(written) {
+                    n_left.fetch_sub(1, Ordering::Relaxed);
+                }
+                explain(&dump);
+                if let Err(error) = directory.settle(cause, quota, &dump) {
+                    tracing::warn!(%error, "dumps may take up more space than they may");
+                }
+            }
+        };
+        Self { queue, n_recordings, thread: std::thread::spawn(work) }
+    }
+
+    /// Leaves a dump to the thread. It never waits.
+    pub(crate) fn keep(&self, mut written: Written) {
+        if written.recording.is_some() {
+            if self.n_recordings.load(Ordering::Relaxed) < RECORDINGS_MAX {
+                self.n_recordings.fetch_add(1, Ordering::Relaxed);
+            } else {
+                written.recording = None;
+                tracing::warn!(
+                    "too many recordings wait to be written; this crash is without its last seconds"
+                );
+            }
+        }
+        let has_recording = written.recording.is_some();
+        if self.queue.try_send(written).is_err() {
+            if has_recording {
+                self.n_recordings.fetch_sub(1, Ordering::Relaxed);
+            }
+            tracing::warn!("too many dumps wait to be explained; throng crash show does it");
+        }
+    }
+
+    /// Waits until all is written.
+    pub(crate) fn finish(self) {
+        drop(self.queue);
+        let _ = self.thread.join();
+    }
+}
+
+/// Writes the trace and what cost most; whether there was a recording, which is gone from memory then.
+fn keep_recording(written: Written) -> bool {
+    let Written { dump, note, crashed, recording: Some(recording), .. } = written else { return false };
+    let told = |path: &Path, result: io::Result<()>| {
+        if let Err(error) = result {
+            tracing::warn!(path = %path.display(), %error, "the flight recorder's last seconds are not kept");
+        }
+    };
+    let path = dump.with_extension(recording::TRACE);
+    told(&path, recording::write_trace(&recording, crashed, &note, &path));
+    let path = dump.with_extension(recording::COSTS);
+    told(&path, recording::write_costs(&recording, crashed, &note, &path));
+    true
+}
+
+/// Runs `throng crash show` into the `.txt` beside the dump.
+pub(crate) fn summarise(data: &Path, dump: &Path) {
+    let path = dump.with_extension("txt");
+    let run = || -> io::Result<()> {
+        let mut reader = Command::new(OWN_EXECUTABLE)
+            .args(["crash", "show"])
+            .arg(dump)
+            .arg("--data")
+            .arg(data)
+            .stdin(Stdio::null())
+            .stdout(create_file(&path)?)
+            .spawn()?;
+        let pid = Pid::from_child(&reader);
+        let (done, ended) = sync_channel::<()>(0);
+        std::thread::spawn(move || {
+            if ended.recv_timeout(SUMMARY_PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        });
+        let status = reader.wait()?;
+        drop(done);
+        if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
+    };
+    if let Err(error) = run() {
+        tracing::warn!(path = %path.display(), %error, "no summary");
+        let _ = std::fs::remove_file(&path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::fs;
+
+    const QUOTA: Quota = Quota { dumps: 20, bytes: 1_000 };
+
+    /// A dump that is none, of so many bytes.
+    fn written(directory: &Directory, unix_s: i64, bytes: usize) -> Written {
+        let cause = Cause::Panic;
+        let dump = directory.save(cause, QUOTA, unix_s, 1, &vec![0; bytes]).unwrap();
+        Written { dump, cause, note: Note::default(), crashed: 1, recording: Some(Capture::default()) }
+    }
+
+    #[test]
+    fn a_trace_that_takes_for_ever_keeps_nobody_waiting() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = Directory::of(data.path());
+        let beside = Beside::start(directory.clone(), QUOTA, |_| {});
+        let (first, second) = (written(&directory, 1, 1), written(&directory, 2, 1));
+        // Whoever opens it to write waits for a reader.
+        let slow = first.dump.with_extension(recording::TRACE);
+        mknodat(CWD, &slow, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let fast = second.dump.with_extension(recording::TRACE);
+        beside.keep(first);
+        beside.keep(second);
+        assert!(!fast.exists(), "they are written in turn");
+        assert!(!fs::read(slow).unwrap().is_empty());
+        beside.finish();
+        assert!(fast.exists(), "what is under way is waited for at the end");
+    }
+
+    #[test]
+    fn recordings_in_memory_are_few() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = Directory::of(data.path());
+        let beside = Beside::start(directory.clone(), QUOTA, |_| {});
+        let all: Vec<Written> = (0..4).map(|n| written(&directory, n, 1)).collect();
+        let traces: Vec<PathBuf> = all.iter().map(|one| one.dump.with_extension(recording::TRACE)).collect();
+        mknodat(CWD, &traces[0], FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        all.into_iter().for_each(|one| beside.keep(one));
+        fs::read(&traces[0]).unwrap();
+        beside.finish();
+        let kept: Vec<bool> = traces.iter().map(|path| path.exists()).collect();
+        assert_eq!(kept, [true, true, false, false]);
+    }
+
+    #[test]
+    fn what_lies_beside_dumps_counts_too() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = Directory::of(data.path());
+        let beside = Beside::start(directory.clone(), QUOTA, |_| {});
+        // Alone they fit; with any trace they do not.
+        let (first, second) = (written(&directory, 1, 500), written(&directory, 2, 500));
+        let newest = second.dump.clone();
+        beside.keep(first);
+        beside.keep(second);
+        beside.finish();
+        let left = directory.list().unwrap();
+        assert_eq!(left.iter().map(|entry| &entry.dump).collect::<Vec<_>>(), [&newest]);
+        assert!(newest.with_extension(recording::TRACE).exists());
+        assert!(left[0].bytes <= QUOTA.bytes);
+    }
+}
