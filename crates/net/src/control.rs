@@ -1,4 +1,5 @@
-//! Control messages: the side channel of `recvmsg`/`sendmsg` that carries local addresses and drop counts.
+//! Control messages: the side channel of `recvmsg`/`sendmsg` that carries local addresses, drop counts and
+//! sizes of segments.
 //!
 //! Both directions are plain byte work on a copied buffer, so nothing here is `unsafe`. Layout of one message
 //! (`cmsg(3)`), in native byte order, each starting at a multiple of the word size:
@@ -12,6 +13,7 @@ use std::net::Ipv4Addr;
 const WORD: usize = size_of::<usize>();
 const HEADER: usize = size_of::<libc::cmsghdr>();
 const PKTINFO: usize = size_of::<libc::in_pktinfo>();
+const SEGMENT: usize = size_of::<u16>();
 
 /// Bytes of one message with this much data, padding included.
 const fn space(data: usize) -> usize {
@@ -21,8 +23,8 @@ const fn space(data: usize) -> usize {
 /// What a receive call needs: a packet-info message and a drop count.
 pub(crate) const RECV_BYTES: usize = space(PKTINFO) + space(size_of::<u32>());
 
-/// What a send call needs: a packet-info message.
-pub(crate) const SEND_BYTES: usize = space(PKTINFO);
+/// What a send call needs at most: a packet-info message and the size of segments.
+pub(crate) const SEND_BYTES: usize = space(PKTINFO) + space(SEGMENT);
 
 /// A buffer with the alignment that the kernel's view of it wants.
 #[derive(Clone, Copy, Debug)]
@@ -57,14 +59,31 @@ pub(crate) fn read(mut bytes: &[u8]) -> Received {
     received
 }
 
-/// Writes the message that makes a datagram leave from `local`. The kernel chooses the interface.
-pub(crate) fn write_source(local: Ipv4Addr) -> Aligned<SEND_BYTES> {
-    let mut bytes = [0; SEND_BYTES];
-    bytes[..WORD].copy_from_slice(&(HEADER + PKTINFO).to_ne_bytes());
-    bytes[WORD..WORD + 4].copy_from_slice(&libc::IPPROTO_IP.to_ne_bytes());
-    bytes[WORD + 4..WORD + 8].copy_from_slice(&libc::IP_PKTINFO.to_ne_bytes());
-    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&local.octets());
-    Aligned(bytes)
+/// Writes the messages that make a datagram leave from `source` (the kernel chooses the interface), and cut it into datagrams
+/// of `segment` bytes. Returns how many bytes of `out` they take.
+pub(crate) fn write(
+    source: Option<Ipv4Addr>,
+    segment: Option<u16>,
+    Aligned(out): &mut Aligned<SEND_BYTES>,
+) -> usize {
+    let mut at = 0;
+    if let Some(source) = source {
+        let mut info = [0; PKTINFO];
+        info[4..8].copy_from_slice(&source.octets());
+        at += write_message(libc::IPPROTO_IP, libc::IP_PKTINFO, &info, &mut out[at..]);
+    }
+    if let Some(segment) = segment {
+        at += write_message(libc::SOL_UDP, libc::UDP_SEGMENT, &segment.to_ne_bytes(), &mut out[at..]);
+    }
+    at
+}
+
+fn write_message(level: i32, kind: i32, data: &[u8], out: &mut [u8]) -> usize {
+    out[..WORD].copy_from_slice(&(HEADER + data.len()).to_ne_bytes());
+    out[WORD..WORD + 4].copy_from_slice(&level.to_ne_bytes());
+    out[WORD + 4..WORD + 8].copy_from_slice(&kind.to_ne_bytes());
+    out[HEADER..HEADER + data.len()].copy_from_slice(data);
+    space(data.len())
 }
 
 struct Message<'a> {
@@ -92,16 +111,38 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 mod tests {
     use super::*;
 
+    fn source(local: Ipv4Addr) -> Vec<u8> {
+        let mut out = Aligned([0; SEND_BYTES]);
+        let len = write(Some(local), None, &mut out);
+        out.0[..len].to_vec()
+    }
+
     #[test]
     fn written_source_reads_back() {
         let local = Ipv4Addr::new(127, 0, 0, 9);
-        let message = write_source(local);
-        assert_eq!(read(&message.0), Received { local: Some(local), dropped: None });
+        assert_eq!(read(&source(local)), Received { local: Some(local), dropped: None });
+    }
+
+    #[test]
+    fn the_size_of_segments_stands_alone_or_behind_the_source() {
+        let size_in = |bytes: &[u8]| {
+            let (message, rest) = split(bytes).unwrap();
+            assert_eq!((message.level, message.kind), (17, 103));
+            assert!(rest.is_empty());
+            message.data.to_vec()
+        };
+        let mut out = Aligned([0xFF; SEND_BYTES]);
+        let len = write(None, Some(1_152), &mut out);
+        assert_eq!(size_in(&out.0[..len]), 1_152_u16.to_ne_bytes());
+        assert_eq!(write(Some(Ipv4Addr::LOCALHOST), Some(700), &mut out), SEND_BYTES);
+        assert_eq!(read(&out.0).local, Some(Ipv4Addr::LOCALHOST));
+        assert_eq!(size_in(split(&out.0).unwrap().1), 700_u16.to_ne_bytes());
+        assert_eq!(write(None, None, &mut out), 0);
     }
 
     #[test]
     fn second_message_is_found_behind_the_padding_of_the_first() {
-        let mut bytes = write_source(Ipv4Addr::LOCALHOST).0.to_vec();
+        let mut bytes = source(Ipv4Addr::LOCALHOST);
         bytes.extend((HEADER + 4).to_ne_bytes());
         bytes.extend(libc::SOL_SOCKET.to_ne_bytes());
         bytes.extend(libc::SO_RXQ_OVFL.to_ne_bytes());
@@ -111,7 +152,7 @@ mod tests {
 
     #[test]
     fn cut_messages_end_the_list() {
-        let whole = write_source(Ipv4Addr::LOCALHOST).0;
+        let whole = source(Ipv4Addr::LOCALHOST);
         for length in 0..HEADER + PKTINFO {
             assert_eq!(read(&whole[..length]), Received::default(), "{length} bytes");
         }

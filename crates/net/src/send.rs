@@ -1,10 +1,18 @@
 //! Sending many datagrams with one system call, from one reused buffer.
+//!
+//! Where the kernel knows UDP segmentation, equal datagrams to one client leave as one [`Burst`]: the way through the
+//! kernel is most of what a datagram costs, and a burst goes it once.
 
 #![expect(unsafe_code, reason = "the safe wrapper of sendmmsg allocates per call and hides partial success")]
+
+mod burst;
+#[cfg(test)]
+mod tests;
 
 use crate::BATCH_MAX;
 use crate::control::{self, Aligned};
 use crate::socket::{UdpSocket, last_errno, to_kernel};
+use burst::Burst;
 use rustix::io::Errno;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
@@ -73,6 +81,10 @@ pub struct SendCounters {
     pub sent: u64,
     /// Their bytes, without IP and UDP headers.
     pub sent_bytes: u64,
+    /// Datagrams among them that left with others as one burst.
+    pub segmented: u64,
+    /// Bursts that the kernel did not take as such; their datagrams were tried one by one.
+    pub bursts_refused: u64,
     dropped: [u64; SendDrop::ALL.len()],
 }
 
@@ -81,6 +93,26 @@ impl SendCounters {
     #[must_use]
     pub const fn dropped(&self, reason: SendDrop) -> u64 {
         self.dropped[reason as usize]
+    }
+}
+
+impl std::ops::Add for SendCounters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            segmented: self.segmented + other.segmented,
+            bursts_refused: self.bursts_refused + other.bursts_refused,
+            dropped: std::array::from_fn(|reason| self.dropped[reason] + other.dropped[reason]),
+        }
+    }
+}
+
+impl std::iter::Sum for SendCounters {
+    fn sum<I: Iterator<Item = Self>>(counters: I) -> Self {
+        counters.fold(Self::default(), std::ops::Add::add)
     }
 }
 
@@ -95,21 +127,20 @@ pub enum FlushStatus {
     Blocked,
 }
 
+/// Bursts refused in a row after which a batch makes none any more: the way to the clients does not take them.
+const REFUSALS_MAX: u32 = 16;
+
 /// Datagrams for one socket, written one behind the other into a buffer that is reused, and sent together.
 #[derive(Debug, Default)]
 pub struct SendBatch {
     arena: Vec<u8>,
-    pending: Vec<Outgoing>,
+    pending: Vec<Burst>,
+    n_datagrams: usize,
+    /// Whether equal datagrams are merged into bursts.
+    segments: bool,
+    /// Since the last one that was taken.
+    refusals: u32,
     counters: SendCounters,
-}
-
-/// A datagram in the arena.
-#[derive(Clone, Copy, Debug)]
-struct Outgoing {
-    remote: SocketAddrV4,
-    local: Ipv4Addr,
-    start: usize,
-    end: usize,
 }
 
 impl SendBatch {
@@ -120,6 +151,12 @@ impl SendBatch {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// One for `socket` that sends equal datagrams to one client as one, if the kernel knows how.
+    #[must_use]
+    pub fn segmenting(socket: &UdpSocket) -> Self {
+        Self { segments: socket.segments(), ..Self::default() }
     }
 
     /// Adds a copy of `bytes` for `remote`, to leave from our address `local`
@@ -148,26 +185,30 @@ impl SendBatch {
         let end = self.arena.len();
         assert!(end >= start, "the writer of a datagram only appends");
         if end > start {
-            self.pending.push(Outgoing { remote, local, start, end });
+            self.n_datagrams += 1;
+            match self.pending.last_mut() {
+                Some(burst) if self.segments && burst.takes(remote, local, end - start) => burst.end = end,
+                _ => self.pending.push(Burst { remote, local, start, end, segment: end - start }),
+            }
         }
         result
     }
 
     /// Datagrams that wait to be sent.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.pending.len()
+    pub const fn len(&self) -> usize {
+        self.n_datagrams
     }
 
     /// Whether nothing waits.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.pending.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.n_datagrams == 0
     }
 
     /// Whether the next push needs a flush before it.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub const fn is_full(&self) -> bool {
         self.len() >= Self::DATAGRAMS_MAX
     }
 
@@ -180,31 +221,41 @@ impl SendBatch {
     /// Sends what waits through `socket`, without blocking. A datagram that the kernel refuses is dropped and
     /// counted by reason, and the next one is tried, so one bad destination costs nobody else anything.
     pub fn flush(&mut self, socket: &UdpSocket) -> FlushStatus {
-        self.flush_through(|arena, datagrams| send_some(socket, arena, datagrams))
+        self.flush_through(|arena, bursts| send_some(socket, arena, bursts))
     }
 
     /// Drops and counts what waits.
     pub fn abandon(&mut self) {
-        self.counters.dropped[SendDrop::Abandoned as usize] += self.pending.len() as u64;
-        self.pending.clear();
-        self.arena.clear();
+        self.counters.dropped[SendDrop::Abandoned as usize] += self.n_datagrams as u64;
+        self.clear();
     }
 
-    /// `send` takes the arena and at most [`BATCH_MAX`] datagrams and returns how many the kernel took (at least
-    /// one), or why it refused the first.
+    fn clear(&mut self) {
+        self.pending.clear();
+        self.arena.clear();
+        self.n_datagrams = 0;
+    }
+
+    /// `send` takes the arena and at most [`BATCH_MAX`] bursts and returns how many the kernel took (at least one), or
+    /// why it refused the first.
     fn flush_through(
         &mut self,
-        mut send: impl FnMut(&[u8], &[Outgoing]) -> Result<usize, Errno>,
+        mut send: impl FnMut(&[u8], &[Burst]) -> Result<usize, Errno>,
     ) -> FlushStatus {
         let mut at = 0;
         while at < self.pending.len() {
             let chunk = &self.pending[at..self.pending.len().min(at + BATCH_MAX)];
             match send(&self.arena, chunk) {
                 Ok(count) => {
-                    let bytes: usize =
-                        chunk[..count].iter().map(|datagram| datagram.end - datagram.start).sum();
-                    self.counters.sent += count as u64;
-                    self.counters.sent_bytes += bytes as u64;
+                    for burst in &self.pending[at..at + count] {
+                        let n = burst.count() as u64;
+                        self.counters.sent += n;
+                        self.counters.sent_bytes += burst.len() as u64;
+                        if n > 1 {
+                            self.counters.segmented += n;
+                            self.refusals = 0;
+                        }
+                    }
                     at += count;
                 }
                 Err(Errno::INTR) => {}
@@ -214,39 +265,53 @@ impl SendBatch {
                     return FlushStatus::Blocked;
                 }
                 Err(errno) => {
-                    self.counters.dropped[SendDrop::of(errno) as usize] += 1;
+                    let (reason, n) = (SendDrop::of(errno), self.pending[at].count());
+                    if n > 1 && reason != SendDrop::NoBuffers {
+                        self.take_apart(at);
+                        continue;
+                    }
+                    self.counters.dropped[reason as usize] += n as u64;
                     at += 1;
                 }
             }
         }
-        self.pending.clear();
-        self.arena.clear();
+        self.clear();
         FlushStatus::Done
+    }
+
+    /// A burst was refused: it may be the segmentation that is, or where it was to go.
+    fn take_apart(&mut self, at: usize) {
+        self.counters.bursts_refused += 1;
+        self.refusals += 1;
+        self.segments &= self.refusals < REFUSALS_MAX;
+        let burst = self.pending[at];
+        self.pending.splice(at..=at, burst.split());
     }
 
     /// Moves the unsent datagrams to the front of the arena, so that a socket which stays blocked cannot make it grow.
     fn compact(&mut self) {
-        let sent_bytes = self.pending.first().map_or(self.arena.len(), |datagram| datagram.start);
+        let sent_bytes = self.pending.first().map_or(self.arena.len(), |burst| burst.start);
         self.arena.drain(..sent_bytes);
-        for datagram in &mut self.pending {
-            datagram.start -= sent_bytes;
-            datagram.end -= sent_bytes;
+        for burst in &mut self.pending {
+            burst.start -= sent_bytes;
+            burst.end -= sent_bytes;
         }
+        self.n_datagrams = self.pending.iter().map(Burst::count).sum();
     }
 }
 
-/// One `sendmmsg` of at most [`BATCH_MAX`] datagrams. Returns how many were taken; an error concerns the first.
-fn send_some(socket: &UdpSocket, arena: &[u8], datagrams: &[Outgoing]) -> Result<usize, Errno> {
+/// One `sendmmsg` of at most [`BATCH_MAX`] bursts. Returns how many were taken; an error concerns the first.
+fn send_some(socket: &UdpSocket, arena: &[u8], bursts: &[Burst]) -> Result<usize, Errno> {
     let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); BATCH_MAX];
     let mut controls = [Aligned([0; control::SEND_BYTES]); BATCH_MAX];
     let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH_MAX];
     // SAFETY: `mmsghdr` is a plain C struct of integers and pointers, for which all zeroes is a value.
     let mut headers: [libc::mmsghdr; BATCH_MAX] = unsafe { std::mem::zeroed() };
-    for ((((header, slice), name), control), datagram) in
-        headers.iter_mut().zip(&mut slices).zip(&mut names).zip(&mut controls).zip(datagrams)
+    for ((((header, slice), name), control), burst) in
+        headers.iter_mut().zip(&mut slices).zip(&mut names).zip(&mut controls).zip(bursts)
     {
-        let bytes = &arena[datagram.start..datagram.end];
-        *name = to_kernel(datagram.remote);
+        let bytes = &arena[burst.start..burst.end];
+        *name = to_kernel(burst.remote);
         // The kernel only reads through this pointer; the field's type is shared with receiving.
         slice.iov_base = bytes.as_ptr().cast_mut().cast();
         slice.iov_len = bytes.len();
@@ -254,113 +319,19 @@ fn send_some(socket: &UdpSocket, arena: &[u8], datagrams: &[Outgoing]) -> Result
         header.msg_hdr.msg_namelen = size_of_val(name) as libc::socklen_t;
         header.msg_hdr.msg_iov = slice;
         header.msg_hdr.msg_iovlen = 1;
-        if !datagram.local.is_unspecified() {
-            *control = control::write_source(datagram.local);
+        let source = (!burst.local.is_unspecified()).then_some(burst.local);
+        let segment = (burst.count() > 1).then_some(burst.segment as u16);
+        let control_len = control::write(source, segment, control);
+        if control_len > 0 {
             header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
-            header.msg_hdr.msg_controllen = control.0.len() as _;
+            header.msg_hdr.msg_controllen = control_len as _;
         }
     }
-    let count = datagrams.len().min(BATCH_MAX) as libc::c_uint;
+    let count = bursts.len().min(BATCH_MAX) as libc::c_uint;
     // SAFETY: the first `count` headers point at one name, one iovec into the borrowed arena and at most one control
     // buffer each, with their true lengths; all outlive the call, which only reads them (it writes `msg_len`).
     let status = unsafe {
         libc::sendmmsg(socket.as_fd().as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT as _)
     };
     usize::try_from(status).map_err(|_| last_errno())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const REMOTE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
-
-    fn batch_of(count: u8) -> SendBatch {
-        let mut batch = SendBatch::new();
-        for i in 0..count {
-            batch.push(REMOTE, Ipv4Addr::UNSPECIFIED, &[i; 10]);
-        }
-        batch
-    }
-
-    /// Answers flushes from a script and records which datagrams (by their first byte) were taken.
-    fn flush_by_script(batch: &mut SendBatch, script: &[Result<usize, Errno>]) -> (FlushStatus, Vec<u8>) {
-        let mut script = script.iter();
-        let mut taken = Vec::new();
-        let status = batch.flush_through(|arena, datagrams| {
-            let answer = *script.next().expect("no call after the end of the script");
-            if let Ok(count) = answer {
-                taken.extend(datagrams[..count].iter().map(|datagram| arena[datagram.start]));
-            }
-            answer
-        });
-        assert_eq!(script.next(), None, "the whole script was played");
-        (status, taken)
-    }
-
-    #[test]
-    fn partial_sends_go_on_where_they_stopped() {
-        let mut batch = batch_of(5);
-        let (status, taken) = flush_by_script(&mut batch, &[Ok(2), Err(Errno::INTR), Ok(3)]);
-        assert_eq!((status, taken), (FlushStatus::Done, vec![0, 1, 2, 3, 4]));
-        assert_eq!((batch.counters().sent, batch.counters().sent_bytes), (5, 50));
-        assert!(batch.is_empty());
-    }
-
-    #[test]
-    fn a_full_socket_keeps_the_rest_for_the_next_flush() {
-        let mut batch = batch_of(5);
-        let (status, _) = flush_by_script(&mut batch, &[Ok(2), Err(Errno::AGAIN)]);
-        assert_eq!((status, batch.len(), batch.arena.len()), (FlushStatus::Blocked, 3, 30));
-        batch.push(REMOTE, Ipv4Addr::UNSPECIFIED, &[9; 10]);
-        let (status, taken) = flush_by_script(&mut batch, &[Ok(4)]);
-        assert_eq!((status, taken), (FlushStatus::Done, vec![2, 3, 4, 9]));
-    }
-
-    #[test]
-    fn refused_datagrams_are_counted_and_passed_over() {
-        let mut batch = batch_of(4);
-        let script = [Err(Errno::PERM), Ok(1), Err(Errno::NOBUFS), Ok(1)];
-        let (status, taken) = flush_by_script(&mut batch, &script);
-        assert_eq!((status, taken), (FlushStatus::Done, vec![1, 3]));
-        let dropped: Vec<_> = SendDrop::ALL.iter().map(|&reason| batch.counters().dropped(reason)).collect();
-        assert_eq!(dropped, [1, 0, 1, 0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn abandoned_datagrams_are_counted() {
-        let mut batch = batch_of(3);
-        let (status, _) = flush_by_script(&mut batch, &[Err(Errno::AGAIN)]);
-        assert_eq!(status, FlushStatus::Blocked);
-        batch.abandon();
-        assert!(batch.is_empty());
-        assert_eq!(batch.counters().dropped(SendDrop::Abandoned), 3);
-    }
-
-    #[test]
-    fn no_call_carries_more_than_a_batch() {
-        let mut batch = batch_of(200);
-        let mut sizes = Vec::new();
-        let status = batch.flush_through(|_, datagrams| {
-            sizes.push(datagrams.len());
-            Ok(datagrams.len())
-        });
-        assert_eq!((status, sizes), (FlushStatus::Done, vec![64, 64, 64, 8]));
-    }
-
-    #[test]
-    fn a_writer_that_appends_nothing_adds_nothing() {
-        let mut batch = SendBatch::new();
-        assert_eq!(batch.push_with(REMOTE, Ipv4Addr::UNSPECIFIED, |_| 7), 7);
-        assert!(batch.is_empty());
-    }
-
-    #[test]
-    #[should_panic(expected = "flush a send batch before")]
-    fn pushing_into_a_full_batch_is_a_mistake_of_the_caller() {
-        let mut batch = SendBatch::new();
-        for _ in 0..=SendBatch::DATAGRAMS_MAX {
-            batch.push(REMOTE, Ipv4Addr::UNSPECIFIED, &[1]);
-        }
-    }
 }

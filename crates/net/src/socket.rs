@@ -1,6 +1,6 @@
 //! Opening a UDP socket with the options that a server for many clients needs.
 
-#![expect(unsafe_code, reason = "two socket options have no safe wrapper; see `enable`")]
+#![expect(unsafe_code, reason = "two socket options have no safe wrapper; see `set`")]
 
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io;
@@ -48,6 +48,7 @@ pub struct BindError {
 pub struct UdpSocket {
     fd: OwnedFd,
     local_addr: SocketAddrV4,
+    segments: bool,
     receive_drops: ReceiveDrops,
 }
 
@@ -82,10 +83,12 @@ impl UdpSocket {
         sockopt::set_socket_send_buffer_size_force(&fd, options.send_buffer_bytes)
             .or_else(|_| sockopt::set_socket_send_buffer_size(&fd, options.send_buffer_bytes))
             .map_err(failed("configure"))?;
+        // Linux 4.18 and later know the option; 0 leaves it to each message.
+        let segments = set(fd.as_fd(), libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
         net::bind(&fd, &addr).map_err(failed("bind"))?;
         let local_addr =
             net::getsockname(&fd).and_then(SocketAddrV4::try_from).map_err(failed("read the address of"))?;
-        Ok(Self { fd, local_addr, receive_drops: ReceiveDrops::default() })
+        Ok(Self { fd, local_addr, segments, receive_drops: ReceiveDrops::default() })
     }
 
     /// Opens `count` sockets on one address, one for each shard; the kernel gives every client to one of them. With
@@ -112,6 +115,12 @@ impl UdpSocket {
     #[must_use]
     pub const fn local_addr(&self) -> SocketAddrV4 {
         self.local_addr
+    }
+
+    /// Whether the kernel knows UDP segmentation.
+    #[must_use]
+    pub const fn segments(&self) -> bool {
+        self.segments
     }
 
     /// Datagrams that the kernel has thrown away because this socket's receive buffer was full, as of the last
@@ -144,15 +153,19 @@ impl AsFd for UdpSocket {
 
 /// Turns a boolean socket option on.
 fn enable(fd: BorrowedFd<'_>, level: i32, option: i32) -> rustix::io::Result<()> {
-    let on: libc::c_int = 1;
+    set(fd, level, option, 1)
+}
+
+/// Sets a socket option that is an integer.
+fn set(fd: BorrowedFd<'_>, level: i32, option: i32, value: libc::c_int) -> rustix::io::Result<()> {
     // SAFETY: `fd` is open for as long as it is borrowed; the value is a live c_int and its exact size is passed.
     let status = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
             level,
             option,
-            (&raw const on).cast(),
-            size_of_val(&on) as libc::socklen_t,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
         )
     };
     if status == 0 { Ok(()) } else { Err(last_errno()) }

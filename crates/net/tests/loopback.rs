@@ -61,6 +61,29 @@ fn batches_keep_the_order_and_the_bounds_of_datagrams() {
 }
 
 #[test]
+fn a_burst_arrives_as_the_datagrams_that_it_was_made_of() {
+    let (sender, mut receiver) = (bind(Ipv4Addr::UNSPECIFIED), bind(Ipv4Addr::LOCALHOST));
+    assert!(sender.segments(), "Linux 4.18 and later can cut bursts apart");
+    // 70 equal ones are two bursts, the shorter one ends the second, the longer one stands alone.
+    let lengths = [1_152; 70].into_iter().chain([300, 900]);
+    let datagrams: Vec<Vec<u8>> = (0u8..).zip(lengths).map(|(i, length)| vec![i; length]).collect();
+    let mut batch = SendBatch::segmenting(&sender);
+    for bytes in &datagrams {
+        batch.push(receiver.local_addr(), Ipv4Addr::new(127, 0, 0, 5), bytes);
+    }
+    assert_eq!(batch.flush(&sender), FlushStatus::Done);
+    let counters = batch.counters();
+    assert_eq!((counters.sent, counters.segmented, counters.bursts_refused), (72, 71, 0));
+
+    let mut received = Vec::new();
+    receive(&mut receiver, datagrams.len(), |datagram| {
+        assert_eq!(*datagram.remote.ip(), Ipv4Addr::new(127, 0, 0, 5));
+        received.push(datagram.bytes.to_vec());
+    });
+    assert_eq!(received, datagrams);
+}
+
+#[test]
 fn a_batch_takes_no_more_than_its_capacity() {
     let mut receiver = bind(Ipv4Addr::LOCALHOST);
     send(&receiver, receiver.local_addr(), [vec![1], vec![2], vec![3]]);

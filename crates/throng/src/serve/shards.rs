@@ -13,9 +13,7 @@ use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
 use gateway::shard::{Address, FilterMode, Outbox, Shard, ShardConfig, ShardCounters};
 use ids::Instant;
-use net::{
-    Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SendCounters, SendDrop, UdpSocket, Waker,
-};
+use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket, Waker};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -109,12 +107,10 @@ pub(super) struct Watched {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     pub(super) shard: ShardCounters,
-    pub(super) datagrams_out: u64,
-    pub(super) bytes_out: u64,
-    /// Datagrams that the kernel dropped on the way in.
+    /// What the kernel took on the way out, and did not.
+    pub(super) sent: SendCounters,
+    /// Datagrams that it dropped on the way in.
     pub(super) kernel_drops: u64,
-    /// Datagrams that it did not take on the way out.
-    pub(super) send_drops: u64,
     /// What passed, by message.
     pub(super) traffic: Traffic,
 }
@@ -143,7 +139,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
             shard: Shard::new(shard_config.clone(), Arc::clone(start.places), start.feeds.to_vec()),
             poller: prepared.poller,
             mail: prepared.mail,
-            batches: sockets.iter().map(|_| SendBatch::new()).collect(),
+            batches: sockets.iter().map(SendBatch::segmenting).collect(),
             sockets,
             inboxes: start.inboxes.to_vec(),
             hub: start.hub.clone(),
@@ -393,15 +389,11 @@ impl Thread {
             return;
         }
         self.next_publish = ended_at + PUBLISH_PERIOD;
-        let sent: Vec<SendCounters> = self.batches.iter().map(SendBatch::counters).collect();
         let mut counted = self.watched.counters.lock().unwrap_or_else(PoisonError::into_inner);
         // Field by field, since that allocates nothing.
         counted.shard.clone_from(self.shard.counters());
         counted.kernel_drops = self.sockets.iter().map(UdpSocket::receive_drops).sum();
-        counted.datagrams_out = sent.iter().map(|counters| counters.sent).sum();
-        counted.bytes_out = sent.iter().map(|counters| counters.sent_bytes).sum();
-        counted.send_drops =
-            SendDrop::ALL.iter().map(|&why| sent.iter().map(|c| c.dropped(why)).sum::<u64>()).sum();
+        counted.sent = self.batches.iter().map(SendBatch::counters).sum();
         counted.traffic.copy_from(&self.traffic);
     }
 }

@@ -15,6 +15,7 @@ use gateway::http::live::Figures;
 use grid::password::LoadHint;
 use ids::Instant;
 use messages::Messages;
+use net::{SendCounters, SendDrop};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -180,8 +181,8 @@ impl Eye {
             tick_ms_max: slowest.as_secs_f32() * 1_000.0,
             tick_ms_mean: took.as_secs_f32() * 1_000.0 / frames.max(1) as f32,
             packets_in_per_s: rate(sum(|c| c.shard.datagrams_in), &mut self.packets_in),
-            packets_out_per_s: rate(sum(|c| c.datagrams_out), &mut self.packets_out),
-            bytes_out_per_s: rate(sum(|c| c.bytes_out), &mut self.bytes_out),
+            packets_out_per_s: rate(sum(|c| c.sent.sent), &mut self.packets_out),
+            bytes_out_per_s: rate(sum(|c| c.sent.sent_bytes), &mut self.bytes_out),
             dilation: worlds.iter().map(|world| world.dilation).fold(1.0, f32::min),
             uptime_s: now.0 as f32 / 1e9,
         };
@@ -293,10 +294,20 @@ impl Export {
 
     /// One counter, with a label `outcome` unless that is empty.
     fn count(&mut self, name: &'static str, help: &'static str, outcome: &'static str, value: u64) {
+        self.count_by(name, help, ("outcome", outcome), value);
+    }
+
+    /// One counter, with a label unless its value is empty.
+    fn count_by(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        label: (&'static str, &'static str),
+        value: u64,
+    ) {
         let metrics = &self.metrics;
-        let counter = self.counters.entry((name, outcome)).or_insert_with(|| {
-            let labels = [("outcome", outcome)];
-            metrics.counter(name, help, if outcome.is_empty() { &[] } else { &labels })
+        let counter = self.counters.entry((name, label.1)).or_insert_with(|| {
+            metrics.counter(name, help, if label.1.is_empty() { &[] } else { std::slice::from_ref(&label) })
         });
         counter.absolute(value);
     }
@@ -312,15 +323,16 @@ impl Export {
 
     fn shards(&mut self, counted: &[shards::Counted], watched: &[Arc<Watched>]) {
         let sum = |of: fn(&shards::Counted) -> u64| counted.iter().map(of).sum::<u64>();
+        let sent: SendCounters = counted.iter().map(|c| c.sent).sum();
         let updates = ("throng_agent_updates_total", "Agent updates from clients, by what became of them.");
         self.count(updates.0, updates.1, "accepted", sum(|c| c.shard.updates_control + c.shard.updates_view));
         self.count(updates.0, updates.1, "dropped", sum(|c| c.shard.updates_dropped));
         let datagrams = ("throng_datagrams_total", "UDP datagrams of circuits.");
         self.count(datagrams.0, datagrams.1, "received", sum(|c| c.shard.datagrams_in));
-        self.count(datagrams.0, datagrams.1, "sent", sum(|c| c.datagrams_out));
+        self.count(datagrams.0, datagrams.1, "sent", sent.sent);
         let bytes = ("throng_datagram_bytes_total", "Bytes in UDP datagrams of circuits.");
         self.count(bytes.0, bytes.1, "received", sum(|c| c.shard.bytes_in));
-        self.count(bytes.0, bytes.1, "sent", sum(|c| c.bytes_out));
+        self.count(bytes.0, bytes.1, "sent", sent.sent_bytes);
         self.count(
             "throng_terse_sent_total",
             "Blocks of ImprovedTerseObjectUpdate sent to clients.",
@@ -369,11 +381,21 @@ impl Export {
             "",
             sum(|c| c.kernel_drops),
         );
+        let drops = ("throng_udp_send_drops_total", "Datagrams that the kernel did not take, by reason.");
+        for reason in SendDrop::ALL {
+            self.count_by(drops.0, drops.1, ("reason", reason.as_str()), sent.dropped(reason));
+        }
         self.count(
-            "throng_udp_send_drops_total",
-            "Datagrams that the kernel did not take.",
+            "throng_udp_segmented_total",
+            "Datagrams sent together with equal ones to the same client, to be cut apart by the device or the kernel.",
             "",
-            sum(|c| c.send_drops),
+            sent.segmented,
+        );
+        self.count(
+            "throng_udp_bursts_refused_total",
+            "Bursts of datagrams that the kernel did not take as such; their datagrams were sent one by one.",
+            "",
+            sent.bursts_refused,
         );
         self.count(
             "throng_avatars_reentered_total",
