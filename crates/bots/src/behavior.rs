@@ -20,11 +20,25 @@ pub const STAND_UP: u32 = 1 << 16;
 /// Pressed to sit down where one stands (bit 17).
 pub const SIT_ON_GROUND: u32 = 1 << 17;
 
-/// Length of a walker's legs, in metres.
-pub const LEG_M: (f32, f32) = (20.0, 60.0);
+/// How somebody walks about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Habits {
+    /// Length of a leg, in metres.
+    pub leg_m: (f32, f32),
+    /// Rest between two legs, in seconds.
+    pub pause_s: (f32, f32),
+    /// Edge of the square in the middle of the region that is walked about in, in metres; all of the region without one.
+    pub ground_m: Option<f32>,
+}
 
-/// How long a walker rests between legs, in seconds.
-pub const PAUSE_S: (f32, f32) = (2.0, 10.0);
+/// Of [`Behavior::Walk`].
+pub const WALKER: Habits = Habits { leg_m: (20.0, 60.0), pause_s: (2.0, 10.0), ground_m: None };
+
+/// Of [`Behavior::Plaza`]: a market on 128 m, where a few steps lead to the next stall.
+pub const MARKET_GOER: Habits = Habits { leg_m: (3.0, 20.0), pause_s: (0.5, 4.0), ground_m: Some(128.0) };
+
+/// One in so many of [`Behavior::Stadium`] walks about instead of sitting.
+pub const STEWARDS: f32 = 20.0;
 
 /// Speed at which the length of a leg is measured, in metres a second: a walk without obstacles.
 pub const WALK_M_PER_S: f32 = 3.2;
@@ -59,8 +73,12 @@ pub enum Behavior {
     Stand,
     /// Sits down on the ground and stays there.
     Sit,
-    /// Walks legs of [`LEG_M`] in random directions, with pauses of [`PAUSE_S`] between them.
+    /// Walks legs in random directions and rests between them, as a [`WALKER`] does.
     Walk,
+    /// Mills about on a plaza with everybody else, as a [`MARKET_GOER`] does.
+    Plaza,
+    /// Sits facing the middle of the region, as in a stadium; one in [`STEWARDS`] walks.
+    Stadium,
     /// Walks, rests and talks in rounds of [`MINGLE_ROUND`]: out in a random direction, and back in the next.
     Mingle,
 }
@@ -73,6 +91,8 @@ impl Behavior {
             "stand" => Some(Self::Stand),
             "sit" => Some(Self::Sit),
             "walk" => Some(Self::Walk),
+            "plaza" => Some(Self::Plaza),
+            "stadium" => Some(Self::Stadium),
             "mingle" => Some(Self::Mingle),
             _ => None,
         }
@@ -105,6 +125,7 @@ pub struct Actor {
     /// Updates that ask to get up, before all else.
     rising: u8,
     doing: Doing,
+    habits: Habits,
     direction: Vec2,
     rotation: Quat,
     /// Whether words are due.
@@ -114,11 +135,23 @@ pub struct Actor {
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     Standing,
-    Sitting { updates_left: u8 },
-    Pausing { until: Option<Instant> },
-    Walking { until: Instant },
+    Sitting {
+        updates_left: u8,
+    },
+    /// About to sit, as soon as it is known where the middle is.
+    TakingSeat,
+    Pausing {
+        until: Option<Instant>,
+    },
+    Walking {
+        until: Instant,
+    },
     Arriving,
-    Mingling { round_began_at: Instant, has_spoken: bool, is_out: bool },
+    Mingling {
+        round_began_at: Instant,
+        has_spoken: bool,
+        is_out: bool,
+    },
 }
 
 impl Actor {
@@ -128,11 +161,14 @@ impl Actor {
         let doing = match behavior {
             Behavior::Stand => Doing::Standing,
             Behavior::Sit => Doing::Sitting { updates_left: POSTURE_UPDATES },
-            Behavior::Walk => Doing::Pausing { until: None },
+            Behavior::Walk | Behavior::Plaza => Doing::Pausing { until: None },
+            Behavior::Stadium if rng.unit() * f64::from(STEWARDS) < 1.0 => Doing::Pausing { until: None },
+            Behavior::Stadium => Doing::TakingSeat,
             Behavior::Mingle => Doing::Arriving,
         };
+        let habits = if behavior == Behavior::Plaza { MARKET_GOER } else { WALKER };
         let direction = random_direction(rng);
-        let mut actor = Self { rising: 0, doing, direction, rotation: Quat::IDENTITY, speaks: false };
+        let mut actor = Self { rising: 0, doing, habits, direction, rotation: Quat::IDENTITY, speaks: false };
         actor.face(direction);
         actor
     }
@@ -141,7 +177,7 @@ impl Actor {
     pub fn change(&mut self, behavior: Behavior, rng: &mut Rng) {
         let sat = matches!(self.doing, Doing::Sitting { .. });
         *self = Self::new(behavior, rng);
-        if sat && behavior != Behavior::Sit {
+        if sat && !matches!(self.doing, Doing::Sitting { .. }) {
             self.rising = POSTURE_UPDATES;
         }
     }
@@ -163,6 +199,11 @@ impl Actor {
             Doing::Sitting { updates_left } => {
                 *updates_left -= 1;
                 self.pose(SIT_ON_GROUND)
+            }
+            Doing::TakingSeat => {
+                self.face(spot.inward());
+                self.doing = Doing::Sitting { updates_left: POSTURE_UPDATES };
+                self.pose(0)
             }
             Doing::Pausing { until: None } => {
                 self.pause(now, rng);
@@ -225,23 +266,30 @@ impl Actor {
     }
 
     fn pause(&mut self, now: Instant, rng: &mut Rng) {
-        let seconds = rng.between(PAUSE_S.0, PAUSE_S.1);
+        let seconds = rng.between(self.habits.pause_s.0, self.habits.pause_s.1);
         self.doing = Doing::Pausing { until: Some(now + Duration::from_secs_f32(seconds)) };
     }
 
-    /// Begins a leg that ends inside the region.
+    /// Begins a leg that ends on the ground that is walked about on; from outside of it, one that leads there.
     fn set_out(&mut self, now: Instant, spot: Spot, rng: &mut Rng) {
-        let length_m = rng.between(LEG_M.0, LEG_M.1);
+        let Habits { leg_m, ground_m, .. } = self.habits;
+        let mut length_m = rng.between(leg_m.0, leg_m.1);
+        if let Some(ground_m) = ground_m
+            && !spot.holds(spot.position, Some(ground_m))
+        {
+            length_m += spot.distance_m() - ground_m / 2.0;
+        }
         let directions = (0..DIRECTION_TRIES).map(|_| random_direction(rng));
-        let inside =
-            directions.into_iter().find(|direction| spot.holds(spot.position + direction * length_m));
+        let inside = directions
+            .into_iter()
+            .find(|direction| spot.holds(spot.position + direction * length_m, ground_m));
         self.face(inside.unwrap_or_else(|| spot.inward()));
         self.doing = Doing::Walking { until: now + Duration::from_secs_f32(length_m / WALK_M_PER_S) };
     }
 
-    /// Turns back before the border.
+    /// Turns back before the region's border.
     fn steer(&mut self, spot: Spot, rng: &mut Rng) {
-        let heads_out = !spot.holds(spot.position + self.direction * LOOKAHEAD_M);
+        let heads_out = !spot.holds(spot.position + self.direction * LOOKAHEAD_M, None);
         let inward = spot.inward();
         if heads_out && self.direction.dot(inward) <= 0.0 {
             let aside = Vec2::from_angle(rng.within(std::f32::consts::FRAC_PI_4));
@@ -256,15 +304,22 @@ impl Actor {
 }
 
 impl Spot {
-    /// Whether a point is far enough from every border.
-    fn holds(&self, point: Vec2) -> bool {
-        let inside = BORDER_M..=self.region_size_m - BORDER_M;
+    /// Whether a point is on the ground in the middle, or at least far enough from every border.
+    fn holds(&self, point: Vec2, ground_m: Option<f32>) -> bool {
+        let middle_m = self.region_size_m / 2.0;
+        let reach_m = ground_m.map_or(f32::INFINITY, |ground_m| ground_m / 2.0).min(middle_m - BORDER_M);
+        let inside = middle_m - reach_m..=middle_m + reach_m;
         inside.contains(&point.x) && inside.contains(&point.y)
     }
 
     /// Direction of the region's middle.
     fn inward(&self) -> Vec2 {
         (Vec2::splat(self.region_size_m / 2.0) - self.position).normalize_or(Vec2::X)
+    }
+
+    /// To the region's middle.
+    fn distance_m(&self) -> f32 {
+        self.position.distance(Vec2::splat(self.region_size_m / 2.0))
     }
 }
 
@@ -278,8 +333,12 @@ mod tests {
 
     /// A body that does what the flags say, ten updates a second; gives the poses and positions.
     fn walk(seed: u64, seconds: u64, start: Vec2) -> Vec<(Instant, Pose, Vec2)> {
+        behave(Behavior::Walk, seed, seconds, start)
+    }
+
+    fn behave(behavior: Behavior, seed: u64, seconds: u64, start: Vec2) -> Vec<(Instant, Pose, Vec2)> {
         let mut rng = Rng::new(seed, 0);
-        let mut actor = Actor::new(Behavior::Walk, &mut rng);
+        let mut actor = Actor::new(behavior, &mut rng);
         let mut position = start;
         let mut walked = Vec::new();
         for tick in 0..seconds * 10 {
@@ -314,9 +373,11 @@ mod tests {
             let seconds = updates as f32 / 10.0;
             if walking {
                 let metres = seconds * WALK_M_PER_S;
-                assert!((LEG_M.0 - 0.5..=LEG_M.1 + 0.5).contains(&metres), "a leg of {metres} m");
+                let (shortest, longest) = WALKER.leg_m;
+                assert!((shortest - 0.5..=longest + 0.5).contains(&metres), "a leg of {metres} m");
             } else {
-                assert!((PAUSE_S.0 - 0.2..=PAUSE_S.1 + 0.2).contains(&seconds), "a pause of {seconds} s");
+                let (shortest, longest) = WALKER.pause_s;
+                assert!((shortest - 0.2..=longest + 0.2).contains(&seconds), "a pause of {seconds} s");
             }
         }
     }
@@ -327,6 +388,35 @@ mod tests {
             for (now, _, position) in walk(seed, 900, start) {
                 let inside = position.cmpge(Vec2::ZERO).all() && position.cmple(Vec2::splat(256.0)).all();
                 assert!(inside, "{position} at {now:?}, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn market_goers_come_to_the_plaza_and_stay_there() {
+        let distance = |position: Vec2| (position - Vec2::splat(128.0)).abs().max_element();
+        for (seed, start) in [(1, Vec2::splat(128.0)), (2, Vec2::splat(12.0)), (3, Vec2::new(240.0, 100.0))] {
+            let walked = behave(Behavior::Plaza, seed, 900, start);
+            let (arriving, there) = walked.split_at(1_200);
+            assert!(arriving.iter().all(|(.., position)| distance(*position) <= 128.0));
+            assert!(there.iter().all(|(.., position)| distance(*position) < 66.0), "seed {seed}");
+            let moving = there.iter().filter(|(_, pose, _)| pose.walking).count();
+            assert!(moving * 2 > there.len(), "{moving} of {}", there.len());
+        }
+    }
+
+    #[test]
+    fn a_stadium_sits_facing_the_middle_and_a_few_walk() {
+        let start = Vec2::new(60.0, 128.0);
+        let all: Vec<_> = (0..400).map(|seed| behave(Behavior::Stadium, seed, 20, start)).collect();
+        let walkers = all.iter().filter(|walked| walked.iter().any(|(_, pose, _)| pose.walking)).count();
+        assert!((8..=40).contains(&walkers), "{walkers} of 400");
+        for walked in &all {
+            let sat = walked.iter().filter(|(_, pose, _)| pose.control_flags == SIT_ON_GROUND).count();
+            if sat > 0 {
+                assert_eq!(sat, usize::from(POSTURE_UPDATES));
+                let last = walked.last().expect("it did something");
+                assert!((last.1.rotation * glam::Vec3::X).x > 0.99, "it faces east");
             }
         }
     }

@@ -169,6 +169,6 @@ impl Agent {
 
     /// Walkers have to know where they are; observers want to.
     fn tracks_itself(&self) -> bool {
-        matches!(self.config.behavior, Behavior::Walk | Behavior::Mingle) || self.observer.is_some()
+        !matches!(self.config.behavior, Behavior::Stand | Behavior::Sit) || self.observer.is_some()
     }
 }

@@ -37,9 +37,9 @@ impl Command {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["enter", count] => count.parse().map(Self::Enter).map_err(|_| "enter takes a number of bots"),
-            ["behavior", name] => {
-                Behavior::from_name(name).map(Self::Behave).ok_or("stand, sit, walk or mingle")
-            }
+            ["behavior", name] => Behavior::from_name(name)
+                .map(Self::Behave)
+                .ok_or("stand, sit, walk, plaza, stadium or mingle"),
             ["sender", "stable"] => Ok(Self::Steady(Steadiness::Stable)),
             ["sender", "unstable"] => Ok(Self::Steady(Steadiness::Unstable)),
             ["sender", _] => Err("stable or unstable"),

@@ -13,6 +13,10 @@ pub enum Behavior {
     Sit,
     /// Walk legs of 20 to 60 m with pauses.
     Walk,
+    /// Mill about on a plaza of 128 m in the middle of the region: short legs, short pauses.
+    Plaza,
+    /// Sit facing the middle of the region; one in twenty walks.
+    Stadium,
     /// Walk, rest and talk in rounds of 20 s.
     Mingle,
 }
