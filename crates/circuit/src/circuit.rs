@@ -2,6 +2,7 @@
 //! `transmit`.
 
 use crate::acks::Acks;
+use crate::adapt::Adapt;
 use crate::clock::Clock;
 use crate::duplicates::Duplicates;
 use crate::idle::Idle;
@@ -40,6 +41,7 @@ pub struct Circuit {
     pub(crate) in_flight: InFlight,
     pub(crate) rtt: Rtt,
     pub(crate) loss: Loss,
+    pub(crate) adapt: Adapt,
     pub(crate) ping: Ping,
     pub(crate) lanes: Lanes,
     pub(crate) throttle: Throttle,
@@ -65,6 +67,7 @@ impl Circuit {
             in_flight: InFlight::default(),
             rtt: Rtt::default(),
             loss: Loss::default(),
+            adapt: Adapt::new(now),
             ping: Ping::new(now, config.ping_interval),
             lanes: Lanes::default(),
             throttle: Throttle::new(now, config),
@@ -99,7 +102,7 @@ impl Circuit {
         [self.acks.due_at(), self.in_flight.deadline()].into_iter().flatten().fold(always, Instant::min)
     }
 
-    /// Tells the circuit that time has passed: it may ping, give back memory, or close.
+    /// Tells the circuit that time has passed: it may ping, change its rate, give back memory, or close.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.closed.is_some() {
             return;
@@ -109,7 +112,15 @@ impl Circuit {
             self.close(CloseReason::Idle);
         } else if self.in_flight.is_hopeless(now, self.config.give_up_after, self.config.give_up_tries) {
             self.close(CloseReason::NotAcking);
-        } else if self.ping.next_at() <= now {
+        }
+        if self.closed.is_some() {
+            return;
+        }
+        if self.adapt.look(now, self.throttle.total_bytes_per_s(), self.rtt.latest_ping()) {
+            self.throttle.refill(now);
+            self.throttle.set_part(self.adapt.part());
+        }
+        if self.ping.next_at() <= now {
             self.ping.on_timeout(now, self.config.ping_interval);
             if self.spare.shed_if_unused() {
                 self.acks.shed();
@@ -221,7 +232,8 @@ impl Circuit {
         self.throttle.available()
     }
 
-    /// Bytes per second that all traffic may use.
+    /// Bytes per second that all traffic may use: what the client wants and the caller allows, or less when the path does not
+    /// carry that (`adapt`).
     #[must_use]
     pub const fn total_bytes_per_s(&self) -> u32 {
         self.throttle.total_bytes_per_s()

@@ -18,6 +18,7 @@
 //! | whether the peer is alive | `ping`, `idle`, in the time of `clock` |
 
 mod acks;
+mod adapt;
 mod circuit;
 mod clock;
 mod config;

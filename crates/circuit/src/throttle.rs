@@ -85,6 +85,8 @@ pub(crate) struct Throttle {
     wanted_total: u32,
     /// What the caller allows in all, bytes per second.
     allowed_total: u32,
+    /// The part of both that the path carries.
+    part: f32,
     refilled_at: Instant,
     burst: Duration,
 }
@@ -98,6 +100,7 @@ impl Throttle {
             total: Bucket::full(allowed_total.min(wanted_total), config.burst),
             wanted_total,
             allowed_total,
+            part: 1.0,
             refilled_at: now,
             burst: config.burst,
         }
@@ -128,13 +131,25 @@ impl Throttle {
             sum += rate;
         }
         self.wanted_total = sum.min(CAP_BYTES_PER_S);
-        self.total.set_rate(self.wanted_total.min(self.allowed_total), self.burst);
+        self.set_total();
     }
 
     /// The caller says what is allowed.
     pub(crate) fn set_allowed_total(&mut self, bytes_per_s: u32) {
         self.allowed_total = bytes_per_s.clamp(FLOOR_BYTES_PER_S, RATE_MAX);
-        self.total.set_rate(self.wanted_total.min(self.allowed_total), self.burst);
+        self.set_total();
+    }
+
+    /// The path carries this part of it, from 0 to 1.
+    pub(crate) fn set_part(&mut self, part: f32) {
+        self.part = part;
+        self.set_total();
+    }
+
+    fn set_total(&mut self) {
+        let whole = self.wanted_total.min(self.allowed_total);
+        self.total
+            .set_rate(((f64::from(whole) * f64::from(self.part)) as u32).max(FLOOR_BYTES_PER_S), self.burst);
     }
 
     /// Bytes per second that all traffic may use.

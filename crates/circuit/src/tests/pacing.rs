@@ -1,6 +1,6 @@
 //! Queued messages leave at the rates that were asked for.
 
-use super::pair::{Network, Pair, test_message};
+use super::pair::{Network, Pair, Side, test_message};
 use super::raw::{handle, sent, server};
 use crate::{Category, Circuit, Config, Reliability, Throttles, TransmitKind};
 use ids::Instant;
@@ -124,4 +124,23 @@ fn a_queue_wakes_the_circuit_exactly_when_it_may_send() {
     assert_eq!(pair.client.received.len(), 100 - 1);
     pair.run_for(Duration::from_millis(1));
     assert_eq!(pair.client.received.len(), 100);
+}
+
+/// The server's rate in the end, of 8,000 bytes a second that it uses for a minute over such a path.
+fn rate_over(network: Network) -> u32 {
+    let config = Config { total_bytes_per_s: 8_000, ..Config::server() };
+    let mut pair = Pair::with_configs(5, network, (&config, 1), (&Config::client(), 1));
+    for batch in 0..120 {
+        pair.send(Side::Server, batch * 8..(batch + 1) * 8, 500);
+        pair.run_for(Duration::from_millis(500));
+    }
+    pair.server.circuit.total_bytes_per_s()
+}
+
+#[test]
+fn a_path_that_loses_much_is_sent_less() {
+    assert_eq!(rate_over(Network::PERFECT), 8_000);
+    assert_eq!(rate_over(Network { loss: 4, duplicated: 0, late: 0, ..Network::BAD }), 8_000);
+    let rate = rate_over(Network { loss: 30, duplicated: 0, late: 0, ..Network::BAD });
+    assert!((2_000..6_000).contains(&rate), "{rate}");
 }
