@@ -12,13 +12,15 @@
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use replicate::selection::{Allowance, Selection};
-use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica, Viewer};
+use replicate::{EncodedFrame, Encoder, Intake, Lister, Publisher, Replica, Viewer};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use world::{Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion};
 
-/// A client's share of a send at 64 KiB/s and 10 Hz, and of full updates.
-const ALLOWANCE: Allowance = Allowance { bytes: 6_400, full: 24 };
+/// A client's share of a send at 128 KiB/s and 10 Hz, and of full updates.
+const ALLOWANCE: Allowance = Allowance { bytes: 12_800, full: 24, blocks_per_datagram: 18 };
+/// Avatars that a client is shown.
+const VISIBLE_MAX: usize = 200;
 
 fn main() {
     let full = std::env::args().any(|argument| argument == "--bench");
@@ -37,12 +39,13 @@ fn main() {
 fn scene(name: &str, n_avatars: u32, n_viewers: u32, sends: u32, moving: fn(u32, u32) -> bool, knows: bool) {
     let mut stage = Stage::new(n_avatars);
     let mut viewers: Vec<Viewer> =
-        (1..=n_viewers).map(|n| Viewer::new(SessionKey(u64::from(n)), place(n, 0))).collect();
+        (1..=n_viewers).map(|n| Viewer::new(SessionKey(u64::from(n)), place(n, 0), VISIBLE_MAX)).collect();
+    let mut lister = Lister::default();
     for viewer in viewers.iter_mut().filter(|_| knows) {
         let replica = stage.publisher.current();
-        viewer.departed(replica);
-        for (index, hot, _) in replica.entities() {
-            viewer.showed(index, hot, 0);
+        viewer.look(replica, &mut lister);
+        for at in 0..viewer.shown().len() {
+            viewer.showed(at as u32, &replica.hot()[viewer.shown()[at].slot as usize], 0);
         }
     }
     let mut selection = Selection::default();
@@ -53,13 +56,14 @@ fn scene(name: &str, n_avatars: u32, n_viewers: u32, sends: u32, moving: fn(u32,
         let replica = Arc::clone(stage.publisher.current());
         for viewer in &mut viewers {
             let began = Instant::now();
-            viewer.departed(&replica);
+            viewer.look(&replica, &mut lister);
             selection.choose(viewer, &replica, ALLOWANCE);
-            for &index in &selection.full {
-                viewer.showed(index, &replica.hot()[index as usize], send);
+            let tick = replica.tick.0 as u32;
+            for &at in &selection.full {
+                viewer.showed(at, &replica.hot()[viewer.shown()[at as usize].slot as usize], tick);
             }
-            for &index in &selection.terse {
-                viewer.updated(index, &replica.hot()[index as usize]);
+            for &at in &selection.terse {
+                viewer.updated(at, &replica.hot()[viewer.shown()[at as usize].slot as usize], tick);
             }
             micros.push(began.elapsed().as_secs_f64() * 1e6);
             blocks += selection.full.len() + selection.terse.len();
@@ -80,9 +84,9 @@ struct Stage {
 
 impl Stage {
     fn new(n_avatars: u32) -> Self {
-        let replica = Replica::new(WorldId(0), RegionHandle(1));
+        let replica = Replica::new(WorldId(0), RegionHandle(1), 512.0);
         let mut stage = Self {
-            encoder: Encoder::new(),
+            encoder: Encoder::new(Duration::from_millis(50)),
             publisher: Publisher::new(replica),
             spare: EncodedFrame::default(),
             frames: 0,

@@ -3,10 +3,12 @@
 //! It also watches the frames' numbers: a gap or a new epoch makes it ask for a snapshot and stay on the last
 //! good state until all chunks of one have come (DESIGN §2).
 
+use crate::reckoning::Reckoning;
 use glam::Vec3;
 use ids::{Epoch, LocalId, Tick};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use systems::System;
 use wire::messages::{
     AvatarAnimation, AvatarAnimationAnimationList, AvatarAnimationSender, AvatarAppearance,
@@ -48,6 +50,8 @@ pub enum EncodedChange {
     Moved {
         id: LocalId,
         motion: Motion,
+        /// Bits of the bands of distance to whose clients it is news.
+        bands: u8,
         terse: [u8; AVATAR_BLOCK_LEN],
     },
     Animated {
@@ -85,8 +89,17 @@ pub struct Encoder {
     pub blocks_encoded: u64,
     /// Gaps and new epochs seen since the start.
     pub resyncs: u64,
-    /// Agent of each entity: animation and appearance messages name the agent, changes only the local id.
-    agents: BTreeMap<LocalId, ids::AgentId>,
+    entities: BTreeMap<LocalId, Tracked>,
+    /// World time between two ticks, in seconds.
+    tick_s: f32,
+}
+
+/// What is remembered of an entity from frame to frame.
+#[derive(Debug)]
+struct Tracked {
+    /// Animation and appearance messages name the agent, changes only the local id.
+    agent: ids::AgentId,
+    reckoning: Reckoning,
 }
 
 /// A snapshot being put together. Later changes are applied to what has come, so that the result is the state
@@ -102,10 +115,17 @@ impl Encoder {
     /// Frames a resync may take before it is asked for again: at 256 entities a frame, room for 25,000.
     pub const RESYNC_FRAMES_MAX: u32 = 100;
 
-    /// Expects the first frame of any epoch.
+    /// Expects the first frame of any epoch of a world in which so much time passes between two ticks.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { expected: None, resync: None, blocks_encoded: 0, resyncs: 0, agents: BTreeMap::new() }
+    pub const fn new(tick: Duration) -> Self {
+        Self {
+            expected: None,
+            resync: None,
+            blocks_encoded: 0,
+            resyncs: 0,
+            entities: BTreeMap::new(),
+            tick_s: tick.as_secs_f32(),
+        }
     }
 
     /// Encodes a frame into `out`, whose buffers are reused.
@@ -136,7 +156,7 @@ impl Encoder {
             return self.continue_resync(frame, out);
         }
         for change in &frame.changes {
-            self.encode_change(change, &mut out.changes);
+            self.encode_change(frame.tick, change, &mut out.changes);
         }
         Intake::Ready
     }
@@ -163,20 +183,22 @@ impl Encoder {
         }
         let entities = std::mem::take(&mut resync.entities);
         self.resync = None;
-        self.agents.clear();
+        self.entities.clear();
         out.restarts = true;
         for entity in entities.into_values() {
-            self.encode_change(&Change::Created(entity), &mut out.changes);
+            self.encode_change(frame.tick, &Change::Created(entity), &mut out.changes);
         }
         Intake::Ready
     }
 
-    fn encode_change(&mut self, change: &Change, out: &mut Vec<EncodedChange>) {
+    fn encode_change(&mut self, tick: Tick, change: &Change, out: &mut Vec<EncodedChange>) {
+        let tick = tick.0 as u32;
         self.blocks_encoded += 1;
         out.push(match change {
             Change::Created(entity) => {
                 let EntityKind::Avatar(avatar) = &entity.kind;
-                self.agents.insert(entity.id, avatar.agent);
+                let reckoning = Reckoning::new(tick, &entity.motion);
+                self.entities.insert(entity.id, Tracked { agent: avatar.agent, reckoning });
                 let mut full = Vec::with_capacity(320);
                 wire::object_update::encode_avatar(&full_block(entity, avatar), &mut full);
                 EncodedChange::Created {
@@ -191,14 +213,16 @@ impl Encoder {
                 }
             }
             Change::Moved(id, motion) => {
-                EncodedChange::Moved { id: *id, motion: *motion, terse: terse_block(*id, motion) }
+                let Some(tracked) = self.entities.get_mut(id) else { return };
+                let bands = tracked.reckoning.judge(tick, self.tick_s, motion);
+                EncodedChange::Moved { id: *id, motion: *motion, bands, terse: terse_block(*id, motion) }
             }
             Change::Animated(id, animations) => {
-                let Some(agent) = self.agents.get(id) else { return };
+                let Some(Tracked { agent, .. }) = self.entities.get(id) else { return };
                 EncodedChange::Animated { id: *id, animation: animation_message(*agent, animations) }
             }
             Change::Appeared(id, appearance) => {
-                let Some(agent) = self.agents.get(id) else { return };
+                let Some(Tracked { agent, .. }) = self.entities.get(id) else { return };
                 EncodedChange::Appeared {
                     id: *id,
                     size: Appearance::avatar_size(Some(appearance)),
@@ -206,16 +230,10 @@ impl Encoder {
                 }
             }
             Change::Removed(id) => {
-                self.agents.remove(id);
+                self.entities.remove(id);
                 EncodedChange::Removed { id: *id }
             }
         });
-    }
-}
-
-impl Default for Encoder {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

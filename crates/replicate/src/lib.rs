@@ -7,8 +7,10 @@
 //!
 //! Start with [`Replica`]; the choice of the nearest is in [`selection`].
 
+mod cells;
 mod encoder;
 mod publisher;
+mod reckoning;
 mod replica;
 pub mod selection;
 mod viewer;
@@ -16,7 +18,9 @@ mod viewer;
 #[cfg(test)]
 mod tests;
 
+pub use cells::Cells;
 pub use encoder::{EncodedChange, EncodedFrame, Encoder, Intake};
 pub use publisher::Publisher;
-pub use replica::{Hot, Replica, SLOTS_PER_BLOCK, Slot, SlotIndex, Version};
-pub use viewer::{Known, Viewer};
+pub use reckoning::BANDS;
+pub use replica::{Hot, Replica, Slot, SlotIndex};
+pub use viewer::{Lister, NEAR_MAX, Place, Shown, Viewer};

@@ -42,10 +42,12 @@ impl Publisher {
                 back.apply(missed);
             }
             back.apply(&frame);
+            back.settle();
         } else {
             self.copies += 1;
             let mut copy = Replica::clone(&self.front);
             copy.apply(&frame);
+            copy.settle();
             self.back = Arc::new(copy);
         }
         std::mem::swap(&mut self.front, &mut self.back);

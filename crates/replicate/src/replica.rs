@@ -1,11 +1,12 @@
 //! The state of one world as its viewers may see it, with every wire block already encoded.
 //!
-//! Entities live in slots. A slot keeps its index while its entity lives, so that a viewer can remember what it
-//! was sent in a plain vector indexed alike. What selection scans stands in [`Hot`], 28 bytes an entity; the rest
-//! stands in [`Slot`]. Slots stand in blocks of [`SLOTS_PER_BLOCK`], each with a version that rises when something in
-//! it changes: a viewer to whom nothing of a block was due skips it until then, so that a crowd that sits costs nothing.
+//! Entities live in slots. A slot keeps its index while its entity lives, so that a viewer finds again what it was sent. What
+//! selection reads stands in [`Hot`], what is copied into datagrams in [`Replica::terse`], a cache line each; the rest stands in
+//! [`Slot`]. Who is near whom is asked of [`Replica::cells`].
 
+use crate::cells::Cells;
 use crate::encoder::{EncodedChange, EncodedFrame, full_motion};
+use crate::reckoning::BANDS;
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, RegionHandle, SessionKey, Tick, WorldId};
 use std::collections::BTreeMap;
@@ -17,17 +18,10 @@ use world::{Audience, Avatar, Motion};
 /// Where an entity stands in [`Replica::hot`] and [`Replica::slot`].
 pub type SlotIndex = u32;
 
-/// Slots of one block, see [`Replica::blocks`].
-pub const SLOTS_PER_BLOCK: usize = 64;
-
-/// How often things changed in a block of slots. To be compared for equality; before it wraps, none is 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// Somebody came, went or moved.
-    pub state: u32,
-    /// Somebody came or went.
-    pub population: u32,
-}
+/// The block of an ImprovedTerseObjectUpdate, on a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct TerseBlock([u8; AVATAR_BLOCK_LEN]);
 
 /// The part of an entity that every selection pass reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,8 +29,8 @@ pub struct Hot {
     /// Local id; 0 while the slot is free. Ids are not reused, so a viewer that remembers another one knows that
     /// its entity is gone.
     pub id: u32,
-    /// Low 32 bits of the tick in which its motion last changed.
-    pub changed_at: u32,
+    /// For each band of distance the low 32 bits of the tick in which its motion last was news there.
+    pub changed_at: [u32; BANDS],
     /// Metres from the region's corner.
     pub position: Vec3,
     /// Rises when it plays other animations.
@@ -52,7 +46,7 @@ pub struct Hot {
 impl Hot {
     const FREE: Self = Self {
         id: 0,
-        changed_at: 0,
+        changed_at: [0; BANDS],
         position: Vec3::ZERO,
         animation_serial: 0,
         appearance_serial: 0,
@@ -74,8 +68,6 @@ pub struct Slot {
     pub last_name: Arc<str>,
     /// Position and movement of the last change.
     pub motion: Motion,
-    /// The block of an ImprovedTerseObjectUpdate.
-    pub terse: [u8; AVATAR_BLOCK_LEN],
     /// The block of an ObjectUpdate, not zero-coded, update flags zero: the receiver's are patched in.
     pub full: Vec<u8>,
     /// Number and body of AvatarAnimation.
@@ -100,17 +92,20 @@ pub struct Replica {
     /// The world's own time dilation, 0–1.
     pub dilation: f32,
     hot: Vec<Hot>,
+    terse: Vec<TerseBlock>,
     slots: Vec<Option<Slot>>,
-    versions: Vec<Version>,
+    cells: Cells,
+    /// Somebody came, went or moved since the cells were filled.
+    stirred: bool,
     free: Vec<SlotIndex>,
     by_id: BTreeMap<LocalId, SlotIndex>,
     by_session: BTreeMap<SessionKey, SlotIndex>,
 }
 
 impl Replica {
-    /// An empty one, before the world's first frame.
+    /// An empty one of a region of so many metres along a side, before the world's first frame.
     #[must_use]
-    pub const fn new(world: WorldId, handle: RegionHandle) -> Self {
+    pub fn new(world: WorldId, handle: RegionHandle, size_m: f32) -> Self {
         Self {
             world,
             handle,
@@ -119,8 +114,10 @@ impl Replica {
             tick: Tick(0),
             dilation: 1.0,
             hot: Vec::new(),
+            terse: Vec::new(),
             slots: Vec::new(),
-            versions: Vec::new(),
+            cells: Cells::new(size_m),
+            stirred: false,
             free: Vec::new(),
             by_id: BTreeMap::new(),
             by_session: BTreeMap::new(),
@@ -133,9 +130,19 @@ impl Replica {
         &self.hot
     }
 
-    /// The scanned part block by block, each with its version.
-    pub fn blocks(&self) -> impl ExactSizeIterator<Item = (Version, &[Hot])> {
-        self.versions.iter().copied().zip(self.hot.chunks(SLOTS_PER_BLOCK))
+    /// The block of an ImprovedTerseObjectUpdate for the entity in a slot.
+    ///
+    /// # Panics
+    /// When there is no such slot.
+    #[must_use]
+    pub fn terse(&self, index: SlotIndex) -> &[u8; AVATAR_BLOCK_LEN] {
+        &self.terse[index as usize].0
+    }
+
+    /// Where everybody stands whom everybody may see.
+    #[must_use]
+    pub const fn cells(&self) -> &Cells {
+        &self.cells
     }
 
     /// The entity in a slot.
@@ -186,32 +193,46 @@ impl Replica {
         }
     }
 
+    /// Brings [`Replica::cells`] up to date. Once, before anybody looks: a replica whose turn it is not need not.
+    pub(crate) fn settle(&mut self) {
+        if std::mem::take(&mut self.stirred) {
+            let public = |(index, hot): (usize, &Hot)| {
+                (hot.id != 0 && !hot.private).then_some((index as SlotIndex, hot.position))
+            };
+            self.cells.rebuild(self.hot.iter().enumerate().filter_map(public));
+        }
+    }
+
     fn apply_change(&mut self, change: &EncodedChange, tick: Tick) {
         match change {
             EncodedChange::Created { id, audience, avatar, motion, terse, full, animation, appearance } => {
                 let hot = Hot {
                     id: id.0,
-                    changed_at: tick.0 as u32,
+                    changed_at: [tick.0 as u32; BANDS],
                     position: motion.position,
                     animation_serial: 1,
                     appearance_serial: u16::from(appearance.is_some()),
                     at_rest: motion.at_rest(),
                     private: matches!(audience, Audience::Session(_)),
                 };
-                let slot = slot_of(avatar, motion, terse, full, animation, appearance.as_ref());
-                self.insert(*id, hot, slot);
+                let slot = slot_of(avatar, motion, full, animation, appearance.as_ref());
+                self.insert(*id, hot, slot, terse);
             }
-            EncodedChange::Moved { id, motion, terse } => {
+            EncodedChange::Moved { id, motion, bands, terse } => {
                 let Some(&index) = self.by_id.get(id) else { return };
                 let Some(slot) = &mut self.slots[index as usize] else { return };
                 slot.motion = *motion;
-                slot.terse = *terse;
+                self.terse[index as usize].0 = *terse;
                 patch_avatar_motion(&mut slot.full, &full_motion(motion));
                 let hot = &mut self.hot[index as usize];
-                hot.changed_at = tick.0 as u32;
+                for (band, changed_at) in hot.changed_at.iter_mut().enumerate() {
+                    if bands & 1 << band != 0 {
+                        *changed_at = tick.0 as u32;
+                    }
+                }
                 hot.position = motion.position;
                 hot.at_rest = motion.at_rest();
-                self.note_moved(index);
+                self.stirred = true;
             }
             EncodedChange::Animated { id, animation } => {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
@@ -233,21 +254,6 @@ impl Replica {
         Some((&mut self.hot[index], self.slots[index].as_mut()?))
     }
 
-    fn version(&mut self, index: SlotIndex) -> &mut Version {
-        &mut self.versions[index as usize / SLOTS_PER_BLOCK]
-    }
-
-    fn note_moved(&mut self, index: SlotIndex) {
-        let version = self.version(index);
-        version.state = version.state.wrapping_add(1);
-    }
-
-    fn note_came_or_went(&mut self, index: SlotIndex) {
-        self.note_moved(index);
-        let version = self.version(index);
-        version.population = version.population.wrapping_add(1);
-    }
-
     /// Removes everybody whom a snapshot does not hold. The others keep their slots: viewers then see them change,
     /// not leave and come back.
     fn remove_absent(&mut self, snapshot: &[EncodedChange]) {
@@ -266,13 +272,11 @@ impl Replica {
     }
 
     /// Fills a free slot, or overwrites that of an entity which a snapshot tells anew.
-    fn insert(&mut self, id: LocalId, mut hot: Hot, slot: Slot) {
+    fn insert(&mut self, id: LocalId, mut hot: Hot, slot: Slot, terse: &[u8; AVATAR_BLOCK_LEN]) {
         let session = slot.session;
         let index = self.by_id.get(&id).copied().or_else(|| self.free.pop()).unwrap_or_else(|| {
-            if self.hot.len().is_multiple_of(SLOTS_PER_BLOCK) {
-                self.versions.push(Version { state: 1, population: 1 });
-            }
             self.hot.push(Hot::FREE);
+            self.terse.push(TerseBlock([0; AVATAR_BLOCK_LEN]));
             self.slots.push(None);
             (self.slots.len() - 1) as SlotIndex
         });
@@ -285,8 +289,9 @@ impl Replica {
             }
         }
         self.hot[index as usize] = hot;
+        self.terse[index as usize].0 = *terse;
         self.slots[index as usize] = Some(slot);
-        self.note_came_or_went(index);
+        self.stirred = true;
         self.by_id.insert(id, index);
         self.by_session.insert(session, index);
     }
@@ -294,7 +299,7 @@ impl Replica {
     fn remove(&mut self, id: LocalId) {
         let Some(index) = self.by_id.remove(&id) else { return };
         self.hot[index as usize] = Hot::FREE;
-        self.note_came_or_went(index);
+        self.stirred = true;
         if let Some(slot) = self.slots[index as usize].take()
             && self.by_session.get(&slot.session) == Some(&index)
         {
@@ -315,7 +320,6 @@ const fn next_serial(serial: u16) -> u16 {
 fn slot_of(
     avatar: &Avatar,
     motion: &Motion,
-    terse: &[u8; AVATAR_BLOCK_LEN],
     full: &[u8],
     animation: &Arc<[u8]>,
     appearance: Option<&Arc<[u8]>>,
@@ -326,7 +330,6 @@ fn slot_of(
         first_name: Arc::from(avatar.first_name.as_str()),
         last_name: Arc::from(avatar.last_name.as_str()),
         motion: *motion,
-        terse: *terse,
         full: full.to_vec(),
         animation: Arc::clone(animation),
         appearance: appearance.cloned(),

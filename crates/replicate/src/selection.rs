@@ -1,30 +1,41 @@
 //! Whom a client is told about in one send, when not everybody fits its bytes.
 //!
-//! The own avatar comes first. Half of the rest goes to what changed, nearest first; the other half goes round
-//! over everybody else who has something new, so that nobody stays old. What does not fit is not queued: the next
-//! send chooses again from newer state. This module is the seam at which interest by cells will replace a scan
-//! over all entities.
+//! The own avatar comes first. Of the others in the [visible set](Viewer::shown) those have their turn of whom something is due, by
+//! how long it has been due and how near they are. What does not fit is not queued: the next send chooses again from newer state.
+//! The last datagram is filled with some of whom nothing is due but who move: what they were told last may have got lost.
 
-use crate::replica::{Hot, Replica, SLOTS_PER_BLOCK, SlotIndex};
-use crate::viewer::{Known, Viewer};
-use glam::Vec3;
+use crate::replica::{Hot, Replica};
+use crate::viewer::{Place, Shown, Standing, Viewer};
+use std::cmp::Ordering;
 use wire::terse::AVATAR_BLOCK_LEN;
 
-/// The entities chosen for one send; buffers are reused between viewers.
+/// Entities of a visible set that one send looks at: all, unless a client is shown more than this many.
+const LOOK_MAX: usize = 1_024;
+/// Those who move are told again after so many ticks, news or not: two seconds at 20 Hz.
+const REFRESH_TICKS: u32 = 40;
+/// A datagram is filled with those who were told at least so many ticks ago.
+const FILL_TICKS: u32 = 4;
+/// Metres at which somebody waits twice as long as somebody at hand.
+const HALF_WEIGHT_M: f32 = 10.0;
+/// How many times as urgent a stop is as a movement: a viewer moves on whoever it was not told has stopped.
+const STOP_WEIGHT: f32 = 4.0;
+/// And how urgent it is to tell again what was told.
+const REFRESH_WEIGHT: f32 = 0.25;
+
+/// The entities chosen for one send, by their places in the visible set; buffers are reused between viewers.
 #[derive(Debug, Default)]
 pub struct Selection {
-    /// Never shown before: to be sent whole.
-    pub full: Vec<SlotIndex>,
+    /// To be sent whole: never shown before, or in doubt.
+    pub full: Vec<Place>,
     /// Shown before: a terse block.
-    pub terse: Vec<SlotIndex>,
-    /// Of whom something is due, by index, with the square of their distance.
-    candidates: Vec<(f32, SlotIndex)>,
-    /// The nearest of them: the square of their distance, and where they stand in `candidates`.
-    nearest: Vec<(f32, u32)>,
+    pub terse: Vec<Place>,
+    /// Of whom a terse block is due, with its urgency.
+    due: Vec<(f32, Place)>,
+    /// Who is to be shown, with the distance.
+    wanted: Vec<(f32, Place)>,
+    /// Who could fill a datagram, with the ticks since they were told.
+    spare: Vec<(f32, Place)>,
 }
-
-/// The distance of a candidate that was chosen already.
-const TAKEN: f32 = -1.0;
 
 /// What one send may cost.
 #[derive(Clone, Copy, Debug)]
@@ -33,150 +44,133 @@ pub struct Allowance {
     pub bytes: usize,
     /// Full updates of this send: they are reliable, and the client's unacked ones are bounded.
     pub full: usize,
+    /// Terse blocks of one datagram.
+    pub blocks_per_datagram: usize,
 }
 
 /// A full block on the wire: measured 250–290 bytes with names of common length.
 pub const FULL_BLOCK_BYTES: usize = 280;
 
 impl Selection {
-    /// Chooses for `viewer`, after [`Viewer::departed`].
+    /// Chooses for `viewer`, after [`Viewer::look`].
     pub fn choose(&mut self, viewer: &mut Viewer, replica: &Replica, allowance: Allowance) {
         self.full.clear();
         self.terse.clear();
-        self.candidates.clear();
-        let mut purse = Purse { bytes: allowance.bytes, full: allowance.full };
-        let eye = viewer.look_from(replica);
+        for list in [&mut self.due, &mut self.wanted, &mut self.spare] {
+            list.clear();
+        }
+        self.gather(viewer, replica);
+        let mut bytes = allowance.bytes;
+        self.take_wanted(&mut bytes, allowance.full);
+        self.take_due(bytes / AVATAR_BLOCK_LEN);
+        self.fill(bytes / AVATAR_BLOCK_LEN, allowance.blocks_per_datagram);
+    }
+
+    /// Looks at the visible set, or a part of a very large one.
+    fn gather(&mut self, viewer: &mut Viewer, replica: &Replica) {
+        let (hot, tick) = (replica.hot(), replica.tick.0 as u32);
         let own = replica.of_session(viewer.session);
-        if let Some(own) = own
-            && let Some(need) = need(&viewer.known[own as usize], &replica.hot()[own as usize], true)
-        {
-            self.take(need, own, &mut purse);
-        }
-
-        self.gather(viewer, replica, own, eye);
-
-        let mut near = Purse { bytes: purse.bytes / 2, full: purse.full.div_ceil(2) };
-        purse.bytes -= near.bytes;
-        purse.full -= near.full;
-        self.take_nearest(viewer, replica, &mut near);
-        purse.bytes += near.bytes;
-        purse.full += near.full;
-        self.take_round(viewer, replica, &mut purse);
-    }
-
-    /// Everybody else of whom something is due. Blocks in which nothing was and nothing changed since are skipped:
-    /// looking at every slot took a third of a saturated shard with 3,000 who sat still (`throng bots`, 2-core VM).
-    fn gather(&mut self, viewer: &mut Viewer, replica: &Replica, own: Option<SlotIndex>, eye: Vec3) {
-        let blocks = replica.blocks().zip(viewer.known.chunks(SLOTS_PER_BLOCK)).zip(&mut viewer.quiet);
-        for (block, (((version, hot), known), quiet)) in blocks.enumerate() {
-            if *quiet == version.state {
-                continue;
-            }
-            let n_before = self.candidates.len();
-            for (offset, (hot, known)) in hot.iter().zip(known).enumerate() {
-                let index = (block * SLOTS_PER_BLOCK + offset) as SlotIndex;
-                if Some(index) != own && need(known, hot, false).is_some() {
-                    self.candidates.push((hot.position.distance_squared(eye), index));
+        let n = viewer.shown.len();
+        let n_looks = n.min(LOOK_MAX);
+        // The nearest stand in front, and have a turn in every send.
+        let n_always = n_looks.min(LOOK_MAX / 4);
+        let rest = n - n_always;
+        let start = if rest == 0 { 0 } else { viewer.cursor as usize % rest };
+        for look in 0..n_looks {
+            let at = if look < n_always { look } else { n_always + (start + look - n_always) % rest };
+            let shown = &viewer.shown[at];
+            let hot = &hot[shown.slot as usize];
+            let age = tick.wrapping_sub(shown.sent);
+            let at = at as Place;
+            if Some(shown.slot) == own {
+                // In front of everybody.
+                match need(shown, hot, age) {
+                    Some(Need::Full) => self.wanted.push((-1.0, at)),
+                    Some(Need::Terse(_)) => self.due.push((f32::INFINITY, at)),
+                    None => {}
                 }
-            }
-            *quiet = if self.candidates.len() == n_before { version.state } else { 0 };
-        }
-    }
-
-    /// Takes the nearest candidates that the purse holds, and marks them as taken.
-    fn take_nearest(&mut self, viewer: &Viewer, replica: &Replica, purse: &mut Purse) {
-        let most = (purse.bytes / AVATAR_BLOCK_LEN).min(self.candidates.len());
-        if most == 0 {
-            return;
-        }
-        let mut nearest = std::mem::take(&mut self.nearest);
-        nearest.clear();
-        nearest.extend(self.candidates.iter().enumerate().map(|(at, candidate)| (candidate.0, at as u32)));
-        if most < nearest.len() {
-            nearest.select_nth_unstable_by(most - 1, by_distance);
-            nearest.truncate(most);
-        }
-        nearest.sort_unstable_by(by_distance);
-        for &(_, at) in &nearest {
-            let index = self.candidates[at as usize].1;
-            let (known, hot) = (&viewer.known[index as usize], &replica.hot()[index as usize]);
-            if need(known, hot, false).is_some_and(|need| self.take(need, index, purse)) {
-                self.candidates[at as usize].0 = TAKEN;
-            }
-        }
-        self.nearest = nearest;
-    }
-
-    /// Goes round over the candidates that were not taken, from where the last send stopped.
-    fn take_round(&mut self, viewer: &mut Viewer, replica: &Replica, purse: &mut Purse) {
-        let n = self.candidates.len();
-        let start = self.candidates.partition_point(|&(_, index)| index < viewer.cursor);
-        for step in 0..n {
-            let (distance, index) = self.candidates[(start + step) % n];
-            if distance == TAKEN {
                 continue;
             }
-            let (known, hot) = (&viewer.known[index as usize], &replica.hot()[index as usize]);
-            let Some(need) = need(known, hot, false) else { continue };
-            // Nobody overtakes what the bytes do not hold: the next send begins with it and has saved them up.
-            if !self.take(need, index, purse) && purse.is_short_of_bytes_for(need) {
-                viewer.cursor = index;
-                return;
+            match need(shown, hot, age) {
+                Some(Need::Full) => self.wanted.push((shown.distance, at)),
+                Some(Need::Terse(weight)) => {
+                    let urgency = weight * age as f32 / (1.0 + shown.distance / HALF_WEIGHT_M);
+                    self.due.push((urgency, at));
+                }
+                None if !hot.at_rest && age >= FILL_TICKS => self.spare.push((age as f32, at)),
+                None => {}
             }
         }
-        viewer.cursor = 0;
+        viewer.cursor = ((start + n_looks - n_always) % rest.max(1)) as Place;
     }
 
-    fn take(&mut self, need: Need, index: SlotIndex, purse: &mut Purse) -> bool {
-        match need {
-            Need::Full if purse.full > 0 && purse.bytes >= FULL_BLOCK_BYTES => {
-                purse.full -= 1;
-                purse.bytes -= FULL_BLOCK_BYTES;
-                self.full.push(index);
-                true
-            }
-            Need::Terse if purse.bytes >= AVATAR_BLOCK_LEN => {
-                purse.bytes -= AVATAR_BLOCK_LEN;
-                self.terse.push(index);
-                true
-            }
-            _ => false,
+    /// Newcomers, the nearest first, for at most half of the bytes while others have something new.
+    fn take_wanted(&mut self, bytes: &mut usize, full_max: usize) {
+        let share = if self.due.is_empty() { *bytes } else { *bytes / 2 };
+        // Somebody is shown even to the slowest client: it has saved up for this one.
+        let share = if share < FULL_BLOCK_BYTES { *bytes } else { share };
+        let most = (share / FULL_BLOCK_BYTES).min(full_max);
+        take_first(&mut self.wanted, most, lowest);
+        self.full.extend(self.wanted.iter().map(|&(_, at)| at));
+        *bytes -= self.full.len() * FULL_BLOCK_BYTES;
+    }
+
+    /// The most urgent.
+    fn take_due(&mut self, most: usize) {
+        take_first(&mut self.due, most, highest);
+        self.terse.extend(self.due.iter().map(|&(_, at)| at));
+    }
+
+    /// Fills the last datagram with those who were told the longest ago.
+    fn fill(&mut self, most: usize, blocks_per_datagram: usize) {
+        let n = self.terse.len();
+        if n > 0 {
+            let room = n.next_multiple_of(blocks_per_datagram).min(most.max(n)) - n;
+            take_first(&mut self.spare, room, highest);
+            self.terse.extend(self.spare.iter().map(|&(_, at)| at));
         }
     }
 }
 
-struct Purse {
-    bytes: usize,
-    full: usize,
+fn lowest(a: &(f32, Place), b: &(f32, Place)) -> Ordering {
+    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 
-impl Purse {
-    const fn is_short_of_bytes_for(&self, need: Need) -> bool {
-        match need {
-            Need::Full => self.full > 0 && self.bytes < FULL_BLOCK_BYTES,
-            Need::Terse => self.bytes < AVATAR_BLOCK_LEN,
+fn highest(a: &(f32, Place), b: &(f32, Place)) -> Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}
+
+/// Keeps the first `most` of a list in the given order; if they are all of it, in any order.
+fn take_first(
+    list: &mut Vec<(f32, Place)>,
+    most: usize,
+    order: fn(&(f32, Place), &(f32, Place)) -> Ordering,
+) {
+    if most < list.len() {
+        if most > 0 {
+            list.select_nth_unstable_by(most - 1, order);
         }
+        list.truncate(most);
     }
 }
 
 #[derive(Clone, Copy)]
 enum Need {
     Full,
-    Terse,
+    /// How urgent it is.
+    Terse(f32),
 }
 
-fn need(known: &Known, hot: &Hot, own: bool) -> Option<Need> {
-    if hot.id == 0 || (hot.private && !own) {
-        None
-    } else if known.id != hot.id || known.doubtful {
-        Some(Need::Full)
-    } else if known.sent != hot.changed_at || known.repeats > 0 {
-        Some(Need::Terse)
-    } else {
-        None
+fn need(shown: &Shown, hot: &Hot, age: u32) -> Option<Need> {
+    if shown.standing != Standing::Sent {
+        return Some(Need::Full);
     }
-}
-
-fn by_distance(a: &(f32, u32), b: &(f32, u32)) -> std::cmp::Ordering {
-    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+    if shown.is_behind(hot) {
+        return Some(Need::Terse(if hot.at_rest { STOP_WEIGHT } else { 1.0 }));
+    }
+    if hot.at_rest {
+        (shown.repeats > 0).then_some(Need::Terse(1.0))
+    } else {
+        (age >= REFRESH_TICKS).then_some(Need::Terse(REFRESH_WEIGHT))
+    }
 }

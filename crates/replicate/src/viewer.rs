@@ -1,18 +1,38 @@
-//! What one client has been shown of the world around it.
+//! What one client has been shown of the world around it: the visible set.
+//!
+//! Viewers cannot draw thousands of avatars, and their bandwidth does not hold them (DESIGN §5): a client is shown the nearest
+//! [`Viewer::visible_max`], and its memory here is as large as that, not as large as the crowd. The set is listed anew a few
+//! times a second; between two lists only what is in it is looked at.
 
-use crate::replica::{Hot, Replica, SLOTS_PER_BLOCK, SlotIndex};
+use crate::reckoning::BANDS;
+use crate::replica::{Hot, Replica, SlotIndex};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
 
-/// What a viewer was sent of the entity in one slot.
+/// World ticks between two lists of who is near: four lists a second at 20 Hz. A runner comes 1.4 m in that time.
+const LIST_TICKS: u32 = 5;
+/// Whoever is shown stays until it is not among so many times as many as are shown, and makes way only to one who is among so many
+/// times fewer: somebody on the border would come and go.
+const STAY_RATIO: f32 = 1.125;
+/// The nearest that get appearances and reliable animations, and the dots on the small map (DESIGN §2).
+pub const NEAR_MAX: usize = 60;
+/// Metres up to which a band reaches; the last one has no end. Those who are [near](NEAR_MAX) are in the first up to the second's
+/// reach, and nobody else is.
+const BAND_REACH_M: [f32; BANDS - 1] = [12.0, 64.0];
+
+/// What a viewer was sent of one entity of its visible set.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
-    /// Local id it was shown as; 0 when it was not.
+pub struct Shown {
+    /// Where it stands in the replica.
+    pub slot: SlotIndex,
+    /// Its local id.
     pub id: u32,
-    /// [`Hot::changed_at`] of the motion it was sent.
+    /// Low 32 bits of the tick of the motion that it was sent.
     pub sent: u32,
     /// Low 32 bits of the tick in which it was first shown.
     pub since: u32,
+    /// Metres away, as of the last list.
+    pub distance: f32,
     /// [`Hot::animation_serial`] it was sent.
     pub animation_serial: u16,
     /// [`Hot::appearance_serial`] it was sent.
@@ -21,30 +41,38 @@ pub struct Known {
     pub repeats: u8,
     /// Unreliable animations that are still to be repeated.
     pub animation_repeats: u8,
-    /// Among the nearest that get reliable animations and appearances.
-    pub near: bool,
-    /// The ack of its full update is overdue: the client may or may not show it.
-    pub doubtful: bool,
+    /// Which of its changes are news.
+    pub(crate) band: u8,
+    /// How much the client knows of it.
+    pub(crate) standing: Standing,
 }
 
-impl Known {
-    const NOTHING: Self = Self {
-        id: 0,
-        sent: 0,
-        since: 0,
-        animation_serial: 0,
-        appearance_serial: 0,
-        repeats: 0,
-        animation_repeats: 0,
-        near: false,
-        doubtful: false,
-    };
+/// Whether the client shows an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is in the set, and was not sent yet.
+    Wanted,
+    /// It was sent.
+    Sent,
+    /// The ack of its full update is overdue: the client may or may not show it.
+    Doubtful,
+}
 
+impl Shown {
     /// A rest is sent this often after the first time: mid-motion updates are unreliable and a viewer extrapolates
     /// without limit, so the stop must not get lost (DESIGN §2). The last one has to be acked, see
     /// [`Viewer::is_last_rest`].
     pub const REST_REPEATS: u8 = 3;
+
+    /// Whether a full update of it has been sent.
+    #[must_use]
+    pub const fn is_sent(&self) -> bool {
+        !matches!(self.standing, Standing::Wanted)
+    }
 }
+
+/// Where in [`Viewer::shown`] something stands, until the next [`Viewer::look`].
+pub type Place = u32;
 
 /// A client's view of one world.
 ///
@@ -56,129 +84,220 @@ pub struct Viewer {
     pub session: SessionKey,
     /// Where it looks from when its own avatar is not in the world (yet).
     pub eye: Vec3,
-    pub(crate) known: Vec<Known>,
-    /// For each block of slots the version of its state at which nothing in it was due; 0 when something may be.
-    pub(crate) quiet: Vec<u32>,
-    /// For each block of slots the version of its population that was last looked through for departures.
-    compared: Vec<u32>,
-    /// Where the round over everybody else goes on.
-    pub(crate) cursor: SlotIndex,
+    /// Most entities that it is shown, its own avatar not counted.
+    pub visible_max: usize,
+    /// The own avatar first when it is in the world, then the [`NEAR_MAX`] nearest, then the others.
+    pub(crate) shown: Vec<Shown>,
+    /// When they were listed.
+    listed_at: Option<u32>,
+    /// Where the round over all of them goes on.
+    pub(crate) cursor: Place,
     gone: Vec<LocalId>,
+}
+
+/// Buffers of a list, reused between viewers.
+#[derive(Debug, Default)]
+pub struct Lister {
+    found: Vec<(f32, SlotIndex)>,
+    /// By slot.
+    marks: Vec<Mark>,
+    n_lists: u32,
+    stay: Vec<Shown>,
+    /// Who is shown and may stay while there is room.
+    linger: Vec<Shown>,
+    /// Who is not shown and may come if there is room after that.
+    come: Vec<Shown>,
+}
+
+/// What a list found in a slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// By which list.
+    list: u32,
+    distance: f32,
+    /// So near that others have to make way.
+    is_nearest: bool,
 }
 
 impl Viewer {
     /// Somebody who was shown nothing yet.
     #[must_use]
-    pub const fn new(session: SessionKey, eye: Vec3) -> Self {
-        Self {
-            session,
-            eye,
-            known: Vec::new(),
-            quiet: Vec::new(),
-            compared: Vec::new(),
-            cursor: 0,
-            gone: Vec::new(),
-        }
+    pub const fn new(session: SessionKey, eye: Vec3, visible_max: usize) -> Self {
+        Self { session, eye, visible_max, shown: Vec::new(), listed_at: None, cursor: 0, gone: Vec::new() }
     }
 
-    /// What was sent of a slot's entity.
+    /// The visible set: the own avatar first when it is in the world, then the nearest ones.
     #[must_use]
-    pub fn known(&self, index: SlotIndex) -> Known {
-        self.known.get(index as usize).copied().unwrap_or(Known::NOTHING)
+    pub fn shown(&self) -> &[Shown] {
+        &self.shown
     }
 
-    /// Entities shown.
+    /// Entities that a full update was sent of.
     #[must_use]
     pub fn n_shown(&self) -> usize {
-        self.known.iter().filter(|known| known.id != 0).count()
+        self.shown.iter().filter(|shown| shown.is_sent()).count()
     }
 
     /// Forgets everything shown: the client was told that the region begins again.
     pub fn reset(&mut self) {
-        self.known.clear();
-        self.quiet.clear();
-        self.compared.clear();
+        self.shown.clear();
         self.gone.clear();
+        self.listed_at = None;
         self.cursor = 0;
     }
 
-    /// Compares with the replica's slots and returns the local ids that the client must be told to kill: entities
-    /// that left, and those whose slot now belongs to another. Call once before each selection.
-    pub fn departed(&mut self, replica: &Replica) -> &[LocalId] {
-        let n_slots = replica.hot().len();
+    /// Has the next [`Self::look`] list who is near anew.
+    pub const fn refresh(&mut self) {
+        self.listed_at = None;
+    }
+
+    /// Brings the visible set up to date, and returns the local ids that the client must be told to kill: entities that left
+    /// the world, or the set. Call once before each selection.
+    pub fn look(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {
         self.gone.clear();
-        self.known.resize(n_slots, Known::NOTHING);
-        self.quiet.resize(n_slots.div_ceil(SLOTS_PER_BLOCK), 0);
-        self.compared.resize(self.quiet.len(), 0);
-        let blocks = replica.blocks().zip(self.known.chunks_mut(SLOTS_PER_BLOCK)).zip(&mut self.compared);
-        for (((version, hot), known), compared) in blocks {
-            if *compared == version.population {
-                continue;
+        let (hot, gone) = (replica.hot(), &mut self.gone);
+        self.shown.retain(|shown| {
+            let is_there = hot.get(shown.slot as usize).is_some_and(|hot| hot.id == shown.id);
+            if !is_there && shown.is_sent() {
+                gone.push(LocalId(shown.id));
             }
-            *compared = version.population;
-            for (known, hot) in known.iter_mut().zip(hot) {
-                if known.id != 0 && hot.id != known.id {
-                    self.gone.push(LocalId(known.id));
-                    *known = Known::NOTHING;
-                }
-            }
+            is_there
+        });
+        let tick = replica.tick.0 as u32;
+        let own = replica.of_session(self.session);
+        let has_own = self.shown.first().is_some_and(|first| Some(first.slot) == own);
+        if has_own != own.is_some() || self.listed_at.is_none_or(|at| tick.wrapping_sub(at) >= LIST_TICKS) {
+            self.list(replica, own, lister);
+            self.listed_at = Some(tick);
         }
         &self.gone
     }
 
-    /// Notes that a full update of the slot went out.
-    pub fn showed(&mut self, index: SlotIndex, hot: &Hot, tick: u32) {
-        self.known[index as usize] =
-            Known { id: hot.id, sent: hot.changed_at, since: tick, repeats: 0, ..Known::NOTHING };
+    /// Who is in the set from now on.
+    fn list(&mut self, replica: &Replica, own: Option<SlotIndex>, lister: &mut Lister) {
+        let eye = self.look_from(replica);
+        lister.find(replica, eye, own, self.visible_max);
+        let Lister { found, marks, n_lists, stay, linger, come } = lister;
+        for list in [&mut *stay, linger, come] {
+            list.clear();
+        }
+        let mut own_shown = None;
+        for shown in self.shown.drain(..) {
+            let mark = &mut marks[shown.slot as usize];
+            if Some(shown.slot) == own {
+                own_shown = Some(shown);
+            } else if mark.list != *n_lists {
+                if shown.is_sent() {
+                    self.gone.push(LocalId(shown.id));
+                }
+            } else {
+                let shown = Shown { distance: mark.distance, ..shown };
+                if mark.is_nearest {
+                    stay.push(shown)
+                } else {
+                    linger.push(shown)
+                }
+                // It is no newcomer.
+                mark.list = 0;
+            }
+        }
+        for &(_, slot) in found.iter().take(self.visible_max) {
+            let mark = &marks[slot as usize];
+            if mark.list == *n_lists {
+                let shown = Shown::wanted(slot, replica.hot()[slot as usize].id);
+                let shown = Shown { distance: mark.distance, ..shown };
+                if mark.is_nearest { stay.push(shown) } else { come.push(shown) }
+            }
+        }
+        let leave = keep_nearest(linger, self.visible_max - stay.len());
+        self.gone.extend(leave.filter(Shown::is_sent).map(|shown| LocalId(shown.id)));
+        stay.append(linger);
+        drop(keep_nearest(come, self.visible_max - stay.len()));
+        stay.append(come);
+        if stay.len() > NEAR_MAX {
+            stay.select_nth_unstable_by(NEAR_MAX - 1, nearer);
+        }
+        if let Some(own) = own {
+            let shown = own_shown.unwrap_or_else(|| Shown::wanted(own, replica.hot()[own as usize].id));
+            self.shown.push(Shown { distance: 0.0, band: 0, ..shown });
+        }
+        for (n, shown) in stay.drain(..).enumerate() {
+            let band = BAND_REACH_M.iter().filter(|&&reach_m| shown.distance > reach_m).count();
+            let band = if n < NEAR_MAX { band.saturating_sub(1) } else { band.max(1) };
+            self.shown.push(Shown { band: band as u8, ..shown });
+        }
     }
 
-    /// Notes that a terse update of the slot went out.
-    pub fn updated(&mut self, index: SlotIndex, hot: &Hot) {
-        let known = &mut self.known[index as usize];
-        known.repeats = if !hot.at_rest {
-            0
-        } else if known.sent == hot.changed_at {
-            known.repeats.saturating_sub(1)
-        } else {
-            Known::REST_REPEATS
-        };
-        known.sent = hot.changed_at;
-    }
-
-    /// Whether the next terse update of the slot is the last repetition of its rest. The client should ack it, and if it
-    /// does not, [`Self::missed_rest`] asks for another one: a burst of losses may outlast all repetitions.
+    /// Where in the set those begin and end who are near, the own avatar not among them.
     #[must_use]
-    pub fn is_last_rest(&self, index: SlotIndex, hot: &Hot) -> bool {
-        let known = self.known(index);
-        hot.at_rest && known.sent == hot.changed_at && known.repeats == 1
+    pub fn near(&self, replica: &Replica) -> std::ops::Range<usize> {
+        let own = replica.of_session(self.session);
+        let first = usize::from(self.shown.first().is_some_and(|first| Some(first.slot) == own));
+        first..self.shown.len().min(first + NEAR_MAX)
+    }
+
+    /// Notes that a full update went out.
+    pub fn showed(&mut self, at: Place, hot: &Hot, tick: u32) {
+        let shown = &mut self.shown[at as usize];
+        *shown = Shown {
+            sent: tick,
+            since: tick,
+            standing: Standing::Sent,
+            distance: shown.distance,
+            band: shown.band,
+            ..Shown::wanted(shown.slot, hot.id)
+        };
+    }
+
+    /// Notes that a terse update went out.
+    pub fn updated(&mut self, at: Place, hot: &Hot, tick: u32) {
+        let shown = &mut self.shown[at as usize];
+        shown.repeats = if !hot.at_rest {
+            0
+        } else if !shown.is_behind(hot) {
+            shown.repeats.saturating_sub(1)
+        } else {
+            Shown::REST_REPEATS
+        };
+        shown.sent = tick;
+    }
+
+    /// Whether the next terse update is the last repetition of a rest. The client should ack it, and if it does not,
+    /// [`Self::missed_rest`] asks for another one: a burst of losses may outlast all repetitions.
+    #[must_use]
+    pub fn is_last_rest(&self, at: Place, hot: &Hot) -> bool {
+        let shown = &self.shown[at as usize];
+        hot.at_rest && !shown.is_behind(hot) && shown.repeats == 1
     }
 
     /// The last repetition of an entity's rest was not acked in time.
-    pub fn missed_rest(&mut self, id: LocalId, replica: &Replica) {
-        if let Some(known) = self.shown_as(id, replica) {
-            known.repeats = known.repeats.max(1);
+    pub fn missed_rest(&mut self, id: LocalId) {
+        if let Some(shown) = self.shown_as(id) {
+            shown.repeats = shown.repeats.max(1);
         }
     }
 
     /// The ack of an entity's full update is overdue. The update may have got lost, or only its ack: so the entity is
     /// shown anew, and if it leaves before that, the client is told to kill it all the same.
-    pub fn lost(&mut self, id: LocalId, replica: &Replica) {
-        if let Some(known) = self.shown_as(id, replica) {
-            known.doubtful = true;
+    pub fn lost(&mut self, id: LocalId) {
+        if let Some(shown) = self.shown_as(id) {
+            shown.standing = Standing::Doubtful;
         }
     }
 
-    /// What was sent of an entity that is still there and shown; something will be due of it.
-    fn shown_as(&mut self, id: LocalId, replica: &Replica) -> Option<&mut Known> {
-        let index = replica.of_id(id)? as usize;
-        let known = self.known.get_mut(index).filter(|known| known.id == id.0)?;
-        self.quiet[index / SLOTS_PER_BLOCK] = 0;
-        Some(known)
+    /// Whether an entity is in the visible set and was sent.
+    #[must_use]
+    pub fn shows(&self, id: LocalId) -> bool {
+        self.shown.iter().any(|shown| shown.id == id.0 && shown.is_sent())
     }
 
-    /// What was sent of a slot's entity, to note animations and appearances; not what selection goes by.
-    pub fn known_mut(&mut self, index: SlotIndex) -> &mut Known {
-        &mut self.known[index as usize]
+    fn shown_as(&mut self, id: LocalId) -> Option<&mut Shown> {
+        self.shown.iter_mut().find(|shown| shown.id == id.0 && shown.is_sent())
+    }
+
+    /// What was sent of an entity, to note animations and appearances.
+    pub fn shown_mut(&mut self, at: Place) -> &mut Shown {
+        &mut self.shown[at as usize]
     }
 
     /// Where it looks from: its own avatar, or where it was last.
@@ -188,4 +307,71 @@ impl Viewer {
         }
         self.eye
     }
+}
+
+impl Shown {
+    const fn wanted(slot: SlotIndex, id: u32) -> Self {
+        Self {
+            slot,
+            id,
+            sent: 0,
+            since: 0,
+            distance: 0.0,
+            animation_serial: 0,
+            appearance_serial: 0,
+            repeats: 0,
+            animation_repeats: 0,
+            band: 0,
+            standing: Standing::Wanted,
+        }
+    }
+
+    /// Whether it has changed since it was sent, as far as its band goes.
+    pub(crate) const fn is_behind(&self, hot: &Hot) -> bool {
+        // A wrapping difference: a world may run for years.
+        self.sent.wrapping_sub(hot.changed_at[self.band as usize]) >= 1 << 31
+    }
+}
+
+impl Lister {
+    /// Finds the `n` nearest and some who are little farther, the nearest in front, and marks them. Without `own`.
+    fn find(&mut self, replica: &Replica, eye: Vec3, own: Option<SlotIndex>, n: usize) {
+        self.n_lists = self.n_lists.wrapping_add(1).max(1);
+        self.marks.resize(self.marks.len().max(replica.hot().len()), Mark::default());
+        let most = (n as f32 * STAY_RATIO) as usize;
+        self.found.clear();
+        // The own avatar is among them.
+        replica.cells().nearest(eye, most + 1, &mut self.found);
+        self.found.retain(|&(_, slot)| Some(slot) != own);
+        let by_distance =
+            |a: &(f32, SlotIndex), b: &(f32, SlotIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        if self.found.len() > most {
+            self.found.select_nth_unstable_by(most, by_distance);
+            self.found.truncate(most);
+        }
+        // In front the nearest, who make others leave, then the others who may come, then those who may only stay.
+        let nearest = (n as f32 / STAY_RATIO).ceil() as usize;
+        for (behind, border) in [(usize::MAX, n), (n, nearest)] {
+            let behind = self.found.len().min(behind);
+            if behind > border {
+                self.found[..behind].select_nth_unstable_by(border, by_distance);
+            }
+        }
+        for (rank, &(square, slot)) in self.found.iter().enumerate() {
+            let mark = Mark { list: self.n_lists, distance: square.sqrt(), is_nearest: rank < nearest };
+            self.marks[slot as usize] = mark;
+        }
+    }
+}
+
+/// Leaves the `n` nearest in the list; the others.
+fn keep_nearest(list: &mut Vec<Shown>, n: usize) -> std::vec::Drain<'_, Shown> {
+    if list.len() > n {
+        list.select_nth_unstable_by(n, nearer);
+    }
+    list.drain(n.min(list.len())..)
+}
+
+fn nearer(a: &Shown, b: &Shown) -> std::cmp::Ordering {
+    a.distance.total_cmp(&b.distance).then(a.slot.cmp(&b.slot))
 }

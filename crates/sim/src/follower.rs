@@ -1,5 +1,6 @@
 //! The parts that follow a world's frames: what the `replica` thread has of one world.
 
+use crate::node::{REGION_M, TICK};
 use gateway::feed::Feed;
 use ids::{RegionHandle, SessionKey, WorldId};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
@@ -17,7 +18,7 @@ pub(crate) struct Follower {
 impl Follower {
     pub(crate) fn new(world: WorldId) -> Self {
         Self {
-            encoder: Encoder::new(),
+            encoder: Encoder::new(TICK),
             encoded: EncodedFrame::default(),
             publisher: Publisher::new(empty_replica(world)),
             next_command: 0,
@@ -47,7 +48,7 @@ pub(crate) const fn grid(n: u32) -> (u32, u32) {
     (1_000 + 2 * n, 1_000)
 }
 
-pub(crate) const fn empty_replica(world: WorldId) -> Replica {
+pub(crate) fn empty_replica(world: WorldId) -> Replica {
     let (x, y) = grid(world.0);
-    Replica::new(world, RegionHandle::from_grid(x, y))
+    Replica::new(world, RegionHandle::from_grid(x, y), REGION_M as f32)
 }

@@ -491,6 +491,7 @@ fn shard_config(seed: u64) -> ShardConfig {
     ShardConfig {
         circuit: circuit::Config::server(),
         client_bytes_per_s: 64 * 1024,
+        visible_max: 200,
         filter: FilterMode::Significance,
         unix_start_s: 1_700_000_000,
         world_rate_hz: 20.0,

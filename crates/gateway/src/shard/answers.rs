@@ -147,7 +147,7 @@ impl Shard {
         let mut unknown = Vec::new();
         for id in ids {
             if replica.of_id(LocalId(id)).is_some() {
-                client.viewer.lost(LocalId(id), &replica);
+                client.viewer.lost(LocalId(id));
             } else {
                 unknown.push(KillObjectObjectData { id });
             }

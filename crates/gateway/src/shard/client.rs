@@ -6,7 +6,7 @@ use super::wishes::Wishes;
 use crate::mail::{CircuitKey, Closed, Ticket};
 use circuit::Circuit;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
-use replicate::{SlotIndex, Viewer};
+use replicate::{Place, Viewer};
 use std::sync::Arc;
 
 /// Chat lines that a client hears per second on average; more are dropped, so that a shouting crowd cannot drown
@@ -69,10 +69,8 @@ pub(super) struct Client {
     pub(super) shown: Vec<(u32, Vec<(LocalId, AgentId)>)>,
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, Vec<LocalId>)>,
-    /// The nearest that are shown: they get appearances and reliable animations.
-    pub(super) near: Vec<SlotIndex>,
     /// Where the round over far animations goes on.
-    pub(super) animation_cursor: SlotIndex,
+    pub(super) animation_cursor: Place,
     pub(super) next_second: Instant,
     pub(super) next_stats: Instant,
     /// Until when its acks are remembered to be sent.
@@ -91,9 +89,10 @@ impl Client {
         address: Address,
         circuit: Circuit,
         slot: u8,
+        visible_max: usize,
     ) -> Self {
         Self {
-            viewer: Viewer::new(ticket.circuit.session, ticket.position),
+            viewer: Viewer::new(ticket.circuit.session, ticket.position, visible_max),
             ticket,
             address,
             circuit,
@@ -106,7 +105,6 @@ impl Client {
             appearance_serial: None,
             shown: Vec::new(),
             rested: Vec::new(),
-            near: Vec::new(),
             animation_cursor: 0,
             next_second: now,
             next_stats: now,

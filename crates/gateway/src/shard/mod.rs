@@ -34,6 +34,7 @@ use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use ids::{CircuitCode, Instant, WorldId};
+use replicate::Lister;
 use replicate::selection::Selection;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddrV4;
@@ -52,6 +53,8 @@ pub struct ShardConfig {
     pub circuit: circuit::Config,
     /// Bytes per second that a client may be sent; less when its AgentThrottle says so.
     pub client_bytes_per_s: u32,
+    /// Avatars that a client is shown, the nearest ones, beside its own.
+    pub visible_max: usize,
     /// How often a client has its turn, per second.
     pub send_hz: u32,
     /// Which agent updates count.
@@ -102,6 +105,7 @@ pub struct Shard {
     commands: Vec<(WorldId, Command)>,
     mail: Vec<FromShard>,
     counters: ShardCounters,
+    lister: Lister,
     selection: Selection,
     /// Where zero-coded datagrams are expanded.
     expanded: Vec<u8>,
@@ -134,6 +138,7 @@ impl Shard {
             commands: Vec::new(),
             mail: Vec::new(),
             counters: ShardCounters::default(),
+            lister: Lister::default(),
             selection: Selection::default(),
             expanded: Vec::new(),
             body: Vec::new(),
@@ -303,7 +308,7 @@ impl Shard {
         // not depend on the number of shards (DESIGN §4). Sessions are numbered in order, so turns fill evenly.
         let slot = (key.session.0 % u64::from(SLOTS)) as u8;
         let circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
-        let client = Client::new(now, ticket, address, circuit, slot);
+        let client = Client::new(now, ticket, address, circuit, slot, self.config.visible_max);
         let index = self.free.pop().unwrap_or_else(|| {
             self.clients.push(None);
             (self.clients.len() - 1) as ClientIndex

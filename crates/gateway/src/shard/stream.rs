@@ -16,7 +16,7 @@ use crate::places::Place;
 use circuit::Reliability;
 use ids::{Instant, LocalId, Uuid};
 use replicate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
-use replicate::{Hot, Replica, SlotIndex, Viewer};
+use replicate::{Lister, Place as At, Replica, Shown, SlotIndex};
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
@@ -32,8 +32,6 @@ const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
 const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
 /// Between two lists of dots for the small map.
 const COARSE_PERIOD: Duration = Duration::from_secs(1);
-/// The nearest that get appearances and reliable animations, and the dots on the small map (DESIGN §2).
-const NEAR_MAX: usize = 60;
 /// World ticks after which a shown avatar counts as here to stay, and its looks are worth a kilobyte: a second at 20 Hz.
 const SETTLED_TICKS: u32 = 20;
 /// Appearances in one send: about a kilobyte each.
@@ -42,8 +40,6 @@ const APPEARANCES_PER_SEND: usize = 2;
 const NEAR_ANIMATIONS_PER_SEND: usize = 12;
 /// Animations of others in a second, unreliable.
 const FAR_ANIMATIONS_PER_S: usize = 2;
-/// Slots looked at for them.
-const FAR_SLOTS_PER_S: usize = 1_024;
 /// Unreliable animations are repeated this often.
 const FAR_ANIMATION_REPEATS: u8 = 1;
 /// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
@@ -96,6 +92,7 @@ impl Shard {
                 client: self.clients[index as usize].as_deref_mut().expect("just visited"),
                 replica: &replica,
                 place: &place,
+                lister: &mut self.lister,
                 selection: &mut self.selection,
                 counters: &mut self.counters,
                 body: &mut self.body,
@@ -154,6 +151,7 @@ struct Turn<'a> {
     client: &'a mut Client,
     replica: &'a Replica,
     place: &'a Place,
+    lister: &'a mut Lister,
     selection: &'a mut Selection,
     counters: &'a mut ShardCounters,
     body: &'a mut Vec<u8>,
@@ -161,9 +159,14 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
+    /// Where in the replica somebody of the visible set stands.
+    fn slot(&self, at: At) -> SlotIndex {
+        self.client.viewer.shown()[at as usize].slot
+    }
+
     fn kills(&mut self) {
         let mut late = self.settle_sent();
-        let departed = self.client.viewer.departed(self.replica);
+        let departed = self.client.viewer.look(self.replica, self.lister);
         late.retain(|id| !departed.contains(id));
         if departed.is_empty() && late.is_empty() {
             return;
@@ -192,7 +195,7 @@ impl Turn<'_> {
             bytes = (bytes as f32 * SHARE_BESIDE_BULK) as usize;
         }
         let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
-        let allowance = Allowance { bytes, full };
+        let allowance = Allowance { bytes, full, blocks_per_datagram: TERSE_PER_DATAGRAM };
         self.selection.choose(&mut self.client.viewer, self.replica, allowance);
         self.write_full();
         self.write_last_rests();
@@ -209,7 +212,8 @@ impl Turn<'_> {
             object_update::write_prefix(self.body, self.replica.handle, self.replica.dilation, 0);
             let count_at = self.body.len() - 1;
             let mut n = 0;
-            for &index in rest {
+            for &at in rest {
+                let index = self.slot(at);
                 let Some(slot) = self.replica.slot(index) else { break };
                 if n > 0 && self.body.len() + slot.full.len() > DATAGRAM_MAX - 6 {
                     break;
@@ -236,29 +240,31 @@ impl Turn<'_> {
         self.selection.full = selection;
     }
 
-    fn note_shown(&mut self, sequence: u32, shown: &[SlotIndex]) {
+    fn note_shown(&mut self, sequence: u32, shown: &[At]) {
         let tick = self.replica.tick.0 as u32;
         let mut ids = Vec::with_capacity(shown.len());
-        for &index in shown {
+        for &at in shown {
+            let index = self.slot(at);
             let hot = &self.replica.hot()[index as usize];
             let slot = self.replica.slot(index).expect("selected from this replica");
             ids.push((LocalId(hot.id), slot.agent));
-            self.client.viewer.showed(index, hot, tick);
+            self.client.viewer.showed(at, hot, tick);
         }
         self.client.shown.push((sequence, ids));
     }
 
     /// Encoded blocks are copied; nothing is allocated.
     fn write_terse(&mut self) {
+        let tick = self.replica.tick.0 as u32;
         for chunk in self.selection.terse.chunks(TERSE_PER_DATAGRAM) {
             let circuit = &mut self.client.circuit;
             let bytes = &mut self.out.bytes;
             circuit.begin_unreliable(bytes);
             terse::write_prefix(bytes, self.replica.handle, self.replica.dilation, chunk.len() as u8);
-            for &index in chunk {
-                let slot = self.replica.slot(index).expect("selected from this replica");
-                bytes.extend_from_slice(&slot.terse);
-                self.client.viewer.updated(index, &self.replica.hot()[index as usize]);
+            for &at in chunk {
+                let index = self.client.viewer.shown()[at as usize].slot;
+                bytes.extend_from_slice(self.replica.terse(index));
+                self.client.viewer.updated(at, &self.replica.hot()[index as usize], tick);
             }
             circuit.note_sent(self.now, self.out.open_len());
             self.out.seal(self.client.address);
@@ -266,46 +272,49 @@ impl Turn<'_> {
         }
     }
 
-    /// Of the nearest, reliable (DESIGN §2).
+    /// Of the own avatar and the nearest, reliable (DESIGN §2).
     fn animations(&mut self) {
-        let near = std::mem::take(&mut self.client.near);
         let mut left = NEAR_ANIMATIONS_PER_SEND;
-        for &index in &near {
-            if left > 0 && self.is_due_animation(index) {
+        for at in 0..self.near().end as At {
+            if left > 0 && self.is_due_animation(at) {
                 left -= 1;
-                self.send_animation(index, Reliability::Reliable);
+                self.send_animation(at, Reliability::Reliable);
             }
         }
-        self.client.near = near;
     }
 
     /// Of the others a few each second, in turn: at two in every send, animations were a third of all datagrams that
     /// 1,000 walking bots received (1.73 of 5.3 million, 2-core VM).
     fn far_animations(&mut self) {
-        let n_slots = self.replica.hot().len();
+        let (first, behind) = (self.near().end, self.client.viewer.shown().len());
         let mut left = FAR_ANIMATIONS_PER_S;
-        for _ in 0..FAR_SLOTS_PER_S.min(n_slots) {
-            let index = self.client.animation_cursor % n_slots as u32;
-            if !self.client.viewer.known(index).near && self.is_due_animation(index) {
+        for _ in first..behind {
+            let at = self.client.animation_cursor;
+            let at = if (first..behind).contains(&(at as usize)) { at } else { first as At };
+            if self.is_due_animation(at) {
                 if left == 0 {
                     return;
                 }
                 left -= 1;
-                self.send_animation(index, Reliability::Unreliable);
+                self.send_animation(at, Reliability::Unreliable);
             }
-            self.client.animation_cursor = (index + 1) % n_slots as u32;
+            self.client.animation_cursor = at + 1;
         }
     }
 
-    fn is_due_animation(&self, index: SlotIndex) -> bool {
-        let known = self.client.viewer.known(index);
-        let Some(hot) = self.replica.hot().get(index as usize) else { return false };
-        known.id != 0
-            && known.id == hot.id
-            && (known.animation_serial != hot.animation_serial || known.animation_repeats > 0)
+    /// The places of the nearest.
+    fn near(&self) -> std::ops::Range<usize> {
+        self.client.viewer.near(self.replica)
     }
 
-    fn send_animation(&mut self, index: SlotIndex, reliability: Reliability) {
+    fn is_due_animation(&self, at: At) -> bool {
+        let shown = &self.client.viewer.shown()[at as usize];
+        let hot = &self.replica.hot()[shown.slot as usize];
+        shown.is_sent() && (shown.animation_serial != hot.animation_serial || shown.animation_repeats > 0)
+    }
+
+    fn send_animation(&mut self, at: At, reliability: Reliability) {
+        let index = self.slot(at);
         let serial = self.replica.hot()[index as usize].animation_serial;
         let Some(slot) = self.replica.slot(index) else { return };
         if self.client.circuit.send(reliability, &slot.animation, false).is_err() {
@@ -313,33 +322,31 @@ impl Turn<'_> {
             return;
         }
         self.counters.animations_sent += 1;
-        let known = self.client.viewer.known_mut(index);
-        known.animation_repeats = match reliability {
+        let shown = self.client.viewer.shown_mut(at);
+        shown.animation_repeats = match reliability {
             Reliability::Reliable => 0,
-            Reliability::Unreliable if known.animation_serial != serial => FAR_ANIMATION_REPEATS,
-            Reliability::Unreliable => known.animation_repeats.saturating_sub(1),
+            Reliability::Unreliable if shown.animation_serial != serial => FAR_ANIMATION_REPEATS,
+            Reliability::Unreliable => shown.animation_repeats.saturating_sub(1),
         };
-        known.animation_serial = serial;
+        shown.animation_serial = serial;
     }
 
-    /// The looks of the nearest, nearest first. The own one is the client's.
+    /// The looks of the nearest. The own one is the client's.
     fn appearances(&mut self) {
-        let own = self.replica.of_session(self.client.session());
         let tick = self.replica.tick.0 as u32;
         let mut left = APPEARANCES_PER_SEND;
-        for at in 0..self.client.near.len() {
-            let index = self.client.near[at];
-            let known = self.client.viewer.known(index);
-            let Some(hot) = self.replica.hot().get(index as usize) else { continue };
+        for at in self.near() {
             if left == 0 || self.client.circuit.budget_bytes(self.now) == 0 {
                 return;
             }
-            let settled = tick.wrapping_sub(known.since) >= SETTLED_TICKS;
-            let is_due = known.id == hot.id && settled && known.appearance_serial != hot.appearance_serial;
-            if Some(index) == own || !is_due {
+            let shown = self.client.viewer.shown()[at];
+            let hot = &self.replica.hot()[shown.slot as usize];
+            let settled = tick.wrapping_sub(shown.since) >= SETTLED_TICKS;
+            if !shown.is_sent() || !settled || shown.appearance_serial == hot.appearance_serial {
                 continue;
             }
-            let Some(message) = self.replica.slot(index).and_then(|slot| slot.appearance.as_ref()) else {
+            let Some(message) = self.replica.slot(shown.slot).and_then(|slot| slot.appearance.as_ref())
+            else {
                 continue;
             };
             if self.client.circuit.send(Reliability::Reliable, message, true).is_err() {
@@ -348,7 +355,7 @@ impl Turn<'_> {
             }
             left -= 1;
             self.counters.appearances_sent += 1;
-            self.client.viewer.known_mut(index).appearance_serial = hot.appearance_serial;
+            self.client.viewer.shown_mut(at as At).appearance_serial = hot.appearance_serial;
         }
     }
 
@@ -359,14 +366,16 @@ impl Turn<'_> {
         }
         self.client.next_second = self.now + COARSE_PERIOD;
         self.far_animations();
-        self.find_near();
-        let own = self.replica.of_session(self.client.session());
-        let dot = |&index: &SlotIndex| {
-            let slot = self.replica.slot(index)?;
-            Some((slot.agent.0, self.replica.hot()[index as usize].position))
+        // Everybody in the set counts at once, sent or not: node-metaverse takes an avatar off its list, and warns at its next
+        // movement, when the dots do not name it (measured with 0.8.16).
+        let near = self.near();
+        let dot = |shown: &Shown| {
+            let slot = self.replica.slot(shown.slot)?;
+            Some((slot.agent.0, self.replica.hot()[shown.slot as usize].position))
         };
-        let dots: Vec<(Uuid, glam::Vec3)> = self.client.near.iter().filter_map(dot).collect();
-        let you = self.client.near.iter().position(|&index| Some(index) == own);
+        let you = (near.start > 0).then_some(0);
+        let dots: Vec<(Uuid, glam::Vec3)> =
+            self.client.viewer.shown()[..near.end].iter().filter_map(dot).collect();
         if !dots.is_empty() {
             self.body.clear();
             greeting::coarse_locations(&dots, you).encode(self.body);
@@ -382,49 +391,6 @@ impl Turn<'_> {
             self.body.clear();
             greeting::sim_stats(self.place, figures).encode(self.body);
             self.send(Reliability::Unreliable);
-        }
-    }
-
-    /// Everybody shown counts at once: node-metaverse takes an avatar off its list, and warns at its next movement,
-    /// when the dots do not name it (measured with 0.8.16).
-    fn find_near(&mut self) {
-        let eye = self.client.viewer.look_from(self.replica);
-        let (hot, viewer) = (self.replica.hot(), &mut self.client.viewer);
-        let is_shown = |viewer: &Viewer, index: SlotIndex, hot: &Hot| {
-            let known = viewer.known(index);
-            known.id != 0 && known.id == hot.id
-        };
-        // Who is near now is no farther than the farthest who was near and still is: with this bound, of thousands of
-        // others only the positions are read.
-        let (mut bound, mut n_still) = (0.0_f32, 0);
-        for &index in &self.client.near {
-            if let Some(hot) = hot.get(index as usize).filter(|hot| is_shown(viewer, index, hot)) {
-                viewer.known_mut(index).near = false;
-                bound = bound.max(hot.position.distance_squared(eye));
-                n_still += 1;
-            }
-        }
-        if n_still < NEAR_MAX {
-            bound = f32::INFINITY;
-        }
-        let mut near: Vec<(f32, SlotIndex)> = Vec::new();
-        for (index, hot) in hot.iter().enumerate() {
-            let distance = hot.position.distance_squared(eye);
-            if distance <= bound && is_shown(viewer, index as SlotIndex, hot) {
-                near.push((distance, index as SlotIndex));
-            }
-        }
-        let by_distance =
-            |a: &(f32, SlotIndex), b: &(f32, SlotIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-        if near.len() > NEAR_MAX {
-            near.select_nth_unstable_by(NEAR_MAX - 1, by_distance);
-            near.truncate(NEAR_MAX);
-        }
-        near.sort_unstable_by(by_distance);
-        self.client.near.clear();
-        for (_, index) in near {
-            viewer.known_mut(index).near = true;
-            self.client.near.push(index);
         }
     }
 

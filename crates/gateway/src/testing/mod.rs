@@ -61,6 +61,7 @@ pub(crate) struct Setup {
     pub(crate) world_max_avatars: usize,
     pub(crate) ports: usize,
     pub(crate) client_bytes_per_s: u32,
+    pub(crate) visible_max: usize,
 }
 
 impl Default for Setup {
@@ -72,6 +73,7 @@ impl Default for Setup {
             world_max_avatars: 2_000,
             ports: 4,
             client_bytes_per_s: 65_536,
+            visible_max: 200,
         }
     }
 }
@@ -139,6 +141,7 @@ impl Node {
                 ..circuit::Config::server()
             },
             client_bytes_per_s: setup.client_bytes_per_s,
+            visible_max: setup.visible_max,
             send_hz: 10,
             filter: FilterMode::Significance,
             unix_start_s: 1_750_000_000,
@@ -478,10 +481,10 @@ impl Region {
             max_avatars,
             seed: 11,
         };
-        let empty = Replica::new(place.world, place.handle);
+        let empty = Replica::new(place.world, place.handle, place.size_m as f32);
         Self {
             life: Life::new(config, 0.0),
-            encoder: Encoder::new(),
+            encoder: Encoder::new(Duration::from_millis(50)),
             feed: Arc::new(Feed::new(empty.clone())),
             publisher: Publisher::new(empty),
             spent: EncodedFrame::default(),

@@ -1,7 +1,7 @@
 //! Frames that got lost, and the snapshots that make up for them.
 
 use super::source::{Follower, Source, portraits};
-use crate::{Encoder, Intake, Viewer};
+use crate::{Encoder, Hot, Intake, Lister, Shown, Viewer};
 use glam::Vec3;
 use ids::{Epoch, LocalId, SessionKey};
 use wire::object_update;
@@ -23,6 +23,28 @@ fn crowd(n: u64) -> (Source, Follower, Follower) {
         assert_eq!(follower.follow(&frame), Intake::Ready);
     }
     (source, witness, follower)
+}
+
+/// Shows a viewer everybody it is not shown yet; whom it was told to kill before that.
+fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
+    let gone = viewer.look(&follower.replica, &mut Lister::default()).to_vec();
+    let tick = follower.replica.tick.0 as u32;
+    for at in 0..viewer.shown().len() {
+        let shown = viewer.shown()[at];
+        let hot = follower.replica.hot()[shown.slot as usize];
+        if !shown.is_sent() {
+            viewer.showed(at as u32, &hot, tick);
+            viewer.shown_mut(at as u32).animation_serial = hot.animation_serial;
+        }
+    }
+    gone
+}
+
+/// What a viewer was sent of a session's avatar, and what is so now.
+fn of_session(viewer: &Viewer, follower: &Follower, session: u64) -> (Shown, Hot) {
+    let slot = follower.replica.of_session(SessionKey(session)).expect("is here");
+    let shown = viewer.shown().iter().find(|shown| shown.slot == slot).expect("is shown");
+    (*shown, follower.replica.hot()[slot as usize])
 }
 
 /// A frame that only the witness sees.
@@ -104,11 +126,8 @@ fn a_snapshot_that_begins_in_the_frame_that_shows_a_gap_heals_it() {
 #[test]
 fn a_world_that_begins_again_is_followed_across_the_epoch() {
     let (mut source, _, mut follower) = crowd(40);
-    let mut viewer = Viewer::new(SessionKey(1), Vec3::ZERO);
-    viewer.departed(&follower.replica);
-    for (index, hot, _) in follower.replica.entities() {
-        viewer.showed(index, hot, 0);
-    }
+    let mut viewer = Viewer::new(SessionKey(1), Vec3::ZERO, 100);
+    show_all(&mut viewer, &follower);
     let stander = |follower: &Follower| {
         let index = follower.replica.of_session(SessionKey(30)).expect("is here");
         (index, follower.replica.hot()[index as usize])
@@ -119,16 +138,17 @@ fn a_world_that_begins_again_is_followed_across_the_epoch() {
     assert_eq!(follower.follow(&source.step()), Intake::Ready);
     let lost = follower.replica.of_session(SessionKey(99)).expect("is here");
     let lost_hot = follower.replica.hot()[lost as usize];
-    viewer.departed(&follower.replica);
-    viewer.showed(lost, &lost_hot, 0);
+    viewer.refresh();
+    show_all(&mut viewer, &follower);
 
     source.begin_again(&late);
     assert_eq!(follower.follow(&source.step()), Intake::Ready);
     assert_eq!(follower.replica.epoch, Epoch(1));
-    assert_eq!(viewer.departed(&follower.replica), [LocalId(lost_hot.id)], "came after the checkpoint");
+    assert_eq!(show_all(&mut viewer, &follower), [LocalId(lost_hot.id)], "came after the checkpoint");
     let (slot_after, after) = stander(&follower);
     assert_eq!((slot_after, after.id), (slot, before.id), "who stays keeps slot and id");
-    assert_ne!(viewer.known(slot).sent, after.changed_at, "where it was put back to is due");
+    let (shown, hot) = of_session(&viewer, &follower, 30);
+    assert!(shown.is_behind(&hot), "where it was put back to is due");
 
     source.enter(99);
     assert_eq!(follower.follow(&source.step()), Intake::Ready);
@@ -187,12 +207,8 @@ fn the_tail_of_another_snapshot_is_not_taken_for_ones_own() {
 #[test]
 fn viewers_see_a_snapshot_as_changes_and_not_as_everybody_leaving() {
     let (mut source, mut witness, mut follower) = crowd(40);
-    let mut viewer = Viewer::new(SessionKey(1), Vec3::ZERO);
-    assert!(viewer.departed(&follower.replica).is_empty());
-    for (index, hot, _) in follower.replica.entities() {
-        viewer.showed(index, hot, 0);
-        viewer.known_mut(index).animation_serial = hot.animation_serial;
-    }
+    let mut viewer = Viewer::new(SessionKey(1), Vec3::ZERO, 100);
+    assert!(show_all(&mut viewer, &follower).is_empty());
     let gone = follower.replica.of_session(SessionKey(20)).expect("is here");
     let gone = LocalId(follower.replica.hot()[gone as usize].id);
 
@@ -203,12 +219,11 @@ fn viewers_see_a_snapshot_as_changes_and_not_as_everybody_leaving() {
     source.resync();
     assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
 
-    assert_eq!(viewer.departed(&follower.replica), [gone]);
+    assert_eq!(show_all(&mut viewer, &follower), [gone]);
     assert_eq!(viewer.n_shown(), 39);
-    let sitter = follower.replica.of_session(SessionKey(30)).expect("is here");
-    let hot = follower.replica.hot()[sitter as usize];
-    assert_ne!(viewer.known(sitter).sent, hot.changed_at, "its new motion is due");
-    assert_ne!(viewer.known(sitter).animation_serial, hot.animation_serial, "and that it sits");
+    let (sitter, hot) = of_session(&viewer, &follower, 30);
+    assert!(sitter.is_behind(&hot), "its new motion is due");
+    assert_ne!(sitter.animation_serial, hot.animation_serial, "and that it sits");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Avatars that do as they are told, and one who looks at them.
 
 use crate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
-use crate::{Encoder, Intake, Replica, SlotIndex, Viewer};
+use crate::{Encoder, Intake, Lister, Place, Replica, Viewer};
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid};
 use std::sync::Arc;
@@ -21,7 +21,12 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new() -> Self {
-        Self { encoder: Encoder::new(), replica: super::source::empty(), changes: Vec::new(), frames: 0 }
+        Self {
+            encoder: Encoder::new(super::source::TICK),
+            replica: super::source::empty(),
+            changes: Vec::new(),
+            frames: 0,
+        }
     }
 
     /// So many avatars in a row along x, a metre apart, at rest, with local ids from 1.
@@ -76,11 +81,12 @@ impl Scene {
         let mut encoded = crate::EncodedFrame::default();
         assert_eq!(self.encoder.encode(&frame, &mut encoded), Intake::Ready);
         self.replica.apply(&encoded);
+        self.replica.settle();
     }
 
-    /// The local id in a slot.
-    pub(super) fn id(&self, index: SlotIndex) -> u32 {
-        self.replica.hot()[index as usize].id
+    /// Time passes in which nothing happens.
+    pub(super) fn ticks(&mut self, n: u32) {
+        (0..n).for_each(|_| self.tick());
     }
 }
 
@@ -104,24 +110,29 @@ impl Sent {
 
 /// One client's turn, as a shard does it.
 pub(super) fn send(viewer: &mut Viewer, scene: &Scene, allowance: Allowance) -> Sent {
-    let killed = viewer.departed(&scene.replica).iter().map(|id| id.0).collect();
+    let killed = viewer.look(&scene.replica, &mut Lister::default()).iter().map(|id| id.0).collect();
     let mut selection = Selection::default();
     selection.choose(viewer, &scene.replica, allowance);
-    let ids = |indexes: &[SlotIndex]| indexes.iter().map(|&index| scene.id(index)).collect();
+    let ids = |places: &[Place]| {
+        let mut ids: Vec<u32> = places.iter().map(|&at| viewer.shown()[at as usize].id).collect();
+        ids.sort_unstable();
+        ids
+    };
     let sent = Sent { killed, full: ids(&selection.full), terse: ids(&selection.terse) };
-    for &index in &selection.full {
-        viewer.showed(index, &scene.replica.hot()[index as usize], scene.replica.tick.0 as u32);
+    let (hot, tick) = (scene.replica.hot(), scene.replica.tick.0 as u32);
+    for &at in &selection.full {
+        viewer.showed(at, &hot[viewer.shown()[at as usize].slot as usize], tick);
     }
-    for &index in &selection.terse {
-        viewer.updated(index, &scene.replica.hot()[index as usize]);
+    for &at in &selection.terse {
+        viewer.updated(at, &hot[viewer.shown()[at as usize].slot as usize], tick);
     }
     sent
 }
 
 /// As much as there is.
-pub(super) const PLENTY: Allowance = Allowance { bytes: 1_000_000, full: 10_000 };
+pub(super) const PLENTY: Allowance = Allowance { bytes: 1_000_000, full: 10_000, blocks_per_datagram: 1 };
 
 /// Room for so many terse blocks.
-pub(super) fn room_for(blocks: usize) -> Allowance {
-    Allowance { bytes: blocks * AVATAR_BLOCK_LEN, full: 0 }
+pub(super) const fn room_for(blocks: usize) -> Allowance {
+    Allowance { bytes: blocks * AVATAR_BLOCK_LEN, full: 0, blocks_per_datagram: 1 }
 }

@@ -13,6 +13,7 @@ use world::{
 };
 
 pub(super) const WORLD: WorldId = WorldId(0);
+pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// A flat world of 256 m, stepped at 20 Hz.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ pub(super) struct Follower {
 
 impl Follower {
     pub(super) fn new() -> Self {
-        Self { encoder: Encoder::new(), replica: empty() }
+        Self { encoder: Encoder::new(TICK), replica: empty() }
     }
 
     pub(super) fn follow(&mut self, frame: &Frame) -> Intake {
@@ -121,13 +122,14 @@ impl Follower {
         let intake = self.encoder.encode(frame, &mut encoded);
         if intake == Intake::Ready {
             self.replica.apply(&encoded);
+            self.replica.settle();
         }
         intake
     }
 }
 
 pub(super) fn empty() -> Replica {
-    Replica::new(WORLD, RegionHandle::from_grid(1000, 1000))
+    Replica::new(WORLD, RegionHandle::from_grid(1000, 1000), 256.0)
 }
 
 /// Everything that viewers can be sent of an entity.
@@ -153,7 +155,7 @@ pub(super) fn portraits(replica: &Replica) -> BTreeMap<u32, Portrait> {
                 session: slot.session,
                 motion: slot.motion,
                 at_rest: hot.at_rest,
-                terse: slot.terse,
+                terse: *replica.terse(index),
                 full: slot.full.clone(),
                 animation: Arc::clone(&slot.animation),
                 appearance: slot.appearance.clone(),

@@ -148,10 +148,16 @@ section! {
         ///
         /// With neighbours that move, each session needs the bandwidth of `client_bytes_per_s`.
         max_sessions: u32 = 10_000, "sessions", Kind::whole(1, 1_000_000);
-        /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle).
+        /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle), or if much of it gets lost
+        /// or queued on the way.
         ///
         /// More keeps distant avatars fresher. 5,000 clients at the default need 2.6 Gbit/s.
         client_bytes_per_s: u32 = 65_536, "bytes/s", Kind::whole(8_192, 16_777_216);
+        /// Avatars that a client is shown, the nearest ones; 0 is all of them.
+        ///
+        /// Viewers can hardly draw more than the default, and bandwidth for more is taken from the nearest. Others are dots on
+        /// the map at most.
+        visible_max: u32 = 200, "avatars", Kind::whole(0, 100_000);
         /// How often a client is sent what moved.
         ///
         /// Higher is smoother for the nearest avatars and costs packets; the byte limit stays the same, so fewer

@@ -52,7 +52,6 @@ use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use ids::Instant;
 use recordings::Recordings;
-use replicate::Replica;
 use std::future::IntoFuture as _;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -135,7 +134,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
 
     let places = Arc::new(Places::new(places::settings(config)));
     let feeds: Vec<Arc<Feed>> =
-        places.iter().map(|place| Arc::new(Feed::new(Replica::new(place.world, place.handle)))).collect();
+        places.iter().map(|place| Arc::new(Feed::new(replicas::empty(place)))).collect();
     let worlds = worlds::start(config, &places, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
     let sessions = sessions::start(sessions::Start {

@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, Sender, select};
 use gateway::feed::Feed;
 use gateway::http::Portal;
 use gateway::mail::ToShard;
-use gateway::places::Places;
+use gateway::places::{Place, Places};
 use gateway::sessions::Sessions;
 use ids::SessionKey;
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
@@ -61,13 +61,18 @@ struct Line {
     timing: Timing,
 }
 
+/// A place's replica before its world's first frame.
+pub(super) fn empty(place: &Place) -> Replica {
+    Replica::new(place.world, place.handle, place.size_m as f32)
+}
+
 pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
     let Start { places, feeds, worlds, sessions, portal, metrics, recorder, fuse } = start;
     let lines = places
         .iter()
         .map(|place| Line {
-            encoder: Encoder::new(),
-            publisher: Publisher::new(Replica::new(place.world, place.handle)),
+            encoder: Encoder::new(worlds.dt()),
+            publisher: Publisher::new(empty(place)),
             spare: EncodedFrame::default(),
             feed: Arc::clone(&feeds[place.world.0 as usize]),
             inbox: worlds.inboxes[place.world.0 as usize].clone(),

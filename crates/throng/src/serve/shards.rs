@@ -178,6 +178,10 @@ fn shard_config(config: &Config, filter: FilterMode, unix_start_s: u64) -> Resul
             ..circuit::Config::server()
         },
         client_bytes_per_s: gateway.client_bytes_per_s,
+        visible_max: match gateway.visible_max {
+            0 => usize::MAX / 2,
+            n => n as usize,
+        },
         send_hz: gateway.send_hz,
         filter,
         unix_start_s,

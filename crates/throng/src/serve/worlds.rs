@@ -325,6 +325,11 @@ impl Worlds {
         Workplace { pool: Arc::clone(&self.pool), dt: self.dt }
     }
 
+    /// World time between two ticks.
+    pub(super) const fn dt(&self) -> Duration {
+        self.dt
+    }
+
     /// Where recordings of each world begin.
     pub(super) fn tapes(&self) -> &[Sender<Tape>] {
         &self.tapes

@@ -5,29 +5,30 @@
 
 use super::{TERSE_PER_DATAGRAM, Turn, UNACKED_MAX};
 use ids::{AgentId, LocalId};
-use replicate::SlotIndex;
+use replicate::Place;
 use wire::terse;
 
 impl Turn<'_> {
     /// Settles what was acked, or whose ack is overdue.
     ///
-    /// Returns those in full updates who have left meanwhile: the update may have arrived behind the KillObject, so they
-    /// are killed once more.
+    /// Returns those in full updates who have left the world or the visible set meanwhile: the update may have arrived behind the
+    /// KillObject, so they are killed once more.
     pub(super) fn settle_sent(&mut self) -> Vec<LocalId> {
         while let Some(sequence) = self.client.circuit.poll_lost(self.now) {
-            let (viewer, replica) = (&mut self.client.viewer, self.replica);
+            let viewer = &mut self.client.viewer;
             let is_lost = |sent_as: u32| sent_as == sequence;
             if let Some((_, shown)) = self.client.shown.iter().find(|(sent_as, _)| is_lost(*sent_as)) {
-                shown.iter().for_each(|&(id, _)| viewer.lost(id, replica));
+                shown.iter().for_each(|&(id, _)| viewer.lost(id));
             }
             if let Some((_, rested)) = self.client.rested.iter().find(|(sent_as, _)| is_lost(*sent_as)) {
-                rested.iter().for_each(|&id| viewer.missed_rest(id, replica));
+                rested.iter().for_each(|&id| viewer.missed_rest(id));
             }
         }
         let circuit = &self.client.circuit;
         self.client.rested.retain(|(sequence, _)| circuit.is_unacked(*sequence));
         let settled = self.client.shown.extract_if(.., |(sequence, _)| !circuit.is_unacked(*sequence));
-        let gone = |&(id, _): &(LocalId, AgentId)| self.replica.of_id(id).is_none();
+        let viewer = &self.client.viewer;
+        let gone = |&(id, _): &(LocalId, AgentId)| !viewer.shows(id);
         let late: Vec<(LocalId, AgentId)> = settled.flat_map(|(_, shown)| shown).filter(gone).collect();
         for &(_, agent) in &late {
             self.show_again(agent);
@@ -39,15 +40,16 @@ impl Turn<'_> {
     /// may have taken the new one's place in the client, and goes with it.
     fn show_again(&mut self, agent: AgentId) {
         let back = self.replica.entities().filter(|(.., slot)| slot.agent == agent);
-        back.for_each(|(_, hot, _)| self.client.viewer.lost(LocalId(hot.id), self.replica));
+        back.for_each(|(_, hot, _)| self.client.viewer.lost(LocalId(hot.id)));
     }
 
     /// Takes last repetitions of rests out of the selection and sends them so that they are acked. Clients extrapolate
     /// what they heard last without limit, and a burst of losses outlasts any number of repetitions.
     pub(super) fn write_last_rests(&mut self) {
         let (viewer, replica) = (&self.client.viewer, self.replica);
-        let is_last = |&mut index: &mut SlotIndex| viewer.is_last_rest(index, &replica.hot()[index as usize]);
-        let rests: Vec<SlotIndex> = self.selection.terse.extract_if(.., is_last).collect();
+        let slot = |at: Place| viewer.shown()[at as usize].slot;
+        let is_last = |at: &mut Place| viewer.is_last_rest(*at, &replica.hot()[slot(*at) as usize]);
+        let rests: Vec<Place> = self.selection.terse.extract_if(.., is_last).collect();
         for chunk in rests.chunks(TERSE_PER_DATAGRAM) {
             if self.client.circuit.unacked() >= UNACKED_MAX {
                 // They stay due.
@@ -55,17 +57,17 @@ impl Turn<'_> {
             }
             self.body.clear();
             terse::write_prefix(self.body, replica.handle, replica.dilation, chunk.len() as u8);
-            for &index in chunk {
-                self.body.extend_from_slice(&replica.slot(index).expect("selected from this replica").terse);
+            for &at in chunk {
+                self.body.extend_from_slice(replica.terse(self.slot(at)));
             }
             let sent = self.client.circuit.write_perishable(self.now, self.body, &mut self.out.bytes);
             let Ok(sequence) = sent else { return };
             self.out.seal(self.client.address);
             self.counters.terse_sent += chunk.len() as u64;
             let mut ids = Vec::with_capacity(chunk.len());
-            for &index in chunk {
-                let hot = &replica.hot()[index as usize];
-                self.client.viewer.updated(index, hot);
+            for &at in chunk {
+                let hot = &replica.hot()[self.slot(at) as usize];
+                self.client.viewer.updated(at, hot, replica.tick.0 as u32);
                 ids.push(LocalId(hot.id));
             }
             self.client.rested.push((sequence, ids));

@@ -1,0 +1,218 @@
+//! When clients have to hear of a movement: not while what they go on to show by themselves is near enough.
+//!
+//! A viewer moves an avatar on along the velocity that it was told, without limit (DESIGN §2). So somebody who walks straight on
+//! is news only when they turn or stop. This is judged once for each entity and band of distance, never for each pair of
+//! entity and viewer, of which there are 25 million among 5,000 (DESIGN §5): each band has what its clients were last told to
+//! expect, and an entity has changed in a band when that has become wrong there.
+//!
+//! A client may have been told later, and of a velocity that lasted a tick: somebody was pushed. What it expects is then not what
+//! its band expects. So a velocity that departs from what is expected is news too, although the place is still right: at once
+//! in the nearest band, and after a pause of the band's own in the others, which bounds how long such a client is wrong.
+//!
+//! Whoever rests is shown as it is in every band: nothing may come after it that would put a small error right.
+
+use glam::{Quat, Vec3};
+use wire::terse::as_sent;
+use world::Motion;
+
+/// Bands of distance: near, middle and far.
+pub const BANDS: usize = 3;
+
+/// Metres by which the place that clients of a band show may be wrong before they are told. In the nearest, less than the 0.05 m
+/// from which on an error counts (DESIGN §5).
+const PLACE_M: [f32; BANDS] = [0.04, 0.15, 0.5];
+/// Metres and radians by which somebody who rests may be shown wrong: what is left of 16 bits.
+const REST_M: f32 = 0.005;
+const REST_RAD: f32 = 0.002;
+/// Likewise radians of rotation, which viewers do not move on: 1.5, 6 and 20 degrees.
+const ROTATION_RAD: [f32; BANDS] = [0.026, 0.105, 0.35];
+/// Metres per second by which a velocity departs from the expected one.
+const VELOCITY_M_PER_S: f32 = 0.05;
+/// Seconds between two such news of a band.
+const PAUSE_S: [f32; BANDS] = [0.0, 0.2, 0.5];
+
+/// What clients of each band were told of an entity.
+#[derive(Clone, Debug)]
+pub(crate) struct Reckoning {
+    expected: [Expected; BANDS],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    tick: u32,
+    position: Vec3,
+    /// As it came out of the wire's 16 bits.
+    velocity: Vec3,
+    rotation: Quat,
+    at_rest: bool,
+    /// The velocity was another one since.
+    has_departed: bool,
+}
+
+impl Expected {
+    fn of(tick: u32, motion: &Motion) -> Self {
+        let velocity = if motion.at_rest() { Vec3::ZERO } else { as_sent(motion.velocity) };
+        Self {
+            tick,
+            position: motion.position,
+            velocity,
+            rotation: motion.rotation,
+            at_rest: motion.at_rest(),
+            has_departed: false,
+        }
+    }
+}
+
+impl Reckoning {
+    /// Everybody is told of an entity for the first time, or anew.
+    pub(crate) fn new(tick: u32, motion: &Motion) -> Self {
+        Self { expected: [Expected::of(tick, motion); BANDS] }
+    }
+
+    /// The bands, as bits, to whose clients this motion is news. `tick_s` is world time between two ticks.
+    pub(crate) fn judge(&mut self, tick: u32, tick_s: f32, motion: &Motion) -> u8 {
+        let mut bands = 0;
+        for (band, expected) in self.expected.iter_mut().enumerate() {
+            let passed_s = tick.wrapping_sub(expected.tick) as f32 * tick_s;
+            let place = expected.position + expected.velocity * passed_s;
+            expected.has_departed |=
+                motion.velocity.distance_squared(expected.velocity) > VELOCITY_M_PER_S * VELOCITY_M_PER_S;
+            let (place_m, rotation_rad) =
+                if motion.at_rest() { (REST_M, REST_RAD) } else { (PLACE_M[band], ROTATION_RAD[band]) };
+            let is_news = motion.at_rest() != expected.at_rest
+                || motion.position.distance_squared(place) > place_m * place_m
+                || angle(motion.rotation, expected.rotation) > rotation_rad
+                // An acceleration or a spin is nothing that a velocity could tell.
+                || motion.acceleration != Vec3::ZERO
+                || motion.angular_velocity != Vec3::ZERO
+                || (expected.has_departed && passed_s >= PAUSE_S[band]);
+            if is_news {
+                *expected = Expected::of(tick, motion);
+                bands |= 1 << band;
+            }
+        }
+        bands
+    }
+}
+
+/// Between two rotations, in radians. Below 30 degrees the sine of half of it is as good as half of it.
+fn angle(a: Quat, b: Quat) -> f32 {
+    let cos = a.dot(b).abs().min(1.0);
+    2.0 * (1.0 - cos * cos).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK_S: f32 = 0.05;
+    const ALL: u8 = 0b111;
+    const NEAR: u8 = 0b001;
+
+    fn walk(position: Vec3, velocity: Vec3) -> Motion {
+        Motion { position, velocity, ..Motion::default() }
+    }
+
+    /// The news of each tick of a path, from tick 1 on.
+    fn news(path: impl IntoIterator<Item = Motion>) -> Vec<u8> {
+        let mut reckoning = Reckoning::new(0, &Motion::default());
+        (1..).zip(path).map(|(tick, motion)| reckoning.judge(tick, TICK_S, &motion)).collect()
+    }
+
+    fn straight(ticks: u32) -> impl Iterator<Item = Motion> {
+        let velocity = Vec3::new(3.2, 0.0, 0.0);
+        (0..ticks).map(move |tick| walk(velocity * (tick as f32 * TICK_S), velocity))
+    }
+
+    #[test]
+    fn who_walks_straight_on_is_news_once() {
+        let news = news(straight(200));
+        assert_eq!(news[0], ALL);
+        assert!(news[1..].iter().all(|&bands| bands == 0), "{news:?}");
+    }
+
+    #[test]
+    fn a_stop_is_news_to_everybody_at_once() {
+        let end = Vec3::new(1.5, 0.0, 0.0);
+        let news = news(straight(10).chain([Motion { position: end, ..Motion::default() }; 3]));
+        assert_eq!(news[10..], [ALL, 0, 0]);
+    }
+
+    #[test]
+    fn a_turn_while_walking_is_news_by_how_far_it_goes() {
+        let degrees = [0.0_f32, 1.0, 2.0, 7.0, 21.0];
+        let turned = straight(5)
+            .zip(degrees)
+            .map(|(walk, degrees)| Motion { rotation: Quat::from_rotation_z(degrees.to_radians()), ..walk });
+        assert_eq!(news(turned), [ALL, 0, NEAR, 0b011, ALL]);
+    }
+
+    #[test]
+    fn who_rests_is_shown_everywhere_as_it_is() {
+        let turned = |degrees: f32| Motion {
+            rotation: Quat::from_rotation_z(degrees.to_radians()),
+            ..Motion::default()
+        };
+        // The same rotation under the other sign is no news.
+        let other_sign = Motion { rotation: -turned(1.0).rotation, ..Motion::default() };
+        assert_eq!(news([turned(1.0), turned(1.0), other_sign, turned(2.0)]), [ALL, 0, 0, ALL]);
+        let moved = Motion { position: Vec3::new(0.01, 0.0, 0.0), ..Motion::default() };
+        assert_eq!(news([moved]), [ALL]);
+    }
+
+    #[test]
+    fn a_push_of_one_tick_is_news_everywhere_in_time() {
+        let mut path: Vec<Motion> = straight(40).collect();
+        path[20].velocity = Vec3::new(0.0, 3.2, 0.0);
+        let news = news(path);
+        assert_eq!((news[20] & NEAR, news[21] & NEAR), (NEAR, NEAR), "there and back");
+        for (band, pause) in [(1, 4), (2, 10)] {
+            let told = (20..40).filter(|&tick| news[tick] & 1 << band != 0).count();
+            assert!(told >= 1, "band {band}");
+            // It is told after the velocity is the old one again, so that nobody goes on sideways.
+            assert!((21..=21 + pause).any(|tick| news[tick] & 1 << band != 0), "band {band}: {news:?}");
+        }
+    }
+
+    #[test]
+    fn who_turns_all_the_time_is_news_to_the_far_ones_now_and_then() {
+        let circle = (0..200u32).map(|tick| {
+            let angle = tick as f32 * 0.1;
+            walk(
+                Vec3::new(angle.cos(), angle.sin(), 0.0) * 1.6,
+                Vec3::new(-angle.sin(), angle.cos(), 0.0) * 3.2,
+            )
+        });
+        let news = news(circle);
+        let n = |band: u8| news.iter().filter(|&&bands| bands & 1 << band != 0).count();
+        assert!(
+            n(0) > 190 && (30..=70).contains(&n(1)) && (15..=40).contains(&n(2)),
+            "{} {} {}",
+            n(0),
+            n(1),
+            n(2)
+        );
+    }
+
+    #[test]
+    fn what_is_shown_is_never_further_off_than_the_band_allows() {
+        // A client of each band that is told at once.
+        let mut reckoning = Reckoning::new(0, &Motion::default());
+        let mut shown = [(0, Motion::default()); BANDS];
+        for tick in 1..400u32 {
+            let at = tick as f32 * TICK_S;
+            let velocity = Vec3::new((at * 0.7).sin() * 3.0, (at * 1.3).cos() * 2.0, 0.0);
+            let position = Vec3::new(-(at * 0.7).cos() * 3.0 / 0.7, (at * 1.3).sin() * 2.0 / 1.3, 0.0);
+            let motion = walk(position, velocity);
+            let bands = reckoning.judge(tick, TICK_S, &motion);
+            for band in 0..BANDS {
+                if bands & 1 << band != 0 {
+                    shown[band] = (tick, motion);
+                }
+                let (told_at, told) = &shown[band];
+                let expected = told.position + as_sent(told.velocity) * ((tick - told_at) as f32 * TICK_S);
+                assert!(expected.distance(position) <= PLACE_M[band] + 1e-4, "band {band} at tick {tick}");
+            }
+        }
+    }
+}
