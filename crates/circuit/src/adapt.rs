@@ -8,13 +8,14 @@
 //! The rate never falls below a quarter: what a viewer needs to walk about. A client that does not use its rate is not judged, since
 //! its losses say nothing of it.
 
+use crate::Stats;
 use ids::Instant;
 use std::time::Duration;
 
 /// Between two looks; a longer round trip makes them rarer.
 const PERIOD: Duration = Duration::from_secs(1);
 /// Answers needed to judge by: with fewer, a path that loses a twelfth seems to lose a fifth now and then.
-const SAMPLES_MIN: u32 = 64;
+const SAMPLES_MIN: u64 = 64;
 /// Loss above which a path is taken for full. Radio links lose some per cent by themselves, and a lost ack counts as a lost packet:
 /// 5 % each way are 10 % here.
 const LOSS_FULL: f32 = 0.2;
@@ -36,24 +37,26 @@ const USED_MIN: f32 = 0.5;
 pub(crate) struct Adapt {
     /// From [`LEAST`] to 1.
     part: f32,
+    looked_at: Instant,
     next_look: Instant,
     shortest: Option<Duration>,
-    acked: u16,
-    lost: u16,
-    sent_bytes: u32,
-    looked_at: Instant,
+    /// [`Stats::bytes_out`] at the last look.
+    bytes_out: u64,
+    /// Of [`Stats`] what was acked and what went missing when the losses were last judged.
+    acked: u64,
+    lost: u64,
 }
 
 impl Adapt {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             part: 1.0,
+            looked_at: now,
             next_look: now + PERIOD,
             shortest: None,
+            bytes_out: 0,
             acked: 0,
             lost: 0,
-            sent_bytes: 0,
-            looked_at: now,
         }
     }
 
@@ -61,47 +64,47 @@ impl Adapt {
         self.part
     }
 
-    pub(crate) const fn on_acked(&mut self) {
-        self.acked = self.acked.saturating_add(1);
-    }
-
-    pub(crate) const fn on_lost(&mut self) {
-        self.lost = self.lost.saturating_add(1);
-    }
-
-    pub(crate) const fn on_sent(&mut self, bytes: usize) {
-        self.sent_bytes = self.sent_bytes.saturating_add(bytes as u32);
-    }
-
-    /// Looks at what happened since the last time, if it is time. `rate` is in bytes per second, `path` the newest measured round
-    /// trip. True when the part has changed.
-    pub(crate) fn look(&mut self, now: Instant, rate: u32, path: Option<Duration>) -> bool {
+    /// Looks at what happened since the last time, if it is time. `rate` is in bytes per second, `path` the smoothed round trip of
+    /// pings. True when the part has changed.
+    pub(crate) fn look(&mut self, now: Instant, rate: u32, path: Option<Duration>, stats: &Stats) -> bool {
         if now < self.next_look {
             return false;
         }
         let passed_s = now.since(self.looked_at).as_secs_f32();
-        let used = self.sent_bytes as f32 / (rate as f32 * passed_s);
-        let samples = u32::from(self.acked) + u32::from(self.lost);
-        if let Some(path) = path {
-            self.shortest = Some(self.shortest.map_or(path, |shortest| shortest.min(path)));
-        }
-        let queued = path.zip(self.shortest).is_some_and(|(path, shortest)| path > 2 * shortest + QUEUE);
-        let loss = f32::from(self.lost) / samples.max(1) as f32;
-        let judged = samples >= SAMPLES_MIN;
+        let used = (stats.bytes_out - self.bytes_out) as f32 / (rate as f32 * passed_s);
+        let queued = path.is_some_and(|path| self.is_queued(path));
+        let loss = self.take_loss(stats);
         let before = self.part;
-        if used >= USED_MIN && (queued || (judged && loss > LOSS_FULL)) {
+        if used >= USED_MIN && (queued || loss.is_some_and(|loss| loss > LOSS_FULL)) {
             self.part = (self.part * DECREASE).max(LEAST);
-        } else if !queued && (!judged || loss < LOSS_FREE) {
+        } else if !queued && loss.is_none_or(|loss| loss < LOSS_FREE) {
             self.part = (self.part + INCREASE).min(1.0);
         }
-        // Too few answers are kept for the next look.
-        if judged {
-            (self.acked, self.lost) = (0, 0);
-        }
-        self.sent_bytes = 0;
+        self.bytes_out = stats.bytes_out;
         self.looked_at = now;
         self.next_look = now + PERIOD.max(path.unwrap_or_default() * 2);
         self.part != before
+    }
+
+    /// Whether packets wait on the way. At the least rate they do not wait for us: the path has become another one.
+    fn is_queued(&mut self, path: Duration) -> bool {
+        let shortest = self.shortest.map_or(path, |shortest| shortest.min(path));
+        let is_queued = path > 2 * shortest + QUEUE;
+        let is_another = is_queued && self.part <= LEAST;
+        self.shortest = Some(if is_another { path } else { shortest });
+        is_queued && !is_another
+    }
+
+    /// The share of what went missing since the last time, once there are answers enough.
+    fn take_loss(&mut self, stats: &Stats) -> Option<f32> {
+        let (acked, lost) = (stats.acks_in, stats.resends + stats.perished);
+        let (new_acked, new_lost) = (acked - self.acked, lost - self.lost);
+        let samples = new_acked + new_lost;
+        if samples < SAMPLES_MIN {
+            return None;
+        }
+        (self.acked, self.lost) = (acked, lost);
+        Some(new_lost as f32 / samples as f32)
     }
 }
 
@@ -111,65 +114,84 @@ mod tests {
 
     const RATE: u32 = 64_000;
 
-    /// A path for so many seconds, by what it loses of 100 packets a second and how long it takes; all of the rate is used.
-    fn path(adapt: &mut Adapt, from_s: u64, seconds: u64, lost: u32, rtt_ms: u64) -> f32 {
-        for second in from_s + 1..=from_s + seconds {
-            adapt.on_sent((RATE as f32 * adapt.part()) as usize);
-            (0..lost).for_each(|_| adapt.on_lost());
-            (lost..100).for_each(|_| adapt.on_acked());
-            let rate = (RATE as f32 * adapt.part()) as u32;
-            adapt.look(Instant::from_millis(second * 1_000), rate, Some(Duration::from_millis(rtt_ms)));
+    /// A circuit's part on a path that changes.
+    struct Line {
+        adapt: Adapt,
+        stats: Stats,
+        second: u64,
+    }
+
+    impl Line {
+        fn new() -> Self {
+            Self { adapt: Adapt::new(Instant::ZERO), stats: Stats::default(), second: 0 }
         }
-        adapt.part()
+
+        /// A second in which so many bytes leave and so many packets are answered or not.
+        fn pass(&mut self, bytes: u64, acked: u64, lost: u64, rtt_ms: Option<u64>) -> f32 {
+            let rate = (RATE as f32 * self.adapt.part()) as u32;
+            self.second += 1;
+            self.stats.bytes_out += bytes;
+            self.stats.acks_in += acked;
+            self.stats.resends += lost;
+            let now = Instant::from_millis(self.second * 1_000);
+            self.adapt.look(now, rate, rtt_ms.map(Duration::from_millis), &self.stats);
+            self.adapt.part()
+        }
+
+        /// Seconds in which all of the rate is used, by what is lost of 100 packets and how long they take.
+        fn run(&mut self, seconds: u32, lost: u64, rtt_ms: u64) -> f32 {
+            for _ in 0..seconds {
+                let bytes = (RATE as f32 * self.adapt.part()) as u64;
+                self.pass(bytes, 100 - lost, lost, Some(rtt_ms));
+            }
+            self.adapt.part()
+        }
     }
 
     #[test]
     fn a_path_that_loses_a_little_carries_all() {
-        let mut adapt = Adapt::new(Instant::ZERO);
-        assert_eq!(path(&mut adapt, 0, 60, 5, 80), 1.0);
-        assert_eq!(path(&mut adapt, 60, 60, 15, 80), 1.0, "a seventh is what radio links lose");
+        let mut line = Line::new();
+        assert_eq!(line.run(60, 5, 80), 1.0);
+        assert_eq!(line.run(60, 15, 80), 1.0, "a seventh is what radio links lose");
     }
 
     #[test]
     fn a_full_path_gets_less_and_not_nothing_and_all_again_when_it_is_free() {
-        let mut adapt = Adapt::new(Instant::ZERO);
-        assert!(path(&mut adapt, 0, 3, 30, 80) < 0.6);
-        assert_eq!(path(&mut adapt, 3, 60, 30, 80), LEAST);
-        assert!(path(&mut adapt, 63, 6, 0, 80) < 0.8, "not at once");
-        assert_eq!(path(&mut adapt, 69, 20, 0, 80), 1.0);
+        let mut line = Line::new();
+        assert!(line.run(3, 30, 80) < 0.6);
+        assert_eq!(line.run(60, 30, 80), LEAST);
+        assert!(line.run(6, 0, 80) < 0.8, "not at once");
+        assert_eq!(line.run(20, 0, 80), 1.0);
     }
 
     #[test]
     fn a_queue_shows_by_the_round_trip_before_anything_is_lost() {
-        let mut adapt = Adapt::new(Instant::ZERO);
-        path(&mut adapt, 0, 5, 0, 150);
-        assert_eq!(path(&mut adapt, 5, 5, 0, 450), 1.0, "some jitter is none");
-        assert!(path(&mut adapt, 10, 10, 0, 900) < 0.5);
+        let mut line = Line::new();
+        line.run(5, 0, 150);
+        assert_eq!(line.run(5, 0, 450), 1.0, "some jitter is none");
+        assert!(line.run(10, 0, 900) < 0.5);
         // A long way is no queue.
-        let mut far = Adapt::new(Instant::ZERO);
-        assert_eq!(path(&mut far, 0, 60, 0, 900), 1.0);
+        assert_eq!(Line::new().run(60, 0, 900), 1.0);
+    }
+
+    #[test]
+    fn who_has_come_to_a_longer_way_gets_all_again() {
+        let mut line = Line::new();
+        line.run(5, 0, 20);
+        assert!(line.run(8, 0, 600) < 1.0);
+        assert_eq!(line.run(60, 0, 600), 1.0);
     }
 
     #[test]
     fn who_does_not_use_its_rate_is_not_judged_by_it() {
-        let mut adapt = Adapt::new(Instant::ZERO);
-        for second in 1..60 {
-            adapt.on_sent(1_000);
-            (0..20).for_each(|_| adapt.on_lost());
-            adapt.look(Instant::from_millis(second * 1_000), RATE, None);
-        }
-        assert_eq!(adapt.part(), 1.0);
+        let mut line = Line::new();
+        assert!((0..60).all(|_| line.pass(1_000, 0, 20, None) == 1.0));
     }
 
     #[test]
     fn few_answers_are_collected_until_they_say_something() {
-        let mut adapt = Adapt::new(Instant::ZERO);
-        for second in 1..=64 {
-            assert_eq!(adapt.part(), 1.0);
-            adapt.on_sent(RATE as usize);
-            adapt.on_lost();
-            adapt.look(Instant::from_millis(second * 1_000), RATE, None);
-        }
-        assert!(adapt.part() < 1.0);
+        let mut line = Line::new();
+        assert!((0..SAMPLES_MIN - 1).all(|_| line.pass(u64::from(RATE), 0, 1, None) == 1.0));
+        assert!(line.pass(u64::from(RATE), 0, 1, None) < 1.0);
     }
 }

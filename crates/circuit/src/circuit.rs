@@ -116,7 +116,8 @@ impl Circuit {
         if self.closed.is_some() {
             return;
         }
-        if self.adapt.look(now, self.throttle.total_bytes_per_s(), self.rtt.latest_ping()) {
+        let rate = self.throttle.total_bytes_per_s();
+        if self.adapt.look(now, rate, self.rtt.pings(), &self.stats) {
             self.throttle.refill(now);
             self.throttle.set_part(self.adapt.part());
         }

@@ -126,7 +126,6 @@ impl Circuit {
                 self.rtt.on_ack(now.since(packet.first_sent_at), packet.transmissions > 1);
             }
             self.loss.on_acked();
-            self.adapt.on_acked();
             self.stats.acks_in += 1;
             if !packet.datagram.is_empty() {
                 self.spare.put(packet.datagram);

@@ -58,6 +58,11 @@ impl Rtt {
         self.latest_ping
     }
 
+    /// The smoothed round trip of pings.
+    pub(crate) const fn pings(&self) -> Option<Duration> {
+        self.pings.mean()
+    }
+
     /// The smoothed round trip of the path, from pings if there were any.
     pub(crate) fn path(&self) -> Option<Duration> {
         self.pings.mean().or_else(|| self.acks.mean())

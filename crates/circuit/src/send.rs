@@ -167,7 +167,6 @@ impl Circuit {
     pub(crate) fn expire_perishable(&mut self, now: Instant) {
         for _ in 0..self.in_flight.expire_perishable(now) {
             self.loss.on_timeout();
-            self.adapt.on_lost();
             self.stats.perished += 1;
         }
     }

@@ -158,7 +158,6 @@ impl Circuit {
         self.in_flight.hold(None);
         self.throttle.spend(Category::Resend, len);
         self.loss.on_timeout();
-        self.adapt.on_lost();
         self.stats.resends += 1;
         true
     }
@@ -166,7 +165,6 @@ impl Circuit {
     pub(crate) fn on_sent(&mut self, len: usize) {
         self.stats.datagrams_out += 1;
         self.stats.bytes_out += len as u64;
-        self.adapt.on_sent(len);
         self.throttle.spend_total(len);
     }
 }
