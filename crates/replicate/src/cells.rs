@@ -98,18 +98,6 @@ impl Cells {
         self.starts[last] = sum;
     }
 
-    /// Entities.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether there is nobody.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Adds the `want` nearest to `eye` to `found`, and some more that are farther, with the squares of their distances, in
     /// no order. Fewer only if there are no more.
     pub fn nearest(&self, eye: Vec3, want: usize, found: &mut Vec<(f32, SlotIndex)>) {
@@ -142,22 +130,6 @@ impl Cells {
             }
             found.truncate(start);
         }
-    }
-
-    /// Adds everybody within `radius_m` of `eye` to `found`, as [`Self::nearest`] does.
-    pub fn within(&self, eye: Vec3, radius_m: f32, found: &mut Vec<(f32, SlotIndex)>) {
-        let level = (0..self.bits)
-            .find(|&level| self.cell_m * (1 << level) as f32 * REACH as f32 >= radius_m)
-            .unwrap_or(self.bits);
-        let block = self.block(eye, level);
-        self.each_range(&block, level, |entries| {
-            for entry in entries {
-                let square = entry.position.distance_squared(eye);
-                if square <= radius_m * radius_m {
-                    found.push((square, entry.slot));
-                }
-            }
-        });
     }
 
     /// The squares of a level around a place.
@@ -318,17 +290,6 @@ mod tests {
             if positions.iter().all(inside) {
                 prop_assert_eq!(&found[..n], &expected[..n]);
             }
-        }
-
-        #[test]
-        fn everybody_within_a_radius_is_found(
-            positions in prop::collection::vec(place(), 0..400), eye in place(), radius in 0.0f32..300.0,
-        ) {
-            let mut found = Vec::new();
-            cells(256.0, &positions).within(eye, radius, &mut found);
-            let mut expected = by_hand(&positions, eye);
-            expected.retain(|(square, _)| *square <= radius * radius);
-            prop_assert_eq!(sorted(found), expected);
         }
     }
 }

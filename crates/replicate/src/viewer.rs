@@ -138,19 +138,6 @@ impl Viewer {
         self.shown.iter().filter(|shown| shown.is_sent()).count()
     }
 
-    /// Forgets everything shown: the client was told that the region begins again.
-    pub fn reset(&mut self) {
-        self.shown.clear();
-        self.gone.clear();
-        self.listed_at = None;
-        self.cursor = 0;
-    }
-
-    /// Has the next [`Self::look`] list who is near anew.
-    pub const fn refresh(&mut self) {
-        self.listed_at = None;
-    }
-
     /// Brings the visible set up to date, and returns the local ids that the client must be told to kill: entities that left
     /// the world, or the set. Call once before each selection.
     pub fn look(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {

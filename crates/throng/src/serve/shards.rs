@@ -179,6 +179,7 @@ fn shard_config(config: &Config, filter: FilterMode, unix_start_s: u64) -> Resul
         },
         client_bytes_per_s: gateway.client_bytes_per_s,
         visible_max: match gateway.visible_max {
+            // More than there can be, and room for those who linger.
             0 => usize::MAX / 2,
             n => n as usize,
         },
