@@ -98,6 +98,11 @@ export class Client {
     return [...this.region.objects.objects.values()].filter((object) => object.PCode === PCode.Avatar);
   }
 
+  /** All things shown that are no avatars. */
+  things() {
+    return [...this.region.objects.objects.values()].filter((object) => object.PCode === PCode.Prim);
+  }
+
   /** Whether an avatar is known in this region at all, be it from the map only. */
   knows(agentId) {
     return this.region.agents.has(agentId);

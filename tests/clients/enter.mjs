@@ -17,6 +17,10 @@ const WALK_M = 8;
 const PLACED_WITHIN_M = 1.5;
 const SAME_PLACE_M = 0.5;
 const QUIET_MS = 2_000;
+const THINGS_M = 64;
+const THINGS_MIN = 150;
+/** How much the ground may rise within a metre of a known height. */
+const STEEPEST_M = 2;
 
 await main(async ({ clients: count, loginUri, step, api, log }) => {
   assert(count >= CLIENTS_MIN, `at least ${CLIENTS_MIN} clients are needed`);
@@ -42,6 +46,18 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
     const { id } = regions.find((region) => region.name === home);
     const heights = new Float32Array(await (await api(`/regions/${id}/heights`)).arrayBuffer());
     for (const client of clients) compareHeights(client, heights);
+  });
+
+  await step('what stands around is shown to all, each thing on the ground', async () => {
+    // 1,000 boxes in 65,536 m² are some 200 within 64 m.
+    const near = (client) => client.things().filter(({ Position }) => distance(Position, client.sees().position) <= THINGS_M);
+    await until('things around all clients', () => clients.every((client) => near(client).length >= THINGS_MIN), {
+      describe: () => clients.map((client) => `${client.name} ${near(client).length}`).join(', '),
+    });
+    for (const { Position, Scale } of near(speaker)) {
+      const height = speaker.terrainHeight(Math.floor(Position.x), Math.floor(Position.y));
+      assert(Math.abs(Position.z - Scale.z / 2 - height) < STEEPEST_M, `a box at ${JSON.stringify(Position)} over ground at ${height}`);
+    }
   });
 
   await step('each one moves to a place of their own by teleport within the region', async () => {

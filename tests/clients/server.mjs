@@ -37,6 +37,7 @@ export class Server {
     command.push('--http', process.env.THRONG_TEST_HTTP ?? '127.0.0.1:0');
     command.push('--udp', process.env.THRONG_TEST_UDP ?? '127.0.0.1:0');
     command.push('--admin', process.env.THRONG_TEST_ADMIN ?? '127.0.0.1:0');
+    command.push('--config', join(ROOT, 'tests/clients/world.toml'));
     if (openRegistration) command.push('--open-registration');
     server.#child = spawn(binaryPath(), [...command, ...args], { stdio: ['ignore', log, log] });
     server.#exited = new Promise((done) => {

@@ -15,6 +15,9 @@ use wire::{object_update, terse, text};
 /// Avatars that one observer keeps: more than any region holds. Those beyond are counted and not kept.
 pub const AVATARS_MAX: usize = 16_384;
 
+/// Things that one observer keeps.
+pub const THINGS_MAX: usize = 100_000;
+
 /// Chat lines that are kept, newest last; the oldest make room.
 pub const CHAT_MAX: usize = 64;
 
@@ -57,8 +60,10 @@ pub struct Heard {
 /// Counters of an observer; each only rises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Blocks of full updates.
+    /// Blocks of full updates of avatars.
     pub full_blocks: u64,
+    /// Blocks of full updates of things that stand in the world.
+    pub thing_blocks: u64,
     /// Blocks of terse updates.
     pub terse_blocks: u64,
     /// Terse blocks of objects that were not shown in full before.
@@ -80,7 +85,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Blocks of full and terse updates.
+    /// Blocks of full and terse updates of avatars.
     #[must_use]
     pub const fn updates(&self) -> u64 {
         self.full_blocks + self.terse_blocks
@@ -92,6 +97,8 @@ impl Seen {
 pub struct Observer {
     avatars: BTreeMap<LocalId, SeenAvatar>,
     by_agent: BTreeMap<AgentId, LocalId>,
+    /// Where things stand that were shown.
+    things: BTreeMap<LocalId, Vec3>,
     /// Those shown since the last call of [`Self::take_newcomers`].
     newcomers: Vec<AgentId>,
     chat: VecDeque<Heard>,
@@ -113,6 +120,18 @@ impl Observer {
     #[must_use]
     pub fn avatar(&self, agent: AgentId) -> Option<&SeenAvatar> {
         self.avatars.get(self.by_agent.get(&agent)?)
+    }
+
+    /// Where a thing stands, if it was shown.
+    #[must_use]
+    pub fn thing(&self, id: LocalId) -> Option<Vec3> {
+        self.things.get(&id).copied()
+    }
+
+    /// Things shown.
+    #[must_use]
+    pub fn n_things(&self) -> usize {
+        self.things.len()
     }
 
     /// Avatars shown now but for this one.
@@ -142,6 +161,7 @@ impl Observer {
     pub fn clear(&mut self) {
         self.avatars.clear();
         self.by_agent.clear();
+        self.things.clear();
         self.newcomers.clear();
         self.dots = 0;
     }
@@ -181,9 +201,14 @@ impl Observer {
     fn on_object_update(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
         let (_, objects) = object_update::decode(body)?;
         for object in objects {
-            self.seen.full_blocks += 1;
             if object.p_code == object_update::PCODE_AVATAR {
+                self.seen.full_blocks += 1;
                 self.show(now, &object);
+            } else {
+                self.seen.thing_blocks += 1;
+                if self.things.len() < THINGS_MAX {
+                    self.things.insert(object.local_id, object.motion.position);
+                }
             }
         }
         Ok(())
@@ -252,6 +277,7 @@ impl Observer {
     fn on_kill(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
         for killed in KillObject::decode(body)?.object_data {
             self.seen.kills += 1;
+            self.things.remove(&LocalId(killed.id));
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
                 self.by_agent.remove(&avatar.agent);
                 self.note_change(now);

@@ -10,7 +10,7 @@ use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
 use wire::terrain::{Layer, PATCH_SAMPLES, PATCH_SIDE};
-use world::Terrain;
+use world::{Scenery, Terrain};
 
 /// Index into [`Places`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,8 @@ pub struct Place {
     pub max_avatars: u32,
     /// Its ground.
     pub terrain: Arc<Terrain>,
+    /// What stands on it.
+    pub scenery: Arc<Scenery>,
     /// Where visitors arrive who name no position.
     pub landing: Vec3,
     /// LayerData messages (number and body) of the whole ground.
@@ -62,6 +64,8 @@ pub struct PlaceSettings {
     pub max_avatars: u32,
     /// Its ground.
     pub terrain: Arc<Terrain>,
+    /// What stands on it.
+    pub scenery: Arc<Scenery>,
 }
 
 /// Metres that one byte of the parcel overlay covers.
@@ -73,7 +77,7 @@ const OVERLAY_SOUTH_EDGE: u8 = 0x80;
 
 impl Place {
     fn new(id: PlaceId, world: WorldId, settings: PlaceSettings) -> Self {
-        let PlaceSettings { name, grid, size_m, water_m, max_avatars, terrain } = settings;
+        let PlaceSettings { name, grid, size_m, water_m, max_avatars, terrain, scenery } = settings;
         let handle = RegionHandle::from_grid(grid.0, grid.1);
         let centre = size_m as f32 / 2.0;
         let ground = terrain.height(centre, centre).max(water_m);
@@ -91,6 +95,7 @@ impl Place {
             layers: layer_messages(&terrain, size_m),
             overlay: overlay_messages(size_m),
             terrain,
+            scenery,
         }
     }
 

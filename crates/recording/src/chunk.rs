@@ -16,6 +16,7 @@ const CHECKED_LEN: usize = 12;
 pub(crate) enum Kind {
     About = b'A',
     Ground = b'G',
+    Objects = b'O',
     Snapshot = b'S',
     Steps = b'T',
     End = b'E',
@@ -23,7 +24,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::About, Self::Ground, Self::Snapshot, Self::Steps, Self::End]
+        [Self::About, Self::Ground, Self::Objects, Self::Snapshot, Self::Steps, Self::End]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }

@@ -8,7 +8,8 @@
 //! kind    body, deflated (zlib) to `stored` bytes of `raw`; as it is where both are equal
 //! 'A'     About: which world, and what it is made from (postcard)             first
 //! 'G'     ground: every height as f32, row by row from the south-west corner  second
-//! 'S'     snapshot: `World::snapshot`                                         third
+//! 'O'     what stands on it (postcard)                                        third
+//! 'S'     snapshot: `World::snapshot`                                         fourth
 //! 'T'     steps: some Steps, one behind the other (postcard)                  any number
 //! 'E'     End: how many steps and commands there are, and why no more         last
 //! ```
@@ -20,10 +21,10 @@
 use ids::{Epoch, Tick, WorldId};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
-use world::{Command, Terrain, WorldConfig};
+use world::{Command, Scenery, Terrain, WorldConfig};
 
 /// Rises whenever anything in the file changes its form: a command, too.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 pub(crate) const MAGIC: [u8; 4] = *b"THRR";
 
@@ -52,6 +53,10 @@ pub struct About {
     pub seed: u64,
     /// [`Terrain::fingerprint`] of the ground.
     pub terrain: u64,
+    /// [`Scenery::fingerprint`] of what stood on it.
+    pub scenery: u64,
+    /// How much stood on it.
+    pub n_objects: u32,
 }
 
 impl About {
@@ -70,17 +75,20 @@ impl About {
             max_avatars: u32::try_from(config.max_avatars).unwrap_or(u32::MAX),
             seed: config.seed,
             terrain: config.terrain.fingerprint(),
+            scenery: config.scenery.fingerprint(),
+            n_objects: u32::try_from(config.scenery.len()).unwrap_or(u32::MAX),
         }
     }
 
     /// What to make the world from again.
-    pub(crate) fn config(&self, terrain: Arc<Terrain>) -> WorldConfig {
+    pub(crate) fn config(&self, terrain: Arc<Terrain>, scenery: Arc<Scenery>) -> WorldConfig {
         WorldConfig {
             id: self.id,
             epoch: self.epoch,
             size_m: self.size_m,
             local_ids: self.local_ids.clone(),
             terrain,
+            scenery,
             water_m: self.water_m,
             max_avatars: self.max_avatars as usize,
             seed: self.seed,
@@ -89,7 +97,8 @@ impl About {
 
     /// Whether a world can be made from it, so that nothing asserts later.
     pub(crate) fn is_sound(&self) -> bool {
-        self.local_ids.len() > self.max_avatars as usize && self.water_m.is_finite()
+        let ids_needed = self.max_avatars as usize + self.n_objects as usize;
+        self.local_ids.len() > ids_needed && self.water_m.is_finite()
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use world::{RestoreError, Terrain, TerrainError, World, WorldConfig};
+use world::{RestoreError, Scenery, SceneryError, Standing, Terrain, TerrainError, World, WorldConfig};
 
 /// Why bytes are no recording, or none that this build can replay.
 #[derive(Debug, Error)]
@@ -53,6 +53,17 @@ pub enum RecordingError {
         /// What is there.
         found: u64,
     },
+    /// What stood on it cannot be.
+    #[error("the recording's objects are none: {0}")]
+    Scenery(#[from] SceneryError),
+    /// Other objects than the world's.
+    #[error("the recording carries scenery {found:016x}, and its world had {expected:016x}")]
+    OtherScenery {
+        /// What stood in the world.
+        expected: u64,
+        /// What is there.
+        found: u64,
+    },
     /// The world that it begins with cannot be restored.
     #[error("the world of the recording cannot be restored: {0}")]
     Restore(#[from] RestoreError),
@@ -64,6 +75,7 @@ pub struct Recording<R = BufReader<File>> {
     input: R,
     about: About,
     terrain: Arc<Terrain>,
+    scenery: Arc<Scenery>,
     snapshot: Vec<u8>,
     end: End,
     /// Where the steps begin: offset, and the checksum before them.
@@ -120,12 +132,20 @@ impl<R: Read + Seek> Recording<R> {
             let (expected, found) = (about.terrain, terrain.fingerprint());
             return Err(RecordingError::OtherTerrain { expected, found });
         }
+        expect(&mut input, &mut chain, &mut raw, Kind::Objects)?;
+        let prims: Vec<Standing> = postcard::from_bytes(&raw)
+            .map_err(|_| RecordingError::Undecodable("what stands in the world"))?;
+        let scenery = Arc::new(Scenery::new(prims)?);
+        if (scenery.fingerprint(), scenery.len()) != (about.scenery, about.n_objects as usize) {
+            let (expected, found) = (about.scenery, scenery.fingerprint());
+            return Err(RecordingError::OtherScenery { expected, found });
+        }
         expect(&mut input, &mut chain, &mut raw, Kind::Snapshot)?;
         let snapshot = std::mem::take(&mut raw);
         let steps_at = input.stream_position()?;
         let first_steps = chain;
         let end = check_steps(&mut input, &mut chain, &mut raw)?;
-        Ok(Self { input, about, terrain, snapshot, end, steps_at, chain: first_steps })
+        Ok(Self { input, about, terrain, scenery, snapshot, end, steps_at, chain: first_steps })
     }
 
     /// Which world it is of.
@@ -138,10 +158,10 @@ impl<R: Read + Seek> Recording<R> {
         &self.end
     }
 
-    /// What its world is made from, ground and all.
+    /// What its world is made from, ground and scenery and all.
     #[must_use]
     pub fn config(&self) -> WorldConfig {
-        self.about.config(Arc::clone(&self.terrain))
+        self.about.config(Arc::clone(&self.terrain), Arc::clone(&self.scenery))
     }
 
     /// The world as it was before the first step.
@@ -237,7 +257,7 @@ fn check_steps(input: &mut impl Read, chain: &mut Chain, raw: &mut Vec<u8>) -> R
             Kind::End => {
                 break postcard::from_bytes(raw).map_err(|_| RecordingError::Undecodable("its end"))?;
             }
-            Kind::About | Kind::Ground | Kind::Snapshot => {
+            Kind::About | Kind::Ground | Kind::Objects | Kind::Snapshot => {
                 return Err(RecordingError::Undecodable("chunks in another order"));
             }
         }

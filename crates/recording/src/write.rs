@@ -5,7 +5,7 @@ use crate::format::{About, End, Ending, MAGIC, Step, VERSION};
 use crate::tape::Reel;
 use std::io::{self, Write};
 use thiserror::Error;
-use world::Terrain;
+use world::{Scenery, Terrain};
 
 /// Steps of one chunk at most: what a file that is cut off may lose, six seconds at 20 Hz.
 const CHUNK_STEPS_MAX: u32 = 128;
@@ -40,13 +40,20 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// When `out` takes no more.
-    pub fn begin(out: W, about: &About, terrain: &Terrain, snapshot: &[u8]) -> io::Result<Self> {
+    pub fn begin(
+        out: W,
+        about: &About,
+        terrain: &Terrain,
+        scenery: &Scenery,
+        snapshot: &[u8],
+    ) -> io::Result<Self> {
         let end = End { steps: 0, commands: 0, ending: Ending::Stopped };
         let mut writer = Self { out, chain: Chain::default(), raw: Vec::new(), n_raw: 0, end, bytes: 8 };
         writer.out.write_all(&MAGIC)?;
         writer.out.write_all(&VERSION.to_le_bytes())?;
         writer.chunk(Kind::About, &encode(about))?;
         writer.chunk(Kind::Ground, &terrain.to_r32())?;
+        writer.chunk(Kind::Objects, &encode(&scenery.prims()))?;
         writer.chunk(Kind::Snapshot, snapshot)?;
         Ok(writer)
     }
@@ -106,12 +113,13 @@ pub fn write<W: Write>(
     reel: &Reel,
     about: &About,
     terrain: &Terrain,
+    scenery: &Scenery,
     out: W,
 ) -> Result<(W, End, u64), WriteError> {
     let checkpoint = reel.beginning().ok_or(WriteError::NeverBegan)?;
     // The world may have begun again since the recording was asked for.
     let about = About { epoch: checkpoint.epoch(), ..about.clone() };
-    let mut writer = Writer::begin(out, &about, terrain, &checkpoint.encode())?;
+    let mut writer = Writer::begin(out, &about, terrain, scenery, &checkpoint.encode())?;
     drop(checkpoint);
     for step in reel.steps() {
         writer.step(&step)?;

@@ -9,7 +9,7 @@ use recording::{
 use std::io::{self, Cursor, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Action, Command, Control, ControlFlags, Enter, Frame, Terrain, World, WorldConfig};
+use world::{Action, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain, World, WorldConfig};
 
 const TICK: Duration = Duration::from_millis(50);
 
@@ -20,6 +20,7 @@ fn config() -> WorldConfig {
         size_m: 256,
         local_ids: 1..100_000,
         terrain: Arc::new(Terrain::hills(256, 5)),
+        scenery: Arc::default(),
         water_m: 20.0,
         max_avatars: 100,
         seed: 9,
@@ -95,7 +96,7 @@ impl Stage {
 }
 
 fn written(reel: &Reel) -> Vec<u8> {
-    write(reel, &about(), &config().terrain, Vec::new()).unwrap().0
+    write(reel, &about(), &config().terrain, &config().scenery, Vec::new()).unwrap().0
 }
 
 /// A recording of some steps.
@@ -193,7 +194,7 @@ fn a_full_disk_ends_the_recording_with_the_reason_and_the_world_goes_on() {
     let mut stage = Stage::new();
     let reel = stage.record_for(1_000);
     (0..150).for_each(|_| stage.step());
-    let error = write(&reel, &about(), &config().terrain, Disk(1_000)).err().unwrap();
+    let error = write(&reel, &about(), &config().terrain, &config().scenery, Disk(1_000)).err().unwrap();
     assert!(matches!(&error, WriteError::Io(io) if io.kind() == io::ErrorKind::StorageFull), "{error}");
     drop(reel);
     stage.step();
@@ -204,7 +205,7 @@ fn a_full_disk_ends_the_recording_with_the_reason_and_the_world_goes_on() {
 fn a_tape_that_never_began_is_no_recording() {
     let (tape, reel) = Tape::new(Instant::ZERO);
     drop(tape);
-    let result = write(&reel, &about(), &config().terrain, Vec::new());
+    let result = write(&reel, &about(), &config().terrain, &config().scenery, Vec::new());
     assert!(matches!(result, Err(WriteError::NeverBegan)));
 }
 
@@ -216,26 +217,37 @@ fn what_is_no_recording_of_ours_is_refused_with_the_reason() {
     assert_eq!(refused(b"THRW\x01\0\0\0"), "not a recording");
     let mut other = bytes.clone();
     other[4] = 9;
-    assert_eq!(refused(&other), "recording version 9, this build reads 1");
+    assert_eq!(refused(&other), "recording version 9, this build reads 2");
     let mut longer = bytes.clone();
     longer.extend_from_slice(&bytes[8..]);
     assert_eq!(refused(&longer), "the recording is damaged");
 }
 
 #[test]
-fn other_ground_than_the_world_stood_on_is_refused() {
+fn other_ground_or_scenery_than_the_worlds_is_refused() {
     let stage = Stage::new();
     let ground = Terrain::flat(256, 21.0);
-    let writer = recording::Writer::begin(Vec::new(), &about(), &ground, &stage.world.snapshot()).unwrap();
+    let writer =
+        recording::Writer::begin(Vec::new(), &about(), &ground, &Scenery::default(), &stage.world.snapshot())
+            .unwrap();
     let (bytes, ..) = writer.finish(Ending::Complete).unwrap();
     let error = open(&bytes).err().unwrap();
     assert!(matches!(error, RecordingError::OtherTerrain { .. }), "{error}");
+
+    let boxes = Scenery::boxes(1, &config().terrain, 1);
+    let writer =
+        recording::Writer::begin(Vec::new(), &about(), &config().terrain, &boxes, &stage.world.snapshot())
+            .unwrap();
+    let (bytes, ..) = writer.finish(Ending::Complete).unwrap();
+    let error = open(&bytes).err().unwrap();
+    assert!(matches!(error, RecordingError::OtherScenery { .. }), "{error}");
 
     // The file agrees with itself, and the snapshot does not.
     let other = WorldConfig { terrain: Arc::new(Terrain::flat(256, 21.0)), ..config() };
     let about = About::new("Harbour", "test", 0, &other);
     let writer =
-        recording::Writer::begin(Vec::new(), &about, &other.terrain, &stage.world.snapshot()).unwrap();
+        recording::Writer::begin(Vec::new(), &about, &other.terrain, &other.scenery, &stage.world.snapshot())
+            .unwrap();
     let (bytes, ..) = writer.finish(Ending::Complete).unwrap();
     let error = open(&bytes).unwrap().world().err().unwrap();
     assert!(matches!(error, RecordingError::Restore(world::RestoreError::OtherTerrain { .. })), "{error}");

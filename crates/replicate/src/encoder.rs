@@ -15,10 +15,10 @@ use wire::messages::{
     AvatarAppearanceAppearanceData, AvatarAppearanceObjectData, AvatarAppearanceSender,
     AvatarAppearanceVisualParam,
 };
-use wire::object_update::{FullAvatar, FullMotion};
+use wire::object_update::{FullAvatar, FullMotion, FullPrim};
 use wire::terse::{AVATAR_BLOCK_LEN, TerseAvatar};
 use world::{
-    Animation, Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion, SnapshotChunk,
+    Animation, Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion, Prim, SnapshotChunk,
 };
 
 /// A frame's changes with their wire blocks.
@@ -46,6 +46,11 @@ pub enum EncodedChange {
         full: Vec<u8>,
         animation: Arc<[u8]>,
         appearance: Option<Arc<[u8]>>,
+    },
+    Stands {
+        id: LocalId,
+        position: Vec3,
+        block: Arc<[u8]>,
     },
     Moved {
         id: LocalId,
@@ -112,7 +117,7 @@ struct Resync {
 }
 
 impl Encoder {
-    /// Frames a resync may take before it is asked for again: at 256 entities a frame, room for 25,000.
+    /// Frames in which a resync may come no further before it is asked for again.
     pub const RESYNC_FRAMES_MAX: u32 = 100;
 
     /// Expects the first frame of any epoch of a world in which so much time passes between two ticks.
@@ -178,6 +183,7 @@ impl Encoder {
             // The tail of a snapshot that somebody else asked for; ours begins with chunk 0.
             return Intake::Waiting;
         }
+        resync.frames_waited = 0;
         if !resync.take(chunk) {
             return Intake::Waiting;
         }
@@ -196,7 +202,14 @@ impl Encoder {
         self.blocks_encoded += 1;
         out.push(match change {
             Change::Created(entity) => {
-                let EntityKind::Avatar(avatar) = &entity.kind;
+                let avatar = match &entity.kind {
+                    EntityKind::Avatar(avatar) => avatar,
+                    EntityKind::Prim(prim) => {
+                        let (id, position) = (entity.id, entity.motion.position);
+                        out.push(EncodedChange::Stands { id, position, block: prim_block(entity, prim) });
+                        return;
+                    }
+                };
                 let reckoning = Reckoning::new(tick, &entity.motion);
                 self.entities.insert(entity.id, Tracked { agent: avatar.agent, reckoning });
                 let mut full = Vec::with_capacity(320);
@@ -255,22 +268,25 @@ impl Resync {
             Change::Removed(id) => {
                 self.entities.remove(id);
             }
-            Change::Moved(id, motion) => self.edit(*id, |entity| entity.motion = *motion),
-            Change::Appeared(id, appearance) => self.edit(*id, |entity| {
-                let EntityKind::Avatar(avatar) = &mut entity.kind;
+            Change::Moved(id, motion) => {
+                if let Some(entity) = self.entities.get_mut(id) {
+                    Arc::make_mut(entity).motion = *motion;
+                }
+            }
+            Change::Appeared(id, appearance) => self.edit(*id, |avatar| {
                 avatar.size = Appearance::avatar_size(Some(appearance));
                 avatar.appearance = Some(Arc::clone(appearance));
             }),
-            Change::Animated(id, animations) => self.edit(*id, |entity| {
-                let EntityKind::Avatar(avatar) = &mut entity.kind;
-                avatar.animations = Arc::clone(animations);
-            }),
+            Change::Animated(id, animations) => {
+                self.edit(*id, |avatar| avatar.animations = Arc::clone(animations));
+            }
         }
     }
 
-    fn edit(&mut self, id: LocalId, edit: impl FnOnce(&mut Entity)) {
-        if let Some(entity) = self.entities.get_mut(&id) {
-            edit(Arc::make_mut(entity));
+    fn edit(&mut self, id: LocalId, edit: impl FnOnce(&mut Avatar)) {
+        let entity = self.entities.get_mut(&id).map(Arc::make_mut);
+        if let Some(Entity { kind: EntityKind::Avatar(avatar), .. }) = entity {
+            edit(avatar);
         }
     }
 }
@@ -306,6 +322,24 @@ fn full_block<'a>(entity: &Entity, avatar: &'a Avatar) -> FullAvatar<'a> {
         title: "",
         texture_entry: &[],
     }
+}
+
+fn prim_block(entity: &Entity, prim: &Prim) -> Arc<[u8]> {
+    let mut block = Vec::with_capacity(320);
+    wire::object_update::encode_prim(
+        &FullPrim {
+            local_id: entity.id,
+            id: prim.id,
+            parent: LocalId(0),
+            state: 0,
+            scale: prim.scale,
+            motion: full_motion(&entity.motion),
+            update_flags: 0,
+            texture_entry: &prim.texture_entry,
+        },
+        &mut block,
+    );
+    block.into()
 }
 
 /// A motion in the words of the wire.

@@ -12,6 +12,7 @@ mod encoder;
 mod publisher;
 mod reckoning;
 mod replica;
+pub mod scenery;
 pub mod selection;
 mod viewer;
 

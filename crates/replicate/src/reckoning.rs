@@ -21,9 +21,8 @@ pub const BANDS: usize = 3;
 /// Metres by which the place that clients of a band show may be wrong before they are told. In the nearest, less than the 0.05 m
 /// from which on an error counts (DESIGN §5).
 const PLACE_M: [f32; BANDS] = [0.04, 0.15, 0.5];
-/// Metres and radians by which somebody who rests may be shown wrong: what is left of 16 bits.
-const REST_M: f32 = 0.005;
-const REST_RAD: f32 = 0.002;
+/// What 16 bits leave of a component of a rotation (PROTOCOL §5.2): less is not seen.
+const ROTATION_STEP: f32 = 1.0 / 65_535.0;
 /// Likewise radians of rotation, which viewers do not move on: 1.5, 6 and 20 degrees.
 const ROTATION_RAD: [f32; BANDS] = [0.026, 0.105, 0.35];
 /// Metres per second by which a velocity departs from the expected one.
@@ -77,11 +76,14 @@ impl Reckoning {
             let place = expected.position + expected.velocity * passed_s;
             expected.has_departed |=
                 motion.velocity.distance_squared(expected.velocity) > VELOCITY_M_PER_S * VELOCITY_M_PER_S;
-            let (place_m, rotation_rad) =
-                if motion.at_rest() { (REST_M, REST_RAD) } else { (PLACE_M[band], ROTATION_RAD[band]) };
+            let is_shown_wrong = if motion.at_rest() {
+                motion.position != expected.position || !alike(motion.rotation, expected.rotation)
+            } else {
+                motion.position.distance_squared(place) > PLACE_M[band] * PLACE_M[band]
+                    || angle(motion.rotation, expected.rotation) > ROTATION_RAD[band]
+            };
             let is_news = motion.at_rest() != expected.at_rest
-                || motion.position.distance_squared(place) > place_m * place_m
-                || angle(motion.rotation, expected.rotation) > rotation_rad
+                || is_shown_wrong
                 // An acceleration or a spin is nothing that a velocity could tell.
                 || motion.acceleration != Vec3::ZERO
                 || motion.angular_velocity != Vec3::ZERO
@@ -93,6 +95,11 @@ impl Reckoning {
         }
         bands
     }
+}
+
+/// Whether two rotations are one on the wire. A quaternion and its negative turn alike.
+fn alike(a: Quat, b: Quat) -> bool {
+    a.abs_diff_eq(b, ROTATION_STEP) || a.abs_diff_eq(-b, ROTATION_STEP)
 }
 
 /// Between two rotations, in radians. Below 30 degrees the sine of half of it is as good as half of it.
@@ -156,8 +163,8 @@ mod tests {
         // The same rotation under the other sign is no news.
         let other_sign = Motion { rotation: -turned(1.0).rotation, ..Motion::default() };
         assert_eq!(news([turned(1.0), turned(1.0), other_sign, turned(2.0)]), [ALL, 0, 0, ALL]);
-        let moved = Motion { position: Vec3::new(0.01, 0.0, 0.0), ..Motion::default() };
-        assert_eq!(news([moved]), [ALL]);
+        let moved = Motion { position: Vec3::new(0.001, 0.0, 0.0), ..Motion::default() };
+        assert_eq!(news([moved, turned(0.0), turned(0.05)]), [ALL; 3], "by a hair");
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //!
 //! Entities live in slots. A slot keeps its index while its entity lives, so that a viewer finds again what it was sent. What
 //! selection reads stands in [`Hot`], what is copied into datagrams in [`Replica::terse`], a cache line each; the rest stands in
-//! [`Slot`]. Who is near whom is asked of [`Replica::cells`].
+//! [`Slot`]. Who is near whom is asked of [`Replica::cells`]. What never moves has no slot, it is in [`Replica::scenery`].
 
 use crate::cells::Cells;
 use crate::encoder::{EncodedChange, EncodedFrame, full_motion};
 use crate::reckoning::BANDS;
+use crate::scenery::Scenery;
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, RegionHandle, SessionKey, Tick, WorldId};
 use std::collections::BTreeMap;
@@ -95,6 +96,7 @@ pub struct Replica {
     terse: Vec<TerseBlock>,
     slots: Vec<Option<Slot>>,
     cells: Cells,
+    scenery: Arc<Scenery>,
     /// Somebody came, went or moved since the cells were filled.
     stirred: bool,
     free: Vec<SlotIndex>,
@@ -117,6 +119,7 @@ impl Replica {
             terse: Vec::new(),
             slots: Vec::new(),
             cells: Cells::new(size_m),
+            scenery: Arc::new(Scenery::new(size_m)),
             stirred: false,
             free: Vec::new(),
             by_id: BTreeMap::new(),
@@ -145,6 +148,12 @@ impl Replica {
         &self.cells
     }
 
+    /// What stands in the world. It is in no slot.
+    #[must_use]
+    pub fn scenery(&self) -> &Scenery {
+        &self.scenery
+    }
+
     /// The entity in a slot.
     #[must_use]
     pub fn slot(&self, index: SlotIndex) -> Option<&Slot> {
@@ -163,7 +172,7 @@ impl Replica {
         self.by_id.get(&id).copied()
     }
 
-    /// Entities alive.
+    /// Avatars alive.
     #[must_use]
     pub fn n_entities(&self) -> usize {
         self.by_id.len()
@@ -244,6 +253,9 @@ impl Replica {
                 hot.appearance_serial = next_serial(hot.appearance_serial);
                 patch_avatar_size(&mut slot.full, *size);
                 slot.appearance = Some(Arc::clone(appearance));
+            }
+            EncodedChange::Stands { id, position, block } => {
+                Arc::make_mut(&mut self.scenery).put(*id, *position, Arc::clone(block));
             }
             EncodedChange::Removed { id } => self.remove(*id),
         }

@@ -82,7 +82,7 @@ pub type Place = u32;
 pub struct Viewer {
     /// Whose view.
     pub session: SessionKey,
-    /// Where it looks from when its own avatar is not in the world (yet).
+    /// Where it looks from: its own avatar as of the last list, or where it is to be when that is not in the world (yet).
     pub eye: Vec3,
     /// Most entities that it is shown, its own avatar not counted.
     pub visible_max: usize,

@@ -23,7 +23,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Command, Frame, Life, Terrain, WATER_M, WorldConfig, WorldCounters};
+use world::{Command, Frame, Life, Scenery, Terrain, WATER_M, WorldConfig, WorldCounters};
 
 /// Worlds step 20 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -37,6 +37,8 @@ pub(crate) const FIRST_PORT: u16 = 9_000;
 pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Edge of both regions.
 pub(crate) const REGION_M: u32 = 256;
+/// Things that stand in each: 250 within reach of a client, a second of its bytes.
+const BOXES: u32 = 1_000;
 /// Local ids of each world.
 const LOCAL_IDS: u32 = 1_000_000;
 
@@ -107,6 +109,7 @@ impl Node {
             water_m: WATER_M,
             max_avatars: 10_000,
             terrain: Arc::clone(&resident.life.config().terrain),
+            scenery: Arc::clone(&resident.life.config().scenery),
         });
         let places = Arc::new(Places::new(settings.collect()));
         let feeds: Vec<Arc<Feed>> =
@@ -290,8 +293,9 @@ impl Node {
         let config = resident.life.config();
         let about = About::new(&format!("Region {}", world.0), "sim", 0, config);
         let snapshot = resident.life.world().snapshot();
-        resident.writer =
-            Some(Writer::begin(Vec::new(), &about, &config.terrain, &snapshot).expect(IN_MEMORY));
+        resident.writer = Some(
+            Writer::begin(Vec::new(), &about, &config.terrain, &config.scenery, &snapshot).expect(IN_MEMORY),
+        );
     }
 
     /// The recording that was made; it ends with the first panic, or now.
@@ -374,12 +378,14 @@ pub(crate) const SERVER_IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 impl Resident {
     fn new(seed: u64, n: u32) -> Self {
         let mut rng = stream(seed, Purpose::World, n.into());
+        let terrain = Terrain::hills(REGION_M, rng.next());
         let config = WorldConfig {
             id: WorldId(n),
             epoch: Epoch(0),
             size_m: REGION_M,
             local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
-            terrain: Arc::new(Terrain::hills(REGION_M, rng.next())),
+            scenery: Arc::new(Scenery::boxes(BOXES, &terrain, rng.next())),
+            terrain: Arc::new(terrain),
             water_m: WATER_M,
             max_avatars: WorldConfig::MAX_AVATARS,
             seed: rng.next(),

@@ -169,13 +169,15 @@ mod tests {
             size_m: 256,
             local_ids: 1..1_000,
             terrain: Arc::new(Terrain::flat(256, 21.0)),
+            scenery: Arc::default(),
             water_m: 20.0,
             max_avatars: 10,
             seed: 1,
         };
         let about = About::new("Harbour", "test", 0, &config);
         let mut world = World::new(config.clone());
-        let mut writer = Writer::begin(Vec::new(), &about, &config.terrain, &world.snapshot()).unwrap();
+        let mut writer =
+            Writer::begin(Vec::new(), &about, &config.terrain, &config.scenery, &world.snapshot()).unwrap();
         for tick in 0..10 {
             let (dt, mut frame) = (Duration::from_millis(50), Frame::empty());
             world.step(Tick(tick), dt, 1.0, &mut Vec::new(), &mut frame);

@@ -29,6 +29,7 @@ fn main() {
         size_m: SIZE_M,
         local_ids: 1..1_000_000,
         terrain: Arc::new(Terrain::hills(SIZE_M, 1)),
+        scenery: Arc::default(),
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,
         seed: 1,

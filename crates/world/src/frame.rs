@@ -70,7 +70,7 @@ pub enum Audience {
 /// A difference to the tick before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Change {
-    /// A new entity.
+    /// A new entity, or one that stands and is told again after a snapshot.
     Created(Arc<Entity>),
     /// It moved, turned, stopped, sat down or stood up.
     Moved(LocalId, Motion),
@@ -100,6 +100,24 @@ pub struct Entity {
 pub enum EntityKind {
     /// Somebody's avatar.
     Avatar(Avatar),
+    /// A thing that stands: it neither moves nor changes ([`crate::Scenery`]).
+    Prim(Prim),
+}
+
+/// The visible state of a box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prim {
+    /// Its id in every region; `FullID` in messages.
+    pub id: Uuid,
+    /// Size along each axis, in metres.
+    pub scale: Vec3,
+    /// Its textures as the protocol packs them (PROTOCOL §5.4).
+    pub texture_entry: Arc<[u8]>,
+}
+
+impl Prim {
+    /// Bytes of textures that a message can carry beside the rest of the object.
+    pub const TEXTURE_ENTRY_MAX: usize = 900;
 }
 
 /// The visible state of an avatar.
@@ -205,6 +223,6 @@ pub struct SnapshotChunk {
     pub index: u32,
     /// How many there are in all.
     pub count: u32,
-    /// Entities of this part, complete; what happens to them later comes as changes.
+    /// Avatars of this part, complete; what happens to them later comes as changes.
     pub entities: Vec<Arc<Entity>>,
 }

@@ -7,7 +7,7 @@
 //! "THRW" | version u16 | checksum u64 | body (postcard)          integers little-endian
 //! ```
 //!
-//! The ground is not in it, only its fingerprint: terrain is stored once and shared. Counters are not state.
+//! Ground and scenery are not in it, only their fingerprints: they are stored once and shared. Counters are not state.
 
 use crate::{
     hash::StateHasher,
@@ -25,7 +25,7 @@ use thiserror::Error;
 const MAGIC: [u8; 4] = *b"THRW";
 
 /// Rises whenever the body changes its form.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 const HEADER_LEN: usize = MAGIC.len() + 2 + 8;
 
@@ -58,12 +58,21 @@ pub enum RestoreError {
         /// Fingerprint in the snapshot.
         found: u64,
     },
+    /// Other things stand in it than the configuration's.
+    #[error("the snapshot is of a world with scenery {found:016x}, not {expected:016x}")]
+    OtherScenery {
+        /// Fingerprint of the configured scenery.
+        expected: u64,
+        /// Fingerprint in the snapshot.
+        found: u64,
+    },
 }
 
 /// The body; `S` holds the slots, borrowed to write and owned to read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Body<S> {
     terrain: u64,
+    scenery: u64,
     epoch: Epoch,
     next_sequence: u64,
     next_local_id: u32,
@@ -125,6 +134,7 @@ impl World {
     fn body<S>(&self, slots: S) -> Body<S> {
         Body {
             terrain: self.ground.terrain.fingerprint(),
+            scenery: self.scenery,
             epoch: self.epoch,
             next_sequence: self.next_sequence,
             next_local_id: self.next_local_id,
@@ -152,8 +162,8 @@ impl World {
     /// As [`World::restore`], from a checkpoint.
     ///
     /// # Errors
-    /// [`RestoreError::Inconsistent`] when the state that was kept is one that no step leaves, and
-    /// [`RestoreError::OtherTerrain`].
+    /// [`RestoreError::Inconsistent`] when the state that was kept is one that no step leaves,
+    /// [`RestoreError::OtherTerrain`] and [`RestoreError::OtherScenery`].
     ///
     /// # Panics
     /// As [`World::new`].
@@ -179,7 +189,11 @@ impl World {
         if body.terrain != expected {
             return Err(RestoreError::OtherTerrain { expected, found: body.terrain });
         }
-        let sound = body.resync.is_sound()
+        let expected = world.scenery;
+        if body.scenery != expected {
+            return Err(RestoreError::OtherScenery { expected, found: body.scenery });
+        }
+        let sound = body.resync.is_sound(world.standing.len())
             && body.sub_step_carry < SUB_STEP_DUE
             && body.next_local_id >= world.local_ids.start
             && body.next_sequence < u64::MAX / 2;
@@ -261,6 +275,7 @@ mod tests {
             size_m: 256,
             local_ids: 1..1_000,
             terrain: Arc::new(Terrain::flat(256, 21.0)),
+            scenery: Arc::default(),
             water_m: 20.0,
             max_avatars: 10,
             seed: 1,

@@ -4,8 +4,17 @@
 //! frame tells) → `resync` (a part of a snapshot, when one was asked for).
 
 use crate::{
-    command::Command, contacts::Contacts, counters::WorldCounters, frame::Frame, ground::Ground,
-    hash::StateHasher, movement::Mover, resync::Resync, roster::Roster, terrain::Terrain,
+    command::Command,
+    contacts::Contacts,
+    counters::WorldCounters,
+    frame::{Entity, Frame},
+    ground::Ground,
+    hash::StateHasher,
+    movement::Mover,
+    resync::Resync,
+    roster::Roster,
+    scenery::Scenery,
+    terrain::Terrain,
 };
 use ids::{Epoch, LocalId, SessionKey, Tick, WorldId};
 use std::{ops::Range, sync::Arc, time::Duration};
@@ -31,11 +40,13 @@ pub struct WorldConfig {
     pub epoch: Epoch,
     /// Width and depth in metres: 256, 512, 768 or 1,024.
     pub size_m: u32,
-    /// Local ids it may hand out; no other world of the node has any of them. More than `max_avatars`, and the more
-    /// the longer until one comes again.
+    /// Local ids it may hand out; no other world of the node has any of them. More than `scenery` and `max_avatars` need,
+    /// and the more the longer until one comes again.
     pub local_ids: Range<u32>,
     /// The ground, `size_m` wide.
     pub terrain: Arc<Terrain>,
+    /// What stands on it.
+    pub scenery: Arc<Scenery>,
     /// Height of the water, metres.
     pub water_m: f32,
     /// Avatars it lets in, [`WorldConfig::MAX_AVATARS`] by default. Half a kilobyte of memory each, and time in every step.
@@ -64,6 +75,7 @@ impl WorldConfig {
 ///     size_m: 256,
 ///     local_ids: 1..1_000_000,
 ///     terrain: Arc::new(Terrain::hills(256, 1)),
+///     scenery: Arc::default(),
 ///     water_m: 20.0,
 ///     max_avatars: WorldConfig::MAX_AVATARS,
 ///     seed: 1,
@@ -79,10 +91,14 @@ impl WorldConfig {
 pub struct World {
     pub(crate) id: WorldId,
     pub(crate) epoch: Epoch,
+    /// Those of avatars; the ones before them are the scenery's.
     pub(crate) local_ids: Range<u32>,
     pub(crate) max_avatars: usize,
     pub(crate) seed: u64,
     pub(crate) ground: Ground,
+    /// The scenery, as it is told.
+    pub(crate) standing: Vec<Arc<Entity>>,
+    pub(crate) scenery: u64,
 
     pub(crate) roster: Roster,
     /// Number of the next frame.
@@ -110,19 +126,25 @@ impl World {
     /// When the configuration contradicts itself: another terrain's size, or fewer local ids than avatars.
     #[must_use]
     pub fn new(config: WorldConfig) -> Self {
-        let WorldConfig { id, epoch, size_m, local_ids, terrain, water_m, max_avatars, seed } = config;
+        let WorldConfig { id, epoch, size_m, local_ids, terrain, scenery, water_m, max_avatars, seed } =
+            config;
         assert_eq!(size_m, terrain.size_m(), "the terrain of {id:?} is another region's");
         assert!(
-            local_ids.len() > max_avatars,
-            "{id:?} lets in {max_avatars} with {} local ids",
+            local_ids.len() > max_avatars + scenery.len(),
+            "{id:?} lets in {max_avatars} beside {} objects with {} local ids",
+            scenery.len(),
             local_ids.len()
         );
+        let standing = scenery.entities(local_ids.start);
+        let local_ids = local_ids.start + standing.len() as u32..local_ids.end;
         Self {
             id,
             epoch,
             max_avatars,
             seed,
             ground: Ground { terrain, water_m },
+            standing,
+            scenery: scenery.fingerprint(),
             roster: Roster::default(),
             next_sequence: 0,
             next_local_id: local_ids.start,
@@ -158,7 +180,7 @@ impl World {
         recorded(&INBOX, world, || self.receive(commands, out));
         recorded(&MOVEMENT, world, || self.move_avatars(dt));
         recorded(&TELL, world, || self.tell(out));
-        recorded(&RESYNC, world, || self.resync.tell(&self.roster, out));
+        recorded(&RESYNC, world, || self.resync.tell(&self.standing, &self.roster, out));
 
         out.state_hash = self.state_hash();
     }
@@ -197,7 +219,7 @@ impl World {
         &self.counters
     }
 
-    /// Hash of everything that decides the world's future: avatars, local ids, time carried over. Which frames were
+    /// Hash of everything that decides the world's future: avatars, local ids, time carried over, what stands. Which frames were
     /// sent, and whether somebody is being resynchronised, does not count. Costs nothing: steps keep it up to date.
     #[must_use]
     pub fn state_hash(&self) -> u64 {
@@ -205,6 +227,7 @@ impl World {
         hasher.u64(self.presences_hash);
         hasher.u64(u64::from(self.next_local_id) << 1 | u64::from(self.local_ids_wrapped));
         hasher.u64(self.sub_step_carry);
+        hasher.u64(self.scenery);
         hasher.finish()
     }
 }

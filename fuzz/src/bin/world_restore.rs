@@ -17,6 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         size_m: 256,
         local_ids: 1..1_000_000,
         terrain: TERRAIN.clone(),
+        scenery: Arc::default(),
         water_m: 20.0,
         max_avatars: 100,
         seed: 1,

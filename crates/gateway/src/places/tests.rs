@@ -13,6 +13,7 @@ fn place(size_m: u32) -> Places {
         water_m: 20.0,
         max_avatars: 100,
         terrain,
+        scenery: Arc::default(),
     };
     let flat = Arc::new(Terrain::flat(256, 25.0));
     Places::new(vec![

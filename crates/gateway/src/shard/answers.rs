@@ -148,6 +148,8 @@ impl Shard {
         for id in ids {
             if replica.of_id(LocalId(id)).is_some() {
                 client.viewer.lost(LocalId(id));
+            } else if let Some(thing) = replica.scenery().of_id(LocalId(id)) {
+                client.scenery.sight.lost(thing);
             } else {
                 unknown.push(KillObjectObjectData { id });
             }

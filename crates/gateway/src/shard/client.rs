@@ -2,6 +2,7 @@
 
 use super::filter::UpdateFilter;
 use super::outbox::{Address, Outbox};
+use super::stream::Scenery;
 use super::wishes::Wishes;
 use crate::mail::{CircuitKey, Closed, Ticket};
 use circuit::Circuit;
@@ -69,6 +70,8 @@ pub(super) struct Client {
     pub(super) shown: Vec<(u32, Vec<(LocalId, AgentId)>)>,
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, Vec<LocalId>)>,
+    /// What it was sent of what stands around it.
+    pub(super) scenery: Scenery,
     /// Where the round over far animations goes on.
     pub(super) animation_cursor: Place,
     pub(super) next_second: Instant,
@@ -105,6 +108,7 @@ impl Client {
             appearance_serial: None,
             shown: Vec::new(),
             rested: Vec::new(),
+            scenery: Scenery::default(),
             animation_cursor: 0,
             next_second: now,
             next_stats: now,

@@ -77,6 +77,10 @@ pub struct ShardCounters {
     pub terse_sent: u64,
     /// Full blocks sent.
     pub full_sent: u64,
+    /// Full blocks sent of what stands in a world.
+    pub objects_sent: u64,
+    /// Circuits that were sent everything near them for the first time.
+    pub sceneries_filled: u64,
     /// Avatars that clients were told to forget.
     pub kills_sent: u64,
     /// Animation messages sent.

@@ -35,6 +35,7 @@ use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use ids::{CircuitCode, Instant, WorldId};
 use replicate::Lister;
+use replicate::scenery::ThingIndex;
 use replicate::selection::Selection;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddrV4;
@@ -107,6 +108,7 @@ pub struct Shard {
     counters: ShardCounters,
     lister: Lister,
     selection: Selection,
+    things: Vec<(f32, ThingIndex)>,
     /// Where zero-coded datagrams are expanded.
     expanded: Vec<u8>,
     /// Where messages are put together.
@@ -140,6 +142,7 @@ impl Shard {
             counters: ShardCounters::default(),
             lister: Lister::default(),
             selection: Selection::default(),
+            things: Vec::new(),
             expanded: Vec::new(),
             body: Vec::new(),
         }

@@ -4,7 +4,10 @@
 //! [`replicate::selection`] picks the others for the bytes that are left, their blocks are copied from the replica
 //! into datagrams. Full updates, kills and stops are reliable, mid-motion updates are not (DESIGN §2).
 
+mod scenery;
 mod settling;
+
+pub(super) use scenery::Scenery;
 
 use super::client::{Client, Stage};
 use super::counters::ShardCounters;
@@ -15,6 +18,7 @@ use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
 use ids::{Instant, LocalId, Uuid};
+use replicate::scenery::ThingIndex;
 use replicate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
 use replicate::{Lister, Place as At, Replica, Shown, SlotIndex};
 use std::sync::Arc;
@@ -52,6 +56,8 @@ const FULL_PER_SEND: usize = 24;
 const KILLS_PER_MESSAGE: usize = 200;
 /// Share of the bytes that avatars get while terrain and the like still wait.
 const SHARE_BESIDE_BULK: f32 = 0.6;
+/// And while things around the client are still to be sent. They get what avatars leave, at least so much.
+const SHARE_BESIDE_SCENERY: f32 = 0.75;
 /// Update flags of the own avatar: owned by its user, who may move it (PROTOCOL §5.1, bits 4, 5, 8).
 const OWN_AVATAR_FLAGS: u32 = 1 << 4 | 1 << 5 | 1 << 8;
 
@@ -94,12 +100,15 @@ impl Shard {
                 place: &place,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
+                things: &mut self.things,
                 counters: &mut self.counters,
                 body: &mut self.body,
                 out,
             };
             turn.kills();
-            turn.avatars();
+            let is_scenery_due = turn.is_scenery_due();
+            turn.avatars(if is_scenery_due { SHARE_BESIDE_SCENERY } else { 1.0 });
+            turn.scenery(is_scenery_due);
             turn.animations();
             turn.appearances();
             turn.each_second(rate_hz);
@@ -153,6 +162,7 @@ struct Turn<'a> {
     place: &'a Place,
     lister: &'a mut Lister,
     selection: &'a mut Selection,
+    things: &'a mut Vec<(f32, ThingIndex)>,
     counters: &'a mut ShardCounters,
     body: &'a mut Vec<u8>,
     out: &'a mut Outbox,
@@ -186,14 +196,12 @@ impl Turn<'_> {
         }
     }
 
-    fn avatars(&mut self) {
+    fn avatars(&mut self, share: f32) {
         // What follows is written past the circuit's queue: AgentMovementComplete and kills have to come before it.
         self.client.flush(self.now, self.out);
         let circuit = &mut self.client.circuit;
-        let mut bytes = circuit.budget_bytes(self.now);
-        if circuit.queued_messages() > 0 {
-            bytes = (bytes as f32 * SHARE_BESIDE_BULK) as usize;
-        }
+        let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
+        let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
         let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
         let allowance = Allowance { bytes, full, blocks_per_datagram: TERSE_PER_DATAGRAM };
         self.selection.choose(&mut self.client.viewer, self.replica, allowance);

@@ -61,6 +61,8 @@ pub(crate) struct Client {
     /// Every message but avatar updates.
     pub(crate) inbox: Vec<Message>,
     pub(crate) avatars: BTreeMap<u32, Seen>,
+    /// Things that it was sent: where they stand, and how often it was.
+    pub(crate) things: BTreeMap<u32, (Vec3, u32)>,
     pub(crate) bytes_in: u64,
     /// What its keys and camera say.
     pub(crate) update: AgentUpdateAgentData,
@@ -93,6 +95,7 @@ impl Client {
             arrivals: Vec::new(),
             inbox: Vec::new(),
             avatars: BTreeMap::new(),
+            things: BTreeMap::new(),
             bytes_in: 0,
             update: AgentUpdateAgentData {
                 agent_id: agent.0,
@@ -263,6 +266,11 @@ impl Client {
     fn on_full(&mut self, body: &[u8]) {
         let (_, objects) = object_update::decode(body).expect("whole blocks");
         for object in objects {
+            if object.p_code != object_update::PCODE_AVATAR {
+                let (_, times) = self.things.get(&object.local_id.0).copied().unwrap_or_default();
+                self.things.insert(object.local_id.0, (object.motion.position, times + 1));
+                continue;
+            }
             let seen = Seen {
                 agent: object.id,
                 position: object.motion.position,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::llsd::Llsd;
 use world::{
-    Action, Command, Control, ControlFlags, Enter, Event, Frame, Life, Refusal, Terrain, WorldConfig,
+    Action, Command, Control, ControlFlags, Enter, Event, Frame, Life, Refusal, Scenery, Terrain, WorldConfig,
 };
 
 /// A 256 m region.
@@ -62,6 +62,8 @@ pub(crate) struct Setup {
     pub(crate) ports: usize,
     pub(crate) client_bytes_per_s: u32,
     pub(crate) visible_max: usize,
+    /// Things that stand in each region.
+    pub(crate) boxes: u32,
 }
 
 impl Default for Setup {
@@ -74,6 +76,7 @@ impl Default for Setup {
             ports: 4,
             client_bytes_per_s: 65_536,
             visible_max: 200,
+            boxes: 0,
         }
     }
 }
@@ -130,6 +133,7 @@ impl Node {
             water_m: 20.0,
             max_avatars: setup.max_avatars,
             terrain: Arc::new(Terrain::flat(size_m, GROUND_M)),
+            scenery: Arc::new(Scenery::boxes(setup.boxes, &Terrain::flat(size_m, GROUND_M), 1)),
         };
         let places = Arc::new(Places::new(vec![place("Harbour", 1_000, 256), place("Meadow", 1_004, 512)]));
         let regions: Vec<Region> =
@@ -333,6 +337,11 @@ impl Node {
         replica.entities().map(|(_, hot, _)| (hot.id, hot.position)).collect()
     }
 
+    /// What stands in a region.
+    pub(crate) fn scenery(&self, place: PlaceId) -> &Scenery {
+        &self.places.get(place).scenery
+    }
+
     pub(crate) fn run_for(&mut self, duration: Duration) {
         let end = self.now + duration;
         while self.now < end {
@@ -477,6 +486,7 @@ impl Region {
             size_m: place.size_m,
             local_ids: (place.world.0 * 1_000_000 + 1)..(place.world.0 + 1) * 1_000_000,
             terrain: Arc::clone(&place.terrain),
+            scenery: Arc::clone(&place.scenery),
             water_m: place.water_m,
             max_avatars,
             seed: 11,

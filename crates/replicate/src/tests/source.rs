@@ -99,6 +99,7 @@ fn config() -> WorldConfig {
         size_m: 256,
         local_ids: 1..100_000,
         terrain: Arc::new(Terrain::flat(256, 21.0)),
+        scenery: Arc::default(),
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,
         seed: 7,

@@ -1,6 +1,7 @@
 //! Who is in a world, kept from its frames alone: the truth that everything else is compared with.
 
 use super::{Failure, Rule};
+use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
 use std::collections::BTreeMap;
 use world::{Change, Entity, EntityKind, Frame, Motion};
@@ -15,14 +16,15 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    fn new(entity: &Entity) -> Self {
-        let EntityKind::Avatar(avatar) = &entity.kind;
-        Self {
+    /// An avatar; `None` for a thing.
+    fn of(entity: &Entity) -> Option<Self> {
+        let EntityKind::Avatar(avatar) = &entity.kind else { return None };
+        Some(Self {
             agent: avatar.agent,
             session: avatar.session,
             name: format!("{} {}", avatar.first_name, avatar.last_name),
             motion: entity.motion,
-        }
+        })
     }
 }
 
@@ -30,6 +32,8 @@ impl Resident {
 #[derive(Debug, Default)]
 pub(crate) struct Census {
     here: BTreeMap<LocalId, Resident>,
+    /// Where things stand.
+    things: BTreeMap<LocalId, Vec3>,
     by_agent: BTreeMap<AgentId, LocalId>,
     /// When those who are not here any more left.
     left_at: BTreeMap<AgentId, Instant>,
@@ -90,7 +94,9 @@ impl Census {
     ) -> Result<(), String> {
         match change {
             Change::Created(entity) => {
-                let resident = Resident::new(entity);
+                let Some(resident) = Resident::of(entity) else {
+                    return self.stand(entity);
+                };
                 // Newcomers of one tick come in the order of their slots.
                 if highest_before >= Some(entity.id) || self.ids.contains_key(&entity.id) {
                     return Err(format!("{:?} was used before", entity.id));
@@ -128,7 +134,7 @@ impl Census {
         let Some(roll) = &mut self.roll else { return Ok(()) };
         for change in &frame.changes {
             match change {
-                Change::Created(entity) => drop(roll.insert(entity.id, Resident::new(entity))),
+                Change::Created(entity) => roll.extend(Resident::of(entity).map(|it| (entity.id, it))),
                 Change::Removed(id) => drop(roll.remove(id)),
                 Change::Moved(id, motion) => drop(roll.get_mut(id).map(|resident| resident.motion = *motion)),
                 Change::Appeared(..) | Change::Animated(..) => {}
@@ -137,7 +143,7 @@ impl Census {
         let Some(part) = &frame.snapshot else {
             return Err("a world that began again does not say who is there".to_owned());
         };
-        roll.extend(part.entities.iter().map(|entity| (entity.id, Resident::new(entity))));
+        roll.extend(part.entities.iter().filter_map(|entity| Some((entity.id, Resident::of(entity)?))));
         if part.index + 1 < part.count {
             return Ok(());
         }
@@ -165,6 +171,20 @@ impl Census {
             }
         }
         Ok(())
+    }
+
+    /// A thing was told, for the first time or again.
+    fn stand(&mut self, entity: &Entity) -> Result<(), String> {
+        let place = entity.motion.position;
+        match self.things.insert(entity.id, place) {
+            Some(former) if former != place => Err(format!("{:?} stood at {former}", entity.id)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Everything that stands here.
+    pub(crate) fn things(&self) -> impl Iterator<Item = (LocalId, Vec3)> {
+        self.things.iter().map(|(id, position)| (*id, *position))
     }
 
     /// Everybody, by local id.
@@ -200,7 +220,7 @@ pub(super) mod tests {
             agent: AgentId(ids::Uuid::from_u128(agent)),
             first_name: "Ada".into(),
             last_name: "Lovelace".into(),
-            size: glam::Vec3::ONE,
+            size: Vec3::ONE,
             appearance: None,
             animations: Arc::from([]),
         });
@@ -238,8 +258,9 @@ pub(super) mod tests {
         census.apply(Instant::ZERO, &first, &mut Vec::new()).expect("consistent");
         let entities = entities.iter().map(|&(id, agent, session)| {
             let Change::Created(mut entity) = created(id, agent) else { unreachable!("it is") };
-            let EntityKind::Avatar(avatar) = &mut Arc::make_mut(&mut entity).kind;
-            avatar.session = SessionKey(session);
+            if let EntityKind::Avatar(avatar) = &mut Arc::make_mut(&mut entity).kind {
+                avatar.session = SessionKey(session);
+            }
             entity
         });
         let snapshot = Some(SnapshotChunk { index: 0, count: 1, entities: entities.collect() });

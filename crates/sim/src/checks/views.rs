@@ -5,6 +5,7 @@ use crate::network::Cuts;
 use bots::observer::{Observer, SeenAvatar};
 use glam::Quat;
 use ids::{AgentId, Instant};
+use replicate::scenery::REACH_M;
 use std::time::Duration;
 
 /// How long a client may show somebody who has left. KillObject is reliable: on a bad path it is resent for some
@@ -52,6 +53,12 @@ pub(crate) fn unlike_the_world(observer: &Observer, census: &Census, own: AgentI
         if let Some(difference) = difference(seen, resident) {
             let whose = if agent == own { "its own avatar" } else { "another avatar" };
             return Some(format!("{whose}, {agent:?}, {difference}"));
+        }
+    }
+    let own_place = observer.avatar(own)?.position;
+    for (id, place) in census.things().filter(|(_, place)| place.distance(own_place) <= REACH_M) {
+        if observer.thing(id) != Some(place) {
+            return Some(format!("{id:?}, a thing at {place}, is shown at {:?}", observer.thing(id)));
         }
     }
     (shown != here).then(|| format!("{shown} are shown and {here} are there"))

@@ -3,7 +3,7 @@
 use crate::config::{Config, Region, TerrainShape};
 use gateway::places::PlaceSettings;
 use std::sync::Arc;
-use world::Terrain;
+use world::{Scenery, Terrain};
 
 /// Flat ground lies this far above the water, in metres.
 const FLAT_ABOVE_WATER_M: f32 = 2.0;
@@ -17,6 +17,7 @@ fn place(region: &Region) -> PlaceSettings {
         TerrainShape::Hills => Terrain::hills(region.size_m, region.seed.into()),
         TerrainShape::Flat => Terrain::flat(region.size_m, region.water_m + FLAT_ABOVE_WATER_M),
     };
+    let scenery = Scenery::boxes(region.boxes, &terrain, region.seed.into());
     PlaceSettings {
         name: region.name.clone(),
         grid: (region.x, region.y),
@@ -24,5 +25,6 @@ fn place(region: &Region) -> PlaceSettings {
         water_m: region.water_m,
         max_avatars: region.max_avatars,
         terrain: Arc::new(terrain),
+        scenery: Arc::new(scenery),
     }
 }

@@ -79,13 +79,14 @@ impl Recordings {
         let build = format!("throng {}", env!("CARGO_PKG_VERSION"));
         let recorded_at_s = self.unix_start_s + now.0 / 1_000_000_000;
         let about = About::new(&line.place.name, &build, recorded_at_s, &world_config(&line.place));
-        let terrain = Arc::clone(&line.place.terrain);
+        let place = Arc::clone(&line.place);
         let (outcome, answer) = oneshot::channel();
         let path = out.clone();
         let thread = std::thread::Builder::new().name("recording".into());
         let spawned = thread.spawn(move || {
             let _is_busy = is_busy;
-            let result = recording::write(&reel, &about, &terrain, BufWriter::new(file));
+            let result =
+                recording::write(&reel, &about, &place.terrain, &place.scenery, BufWriter::new(file));
             // The world notices at its next step that nobody reads.
             drop(reel);
             let told = conclude(

@@ -340,8 +340,20 @@ impl Export {
             sum(|c| c.shard.terse_sent),
         );
         self.count(
+            "throng_objects_sent_total",
+            "Blocks of ObjectUpdate sent of what stands in a world.",
+            "",
+            sum(|c| c.shard.objects_sent),
+        );
+        self.count(
+            "throng_sceneries_filled_total",
+            "Circuits that have been sent everything that stood near them, for the first time.",
+            "",
+            sum(|c| c.shard.sceneries_filled),
+        );
+        self.count(
             "throng_full_sent_total",
-            "Blocks of ObjectUpdate sent to clients.",
+            "Blocks of ObjectUpdate sent of avatars.",
             "",
             sum(|c| c.shard.full_sent),
         );

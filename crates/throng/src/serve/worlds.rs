@@ -275,6 +275,7 @@ pub(super) fn world_config(place: &Place) -> WorldConfig {
         size_m: place.size_m,
         local_ids: first..first + LOCAL_IDS - 1,
         terrain: Arc::clone(&place.terrain),
+        scenery: Arc::clone(&place.scenery),
         water_m: place.water_m,
         max_avatars: place.max_avatars as usize,
         seed: place.handle.0,

@@ -6,7 +6,8 @@ use ids::{Epoch, SessionKey, Tick, Uuid};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 use world::{
-    Action, Appearance, ChatKind, Command, ControlFlags, Frame, RestoreError, Terrain, World, WorldConfig,
+    Action, Appearance, ChatKind, Command, ControlFlags, Frame, RestoreError, Scenery, Terrain, World,
+    WorldConfig,
 };
 
 const SESSIONS: u64 = 12;
@@ -122,7 +123,7 @@ proptest! {
             for entity in stage.mirror.0.values() {
                 let motion = entity.motion;
                 prop_assert!(motion.position.is_finite() && motion.velocity.is_finite());
-                let world::EntityKind::Avatar(avatar) = &entity.kind;
+                let world::EntityKind::Avatar(avatar) = &entity.kind else { continue };
                 let soles = motion.position.z - avatar.size.z / 2.0;
                 prop_assert!(soles > terrain.height(motion.position.x, motion.position.y) - 1e-2, "{:?}", motion);
                 prop_assert!((0.5..=255.5).contains(&motion.position.x) && (0.5..=255.5).contains(&motion.position.y));
@@ -158,12 +159,15 @@ fn wrong_bytes_are_refused_with_the_reason() {
         bytes
     };
     assert!(matches!(restore(&changed(0)), RestoreError::NotASnapshot));
-    assert!(matches!(restore(&changed(4)), RestoreError::Version { found: 0 }));
+    assert!(matches!(restore(&changed(4)), RestoreError::Version { found: 3 }));
     for index in 6..snapshot.len() {
         assert!(matches!(restore(&changed(index)), RestoreError::Damaged), "byte {index}");
     }
     let elsewhere = World::restore(config(Terrain::hills(256, 10)), &snapshot).unwrap_err();
     assert!(matches!(elsewhere, RestoreError::OtherTerrain { .. }));
+    let scenery = Arc::new(Scenery::boxes(1, &hills().terrain, 1));
+    let among_others = World::restore(WorldConfig { scenery, ..hills() }, &snapshot).unwrap_err();
+    assert!(matches!(among_others, RestoreError::OtherScenery { .. }));
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Play {
             _ => None,
         });
         for entity in created.chain(snapshot) {
-            let EntityKind::Avatar(avatar) = &entity.kind;
+            let EntityKind::Avatar(avatar) = &entity.kind else { continue };
             self.here.insert(avatar.session.0, entity.id);
         }
         for change in &self.frame.changes {

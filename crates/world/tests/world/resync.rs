@@ -1,9 +1,10 @@
 //! A replica that missed frames becomes complete again.
 
-use crate::stage::{Mirror, Stage, enter_at};
+use crate::stage::{Mirror, Stage, config, enter_at};
 use glam::Vec3;
-use ids::SessionKey;
-use world::{Action, CHUNK_ENTITIES_MAX, ControlFlags, SnapshotChunk};
+use ids::{Epoch, SessionKey};
+use std::sync::Arc;
+use world::{Action, CHUNK_ENTITIES_MAX, ControlFlags, Scenery, SnapshotChunk, Terrain, WorldConfig};
 
 /// Feeds what the last frame holds to a replica that begins at part 0; true after the last part.
 fn follow(replica: &mut Option<Mirror>, stage: &Stage) -> bool {
@@ -51,6 +52,34 @@ fn parts_and_changes_together_rebuild_the_state_of_a_busy_world() {
     assert_eq!(replica.as_ref(), Some(&stage.mirror));
     stage.run(5);
     assert!(stage.frame.snapshot.is_none());
+}
+
+#[test]
+fn what_stands_is_told_first_and_again_behind_a_snapshot() {
+    let terrain = Terrain::flat(256, 21.0);
+    let scenery = Arc::new(Scenery::boxes(700, &terrain, 1));
+    let mut stage = Stage::new(WorldConfig { epoch: Epoch(0), scenery, ..config(terrain) });
+    stage.send(1, enter_at(Vec3::new(128.0, 128.0, 22.0)));
+    let first = stage.step();
+    assert_eq!(first.changes.len(), 701, "in the first frame");
+    for session in 2..=100 {
+        stage.send(session, enter_at(Vec3::new(128.0, 128.0, 22.0)));
+    }
+    stage.step();
+    assert_eq!(stage.frame.changes.len(), 99);
+    stage.send(SessionKey::NODE.0, Action::Resync);
+    let mut replica = None;
+    stage.step();
+    assert!(follow(&mut replica, &stage), "avatars are told at once");
+    assert_eq!(replica.as_ref().map(|mirror| mirror.0.len()), Some(100));
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        stage.step();
+        follow(&mut replica, &stage);
+        told.push(stage.frame.changes.len());
+    }
+    assert_eq!(told, [256, 256, 188, 0]);
+    assert_eq!(replica.as_ref(), Some(&stage.mirror));
 }
 
 #[test]

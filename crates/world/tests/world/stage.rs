@@ -20,6 +20,7 @@ pub(crate) fn config(terrain: Terrain) -> WorldConfig {
         size_m: terrain.size_m(),
         local_ids: 1_000..2_000_000,
         terrain: Arc::new(terrain),
+        scenery: Arc::default(),
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,
         seed: 42,
@@ -60,14 +61,18 @@ impl Mirror {
             }
             Change::Appeared(id, appearance) => {
                 self.0.entry(*id).and_modify(|entity| {
-                    let EntityKind::Avatar(avatar) = &mut entity.kind;
+                    let EntityKind::Avatar(avatar) = &mut entity.kind else {
+                        panic!("a thing looks different")
+                    };
                     avatar.size = world::Appearance::avatar_size(Some(appearance));
                     avatar.appearance = Some(appearance.clone());
                 });
             }
             Change::Animated(id, animations) => {
                 self.0.entry(*id).and_modify(|entity| {
-                    let EntityKind::Avatar(avatar) = &mut entity.kind;
+                    let EntityKind::Avatar(avatar) = &mut entity.kind else {
+                        panic!("a thing looks different")
+                    };
                     avatar.animations = animations.clone();
                 });
             }
@@ -137,7 +142,7 @@ impl Stage {
 
     pub(crate) fn entity(&self, session: u64) -> &Entity {
         let of_session = |entity: &&Entity| {
-            let EntityKind::Avatar(avatar) = &entity.kind;
+            let EntityKind::Avatar(avatar) = &entity.kind else { return false };
             avatar.session == SessionKey(session)
         };
         self.mirror.0.values().find(of_session).expect("the session is in the world")
@@ -152,7 +157,7 @@ impl Stage {
     }
 
     pub(crate) fn animations(&self, session: u64) -> Vec<Uuid> {
-        let EntityKind::Avatar(avatar) = &self.entity(session).kind;
+        let EntityKind::Avatar(avatar) = &self.entity(session).kind else { panic!("not an avatar") };
         avatar.animations.iter().map(|animation| animation.id).collect()
     }
 

@@ -1,6 +1,7 @@
-//! What a client has to ack although it is never sent again as it was: full updates, and the last repetition of a rest.
+//! What a client has to ack although it is never sent again as it was: full updates, of avatars and of what stands, and the last
+//! repetition of a rest.
 //!
-//! Both are perishable datagrams (`Circuit::write_perishable`). Acked, they are settled; not acked in time, they are
+//! All are perishable datagrams (`Circuit::write_perishable`). Acked, they are settled; not acked in time, they are
 //! made anew from what is true by then, since the old bytes would put a moving avatar back.
 
 use super::{TERSE_PER_DATAGRAM, Turn, UNACKED_MAX};
@@ -15,6 +16,7 @@ impl Turn<'_> {
     /// KillObject, so they are killed once more.
     pub(super) fn settle_sent(&mut self) -> Vec<LocalId> {
         while let Some(sequence) = self.client.circuit.poll_lost(self.now) {
+            self.client.scenery.lost(sequence);
             let viewer = &mut self.client.viewer;
             let is_lost = |sent_as: u32| sent_as == sequence;
             if let Some((_, shown)) = self.client.shown.iter().find(|(sent_as, _)| is_lost(*sent_as)) {
@@ -25,6 +27,7 @@ impl Turn<'_> {
             }
         }
         let circuit = &self.client.circuit;
+        self.client.scenery.settle(|sequence| circuit.is_unacked(sequence));
         self.client.rested.retain(|(sequence, _)| circuit.is_unacked(*sequence));
         let settled = self.client.shown.extract_if(.., |(sequence, _)| !circuit.is_unacked(*sequence));
         let viewer = &self.client.viewer;

@@ -7,3 +7,4 @@ mod hostile;
 mod leaving;
 mod requests;
 mod restarting;
+mod scenery;

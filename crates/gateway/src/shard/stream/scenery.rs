@@ -1,0 +1,116 @@
+//! What stands near a client: sent once in full, several in a datagram, while its bytes allow.
+
+use super::{Turn, UNACKED_MAX};
+use replicate::scenery::{Sight, ThingIndex};
+use wire::header::DATAGRAM_MAX;
+use wire::object_update;
+use world::Prim;
+
+/// Datagrams of one send. With 4 boxes in each a client has 500 of them after some two seconds.
+const DATAGRAMS_PER_SEND: usize = 6;
+/// Things that one datagram holds at most: a prim without textures takes 214 bytes.
+const PER_DATAGRAM: usize = 5;
+/// Unacked reliable messages beyond which scenery waits: avatars come first.
+const UNACKED_SHARE: usize = UNACKED_MAX / 2;
+
+/// What a client was sent of the scenery, and what of it is under way.
+#[derive(Debug, Default)]
+pub(in crate::shard) struct Scenery {
+    pub(in crate::shard) sight: Sight,
+    under_way: Vec<UnderWay>,
+    /// It has had everything near.
+    was_filled: bool,
+}
+
+/// One datagram that was not acked yet.
+#[derive(Debug)]
+struct UnderWay {
+    sequence: u32,
+    n: u8,
+    things: [ThingIndex; PER_DATAGRAM],
+}
+
+impl UnderWay {
+    fn things(&self) -> &[ThingIndex] {
+        &self.things[..self.n.into()]
+    }
+}
+
+impl Scenery {
+    /// The ack of a datagram is overdue: what was in it is sent again.
+    pub(super) fn lost(&mut self, sequence: u32) {
+        if let Some(lost) = self.under_way.iter().find(|datagram| datagram.sequence == sequence) {
+            lost.things().iter().for_each(|&thing| self.sight.lost(thing));
+        }
+    }
+
+    /// Forgets what has been acked, or has been given up.
+    pub(super) fn settle(&mut self, is_unacked: impl Fn(u32) -> bool) {
+        self.under_way.retain(|datagram| is_unacked(datagram.sequence));
+    }
+}
+
+impl Turn<'_> {
+    /// Whether something near was not sent yet, or may not have been.
+    pub(super) fn is_scenery_due(&self) -> bool {
+        self.client.scenery.sight.is_due(self.replica.scenery(), self.client.viewer.eye)
+    }
+
+    /// Sends the nearest of it, if any is due.
+    pub(super) fn scenery(&mut self, is_due: bool) {
+        if !is_due {
+            if !std::mem::replace(&mut self.client.scenery.was_filled, true) {
+                self.counters.sceneries_filled += 1;
+            }
+            return;
+        }
+        let scenery = self.replica.scenery();
+        let eye = self.client.viewer.eye;
+        let room = UNACKED_SHARE.saturating_sub(self.client.circuit.unacked());
+        let bytes = self.client.circuit.budget_bytes(self.now);
+        let datagrams = room.min(bytes / DATAGRAM_MAX).min(DATAGRAMS_PER_SEND);
+        let found = &mut *self.things;
+        self.client.scenery.sight.choose(scenery, eye, datagrams * PER_DATAGRAM, found);
+        let mut rest = found.as_slice();
+        for _ in 0..datagrams {
+            if rest.is_empty() {
+                return;
+            }
+            self.body.clear();
+            object_update::write_prefix(self.body, self.replica.handle, self.replica.dilation, 0);
+            let count_at = self.body.len() - 1;
+            let mut things = [0; PER_DATAGRAM];
+            let mut n = 0;
+            while let Some(&(_, thing)) = rest.get(n).filter(|_| n < PER_DATAGRAM) {
+                let block = scenery.block(thing);
+                if self.body.len() + block.len() > DATAGRAM_MAX - 6 {
+                    break;
+                }
+                self.body.extend_from_slice(block);
+                things[n] = thing;
+                n += 1;
+            }
+            self.body[count_at] = n as u8;
+            let out = &mut *self.out;
+            let sent = self.client.circuit.write_perishable(self.now, self.body, &mut out.bytes);
+            let Ok(sequence) = sent else {
+                self.counters.messages_refused += 1;
+                break;
+            };
+            out.seal(self.client.address);
+            self.counters.objects_sent += n as u64;
+            let under_way = UnderWay { sequence, n: n as u8, things };
+            under_way.things().iter().for_each(|&thing| self.client.scenery.sight.sent(thing));
+            self.client.scenery.under_way.push(under_way);
+            rest = &rest[n..];
+        }
+        // What was chosen and did not fit stays due.
+        if let Some(&(_, thing)) = rest.first() {
+            self.client.scenery.sight.lost(thing);
+        }
+    }
+}
+
+/// The part of a prim's block that every prim has, with an empty set of textures.
+const BARE_BLOCK: usize = 214;
+const _: () = assert!(object_update::PREFIX_LEN + BARE_BLOCK + Prim::TEXTURE_ENTRY_MAX <= DATAGRAM_MAX - 6);

@@ -1,0 +1,101 @@
+//! What stands in a region comes to those who come near it.
+
+use crate::testing::{Client, HARBOUR, Node, Setup, Way};
+use glam::Vec3;
+use ids::Uuid;
+use wire::messages::*;
+use wire::texture_entry::TextureEntry;
+use world::ControlFlags;
+
+/// As many as that a client has a fifth of a region's within reach.
+const BOXES: u32 = 1_000;
+
+fn node() -> Node {
+    Node::with(Setup { boxes: BOXES, ..Setup::default() })
+}
+
+/// Everything within 64 m of a place, by local id, where it stands.
+fn near(node: &Node, place: Vec3) -> Vec<(u32, Vec3)> {
+    // They have the first ids of their world.
+    let things = (1u32..).zip(node.scenery(HARBOUR).prims()).map(|(id, standing)| (id, standing.position));
+    things.filter(|(_, position)| position.distance(place) <= 64.0).collect()
+}
+
+fn lacks(client: &Client, near: &[(u32, Vec3)]) -> usize {
+    near.iter().filter(|(id, at)| client.things.get(id).map(|(seen, _)| seen) != Some(at)).count()
+}
+
+#[test]
+fn a_client_has_what_is_near_soon_and_once() {
+    let mut node = node();
+    let ada = node.enter("Ada");
+    let place = node.position_in(HARBOUR, "Ada").expect("in the world");
+    let near = near(&node, place);
+    assert!(near.len() > 150, "{}", near.len());
+    node.run_ms(3_000);
+    let client = &node.clients[ada];
+    assert_eq!(lacks(client, &near), 0);
+    assert!(client.things.values().all(|(_, times)| *times == 1));
+    assert!(client.things.values().all(|(at, _)| at.distance(place) < 75.0), "no more than it needs");
+    assert_eq!(node.shards[0].counters().sceneries_filled, 1);
+}
+
+#[test]
+fn who_walks_is_sent_what_comes_near_and_keeps_the_rest() {
+    let mut node = node();
+    let ada = node.enter("Ada");
+    node.run_ms(3_000);
+    let before = node.clients[ada].things.len();
+    node.clients[ada].control(ControlFlags::AT_POS.union(ControlFlags::FAST_AT));
+    node.run_ms(12_000);
+    let place = node.position_in(HARBOUR, "Ada").expect("in the world");
+    let client = &node.clients[ada];
+    // It walks on while the newest of them are under way: those as near as a moment ago are there.
+    let near: Vec<(u32, Vec3)> =
+        near(&node, place).into_iter().filter(|(_, at)| at.distance(place) < 62.0).collect();
+    assert_eq!(lacks(client, &near), 0);
+    assert!(client.things.len() > before + 50, "{before} before, {} after", client.things.len());
+    assert_eq!(client.count(|message| matches!(message, Message::KillObject(_))), 0);
+}
+
+#[test]
+fn what_gets_lost_comes_again() {
+    let mut node = node();
+    let ada = node.login("Ada", node.spot(HARBOUR, 100.0, 100.0));
+    node.clients[ada].open();
+    node.loss.lose(Way::Down, ObjectUpdate::NUMBER, 12);
+    node.run_ms(8_000);
+    assert_eq!(node.loss.left(), 0);
+    let place = node.position_in(HARBOUR, "Ada").expect("in the world");
+    assert_eq!(lacks(&node.clients[ada], &near(&node, place)), 0);
+}
+
+#[test]
+fn what_a_client_asks_for_it_is_sent_again() {
+    let mut node = node();
+    let ada = node.enter("Ada");
+    node.run_ms(3_000);
+    let client = &mut node.clients[ada];
+    let (&id, _) = client.things.first_key_value().expect("something is near");
+    client.things.clear();
+    let request = RequestMultipleObjects {
+        agent_data: RequestMultipleObjectsAgentData {
+            agent_id: client.agent.0,
+            session_id: client.session_id.0,
+        },
+        object_data: vec![RequestMultipleObjectsObjectData { id, ..Default::default() }],
+    };
+    client.send(&request.into());
+    node.run_ms(500);
+    let client = &node.clients[ada];
+    assert_eq!(client.things.keys().copied().collect::<Vec<_>>(), [id]);
+    assert_eq!(client.count(|message| matches!(message, Message::KillObject(_))), 0);
+}
+
+#[test]
+fn a_box_has_a_plain_cubes_textures() {
+    let node = node();
+    let prim = &node.scenery(HARBOUR).prims()[0].prim;
+    let plain = TextureEntry::plain(Uuid::from_u128(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f));
+    assert_eq!(TextureEntry::decode(&prim.texture_entry).expect("ours"), plain);
+}

@@ -1,0 +1,190 @@
+//! What stands in a region and stays: prims that never move, change or vanish while the world lives.
+//!
+//! Immutable and shared, as the ground is. They have the first local ids of their world, in their own order, so that they are
+//! the same entities in every life of it. Nobody bumps into them yet.
+
+use crate::frame::{Audience, Entity, EntityKind, Motion, Prim};
+use crate::hash::{StateHasher, mix};
+use crate::terrain::Terrain;
+use glam::{Quat, Vec3};
+use ids::{LocalId, Uuid};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// High half of the ids of [`Scenery::boxes`].
+const BOX_ID_SPACE: u64 = 0x7468_726f_6e67_4002;
+
+/// A plain cube's textures (PROTOCOL §5.4): plywood on every face, white, once each way, nothing else.
+const PLYWOOD: [u8; 47] = {
+    let mut entry = [0; 47];
+    let plywood = 0x8955_6747_24cb_43ed_920b_47ca_ed15_465f_u128.to_be_bytes();
+    let mut at = 0;
+    while at < 16 {
+        entry[at] = plywood[at];
+        at += 1;
+    }
+    // Colours are inverted, so white is zeros; then 1.0 and 1.0, the repeats.
+    (entry[24], entry[25]) = (0x80, 0x3f);
+    (entry[29], entry[30]) = (0x80, 0x3f);
+    entry
+};
+
+/// A prim that stands in a region.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Centre, metres from the region's corner.
+    pub position: Vec3,
+    /// Unit quaternion.
+    pub rotation: Quat,
+    /// What it is.
+    pub prim: Prim,
+}
+
+/// Everything that stands in a region.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scenery {
+    prims: Vec<Standing>,
+    fingerprint: u64,
+}
+
+/// Why prims make no scenery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SceneryError {
+    /// A place, a turn or a size that is none.
+    #[error("object {0} stands nowhere: its place, turn or size is not a number")]
+    NotANumber(usize),
+    /// Textures that no message can carry.
+    #[error("the textures of object {0} are longer than {max} bytes", max = Prim::TEXTURE_ENTRY_MAX)]
+    TextureEntry(usize),
+}
+
+impl Scenery {
+    /// Takes prims in the order of their local ids.
+    ///
+    /// # Errors
+    /// [`SceneryError`] with the first prim that cannot be.
+    pub fn new(prims: Vec<Standing>) -> Result<Self, SceneryError> {
+        let mut hasher = StateHasher::new();
+        for (index, Standing { position, rotation, prim }) in prims.iter().enumerate() {
+            if !position.is_finite() || !rotation.is_normalized() || !prim.scale.is_finite() {
+                return Err(SceneryError::NotANumber(index));
+            }
+            if prim.texture_entry.len() > Prim::TEXTURE_ENTRY_MAX {
+                return Err(SceneryError::TextureEntry(index));
+            }
+            hasher.bytes(prim.id.as_bytes());
+            hasher.vec3(*position);
+            hasher.quat(*rotation);
+            hasher.vec3(prim.scale);
+            hasher.bytes(&prim.texture_entry);
+        }
+        let fingerprint = if prims.is_empty() { 0 } else { hasher.finish() };
+        Ok(Self { prims, fingerprint })
+    }
+
+    /// So many boxes of 0.3–1.2 m, scattered evenly over the ground: content to measure with. A seed names one scenery
+    /// for ever.
+    #[must_use]
+    pub fn boxes(count: u32, terrain: &Terrain, seed: u64) -> Self {
+        let texture_entry: Arc<[u8]> = PLYWOOD.into();
+        let size_m = terrain.size_m() as f32;
+        let place = |n: u32| {
+            let mut random = mix(seed ^ u64::from(n) << 32);
+            // 24 bits are what a float holds exactly.
+            let mut share = || {
+                random = mix(random);
+                (random >> 40) as f32 / (1u32 << 24) as f32
+            };
+            let (x, y, edge) = (share() * size_m, share() * size_m, 0.3 + 0.9 * share());
+            // A turn about the upright axis without a sine: half the way round the circle by its chord.
+            let (cosine, sine) = (share(), share() * 2.0 - 1.0);
+            Standing {
+                position: Vec3::new(x, y, terrain.height(x, y) + edge / 2.0),
+                rotation: Quat::from_xyzw(0.0, 0.0, sine, cosine + 0.01).normalize(),
+                prim: Prim {
+                    id: Uuid::from_u64_pair(BOX_ID_SPACE, mix(seed).wrapping_add(u64::from(n))),
+                    scale: Vec3::splat(edge),
+                    texture_entry: Arc::clone(&texture_entry),
+                },
+            }
+        };
+        Self::new((0..count).map(place).collect()).expect("made of numbers")
+    }
+
+    /// Everything, in the order of local ids.
+    #[must_use]
+    pub fn prims(&self) -> &[Standing] {
+        &self.prims
+    }
+
+    /// How much there is.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.prims.len()
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.prims.is_empty()
+    }
+
+    /// A number that differs when anything does; a snapshot names what stood around it by it. 0 for nothing.
+    #[must_use]
+    pub const fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// As frames tell it, with local ids from `first` on.
+    pub(crate) fn entities(&self, first: u32) -> Vec<Arc<Entity>> {
+        let entity = |(n, Standing { position, rotation, prim }): (u32, &Standing)| {
+            Arc::new(Entity {
+                id: LocalId(n),
+                audience: Audience::All,
+                motion: Motion { position: *position, rotation: *rotation, ..Motion::default() },
+                kind: EntityKind::Prim(prim.clone()),
+            })
+        };
+        (first..).zip(&self.prims).map(entity).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_stand_on_the_ground_all_over_the_region() {
+        let terrain = Terrain::hills(256, 1);
+        let boxes = Scenery::boxes(2_000, &terrain, 1);
+        let mut quarters = [0; 4];
+        for Standing { position, prim, .. } in boxes.prims() {
+            assert_eq!(position.z, terrain.height(position.x, position.y) + prim.scale.z / 2.0);
+            quarters[usize::from(position.x >= 128.0) + 2 * usize::from(position.y >= 128.0)] += 1;
+        }
+        assert!(quarters.iter().all(|n| (400..600).contains(n)), "{quarters:?}");
+    }
+
+    #[test]
+    fn a_seed_names_one_scenery() {
+        let terrain = Terrain::flat(256, 21.0);
+        assert_eq!(Scenery::boxes(100, &terrain, 1), Scenery::boxes(100, &terrain, 1));
+        assert_ne!(
+            Scenery::boxes(100, &terrain, 1).fingerprint(),
+            Scenery::boxes(100, &terrain, 2).fingerprint()
+        );
+        assert_eq!(Scenery::boxes(0, &terrain, 2), Scenery::default());
+    }
+
+    #[test]
+    fn prims_that_cannot_be_are_refused() {
+        let prims = Scenery::boxes(3, &Terrain::flat(256, 21.0), 1).prims().to_vec();
+        let mut lost = prims.clone();
+        lost[1].position.x = f32::NAN;
+        assert_eq!(Scenery::new(lost), Err(SceneryError::NotANumber(1)));
+        let mut long = prims;
+        long[2].prim.texture_entry = vec![0; Prim::TEXTURE_ENTRY_MAX + 1].into();
+        assert_eq!(Scenery::new(long), Err(SceneryError::TextureEntry(2)));
+    }
+}
