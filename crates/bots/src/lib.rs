@@ -11,6 +11,7 @@
 //! | what it does, and how it says so | [`behavior`], [`sender`], [`profile`] |
 //! | what it knows | [`whereabouts`], [`names`], [`observer`] |
 //! | how it gets in and about | [`login`], [`destination`], [`identity`] |
+//! | what observers were shown, as a file | [`views`] |
 //! | a bad network | [`link`] |
 //! | a thousand of them | [`driver`] |
 //! | what they found | [`report`], counted in `circuit::Traffic` and [`distribution`] |
@@ -33,6 +34,7 @@ pub mod rng;
 #[cfg(test)]
 mod scene;
 pub mod sender;
+pub mod views;
 pub mod whereabouts;
 
 pub use driver::{BotsConfig, BotsError, run, run_controlled};

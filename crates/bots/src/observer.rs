@@ -1,6 +1,7 @@
 //! What an observing bot sees: it decodes every message of the scene and keeps the avatars that it is shown, as a
 //! viewer would.
 
+use crate::views::Sight;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Instant, LocalId};
 use std::collections::{BTreeMap, VecDeque};
@@ -44,6 +45,12 @@ pub struct SeenAvatar {
     pub animations: u32,
     /// Whether its look was sent.
     pub has_appearance: bool,
+}
+
+impl SeenAvatar {
+    const fn sight(&self, id: LocalId) -> Sight {
+        Sight::Avatar { id, position: self.position, velocity: self.velocity, rotation: self.rotation }
+    }
 }
 
 /// A line of chat as heard.
@@ -99,6 +106,8 @@ pub struct Observer {
     by_agent: BTreeMap<AgentId, LocalId>,
     /// Where things stand that were shown.
     things: BTreeMap<LocalId, Vec3>,
+    /// What was shown since the last call of [`Self::take_sights`], if it is wanted.
+    sights: Option<Vec<Sight>>,
     /// Those shown since the last call of [`Self::take_newcomers`].
     newcomers: Vec<AgentId>,
     chat: VecDeque<Heard>,
@@ -111,6 +120,23 @@ pub struct Observer {
 }
 
 impl Observer {
+    /// Keeps what is shown for [`Self::take_sights`] from now on.
+    pub(crate) fn keep_sights(&mut self) {
+        self.sights.get_or_insert_default();
+    }
+
+    /// The own avatar was placed.
+    pub(crate) fn note_placed(&mut self, own: AgentId) {
+        if let Some(sights) = &mut self.sights {
+            sights.push(Sight::Placed(own));
+        }
+    }
+
+    /// What was shown since the last call.
+    pub(crate) fn take_sights(&mut self) -> impl Iterator<Item = Sight> {
+        self.sights.iter_mut().flat_map(|sights| sights.drain(..))
+    }
+
     /// The avatars that are shown now, the own one included.
     pub fn avatars(&self) -> impl Iterator<Item = &SeenAvatar> {
         self.avatars.values()
@@ -221,6 +247,9 @@ impl Observer {
         let stale = self.by_agent.get(&agent).copied().filter(|&former| former != object.local_id);
         if let Some(stale) = stale {
             self.avatars.remove(&stale);
+            if let Some(sights) = &mut self.sights {
+                sights.push(Sight::Gone(stale));
+            }
         }
         let former = self.avatars.remove(&object.local_id);
         if former.is_none() && self.avatars.len() >= AVATARS_MAX {
@@ -249,6 +278,9 @@ impl Observer {
             animations: former.as_ref().map_or(0, |former| former.animations),
             has_appearance: former.is_some_and(|former| former.has_appearance),
         };
+        if let Some(sights) = &mut self.sights {
+            sights.push(avatar.sight(object.local_id));
+        }
         self.avatars.insert(object.local_id, avatar);
         self.by_agent.insert(agent, object.local_id);
     }
@@ -264,6 +296,9 @@ impl Observer {
                 avatar.rotation = block.rotation;
                 avatar.updated_at = now;
                 avatar.updates += 1;
+                if let Some(sights) = &mut self.sights {
+                    sights.push(avatar.sight(block.local_id));
+                }
                 if moved {
                     self.note_change(now);
                 }
@@ -279,6 +314,9 @@ impl Observer {
             self.seen.kills += 1;
             self.things.remove(&LocalId(killed.id));
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
+                if let Some(sights) = &mut self.sights {
+                    sights.push(Sight::Gone(LocalId(killed.id)));
+                }
                 self.by_agent.remove(&avatar.agent);
                 self.note_change(now);
             }

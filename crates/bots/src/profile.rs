@@ -48,15 +48,15 @@ impl Profile {
         }
     }
 
-    /// How [`THROTTLE_BITS_PER_S`] is shared out: as viewers do for 1,000 kbit/s (10, 10, 2, 2, 31, 31 and 14 %), or
+    /// How `bits_per_s` are shared out: as viewers do for 1,000 kbit/s (10, 10, 2, 2, 31, 31 and 14 %), or
     /// as node-metaverse does (10, 17.2, 5, 5, 23.4, 23.4 and 16 %).
     #[must_use]
-    pub fn throttles(self) -> Throttles {
+    pub fn throttles(self, bits_per_s: u32) -> Throttles {
         let per_mille: [u32; Category::COUNT] = match self {
             Self::Viewer => [100, 100, 20, 20, 310, 310, 140],
             Self::NodeMetaverse => [100, 172, 50, 50, 234, 234, 160],
         };
-        Throttles::from_bits_per_s(per_mille.map(|share| THROTTLE_BITS_PER_S / 1000 * share))
+        Throttles::from_bits_per_s(per_mille.map(|share| bits_per_s / 1000 * share))
     }
 }
 
@@ -67,7 +67,11 @@ mod tests {
     #[test]
     fn the_shares_make_the_whole() {
         for profile in [Profile::Viewer, Profile::NodeMetaverse] {
-            assert_eq!(profile.throttles().total_bytes_per_s(), THROTTLE_BITS_PER_S / 8, "{profile:?}");
+            assert_eq!(
+                profile.throttles(THROTTLE_BITS_PER_S).total_bytes_per_s(),
+                THROTTLE_BITS_PER_S / 8,
+                "{profile:?}"
+            );
         }
     }
 }

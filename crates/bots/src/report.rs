@@ -62,6 +62,8 @@ pub struct Report {
     pub logouts_ok: u32,
     /// Requests to capabilities that failed: seed, event queue, inventory.
     pub http_errors: u64,
+    /// Bytes that a bot received in a second of the window, 99th percentile over all bots and seconds, rounded up to 256.
+    pub second_bytes_p99: Option<f64>,
     /// Why logins failed and circuits were lost, and how often.
     pub failures: BTreeMap<String, u32>,
 }

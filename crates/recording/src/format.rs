@@ -18,7 +18,7 @@
 //! that stand before this one, and the body. So a chunk that is missing, doubled or moved is noticed as one that is damaged.
 //! A file without its 'E' was cut off.
 
-use ids::{Epoch, Tick, WorldId};
+use ids::{Epoch, Instant, Tick, WorldId};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
 use world::{Command, Scenery, Terrain, WorldConfig};
@@ -37,6 +37,8 @@ pub struct About {
     pub build: String,
     /// Unix time at which the recording began, seconds.
     pub recorded_at_unix_s: u64,
+    /// What CLOCK_MONOTONIC of the machine showed when the server's clock was 0, in nanoseconds; 0 where time is virtual.
+    pub clock_zero_ns: u64,
     /// Its number on the node.
     pub id: WorldId,
     /// Its life.
@@ -67,6 +69,7 @@ impl About {
             name: name.to_owned(),
             build: build.to_owned(),
             recorded_at_unix_s,
+            clock_zero_ns: 0,
             id: config.id,
             epoch: config.epoch,
             size_m: config.size_m,
@@ -107,6 +110,8 @@ impl About {
 pub struct Step {
     /// Its number.
     pub tick: Tick,
+    /// When it began, on the clock of [`About::clock_zero_ns`].
+    pub at: Instant,
     /// World time that passed.
     pub dt: Duration,
     /// The scheduler's figure, as frames carry it.

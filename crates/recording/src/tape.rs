@@ -53,8 +53,8 @@ impl Tape {
     }
 
     /// Notes what the world is about to be given.
-    pub fn give(&mut self, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
-        self.current = Some(Step { tick, dt, dilation, commands: commands.to_vec(), state_hash: None });
+    pub fn give(&mut self, at: Instant, tick: Tick, dt: Duration, dilation: f32, commands: &[Command]) {
+        self.current = Some(Step { tick, at, dt, dilation, commands: commands.to_vec(), state_hash: None });
     }
 
     /// Notes what the step came to. False when the recording is over and the tape is to be dropped.

@@ -83,7 +83,7 @@ impl Stage {
         let mut commands = self.commands();
         let (tick, now) = (Tick(self.tick), self.now());
         if let Some(tape) = &mut self.tape {
-            tape.give(tick, TICK, 0.9, &commands);
+            tape.give(now, tick, TICK, 0.9, &commands);
         }
         let mut frame = Frame::empty();
         self.world.step(tick, TICK, 0.9, &mut commands, &mut frame);
@@ -155,7 +155,7 @@ fn a_world_that_is_stopped_or_panics_leaves_a_recording_up_to_there() {
     let reel = stage.record_for(1_000);
     (0..5).for_each(|_| stage.step());
     let mut tape = stage.tape.take().unwrap();
-    tape.give(Tick(stage.tick), TICK, 1.0, &stage.commands());
+    tape.give(stage.now(), Tick(stage.tick), TICK, 1.0, &stage.commands());
     tape.panicked();
     let bytes = written(&reel);
     let mut recording = open(&bytes).unwrap();

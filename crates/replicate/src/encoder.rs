@@ -3,7 +3,7 @@
 //! It also watches the frames' numbers: a gap or a new epoch makes it ask for a snapshot and stay on the last
 //! good state until all chunks of one have come (DESIGN §2).
 
-use crate::reckoning::Reckoning;
+use crate::reckoning::{ALL_BANDS, Reckoning};
 use glam::Vec3;
 use ids::{Epoch, LocalId, Tick};
 use std::collections::BTreeMap;
@@ -97,6 +97,8 @@ pub struct Encoder {
     entities: BTreeMap<LocalId, Tracked>,
     /// World time between two ticks, in seconds.
     tick_s: f32,
+    /// Whether what clients go on to show by themselves is no news.
+    reckons: bool,
 }
 
 /// What is remembered of an entity from frame to frame.
@@ -130,7 +132,13 @@ impl Encoder {
             resyncs: 0,
             entities: BTreeMap::new(),
             tick_s: tick.as_secs_f32(),
+            reckons: true,
         }
+    }
+
+    /// Makes every movement news to everybody, for experiments.
+    pub const fn stop_reckoning(&mut self) {
+        self.reckons = false;
     }
 
     /// Encodes a frame into `out`, whose buffers are reused.
@@ -228,6 +236,7 @@ impl Encoder {
             Change::Moved(id, motion) => {
                 let Some(tracked) = self.entities.get_mut(id) else { return };
                 let bands = tracked.reckoning.judge(tick, self.tick_s, motion);
+                let bands = if self.reckons { bands } else { ALL_BANDS };
                 EncodedChange::Moved { id: *id, motion: *motion, bands, terse: terse_block(*id, motion) }
             }
             Change::Animated(id, animations) => {

@@ -17,6 +17,8 @@ use world::Motion;
 
 /// Bands of distance: near, middle and far.
 pub const BANDS: usize = 3;
+/// As bits.
+pub(crate) const ALL_BANDS: u8 = (1 << BANDS) - 1;
 
 /// Metres by which the place that clients of a band show may be wrong before they are told. In the nearest, less than the 0.05 m
 /// from which on an error counts (DESIGN §5).
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     const TICK_S: f32 = 0.05;
-    const ALL: u8 = 0b111;
+    const ALL: u8 = ALL_BANDS;
     const NEAR: u8 = 0b001;
 
     fn walk(position: Vec3, velocity: Vec3) -> Motion {

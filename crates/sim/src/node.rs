@@ -13,7 +13,7 @@ use gateway::hub::{
 };
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{PlaceId, PlaceSettings, Places};
-use gateway::shard::{Address, FilterMode, Outbox, Shard, ShardConfig, ShardCounters};
+use gateway::shard::{Address, FilterMode, Outbox, Packing, Shard, ShardConfig, ShardCounters};
 use ids::{AgentId, Epoch, Instant, Tick, Uuid, WorldId};
 use recording::{About, Ending, Step, Writer};
 use replicate::Replica;
@@ -424,14 +424,14 @@ impl Resident {
             Err(bug) => resume_unwind(bug),
         }
         if let Some(commands) = taken {
-            self.write_down(tick, commands);
+            self.write_down(now, tick, commands);
         }
     }
 
-    fn write_down(&mut self, tick: Tick, commands: Vec<Command>) {
+    fn write_down(&mut self, at: Instant, tick: Tick, commands: Vec<Command>) {
         let Some(writer) = &mut self.writer else { return };
         let state_hash = self.has_told.then_some(self.frame.state_hash);
-        let step = Step { tick, dt: TICK, dilation: 1.0, commands, state_hash };
+        let step = Step { tick, at, dt: TICK, dilation: 1.0, commands, state_hash };
         writer.step(&step).expect(IN_MEMORY);
         if state_hash.is_none() {
             self.end_recording(Ending::Panicked);
@@ -501,6 +501,7 @@ fn shard_config(seed: u64) -> ShardConfig {
         filter: FilterMode::Significance,
         unix_start_s: 1_700_000_000,
         world_rate_hz: 20.0,
+        packing: Packing::default(),
         send_hz: 10,
         hash_keys: [seed, !seed],
     }

@@ -49,12 +49,14 @@ fn config(args: &BotsArgs) -> BotsConfig {
                 cli::Profile::NodeMetaverse => Profile::NodeMetaverse,
             },
             rate_hz: args.rate,
+            throttle_bits_per_s: args.throttle,
             ..AgentConfig::default()
         },
         observers: args.observers,
         ramp_per_s: args.ramp,
         duration: args.duration,
         conditions: Conditions { loss: args.loss, delay: args.delay, jitter: args.jitter },
+        views: args.views.clone(),
         server_pid: args.server_pid,
         ..BotsConfig::default()
     }

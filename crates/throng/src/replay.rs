@@ -155,7 +155,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ids::{Epoch, Tick, WorldId};
+    use ids::{Epoch, Instant, Tick, WorldId};
     use recording::{About, Writer};
     use std::path::Path;
     use std::sync::Arc;
@@ -182,7 +182,14 @@ mod tests {
             let (dt, mut frame) = (Duration::from_millis(50), Frame::empty());
             world.step(Tick(tick), dt, 1.0, &mut Vec::new(), &mut frame);
             let state_hash = Some(frame.state_hash);
-            let mut step = Step { tick: Tick(tick), dt, dilation: 1.0, commands: Vec::new(), state_hash };
+            let mut step = Step {
+                tick: Tick(tick),
+                at: Instant::ZERO,
+                dt,
+                dilation: 1.0,
+                commands: Vec::new(),
+                state_hash,
+            };
             alter(&mut step);
             writer.step(&step).unwrap();
         }

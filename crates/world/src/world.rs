@@ -202,6 +202,11 @@ impl World {
         self.epoch
     }
 
+    /// Everybody in it, as a frame would tell them now.
+    pub fn avatars(&self) -> impl Iterator<Item = Arc<Entity>> {
+        self.roster.iter().map(|(_, presence)| presence.entity())
+    }
+
     /// Sessions whose avatars are in it, in no order that means anything.
     pub fn sessions(&self) -> impl Iterator<Item = SessionKey> {
         self.roster.iter().map(|(_, presence)| presence.identity.session)

@@ -200,6 +200,9 @@ impl Agent {
         }
         self.arrived = true;
         self.deadline = None;
+        if let Some(observer) = &mut self.observer {
+            observer.note_placed(self.identity.agent);
+        }
         self.emit(Event::Arrived(self.here.region));
     }
 
@@ -272,7 +275,7 @@ impl Agent {
 
     fn send_throttle(&mut self) {
         let mut throttles = Vec::new();
-        self.config.profile.throttles().write(&mut throttles);
+        self.config.profile.throttles(self.config.throttle_bits_per_s).write(&mut throttles);
         let message = AgentThrottle {
             agent_data: AgentThrottleAgentData {
                 agent_id: self.identity.agent.0,

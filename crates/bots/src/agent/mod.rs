@@ -19,9 +19,10 @@ use crate::identity::Identity;
 use crate::login::Credentials;
 use crate::names::Names;
 use crate::observer::Observer;
-use crate::profile::Profile;
+use crate::profile::{Profile, THROTTLE_BITS_PER_S};
 use crate::rng::Rng;
 use crate::sender::{Sender, Steadiness};
+use crate::views::Sight;
 use crate::whereabouts::Whereabouts;
 use arrival::{Left, Stage, Visit};
 use circuit::{CloseReason, Reliability};
@@ -51,6 +52,8 @@ pub struct AgentConfig {
     pub profile: Profile,
     /// Agent updates a second, 1 to 125; for [`Profile::Viewer`] only.
     pub rate_hz: u32,
+    /// What it asks to be sent at most (AgentThrottle), bits per second.
+    pub throttle_bits_per_s: u32,
     /// Whether it decodes and keeps all that it is shown.
     pub observes: bool,
 }
@@ -62,6 +65,7 @@ impl Default for AgentConfig {
             steadiness: Steadiness::Stable,
             profile: Profile::Viewer,
             rate_hz: 10,
+            throttle_bits_per_s: THROTTLE_BITS_PER_S,
             observes: false,
         }
     }
@@ -320,6 +324,18 @@ impl Agent {
     /// For how long at most it was shown nothing new since this was asked last, if it observes.
     pub(crate) fn take_gap(&mut self, now: Instant) -> Option<Duration> {
         self.observer.as_mut().map(|observer| observer.take_gap(now))
+    }
+
+    /// Keeps what it is shown for [`Self::take_sights`] from now on, if it observes.
+    pub fn keep_sights(&mut self) {
+        if let Some(observer) = &mut self.observer {
+            observer.keep_sights();
+        }
+    }
+
+    /// What it was shown since the last call.
+    pub fn take_sights(&mut self) -> impl Iterator<Item = Sight> {
+        self.observer.iter_mut().flat_map(|observer| observer.take_sights())
     }
 
     /// The names that it asked for.

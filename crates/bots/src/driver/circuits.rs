@@ -6,6 +6,7 @@
 use super::clock::Clock;
 use super::control::{Answer, Command};
 use super::findings::{Findings, Harvest, Life, Reading, report};
+use super::rates::{Rates, Second};
 use super::session::{HttpThread, Mailbox, NOTICES_MAX, Notice};
 use super::timers::Timers;
 use super::wires::Wires;
@@ -13,10 +14,11 @@ use super::{BotsConfig, BotsError};
 use crate::agent::{Agent, AgentConfig, LOGOUT_MAX};
 use crate::report::Report;
 use crate::rng::Rng;
+use crate::views::{View, ViewWriter};
 use ids::Instant;
 use net::{Events, Interest, Poller, RecvBatch, SocketOptions, UdpSocket};
 use std::collections::VecDeque;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -39,6 +41,7 @@ struct Bot {
     agent: Agent,
     socket: UdpSocket,
     life: Life,
+    second: Second,
 }
 
 /// Memory that every turn uses again.
@@ -66,6 +69,10 @@ pub(super) struct Circuits {
     timers: Timers,
     wires: Wires,
     findings: Findings,
+    /// Bytes that bots received in each second of the window.
+    rates: Rates,
+    /// Where what observers are shown goes.
+    views: Option<ViewWriter>,
     /// Commands that were read and not carried out, with their text.
     commands: VecDeque<(String, Result<Command, &'static str>)>,
 }
@@ -75,6 +82,10 @@ impl Circuits {
         let poller =
             Poller::new().map_err(|source| BotsError::System { what: "wait for sockets", source })?;
         let (mailbox, notices) = sync_channel(NOTICES_MAX);
+        let views = config.views.as_deref().map(|path| {
+            ViewWriter::create(path, clock.now())
+                .map_err(|source| BotsError::Views { path: path.to_owned(), source })
+        });
         Ok(Self {
             config: config.clone(),
             clock,
@@ -85,6 +96,8 @@ impl Circuits {
             timers: Timers::new(clock.now(), config.count),
             wires: Wires::new(config.conditions, config.seed),
             findings: Findings::default(),
+            rates: Rates::default(),
+            views: views.transpose()?,
             commands: VecDeque::new(),
         })
     }
@@ -101,7 +114,7 @@ impl Circuits {
             assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
             self.turn(&mut buffers)?;
         }
-        let begin = self.read_meters();
+        let begin = self.begin_window();
         tracing::info!(bots = self.config.count, "the last login is through");
         let ends_at = self.clock.now() + self.config.duration;
         while self.clock.now() < ends_at {
@@ -117,7 +130,7 @@ impl Circuits {
         output: &mut dyn Write,
     ) -> Result<Report, BotsError> {
         let mut buffers = Buffers::new();
-        let mut begin = self.read_meters();
+        let mut begin = self.begin_window();
         loop {
             let Some((text, command)) = self.commands.pop_front() else {
                 self.turn(&mut buffers)?;
@@ -133,7 +146,11 @@ impl Circuits {
                         assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
                         self.turn(&mut buffers)?;
                     }
-                    begin = self.read_meters();
+                    begin = self.begin_window();
+                    Ok(())
+                }
+                Ok(Command::Mark) => {
+                    begin = self.begin_window();
                     Ok(())
                 }
                 Ok(Command::Behave(behavior)) => {
@@ -185,6 +202,9 @@ impl Circuits {
     ) -> Result<Report, BotsError> {
         let end = self.read_meters();
         let harvest = self.harvest();
+        if let Some(views) = self.views.take() {
+            views.finish().map_err(|source| self.views_failed(source))?;
+        }
         http.leave();
         self.log_out_all(buffers)?;
         http.finish();
@@ -195,6 +215,16 @@ impl Circuits {
 
     fn read_meters(&self) -> Reading {
         Reading::take(self.clock.now(), self.config.server_pid, self.wires.traffic().total())
+    }
+
+    /// The window begins now, or anew.
+    fn begin_window(&mut self) -> Reading {
+        self.rates = Rates::default();
+        self.read_meters()
+    }
+
+    fn views_failed(&self, source: io::Error) -> BotsError {
+        BotsError::Views { path: self.config.views.clone().unwrap_or_default(), source }
     }
 
     fn log_out_all(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
@@ -235,6 +265,7 @@ impl Circuits {
             datagrams_lost_locally: self.wires.unsent(),
             ..Harvest::default()
         };
+        harvest.second_bytes_p99 = self.rates.percentile(0.99);
         for bot in self.bots.iter().flatten() {
             harvest.add(bot.agent.stats());
             harvest.datagrams_lost_locally += bot.socket.receive_drops();
@@ -262,7 +293,7 @@ impl Circuits {
             let index = u32::try_from(event.token).expect("sockets are named by their bots' numbers");
             self.receive(now, index, &mut buffers.received)?;
         }
-        self.carry(now);
+        self.carry(now)?;
         self.timers.expire(now, &mut buffers.due);
         for &index in &buffers.due {
             self.serve(now, index);
@@ -285,12 +316,20 @@ impl Circuits {
                     let now = self.clock.now();
                     let config = AgentConfig { observes: bot < self.config.observers, ..self.config.agent };
                     let seed = Rng::new(self.config.seed, u64::from(bot)).next();
-                    let agent = Agent::new(now, &config, &credentials, seed);
+                    let mut agent = Agent::new(now, &config, &credentials, seed);
+                    if self.views.is_some() {
+                        agent.keep_sights();
+                    }
                     let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), &SOCKET)?;
                     self.poller
                         .add(&socket, u64::from(bot), Interest::Readable)
                         .map_err(|source| BotsError::System { what: "watch a socket", source })?;
-                    self.bots[bot as usize] = Some(Bot { agent, socket, life: Life::Entering(began_at) });
+                    self.bots[bot as usize] = Some(Bot {
+                        agent,
+                        socket,
+                        life: Life::Entering(began_at),
+                        second: Second::default(),
+                    });
                     self.serve(now, bot);
                 }
                 Notice::LoginFailed { bot, reason } => {
@@ -321,23 +360,41 @@ impl Circuits {
             .recv_batch(batch)
             .map_err(|source| BotsError::System { what: "receive datagrams", source })?;
         for datagram in batch.iter() {
+            self.rates.note(&mut bot.second, now, datagram.bytes.len());
             self.wires.receive(now, index, &mut bot.agent, datagram.remote, datagram.bytes);
         }
         self.settle(now, index);
-        Ok(())
+        self.note_views(now, index)
     }
 
     /// Moves on what the links have carried so far.
-    fn carry(&mut self, now: Instant) {
+    fn carry(&mut self, now: Instant) -> Result<(), BotsError> {
         while let Some((index, remote, bytes)) = self.wires.poll_arrival(now) {
             if let Some(bot) = &mut self.bots[index as usize] {
                 self.wires.deliver(now, index, &mut bot.agent, remote, &bytes);
                 self.settle(now, index);
+                self.note_views(now, index)?;
             }
         }
         while let Some(index) = self.wires.poll_departure(now) {
             self.settle(now, index);
         }
+        Ok(())
+    }
+
+    /// Writes down what an observer was shown.
+    fn note_views(&mut self, now: Instant, index: u32) -> Result<(), BotsError> {
+        let (Some(writer), Some(bot)) = (&mut self.views, &mut self.bots[index as usize]) else {
+            return Ok(());
+        };
+        for what in bot.agent.take_sights() {
+            let view = View { at: now, observer: index, what };
+            writer.write(&view).map_err(|source| BotsError::Views {
+                path: self.config.views.clone().unwrap_or_default(),
+                source,
+            })?;
+        }
+        Ok(())
     }
 
     /// Tells a bot the time and does what it wants.

@@ -5,6 +5,7 @@
 //! behavior walk        stand, sit, walk, mingle
 //! sender unstable      stable, unstable
 //! rate 60              agent updates a second, 1 to 125
+//! mark                 the report's window begins now
 //! gap                  say for how long at most, since the last time that this was asked, any observer was shown nothing new
 //! leave                log out; so does the end of the input
 //! ```
@@ -28,6 +29,7 @@ pub(super) enum Command {
     Behave(Behavior),
     Steady(Steadiness),
     Rate(u32),
+    Mark,
     Gap,
     Leave,
 }
@@ -47,9 +49,10 @@ impl Command {
                 Ok(rate @ 1..=125) => Ok(Self::Rate(rate)),
                 _ => Err("a rate lies between 1 and 125"),
             },
+            ["mark"] => Ok(Self::Mark),
             ["gap"] => Ok(Self::Gap),
             ["leave"] => Ok(Self::Leave),
-            _ => Err("enter, behavior, sender or rate with one word each, gap, leave"),
+            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, leave"),
         }
     }
 }
@@ -111,6 +114,7 @@ mod tests {
         assert_eq!(Command::parse(" behavior  mingle "), Ok(Command::Behave(Behavior::Mingle)));
         assert_eq!(Command::parse("sender unstable"), Ok(Command::Steady(Steadiness::Unstable)));
         assert_eq!(Command::parse("rate 125"), Ok(Command::Rate(125)));
+        assert_eq!(Command::parse("mark"), Ok(Command::Mark));
         assert_eq!(Command::parse("gap"), Ok(Command::Gap));
         assert_eq!(Command::parse("leave"), Ok(Command::Leave));
         for wrong in

@@ -134,6 +134,7 @@ pub(super) struct Harvest {
     pub(super) updates_received: u64,
     pub(super) stats: AgentStats,
     pub(super) datagrams_lost_locally: u64,
+    pub(super) second_bytes_p99: Option<f64>,
 }
 
 impl Harvest {
@@ -177,6 +178,7 @@ pub(super) fn report(findings: Findings, harvest: Harvest, begin: &Reading, end:
         datagrams_lost_locally: harvest.datagrams_lost_locally,
         logouts_ok: findings.logouts_ok,
         http_errors: findings.http_errors,
+        second_bytes_p99: harvest.second_bytes_p99,
         failures: findings.failures,
     }
 }

@@ -9,6 +9,7 @@ mod clock;
 mod control;
 mod findings;
 mod http;
+mod rates;
 mod session;
 mod timers;
 mod usage;
@@ -24,6 +25,7 @@ use circuits::Circuits;
 use clock::Clock;
 use session::HttpThread;
 use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Files that the process needs besides two for each bot (its UDP socket, and the connection of its event queue or its
@@ -52,6 +54,8 @@ pub struct BotsConfig {
     pub duration: Duration,
     /// What the network between bots and server does to each datagram, in either direction.
     pub conditions: Conditions,
+    /// File for what the observers are shown, see [`crate::views`].
+    pub views: Option<PathBuf>,
     /// Process whose CPU time and memory are reported: the server, on this machine.
     pub server_pid: Option<u32>,
     /// Bots of equal seeds do equal things, as far as the server does.
@@ -70,6 +74,7 @@ impl Default for BotsConfig {
             ramp_per_s: 30.0,
             duration: Duration::from_secs(60),
             conditions: Conditions::default(),
+            views: None,
             server_pid: None,
             seed: 1,
         }
@@ -102,6 +107,15 @@ pub enum BotsError {
     ServerPid {
         /// The process that was named.
         pid: u32,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// What the observers are shown cannot be written.
+    #[error("cannot write {path}")]
+    Views {
+        /// The file that was named.
+        path: PathBuf,
         /// What the system said.
         #[source]
         source: io::Error,

@@ -56,6 +56,8 @@ pub struct ShardConfig {
     pub client_bytes_per_s: u32,
     /// Avatars that a client is shown, the nearest ones, beside its own.
     pub visible_max: usize,
+    /// How much goes into a datagram.
+    pub packing: Packing,
     /// How often a client has its turn, per second.
     pub send_hz: u32,
     /// Which agent updates count.
@@ -67,6 +69,24 @@ pub struct ShardConfig {
     /// Secret keys of the table of addresses, drawn at random where strangers can reach it: who knew them could choose
     /// addresses that are slow to find.
     pub hash_keys: [u64; 2],
+}
+
+/// Blocks that one datagram holds at most. What does not fit 1,200 bytes does not go in, whatever stands here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Terse blocks, at least 1.
+    pub terse: usize,
+    /// Full blocks of avatars, at least 1.
+    pub full: usize,
+    /// Full blocks of what stands, at least 1.
+    pub objects: usize,
+}
+
+/// As many as fit.
+impl Default for Packing {
+    fn default() -> Self {
+        Self { terse: stream::TERSE_PER_DATAGRAM, full: usize::MAX, objects: usize::MAX }
+    }
 }
 
 /// Clients are visited in this many turns, so that a tick's sends are spread over it.

@@ -13,7 +13,7 @@ use super::client::{Client, Stage};
 use super::counters::ShardCounters;
 use super::greeting::{self, WorldFigures};
 use super::outbox::Outbox;
-use super::{ClientIndex, Shard, dispatch::BULK};
+use super::{ClientIndex, Packing, Shard, dispatch::BULK};
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
@@ -47,7 +47,7 @@ const FAR_ANIMATIONS_PER_S: usize = 2;
 /// Unreliable animations are repeated this often.
 const FAR_ANIMATION_REPEATS: u8 = 1;
 /// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
-const TERSE_PER_DATAGRAM: usize = (DATAGRAM_MAX - 6 - terse::PREFIX_LEN) / AVATAR_BLOCK_LEN;
+pub(super) const TERSE_PER_DATAGRAM: usize = (DATAGRAM_MAX - 6 - terse::PREFIX_LEN) / AVATAR_BLOCK_LEN;
 /// Full updates are held back while this many reliable messages are unacked, so that others are not refused.
 const UNACKED_MAX: usize = 256;
 /// Full updates in one send at most.
@@ -98,6 +98,7 @@ impl Shard {
                 client: self.clients[index as usize].as_deref_mut().expect("just visited"),
                 replica: &replica,
                 place: &place,
+                packing: self.config.packing,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
                 things: &mut self.things,
@@ -160,6 +161,7 @@ struct Turn<'a> {
     client: &'a mut Client,
     replica: &'a Replica,
     place: &'a Place,
+    packing: Packing,
     lister: &'a mut Lister,
     selection: &'a mut Selection,
     things: &'a mut Vec<(f32, ThingIndex)>,
@@ -203,7 +205,7 @@ impl Turn<'_> {
         let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
         let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
         let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
-        let allowance = Allowance { bytes, full, blocks_per_datagram: TERSE_PER_DATAGRAM };
+        let allowance = Allowance { bytes, full, blocks_per_datagram: self.packing.terse };
         self.selection.choose(&mut self.client.viewer, self.replica, allowance);
         self.write_full();
         self.write_last_rests();
@@ -223,7 +225,7 @@ impl Turn<'_> {
             for &at in rest {
                 let index = self.slot(at);
                 let Some(slot) = self.replica.slot(index) else { break };
-                if n > 0 && self.body.len() + slot.full.len() > DATAGRAM_MAX - 6 {
+                if n == self.packing.full || n > 0 && self.body.len() + slot.full.len() > DATAGRAM_MAX - 6 {
                     break;
                 }
                 let start = self.body.len();
@@ -264,7 +266,7 @@ impl Turn<'_> {
     /// Encoded blocks are copied; nothing is allocated.
     fn write_terse(&mut self) {
         let tick = self.replica.tick.0 as u32;
-        for chunk in self.selection.terse.chunks(TERSE_PER_DATAGRAM) {
+        for chunk in self.selection.terse.chunks(self.packing.terse) {
             let circuit = &mut self.client.circuit;
             let bytes = &mut self.out.bytes;
             circuit.begin_unreliable(bytes);

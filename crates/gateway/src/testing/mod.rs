@@ -11,7 +11,7 @@ use crate::feed::Feed;
 use crate::hub::{self, Admission, Directory, Hub, HubConfig, Login, LoginRefusal, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{PlaceId, PlaceSettings, Places};
-use crate::shard::{Address, FilterMode, Outbox, Shard, ShardConfig};
+use crate::shard::{Address, FilterMode, Outbox, Packing, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
@@ -146,6 +146,7 @@ impl Node {
             },
             client_bytes_per_s: setup.client_bytes_per_s,
             visible_max: setup.visible_max,
+            packing: Packing::default(),
             send_hz: 10,
             filter: FilterMode::Significance,
             unix_start_s: 1_750_000_000,

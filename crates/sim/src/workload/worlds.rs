@@ -9,7 +9,7 @@ use crate::streams::{Purpose, stream};
 use bots::rng::Rng;
 use gateway::feed::Feed;
 use glam::{Quat, Vec3};
-use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use recording::{Recording, RecordingError, Step};
 use std::collections::BTreeMap;
 use std::f32::consts::TAU;
@@ -149,6 +149,7 @@ impl Line {
         let mut owners = Owners::new(seed, n);
         let step = |tick| Step {
             tick: Tick(tick),
+            at: Instant::ZERO + TICK * tick as u32,
             dt: TICK,
             dilation: 1.0,
             commands: owners.act(tick),

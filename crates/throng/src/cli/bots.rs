@@ -2,6 +2,7 @@
 
 use super::parse::{duration, fraction, per_second};
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What bots do once they are in.
@@ -60,6 +61,9 @@ pub struct BotsArgs {
     /// Agent updates a second of each bot.
     #[arg(long, value_name = "HZ", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=125))]
     pub rate: u32,
+    /// What each of them asks to be sent at most, bits per second.
+    #[arg(long, value_name = "BITS", default_value_t = 1_536_000, value_parser = clap::value_parser!(u32).range(64_000..=1_000_000_000))]
+    pub throttle: u32,
     /// How many of them decode and measure everything they receive.
     #[arg(long, value_name = "M", default_value_t = 0)]
     pub observers: u32,
@@ -84,11 +88,14 @@ pub struct BotsArgs {
     /// Process id of the server, to report its CPU time and memory.
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,
+    /// File for what the observers are shown and when, to be compared with a recording.
+    #[arg(long, value_name = "FILE")]
+    pub views: Option<PathBuf>,
     /// Print the report as one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Do what the lines of standard input say: enter N, behavior NAME, sender NAME, rate HZ, gap, leave. Each is answered
-    /// by a line of JSON when it is done; --count is the most that may enter.
+    /// Do what the lines of standard input say: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, leave. Each is
+    /// answered by a line of JSON when it is done; --count is the most that may enter.
     #[arg(long)]
     pub control: bool,
 }

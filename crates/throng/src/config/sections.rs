@@ -163,6 +163,22 @@ section! {
         /// Higher is smoother for the nearest avatars and costs packets; the byte limit stays the same, so fewer
         /// avatars fit into each send.
         send_hz: u32 = 10, "1/s", Kind::whole(1, 45);
+        /// Whether a movement that a client goes on to show by itself, along the velocity it was told, is left out.
+        ///
+        /// For experiments: without it whoever moves is sent to everybody who sees them, as far as the bytes go.
+        dead_reckoning: bool = true, "–", Kind::Flag;
+        /// Movements in one datagram at most.
+        ///
+        /// For experiments. Fewer cost 18 bytes of header each and a packet more.
+        terse_per_datagram: u32 = 18, "blocks", Kind::whole(1, 18);
+        /// Avatars that are shown for the first time in one datagram at most; four or five fit.
+        ///
+        /// As for `terse_per_datagram`.
+        full_per_datagram: u32 = 8, "blocks", Kind::whole(1, 8);
+        /// Things that stand in one datagram at most; four or five fit.
+        ///
+        /// As for `terse_per_datagram`.
+        objects_per_datagram: u32 = 8, "blocks", Kind::whole(1, 8);
         /// Which agent updates to drop before they reach a world: none, byte-equal ones, or all without visible effect.
         ///
         /// Clients send about ten a second even when their user does nothing. `off` and `equality` are for experiments

@@ -199,6 +199,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         places: &places,
         feeds: &feeds,
         worlds: &worlds,
+        dead_reckoning: config.gateway.dead_reckoning,
         sessions: &sessions.sessions,
         portal: Arc::clone(&portal),
         metrics: &metrics,

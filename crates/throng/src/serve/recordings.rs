@@ -78,7 +78,10 @@ impl Recordings {
         let (tape, reel) = Tape::new(now + Duration::from_secs(seconds.into()));
         let build = format!("throng {}", env!("CARGO_PKG_VERSION"));
         let recorded_at_s = self.unix_start_s + now.0 / 1_000_000_000;
-        let about = About::new(&line.place.name, &build, recorded_at_s, &world_config(&line.place));
+        let about = About {
+            clock_zero_ns: monotonic_ns().saturating_sub((self.clock)().0),
+            ..About::new(&line.place.name, &build, recorded_at_s, &world_config(&line.place))
+        };
         let place = Arc::clone(&line.place);
         let (outcome, answer) = oneshot::channel();
         let path = out.clone();
@@ -142,4 +145,10 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
+}
+
+/// The machine's monotonic clock, in nanoseconds. Bots read the same one, so that what they saw can be laid beside a recording.
+fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -41,6 +41,8 @@ pub(super) struct Start<'a> {
     pub(super) places: &'a Places,
     pub(super) feeds: &'a [Arc<Feed>],
     pub(super) worlds: &'a Worlds,
+    /// Whether what clients go on to show by themselves is left out.
+    pub(super) dead_reckoning: bool,
     pub(super) sessions: &'a Arc<Sessions>,
     pub(super) portal: Arc<Portal>,
     pub(super) metrics: &'a Metrics,
@@ -67,11 +69,18 @@ pub(super) fn empty(place: &Place) -> Replica {
 }
 
 pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
-    let Start { places, feeds, worlds, sessions, portal, metrics, recorder, fuse } = start;
+    let Start { places, feeds, worlds, dead_reckoning, sessions, portal, metrics, recorder, fuse } = start;
+    let encoder = || {
+        let mut encoder = Encoder::new(worlds.dt());
+        if !dead_reckoning {
+            encoder.stop_reckoning();
+        }
+        encoder
+    };
     let lines = places
         .iter()
         .map(|place| Line {
-            encoder: Encoder::new(worlds.dt()),
+            encoder: encoder(),
             publisher: Publisher::new(empty(place)),
             spare: EncodedFrame::default(),
             feed: Arc::clone(&feeds[place.world.0 as usize]),

@@ -11,7 +11,7 @@ use crossbeam_channel::{Sender, TrySendError};
 use gateway::feed::Feed;
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
-use gateway::shard::{Address, FilterMode, Outbox, Shard, ShardConfig, ShardCounters};
+use gateway::shard::{Address, FilterMode, Outbox, Packing, Shard, ShardConfig, ShardCounters};
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket, Waker};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -182,6 +182,11 @@ fn shard_config(config: &Config, filter: FilterMode, unix_start_s: u64) -> Resul
             // More than there can be, and room for those who linger.
             0 => usize::MAX / 2,
             n => n as usize,
+        },
+        packing: Packing {
+            terse: gateway.terse_per_datagram as usize,
+            full: gateway.full_per_datagram as usize,
+            objects: gateway.objects_per_datagram as usize,
         },
         send_hz: gateway.send_hz,
         filter,

@@ -136,7 +136,7 @@ impl Stepper {
         }
         self.take_tape();
         if let Some(tape) = &mut self.tape {
-            tape.give(tick, dt, dilation, &self.commands);
+            tape.give(began_at, tick, dt, dilation, &self.commands);
         }
         let mut frame = self.spent.try_recv().unwrap_or_else(|_| Box::new(Frame::empty()));
         // At the worst moment: the commands are taken, and nobody is told anything.

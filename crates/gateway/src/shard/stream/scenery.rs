@@ -71,6 +71,7 @@ impl Turn<'_> {
         let datagrams = room.min(bytes / DATAGRAM_MAX).min(DATAGRAMS_PER_SEND);
         let found = &mut *self.things;
         self.client.scenery.sight.choose(scenery, eye, datagrams * PER_DATAGRAM, found);
+        let most = PER_DATAGRAM.min(self.packing.objects);
         let mut rest = found.as_slice();
         for _ in 0..datagrams {
             if rest.is_empty() {
@@ -81,7 +82,7 @@ impl Turn<'_> {
             let count_at = self.body.len() - 1;
             let mut things = [0; PER_DATAGRAM];
             let mut n = 0;
-            while let Some(&(_, thing)) = rest.get(n).filter(|_| n < PER_DATAGRAM) {
+            while let Some(&(_, thing)) = rest.get(n).filter(|_| n < most) {
                 let block = scenery.block(thing);
                 if self.body.len() + block.len() > DATAGRAM_MAX - 6 {
                     break;

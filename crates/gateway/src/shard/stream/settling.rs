@@ -4,7 +4,7 @@
 //! All are perishable datagrams (`Circuit::write_perishable`). Acked, they are settled; not acked in time, they are
 //! made anew from what is true by then, since the old bytes would put a moving avatar back.
 
-use super::{TERSE_PER_DATAGRAM, Turn, UNACKED_MAX};
+use super::{Turn, UNACKED_MAX};
 use ids::{AgentId, LocalId};
 use replicate::Place;
 use wire::terse;
@@ -53,7 +53,7 @@ impl Turn<'_> {
         let slot = |at: Place| viewer.shown()[at as usize].slot;
         let is_last = |at: &mut Place| viewer.is_last_rest(*at, &replica.hot()[slot(*at) as usize]);
         let rests: Vec<Place> = self.selection.terse.extract_if(.., is_last).collect();
-        for chunk in rests.chunks(TERSE_PER_DATAGRAM) {
+        for chunk in rests.chunks(self.packing.terse) {
             if self.client.circuit.unacked() >= UNACKED_MAX {
                 // They stay due.
                 return;
