@@ -1,6 +1,6 @@
 //! Which client a bot resembles on the wire.
 
-use circuit::Config;
+use circuit::{AppendAcks, Config};
 use std::time::Duration;
 use wire::throttle::{Category, Throttles};
 
@@ -25,7 +25,10 @@ impl Profile {
     pub const fn circuit_config(self) -> Config {
         let config = Config::client();
         match self {
-            Self::Viewer => config,
+            // Viewers collect acks for a tenth of a second, and append what waits to whatever leaves.
+            Self::Viewer => {
+                Config { ack_delay: Duration::from_millis(100), append_acks: AppendAcks::ToAll, ..config }
+            }
             Self::NodeMetaverse => Config { ack_delay: Duration::ZERO, reliable_pings: true, ..config },
         }
     }

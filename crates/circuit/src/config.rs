@@ -21,10 +21,9 @@ pub struct Config {
     /// datagrams, but lengthens every round trip that the peer measures; peers resend after 1 s at the
     /// earliest, so stay well below.
     pub ack_delay: Duration,
-    /// Whether waiting acks are also appended to plain reliable packets, as OpenSim does. Default false: one
-    /// client (benthic) takes appended acks for trailing bytes and would resend for ever. Either way, acks
-    /// that are due go out as PacketAck. True saves a datagram now and then with all other clients.
-    pub append_acks: bool,
+    /// What waiting acks are appended to. Default nothing: one client (benthic) takes appended acks for trailing bytes and would
+    /// resend for ever. Either way, acks that are due go out as PacketAck. The others save datagrams with all other peers.
+    pub append_acks: AppendAcks,
     /// Time until the first resend before anything was measured. Default 1 s. Lower values recover sooner from
     /// loss during arrival, and resend in vain to clients further away than that.
     pub resend_timeout_initial: Duration,
@@ -80,6 +79,17 @@ pub struct Config {
     pub total_bytes_per_s: u32,
 }
 
+/// Datagrams that carry acks beside their message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppendAcks {
+    /// None.
+    Never,
+    /// Plain reliable ones, as OpenSim does.
+    ToReliable,
+    /// All with a message, as viewers do.
+    ToAll,
+}
+
 impl Config {
     /// The simulator's end.
     #[must_use]
@@ -87,7 +97,7 @@ impl Config {
         Self {
             role: Role::Server,
             ack_delay: Duration::from_millis(20),
-            append_acks: false,
+            append_acks: AppendAcks::Never,
             resend_timeout_initial: Duration::from_secs(1),
             resend_timeout_min: Duration::from_millis(250),
             resend_timeout_max: Duration::from_secs(3),

@@ -44,7 +44,7 @@ mod transmit;
 mod tests;
 
 pub use circuit::Circuit;
-pub use config::{Config, Role};
+pub use config::{AppendAcks, Config, Role};
 pub use lanes::QUEUE_MESSAGES_MAX;
 pub use reasons::{CloseReason, DropReason, SendError};
 pub use receive::Received;

@@ -1,6 +1,7 @@
 //! What leaves, and in which order.
 
 use crate::acks::BATCH_MAX;
+use crate::config::AppendAcks;
 use crate::lanes::Unnumbered;
 use crate::{Circuit, control};
 use ids::Instant;
@@ -117,12 +118,17 @@ impl Circuit {
         datagram[1..5].copy_from_slice(&sequence.to_be_bytes());
         let start = out.len();
         out.extend_from_slice(&datagram);
+        let appends = match self.config.append_acks {
+            AppendAcks::Never => false,
+            AppendAcks::ToReliable => flags == Flags::RELIABLE,
+            AppendAcks::ToAll => true,
+        };
+        if appends {
+            self.append_acks(start, out);
+        }
         if !flags.contains(Flags::RELIABLE) {
             self.spare.put(datagram);
             return;
-        }
-        if self.config.append_acks && flags == Flags::RELIABLE {
-            self.append_acks(start, out);
         }
         let timeout = self.rtt.resend_timeout(&self.config, 1);
         self.in_flight.insert(sequence, datagram, now, timeout);

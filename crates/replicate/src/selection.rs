@@ -2,7 +2,8 @@
 //!
 //! The own avatar comes first. Of the others in the [visible set](Viewer::shown) those have their turn of whom something is due, by
 //! how long it has been due and how near they are. What does not fit is not queued: the next send chooses again from newer state.
-//! The last datagram is filled with some of whom nothing is due but who move: what they were told last may have got lost.
+//! A packet costs as much as what is in it, so who is not near waits some sends for a full datagram. The last one is
+//! filled with some of whom nothing is due but who move: what they were told last may have got lost.
 
 use crate::replica::{Hot, Replica};
 use crate::viewer::{Place, Shown, Standing, Viewer};
@@ -11,8 +12,11 @@ use wire::terse::AVATAR_BLOCK_LEN;
 
 /// Entities of a visible set that one send looks at: all, unless a client is shown more than this many.
 const LOOK_MAX: usize = 1_024;
-/// Those who move are told again after so many ticks, news or not: two seconds at 20 Hz.
+/// Those who move are told again after so many ticks, news or not: two seconds at 20 Hz near the viewer, two and a half elsewhere.
 const REFRESH_TICKS: u32 = 40;
+const REFRESH_FAR_TICKS: u32 = 50;
+/// Who is not near waits so many sends for a full datagram: 0.3 s at ten a second.
+const HOLD_SENDS: u8 = 3;
 /// A datagram is filled with those who were told at least so many ticks ago.
 const FILL_TICKS: u32 = 4;
 /// Metres at which somebody waits twice as long as somebody at hand.
@@ -29,7 +33,7 @@ pub struct Selection {
     pub full: Vec<Place>,
     /// Shown before: a terse block.
     pub terse: Vec<Place>,
-    /// Of whom a terse block is due, with its urgency.
+    /// Of whom a terse block is due, with its urgency; above [`MOST_URGENT`] it does not wait.
     due: Vec<(f32, Place)>,
     /// Who is to be shown, with the distance.
     wanted: Vec<(f32, Place)>,
@@ -62,7 +66,7 @@ impl Selection {
         self.gather(viewer, replica);
         let mut bytes = allowance.bytes;
         self.take_wanted(&mut bytes, allowance.full);
-        self.take_due(bytes / AVATAR_BLOCK_LEN);
+        self.take_due(bytes / AVATAR_BLOCK_LEN, allowance.blocks_per_datagram);
         self.fill(bytes / AVATAR_BLOCK_LEN, allowance.blocks_per_datagram);
     }
 
@@ -78,7 +82,7 @@ impl Selection {
         let start = if rest == 0 { 0 } else { viewer.cursor as usize % rest };
         for look in 0..n_looks {
             let at = if look < n_always { look } else { n_always + (start + look - n_always) % rest };
-            let shown = &viewer.shown[at];
+            let shown = &mut viewer.shown[at];
             let hot = &hot[shown.slot as usize];
             let age = tick.wrapping_sub(shown.sent);
             let at = at as Place;
@@ -95,7 +99,10 @@ impl Selection {
                 Some(Need::Full) => self.wanted.push((shown.distance, at)),
                 Some(Need::Terse(weight)) => {
                     let urgency = weight * age as f32 / (1.0 + shown.distance / HALF_WEIGHT_M);
-                    self.due.push((urgency, at));
+                    let waits = shown.band > 0 && shown.held < HOLD_SENDS;
+                    shown.held = shown.held.saturating_add(1);
+                    let urgency = urgency.clamp(1e-3, MOST_URGENT);
+                    self.due.push((if waits { urgency } else { urgency * NOW }, at));
                 }
                 None if !hot.at_rest && age >= FILL_TICKS => self.spare.push((age as f32, at)),
                 None => {}
@@ -115,9 +122,13 @@ impl Selection {
         *bytes -= self.full.len() * FULL_BLOCK_BYTES;
     }
 
-    /// The most urgent.
-    fn take_due(&mut self, most: usize) {
-        take_first(&mut self.due, most, highest);
+    /// The most urgent: those who do not wait, others beside them, and others who fill datagrams by themselves.
+    fn take_due(&mut self, most: usize, blocks_per_datagram: usize) {
+        let n = self.due.len();
+        let n_now = self.due.iter().filter(|(urgency, _)| *urgency > MOST_URGENT).count();
+        let full = n - n % blocks_per_datagram;
+        let wanted = n_now.next_multiple_of(blocks_per_datagram).max(full);
+        take_first(&mut self.due, most.min(wanted), highest);
         self.terse.extend(self.due.iter().map(|&(_, at)| at));
     }
 
@@ -139,6 +150,10 @@ fn lowest(a: &(f32, Place), b: &(f32, Place)) -> Ordering {
 fn highest(a: &(f32, Place), b: &(f32, Place)) -> Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
+
+/// Urgencies of those who wait lie below this, and those of the others, which are so many times as large, above.
+const MOST_URGENT: f32 = 1e5;
+const NOW: f32 = 1e9;
 
 /// Keeps the first `most` of a list in the given order; if they are all of it, in any order.
 fn take_first(
@@ -171,6 +186,7 @@ fn need(shown: &Shown, hot: &Hot, age: u32) -> Option<Need> {
     if hot.at_rest {
         (shown.repeats > 0).then_some(Need::Terse(1.0))
     } else {
-        (age >= REFRESH_TICKS).then_some(Need::Terse(REFRESH_WEIGHT))
+        let refresh = if shown.band == 0 { REFRESH_TICKS } else { REFRESH_FAR_TICKS };
+        (age >= refresh).then_some(Need::Terse(REFRESH_WEIGHT))
     }
 }

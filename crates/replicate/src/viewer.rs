@@ -1,19 +1,19 @@
 //! What one client has been shown of the world around it: the visible set.
 //!
 //! Viewers cannot draw thousands of avatars, and their bandwidth does not hold them (DESIGN §5): a client is shown the nearest
-//! [`Viewer::visible_max`], and its memory here is as large as that, not as large as the crowd. The set is listed anew a few
-//! times a second; between two lists only what is in it is looked at.
+//! [`Viewer::visible_max`], and its memory here is as large as that, not as large as the crowd. The set is listed anew twice
+//! a second; between two lists only what is in it is looked at.
 
 use crate::reckoning::BANDS;
 use crate::replica::{Hot, Replica, SlotIndex};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
 
-/// World ticks between two lists of who is near: four lists a second at 20 Hz. A runner comes 1.4 m in that time.
-const LIST_TICKS: u32 = 5;
+/// World ticks between two lists of who is near: two lists a second at 20 Hz. A runner comes 2.6 m in that time.
+pub(crate) const LIST_TICKS: u32 = 10;
 /// Whoever is shown stays until it is not among so many times as many as are shown, and makes way only to one who is among so many
-/// times fewer: somebody on the border would come and go.
-const STAY_RATIO: f32 = 1.125;
+/// times fewer: somebody on the border would come and go, for a kill, a full update, an animation and a look each time.
+pub(crate) const STAY_RATIO: f32 = 1.25;
 /// The nearest that get appearances and reliable animations, and the dots on the small map (DESIGN §2).
 pub const NEAR_MAX: usize = 60;
 /// Metres up to which a band reaches; the last one has no end. Those who are [near](NEAR_MAX) are in the first up to the second's
@@ -41,6 +41,8 @@ pub struct Shown {
     pub repeats: u8,
     /// Unreliable animations that are still to be repeated.
     pub animation_repeats: u8,
+    /// Sends for which it has been due.
+    pub(crate) held: u8,
     /// Which of its changes are news.
     pub(crate) band: u8,
     /// How much the client knows of it.
@@ -61,8 +63,10 @@ pub(crate) enum Standing {
 impl Shown {
     /// A rest is sent this often after the first time: mid-motion updates are unreliable and a viewer extrapolates
     /// without limit, so the stop must not get lost (DESIGN §2). The last one has to be acked, see
-    /// [`Viewer::is_last_rest`].
-    pub const REST_REPEATS: u8 = 3;
+    /// [`Viewer::is_last_rest`]; to those who are not near it is the only one.
+    const fn rest_repeats(&self) -> u8 {
+        if self.band == 0 { 3 } else { 1 }
+    }
 
     /// Whether a full update of it has been sent.
     #[must_use]
@@ -244,9 +248,10 @@ impl Viewer {
         } else if !shown.is_behind(hot) {
             shown.repeats.saturating_sub(1)
         } else {
-            Shown::REST_REPEATS
+            shown.rest_repeats()
         };
         shown.sent = tick;
+        shown.held = 0;
     }
 
     /// Whether the next terse update is the last repetition of a rest. The client should ack it, and if it does not,
@@ -308,6 +313,7 @@ impl Shown {
             appearance_serial: 0,
             repeats: 0,
             animation_repeats: 0,
+            held: 0,
             band: 0,
             standing: Standing::Wanted,
         }

@@ -298,7 +298,7 @@ fn who_does_not_observe_learns_of_others_from_the_map() {
 
 #[test]
 fn a_teleport_is_followed_and_the_old_circuit_served_until_it_ends() {
-    let mut pair = Pair::new(3, AgentConfig { observes: true, ..AgentConfig::default() }, ROUGH);
+    let mut pair = Pair::new(4, AgentConfig { observes: true, ..AgentConfig::default() }, ROUGH);
     pair.run_for(Duration::from_secs(30));
     pair.servers.insert(THERE, Region::new(pair.now));
     let region = RegionHandle::from_grid(1001, 1000);

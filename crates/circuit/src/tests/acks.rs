@@ -2,7 +2,7 @@
 
 use super::pair::test_message;
 use super::raw::{datagram, handle, sent, server};
-use crate::{Circuit, Config, DropReason, Reliability, SendError};
+use crate::{AppendAcks, Circuit, Config, DropReason, Reliability, SendError};
 use ids::Instant;
 use wire::Malformed;
 use wire::header::{Datagram, Flags};
@@ -106,8 +106,21 @@ fn appended_acks_count_on_any_datagram() {
 }
 
 #[test]
+fn a_viewer_appends_acks_to_whatever_it_sends() {
+    let config = Config { append_acks: AppendAcks::ToAll, ..Config::client() };
+    let mut circuit = Circuit::new(Instant::ZERO, &config, 1);
+    handle(&mut circuit, NOW, &datagram(Flags::RELIABLE, 7, &test_message(0, 10))).expect("new");
+    let zeros = [&test_message(0, 10)[..], &[0; 50]].concat();
+    circuit.send(Reliability::Unreliable, &zeros, true).expect("room");
+    let bytes = sent(&mut circuit, NOW).pop().expect("one datagram");
+    assert_eq!(bytes[0], (Flags::ZERO_CODED | Flags::ACKS).0);
+    assert_eq!(Datagram::parse(&bytes).expect("ours").acks().collect::<Vec<_>>(), [7]);
+    assert!(sent(&mut circuit, LATER).is_empty());
+}
+
+#[test]
 fn acks_are_appended_only_where_asked_and_only_to_plain_reliable_packets() {
-    let config = Config { append_acks: true, ..Config::server() };
+    let config = Config { append_acks: AppendAcks::ToReliable, ..Config::server() };
     let mut circuit = Circuit::new(Instant::ZERO, &config, 1);
     let mut next = 0;
     let mut after = |circuit: &mut Circuit, reliability, message: &[u8], zero_code| {

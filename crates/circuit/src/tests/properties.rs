@@ -2,7 +2,7 @@
 
 use super::pair::{Network, Pair, Side, test_message};
 use super::raw::{datagram, sent, server};
-use crate::{Category, Config, Reliability, Throttles};
+use crate::{AppendAcks, Category, Config, Reliability, Throttles};
 use ids::Instant;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -112,7 +112,7 @@ proptest! {
         seed in any::<u64>(), network in network(), events in prop::collection::vec(event(), 1..60),
         first in any::<u32>(),
     ) {
-        let config = Config { append_acks: seed % 2 == 0, ..Config::server() };
+        let config = Config { append_acks: [AppendAcks::Never, AppendAcks::ToReliable, AppendAcks::ToAll][(seed % 3) as usize], ..Config::server() };
         let mut pair = Pair::with_configs(seed, network, (&config, first), (&Config::client(), first / 3));
         let (from_server, from_client) = play(&mut pair, &events);
         prop_assert_eq!(pair.server.circuit.closed(), None);

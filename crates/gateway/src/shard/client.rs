@@ -25,6 +25,15 @@ const ASKED_PER_S: f32 = 20.0;
 /// And at once: a client that comes into a crowd asks for everybody's name.
 const ASKED_BURST: f32 = 200.0;
 
+/// Animations of others near a client that it is sent per second on average, nearest first: a datagram and an ack each. Who
+/// walks and rests changes them twice in twenty seconds, so that sixty need six.
+const ANIMATIONS_PER_S: f32 = 6.0;
+/// And at once: somebody who comes needs those of everybody near.
+const ANIMATIONS_BURST: f32 = 60.0;
+/// Likewise looks, of a quarter to a whole kilobyte.
+const LOOKS_PER_S: f32 = 3.0;
+const LOOKS_BURST: f32 = 60.0;
+
 /// How far a client has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -75,12 +84,15 @@ pub(super) struct Client {
     /// Where the round over far animations goes on.
     pub(super) animation_cursor: Place,
     pub(super) next_second: Instant,
+    pub(super) next_dots: Instant,
     pub(super) next_stats: Instant,
     /// Until when its acks are remembered to be sent.
     pub(super) owes_acks_until: Option<Instant>,
     pub(super) hears: Allowance,
     pub(super) says: Allowance,
     pub(super) asks: Allowance,
+    pub(super) animations: Allowance,
+    pub(super) looks: Allowance,
     pub(super) slot: u8,
     next_command: u32,
 }
@@ -111,11 +123,14 @@ impl Client {
             scenery: Scenery::default(),
             animation_cursor: 0,
             next_second: now,
+            next_dots: now,
             next_stats: now,
             owes_acks_until: None,
             hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
             asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
+            animations: Allowance::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
+            looks: Allowance::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,
             next_command: 0,
         }

@@ -34,8 +34,10 @@ use wire::terse::{self, AVATAR_BLOCK_LEN};
 const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
 /// Between two statistics messages (PROTOCOL §8a).
 const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
+/// Between two rounds over what is not urgent.
+const SLOW_PERIOD: Duration = Duration::from_secs(1);
 /// Between two lists of dots for the small map.
-const COARSE_PERIOD: Duration = Duration::from_secs(1);
+const COARSE_PERIOD: Duration = Duration::from_secs(2);
 /// World ticks after which a shown avatar counts as here to stay, and its looks are worth a kilobyte: a second at 20 Hz.
 const SETTLED_TICKS: u32 = 20;
 /// Appearances in one send: about a kilobyte each.
@@ -164,6 +166,7 @@ struct Turn<'a> {
     packing: Packing,
     lister: &'a mut Lister,
     selection: &'a mut Selection,
+    /// For lists by distance.
     things: &'a mut Vec<(f32, ThingIndex)>,
     counters: &'a mut ShardCounters,
     body: &'a mut Vec<u8>,
@@ -282,15 +285,27 @@ impl Turn<'_> {
         }
     }
 
-    /// Of the own avatar and the nearest, reliable (DESIGN §2).
+    /// Of the own avatar and the nearest, reliable (DESIGN §2), within a budget.
     fn animations(&mut self) {
-        let mut left = NEAR_ANIMATIONS_PER_SEND;
-        for at in 0..self.near().end as At {
-            if left > 0 && self.is_due_animation(at) {
-                left -= 1;
+        let near = self.near();
+        for at in 0..near.start as At {
+            if self.is_due_animation(at) {
                 self.send_animation(at, Reliability::Reliable);
             }
         }
+        let mut due = std::mem::take(self.things);
+        due.clear();
+        let due_at = (near.start as At..near.end as At).filter(|&at| self.is_due_animation(at));
+        due.extend(due_at.map(|at| (self.client.viewer.shown()[at as usize].distance, at)));
+        due.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for &(_, at) in due.iter().take(NEAR_ANIMATIONS_PER_SEND) {
+            // What it does when its turn comes is sent; what it did before is not made up for.
+            if !self.client.animations.take(self.now) {
+                break;
+            }
+            self.send_animation(at, Reliability::Reliable);
+        }
+        *self.things = due;
     }
 
     /// Of the others a few each second, in turn: at two in every send, animations were a third of all datagrams that
@@ -359,6 +374,9 @@ impl Turn<'_> {
             else {
                 continue;
             };
+            if !self.client.looks.take(self.now) {
+                return;
+            }
             if self.client.circuit.send(Reliability::Reliable, message, true).is_err() {
                 self.counters.messages_refused += 1;
                 return;
@@ -374,8 +392,13 @@ impl Turn<'_> {
         if self.now < self.client.next_second {
             return;
         }
-        self.client.next_second = self.now + COARSE_PERIOD;
+        self.client.next_second = self.now + SLOW_PERIOD;
         self.far_animations();
+        self.figures(rate_hz);
+        if self.now < self.client.next_dots {
+            return;
+        }
+        self.client.next_dots = self.now + COARSE_PERIOD;
         // Everybody in the set counts at once, sent or not: node-metaverse takes an avatar off its list, and warns at its next
         // movement, when the dots do not name it (measured with 0.8.16).
         let near = self.near();
@@ -391,6 +414,10 @@ impl Turn<'_> {
             greeting::coarse_locations(&dots, you).encode(self.body);
             self.send(Reliability::Unreliable);
         }
+    }
+
+    /// The region's.
+    fn figures(&mut self, rate_hz: f32) {
         if self.now >= self.client.next_stats {
             self.client.next_stats = self.now + SIM_STATS_PERIOD;
             let figures = WorldFigures {

@@ -1,6 +1,7 @@
 //! Frames that got lost, and the snapshots that make up for them.
 
 use super::source::{Follower, Source, portraits};
+use crate::viewer::LIST_TICKS;
 use crate::{Encoder, Hot, Intake, Lister, Shown, Viewer};
 use glam::Vec3;
 use ids::{Epoch, LocalId, SessionKey};
@@ -136,7 +137,7 @@ fn a_world_that_begins_again_is_followed_across_the_epoch() {
     let late = source.checkpoint();
     source.enter(99);
     // Until the viewer lists anew who is near.
-    for _ in 0..5 {
+    for _ in 0..LIST_TICKS {
         assert_eq!(follower.follow(&source.step()), Intake::Ready);
     }
     let lost = follower.replica.of_session(SessionKey(99)).expect("is here");

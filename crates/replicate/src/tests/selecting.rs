@@ -2,7 +2,8 @@
 
 use super::scene::{ME, PLENTY, Scene, Sent, along, room_for, send};
 use crate::selection::Allowance;
-use crate::{Lister, Shown, Viewer};
+use crate::viewer::{LIST_TICKS, STAY_RATIO};
+use crate::{Lister, Viewer};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
 use proptest::prelude::*;
@@ -99,6 +100,52 @@ fn a_stop_goes_before_movements() {
     assert!(sent.contains(&20) && sent.contains(&21), "{sent:?}");
 }
 
+/// Two whom a viewer was shown, one at hand and one far away, who have not moved since.
+fn near_and_far() -> (Scene, Viewer) {
+    let mut scene = Scene::new();
+    scene.enter(1, SessionKey(1), Audience::All, along(1.0));
+    scene.enter(2, SessionKey(2), Audience::All, along(100.0));
+    scene.tick();
+    let mut viewer = onlooker();
+    send(&mut viewer, &scene, PLENTY);
+    (scene, viewer)
+}
+
+const DATAGRAMS: Allowance = Allowance { blocks_per_datagram: 18, ..PLENTY };
+
+#[test]
+fn who_is_far_waits_for_company_but_not_for_long() {
+    let (mut scene, mut viewer) = near_and_far();
+    scene.walk(2, along(101.0));
+    let sends: Vec<usize> = (0..4)
+        .map(|_| {
+            scene.ticks(2);
+            send(&mut viewer, &scene, DATAGRAMS).terse.len()
+        })
+        .collect();
+    assert_eq!(sends, [0, 0, 0, 1]);
+
+    let (mut scene, mut viewer) = near_and_far();
+    scene.walk(2, along(101.0));
+    scene.ticks(2);
+    assert_eq!(send(&mut viewer, &scene, DATAGRAMS).terse.len(), 0);
+    scene.walk(1, along(1.1));
+    scene.ticks(2);
+    assert_eq!(send(&mut viewer, &scene, DATAGRAMS).terse, [1, 2], "there is company");
+}
+
+#[test]
+fn as_many_who_are_far_as_fill_a_datagram_do_not_wait() {
+    let mut scene = Scene::new();
+    (1..=20).for_each(|id| scene.enter(id, SessionKey(id.into()), Audience::All, along(100.0 + id as f32)));
+    scene.tick();
+    let mut viewer = onlooker();
+    send(&mut viewer, &scene, PLENTY);
+    (1..=20).for_each(|id| scene.walk(id, along(110.0 + id as f32)));
+    scene.tick();
+    assert_eq!(send(&mut viewer, &scene, DATAGRAMS).terse.len(), 18);
+}
+
 #[test]
 fn among_a_thousand_walkers_at_64_kib_per_second_nobody_is_older_than_five_seconds() {
     const N: u32 = 1_000;
@@ -160,8 +207,7 @@ fn a_stop_is_sent_and_repeated_in_the_next_three_sends() {
     assert_eq!(times_sent(&mut viewer, &scene), 1, "a walk is not repeated");
     scene.rest(1, along(5.0));
     scene.tick();
-    assert_eq!(times_sent(&mut viewer, &scene), 1 + usize::from(Shown::REST_REPEATS));
-    assert_eq!(Shown::REST_REPEATS, 3);
+    assert_eq!(times_sent(&mut viewer, &scene), 1 + 3);
     scene.rest(1, along(6.0));
     scene.tick();
     assert_eq!(times_sent(&mut viewer, &scene), 4, "another rest is another stop");
@@ -196,7 +242,7 @@ fn avatars_that_may_not_be_shown_yet_do_not_hold_up_those_that_were() {
     for id in 11..=60 {
         scene.enter(id, SessionKey(u64::from(id)), Audience::All, along(0.1));
     }
-    scene.ticks(5);
+    scene.ticks(LIST_TICKS);
     let sent = send(&mut viewer, &scene, Allowance { bytes: 10_000, full: 3, blocks_per_datagram: 1 });
     assert_eq!((sent.full.len(), sent.terse.len()), (3, 10));
     all_walk(&mut scene, 10);
@@ -239,7 +285,7 @@ fn who_left_is_killed_once_and_who_has_its_slot_is_shown() {
     scene.leave(5);
     scene.tick();
     scene.enter(6, SessionKey(6), Audience::All, along(3.0));
-    scene.ticks(5);
+    scene.ticks(LIST_TICKS);
     let sent = send(&mut viewer, &scene, PLENTY);
     assert_eq!((sent.killed, sent.full, sent.terse), (vec![3, 5], vec![6], vec![]));
     assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
@@ -251,7 +297,7 @@ fn who_came_and_went_unseen_is_not_killed() {
     let (mut scene, mut viewer) = (Scene::row(2), onlooker());
     send(&mut viewer, &scene, PLENTY);
     scene.enter(9, SessionKey(9), Audience::All, along(9.0));
-    scene.ticks(5);
+    scene.ticks(LIST_TICKS);
     send(&mut viewer, &scene, room_for(0));
     assert_eq!(viewer.shown().len(), 3, "it is wanted");
     scene.leave(9);
@@ -289,8 +335,8 @@ fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
         let at = viewer.shown().iter().position(|shown| shown.id == 2).expect("is shown");
         viewer.is_last_rest(at as u32, &scene.replica.hot()[viewer.shown()[at].slot as usize])
     };
-    for repetition in 0..=Shown::REST_REPEATS {
-        assert_eq!(is_last(&viewer, &scene), repetition == Shown::REST_REPEATS);
+    for repetition in 0..=3 {
+        assert_eq!(is_last(&viewer, &scene), repetition == 3);
         assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
     }
     assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
@@ -324,7 +370,7 @@ fn the_nearest_are_shown_and_whoever_comes_nearer_takes_the_place_of_the_farthes
     send(&mut viewer, &scene, PLENTY);
     assert_eq!(shown_ids(&viewer), (1..=16).collect::<Vec<_>>());
     scene.rest(80, along(0.5));
-    scene.ticks(5);
+    scene.ticks(LIST_TICKS);
     let sent = send(&mut viewer, &scene, PLENTY);
     assert_eq!((sent.killed, sent.full), (vec![16], vec![80]));
     assert_eq!(shown_ids(&viewer), (1..=15).chain([80]).collect::<Vec<_>>());
@@ -339,7 +385,7 @@ fn somebody_on_the_border_does_not_come_and_go() {
         let (near, far) = if n % 2 == 0 { (17, 16) } else { (16, 17) };
         scene.rest(near, along(15.8));
         scene.rest(far, along(17.2));
-        scene.ticks(5);
+        scene.ticks(LIST_TICKS);
         let sent = send(&mut viewer, &scene, PLENTY);
         if n > 0 {
             assert_eq!((sent.killed, sent.full), (vec![], vec![]), "{n}");
@@ -353,7 +399,7 @@ fn who_was_never_sent_leaves_the_set_without_a_kill() {
     send(&mut viewer, &scene, room_for(0));
     scene.rest(1, along(200.0));
     scene.rest(2, along(201.0));
-    scene.ticks(5);
+    scene.ticks(LIST_TICKS);
     let sent = send(&mut viewer, &scene, PLENTY);
     assert_eq!((sent.killed, sent.full), (vec![], vec![3, 4]));
 }
@@ -419,7 +465,7 @@ proptest! {
                 7 => viewer.lost(LocalId(id)),
                 _ => {}
             }
-            scene.ticks(5);
+            scene.ticks(LIST_TICKS);
             let sent = send(&mut viewer, &scene, Allowance { bytes: 20_000, full, blocks_per_datagram: 18 });
             for id in &sent.killed {
                 prop_assert!(shows.remove(id), "{} was not shown", id);
@@ -431,7 +477,7 @@ proptest! {
             let mut nearest: Vec<(f32, u32)> = here.iter().map(|(id, x)| (*x, *id)).collect();
             nearest.sort_by(|a, b| a.0.total_cmp(&b.0));
             prop_assert_eq!(viewer.shown().len(), nearest.len().min(visible_max));
-            nearest.truncate((visible_max as f32 / 1.125) as usize);
+            nearest.truncate((visible_max as f32 / STAY_RATIO) as usize);
             prop_assert!(nearest.iter().all(|(_, id)| viewer.shown().iter().any(|shown| shown.id == *id)));
             // Looking again changes nothing.
             let before = shown_ids(&viewer);

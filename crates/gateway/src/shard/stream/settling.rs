@@ -46,32 +46,35 @@ impl Turn<'_> {
         back.for_each(|(_, hot, _)| self.client.viewer.lost(LocalId(hot.id)));
     }
 
-    /// Takes last repetitions of rests out of the selection and sends them so that they are acked. Clients extrapolate
-    /// what they heard last without limit, and a burst of losses outlasts any number of repetitions.
+    /// Takes last repetitions of rests out of the selection and sends them so that they are acked, in datagrams that others fill.
+    /// Clients extrapolate what they heard last without limit, and a burst of losses outlasts any number of repetitions.
     pub(super) fn write_last_rests(&mut self) {
         let (viewer, replica) = (&self.client.viewer, self.replica);
         let slot = |at: Place| viewer.shown()[at as usize].slot;
         let is_last = |at: &mut Place| viewer.is_last_rest(*at, &replica.hot()[slot(*at) as usize]);
         let rests: Vec<Place> = self.selection.terse.extract_if(.., is_last).collect();
-        for chunk in rests.chunks(self.packing.terse) {
+        for rests in rests.chunks(self.packing.terse) {
             if self.client.circuit.unacked() >= UNACKED_MAX {
                 // They stay due.
                 return;
             }
+            let others = self.selection.terse.len().min(self.packing.terse - rests.len());
+            let others = self.selection.terse.split_off(self.selection.terse.len() - others);
+            let chunk = || rests.iter().chain(&others).copied();
+            let n = chunk().count();
             self.body.clear();
-            terse::write_prefix(self.body, replica.handle, replica.dilation, chunk.len() as u8);
-            for &at in chunk {
+            terse::write_prefix(self.body, replica.handle, replica.dilation, n as u8);
+            for at in chunk() {
                 self.body.extend_from_slice(replica.terse(self.slot(at)));
             }
             let sent = self.client.circuit.write_perishable(self.now, self.body, &mut self.out.bytes);
             let Ok(sequence) = sent else { return };
             self.out.seal(self.client.address);
-            self.counters.terse_sent += chunk.len() as u64;
-            let mut ids = Vec::with_capacity(chunk.len());
-            for &at in chunk {
+            self.counters.terse_sent += n as u64;
+            let ids = rests.iter().map(|&at| LocalId(replica.hot()[self.slot(at) as usize].id)).collect();
+            for at in chunk() {
                 let hot = &replica.hot()[self.slot(at) as usize];
                 self.client.viewer.updated(at, hot, replica.tick.0 as u32);
-                ids.push(LocalId(hot.id));
             }
             self.client.rested.push((sequence, ids));
         }
