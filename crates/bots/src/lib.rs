@@ -14,7 +14,7 @@
 //! | what observers were shown, as a file | [`views`] |
 //! | a bad network | [`link`] |
 //! | a thousand of them | [`driver`] |
-//! | what they found | [`report`], counted in `circuit::Traffic` and [`distribution`] |
+//! | what they found | [`report`], counted in `circuit::Traffic`, [`distribution`] and [`summary`] |
 
 pub mod agent;
 pub mod behavior;
@@ -34,6 +34,7 @@ pub mod rng;
 #[cfg(test)]
 mod scene;
 pub mod sender;
+pub mod summary;
 pub mod views;
 pub mod whereabouts;
 

@@ -29,9 +29,13 @@ pub(crate) struct BotsReport {
     pub(crate) ping_ms_p50: Option<f64>,
     pub(crate) ping_ms_p99: Option<f64>,
     pub(crate) avatars_seen_min: Option<usize>,
+    pub(crate) login_s_p50: Option<f64>,
     pub(crate) login_s_p99: Option<f64>,
     pub(crate) http_errors: u64,
     pub(crate) datagrams_lost_locally: u64,
+    pub(crate) second_bytes_p99: Option<f64>,
+    pub(crate) bots_cpu_s: f64,
+    pub(crate) window_s: f64,
     pub(crate) failures: std::collections::BTreeMap<String, u32>,
 }
 
@@ -43,6 +47,15 @@ pub(crate) struct Answer {
     pub(crate) logins_ok: u32,
     /// To `gap`: for how long at most any observer was shown nothing new, in seconds.
     pub(crate) gap_s: Option<f64>,
+    /// To `pings`: those since the last time.
+    pub(crate) pings: Option<Pings>,
+}
+
+/// Pings of a while, milliseconds.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct Pings {
+    pub(crate) max_ms: Option<f64>,
+    pub(crate) p99_ms: Option<f64>,
 }
 
 impl Bots {
@@ -54,9 +67,21 @@ impl Bots {
         count: u32,
         options: &[&str],
     ) -> Result<Self, ExperimentError> {
+        Self::start_at(run, server, name, count, RAMP, options)
+    }
+
+    /// As [`Self::start`], with so many logins begun each second.
+    pub(crate) fn start_at(
+        run: &Run,
+        server: &Server,
+        name: &str,
+        count: u32,
+        ramp: &str,
+        options: &[&str],
+    ) -> Result<Self, ExperimentError> {
         let log = run.out.join(format!("{name}.log"));
         let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
-        command.args(["bots", "--control", "--json", "--login", &server.login_uri, "--ramp", RAMP]);
+        command.args(["bots", "--control", "--json", "--login", &server.login_uri, "--ramp", ramp]);
         command.arg("--count").arg(count.to_string()).args(options);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = run

@@ -4,6 +4,9 @@ use crate::Run;
 use crate::findings::Findings;
 use report::{Cell, Column, Section, Table, Verdict};
 
+/// The L, in microseconds, that limits of CPU time are given for.
+const L_US: f64 = 2.0;
+
 /// A figure and its limit.
 pub(crate) struct Budget {
     pub(crate) figure: &'static str,
@@ -18,13 +21,24 @@ pub(crate) struct Budget {
 pub(crate) enum Limit {
     AtMost(f64),
     AtLeast(f64),
+    /// At L = 2 µs, and in proportion at the L of the run.
+    AtMostOfL(f64),
 }
 
 impl Limit {
+    /// With the L of the run put in, microseconds.
+    fn at(self, l_us: f64) -> Self {
+        match self {
+            Self::AtMostOfL(limit) => Self::AtMost(limit * l_us / L_US),
+            other => other,
+        }
+    }
+
     fn holds(self, value: f64) -> bool {
         match self {
             Self::AtMost(limit) => value <= limit,
             Self::AtLeast(limit) => value >= limit,
+            Self::AtMostOfL(limit) => value <= limit,
         }
     }
 }
@@ -49,10 +63,11 @@ pub(crate) fn judge(run: &Run, budgets: &[Budget], findings: &mut Findings) {
         Column::text("held"),
     ]);
     for Budget { figure, what, unit, limit } in budgets {
+        let limit = &limit.at(run.l_us);
         let value = findings.figures.get(*figure).copied().unwrap_or(f64::NAN);
         let holds = limit.holds(value);
         let allowed = match limit {
-            Limit::AtMost(limit) => format!("at most {}", report::number(*limit)),
+            Limit::AtMost(limit) | Limit::AtMostOfL(limit) => format!("at most {}", report::number(*limit)),
             Limit::AtLeast(limit) => format!("at least {}", report::number(*limit)),
         };
         if !holds && !run.quick {

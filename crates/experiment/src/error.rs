@@ -14,6 +14,12 @@ pub enum ExperimentError {
         /// What there is.
         known: String,
     },
+    /// What observers saw could not be compared with what was true.
+    #[error("cannot compare what was shown with what was true: {reason}")]
+    Freshness {
+        /// Why not.
+        reason: String,
+    },
     /// The sink `tun` cannot be had. Nothing falls back to loopback, since figures of the two cannot be compared.
     #[error(
         "no TUN device between two network namespaces can be had here (--sink lo measures on loopback): {step}"

@@ -11,7 +11,8 @@
 //! | what comes out | `findings`, `budget`, `outcome` |
 //!
 //! It knows nothing of the server but its command line, its operator's address and `/proc`: what is measured is what an
-//! operator would see. Only `preflight` calls another crate, the one whose promises it checks. It judges only what an experiment's own page says that it judges.
+//! operator would see. Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording
+//! of the world, which is what observers' views are compared with. It judges only what an experiment's own page says that it judges.
 
 mod agent_updates;
 mod bot_fidelity;
@@ -21,11 +22,14 @@ pub mod calibrate;
 pub mod child;
 mod clock;
 mod crash;
+mod crowd;
 mod daily;
 mod error;
 mod findings;
 mod foreign;
+mod freshness;
 mod http;
+mod login_storm;
 mod machine;
 mod meter;
 mod metrics;
@@ -59,11 +63,13 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 6] = [
+pub const EXPERIMENTS: [Experiment; 8] = [
     agent_updates::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
     crash::EXPERIMENT,
+    crowd::EXPERIMENT,
     daily::EXPERIMENT,
+    login_storm::EXPERIMENT,
     preflight::EXPERIMENT,
     recorder::EXPERIMENT,
 ];
@@ -97,6 +103,8 @@ struct Run {
     quick: bool,
     duration: Option<Duration>,
     sink: Arc<Sink>,
+    /// L of this run, microseconds.
+    l_us: f64,
 }
 
 impl Run {
@@ -120,6 +128,8 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
     let sink = Arc::new(Sink::open(request.sink, &request.executable)?);
     let out = request.out.clone().unwrap_or_else(|| Path::new("target/experiments").join(experiment.name));
     std::fs::create_dir_all(&out).map_err(|source| ExperimentError::File { path: out.clone(), source })?;
+    let rounds = if request.quick { calibrate::ROUNDS_QUICK } else { calibrate::ROUNDS };
+    let calibration = calibrate::measure(&sink, rounds)?;
     let run = Run {
         commit: machine::commit(&request.executable),
         executable: request.executable.clone(),
@@ -127,8 +137,8 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
         quick: request.quick,
         duration: request.duration,
         sink,
+        l_us: calibration.l_us,
     };
-    let calibration = calibrate::measure(&run.sink, run.pick(calibrate::ROUNDS, calibrate::ROUNDS_QUICK))?;
     let mut findings = (experiment.run)(&run)?;
     findings.figure("l_us", calibration.l_us);
     if !run.quick && calibration.lost > calibrate::LOST_MAX {

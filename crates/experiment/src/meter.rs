@@ -72,6 +72,12 @@ impl Window {
         self.end.usage.cpu_s_since(&self.begin.usage) / wall
     }
 
+    /// Seconds of CPU of the threads of one name, for each second.
+    pub(crate) fn cpu_s_per_s_of(&self, thread: &str) -> f64 {
+        let wall = (self.end.at - self.begin.at).as_secs_f64();
+        self.end.usage.cpu_s_of_since(thread, &self.begin.usage) / wall
+    }
+
     /// How much a counter rose a second, over all of its labels.
     pub(crate) fn rate(&self, name: &str) -> f64 {
         (self.end.metrics.sum(name) - self.begin.metrics.sum(name)) / self.seconds()

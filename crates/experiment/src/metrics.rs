@@ -35,6 +35,32 @@ impl Metrics {
         self.series(name).filter(|(labels, _)| has(labels)).map(|(_, value)| value).sum()
     }
 
+    /// The value that this share (0 to 1) of what a histogram took since an earlier scrape did not exceed, between the limits
+    /// of its bucket in proportion. Not a number when it took nothing.
+    pub(crate) fn percentile_since(&self, earlier: &Self, name: &str, share: f64) -> f64 {
+        let bucket = format!("{name}_bucket");
+        let mut buckets: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+        for (sign, scrape) in [(1.0, self), (-1.0, earlier)] {
+            for (labels, count) in scrape.series(&bucket) {
+                let Some(limit) = labels.get("le").and_then(|limit| limit.parse::<f64>().ok()) else {
+                    continue;
+                };
+                // Positive numbers order as their bits do.
+                buckets.entry(limit.to_bits()).or_insert((limit, 0.0)).1 += sign * count;
+            }
+        }
+        let total = buckets.values().map(|(_, count)| *count).fold(0.0, f64::max);
+        let mut before = (0.0, 0.0);
+        for &(limit, count) in buckets.values() {
+            if total > 0.0 && count >= total * share {
+                let part = (total * share - before.1) / (count - before.1).max(f64::MIN_POSITIVE);
+                return if limit.is_finite() { before.0 + (limit - before.0) * part } else { before.0 };
+            }
+            before = (limit, count);
+        }
+        f64::NAN
+    }
+
     /// The largest value of a name; `None` when there is none.
     pub(crate) fn max(&self, name: &str) -> Option<f64> {
         self.series(name).map(|(_, value)| value).reduce(f64::max)
@@ -84,6 +110,19 @@ mod tests {
 
     const SCRAPE: &str = "# HELP a Things.\n# TYPE a counter\na{world=\"The \\\"Plaza\\\", {1}\",to=\"in\"} 3\n\
                           a{world=\"B\",to=\"out\"} 4.5\n\nb 1e3\nnot a metric\n";
+
+    #[test]
+    fn percentiles_of_a_histogram_are_of_what_it_took_in_between() {
+        let scrape = |low: u32, middle: u32, all: u32| {
+            let lines = [("0.001", low), ("0.01", middle), ("+Inf", all)];
+            Metrics::parse(&lines.map(|(le, n)| format!("t_bucket{{le=\"{le}\"}} {n}\n")).concat())
+        };
+        let (before, after) = (scrape(100, 100, 100), scrape(190, 200, 200));
+        let percentile = |share| after.percentile_since(&before, "t", share);
+        assert!((percentile(0.45) - 0.0005).abs() < 1e-9, "{}", percentile(0.45));
+        assert!((percentile(0.95) - 0.0055).abs() < 1e-9, "{}", percentile(0.95));
+        assert!(after.percentile_since(&after, "t", 0.5).is_nan());
+    }
 
     #[test]
     fn series_are_summed_filtered_and_compared() {

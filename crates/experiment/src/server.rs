@@ -14,10 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+/// Name of the one region.
+pub(crate) const REGION: &str = "Field";
+
 /// One flat region, so that no hill decides who is near whom, and no limit of login attempts: whoever can reach the
 /// sink is the experiment itself.
-const CONFIG: &str = "[[region]]\nname = \"Field\"\nterrain = \"flat\"\n\n[login]\naddress_failures_per_min = 100000\n\
-                      account_failures_per_min = 100000\n";
+const CONFIG_LOGIN: &str = "[login]\naddress_failures_per_min = 100000\naccount_failures_per_min = 100000\n";
+const CONFIG_REGION: &str = "\n[[region]]\nname = \"Field\"\nterrain = \"flat\"\n";
 
 /// Its standard error, in its data directory.
 pub(crate) const LOG_FILE: &str = "server.log";
@@ -72,13 +75,38 @@ impl Server {
     /// Starts one with an empty data directory and waits until it is ready. `name` tells several of a run apart.
     pub(crate) fn start(run: &Run, name: &str) -> Result<Self, ExperimentError> {
         let any = SocketAddr::from((run.sink.server.ip, 0));
-        Self::start_at(run, name, [any; 3], CONFIG, &[])
+        Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{CONFIG_REGION}"), &[])
+    }
+
+    /// As [`Self::start`], with more settings: keys of logins, and keys of the region with other sections behind them.
+    pub(crate) fn start_with(
+        run: &Run,
+        name: &str,
+        login: &str,
+        region: &str,
+    ) -> Result<Self, ExperimentError> {
+        let any = SocketAddr::from((run.sink.server.ip, 0));
+        Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{login}{CONFIG_REGION}{region}"), &[])
+    }
+
+    /// Begins to record its world; the child ends when the recording does.
+    pub(crate) fn record(&self, run: &Run, seconds: u64, out: &Path) -> Result<Running, ExperimentError> {
+        let log = self.data.join("record.log");
+        let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
+        command.arg("record").arg("--data").arg(&self.data).args(["--world", REGION]);
+        command.args(["--seconds", &seconds.to_string()]).arg("--out").arg(out);
+        let child = run
+            .sink
+            .server
+            .run(move || command.spawn())
+            .map_err(|source| ExperimentError::Start { what: "the recording".to_owned(), source })?;
+        Ok(Running { what: "the recording".to_owned(), child, log })
     }
 
     /// Starts one under a supervisor, at addresses that it comes back to. It takes orders for damage.
     pub(crate) fn start_supervised(run: &Run, name: &str) -> Result<Self, ExperimentError> {
         let addresses = free_addresses(run)?;
-        let config = format!("{CONFIG}\n{CONFIG_TO_CRASH}");
+        let config = format!("{CONFIG_LOGIN}{CONFIG_REGION}\n{CONFIG_TO_CRASH}");
         Self::start_at(run, name, addresses, &config, &["--supervise"])
     }
 

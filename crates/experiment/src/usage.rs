@@ -21,6 +21,8 @@ pub(crate) struct Usage {
     pub(crate) threads: BTreeMap<u32, Thread>,
     /// Resident memory.
     pub(crate) rss_bytes: u64,
+    /// Page faults that needed no disk, since its start.
+    pub(crate) faults: u64,
 }
 
 impl Usage {
@@ -40,7 +42,12 @@ impl Usage {
         let statm = fs::read_to_string(format!("/proc/{pid}/statm"))?;
         let pages: Option<u64> = statm.split_ascii_whitespace().nth(1).and_then(|pages| pages.parse().ok());
         let pages = pages.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, statm.clone()))?;
-        Ok(Self { threads, rss_bytes: pages * rustix::param::page_size() as u64 })
+        // The name, the second field, may hold blanks; minflt is the eighth behind it (proc(5)).
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
+        let faults = behind.split_ascii_whitespace().nth(7).and_then(|faults| faults.parse().ok());
+        let faults = faults.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, stat.clone()))?;
+        Ok(Self { threads, rss_bytes: pages * rustix::param::page_size() as u64, faults })
     }
 
     /// Nanoseconds on a core since an earlier reading, by thread name; threads of one name are added up. What a thread
@@ -52,6 +59,11 @@ impl Usage {
             *by_name.entry(thread.name.as_str()).or_default() += thread.ran_ns.saturating_sub(before);
         }
         by_name
+    }
+
+    /// Seconds of CPU of the threads of one name since an earlier reading.
+    pub(crate) fn cpu_s_of_since(&self, thread: &str, earlier: &Self) -> f64 {
+        self.ran_ns_since(earlier).get(thread).copied().unwrap_or(0) as f64 / 1e9
     }
 
     /// Seconds of CPU in all since an earlier reading.
@@ -68,7 +80,7 @@ mod tests {
         let threads = threads
             .iter()
             .map(|&(tid, name, ran_ns)| (tid, Thread { name: name.to_owned(), ran_ns, waited_ns: 0 }));
-        Usage { threads: threads.collect(), rss_bytes: 0 }
+        Usage { threads: threads.collect(), rss_bytes: 0, faults: 0 }
     }
 
     #[test]

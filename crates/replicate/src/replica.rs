@@ -97,6 +97,8 @@ pub struct Replica {
     slots: Vec<Option<Slot>>,
     cells: Cells,
     scenery: Arc<Scenery>,
+    /// Avatars that have left since the beginning.
+    removals: u64,
     /// Somebody came, went or moved since the cells were filled.
     stirred: bool,
     free: Vec<SlotIndex>,
@@ -120,6 +122,7 @@ impl Replica {
             slots: Vec::new(),
             cells: Cells::new(size_m),
             scenery: Arc::new(Scenery::new(size_m)),
+            removals: 0,
             stirred: false,
             free: Vec::new(),
             by_id: BTreeMap::new(),
@@ -170,6 +173,11 @@ impl Replica {
     #[must_use]
     pub fn of_id(&self, id: LocalId) -> Option<SlotIndex> {
         self.by_id.get(&id).copied()
+    }
+
+    /// Avatars that have left since the replica began: whoever has seen as many knows of all.
+    pub(crate) const fn removals(&self) -> u64 {
+        self.removals
     }
 
     /// Avatars alive.
@@ -310,6 +318,7 @@ impl Replica {
 
     fn remove(&mut self, id: LocalId) {
         let Some(index) = self.by_id.remove(&id) else { return };
+        self.removals += 1;
         self.hot[index as usize] = Hot::FREE;
         self.stirred = true;
         if let Some(slot) = self.slots[index as usize].take()

@@ -1,16 +1,16 @@
 //! What one client has been shown of the world around it: the visible set.
 //!
 //! Viewers cannot draw thousands of avatars, and their bandwidth does not hold them (DESIGN §5): a client is shown the nearest
-//! [`Viewer::visible_max`], and its memory here is as large as that, not as large as the crowd. The set is listed anew twice
-//! a second; between two lists only what is in it is looked at.
+//! [`Viewer::visible_max`], and its memory here is as large as that, not as large as the crowd. The set is listed anew every
+//! 0.8 s; between two lists only what is in it is looked at.
 
 use crate::reckoning::BANDS;
 use crate::replica::{Hot, Replica, SlotIndex};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
 
-/// World ticks between two lists of who is near: two lists a second at 20 Hz. A runner comes 2.6 m in that time.
-pub(crate) const LIST_TICKS: u32 = 10;
+/// World ticks between two lists of who is near: 0.8 s at 20 Hz, in which a runner comes 4 m and the set reaches tens.
+pub(crate) const LIST_TICKS: u32 = 16;
 /// Whoever is shown stays until it is not among so many times as many as are shown, and makes way only to one who is among so many
 /// times fewer: somebody on the border would come and go, for a kill, a full update, an animation and a look each time.
 pub(crate) const STAY_RATIO: f32 = 1.25;
@@ -86,7 +86,7 @@ pub type Place = u32;
 pub struct Viewer {
     /// Whose view.
     pub session: SessionKey,
-    /// Where it looks from: its own avatar as of the last list, or where it is to be when that is not in the world (yet).
+    /// Where it looks from: its own avatar, or where that was last or is to be when it is not in the world.
     pub eye: Vec3,
     /// Most entities that it is shown, its own avatar not counted.
     pub visible_max: usize,
@@ -94,6 +94,8 @@ pub struct Viewer {
     pub(crate) shown: Vec<Shown>,
     /// When they were listed.
     listed_at: Option<u32>,
+    /// [`Replica::removals`] that it has followed.
+    removals: u64,
     /// Where the round over all of them goes on.
     pub(crate) cursor: Place,
     gone: Vec<LocalId>,
@@ -127,7 +129,16 @@ impl Viewer {
     /// Somebody who was shown nothing yet.
     #[must_use]
     pub const fn new(session: SessionKey, eye: Vec3, visible_max: usize) -> Self {
-        Self { session, eye, visible_max, shown: Vec::new(), listed_at: None, cursor: 0, gone: Vec::new() }
+        Self {
+            session,
+            eye,
+            visible_max,
+            shown: Vec::new(),
+            listed_at: None,
+            removals: 0,
+            cursor: 0,
+            gone: Vec::new(),
+        }
     }
 
     /// The visible set: the own avatar first when it is in the world, then the nearest ones.
@@ -146,16 +157,21 @@ impl Viewer {
     /// the world, or the set. Call once before each selection.
     pub fn look(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {
         self.gone.clear();
-        let (hot, gone) = (replica.hot(), &mut self.gone);
-        self.shown.retain(|shown| {
-            let is_there = hot.get(shown.slot as usize).is_some_and(|hot| hot.id == shown.id);
-            if !is_there && shown.is_sent() {
-                gone.push(LocalId(shown.id));
-            }
-            is_there
-        });
+        if std::mem::replace(&mut self.removals, replica.removals()) != replica.removals() {
+            let (hot, gone) = (replica.hot(), &mut self.gone);
+            self.shown.retain(|shown| {
+                let is_there = hot.get(shown.slot as usize).is_some_and(|hot| hot.id == shown.id);
+                if !is_there && shown.is_sent() {
+                    gone.push(LocalId(shown.id));
+                }
+                is_there
+            });
+        }
         let tick = replica.tick.0 as u32;
         let own = replica.of_session(self.session);
+        if let Some(own) = own {
+            self.eye = replica.hot()[own as usize].position;
+        }
         let has_own = self.shown.first().is_some_and(|first| Some(first.slot) == own);
         if has_own != own.is_some() || self.listed_at.is_none_or(|at| tick.wrapping_sub(at) >= LIST_TICKS) {
             self.list(replica, own, lister);
@@ -166,8 +182,7 @@ impl Viewer {
 
     /// Who is in the set from now on.
     fn list(&mut self, replica: &Replica, own: Option<SlotIndex>, lister: &mut Lister) {
-        let eye = self.look_from(replica);
-        lister.find(replica, eye, own, self.visible_max);
+        lister.find(replica, self.eye, own, self.visible_max);
         let Lister { found, marks, n_lists, stay, linger, come } = lister;
         for list in [&mut *stay, linger, come] {
             list.clear();
@@ -290,14 +305,6 @@ impl Viewer {
     /// What was sent of an entity, to note animations and appearances.
     pub fn shown_mut(&mut self, at: Place) -> &mut Shown {
         &mut self.shown[at as usize]
-    }
-
-    /// Where it looks from: its own avatar, or where it was last.
-    pub fn look_from(&mut self, replica: &Replica) -> Vec3 {
-        if let Some(own) = replica.of_session(self.session) {
-            self.eye = replica.hot()[own as usize].position;
-        }
-        self.eye
     }
 }
 

@@ -136,7 +136,7 @@ impl Circuits {
                 self.turn(&mut buffers)?;
                 continue;
             };
-            let mut gap_s = None;
+            let (mut gap_s, mut pings) = (None, None);
             let answer = match command {
                 Ok(Command::Leave) => break,
                 Ok(Command::Enter(count)) if count > self.config.count => Err("more than --count"),
@@ -174,11 +174,15 @@ impl Circuits {
                     gap_s = gaps.max().map(|gap| gap.as_secs_f64());
                     gap_s.map(drop).ok_or("nobody observes (--observers)")
                 }
+                Ok(Command::Pings) => {
+                    pings = Some(self.findings.take_pings());
+                    Ok(())
+                }
                 Err(reason) => Err(reason),
             };
             let (logins_ok, logins_failed) = self.findings.logins();
             let answer = match answer {
-                Ok(()) => Answer::Done { done: &text, logins_ok, logins_failed, gap_s },
+                Ok(()) => Answer::Done { done: &text, logins_ok, logins_failed, gap_s, pings },
                 Err(reason) => Answer::Refused { refused: &text, reason },
             };
             if answer.write(output).is_err() {

@@ -7,15 +7,18 @@
 //! rate 60              agent updates a second, 1 to 125
 //! mark                 the report's window begins now
 //! gap                  say for how long at most, since the last time that this was asked, any observer was shown nothing new
+//! pings                sum up the pings since the last time that this was asked
 //! leave                log out; so does the end of the input
 //! ```
 //!
 //! Each command is answered, in order, by a line of JSON when it is done: `{"done":"enter 200","logins_ok":200,
-//! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, or `{"refused":"…","reason":"…"}`.
+//! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, for `pings` with
+//! `"pings":{…}` ([`Summary`]), or `{"refused":"…","reason":"…"}`.
 
 use super::session::{Mailbox, Notice};
 use crate::behavior::Behavior;
 use crate::sender::Steadiness;
+use crate::summary::Summary;
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
 
@@ -31,6 +34,7 @@ pub(super) enum Command {
     Rate(u32),
     Mark,
     Gap,
+    Pings,
     Leave,
 }
 
@@ -51,8 +55,9 @@ impl Command {
             },
             ["mark"] => Ok(Self::Mark),
             ["gap"] => Ok(Self::Gap),
+            ["pings"] => Ok(Self::Pings),
             ["leave"] => Ok(Self::Leave),
-            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, leave"),
+            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, pings, leave"),
         }
     }
 }
@@ -67,6 +72,8 @@ pub(super) enum Answer<'a> {
         logins_failed: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         gap_s: Option<f64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pings: Option<Summary>,
     },
     Refused {
         refused: &'a str,
@@ -116,6 +123,7 @@ mod tests {
         assert_eq!(Command::parse("rate 125"), Ok(Command::Rate(125)));
         assert_eq!(Command::parse("mark"), Ok(Command::Mark));
         assert_eq!(Command::parse("gap"), Ok(Command::Gap));
+        assert_eq!(Command::parse("pings"), Ok(Command::Pings));
         assert_eq!(Command::parse("leave"), Ok(Command::Leave));
         for wrong in
             ["", "enter", "enter -1", "rate 126", "rate 0", "sender shaky", "behavior dance", "leave now"]
@@ -127,10 +135,10 @@ mod tests {
     #[test]
     fn answers_are_lines_of_json() {
         let mut out = Vec::new();
-        Answer::Done { done: "enter 2", logins_ok: 2, logins_failed: 0, gap_s: None }
+        Answer::Done { done: "enter 2", logins_ok: 2, logins_failed: 0, gap_s: None, pings: None }
             .write(&mut out)
             .unwrap();
-        Answer::Done { done: "gap", logins_ok: 2, logins_failed: 0, gap_s: Some(0.5) }
+        Answer::Done { done: "gap", logins_ok: 2, logins_failed: 0, gap_s: Some(0.5), pings: None }
             .write(&mut out)
             .unwrap();
         Answer::Refused { refused: "x\"", reason: "why" }.write(&mut out).unwrap();

@@ -4,6 +4,7 @@ use super::usage::{self, Usage};
 use crate::agent::{AgentStats, Event, LossReason};
 use crate::distribution::Distribution;
 use crate::report::Report;
+use crate::summary::{Summary, Times};
 use circuit::Tally;
 use ids::Instant;
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ pub(super) struct Findings {
     login_first_at: Option<Instant>,
     logins: Distribution,
     pings: Distribution,
+    /// Since they were asked for last.
+    recent_pings: Times,
     failures: BTreeMap<String, u32>,
 }
 
@@ -50,6 +53,11 @@ impl Findings {
         (self.logins_ok, self.logins_failed)
     }
 
+    /// The pings since this was called last.
+    pub(super) fn take_pings(&mut self) -> Summary {
+        std::mem::take(&mut self.recent_pings).summary()
+    }
+
     /// A bot tells something.
     pub(super) fn on_event(&mut self, now: Instant, life: &mut Life, event: Event) {
         match event {
@@ -61,7 +69,10 @@ impl Findings {
                     *life = Life::Staying;
                 }
             }
-            Event::Ping(round_trip) => self.pings.record(round_trip),
+            Event::Ping(round_trip) => {
+                self.pings.record(round_trip);
+                self.recent_pings.record(round_trip);
+            }
             Event::TeleportFailed(reason) => self.fail(format!("teleport: {reason}")),
             Event::LoggedOut { answered } => {
                 self.logouts_ok += u32::from(answered);

@@ -26,12 +26,12 @@ const ASKED_PER_S: f32 = 20.0;
 const ASKED_BURST: f32 = 200.0;
 
 /// Animations of others near a client that it is sent per second on average, nearest first: a datagram and an ack each. Who
-/// walks and rests changes them twice in twenty seconds, so that sixty need six.
-const ANIMATIONS_PER_S: f32 = 6.0;
+/// walks and rests changes them twice in twenty seconds, so that sixty of them would need six.
+const ANIMATIONS_PER_S: f32 = 4.0;
 /// And at once: somebody who comes needs those of everybody near.
 const ANIMATIONS_BURST: f32 = 60.0;
 /// Likewise looks, of a quarter to a whole kilobyte.
-const LOOKS_PER_S: f32 = 3.0;
+const LOOKS_PER_S: f32 = 2.0;
 const LOOKS_BURST: f32 = 60.0;
 
 /// How far a client has come.
@@ -85,6 +85,8 @@ pub(super) struct Client {
     pub(super) animation_cursor: Place,
     pub(super) next_second: Instant,
     pub(super) next_dots: Instant,
+    pub(super) next_animations: Instant,
+    pub(super) next_looks: Instant,
     pub(super) next_stats: Instant,
     /// Until when its acks are remembered to be sent.
     pub(super) owes_acks_until: Option<Instant>,
@@ -124,6 +126,8 @@ impl Client {
             animation_cursor: 0,
             next_second: now,
             next_dots: now,
+            next_animations: now,
+            next_looks: now,
             next_stats: now,
             owes_acks_until: None,
             hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),

@@ -75,6 +75,8 @@ pub struct ShardCounters {
     pub updates_dropped: u64,
     /// Terse blocks sent.
     pub terse_sent: u64,
+    /// Datagrams that they were in.
+    pub terse_datagrams: u64,
     /// Full blocks sent.
     pub full_sent: u64,
     /// Full blocks sent of what stands in a world.

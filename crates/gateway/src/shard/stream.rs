@@ -34,6 +34,9 @@ use wire::terse::{self, AVATAR_BLOCK_LEN};
 const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
 /// Between two statistics messages (PROTOCOL §8a).
 const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
+/// Between two looks at who near plays other animations, and who looks different: a walk through cold memory each.
+const ANIMATIONS_PERIOD: Duration = Duration::from_millis(200);
+const LOOKS_PERIOD: Duration = Duration::from_millis(400);
 /// Between two rounds over what is not urgent.
 const SLOW_PERIOD: Duration = Duration::from_secs(1);
 /// Between two lists of dots for the small map.
@@ -41,11 +44,11 @@ const COARSE_PERIOD: Duration = Duration::from_secs(2);
 /// World ticks after which a shown avatar counts as here to stay, and its looks are worth a kilobyte: a second at 20 Hz.
 const SETTLED_TICKS: u32 = 20;
 /// Appearances in one send: about a kilobyte each.
-const APPEARANCES_PER_SEND: usize = 2;
+const APPEARANCES_PER_SEND: usize = 8;
 /// Animations of near avatars in one send.
-const NEAR_ANIMATIONS_PER_SEND: usize = 12;
+const NEAR_ANIMATIONS_PER_SEND: usize = 24;
 /// Animations of others in a second, unreliable.
-const FAR_ANIMATIONS_PER_S: usize = 2;
+const FAR_ANIMATIONS_PER_S: usize = 1;
 /// Unreliable animations are repeated this often.
 const FAR_ANIMATION_REPEATS: u8 = 1;
 /// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
@@ -282,11 +285,16 @@ impl Turn<'_> {
             circuit.note_sent(self.now, self.out.open_len());
             self.out.seal(self.client.address);
             self.counters.terse_sent += chunk.len() as u64;
+            self.counters.terse_datagrams += 1;
         }
     }
 
     /// Of the own avatar and the nearest, reliable (DESIGN §2), within a budget.
     fn animations(&mut self) {
+        if self.now < self.client.next_animations {
+            return;
+        }
+        self.client.next_animations = self.now + ANIMATIONS_PERIOD;
         let near = self.near();
         for at in 0..near.start as At {
             if self.is_due_animation(at) {
@@ -358,6 +366,10 @@ impl Turn<'_> {
 
     /// The looks of the nearest. The own one is the client's.
     fn appearances(&mut self) {
+        if self.now < self.client.next_looks {
+            return;
+        }
+        self.client.next_looks = self.now + LOOKS_PERIOD;
         let tick = self.replica.tick.0 as u32;
         let mut left = APPEARANCES_PER_SEND;
         for at in self.near() {

@@ -8,22 +8,37 @@ use crate::users::new_account;
 use ids::{AgentId, Instant};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use store::{Account, Store, StoreError};
 use telemetry::LockWait;
 use telemetry::recorder::frame_end;
 
 /// What the operator decides about logins.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LoginConfig {
     /// The first login under a free name makes the account. Whoever can reach the port can then make accounts, so the
     /// default is off.
     pub open_registration: bool,
     /// How often a password may be tried.
     pub attempts: AttemptLimits,
+    /// How long a verified login counts without another look at the password.
+    pub remember: Duration,
     /// Terms that users must agree to, or none.
     pub terms: Option<String>,
     /// A notice that users must have read, or none.
     pub notice: Option<String>,
+}
+
+impl Default for LoginConfig {
+    fn default() -> Self {
+        Self {
+            open_registration: false,
+            attempts: AttemptLimits::default(),
+            remember: Remembered::LIFETIME,
+            terms: None,
+            notice: None,
+        }
+    }
 }
 
 /// What time it is, by both clocks.
@@ -72,8 +87,8 @@ impl LoginService {
     ) -> Result<Self, getrandom::Error> {
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
-        let memory =
-            Mutex::new(Memory { attempts: Attempts::new(config.attempts), remembered: Remembered::new(key) });
+        let remembered = Remembered::new(key, config.remember);
+        let memory = Mutex::new(Memory { attempts: Attempts::new(config.attempts), remembered });
         Ok(Self { store, passwords, config, memory, lock_wait: LockWait::default() })
     }
 

@@ -13,6 +13,8 @@ use store::PasswordHash;
 /// The table of verified logins. When it is full, the entry that would expire next goes.
 pub struct Remembered {
     key: [u8; 32],
+    /// How long a verified login counts. Using it does not renew it.
+    lifetime: Duration,
     entries: BTreeMap<AgentId, Entry>,
     by_expiry: BTreeSet<(Instant, AgentId)>,
 }
@@ -23,16 +25,16 @@ struct Entry {
 }
 
 impl Remembered {
-    /// A verified login counts for so long. Using it does not renew it.
+    /// How long a verified login counts when nothing else is asked for.
     pub const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
     /// Logins remembered at once; 100 bytes each.
     pub const ENTRIES_MAX: usize = 65_536;
 
-    /// An empty table under a random key.
+    /// An empty table under a random key. With a lifetime of 0 nobody is remembered.
     #[must_use]
-    pub const fn new(key: [u8; 32]) -> Self {
-        Self { key, entries: BTreeMap::new(), by_expiry: BTreeSet::new() }
+    pub const fn new(key: [u8; 32], lifetime: Duration) -> Self {
+        Self { key, lifetime, entries: BTreeMap::new(), by_expiry: BTreeSet::new() }
     }
 
     /// Remembers that this digest was verified against this stored hash.
@@ -43,7 +45,7 @@ impl Remembered {
         {
             self.forget(next);
         }
-        let expires_at = now + Self::LIFETIME;
+        let expires_at = now + self.lifetime;
         self.entries.insert(agent, Entry { proof: self.proof(agent, digest, stored), expires_at });
         self.by_expiry.insert((expires_at, agent));
     }
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_verified_login_counts_until_its_lifetime_ends() {
-        let mut remembered = Remembered::new([1; 32]);
+        let mut remembered = Remembered::new([1; 32], Remembered::LIFETIME);
         remembered.insert(Instant::ZERO, ADA, &digest("a"), &hash("h"));
         let last = Instant::ZERO + Remembered::LIFETIME;
         assert!(remembered.contains(Instant(last.0 - 1), ADA, &digest("a"), &hash("h")));
@@ -126,8 +128,15 @@ mod tests {
     }
 
     #[test]
+    fn without_a_lifetime_nobody_is_remembered() {
+        let mut remembered = Remembered::new([1; 32], Duration::ZERO);
+        remembered.insert(Instant::ZERO, ADA, &digest("a"), &hash("h"));
+        assert!(!remembered.contains(Instant::ZERO, ADA, &digest("a"), &hash("h")));
+    }
+
+    #[test]
     fn another_digest_agent_or_stored_hash_does_not_count() {
-        let mut remembered = Remembered::new([1; 32]);
+        let mut remembered = Remembered::new([1; 32], Remembered::LIFETIME);
         remembered.insert(Instant::ZERO, ADA, &digest("a"), &hash("h"));
         let grace = AgentId(Uuid::from_u128(2));
         assert!(!remembered.contains(Instant::ZERO, ADA, &digest("b"), &hash("h")));
@@ -140,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_full_table_drops_who_would_expire_next() {
-        let mut remembered = Remembered::new([1; 32]);
+        let mut remembered = Remembered::new([1; 32], Remembered::LIFETIME);
         for id in 0..=Remembered::ENTRIES_MAX as u64 {
             remembered.insert(Instant(id), AgentId(Uuid::from_u128(id.into())), &digest("a"), &hash("h"));
         }

@@ -352,10 +352,11 @@ fn a_viewer_without_an_avatar_looks_from_where_it_was_last() {
     scene.enter(1, ME, Audience::All, Vec3::new(77.0, 66.0, 22.0));
     scene.tick();
     let mut viewer = onlooker();
-    viewer.look_from(&scene.replica);
+    send(&mut viewer, &scene, PLENTY);
     scene.leave(1);
     scene.tick();
-    assert_eq!(viewer.look_from(&scene.replica), Vec3::new(77.0, 66.0, 22.0));
+    send(&mut viewer, &scene, PLENTY);
+    assert_eq!(viewer.eye, Vec3::new(77.0, 66.0, 22.0));
 }
 
 fn shown_ids(viewer: &Viewer) -> Vec<u32> {

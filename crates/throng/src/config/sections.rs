@@ -81,6 +81,11 @@ section! {
         ///
         /// Strangers then create accounts as they like, and each stays in the database.
         force_open_registration: bool = false, "–", Kind::Flag;
+        /// How long a verified login lets its user in again without hashing the password; 0 is not at all.
+        ///
+        /// A crowd whose server or network went down comes back at once, where hashing lets in some thirty a second. Whoever has
+        /// learned a password that was changed meanwhile gains nothing.
+        remember_min: u32 = 15, "min", Kind::whole(0, 1_440);
         /// Whether the limits of attempts do not apply to logins from this machine.
         ///
         /// Load tests log in hundreds of accounts from one address. Turn it off when a proxy on this machine makes

@@ -326,6 +326,7 @@ fn login_config(config: &Config) -> LoginConfig {
     };
     LoginConfig {
         open_registration: login.open_registration,
+        remember: Duration::from_secs(60 * u64::from(login.remember_min)),
         attempts: AttemptLimits {
             address: per_minute(login.address_failures_per_min),
             pair: per_minute(login.account_failures_per_min),

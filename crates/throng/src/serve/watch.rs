@@ -340,6 +340,12 @@ impl Export {
             sum(|c| c.shard.terse_sent),
         );
         self.count(
+            "throng_terse_datagrams_total",
+            "Datagrams of ImprovedTerseObjectUpdate sent to clients.",
+            "",
+            sum(|c| c.shard.terse_datagrams),
+        );
+        self.count(
             "throng_objects_sent_total",
             "Blocks of ObjectUpdate sent of what stands in a world.",
             "",

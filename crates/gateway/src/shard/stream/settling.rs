@@ -71,6 +71,7 @@ impl Turn<'_> {
             let Ok(sequence) = sent else { return };
             self.out.seal(self.client.address);
             self.counters.terse_sent += n as u64;
+            self.counters.terse_datagrams += 1;
             let ids = rests.iter().map(|&at| LocalId(replica.hot()[self.slot(at) as usize].id)).collect();
             for at in chunk() {
                 let hot = &replica.hot()[self.slot(at) as usize];

@@ -13,7 +13,7 @@ fn last<T>(client: &Client, pick: impl Fn(&Message) -> Option<T>) -> T {
 fn objects_asked_for_are_shown_again_and_unknown_ones_are_killed() {
     let mut node = Node::new();
     let (ada, _) = (node.enter("Ada"), node.enter("Bob"));
-    node.run_ms(500);
+    node.run_until(|node| node.clients[ada].sees("Bob").is_some());
     let client = &mut node.clients[ada];
     let bob = agent("Bob").0;
     let (&bobs_id, _) = client.avatars.iter().find(|(_, seen)| seen.agent == bob).expect("seen");

@@ -1,0 +1,217 @@
+//! How fresh the scene is that clients show: what observers were shown (a file of `bots::views`) is laid beside what was true
+//! (a recording of the world, replayed), on the machine's monotonic clock.
+//!
+//! Every 100 ms each observer's scene is compared with the world:
+//!
+//! - The *error* of an avatar is the distance between where the observer shows it, moved on along the velocity it was told as
+//!   viewers do, and where it is at that moment. It contains the time that an update is under way.
+//! - What is shown is *wrong* when it was true at no moment of the last 100 ms, the time between two sends to a client: farther than 0.05 m from the way that the avatar
+//!   took in that time, or turned by more than 2 degrees from all its directions. The *age* of an avatar is how long it has
+//!   been wrong; 0 when it is not. Who belongs to the nearest 20 and is not shown is wrong.
+//! - A *stop* is looked at 1 s later by those who have the avatar among their nearest 50, and 5 s later by the others who show it.
+//! - An observer has *arrived* when the 50 who were its nearest when it was placed are shown, or gone.
+
+mod scene;
+mod steps;
+mod truth;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::ExperimentError;
+use bots::views::{View, Views};
+use recording::{Recording, Replay};
+use scene::Scene;
+use std::path::Path;
+use std::time::Duration;
+pub(crate) use steps::Steps;
+use truth::Truth;
+
+/// Metres and radians beyond which what is shown is wrong (DESIGN §5).
+const WRONG_M: f32 = 0.05;
+const WRONG_RAD: f32 = 2.0 * std::f32::consts::PI / 180.0;
+/// Those nearest by whom freshness, stops and arrivals are judged.
+const NEAR: usize = 20;
+const MIDDLE: usize = 50;
+/// Comparisons are made every so many ticks.
+const EVERY_TICKS: u64 = 2;
+/// Metres up to which a band of distance reaches.
+pub(crate) const BANDS_M: [f32; 3] = [12.0, 64.0, f32::INFINITY];
+
+/// The observers of one file.
+pub(crate) struct Source<'a> {
+    pub(crate) views: &'a Path,
+    pub(crate) kind: Kind,
+}
+
+/// What observers are there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Everything but stops and arrivals.
+    Clear,
+    /// Stops: their network loses datagrams.
+    Lossy,
+    /// How long it takes to arrive.
+    Arriving,
+}
+
+/// What observers were shown of avatars at some distance.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    /// Milliseconds between two updates of somebody.
+    pub(crate) gap_ms: Steps,
+    /// Millimetres.
+    pub(crate) error_mm: Steps,
+    /// Milliseconds.
+    pub(crate) age_ms: Steps,
+}
+
+/// All that was found.
+#[derive(Debug)]
+pub(crate) struct Freshness {
+    /// By [`BANDS_M`].
+    pub(crate) bands: [Band; BANDS_M.len()],
+    /// Of the nearest 20, millimetres.
+    pub(crate) near_error_mm: Steps,
+    /// Of the nearest 20, milliseconds.
+    pub(crate) near_age_ms: Steps,
+    /// The oldest of each scene that was compared, milliseconds.
+    pub(crate) oldest_ms: Steps,
+    /// Avatars shown in each scene that was compared, the own one not counted.
+    pub(crate) visible: Steps,
+    /// After stops, millimetres.
+    pub(crate) stop_error_mm: Steps,
+    /// Arrivals, milliseconds; those that did not end count as long as they were watched.
+    pub(crate) arrival_ms: Steps,
+    /// Scenes that were compared.
+    pub(crate) n_scenes: u64,
+}
+
+impl Freshness {
+    fn new() -> Self {
+        let ms = || Steps::new(1.0, 120_000);
+        let mm = || Steps::new(1.0, 100_000);
+        let band = || Band { gap_ms: ms(), error_mm: mm(), age_ms: ms() };
+        Self {
+            bands: std::array::from_fn(|_| band()),
+            near_error_mm: mm(),
+            near_age_ms: ms(),
+            oldest_ms: ms(),
+            visible: Steps::new(1.0, 20_000),
+            stop_error_mm: mm(),
+            arrival_ms: ms(),
+            n_scenes: 0,
+        }
+    }
+}
+
+/// The machine's monotonic clock, in nanoseconds, as recordings and views have it.
+pub(crate) fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Compares all observers with the world, from one moment on the monotonic clock to another. For `settle` after it was placed an
+/// observer is only watched arriving.
+pub(crate) fn measure(
+    world: &Path,
+    sources: &[Source<'_>],
+    window_ns: std::ops::Range<u64>,
+    settle: Duration,
+) -> Result<Freshness, ExperimentError> {
+    let failed = |reason: String| ExperimentError::Freshness { reason };
+    let mut recording = Recording::open(world).map_err(|error| failed(error.to_string()))?;
+    let zero_ns = recording.about().clock_zero_ns;
+    let mut replay = Replay::new(&recording).map_err(|error| failed(error.to_string()))?;
+    let mut truth = Truth::new(replay.world().avatars());
+    let mut streams = Vec::new();
+    for source in sources {
+        let views = Views::open(source.views)
+            .map_err(|error| failed(format!("{}: {error}", source.views.display())))?;
+        streams.push(Stream { kind: source.kind, views: views.into_merge(), scenes: Vec::new() });
+    }
+    let mut found = Freshness::new();
+    let steps = recording.steps().map_err(|error| failed(error.to_string()))?;
+    for (n, step) in (0u64..).zip(steps) {
+        let step = step.map_err(|error| failed(error.to_string()))?;
+        let (now_ns, state_hash) = (zero_ns + step.at.0, step.state_hash);
+        let frame = replay.step(step);
+        if state_hash.is_some_and(|hash| hash != frame.state_hash) {
+            return Err(failed("the replayed world differs from the recorded one".to_owned()));
+        }
+        truth.apply(now_ns, frame);
+        for stream in &mut streams {
+            stream.follow(now_ns, &truth, &mut found, &window_ns);
+            if n % EVERY_TICKS == 0 && window_ns.contains(&now_ns) {
+                stream.compare(now_ns, settle.as_nanos() as u64, &truth, &mut found);
+            }
+        }
+    }
+    for scene in streams.iter_mut().flat_map(|stream| &mut stream.scenes) {
+        scene.end(window_ns.end, &mut found);
+    }
+    Ok(found)
+}
+
+/// The views of one file on their way into scenes.
+struct Stream {
+    kind: Kind,
+    views: Merge,
+    /// By observer.
+    scenes: Vec<Scene>,
+}
+
+/// Views with the next one in sight.
+struct Merge {
+    zero_ns: u64,
+    views: std::iter::Peekable<Views>,
+}
+
+trait IntoMerge {
+    fn into_merge(self) -> Merge;
+}
+
+impl IntoMerge for Views {
+    fn into_merge(self) -> Merge {
+        Merge { zero_ns: self.clock_zero_ns, views: self.peekable() }
+    }
+}
+
+impl Merge {
+    fn next_until(&mut self, now_ns: u64) -> Option<(u64, View)> {
+        let zero_ns = self.zero_ns;
+        let view = self.views.next_if(|view| zero_ns + view.at.0 <= now_ns)?;
+        Some((zero_ns + view.at.0, view))
+    }
+}
+
+impl Stream {
+    fn follow(
+        &mut self,
+        now_ns: u64,
+        truth: &Truth,
+        found: &mut Freshness,
+        window_ns: &std::ops::Range<u64>,
+    ) {
+        while let Some((at_ns, view)) = self.views.next_until(now_ns) {
+            let observer = view.observer as usize;
+            if self.scenes.len() <= observer {
+                self.scenes.resize_with(observer + 1, Scene::default);
+            }
+            let gaps = (self.kind == Kind::Clear && window_ns.contains(&at_ns)).then_some(&mut found.bands);
+            self.scenes[observer].see(at_ns, &view.what, truth, gaps);
+        }
+    }
+
+    fn compare(&mut self, now_ns: u64, settle_ns: u64, truth: &Truth, found: &mut Freshness) {
+        for scene in &mut self.scenes {
+            let is_settled = scene.placed_ns() + settle_ns <= now_ns;
+            match self.kind {
+                Kind::Arriving => scene.watch_arrival(truth, found),
+                Kind::Clear | Kind::Lossy if !is_settled => {}
+                Kind::Clear => scene.compare(now_ns, truth, found),
+                Kind::Lossy => scene.check_stops(now_ns, truth, found),
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The scene of one observer, and how it compares with the world.
+
+use super::truth::{Person, Pose, Truth, Who};
+use super::{BANDS_M, Band, EVERY_TICKS, Freshness, MIDDLE, NEAR, WRONG_M, WRONG_RAD};
+use bots::views::Sight;
+use glam::{Quat, Vec3};
+use ids::AgentId;
+use std::collections::BTreeMap;
+
+/// A stop is looked at so long after it.
+const STOP_NEAR_NS: u64 = 1_000_000_000;
+const STOP_FAR_NS: u64 = 5_000_000_000;
+/// Two comparisons are so far apart at 20 Hz; a stop is looked at once.
+const COMPARE_NS: u64 = EVERY_TICKS * 50_000_000;
+
+/// Somebody as shown.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    position: Vec3,
+    velocity: Vec3,
+    rotation: Quat,
+    /// When the latest update came.
+    at_ns: u64,
+    first_ns: u64,
+    wrong_since_ns: Option<u64>,
+    /// As of the latest comparison.
+    band: usize,
+}
+
+impl Shown {
+    /// Where a viewer draws it now.
+    fn place(&self, now_ns: u64) -> Vec3 {
+        self.position + self.velocity * ((now_ns - self.at_ns) as f32 / 1e9)
+    }
+
+    /// Whether it was so at no moment of the last ticks.
+    fn is_wrong(&self, now_ns: u64, poses: &[Pose]) -> bool {
+        let place = self.place(now_ns);
+        let off = poses
+            .windows(2)
+            .map(|way| distance_to_way(place, way[1].position, way[0].position))
+            .fold(f32::INFINITY, f32::min);
+        let turned =
+            poses.iter().map(|pose| pose.rotation.angle_between(self.rotation)).fold(f32::INFINITY, f32::min);
+        off > WRONG_M || turned > WRONG_RAD
+    }
+}
+
+/// What one observer shows.
+#[derive(Debug, Default)]
+pub(super) struct Scene {
+    own: Option<AgentId>,
+    placed_ns: u64,
+    shown: BTreeMap<Who, Shown>,
+    /// Of the nearest 20, those who are not shown, since when.
+    missing: BTreeMap<Who, u64>,
+    arrival: Arrival,
+    /// Everybody by distance; kept for its memory.
+    near: Vec<(f32, Who)>,
+}
+
+/// The nearest when the observer was placed.
+#[derive(Debug, Default)]
+enum Arrival {
+    #[default]
+    Before,
+    Watched(Vec<Who>),
+    Over,
+}
+
+impl Scene {
+    pub(super) const fn placed_ns(&self) -> u64 {
+        self.placed_ns
+    }
+
+    /// Takes in what the observer was shown.
+    pub(super) fn see(
+        &mut self,
+        at_ns: u64,
+        what: &Sight,
+        truth: &Truth,
+        gaps: Option<&mut [Band; BANDS_M.len()]>,
+    ) {
+        match what {
+            Sight::Placed(agent) => {
+                self.own = Some(*agent);
+                self.placed_ns = at_ns;
+            }
+            &Sight::Avatar { id, position, velocity, rotation } => {
+                let Some(who) = truth.of_id(id) else { return };
+                let former = self.shown.get(&who);
+                if let (Some(former), Some(gaps)) = (former, gaps) {
+                    gaps[former.band].gap_ms.add((at_ns - former.at_ns) as f64 / 1e6);
+                }
+                let shown = Shown {
+                    position,
+                    velocity,
+                    rotation,
+                    at_ns,
+                    first_ns: former.map_or(at_ns, |former| former.first_ns),
+                    wrong_since_ns: former.and_then(|former| former.wrong_since_ns),
+                    band: former.map_or(BANDS_M.len() - 1, |former| former.band),
+                };
+                self.shown.insert(who, shown);
+                self.missing.remove(&who);
+            }
+            Sight::Gone(id) => {
+                if let Some(who) = truth.of_id(*id) {
+                    self.shown.remove(&who);
+                }
+            }
+        }
+    }
+
+    /// Sorts everybody else by distance, those nearest in front; `None` while the observer is not in the world.
+    fn rank(&mut self, truth: &Truth, nearest: usize) -> Option<Vec3> {
+        let own = truth.of_agent(self.own?)?;
+        let eye = truth.person(own).poses[0].position;
+        self.near.clear();
+        let others = truth.people().filter(|(who, _)| *who != own);
+        self.near.extend(others.map(|(who, person)| (person.poses[0].position.distance_squared(eye), who)));
+        let by_distance = |a: &(f32, Who), b: &(f32, Who)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        if self.near.len() > nearest {
+            self.near.select_nth_unstable_by(nearest, by_distance);
+            self.near.truncate(nearest);
+        }
+        self.near.sort_unstable_by(by_distance);
+        Some(eye)
+    }
+
+    /// Compares everything that is shown with what is.
+    pub(super) fn compare(&mut self, now_ns: u64, truth: &Truth, found: &mut Freshness) {
+        let Some(eye) = self.rank(truth, NEAR) else { return };
+        found.n_scenes += 1;
+        // Somebody who left the world is killed soon; until then nothing is true of it.
+        self.shown.retain(|&who, _| truth.person(who).is_here);
+        let own = self.own.and_then(|own| truth.of_agent(own));
+        let mut oldest_ns = 0;
+        for (&who, shown) in &mut self.shown {
+            if Some(who) == own {
+                continue;
+            }
+            let person = truth.person(who);
+            let (error_mm, age_ns) = judge(shown, now_ns, person);
+            let far_m = person.poses[0].position.distance(eye);
+            shown.band = BANDS_M.iter().position(|&reach_m| far_m <= reach_m).unwrap_or(BANDS_M.len() - 1);
+            let band = &mut found.bands[shown.band];
+            band.error_mm.add(error_mm);
+            band.age_ms.add(age_ns as f64 / 1e6);
+            oldest_ns = oldest_ns.max(age_ns);
+        }
+        found.visible.add(
+            (self.shown.len() - usize::from(own.is_some_and(|own| self.shown.contains_key(&own)))) as f64,
+        );
+        found.oldest_ms.add(oldest_ns as f64 / 1e6);
+        let missing = std::mem::take(&mut self.missing);
+        for &(_, who) in &self.near {
+            if let Some(shown) = self.shown.get(&who) {
+                let person = truth.person(who);
+                found
+                    .near_error_mm
+                    .add(f64::from(shown.place(now_ns).distance(person.poses[0].position)) * 1e3);
+                let since_ns = shown.wrong_since_ns.unwrap_or(now_ns);
+                found.near_age_ms.add((now_ns - since_ns) as f64 / 1e6);
+            } else {
+                let since_ns = missing.get(&who).copied().unwrap_or(now_ns);
+                found.near_error_mm.add(f64::NAN);
+                found.near_age_ms.add((now_ns - since_ns) as f64 / 1e6);
+                self.missing.insert(who, since_ns);
+            }
+        }
+    }
+
+    /// Looks at avatars that stopped a while ago.
+    pub(super) fn check_stops(&mut self, now_ns: u64, truth: &Truth, found: &mut Freshness) {
+        if self.rank(truth, MIDDLE).is_none() {
+            return;
+        }
+        let stopped_for = |who: Who, after_ns: u64| {
+            let person = truth.person(who);
+            let since_ns = person.stopped_ns.filter(|_| person.is_here);
+            since_ns.is_some_and(|since_ns| (after_ns..after_ns + COMPARE_NS).contains(&(now_ns - since_ns)))
+        };
+        let mut near: Vec<Who> = self.near.iter().map(|&(_, who)| who).collect();
+        near.sort_unstable();
+        for (&who, shown) in &self.shown {
+            let after_ns = if near.binary_search(&who).is_ok() { STOP_NEAR_NS } else { STOP_FAR_NS };
+            if stopped_for(who, after_ns) {
+                let place = truth.person(who).poses[0].position;
+                found.stop_error_mm.add(f64::from(shown.place(now_ns).distance(place)) * 1e3);
+            }
+        }
+    }
+
+    /// Waits until everybody is shown who was near when the observer was placed.
+    pub(super) fn watch_arrival(&mut self, truth: &Truth, found: &mut Freshness) {
+        match &self.arrival {
+            Arrival::Over => {}
+            Arrival::Before => {
+                if self.rank(truth, MIDDLE).is_some() {
+                    self.arrival = Arrival::Watched(self.near.iter().map(|&(_, who)| who).collect());
+                }
+            }
+            Arrival::Watched(nearest) => {
+                let here = nearest.iter().filter(|&&who| truth.person(who).is_here);
+                let shown: Option<Vec<u64>> =
+                    here.map(|who| self.shown.get(who).map(|shown| shown.first_ns)).collect();
+                if let Some(shown) = shown {
+                    let last_ns = shown.into_iter().max().unwrap_or(self.placed_ns);
+                    found.arrival_ms.add(last_ns.saturating_sub(self.placed_ns) as f64 / 1e6);
+                    self.arrival = Arrival::Over;
+                }
+            }
+        }
+    }
+
+    /// The window is over.
+    pub(super) fn end(&mut self, now_ns: u64, found: &mut Freshness) {
+        if matches!(self.arrival, Arrival::Watched(_)) {
+            found.arrival_ms.add(now_ns.saturating_sub(self.placed_ns) as f64 / 1e6);
+        }
+    }
+}
+
+/// Error in millimetres and age in nanoseconds, after noting whether it is wrong.
+fn judge(shown: &mut Shown, now_ns: u64, person: &Person) -> (f64, u64) {
+    let error_m = shown.place(now_ns).distance(person.poses[0].position);
+    if shown.is_wrong(now_ns, &person.poses) {
+        shown.wrong_since_ns.get_or_insert(now_ns);
+    } else {
+        shown.wrong_since_ns = None;
+    }
+    (f64::from(error_m) * 1e3, now_ns - shown.wrong_since_ns.unwrap_or(now_ns))
+}
+
+fn distance_to_way(point: Vec3, from: Vec3, to: Vec3) -> f32 {
+    let way = to - from;
+    let length_squared = way.length_squared();
+    if length_squared == 0.0 {
+        return point.distance(from);
+    }
+    let share = ((point - from).dot(way) / length_squared).clamp(0.0, 1.0);
+    point.distance(from + way * share)
+}

@@ -1,0 +1,59 @@
+//! A histogram with steps of one width: enough for percentiles of millions of samples.
+
+/// How many samples fell into which step.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    width: f64,
+    counts: Vec<u64>,
+    n: u64,
+}
+
+impl Steps {
+    /// So many steps of a width; the last one takes what is beyond.
+    pub(crate) fn new(width: f64, steps: usize) -> Self {
+        Self { width, counts: vec![0; steps], n: 0 }
+    }
+
+    /// Adds a sample of 0 or more. What is no number counts as beyond every step.
+    pub(crate) fn add(&mut self, sample: f64) {
+        let last = self.counts.len() - 1;
+        let step = if sample.is_nan() { last } else { ((sample / self.width) as usize).min(last) };
+        self.counts[step] += 1;
+        self.n += 1;
+    }
+
+    /// Samples.
+    pub(crate) const fn len(&self) -> u64 {
+        self.n
+    }
+
+    /// What this share (0 to 1) of the samples did not exceed, to a step below. Not a number without samples.
+    pub(crate) fn percentile(&self, share: f64) -> f64 {
+        let rank = ((self.n as f64 * share).ceil() as u64).clamp(1, self.n.max(1));
+        let mut below = 0;
+        let step = self.counts.iter().position(|&count| {
+            below += count;
+            below >= rank
+        });
+        match step {
+            None => f64::NAN,
+            Some(step) => step as f64 * self.width,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_samples_to_a_step() {
+        let mut steps = Steps::new(1.0, 1_000);
+        assert!(steps.percentile(0.5).is_nan());
+        (0..100).for_each(|n| steps.add(f64::from(n)));
+        assert_eq!((steps.percentile(0.0), steps.percentile(0.5), steps.percentile(0.99)), (0.0, 49.0, 98.0));
+        steps.add(f64::NAN);
+        steps.add(1e9);
+        assert_eq!((steps.percentile(1.0), steps.len()), (999.0, 102));
+    }
+}

@@ -1,0 +1,187 @@
+//! One walker and one observer: what is found of what the observer was told.
+
+use super::scene::Scene;
+use super::truth::Truth;
+use super::{BANDS_M, Freshness};
+use bots::views::Sight;
+use glam::{Quat, Vec3};
+use ids::{AgentId, LocalId, SessionKey, Uuid};
+use std::sync::Arc;
+use world::{Audience, Avatar, Change, Entity, EntityKind, Frame, Motion};
+
+const OWN: AgentId = AgentId(Uuid::from_u128(1));
+const WALKER: LocalId = LocalId(2);
+const SPEED: f32 = 3.2;
+const TICK_NS: u64 = 50_000_000;
+/// The observer was placed long before.
+const START_NS: u64 = 100_000_000_000;
+
+fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
+    let kind = EntityKind::Avatar(Avatar {
+        session: SessionKey(id.into()),
+        agent: AgentId(Uuid::from_u128(id.into())),
+        first_name: String::new(),
+        last_name: String::new(),
+        size: Vec3::ONE,
+        appearance: None,
+        animations: Arc::from([]),
+    });
+    let motion = Motion { position, ..Motion::default() };
+    Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, kind })
+}
+
+/// A world of the observer and somebody who walks, and the observer's scene.
+struct Play {
+    truth: Truth,
+    scene: Scene,
+    found: Freshness,
+    now_ns: u64,
+    motion: Motion,
+}
+
+impl Play {
+    fn begin() -> Self {
+        let place = Vec3::new(5.0, 0.0, 0.0);
+        let truth = Truth::new([avatar(1, Vec3::ZERO), avatar(2, place)].into_iter());
+        let mut scene = Scene::default();
+        scene.see(0, &Sight::Placed(OWN), &truth, None);
+        let motion = Motion { position: place, ..Motion::default() };
+        let mut play = Self { truth, scene, found: Freshness::new(), now_ns: START_NS, motion };
+        play.tell(0);
+        play
+    }
+
+    /// Tells the observer where the walker is, some time after the tick.
+    fn tell(&mut self, late_ns: u64) {
+        let Motion { position, velocity, rotation, .. } = self.motion;
+        let sight = Sight::Avatar { id: WALKER, position, velocity, rotation };
+        self.scene.see(self.now_ns + late_ns, &sight, &self.truth, Some(&mut self.found.bands));
+    }
+
+    fn step(&mut self, velocity: Vec3) {
+        self.now_ns += TICK_NS;
+        self.motion.position += velocity * 0.05;
+        self.motion.velocity = velocity;
+        let frame = Frame { changes: vec![Change::Moved(WALKER, self.motion)], ..Frame::empty() };
+        self.truth.apply(self.now_ns, &frame);
+    }
+
+    fn compare(&mut self) {
+        self.scene.compare(self.now_ns, &self.truth, &mut self.found);
+    }
+}
+
+#[test]
+fn who_is_told_in_time_is_a_little_behind_and_not_wrong() {
+    let mut play = Play::begin();
+    play.step(Vec3::X * SPEED);
+    // 40 ms under way: 0.13 m behind for as long as nothing else is told.
+    play.tell(40_000_000);
+    for _ in 0..40 {
+        play.step(Vec3::X * SPEED);
+        play.compare();
+    }
+    let error_mm = play.found.near_error_mm.percentile(1.0);
+    assert!((126.0..=129.0).contains(&error_mm), "{error_mm}");
+    assert_eq!(play.found.near_age_ms.percentile(1.0), 0.0);
+    assert_eq!((play.found.visible.percentile(0.0), play.found.n_scenes), (1.0, 40));
+}
+
+#[test]
+fn a_turn_that_nobody_was_told_of_ages_until_it_is_told() {
+    let mut play = Play::begin();
+    play.step(Vec3::X * SPEED);
+    play.tell(0);
+    for _ in 0..10 {
+        play.step(Vec3::Y * SPEED);
+        play.compare();
+    }
+    // Wrong from the first comparison on: 0.16 m to the side.
+    assert_eq!(play.found.near_age_ms.percentile(1.0), 450.0);
+    assert_eq!(play.found.oldest_ms.percentile(1.0), 450.0);
+    play.tell(0);
+    let before = play.found.near_age_ms.clone();
+    play.step(Vec3::Y * SPEED);
+    play.compare();
+    assert_eq!(play.found.near_age_ms.percentile(0.0), 0.0);
+    assert_eq!(play.found.near_age_ms.len(), before.len() + 1);
+}
+
+#[test]
+fn who_is_shown_turned_otherwise_is_wrong_too() {
+    let mut play = Play::begin();
+    play.motion.rotation = Quat::from_rotation_z(3.0_f32.to_radians());
+    for _ in 0..5 {
+        play.step(Vec3::ZERO);
+        play.compare();
+    }
+    // At first it was otherwise within the last 100 ms.
+    assert_eq!(play.found.near_age_ms.percentile(1.0), 100.0);
+    play.motion.rotation = Quat::IDENTITY;
+    play.step(Vec3::ZERO);
+    play.compare();
+    assert_eq!(play.found.near_age_ms.percentile(0.1), 0.0, "its other sign is no other rotation");
+}
+
+#[test]
+fn a_near_one_who_is_not_shown_ages() {
+    let mut play = Play::begin();
+    play.scene.see(play.now_ns, &Sight::Gone(WALKER), &play.truth, None);
+    for _ in 0..5 {
+        play.step(Vec3::ZERO);
+        play.compare();
+    }
+    assert_eq!(play.found.near_age_ms.percentile(1.0), 200.0);
+    assert_eq!(play.found.visible.percentile(1.0), 0.0);
+    assert!(play.found.near_error_mm.percentile(0.0) > 10_000.0, "worse than any error");
+}
+
+#[test]
+fn a_stop_is_looked_at_a_second_later() {
+    let mut play = Play::begin();
+    play.step(Vec3::X * SPEED);
+    play.tell(0);
+    for n in 0..60 {
+        play.step(Vec3::ZERO);
+        if n % 2 == 0 {
+            play.scene.check_stops(play.now_ns, &play.truth, &mut play.found);
+        }
+    }
+    // It stopped at once, and is shown to walk on for ever: a second and a tick later 3.2 m away, and up to a tick more.
+    assert_eq!(play.found.stop_error_mm.len(), 1);
+    let error_mm = play.found.stop_error_mm.percentile(1.0);
+    assert!((3_300.0..3_600.0).contains(&error_mm), "{error_mm}");
+}
+
+#[test]
+fn an_arrival_ends_when_the_nearest_are_shown() {
+    let mut play = Play::begin();
+    let mut scene = Scene::default();
+    scene.see(play.now_ns, &Sight::Placed(OWN), &play.truth, None);
+    scene.watch_arrival(&play.truth, &mut play.found);
+    play.step(Vec3::ZERO);
+    scene.watch_arrival(&play.truth, &mut play.found);
+    assert_eq!(play.found.arrival_ms.len(), 0);
+    let Motion { position, velocity, rotation, .. } = play.motion;
+    let sight = Sight::Avatar { id: WALKER, position, velocity, rotation };
+    scene.see(play.now_ns + 20_000_000, &sight, &play.truth, None);
+    scene.watch_arrival(&play.truth, &mut play.found);
+    scene.watch_arrival(&play.truth, &mut play.found);
+    assert_eq!((play.found.arrival_ms.len(), play.found.arrival_ms.percentile(1.0)), (1, 70.0));
+    let mut nobody = Scene::default();
+    nobody.see(play.now_ns, &Sight::Placed(OWN), &play.truth, None);
+    nobody.watch_arrival(&play.truth, &mut play.found);
+    nobody.end(play.now_ns + 9_000_000_000, &mut play.found);
+    assert_eq!(play.found.arrival_ms.percentile(1.0), 9_000.0, "as long as it was watched");
+}
+
+#[test]
+fn gaps_are_counted_by_distance() {
+    let mut play = Play::begin();
+    play.compare();
+    play.step(Vec3::ZERO);
+    play.tell(0);
+    let counts = play.found.bands.each_ref().map(|band| band.gap_ms.len());
+    assert_eq!(counts, [1, 0, 0], "5 m are in the first of {BANDS_M:?}");
+    assert_eq!(play.found.bands[0].gap_ms.percentile(1.0), 50.0);
+}

@@ -1,0 +1,131 @@
+//! Where everybody is, and was a moment ago.
+
+use glam::{Quat, Vec3};
+use ids::{AgentId, LocalId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use world::{Change, Entity, EntityKind, Frame, Motion};
+
+/// Ticks that are looked back when it is judged whether something is wrong: 100 ms at 20 Hz, the time between two sends to a client.
+/// No server that sends at 10 Hz can do better always.
+pub(super) const PAST_TICKS: usize = 2;
+
+/// Index of somebody in [`Truth`].
+pub(super) type Who = u32;
+
+/// One avatar.
+#[derive(Debug)]
+pub(super) struct Person {
+    pub(super) is_here: bool,
+    /// Now, and at the ticks before, newest first.
+    pub(super) poses: [Pose; PAST_TICKS + 1],
+    is_moving: bool,
+    /// When it came to rest, while it does.
+    pub(super) stopped_ns: Option<u64>,
+}
+
+/// Where somebody is and looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pose {
+    pub(super) position: Vec3,
+    pub(super) rotation: Quat,
+}
+
+impl Pose {
+    const fn of(motion: &Motion) -> Self {
+        Self { position: motion.position, rotation: motion.rotation }
+    }
+}
+
+/// A world as it is.
+#[derive(Debug, Default)]
+pub(super) struct Truth {
+    people: Vec<Person>,
+    by_id: BTreeMap<LocalId, Who>,
+    by_agent: BTreeMap<AgentId, Who>,
+    /// Those who may have another pose than a tick ago.
+    stirred: Vec<Who>,
+}
+
+impl Truth {
+    pub(super) fn new(entities: impl Iterator<Item = Arc<Entity>>) -> Self {
+        let mut truth = Self::default();
+        entities.for_each(|entity| truth.enter(&entity));
+        truth
+    }
+
+    pub(super) fn person(&self, who: Who) -> &Person {
+        &self.people[who as usize]
+    }
+
+    pub(super) fn people(&self) -> impl Iterator<Item = (Who, &Person)> {
+        (0..).zip(&self.people).filter(|(_, person)| person.is_here)
+    }
+
+    pub(super) fn of_id(&self, id: LocalId) -> Option<Who> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// Somebody's avatar, if it is here.
+    pub(super) fn of_agent(&self, agent: AgentId) -> Option<Who> {
+        self.by_agent.get(&agent).copied().filter(|&who| self.person(who).is_here)
+    }
+
+    /// Goes on by a tick.
+    pub(super) fn apply(&mut self, now_ns: u64, frame: &Frame) {
+        let mut stirred = std::mem::take(&mut self.stirred);
+        stirred.retain(|&who| {
+            let poses = &mut self.people[who as usize].poses;
+            poses.copy_within(..PAST_TICKS, 1);
+            poses.iter().any(|pose| *pose != poses[0])
+        });
+        self.stirred = stirred;
+        for change in &frame.changes {
+            match change {
+                Change::Created(entity) => self.enter(entity),
+                Change::Moved(id, motion) => {
+                    if let Some(&who) = self.by_id.get(id) {
+                        self.move_to(now_ns, who, motion);
+                    }
+                }
+                Change::Removed(id) => {
+                    if let Some(who) = self.by_id.remove(id) {
+                        self.people[who as usize].is_here = false;
+                    }
+                }
+                Change::Appeared(..) | Change::Animated(..) => {}
+            }
+        }
+    }
+
+    fn enter(&mut self, entity: &Entity) {
+        let EntityKind::Avatar(avatar) = &entity.kind else { return };
+        let who = self.people.len() as Who;
+        self.people.push(Person {
+            is_here: true,
+            poses: [Pose::of(&entity.motion); PAST_TICKS + 1],
+            is_moving: !entity.motion.at_rest(),
+            stopped_ns: None,
+        });
+        self.by_id.insert(entity.id, who);
+        self.by_agent.insert(avatar.agent, who);
+    }
+
+    fn move_to(&mut self, now_ns: u64, who: Who, motion: &Motion) {
+        let person = &mut self.people[who as usize];
+        let was_shifted = person.poses.iter().any(|pose| *pose != person.poses[0]);
+        person.poses[0] = Pose::of(motion);
+        if !was_shifted {
+            self.stirred.push(who);
+        }
+        let was_moving = std::mem::replace(&mut person.is_moving, !motion.at_rest());
+        if person.is_moving {
+            person.stopped_ns = None;
+        } else if was_moving {
+            person.stopped_ns = Some(now_ns);
+        } else if person.poses[0].position != person.poses[1].position {
+            // A push while it rests is no stop, and spoils the judgement of the one before.
+            person.stopped_ns = None;
+        }
+    }
+}
