@@ -13,7 +13,7 @@ use ids::{LocalId, SessionKey};
 pub(crate) const LIST_TICKS: u32 = 16;
 /// Whoever is shown stays until it is not among so many times as many as are shown, and makes way only to one who is among so many
 /// times fewer: somebody on the border would come and go, for a kill, a full update, an animation and a look each time.
-pub(crate) const STAY_RATIO: f32 = 1.25;
+pub(crate) const STAY_RATIO: f32 = 1.4;
 /// The nearest that get appearances and reliable animations, and the dots on the small map (DESIGN §2).
 pub const NEAR_MAX: usize = 60;
 /// Metres up to which a band reaches; the last one has no end. Those who are [near](NEAR_MAX) are in the first up to the second's
