@@ -229,6 +229,10 @@ fn capped(run: &Run, size: &Size, findings: &mut Findings) -> Result<Section, Ex
     crowd.command("mark")?;
     let begin_ns = monotonic_ns();
     arriving.command(&format!("enter {}", size.arriving))?;
+    if run.quick {
+        // In seconds nobody may come to rest by themselves, and stops are to be measured.
+        crowd.command("behavior stand")?;
+    }
     let many = Window::of(&server, window)?;
     let end_ns = monotonic_ns();
     server.keep_metrics()?;
