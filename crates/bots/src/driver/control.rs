@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! enter 200            log in until there are 200, never more than --count
-//! behavior walk        stand, sit, walk, mingle
+//! behavior walk        stand, sit, walk, plaza, stadium, mingle
 //! sender unstable      stable, unstable
 //! rate 60              agent updates a second, 1 to 125
 //! mark                 the report's window begins now
