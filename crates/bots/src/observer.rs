@@ -127,9 +127,7 @@ impl Observer {
 
     /// The own avatar was placed.
     pub(crate) fn note_placed(&mut self, own: AgentId) {
-        if let Some(sights) = &mut self.sights {
-            sights.push(Sight::Placed(own));
-        }
+        note(&mut self.sights, Sight::Placed(own));
     }
 
     /// What was shown since the last call.
@@ -247,9 +245,7 @@ impl Observer {
         let stale = self.by_agent.get(&agent).copied().filter(|&former| former != object.local_id);
         if let Some(stale) = stale {
             self.avatars.remove(&stale);
-            if let Some(sights) = &mut self.sights {
-                sights.push(Sight::Gone(stale));
-            }
+            note(&mut self.sights, Sight::Gone(stale));
         }
         let former = self.avatars.remove(&object.local_id);
         if former.is_none() && self.avatars.len() >= AVATARS_MAX {
@@ -278,9 +274,7 @@ impl Observer {
             animations: former.as_ref().map_or(0, |former| former.animations),
             has_appearance: former.is_some_and(|former| former.has_appearance),
         };
-        if let Some(sights) = &mut self.sights {
-            sights.push(avatar.sight(object.local_id));
-        }
+        note(&mut self.sights, avatar.sight(object.local_id));
         self.avatars.insert(object.local_id, avatar);
         self.by_agent.insert(agent, object.local_id);
     }
@@ -296,9 +290,7 @@ impl Observer {
                 avatar.rotation = block.rotation;
                 avatar.updated_at = now;
                 avatar.updates += 1;
-                if let Some(sights) = &mut self.sights {
-                    sights.push(avatar.sight(block.local_id));
-                }
+                note(&mut self.sights, avatar.sight(block.local_id));
                 if moved {
                     self.note_change(now);
                 }
@@ -314,9 +306,7 @@ impl Observer {
             self.seen.kills += 1;
             self.things.remove(&LocalId(killed.id));
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
-                if let Some(sights) = &mut self.sights {
-                    sights.push(Sight::Gone(LocalId(killed.id)));
-                }
+                note(&mut self.sights, Sight::Gone(LocalId(killed.id)));
                 self.by_agent.remove(&avatar.agent);
                 self.note_change(now);
             }
@@ -362,6 +352,12 @@ impl Observer {
 
     fn avatar_mut(&mut self, id: ids::Uuid) -> Option<&mut SeenAvatar> {
         self.avatars.get_mut(self.by_agent.get(&AgentId(id))?)
+    }
+}
+
+fn note(sights: &mut Option<Vec<Sight>>, what: Sight) {
+    if let Some(sights) = sights {
+        sights.push(what);
     }
 }
 

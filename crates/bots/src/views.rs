@@ -12,7 +12,8 @@ use ids::{AgentId, Instant, LocalId};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 const MAGIC: [u8; 4] = *b"THRV";
 const VERSION: u32 = 1;
@@ -54,8 +55,20 @@ pub enum Sight {
 /// Writes views to a file.
 #[derive(Debug)]
 pub struct ViewWriter {
+    path: PathBuf,
     out: BufWriter<File>,
     bytes: Vec<u8>,
+}
+
+/// Views cannot be written.
+#[derive(Debug, Error)]
+#[error("cannot write {path}")]
+pub struct ViewsError {
+    /// The file that was named.
+    pub path: PathBuf,
+    /// What the system said.
+    #[source]
+    pub source: io::Error,
 }
 
 impl ViewWriter {
@@ -63,31 +76,35 @@ impl ViewWriter {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn create(path: &Path, now: Instant) -> io::Result<Self> {
-        let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
-        out.write_all(&MAGIC)?;
-        out.write_all(&VERSION.to_le_bytes())?;
-        out.write_all(&monotonic_ns().saturating_sub(now.0).to_le_bytes())?;
-        Ok(Self { out, bytes: Vec::with_capacity(64) })
+    pub fn create(path: &Path, now: Instant) -> Result<Self, ViewsError> {
+        let begin = || {
+            let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+            out.write_all(&MAGIC)?;
+            out.write_all(&VERSION.to_le_bytes())?;
+            out.write_all(&monotonic_ns().saturating_sub(now.0).to_le_bytes())?;
+            Ok(out)
+        };
+        let out = begin().map_err(|source| ViewsError { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), out, bytes: Vec::with_capacity(64) })
     }
 
     /// Adds a view.
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn write(&mut self, view: &View) -> io::Result<()> {
+    pub fn write(&mut self, view: &View) -> Result<(), ViewsError> {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
         self.bytes = postcard::to_extend(view, bytes).expect("numbers in memory always encode");
-        self.out.write_all(&self.bytes)
+        self.out.write_all(&self.bytes).map_err(|source| ViewsError { path: self.path.clone(), source })
     }
 
     /// Writes what is left.
     ///
     /// # Errors
     /// When the disk takes no more.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.out.flush()
+    pub fn finish(mut self) -> Result<(), ViewsError> {
+        self.out.flush().map_err(|source| ViewsError { path: self.path, source })
     }
 }
 
@@ -132,8 +149,9 @@ impl Iterator for Views {
     }
 }
 
-/// The machine's monotonic clock, in nanoseconds.
-fn monotonic_ns() -> u64 {
+/// The machine's monotonic clock, in nanoseconds, as recordings and views have it.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

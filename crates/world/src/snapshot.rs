@@ -134,7 +134,7 @@ impl World {
     fn body<S>(&self, slots: S) -> Body<S> {
         Body {
             terrain: self.ground.terrain.fingerprint(),
-            scenery: self.scenery,
+            scenery: self.scenery.fingerprint(),
             epoch: self.epoch,
             next_sequence: self.next_sequence,
             next_local_id: self.next_local_id,
@@ -189,7 +189,7 @@ impl World {
         if body.terrain != expected {
             return Err(RestoreError::OtherTerrain { expected, found: body.terrain });
         }
-        let expected = world.scenery;
+        let expected = world.scenery.fingerprint();
         if body.scenery != expected {
             return Err(RestoreError::OtherScenery { expected, found: body.scenery });
         }

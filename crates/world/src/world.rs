@@ -96,9 +96,9 @@ pub struct World {
     pub(crate) max_avatars: usize,
     pub(crate) seed: u64,
     pub(crate) ground: Ground,
-    /// The scenery, as it is told.
+    pub(crate) scenery: Arc<Scenery>,
+    /// It as frames tell it.
     pub(crate) standing: Vec<Arc<Entity>>,
-    pub(crate) scenery: u64,
 
     pub(crate) roster: Roster,
     /// Number of the next frame.
@@ -123,7 +123,7 @@ impl World {
     /// An empty world.
     ///
     /// # Panics
-    /// When the configuration contradicts itself: another terrain's size, or fewer local ids than avatars.
+    /// When the configuration contradicts itself: another terrain's size, or fewer local ids than avatars and things.
     #[must_use]
     pub fn new(config: WorldConfig) -> Self {
         let WorldConfig { id, epoch, size_m, local_ids, terrain, scenery, water_m, max_avatars, seed } =
@@ -143,8 +143,8 @@ impl World {
             max_avatars,
             seed,
             ground: Ground { terrain, water_m },
+            scenery,
             standing,
-            scenery: scenery.fingerprint(),
             roster: Roster::default(),
             next_sequence: 0,
             next_local_id: local_ids.start,
@@ -232,7 +232,7 @@ impl World {
         hasher.u64(self.presences_hash);
         hasher.u64(u64::from(self.next_local_id) << 1 | u64::from(self.local_ids_wrapped));
         hasher.u64(self.sub_step_carry);
-        hasher.u64(self.scenery);
+        hasher.u64(self.scenery.fingerprint());
         hasher.finish()
     }
 }

@@ -18,7 +18,7 @@ use crate::views::{View, ViewWriter};
 use ids::Instant;
 use net::{Events, Interest, Poller, RecvBatch, SocketOptions, UdpSocket};
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -82,10 +82,7 @@ impl Circuits {
         let poller =
             Poller::new().map_err(|source| BotsError::System { what: "wait for sockets", source })?;
         let (mailbox, notices) = sync_channel(NOTICES_MAX);
-        let views = config.views.as_deref().map(|path| {
-            ViewWriter::create(path, clock.now())
-                .map_err(|source| BotsError::Views { path: path.to_owned(), source })
-        });
+        let views = config.views.as_deref().map(|path| ViewWriter::create(path, clock.now())).transpose()?;
         Ok(Self {
             config: config.clone(),
             clock,
@@ -97,7 +94,7 @@ impl Circuits {
             wires: Wires::new(config.conditions, config.seed),
             findings: Findings::default(),
             rates: Rates::default(),
-            views: views.transpose()?,
+            views,
             commands: VecDeque::new(),
         })
     }
@@ -207,7 +204,7 @@ impl Circuits {
         let end = self.read_meters();
         let harvest = self.harvest();
         if let Some(views) = self.views.take() {
-            views.finish().map_err(|source| self.views_failed(source))?;
+            views.finish()?;
         }
         http.leave();
         self.log_out_all(buffers)?;
@@ -225,10 +222,6 @@ impl Circuits {
     fn begin_window(&mut self) -> Reading {
         self.rates = Rates::default();
         self.read_meters()
-    }
-
-    fn views_failed(&self, source: io::Error) -> BotsError {
-        BotsError::Views { path: self.config.views.clone().unwrap_or_default(), source }
     }
 
     fn log_out_all(&mut self, buffers: &mut Buffers) -> Result<(), BotsError> {
@@ -392,11 +385,7 @@ impl Circuits {
             return Ok(());
         };
         for what in bot.agent.take_sights() {
-            let view = View { at: now, observer: index, what };
-            writer.write(&view).map_err(|source| BotsError::Views {
-                path: self.config.views.clone().unwrap_or_default(),
-                source,
-            })?;
+            writer.write(&View { at: now, observer: index, what })?;
         }
         Ok(())
     }

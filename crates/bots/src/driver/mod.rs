@@ -21,6 +21,7 @@ mod tests;
 use crate::agent::AgentConfig;
 use crate::link::Conditions;
 use crate::report::Report;
+use crate::views::ViewsError;
 use circuits::Circuits;
 use clock::Clock;
 use session::HttpThread;
@@ -112,14 +113,8 @@ pub enum BotsError {
         source: io::Error,
     },
     /// What the observers are shown cannot be written.
-    #[error("cannot write {path}")]
-    Views {
-        /// The file that was named.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Views(#[from] ViewsError),
     /// A UDP socket could not be opened.
     #[error(transparent)]
     Socket(#[from] net::BindError),

@@ -105,12 +105,6 @@ impl Freshness {
     }
 }
 
-/// The machine's monotonic clock, in nanoseconds, as recordings and views have it.
-pub(crate) fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
 /// Compares all observers with the world, from one moment on the monotonic clock to another. For `settle` after it was placed an
 /// observer is only watched arriving.
 pub(crate) fn measure(
@@ -128,7 +122,7 @@ pub(crate) fn measure(
     for source in sources {
         let views = Views::open(source.views)
             .map_err(|error| failed(format!("{}: {error}", source.views.display())))?;
-        streams.push(Stream { kind: source.kind, views: views.into_merge(), scenes: Vec::new() });
+        streams.push(Stream { kind: source.kind, views: Merge::new(views), scenes: Vec::new() });
     }
     let mut found = Freshness::new();
     let steps = recording.steps().map_err(|error| failed(error.to_string()))?;
@@ -167,17 +161,11 @@ struct Merge {
     views: std::iter::Peekable<Views>,
 }
 
-trait IntoMerge {
-    fn into_merge(self) -> Merge;
-}
-
-impl IntoMerge for Views {
-    fn into_merge(self) -> Merge {
-        Merge { zero_ns: self.clock_zero_ns, views: self.peekable() }
-    }
-}
-
 impl Merge {
+    fn new(views: Views) -> Self {
+        Self { zero_ns: views.clock_zero_ns, views: views.peekable() }
+    }
+
     fn next_until(&mut self, now_ns: u64) -> Option<(u64, View)> {
         let zero_ns = self.zero_ns;
         let view = self.views.next_if(|view| zero_ns + view.at.0 <= now_ns)?;

@@ -35,7 +35,6 @@ use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use ids::{CircuitCode, Instant, WorldId};
 use replicate::Lister;
-use replicate::scenery::ThingIndex;
 use replicate::selection::Selection;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddrV4;
@@ -128,7 +127,8 @@ pub struct Shard {
     counters: ShardCounters,
     lister: Lister,
     selection: Selection,
-    things: Vec<(f32, ThingIndex)>,
+    /// For lists of clients' turns.
+    by_distance: Vec<(f32, u32)>,
     /// Where zero-coded datagrams are expanded.
     expanded: Vec<u8>,
     /// Where messages are put together.
@@ -162,7 +162,7 @@ impl Shard {
             counters: ShardCounters::default(),
             lister: Lister::default(),
             selection: Selection::default(),
-            things: Vec::new(),
+            by_distance: Vec::new(),
             expanded: Vec::new(),
             body: Vec::new(),
         }

@@ -18,7 +18,6 @@ use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
 use ids::{Instant, LocalId, Uuid};
-use replicate::scenery::ThingIndex;
 use replicate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
 use replicate::{Lister, Place as At, Replica, Shown, SlotIndex};
 use std::sync::Arc;
@@ -106,7 +105,7 @@ impl Shard {
                 packing: self.config.packing,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
-                things: &mut self.things,
+                by_distance: &mut self.by_distance,
                 counters: &mut self.counters,
                 body: &mut self.body,
                 out,
@@ -170,7 +169,7 @@ struct Turn<'a> {
     lister: &'a mut Lister,
     selection: &'a mut Selection,
     /// For lists by distance.
-    things: &'a mut Vec<(f32, ThingIndex)>,
+    by_distance: &'a mut Vec<(f32, u32)>,
     counters: &'a mut ShardCounters,
     body: &'a mut Vec<u8>,
     out: &'a mut Outbox,
@@ -301,7 +300,7 @@ impl Turn<'_> {
                 self.send_animation(at, Reliability::Reliable);
             }
         }
-        let mut due = std::mem::take(self.things);
+        let mut due = std::mem::take(self.by_distance);
         due.clear();
         let due_at = (near.start as At..near.end as At).filter(|&at| self.is_due_animation(at));
         due.extend(due_at.map(|at| (self.client.viewer.shown()[at as usize].distance, at)));
@@ -313,7 +312,7 @@ impl Turn<'_> {
             }
             self.send_animation(at, Reliability::Reliable);
         }
-        *self.things = due;
+        *self.by_distance = due;
     }
 
     /// Of the others a few each second, in turn: at two in every send, animations were a third of all datagrams that

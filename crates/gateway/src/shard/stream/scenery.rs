@@ -69,7 +69,7 @@ impl Turn<'_> {
         let room = UNACKED_SHARE.saturating_sub(self.client.circuit.unacked());
         let bytes = self.client.circuit.budget_bytes(self.now);
         let datagrams = room.min(bytes / DATAGRAM_MAX).min(DATAGRAMS_PER_SEND);
-        let found = &mut *self.things;
+        let found = &mut *self.by_distance;
         self.client.scenery.sight.choose(scenery, eye, datagrams * PER_DATAGRAM, found);
         let most = PER_DATAGRAM.min(self.packing.objects);
         let mut rest = found.as_slice();
