@@ -223,9 +223,7 @@ impl Turn<'_> {
         let selection = std::mem::take(&mut self.selection.full);
         let mut rest = selection.as_slice();
         while !rest.is_empty() {
-            self.body.clear();
-            object_update::write_prefix(self.body, self.replica.handle, self.replica.dilation, 0);
-            let count_at = self.body.len() - 1;
+            self.begin_full();
             let mut n = 0;
             for &at in rest {
                 let index = self.slot(at);
@@ -240,19 +238,28 @@ impl Turn<'_> {
                 self.body[flags_at..flags_at + 4].copy_from_slice(&flags.to_le_bytes());
                 n += 1;
             }
-            self.body[count_at] = n as u8;
-            let out = &mut *self.out;
-            let sent = self.client.circuit.write_perishable(self.now, self.body, &mut out.bytes);
-            let Ok(sequence) = sent else {
-                self.counters.messages_refused += 1;
-                break;
-            };
-            out.seal(self.client.address);
+            let Some(sequence) = self.end_full(n) else { break };
             self.counters.full_sent += n as u64;
             self.note_shown(sequence, &rest[..n]);
             rest = &rest[n..];
         }
         self.selection.full = selection;
+    }
+
+    /// Begins a message of full blocks in `body`.
+    fn begin_full(&mut self) {
+        self.body.clear();
+        object_update::write_prefix(self.body, self.replica.handle, self.replica.dilation, 0);
+    }
+
+    /// Sends it with its `n` blocks, to be acked; the datagram's number, unless the circuit takes no more.
+    fn end_full(&mut self, n: usize) -> Option<u32> {
+        self.body[object_update::PREFIX_LEN - 1] = n as u8;
+        let sent = self.client.circuit.write_perishable(self.now, self.body, &mut self.out.bytes);
+        self.counters.messages_refused += u64::from(sent.is_err());
+        let sequence = sent.ok()?;
+        self.out.seal(self.client.address);
+        Some(sequence)
     }
 
     fn note_shown(&mut self, sequence: u32, shown: &[At]) {

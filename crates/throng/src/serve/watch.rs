@@ -166,7 +166,8 @@ impl Eye {
         self.threads(passed);
         self.export.crashes(self.start.crashes.as_ref().as_ref());
 
-        let sum = |of: fn(&shards::Counted) -> u64| shards.iter().map(of).sum::<u64>();
+        type Count = fn(&shards::Counted) -> u64;
+        let sum = |of: Count| shards.iter().map(of).sum::<u64>();
         let rate = |now: u64, before: &mut u64| {
             let rate = (now - *before) as f32 / passed;
             *before = now;
@@ -322,7 +323,8 @@ impl Export {
     }
 
     fn shards(&mut self, counted: &[shards::Counted], watched: &[Arc<Watched>]) {
-        let sum = |of: fn(&shards::Counted) -> u64| counted.iter().map(of).sum::<u64>();
+        type Count = fn(&shards::Counted) -> u64;
+        let sum = |of: Count| counted.iter().map(of).sum::<u64>();
         let sent: SendCounters = counted.iter().map(|c| c.sent).sum();
         let updates = ("throng_agent_updates_total", "Agent updates from clients, by what became of them.");
         self.count(updates.0, updates.1, "accepted", sum(|c| c.shard.updates_control + c.shard.updates_view));
@@ -333,54 +335,33 @@ impl Export {
         let bytes = ("throng_datagram_bytes_total", "Bytes in UDP datagrams of circuits.");
         self.count(bytes.0, bytes.1, "received", sum(|c| c.shard.bytes_in));
         self.count(bytes.0, bytes.1, "sent", sent.sent_bytes);
-        self.count(
-            "throng_terse_sent_total",
-            "Blocks of ImprovedTerseObjectUpdate sent to clients.",
-            "",
-            sum(|c| c.shard.terse_sent),
-        );
-        self.count(
-            "throng_terse_datagrams_total",
-            "Datagrams of ImprovedTerseObjectUpdate sent to clients.",
-            "",
-            sum(|c| c.shard.terse_datagrams),
-        );
-        self.count(
-            "throng_objects_sent_total",
-            "Blocks of ObjectUpdate sent of what stands in a world.",
-            "",
-            sum(|c| c.shard.objects_sent),
-        );
-        self.count(
-            "throng_sceneries_filled_total",
-            "Circuits that have been sent everything that stood near them, for the first time.",
-            "",
-            sum(|c| c.shard.sceneries_filled),
-        );
-        self.count(
-            "throng_full_sent_total",
-            "Blocks of ObjectUpdate sent of avatars.",
-            "",
-            sum(|c| c.shard.full_sent),
-        );
-        self.count(
-            "throng_kills_sent_total",
-            "Entities that clients were told to forget.",
-            "",
-            sum(|c| c.shard.kills_sent),
-        );
-        self.count(
-            "throng_animations_sent_total",
-            "AvatarAnimation messages sent.",
-            "",
-            sum(|c| c.shard.animations_sent),
-        );
-        self.count(
-            "throng_appearances_sent_total",
-            "AvatarAppearance messages sent.",
-            "",
-            sum(|c| c.shard.appearances_sent),
-        );
+        let blocks: [(&str, &str, Count); 8] = [
+            ("throng_terse_sent_total", "Blocks of ImprovedTerseObjectUpdate sent to clients.", |c| {
+                c.shard.terse_sent
+            }),
+            (
+                "throng_terse_datagrams_total",
+                "Datagrams of ImprovedTerseObjectUpdate sent to clients.",
+                |c| c.shard.terse_datagrams,
+            ),
+            ("throng_objects_sent_total", "Blocks of ObjectUpdate sent of what stands in a world.", |c| {
+                c.shard.objects_sent
+            }),
+            (
+                "throng_sceneries_filled_total",
+                "Circuits that have been sent everything that stood near them, for the first time.",
+                |c| c.shard.sceneries_filled,
+            ),
+            ("throng_full_sent_total", "Blocks of ObjectUpdate sent of avatars.", |c| c.shard.full_sent),
+            ("throng_kills_sent_total", "Entities that clients were told to forget.", |c| c.shard.kills_sent),
+            ("throng_animations_sent_total", "AvatarAnimation messages sent.", |c| c.shard.animations_sent),
+            ("throng_appearances_sent_total", "AvatarAppearance messages sent.", |c| {
+                c.shard.appearances_sent
+            }),
+        ];
+        for (name, help, of) in blocks {
+            self.count(name, help, "", sum(of));
+        }
         let chat = ("throng_chat_total", "Chat messages, once per hearer.");
         self.count(chat.0, chat.1, "sent", sum(|c| c.shard.chat_sent));
         self.count(chat.0, chat.1, "dropped", sum(|c| c.shard.chat_dropped));

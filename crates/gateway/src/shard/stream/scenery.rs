@@ -69,17 +69,15 @@ impl Turn<'_> {
         let room = UNACKED_SHARE.saturating_sub(self.client.circuit.unacked());
         let bytes = self.client.circuit.budget_bytes(self.now);
         let datagrams = room.min(bytes / DATAGRAM_MAX).min(DATAGRAMS_PER_SEND);
-        let found = &mut *self.by_distance;
-        self.client.scenery.sight.choose(scenery, eye, datagrams * PER_DATAGRAM, found);
+        let mut found = std::mem::take(self.by_distance);
+        self.client.scenery.sight.choose(scenery, eye, datagrams * PER_DATAGRAM, &mut found);
         let most = PER_DATAGRAM.min(self.packing.objects);
         let mut rest = found.as_slice();
         for _ in 0..datagrams {
             if rest.is_empty() {
-                return;
+                break;
             }
-            self.body.clear();
-            object_update::write_prefix(self.body, self.replica.handle, self.replica.dilation, 0);
-            let count_at = self.body.len() - 1;
+            self.begin_full();
             let mut things = [0; PER_DATAGRAM];
             let mut n = 0;
             while let Some(&(_, thing)) = rest.get(n).filter(|_| n < most) {
@@ -91,14 +89,7 @@ impl Turn<'_> {
                 things[n] = thing;
                 n += 1;
             }
-            self.body[count_at] = n as u8;
-            let out = &mut *self.out;
-            let sent = self.client.circuit.write_perishable(self.now, self.body, &mut out.bytes);
-            let Ok(sequence) = sent else {
-                self.counters.messages_refused += 1;
-                break;
-            };
-            out.seal(self.client.address);
+            let Some(sequence) = self.end_full(n) else { break };
             self.counters.objects_sent += n as u64;
             let under_way = UnderWay { sequence, n: n as u8, things };
             under_way.things().iter().for_each(|&thing| self.client.scenery.sight.sent(thing));
@@ -109,6 +100,7 @@ impl Turn<'_> {
         if let Some(&(_, thing)) = rest.first() {
             self.client.scenery.sight.lost(thing);
         }
+        *self.by_distance = found;
     }
 }
 
