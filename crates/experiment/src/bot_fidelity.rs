@@ -73,7 +73,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let server = Server::start(run, "server-bots")?;
     let sampler = Sampler::start(server.pid())?;
     let options = ["--behavior", "mingle", "--profile", "node-metaverse"];
-    let mut bots = Bots::start(run, &server, "bots", count, &options)?;
+    let mut bots = Bots::start_with_sockets(run, &server, "bots", count, &options)?;
     bots.command(&format!("enter {count}"))?;
     let ours = measure(run, &server)?;
     let report = bots.leave()?;

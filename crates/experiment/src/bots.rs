@@ -79,6 +79,34 @@ impl Bots {
         ramp: &str,
         options: &[&str],
     ) -> Result<Self, ExperimentError> {
+        let mut options = options.to_vec();
+        let network = run.sink.next_network().map(|network| network.to_string());
+        let pid = server.pid().to_string();
+        if let Some(network) = &network {
+            options.extend(["--device", network, "--server-pid", &pid]);
+        }
+        Self::start_with(run, server, name, count, ramp, &options)
+    }
+
+    /// As [`Self::start`], with a socket for each bot in any sink, as other people's clients have.
+    pub(crate) fn start_with_sockets(
+        run: &Run,
+        server: &Server,
+        name: &str,
+        count: u32,
+        options: &[&str],
+    ) -> Result<Self, ExperimentError> {
+        Self::start_with(run, server, name, count, RAMP, options)
+    }
+
+    fn start_with(
+        run: &Run,
+        server: &Server,
+        name: &str,
+        count: u32,
+        ramp: &str,
+        options: &[&str],
+    ) -> Result<Self, ExperimentError> {
         let log = run.out.join(format!("{name}.log"));
         let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
         command.args(["bots", "--control", "--json", "--login", &server.login_uri, "--ramp", ramp]);

@@ -2,11 +2,14 @@
 //! machines become comparable when they are divided by it.
 //!
 //! L is the CPU time of `sendmmsg` per unsegmented datagram of 1,400 bytes to 1,000 destinations in turn, through the sink
-//! of the run, while a reader drains it. CPU time is the sending thread's own: what the kernel does for the receiver within
-//! the call is in it on loopback, as it is for the server, and is not with TUN.
+//! of the run, while a reader drains it: from a device as bots do with TUN, from a socket each on loopback. CPU time is the
+//! sending thread's own: what the kernel does for the receiver within the call is in it on loopback, as it is for the
+//! server, and is not with TUN.
 
 use crate::error::ExperimentError;
 use crate::sink::Sink;
+use net::device::Device;
+use net::tun::Tun;
 use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SocketOptions, UdpSocket, Waker};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
@@ -20,6 +23,9 @@ pub const DESTINATIONS: usize = 1_000;
 
 /// Bytes of each datagram, without headers.
 pub const DATAGRAM_BYTES: usize = 1_400;
+
+/// Port of all destinations behind a device.
+const PORT: u16 = 12_035;
 
 /// Rounds of a whole run, each a datagram to every destination.
 pub const ROUNDS: usize = 300;
@@ -92,6 +98,68 @@ pub fn measure(sink: &Sink, rounds: usize) -> Result<Calibration, ExperimentErro
     Ok(Calibration { l_us: times_us[times_us.len() / 2], rounds, lost: lost as f64 / sent as f64 })
 }
 
+/// Where datagrams are drained from.
+enum Drain {
+    Sockets(Vec<UdpSocket>),
+    Device(Device),
+}
+
+impl Drain {
+    /// It, and its destinations.
+    fn open(sink: &Sink) -> Result<(Self, Vec<SocketAddrV4>), ExperimentError> {
+        if let Some(network) = sink.next_network() {
+            let own = Ipv4Addr::from_bits(network.to_bits() + 1);
+            let tun = sink.server.run(move || Tun::create("calibrator", own, 16));
+            let tun = tun.map_err(|error| failed("open the device")(error.source))?;
+            let host = |n| SocketAddrV4::new(Ipv4Addr::from_bits(own.to_bits() + 1 + n as u32), PORT);
+            let device = Device::new(tun).map_err(failed("open the device"))?;
+            return Ok((Self::Device(device), (0..DESTINATIONS).map(host).collect()));
+        }
+        let ip = sink.clients.ip;
+        let open = move || {
+            let options = SocketOptions { receive_buffer_bytes: 256 << 10, ..SocketOptions::default() };
+            let bind = |_| UdpSocket::bind(SocketAddrV4::new(ip, 0), &options);
+            (0..DESTINATIONS).map(bind).collect::<Result<Vec<_>, _>>()
+        };
+        let sockets =
+            sink.clients.run(open).map_err(|error| failed("open the destinations")(error.source))?;
+        let destinations = sockets.iter().map(UdpSocket::local_addr).collect();
+        Ok((Self::Sockets(sockets), destinations))
+    }
+
+    fn watch(&self, poller: &Poller) -> io::Result<()> {
+        match self {
+            Self::Sockets(sockets) => (0..)
+                .zip(sockets)
+                .try_for_each(|(token, socket)| poller.add(socket, token, Interest::Readable)),
+            Self::Device(device) => poller.add(device, 0, Interest::Readable),
+        }
+    }
+
+    /// Throws away what has come, and says how much that was.
+    fn drain(&mut self, events: &Events, memory: &mut Memory) -> u64 {
+        match self {
+            Self::Sockets(sockets) => events
+                .iter()
+                .map(|event| sockets[event.token as usize].recv_batch(&mut memory.batch).unwrap_or(0) as u64)
+                .sum(),
+            Self::Device(device) => {
+                let mut came = 0;
+                while let Ok(Some(packet)) = device.recv(&mut memory.packet) {
+                    came += packet.datagrams().count() as u64;
+                }
+                came
+            }
+        }
+    }
+}
+
+/// What draining uses again and again.
+struct Memory {
+    batch: RecvBatch,
+    packet: Box<[u8]>,
+}
+
 /// A thread that reads what comes to all destinations and throws it away.
 struct Reader {
     destinations: Vec<SocketAddrV4>,
@@ -109,35 +177,18 @@ struct Arrived {
 
 impl Reader {
     fn start(sink: &Sink) -> Result<Self, ExperimentError> {
-        let ip = sink.clients.ip;
-        let mut sockets = sink
-            .clients
-            .run(move || {
-                let options = SocketOptions { receive_buffer_bytes: 256 << 10, ..SocketOptions::default() };
-                let bind = |_| UdpSocket::bind(SocketAddrV4::new(ip, 0), &options);
-                (0..DESTINATIONS).map(bind).collect::<Result<Vec<_>, _>>()
-            })
-            .map_err(|error| failed("open the destinations")(error.source))?;
+        let (mut drain, destinations) = Drain::open(sink)?;
         let poller = Poller::new().map_err(failed("wait for the destinations"))?;
-        for (token, socket) in sockets.iter().enumerate() {
-            poller
-                .add(socket, token as u64, Interest::Readable)
-                .map_err(failed("wait for the destinations"))?;
-        }
-        let destinations = sockets.iter().map(UdpSocket::local_addr).collect();
+        drain.watch(&poller).map_err(failed("wait for the destinations"))?;
         let (arrived, stopping) = (Arc::new(Arrived::default()), Arc::new(AtomicBool::new(false)));
         let waker = poller.waker();
         let read = {
             let (arrived, stopping) = (Arc::clone(&arrived), Arc::clone(&stopping));
             move || {
                 let mut events = Events::with_capacity(DESTINATIONS);
-                let mut batch = RecvBatch::new();
+                let mut memory = Memory { batch: RecvBatch::new(), packet: Device::buffer() };
                 while !stopping.load(Ordering::Acquire) && poller.wait(&mut events, None).is_ok() {
-                    let mut came = 0;
-                    for event in events.iter() {
-                        let socket = &mut sockets[event.token as usize];
-                        came += socket.recv_batch(&mut batch).unwrap_or(0) as u64;
-                    }
+                    let came = drain.drain(&events, &mut memory);
                     *arrived.count.lock().unwrap_or_else(PoisonError::into_inner) += came;
                     arrived.rose.notify_one();
                 }

@@ -1,9 +1,11 @@
 //! The network between server and clients.
 //!
 //! `tun`: server and clients each in a network namespace of their own, joined by two TUN devices and a process that
-//! carries packets between them. What clients spend on receiving is then theirs and the carrier's, while on loopback
-//! (`lo`) the kernel does most of it inside of the server's own send call. Figures of the two cannot be compared, so
-//! those of loopback are named with a suffix, and the lack of TUN is an error and no reason to use loopback.
+//! carries packets between them: their HTTP, and all of other people's clients. The datagrams of our bots pass a device in the
+//! server's namespace that the bots read and write themselves, one for each of their processes. What clients spend on
+//! receiving is theirs, while on loopback (`lo`) the kernel does most of it inside of the server's own send call. Figures
+//! of the two cannot be compared, so those of loopback are named with a suffix, and the lack of TUN is an error and no
+//! reason to use loopback.
 
 use crate::child::{RELAY_COMMAND, Running, die_with_parent};
 use crate::error::ExperimentError;
@@ -14,6 +16,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Where server and clients are in their common network. RFC 2544 sets it aside for measurements.
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
@@ -83,6 +86,8 @@ pub struct Sink {
     pub uso: bool,
     pub(crate) server: Place,
     pub(crate) clients: Place,
+    /// Networks of bots that were given away.
+    networks: AtomicU8,
     /// Carries packets for as long as this exists.
     _relay: Option<Running>,
 }
@@ -96,10 +101,29 @@ impl Sink {
         match kind {
             SinkKind::Lo => {
                 let here = || Place { namespace: None, ip: Ipv4Addr::LOCALHOST };
-                Ok(Self { kind, uso: false, server: here(), clients: here(), _relay: None })
+                Ok(Self {
+                    kind,
+                    uso: false,
+                    server: here(),
+                    clients: here(),
+                    networks: AtomicU8::new(0),
+                    _relay: None,
+                })
             }
             SinkKind::Tun => Self::open_tun(executable),
         }
+    }
+
+    /// A network of 16 bits that nobody has yet, for hosts behind a device in the server's namespace; none on loopback.
+    ///
+    /// # Panics
+    /// When a run asks for more than there are: 254.
+    pub(crate) fn next_network(&self) -> Option<Ipv4Addr> {
+        (self.kind == SinkKind::Tun).then(|| {
+            let network = self.networks.fetch_add(1, Ordering::Relaxed) + 1;
+            assert!(network < u8::MAX, "a run has at most 254 processes of bots");
+            Ipv4Addr::new(10, network, 0, 0)
+        })
     }
 
     fn open_tun(executable: &Path) -> Result<Self, ExperimentError> {
@@ -124,7 +148,14 @@ impl Sink {
             .spawn()
             .map_err(|source| ExperimentError::Start { what: "the carrier".to_owned(), source })?;
         let relay = Running { what: "the carrier of packets".to_owned(), child, log: "/dev/stderr".into() };
-        Ok(Self { kind: SinkKind::Tun, uso, server, clients, _relay: Some(relay) })
+        Ok(Self {
+            kind: SinkKind::Tun,
+            uso,
+            server,
+            clients,
+            networks: AtomicU8::new(0),
+            _relay: Some(relay),
+        })
     }
 }
 

@@ -10,12 +10,13 @@
 //! 2. [`UdpSocket::recv_batch`] into a [`RecvBatch`], until it returns 0;
 //! 3. put answers into a [`SendBatch`] and [`SendBatch::flush`] it.
 //!
-//! Beside that stand [`namespace`] and [`tun`], which experiments use to give a server and its clients a network of their
-//! own; a namespace is the one thing here that has a thread.
+//! Beside that stand [`namespace`], [`tun`] and [`device`], which experiments use to give a server and its clients a network
+//! of their own; a namespace is the one thing here that has a thread.
 //!
 //! Not here, deliberately: reliability and pacing (`circuit`), blocking calls, TCP.
 
 mod control;
+pub mod device;
 pub mod namespace;
 mod poll;
 mod recv;

@@ -4,14 +4,17 @@
 //! removed by the kernel with the last one, however that ended. So nothing is left behind by a run that crashed.
 
 use crate::tun::bring_loopback_up;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 /// Work for the thread of a namespace.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A network namespace with nothing in it but a loopback interface, and a thread inside of it.
+/// A network namespace, and a thread inside of it. A new one has nothing in it but a loopback interface.
 ///
 /// The thread stays until this is dropped, so processes that it starts may ask to die with their parent: the kernel
 /// means the parent's thread by that (`PR_SET_PDEATHSIG`).
@@ -27,10 +30,25 @@ impl Namespace {
     /// # Errors
     /// Without the right to (CAP_SYS_ADMIN).
     pub fn create() -> io::Result<Self> {
+        Self::inside(leave_for_a_new_one)
+    }
+
+    /// The namespace that a process is in.
+    ///
+    /// # Errors
+    /// When there is no such process, or without the right to (CAP_SYS_ADMIN).
+    pub fn of_process(pid: u32) -> io::Result<Self> {
+        Self::inside(move || {
+            let link = File::open(format!("/proc/{pid}/ns/net"))?;
+            Ok(move_into_link_name_space(link.as_fd(), Some(LinkNameSpaceType::Network))?)
+        })
+    }
+
+    fn inside(enter: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<Self> {
         let (jobs, waiting) = channel::<Job>();
         let (outcome, came) = channel();
         let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(move || {
-            let entered = leave_for_a_new_one();
+            let entered = enter();
             let is_inside = entered.is_ok();
             // Whoever asked waits for it.
             let _ = outcome.send(entered);

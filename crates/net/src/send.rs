@@ -11,6 +11,7 @@ mod tests;
 
 use crate::BATCH_MAX;
 use crate::control::{self, Aligned};
+use crate::device::Device;
 use crate::socket::{UdpSocket, last_errno, to_kernel};
 use burst::Burst;
 use rustix::io::Errno;
@@ -222,6 +223,14 @@ impl SendBatch {
     /// counted by reason, and the next one is tried, so one bad destination costs nobody else anything.
     pub fn flush(&mut self, socket: &UdpSocket) -> FlushStatus {
         self.flush_through(|arena, bursts| send_some(socket, arena, bursts))
+    }
+
+    /// As [`Self::flush`], from a host behind a device, one by one. Where the datagrams were to leave from is not looked at.
+    pub fn flush_into(&mut self, device: &Device, host: SocketAddrV4) -> FlushStatus {
+        self.flush_through(|arena, bursts| {
+            let burst = bursts[0];
+            device.send(host, burst.remote, &arena[burst.start..burst.end]).map(|()| 1)
+        })
     }
 
     /// Drops and counts what waits.

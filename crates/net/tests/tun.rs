@@ -1,8 +1,10 @@
 //! Two namespaces joined by TUN devices. Needs root; without it there is nothing to check.
 
+use net::device::Device;
 use net::namespace::Namespace;
 use net::tun::{Tun, carry};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SocketOptions};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +55,63 @@ fn datagrams_pass_between_namespaces_both_ways_whole_and_unharmed() {
         let length = client_socket.recv(&mut buffer).expect("the echo arrives");
         assert_eq!(&buffer[..length], datagram);
     }
+}
+
+#[test]
+fn clients_behind_a_device_exchange_datagrams_and_bursts_with_a_server() {
+    let outer = match Namespace::create() {
+        Ok(namespace) => namespace,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return,
+        Err(error) => panic!("{error}"),
+    };
+    // Found again by the process that lives there: ours, whose main thread does not, so it has to be that thread's.
+    let thread = outer.run(|| std::fs::read_link("/proc/thread-self").expect("a thread"));
+    let tid =
+        thread.file_name().and_then(|tid| tid.to_str()).and_then(|tid| tid.parse().ok()).expect("a number");
+    let server = Namespace::of_process(tid).expect("it is there");
+    let tun = server.run(|| Tun::create("bots", SERVER, 24)).expect("a device");
+    let (uso, device) = (tun.has_uso(), Device::new(tun).expect("a device"));
+    let mut socket = outer
+        .run(|| net::UdpSocket::bind(SocketAddrV4::new(SERVER, 0), &SocketOptions::default()))
+        .expect("the address is in this namespace");
+    let hosts = [2, 77].map(|host| SocketAddrV4::new(Ipv4Addr::new(10, 99, 0, host), 12_035));
+
+    let (poller, mut events) = (Poller::new().unwrap(), Events::with_capacity(4));
+    poller.add(&socket, 0, Interest::Readable).unwrap();
+    poller.add(&device, 1, Interest::Readable).unwrap();
+    let mut wait_for = |token| {
+        while !events.iter().any(|event| event.token == token) {
+            poller.wait(&mut events, Some(PATIENCE)).unwrap();
+        }
+    };
+    let mut batch = SendBatch::new();
+    for host in hosts {
+        batch.push(socket.local_addr(), Ipv4Addr::UNSPECIFIED, &host.ip().octets());
+        assert_eq!(batch.flush_into(&device, host), FlushStatus::Done);
+    }
+    wait_for(0);
+    let mut received = RecvBatch::new();
+    assert_eq!(socket.recv_batch(&mut received).unwrap(), 2);
+    let seen: Vec<_> = received.iter().map(|datagram| (datagram.remote, datagram.bytes.to_vec())).collect();
+    assert_eq!(seen, hosts.map(|host| (host, host.ip().octets().to_vec())));
+
+    let mut answers = SendBatch::segmenting(&socket);
+    let long: Vec<Vec<u8>> = (0..5_u8).map(|n| vec![n; 1_000]).collect();
+    long.iter().for_each(|datagram| answers.push(hosts[1], Ipv4Addr::UNSPECIFIED, datagram));
+    answers.push(hosts[0], Ipv4Addr::UNSPECIFIED, b"short");
+    assert_eq!(answers.flush(&socket), FlushStatus::Done);
+    wait_for(1);
+    let (mut reads, mut arrived) = (0, Vec::new());
+    let mut buffer = Device::buffer();
+    while let Some(packet) = device.recv(&mut buffer).unwrap() {
+        reads += 1;
+        assert_eq!(packet.remote, socket.local_addr());
+        arrived.extend(packet.datagrams().map(|datagram| (packet.local, datagram.to_vec())));
+    }
+    let mut expected: Vec<_> = long.into_iter().map(|datagram| (hosts[1], datagram)).collect();
+    expected.push((hosts[0], b"short".to_vec()));
+    assert_eq!(arrived, expected);
+    assert_eq!(reads, if uso { 2 } else { 6 }, "a burst passes in one piece where the kernel can do so");
 }
 
 #[test]

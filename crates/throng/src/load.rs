@@ -58,6 +58,7 @@ fn config(args: &BotsArgs) -> BotsConfig {
         conditions: Conditions { loss: args.loss, delay: args.delay, jitter: args.jitter },
         views: args.views.clone(),
         server_pid: args.server_pid,
+        device: args.device,
         ..BotsConfig::default()
     }
 }

@@ -6,6 +6,7 @@
 use super::clock::Clock;
 use super::control::{Answer, Command};
 use super::findings::{Findings, Harvest, Life, Reading, report};
+use super::port::{self, Port};
 use super::rates::{Rates, Second};
 use super::session::{HttpThread, Mailbox, NOTICES_MAX, Notice};
 use super::timers::Timers;
@@ -16,10 +17,11 @@ use crate::report::Report;
 use crate::rng::Rng;
 use crate::views::{View, ViewWriter};
 use ids::Instant;
-use net::{Events, Interest, Poller, RecvBatch, SocketOptions, UdpSocket};
+use net::device::Device;
+use net::{Events, Interest, Poller, RecvBatch};
 use std::collections::VecDeque;
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -32,14 +34,16 @@ const TURN_MAX: Duration = Duration::from_millis(20);
 /// Bots that are told to log out in one turn: all at once would be a burst that no crowd makes.
 const LOGOUTS_PER_TURN: usize = 10;
 
-/// One client's socket: a second of traffic either way.
-const SOCKET: SocketOptions =
-    SocketOptions { receive_buffer_bytes: 512 << 10, send_buffer_bytes: 128 << 10, reuse_port: false };
+/// The device's place among the poller's tokens, which are numbers of bots.
+const DEVICE: u64 = u32::MAX as u64 + 1;
 
-/// One bot and its socket.
+/// Packets read from a device in one turn: what a server sends in one may be more, and pings wait meanwhile.
+const PACKETS_PER_TURN: usize = 4_096;
+
+/// One bot and its place in the network.
 struct Bot {
     agent: Agent,
-    socket: UdpSocket,
+    port: Port,
     life: Life,
     second: Second,
 }
@@ -48,12 +52,18 @@ struct Bot {
 struct Buffers {
     events: Events,
     received: RecvBatch,
+    packet: Box<[u8]>,
     due: Vec<u32>,
 }
 
 impl Buffers {
     fn new() -> Self {
-        Self { events: Events::with_capacity(256), received: RecvBatch::new(), due: Vec::new() }
+        Self {
+            events: Events::with_capacity(256),
+            received: RecvBatch::new(),
+            packet: Device::buffer(),
+            due: Vec::new(),
+        }
     }
 }
 
@@ -62,6 +72,8 @@ pub(super) struct Circuits {
     config: BotsConfig,
     clock: Clock,
     poller: Poller,
+    /// Behind which all bots are, if they have no sockets; and its network.
+    device: Option<(Device, Ipv4Addr)>,
     mailbox: SyncSender<Notice>,
     notices: Receiver<Notice>,
     /// By number; none before its login and after a failed one.
@@ -81,12 +93,22 @@ impl Circuits {
     pub(super) fn new(config: &BotsConfig, clock: Clock) -> Result<Self, BotsError> {
         let poller =
             Poller::new().map_err(|source| BotsError::System { what: "wait for sockets", source })?;
+        let device = match (config.device, config.server_pid) {
+            (Some(network), Some(pid)) => Some((port::open_device(network, pid)?, network)),
+            _ => None,
+        };
+        if let Some((device, _)) = &device {
+            poller
+                .add(device, DEVICE, Interest::Readable)
+                .map_err(|source| BotsError::System { what: "watch the TUN device", source })?;
+        }
         let (mailbox, notices) = sync_channel(NOTICES_MAX);
         let views = config.views.as_deref().map(|path| ViewWriter::create(path, clock.now())).transpose()?;
         Ok(Self {
             config: config.clone(),
             clock,
             poller,
+            device,
             mailbox,
             notices,
             bots: (0..config.count).map(|_| None).collect(),
@@ -265,7 +287,7 @@ impl Circuits {
         harvest.second_bytes_p99 = self.rates.percentile(0.99);
         for bot in self.bots.iter().flatten() {
             harvest.add(bot.agent.stats());
-            harvest.datagrams_lost_locally += bot.socket.receive_drops();
+            harvest.datagrams_lost_locally += bot.port.receive_drops();
             if let Some(observer) = bot.agent.observer() {
                 let others = observer.others(bot.agent.identity().agent);
                 harvest.avatars_seen_min =
@@ -287,6 +309,10 @@ impl Circuits {
         let mut is_busy = false;
         for event in buffers.events.iter() {
             is_busy = true;
+            if event.token == DEVICE {
+                self.receive_packets(now, &mut buffers.packet)?;
+                continue;
+            }
             let index = u32::try_from(event.token).expect("sockets are named by their bots' numbers");
             self.receive(now, index, &mut buffers.received)?;
         }
@@ -317,16 +343,9 @@ impl Circuits {
                     if self.views.is_some() {
                         agent.keep_sights();
                     }
-                    let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), &SOCKET)?;
-                    self.poller
-                        .add(&socket, u64::from(bot), Interest::Readable)
-                        .map_err(|source| BotsError::System { what: "watch a socket", source })?;
-                    self.bots[bot as usize] = Some(Bot {
-                        agent,
-                        socket,
-                        life: Life::Entering(began_at),
-                        second: Second::default(),
-                    });
+                    let port = self.open_port(bot)?;
+                    self.bots[bot as usize] =
+                        Some(Bot { agent, port, life: Life::Entering(began_at), second: Second::default() });
                     self.serve(now, bot);
                 }
                 Notice::LoginFailed { bot, reason } => {
@@ -350,12 +369,43 @@ impl Circuits {
         Ok(())
     }
 
+    fn open_port(&self, bot: u32) -> Result<Port, BotsError> {
+        if let Some((_, network)) = self.device {
+            return Ok(Port::Host(port::host(network, bot)));
+        }
+        let socket = Port::open_socket()?;
+        self.poller
+            .add(&socket, u64::from(bot), Interest::Readable)
+            .map_err(|source| BotsError::System { what: "watch a socket", source })?;
+        Ok(Port::Socket(socket))
+    }
+
+    /// Reads what waits at the device.
+    fn receive_packets(&mut self, now: Instant, buffer: &mut [u8]) -> Result<(), BotsError> {
+        for _ in 0..PACKETS_PER_TURN {
+            let Some((device, network)) = &self.device else { return Ok(()) };
+            let arrived = device
+                .recv(buffer)
+                .map_err(|source| BotsError::System { what: "read the TUN device", source })?;
+            let Some(arrived) = arrived else { break };
+            // Others are strangers' or of bots that never came in.
+            let Some(index) = port::bot_at(*network, *arrived.local.ip()) else { continue };
+            let Some(Some(bot)) = self.bots.get_mut(index as usize) else { continue };
+            for datagram in arrived.datagrams() {
+                self.rates.note(&mut bot.second, now, datagram.len());
+                self.wires.receive(now, index, &mut bot.agent, arrived.remote, datagram);
+            }
+            self.settle(now, index);
+            self.note_views(now, index)?;
+        }
+        Ok(())
+    }
+
     /// Reads what waits at a bot's socket.
     fn receive(&mut self, now: Instant, index: u32, batch: &mut RecvBatch) -> Result<(), BotsError> {
         let Some(bot) = &mut self.bots[index as usize] else { return Ok(()) };
-        bot.socket
-            .recv_batch(batch)
-            .map_err(|source| BotsError::System { what: "receive datagrams", source })?;
+        let Port::Socket(socket) = &mut bot.port else { return Ok(()) };
+        socket.recv_batch(batch).map_err(|source| BotsError::System { what: "receive datagrams", source })?;
         for datagram in batch.iter() {
             self.rates.note(&mut bot.second, now, datagram.bytes.len());
             self.wires.receive(now, index, &mut bot.agent, datagram.remote, datagram.bytes);
@@ -401,7 +451,7 @@ impl Circuits {
     /// Sends a bot's datagrams, notes its events, sets its timer.
     fn settle(&mut self, now: Instant, index: u32) {
         let Some(bot) = &mut self.bots[index as usize] else { return };
-        self.wires.flush(&bot.socket);
+        self.wires.flush(&bot.port, self.device.as_ref().map(|(device, _)| device));
         while let Some(event) = bot.agent.poll_event() {
             self.findings.on_event(now, &mut bot.life, event);
         }

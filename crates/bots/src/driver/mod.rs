@@ -2,13 +2,15 @@
 //!
 //! Two threads. The one that calls [`run`] owns all circuits and their UDP sockets (`circuits`, timed by `timers`);
 //! another one does HTTP for all bots (`session`, over `http`): logins at the ramp's rate, seeds, event queues. They
-//! talk through one bounded channel, HTTP to circuits. Every bot has a socket of its own, as every client has.
+//! talk through one bounded channel, HTTP to circuits. Every bot has a socket of its own, as every client has; or an address
+//! of its own behind a TUN device that all share, which costs less (`port`).
 
 mod circuits;
 mod clock;
 mod control;
 mod findings;
 mod http;
+mod port;
 mod rates;
 mod session;
 mod timers;
@@ -26,6 +28,7 @@ use circuits::Circuits;
 use clock::Clock;
 use session::HttpThread;
 use std::io::{self, BufRead, Write};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -59,6 +62,9 @@ pub struct BotsConfig {
     pub views: Option<PathBuf>,
     /// Process whose CPU time and memory are reported: the server, on this machine.
     pub server_pid: Option<u32>,
+    /// A network of 16 bits whose hosts the bots are, behind a TUN device in the network namespace of [`Self::server_pid`]; they
+    /// have no sockets then. Needs root.
+    pub device: Option<Ipv4Addr>,
     /// Bots of equal seeds do equal things, as far as the server does.
     pub seed: u64,
 }
@@ -77,6 +83,7 @@ impl Default for BotsConfig {
             conditions: Conditions::default(),
             views: None,
             server_pid: None,
+            device: None,
             seed: 1,
         }
     }
@@ -115,6 +122,12 @@ pub enum BotsError {
     /// What the observers are shown cannot be written.
     #[error(transparent)]
     Views(#[from] ViewsError),
+    /// The bots' network is not to be had.
+    #[error("no device for the bots: {0}")]
+    DeviceConfig(&'static str),
+    /// The device could not be made.
+    #[error(transparent)]
+    Device(net::tun::TunError),
     /// A UDP socket could not be opened.
     #[error(transparent)]
     Socket(#[from] net::BindError),
@@ -162,6 +175,12 @@ fn start(config: &BotsConfig, first: u32) -> Result<(Circuits, HttpThread), Bots
     let uri = http::parse_uri(&config.login_uri)
         .map_err(|reason| BotsError::LoginUri { uri: config.login_uri.clone(), reason })?;
     raise_file_limit(config.count)?;
+    if config.device.is_some() && config.server_pid.is_none() {
+        return Err(BotsError::DeviceConfig("it lies where the server is, whose process has to be named"));
+    }
+    if config.device.is_some() && config.count > port::HOSTS_MAX {
+        return Err(BotsError::DeviceConfig("its network has fewer hosts than there are bots"));
+    }
     if let Some(pid) = config.server_pid {
         usage::of_process(pid).map_err(|source| BotsError::ServerPid { pid, source })?;
     }

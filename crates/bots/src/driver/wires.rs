@@ -1,11 +1,13 @@
 //! Between the bots and their sockets: counts what passes, and sends it through a bad network if one was asked for.
 
+use super::port::Port;
 use crate::agent::Agent;
 use crate::link::{Conditions, Link, Passage};
 use crate::rng::Rng;
 use circuit::{Traffic, message_number};
 use ids::Instant;
-use net::{FlushStatus, SendBatch, SendDrop, UdpSocket};
+use net::device::Device;
+use net::{FlushStatus, SendBatch, SendDrop};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use wire::messages::{CompletePingCheck, StartPingCheck};
 
@@ -114,8 +116,8 @@ impl Wires {
     }
 
     /// Sends what was taken from one bot.
-    pub(super) fn flush(&mut self, socket: &UdpSocket) {
-        if !self.outgoing.is_empty() && self.outgoing.flush(socket) == FlushStatus::Blocked {
+    pub(super) fn flush(&mut self, port: &Port, device: Option<&Device>) {
+        if !self.outgoing.is_empty() && port.flush(&mut self.outgoing, device) == FlushStatus::Blocked {
             // The kernel holds a second's worth already; the circuit sends what matters again.
             self.outgoing.abandon();
         }

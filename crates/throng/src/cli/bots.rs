@@ -1,7 +1,8 @@
 //! `throng bots`.
 
-use super::parse::{duration, fraction, per_second};
+use super::parse::{duration, fraction, network, per_second};
 use clap::{Args, ValueEnum};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -88,6 +89,10 @@ pub struct BotsArgs {
     /// Process id of the server, to report its CPU time and memory.
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,
+    /// Be a network of hosts behind a TUN device in the server's network namespace instead of having a socket for each bot:
+    /// costs less and needs root. The network has 16 bits, as in 10.1.0.0.
+    #[arg(long, value_name = "NETWORK", requires = "server_pid", value_parser = network)]
+    pub device: Option<Ipv4Addr>,
     /// File for what the observers are shown and when, to be compared with a recording.
     #[arg(long, value_name = "FILE")]
     pub views: Option<PathBuf>,
@@ -110,16 +115,23 @@ mod tests {
         let args: BotsArgs = parse(
             "--login http://127.0.0.1:9000/ --count 1000 --behavior walk --sender unstable --rate 125 --observers 20 \
              --ramp 30/s --duration 60s --loss 0.05 --delay 50ms --jitter 20ms --profile node-metaverse \
-             --server-pid 7 --json",
+             --server-pid 7 --device 10.1.0.0 --json",
         )
         .unwrap();
         assert_eq!((args.count, args.behavior, args.sender), (1000, Behavior::Walk, Sender::Unstable));
         assert_eq!((args.rate, args.observers, args.ramp), (125, 20, 30.0));
         assert_eq!((args.duration, args.delay), (Duration::from_secs(60), Duration::from_millis(50)));
         assert_eq!((args.loss, args.profile, args.server_pid), (0.05, Profile::NodeMetaverse, Some(7)));
-        for wrong in
-            ["--rate 126", "--loss 1.5", "--duration 60", "--ramp 0/s", "--behavior dance", "--delay -5ms"]
-        {
+        for wrong in [
+            "--rate 126",
+            "--loss 1.5",
+            "--duration 60",
+            "--ramp 0/s",
+            "--behavior dance",
+            "--delay -5ms",
+            "--device 10.1.0.0",
+            "--device 10.1.0.1 --server-pid 7",
+        ] {
             assert!(parse::<BotsArgs>(&format!("--login x --count 1 {wrong}")).is_err(), "{wrong}");
         }
     }

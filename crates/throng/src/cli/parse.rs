@@ -1,5 +1,6 @@
 //! From the text of a flag to its value.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 use systems::System;
 
@@ -30,6 +31,15 @@ pub(super) fn per_second(text: &str) -> Result<f64, String> {
     let rate: f64 =
         text.strip_suffix("/s").unwrap_or(text).parse().map_err(|_| "a rate looks like 30/s".to_owned())?;
     if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is more than 0/s".into()) }
+}
+
+/// Parses a network of 16 bits, such as `10.1.0.0`.
+pub(super) fn network(text: &str) -> Result<Ipv4Addr, String> {
+    let network: Ipv4Addr = text.parse().map_err(|_| format!("{text:?} is no IPv4 address"))?;
+    match network.octets() {
+        [.., 0, 0] => Ok(network),
+        _ => Err("the network has 16 bits, so its address ends with .0.0".into()),
+    }
 }
 
 /// Parses a number from 0 to 1.
