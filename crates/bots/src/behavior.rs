@@ -62,6 +62,9 @@ pub const MINGLE_WALK: Duration = Duration::from_secs(8);
 /// When in the round the words fall.
 pub const MINGLE_WORDS_AT: Duration = Duration::from_secs(14);
 
+/// Between two words of [`Behavior::Probe`]: half of what servers let somebody say for long.
+pub const PROBE_PERIOD: Duration = Duration::from_millis(500);
+
 /// Directions that are tried before a leg heads for the middle, which is always inside.
 const DIRECTION_TRIES: u32 = 8;
 
@@ -81,6 +84,8 @@ pub enum Behavior {
     Stadium,
     /// Walks, rests and talks in rounds of [`MINGLE_ROUND`]: out in a random direction, and back in the next.
     Mingle,
+    /// Stands and says something every [`PROBE_PERIOD`], to measure how long it takes until it hears itself.
+    Probe,
 }
 
 impl Behavior {
@@ -94,6 +99,7 @@ impl Behavior {
             "plaza" => Some(Self::Plaza),
             "stadium" => Some(Self::Stadium),
             "mingle" => Some(Self::Mingle),
+            "probe" => Some(Self::Probe),
             _ => None,
         }
     }
@@ -152,6 +158,9 @@ enum Doing {
         has_spoken: bool,
         is_out: bool,
     },
+    Probing {
+        speaks_at: Option<Instant>,
+    },
 }
 
 impl Actor {
@@ -165,6 +174,7 @@ impl Actor {
             Behavior::Stadium if rng.unit() * f64::from(STEWARDS) < 1.0 => Doing::Pausing { until: None },
             Behavior::Stadium => Doing::TakingSeat,
             Behavior::Mingle => Doing::Arriving,
+            Behavior::Probe => Doing::Probing { speaks_at: None },
         };
         let habits = if behavior == Behavior::Plaza { MARKET_GOER } else { WALKER };
         let direction = random_direction(rng);
@@ -230,6 +240,15 @@ impl Actor {
                 self.pose(0)
             }
             Doing::Mingling { .. } => self.mingle(now, rng),
+            Doing::Probing { speaks_at } => {
+                // The first time anywhere in a period, so that not all speak in one tick.
+                let at = *speaks_at.get_or_insert_with(|| now + PROBE_PERIOD.mul_f64(rng.unit()));
+                self.speaks = at <= now;
+                if self.speaks {
+                    *speaks_at = Some((at + PROBE_PERIOD).max(now));
+                }
+                self.pose(0)
+            }
         }
     }
 

@@ -12,6 +12,7 @@
 //! | what it knows | [`whereabouts`], [`names`], [`observer`] |
 //! | how it gets in and about | [`login`], [`destination`], [`identity`] |
 //! | what observers were shown, as a file | [`views`] |
+//! | how long its words take | [`echo`] |
 //! | a bad network | [`link`] |
 //! | a thousand of them | [`driver`] |
 //! | what they found | [`report`], counted in `circuit::Traffic`, [`distribution`] and [`summary`] |
@@ -21,6 +22,7 @@ pub mod behavior;
 pub mod destination;
 pub mod distribution;
 pub mod driver;
+pub mod echo;
 pub mod identity;
 pub mod link;
 pub mod login;

@@ -123,9 +123,9 @@ impl Circuit {
         }
         if self.ping.next_at() <= now {
             self.ping.on_timeout(now, self.config.ping_interval);
+            self.in_flight.shed();
             if self.spare.shed_if_unused() {
                 self.acks.shed();
-                self.in_flight.shed();
                 self.lanes.shed();
             }
         }

@@ -2,6 +2,7 @@
 //! that get no answers call the circuit dead after 100–120 s).
 
 use ids::Instant;
+use smallvec::SmallVec;
 use std::time::Duration;
 
 /// Answers that can wait for the next transmission. Beyond it the oldest is dropped: a peer that pings faster
@@ -19,12 +20,12 @@ pub(crate) struct Ping {
     /// The latest ping sent, until its answer comes.
     awaited: Option<(u8, Instant)>,
     /// Pings of the peer that wait for our answer, oldest first.
-    answers: Vec<u8>,
+    answers: SmallVec<[u8; ANSWERS_MAX]>,
 }
 
 impl Ping {
     pub(crate) fn new(now: Instant, interval: Duration) -> Self {
-        Self { next_at: now + interval, is_due: false, next_id: 0, awaited: None, answers: Vec::new() }
+        Self { next_at: now + interval, is_due: false, next_id: 0, awaited: None, answers: SmallVec::new() }
     }
 
     /// The peer asks.

@@ -40,6 +40,8 @@ impl Packet {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
     packets: VecDeque<Packet>,
+    /// Most of them at once since memory was given back last.
+    peak: usize,
     bytes: usize,
     /// Packets accepted but not yet sent, and their bytes: they will need room here.
     reserved: usize,
@@ -85,6 +87,7 @@ impl InFlight {
             transmissions: 1,
             ignored: 0,
         });
+        self.peak = self.peak.max(self.packets.len());
     }
 
     /// The peer has a packet: it leaves this table. None if it was acked before or never sent.
@@ -183,10 +186,16 @@ impl InFlight {
         self.packets.len() + self.reserved
     }
 
-    /// Gives back the memory of a past rush.
+    /// Gives back the memory of a past rush: what was not needed since the last call, if that is most of it. What is a little
+    /// more than usual stays, since it would only be asked for again.
     pub(crate) fn shed(&mut self) {
-        self.packets.shrink_to(8);
-        self.lost.shrink_to(8);
+        let needed = std::mem::replace(&mut self.peak, self.packets.len()).max(8);
+        if self.packets.capacity() >= 8 * needed {
+            self.packets.shrink_to(2 * needed);
+        }
+        if self.lost.is_empty() {
+            self.lost.shrink_to(8);
+        }
     }
 }
 

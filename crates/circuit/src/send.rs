@@ -87,7 +87,7 @@ impl Circuit {
             Reliability::Unreliable => Flags::NONE,
             Reliability::Reliable => Flags::RELIABLE,
         };
-        let mut datagram = self.spare.take();
+        let mut datagram = self.spare.take(HEADER_LEN + message.len());
         header::write_header(&mut datagram, flags, 0);
         if zero_code {
             zero_code::compress(message, &mut datagram);
@@ -106,7 +106,7 @@ impl Circuit {
         Ok(Unnumbered(datagram))
     }
 
-    /// Begins a datagram of the fan-out path: an unreliable, plain one, whose message the caller appends to
+    /// Begins a datagram of the fan-out path: an unreliable, plain one, whose message (number and body) the caller appends to
     /// `out` before it calls [`Self::note_sent`]. Nothing is copied or allocated; the throttle is not asked,
     /// see [`Self::budget_bytes`]. Gives its sequence number. Drain [`Self::poll_transmit`] first, so that
     /// nothing overtakes the ack of UseCircuitCode.
@@ -123,37 +123,25 @@ impl Circuit {
         self.on_sent(datagram_bytes);
     }
 
-    /// Writes a perishable message (number and body) of the fan-out path to `out` at once, and gives its number. The
+    /// Begins a perishable datagram of the fan-out path, as [`Self::begin_unreliable`] does, and gives its number. The
     /// peer acks it as any reliable one, but it is not sent again: old state must not overwrite newer. When its ack is
     /// overdue, [`Self::poll_lost`] names it and the caller makes a new one from what is true by then. Only its number
-    /// is kept. Drain [`Self::poll_transmit`] first, as for [`Self::begin_unreliable`].
+    /// is kept.
     ///
     /// # Errors
-    /// Says why nothing was written.
-    pub fn write_perishable(
-        &mut self,
-        now: Instant,
-        message: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<u32, SendError> {
+    /// Says why nothing was begun.
+    pub fn begin_perishable(&mut self, now: Instant, out: &mut Vec<u8>) -> Result<u32, SendError> {
         let now = self.advance(now);
         if self.closed.is_some() {
             return Err(SendError::Closed);
         }
-        let len = HEADER_LEN + message.len();
-        if len > DATAGRAM_MAX {
-            return Err(SendError::TooLong { len: message.len() });
-        }
         if !self.in_flight.has_room(0, self.config.in_flight_max, self.config.in_flight_bytes_max) {
             return Err(SendError::InFlightFull);
         }
-        self.throttle.refill(now);
         let sequence = self.sequence.take();
         header::write_header(out, Flags::RELIABLE, sequence);
-        out.extend_from_slice(message);
         let timeout = self.rtt.resend_timeout(&self.config, 1);
         self.in_flight.insert(sequence, Vec::new(), now, timeout);
-        self.on_sent(len);
         Ok(sequence)
     }
 

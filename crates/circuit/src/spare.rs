@@ -1,26 +1,42 @@
 //! Buffers of datagrams that left, kept for those to come, so that a busy circuit allocates nothing.
 
-/// Buffers kept. A circuit that sends keeps a few in turn; more would only sit in the memory of thousands of
-/// circuits.
-const SPARE_MAX: usize = 4;
+/// Bytes of a small buffer at most: all that a circuit sends reliably all the time fits, such as animations and the looks of simple
+/// avatars.
+const SMALL: usize = 512;
+
+/// Small buffers kept: a circuit that sends has a few in turn. More would only sit in the memory of thousands of circuits.
+const SMALL_MAX: usize = 8;
+
+/// Large buffers kept. Terrain takes many at once, and then none ever again.
+const LARGE_MAX: usize = 2;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spare {
-    buffers: Vec<Vec<u8>>,
+    small: Vec<Vec<u8>>,
+    large: Vec<Vec<u8>>,
     was_used: bool,
 }
 
 impl Spare {
-    /// An empty buffer.
-    pub(crate) fn take(&mut self) -> Vec<u8> {
+    /// An empty buffer for about so many bytes.
+    pub(crate) fn take(&mut self, len: usize) -> Vec<u8> {
         self.was_used = true;
-        self.buffers.pop().unwrap_or_default()
+        let kept = if len <= SMALL { &mut self.small } else { &mut self.large };
+        let mut buffer = kept.pop().unwrap_or_default();
+        // Exactly: one that grew by itself would be twice as long, and no small one any more.
+        buffer.reserve_exact(len);
+        buffer
     }
 
     pub(crate) fn put(&mut self, mut buffer: Vec<u8>) {
-        if self.buffers.len() < SPARE_MAX {
+        let (kept, most) = match buffer.capacity() {
+            0 => return,
+            1..=SMALL => (&mut self.small, SMALL_MAX),
+            _ => (&mut self.large, LARGE_MAX),
+        };
+        if kept.len() < most {
             buffer.clear();
-            self.buffers.push(buffer);
+            kept.push(buffer);
         }
     }
 
@@ -28,7 +44,7 @@ impl Spare {
     pub(crate) fn shed_if_unused(&mut self) -> bool {
         let was_used = std::mem::take(&mut self.was_used);
         if !was_used {
-            self.buffers = Vec::new();
+            (self.small, self.large) = (Vec::new(), Vec::new());
         }
         !was_used
     }
@@ -42,21 +58,26 @@ mod tests {
     fn a_buffer_comes_back_empty_with_its_memory() {
         let mut spare = Spare::default();
         spare.put(vec![1; 1200]);
-        let buffer = spare.take();
-        assert!(buffer.is_empty() && buffer.capacity() >= 1200);
+        spare.put(vec![1; 100]);
+        let (small, large) = (spare.take(60), spare.take(1000));
+        assert!(small.is_empty() && (100..=SMALL).contains(&small.capacity()));
+        assert!(large.is_empty() && large.capacity() >= 1200);
     }
 
     #[test]
     fn buffers_are_bounded_and_freed_when_idle() {
         let mut spare = Spare::default();
-        spare.take();
-        for _ in 0..10 {
+        spare.take(100);
+        for _ in 0..20 {
             spare.put(vec![1; 100]);
+            spare.put(vec![1; 1200]);
+            // What an expired perishable packet leaves.
+            spare.put(Vec::new());
         }
-        assert_eq!(spare.buffers.len(), SPARE_MAX);
+        assert_eq!((spare.small.len(), spare.large.len()), (SMALL_MAX, LARGE_MAX));
         assert!(!spare.shed_if_unused(), "used since the last time");
-        assert_eq!(spare.buffers.len(), SPARE_MAX);
+        assert_eq!((spare.small.len(), spare.large.len()), (SMALL_MAX, LARGE_MAX));
         assert!(spare.shed_if_unused());
-        assert!(spare.buffers.is_empty());
+        assert!(spare.small.is_empty() && spare.large.is_empty());
     }
 }

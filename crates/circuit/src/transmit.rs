@@ -6,7 +6,7 @@ use crate::lanes::Unnumbered;
 use crate::{Circuit, control};
 use ids::Instant;
 use systems::System;
-use wire::header::{self, DATAGRAM_MAX, Flags};
+use wire::header::{self, DATAGRAM_MAX, Flags, HEADER_LEN};
 use wire::throttle::Category;
 
 /// One datagram that [`Circuit::poll_transmit`] wrote.
@@ -30,6 +30,9 @@ pub enum TransmitKind {
     /// A reliable message again.
     Resend,
 }
+
+/// Bytes of a ping: header, number, id, oldest unacked.
+const PING_LEN: usize = HEADER_LEN + 6;
 
 impl Circuit {
     /// Appends the next datagram that should leave now to `out`, or gives `None`. In this order: the ack of
@@ -100,7 +103,7 @@ impl Circuit {
     fn write_ping(&mut self, now: Instant, id: u8, out: &mut Vec<u8>) {
         let oldest = self.in_flight.oldest().unwrap_or_else(|| self.sequence.next());
         if self.config.reliable_pings {
-            let mut ping = self.spare.take();
+            let mut ping = self.spare.take(PING_LEN);
             header::write_header(&mut ping, Flags::RELIABLE, 0);
             control::write_start_ping_check(&mut ping, id, oldest);
             self.write_message(now, Unnumbered(ping), out);

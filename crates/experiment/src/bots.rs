@@ -49,6 +49,30 @@ pub(crate) struct Answer {
     pub(crate) gap_s: Option<f64>,
     /// To `pings`: those since the last time.
     pub(crate) pings: Option<Pings>,
+    /// To `probes`.
+    pub(crate) probes: Option<Probes>,
+}
+
+/// What bots measured that probe a server.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct Probes {
+    pub(crate) pings: Times,
+    pub(crate) pings_unanswered: u64,
+    pub(crate) echoes: Times,
+    pub(crate) control: Times,
+    pub(crate) reordered: u64,
+}
+
+/// Times in a few numbers, milliseconds.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct Times {
+    pub(crate) count: u64,
+    pub(crate) min_ms: Option<f64>,
+    pub(crate) mean_ms: Option<f64>,
+    pub(crate) max_ms: Option<f64>,
+    pub(crate) sd_ms: Option<f64>,
+    pub(crate) p99_ms: Option<f64>,
+    pub(crate) p999_ms: Option<f64>,
 }
 
 /// Pings of a while, milliseconds.

@@ -40,6 +40,9 @@ const NO_THROTTLE_BITS_PER_S: &str = "134000000";
 /// Bits that a client asks for who takes whatever the cap allows.
 const THROTTLE_BITS_PER_S: &str = "1536000";
 
+/// Threads that have their part in every tick, by how their names begin: from the world's step to the datagram.
+const TICK_THREADS: [&str; 3] = ["world-", "replica", "shard-"];
+
 /// How many there are of each kind.
 struct Size {
     few: u32,
@@ -70,7 +73,7 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// How long all clients may take until they have what stands around them.
 const SCENERY_MAX: Duration = Duration::from_secs(120);
 
-const BUDGETS: [Budget; 18] = [
+const BUDGETS: [Budget; 19] = [
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("dilation_min", "lowest dilation", "", Limit::AtLeast(0.95)),
     budget(
@@ -92,6 +95,7 @@ const BUDGETS: [Budget; 18] = [
     budget("arrival_near50_s_5000", "until the nearest 50 are shown", "s", Limit::AtMost(3.0)),
     budget("cap_ratio_p99", "bytes of a second ÷ cap, p99", "", Limit::AtMost(1.05)),
     budget("blocks_per_datagram", "avatars in a terse datagram", "", Limit::AtLeast(15.0)),
+    budget("allocs_per_tick", "heap allocations per tick", "", Limit::AtMost(10.0)),
     budget("faults_per_tick", "page faults per tick", "", Limit::AtMost(1.0)),
     budget("client_kib", "memory of a client", "KiB", Limit::AtMost(64.0)),
 ];
@@ -317,8 +321,12 @@ fn costs(size: &Size, few: &Window, many: &Window, plaza: &Window, findings: &mu
     let dilation =
         |window: &Window| window.end.metrics.min("throng_world_dilation_ratio").unwrap_or(f64::NAN);
     findings.figure("dilation_min", dilation(few).min(dilation(many)).min(dilation(plaza)));
-    let ticks = plaza.rate("throng_world_tick_seconds_count") * plaza.seconds();
-    findings.figure("faults_per_tick", (plaza.end.usage.faults - plaza.begin.usage.faults) as f64 / ticks);
+    let per_tick = |name| {
+        let of_tick = TICK_THREADS.iter().map(|prefix| plaza.rate_of_threads(name, prefix));
+        of_tick.sum::<f64>() / plaza.rate("throng_world_tick_seconds_count")
+    };
+    findings.figure("allocs_per_tick", per_tick("throng_thread_allocations_total"));
+    findings.figure("faults_per_tick", per_tick("throng_thread_page_faults_total"));
     let rss = |window: &Window| window.end.usage.rss_bytes as f64 / 1024.0;
     findings.figure("client_kib", (rss(many) - rss(few)) / f64::from(size.many - size.few));
     findings.figure("packets_per_client_5000", datagrams(many, "sent") / f64::from(size.many));

@@ -29,6 +29,7 @@ mod findings;
 mod foreign;
 mod freshness;
 mod http;
+mod latency;
 mod login_storm;
 mod machine;
 mod meter;
@@ -63,12 +64,13 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 8] = [
+pub const EXPERIMENTS: [Experiment; 9] = [
     agent_updates::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
     crash::EXPERIMENT,
     crowd::EXPERIMENT,
     daily::EXPERIMENT,
+    latency::EXPERIMENT,
     login_storm::EXPERIMENT,
     preflight::EXPERIMENT,
     recorder::EXPERIMENT,

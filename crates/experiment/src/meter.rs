@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::error::ExperimentError;
-use crate::metrics::Metrics;
+use crate::metrics::{Labels, Metrics};
 use crate::server::Server;
 use crate::usage::Usage;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -86,6 +86,17 @@ impl Window {
     /// How much a counter with this label rose a second.
     pub(crate) fn rate_with(&self, name: &str, label: &str, value: &str) -> f64 {
         let of = |metrics: &Metrics| metrics.with(name, label, value);
+        (of(&self.end.metrics) - of(&self.begin.metrics)) / self.seconds()
+    }
+
+    /// How much a counter of threads rose a second, over all whose names begin so.
+    pub(crate) fn rate_of_threads(&self, name: &str, prefix: &str) -> f64 {
+        let of = |metrics: &Metrics| -> f64 {
+            let threads = metrics.series(name);
+            let is_wanted =
+                |labels: &Labels| labels.get("thread").is_some_and(|name| name.starts_with(prefix));
+            threads.filter(|(labels, _)| is_wanted(labels)).map(|(_, value)| value).sum()
+        };
         (of(&self.end.metrics) - of(&self.begin.metrics)) / self.seconds()
     }
 }

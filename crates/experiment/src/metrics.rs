@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Labels of a series and their values.
-type Labels = BTreeMap<String, String>;
+pub(crate) type Labels = BTreeMap<String, String>;
 
 /// A scrape: by name, the label sets and their values.
 #[derive(Clone, Debug, Default, PartialEq)]

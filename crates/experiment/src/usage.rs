@@ -21,8 +21,6 @@ pub(crate) struct Usage {
     pub(crate) threads: BTreeMap<u32, Thread>,
     /// Resident memory.
     pub(crate) rss_bytes: u64,
-    /// Page faults that needed no disk, since its start.
-    pub(crate) faults: u64,
 }
 
 impl Usage {
@@ -42,12 +40,7 @@ impl Usage {
         let statm = fs::read_to_string(format!("/proc/{pid}/statm"))?;
         let pages: Option<u64> = statm.split_ascii_whitespace().nth(1).and_then(|pages| pages.parse().ok());
         let pages = pages.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, statm.clone()))?;
-        // The name, the second field, may hold blanks; minflt is the eighth behind it (proc(5)).
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
-        let faults = behind.split_ascii_whitespace().nth(7).and_then(|faults| faults.parse().ok());
-        let faults = faults.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, stat.clone()))?;
-        Ok(Self { threads, rss_bytes: pages * rustix::param::page_size() as u64, faults })
+        Ok(Self { threads, rss_bytes: pages * rustix::param::page_size() as u64 })
     }
 
     /// Nanoseconds on a core since an earlier reading, by thread name; threads of one name are added up. What a thread
@@ -80,7 +73,7 @@ mod tests {
         let threads = threads
             .iter()
             .map(|&(tid, name, ran_ns)| (tid, Thread { name: name.to_owned(), ran_ns, waited_ns: 0 }));
-        Usage { threads: threads.collect(), rss_bytes: 0, faults: 0 }
+        Usage { threads: threads.collect(), rss_bytes: 0 }
     }
 
     #[test]

@@ -7,6 +7,9 @@ use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uu
 use std::sync::Arc;
 use world::{Appearance, Event, Refusal};
 
+/// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
+pub(crate) const NAMES_PER_REPLY: usize = 14;
+
 /// A place to stand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
@@ -199,7 +202,7 @@ pub enum Request {
     },
     /// Pass an instant message on.
     InstantMessage(Box<InstantMessage>),
-    /// Who are these?
+    /// Who are these? They do not stand in the client's world.
     Names(Vec<Uuid>),
     /// Make this place home.
     SetHome {

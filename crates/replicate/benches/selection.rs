@@ -121,7 +121,7 @@ fn enter(avatar: u32) -> Change {
             last_name: "Resident".into(),
             size: Appearance::DEFAULT_SIZE,
             appearance: None,
-            animations: Arc::from([]),
+            animations: world::Animations::new(),
         }),
     }))
 }

@@ -6,13 +6,13 @@
 use crate::reckoning::{ALL_BANDS, Reckoning};
 use glam::Vec3;
 use ids::{Epoch, LocalId, Tick};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
 use wire::messages::{
-    AvatarAnimation, AvatarAnimationAnimationList, AvatarAnimationSender, AvatarAppearance,
-    AvatarAppearanceAppearanceData, AvatarAppearanceObjectData, AvatarAppearanceSender,
+    AvatarAppearance, AvatarAppearanceAppearanceData, AvatarAppearanceObjectData, AvatarAppearanceSender,
     AvatarAppearanceVisualParam,
 };
 use wire::object_update::{FullAvatar, FullMotion, FullPrim};
@@ -20,6 +20,9 @@ use wire::terse::{AVATAR_BLOCK_LEN, TerseAvatar};
 use world::{
     Animation, Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion, Prim, SnapshotChunk,
 };
+
+/// Number and body of AvatarAnimation. That of three animations, as many as most avatars ever play, needs no memory of its own.
+pub type AnimationMessage = SmallVec<[u8; 80]>;
 
 /// A frame's changes with their wire blocks.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +47,7 @@ pub enum EncodedChange {
         motion: Motion,
         terse: [u8; AVATAR_BLOCK_LEN],
         full: Vec<u8>,
-        animation: Arc<[u8]>,
+        animation: AnimationMessage,
         appearance: Option<Arc<[u8]>>,
     },
     Stands {
@@ -61,7 +64,7 @@ pub enum EncodedChange {
     },
     Animated {
         id: LocalId,
-        animation: Arc<[u8]>,
+        animation: AnimationMessage,
     },
     Appeared {
         id: LocalId,
@@ -99,6 +102,8 @@ pub struct Encoder {
     tick_s: f32,
     /// Whether what clients go on to show by themselves is no news.
     reckons: bool,
+    /// A message that is being made.
+    scratch: Vec<u8>,
 }
 
 /// What is remembered of an entity from frame to frame.
@@ -133,6 +138,7 @@ impl Encoder {
             entities: BTreeMap::new(),
             tick_s: tick.as_secs_f32(),
             reckons: true,
+            scratch: Vec::new(),
         }
     }
 
@@ -228,7 +234,7 @@ impl Encoder {
                     motion: entity.motion,
                     terse: terse_block(entity.id, &entity.motion),
                     full,
-                    animation: animation_message(avatar.agent, &avatar.animations),
+                    animation: animation_message(avatar.agent, &avatar.animations, &mut self.scratch),
                     appearance: avatar.appearance.as_ref().map(|a| appearance_message(avatar.agent, a)),
                     avatar: Box::new(avatar.clone()),
                 }
@@ -241,7 +247,8 @@ impl Encoder {
             }
             Change::Animated(id, animations) => {
                 let Some(Tracked { agent, .. }) = self.entities.get(id) else { return };
-                EncodedChange::Animated { id: *id, animation: animation_message(*agent, animations) }
+                let animation = animation_message(*agent, animations, &mut self.scratch);
+                EncodedChange::Animated { id: *id, animation }
             }
             Change::Appeared(id, appearance) => {
                 let Some(Tracked { agent, .. }) = self.entities.get(id) else { return };
@@ -287,7 +294,7 @@ impl Resync {
                 avatar.appearance = Some(Arc::clone(appearance));
             }),
             Change::Animated(id, animations) => {
-                self.edit(*id, |avatar| avatar.animations = Arc::clone(animations));
+                self.edit(*id, |avatar| avatar.animations.clone_from(animations));
             }
         }
     }
@@ -362,18 +369,14 @@ pub(crate) const fn full_motion(motion: &Motion) -> FullMotion {
     }
 }
 
-fn animation_message(agent: ids::AgentId, animations: &[Animation]) -> Arc<[u8]> {
-    let mut body = Vec::with_capacity(32 + animations.len() * 20);
-    AvatarAnimation {
-        sender: AvatarAnimationSender { id: agent.0 },
-        animation_list: animations
-            .iter()
-            .map(|a| AvatarAnimationAnimationList { anim_id: a.id, anim_sequence_id: a.sequence })
-            .collect(),
-        ..AvatarAnimation::default()
-    }
-    .encode(&mut body);
-    body.into()
+fn animation_message(
+    agent: ids::AgentId,
+    animations: &[Animation],
+    scratch: &mut Vec<u8>,
+) -> AnimationMessage {
+    scratch.clear();
+    wire::fanout::write_animations(agent, animations.iter().map(|a| (a.id, a.sequence)), scratch);
+    AnimationMessage::from_slice(scratch)
 }
 
 fn appearance_message(agent: ids::AgentId, appearance: &Appearance) -> Arc<[u8]> {

@@ -20,7 +20,7 @@ mod viewer;
 mod tests;
 
 pub use cells::Cells;
-pub use encoder::{EncodedChange, EncodedFrame, Encoder, Intake};
+pub use encoder::{AnimationMessage, EncodedChange, EncodedFrame, Encoder, Intake};
 pub use publisher::Publisher;
 pub use reckoning::BANDS;
 pub use replica::{Hot, Replica, Slot, SlotIndex};

@@ -5,7 +5,7 @@
 //! [`Slot`]. Who is near whom is asked of [`Replica::cells`]. What never moves has no slot, it is in [`Replica::scenery`].
 
 use crate::cells::Cells;
-use crate::encoder::{EncodedChange, EncodedFrame, full_motion};
+use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion};
 use crate::reckoning::BANDS;
 use crate::scenery::Scenery;
 use glam::Vec3;
@@ -72,7 +72,7 @@ pub struct Slot {
     /// The block of an ObjectUpdate, not zero-coded, update flags zero: the receiver's are patched in.
     pub full: Vec<u8>,
     /// Number and body of AvatarAnimation.
-    pub animation: Arc<[u8]>,
+    pub animation: AnimationMessage,
     /// Number and body of AvatarAppearance, once it is known.
     pub appearance: Option<Arc<[u8]>>,
 }
@@ -104,6 +104,7 @@ pub struct Replica {
     free: Vec<SlotIndex>,
     by_id: BTreeMap<LocalId, SlotIndex>,
     by_session: BTreeMap<SessionKey, SlotIndex>,
+    by_agent: BTreeMap<AgentId, SlotIndex>,
 }
 
 impl Replica {
@@ -127,6 +128,7 @@ impl Replica {
             free: Vec::new(),
             by_id: BTreeMap::new(),
             by_session: BTreeMap::new(),
+            by_agent: BTreeMap::new(),
         }
     }
 
@@ -167,6 +169,12 @@ impl Replica {
     #[must_use]
     pub fn of_session(&self, session: SessionKey) -> Option<SlotIndex> {
         self.by_session.get(&session).copied()
+    }
+
+    /// Where the avatar of an account stands: of its newest session.
+    #[must_use]
+    pub fn of_agent(&self, agent: AgentId) -> Option<SlotIndex> {
+        self.by_agent.get(&agent).copied()
     }
 
     /// Where an entity stands.
@@ -254,7 +262,7 @@ impl Replica {
             EncodedChange::Animated { id, animation } => {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
                 hot.animation_serial = next_serial(hot.animation_serial);
-                slot.animation = Arc::clone(animation);
+                slot.animation.clone_from(animation);
             }
             EncodedChange::Appeared { id, size, appearance } => {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
@@ -293,7 +301,7 @@ impl Replica {
 
     /// Fills a free slot, or overwrites that of an entity which a snapshot tells anew.
     fn insert(&mut self, id: LocalId, mut hot: Hot, slot: Slot, terse: &[u8; AVATAR_BLOCK_LEN]) {
-        let session = slot.session;
+        let (session, agent) = (slot.session, slot.agent);
         let index = self.by_id.get(&id).copied().or_else(|| self.free.pop()).unwrap_or_else(|| {
             self.hot.push(Hot::FREE);
             self.terse.push(TerseBlock([0; AVATAR_BLOCK_LEN]));
@@ -314,6 +322,7 @@ impl Replica {
         self.stirred = true;
         self.by_id.insert(id, index);
         self.by_session.insert(session, index);
+        self.by_agent.insert(agent, index);
     }
 
     fn remove(&mut self, id: LocalId) {
@@ -321,10 +330,14 @@ impl Replica {
         self.removals += 1;
         self.hot[index as usize] = Hot::FREE;
         self.stirred = true;
-        if let Some(slot) = self.slots[index as usize].take()
-            && self.by_session.get(&slot.session) == Some(&index)
-        {
-            self.by_session.remove(&slot.session);
+        if let Some(slot) = self.slots[index as usize].take() {
+            // A newer one may have taken its place there.
+            if self.by_session.get(&slot.session) == Some(&index) {
+                self.by_session.remove(&slot.session);
+            }
+            if self.by_agent.get(&slot.agent) == Some(&index) {
+                self.by_agent.remove(&slot.agent);
+            }
         }
         self.free.push(index);
     }
@@ -342,7 +355,7 @@ fn slot_of(
     avatar: &Avatar,
     motion: &Motion,
     full: &[u8],
-    animation: &Arc<[u8]>,
+    animation: &AnimationMessage,
     appearance: Option<&Arc<[u8]>>,
 ) -> Slot {
     Slot {
@@ -352,7 +365,7 @@ fn slot_of(
         last_name: Arc::from(avatar.last_name.as_str()),
         motion: *motion,
         full: full.to_vec(),
-        animation: Arc::clone(animation),
+        animation: animation.clone(),
         appearance: appearance.cloned(),
     }
 }

@@ -223,6 +223,8 @@ impl Viewer {
         if stay.len() > NEAR_MAX {
             stay.select_nth_unstable_by(NEAR_MAX - 1, nearer);
         }
+        // Exactly: thousands of clients have one of these each, for good.
+        self.shown.reserve_exact(stay.len() + 1);
         if let Some(own) = own {
             let shown = own_shown.unwrap_or_else(|| Shown::wanted(own, replica.hot()[own as usize].id));
             self.shown.push(Shown { distance: 0.0, band: 0, ..shown });

@@ -10,8 +10,11 @@ fn run(scenario: &Scenario) -> Report {
 
 #[test]
 fn bursts_duplicates_stragglers_partitions_and_strangers_are_survived() {
-    let report = run(&Scenario { shards: 4, restores: 20, faults: Faults::ROUGH, ..Scenario::new(5) });
-    assert_eq!(report.circuits_lost, 0);
+    // With 8 and 10, stragglers set avatars going again that had stopped.
+    for seed in [5, 8, 10] {
+        let report = run(&Scenario { shards: 4, restores: 20, faults: Faults::ROUGH, ..Scenario::new(seed) });
+        assert_eq!(report.circuits_lost, 0);
+    }
 }
 
 #[test]

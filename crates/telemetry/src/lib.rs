@@ -32,6 +32,7 @@
 //! [`Counter::absolute`]. This crate knows none of the others, serves no HTTP, and starts no thread but to measure
 //! itself ([`probe`]).
 
+pub mod allocations;
 pub mod captures;
 pub mod crash;
 mod lock_wait;

@@ -33,6 +33,7 @@ fn config(args: &BotsArgs) -> BotsConfig {
         cli::Behavior::Plaza => (Behavior::Plaza, "Marketgoer"),
         cli::Behavior::Stadium => (Behavior::Stadium, "Spectator"),
         cli::Behavior::Mingle => (Behavior::Mingle, "Mingler"),
+        cli::Behavior::Probe => (Behavior::Probe, "Probe"),
     };
     BotsConfig {
         login_uri: args.login.clone(),
@@ -50,6 +51,7 @@ fn config(args: &BotsArgs) -> BotsConfig {
             },
             rate_hz: args.rate,
             throttle_bits_per_s: args.throttle,
+            ping_period: args.ping_every,
             ..AgentConfig::default()
         },
         observers: args.observers,
@@ -59,6 +61,7 @@ fn config(args: &BotsArgs) -> BotsConfig {
         views: args.views.clone(),
         server_pid: args.server_pid,
         device: args.device,
+        control_echo: args.control_echo,
         ..BotsConfig::default()
     }
 }

@@ -3,6 +3,7 @@
 use clap::Parser;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
 use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
 use throng::{
     config, crashes, experiments, load, measure, operator, preflights, record, replay, serve, supervise,
@@ -11,6 +12,10 @@ use throng::{
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
 const EXIT_USAGE: u8 = 2;
+
+/// Counts what the threads of a server ask for (`throng_thread_allocations_total`).
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
     // Who is started by /proc/self/exe would be called "exe" in ps and top.
@@ -22,6 +27,7 @@ fn main() -> ExitCode {
         },
         Command::Serve(args) => match config::load(&args.sources()) {
             Ok(effective) => {
+                give_large_blocks_back();
                 finish(serve::run(&effective.config, args.supervised_by).map(|()| String::new()))
             }
             Err(error) => fail(EXIT_USAGE, &error),

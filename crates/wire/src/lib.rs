@@ -6,6 +6,7 @@
 mod malformed;
 mod markup;
 
+pub mod fanout;
 pub mod header;
 pub mod llsd;
 pub mod messages;

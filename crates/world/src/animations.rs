@@ -4,13 +4,13 @@
 
 use crate::{
     command::{Action, ControlFlags},
-    frame::Animation,
+    frame::{Animation, Animations},
     hash::StateHasher,
     presence::{Impact, Presence, Stance},
 };
 use ids::Uuid;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use smallvec::SmallVec;
 
 /// Declares constants for built-in animations.
 macro_rules! built_in {
@@ -83,12 +83,12 @@ struct Playing {
 /// What one avatar plays, oldest start first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Animator {
-    playing: Vec<Playing>,
+    playing: SmallVec<[Playing; 3]>,
     last_sequence: i32,
     movement: Uuid,
-    /// As frames carry it; remade when it changes, shared until then.
+    /// As frames carry it.
     #[serde(skip)]
-    list: Arc<[Animation]>,
+    list: Animations,
 }
 
 impl Animator {
@@ -99,10 +99,10 @@ impl Animator {
     pub(crate) fn new() -> Self {
         let animation = Animation { id: STAND, sequence: 1 };
         Self {
-            playing: vec![Playing { animation, reasons: Reason::Movement as u8 }],
+            playing: SmallVec::from_iter([Playing { animation, reasons: Reason::Movement as u8 }]),
             last_sequence: 1,
             movement: STAND,
-            list: Arc::new([animation]),
+            list: Animations::from_slice(&[animation]),
         }
     }
 
@@ -115,7 +115,7 @@ impl Animator {
         self.playing.len() <= Self::OWNED_MAX + 3 && self.playing.iter().any(shows_movement)
     }
 
-    pub(crate) fn list(&self) -> &Arc<[Animation]> {
+    pub(crate) fn list(&self) -> &Animations {
         &self.list
     }
 
@@ -184,7 +184,8 @@ impl Animator {
     fn publish(&mut self) -> bool {
         let same = self.playing.iter().map(|p| &p.animation).eq(self.list.iter());
         if !same {
-            self.list = self.playing.iter().map(|p| p.animation).collect();
+            self.list.clear();
+            self.list.extend(self.playing.iter().map(|p| p.animation));
         }
         !same
     }

@@ -7,6 +7,7 @@ use crate::command::{Appearance, ChatKind};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// One tick of one world.
@@ -77,7 +78,7 @@ pub enum Change {
     /// It looks different.
     Appeared(LocalId, Arc<Appearance>),
     /// It plays other animations.
-    Animated(LocalId, Arc<[Animation]>),
+    Animated(LocalId, Animations),
     /// It is gone; its local id is not used again in this epoch.
     Removed(LocalId),
 }
@@ -136,7 +137,7 @@ pub struct Avatar {
     /// What it wears, once known.
     pub appearance: Option<Arc<Appearance>>,
     /// What it plays, oldest first.
-    pub animations: Arc<[Animation]>,
+    pub animations: Animations,
 }
 
 /// Position and movement, as the clients extrapolate them. The default rests at the corner.
@@ -170,6 +171,10 @@ pub struct Animation {
     /// Rises whenever the avatar starts one, so that clients notice a restart.
     pub sequence: i32,
 }
+
+/// What an avatar plays, oldest first. As many as most ever play at once need no memory of their own: one of movement, typing,
+/// away.
+pub type Animations = SmallVec<[Animation; 3]>;
 
 /// Something that happened in this tick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

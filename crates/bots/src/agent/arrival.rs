@@ -15,7 +15,7 @@
 //! A viewer goes from Entering to Present at once. AgentMovementComplete may come at any time after Entering. Each
 //! message is reliable, so the circuit heals losses; what never heals runs into a deadline.
 
-use super::{Agent, Event, LossReason};
+use super::{Agent, AgentConfig, Event, LossReason};
 use crate::behavior::Actor;
 use crate::destination::Destination;
 use crate::profile::Profile;
@@ -86,13 +86,17 @@ impl Visit {
     /// `first_sequence` continues a circuit to the same address; without one, numbers begin as the profile says.
     pub(super) fn new(
         now: Instant,
-        profile: Profile,
+        config: &AgentConfig,
         remote: SocketAddrV4,
         region: RegionHandle,
         first_sequence: Option<u32>,
     ) -> Self {
-        let first_sequence = first_sequence.unwrap_or_else(|| profile.first_sequence());
-        Self { remote, region, circuit: Circuit::new(now, &profile.circuit_config(), first_sequence) }
+        let first_sequence = first_sequence.unwrap_or_else(|| config.profile.first_sequence());
+        let mut circuit = config.profile.circuit_config();
+        if let Some(period) = config.ping_period {
+            circuit.ping_interval = period;
+        }
+        Self { remote, region, circuit: Circuit::new(now, &circuit, first_sequence) }
     }
 }
 
@@ -218,12 +222,13 @@ impl Agent {
             .flatten()
             .find(|visit| visit.remote == remote)
             .map(|visit| visit.circuit.next_sequence());
-        let visit = Visit::new(now, self.config.profile, remote, destination.region, same);
+        let visit = Visit::new(now, &self.config, remote, destination.region, same);
         let left = std::mem::replace(&mut self.here, visit);
         self.left = (left.remote != remote).then_some(Left { visit: left, until: now + LEFT_MAX });
         self.arrived = false;
         self.dressed = false;
         self.ping_is_forgiven = false;
+        self.newest = None;
         self.next_update_at = None;
         self.whereabouts = Whereabouts::new(now, self.identity.agent, destination.region_size_m as f32);
         self.actor = Actor::new(self.config.behavior, &mut self.rng);

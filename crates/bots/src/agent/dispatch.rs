@@ -10,11 +10,13 @@ use circuit::{DropReason, Received};
 use ids::{AgentId, Instant, Uuid};
 use std::net::SocketAddrV4;
 use wire::Malformed;
+use wire::header::{Datagram, Flags};
 use wire::llsd::Llsd;
 use wire::messages::{
-    AgentMovementComplete, AgentWearablesUpdate, AvatarAnimation, AvatarAnimationAnimationList, CloseCircuit,
-    CoarseLocationUpdate, DisableSimulator, ImprovedTerseObjectUpdate, KickUser, LogoutReply, MessageNumber,
-    ObjectUpdate, RegionHandshake, TeleportFailed, TeleportLocal, UUIDNameReply,
+    AgentMovementComplete, AgentWearablesUpdate, AvatarAnimation, AvatarAnimationAnimationList,
+    ChatFromSimulator, CloseCircuit, CoarseLocationUpdate, DisableSimulator, ImprovedTerseObjectUpdate,
+    KickUser, LogoutReply, MessageNumber, ObjectUpdate, RegionHandshake, TeleportFailed, TeleportLocal,
+    UUIDNameReply,
 };
 use wire::text;
 
@@ -62,6 +64,7 @@ impl Agent {
     }
 
     fn on_datagram_here(&mut self, now: Instant, bytes: &[u8], scratch: &mut Vec<u8>) {
+        self.note_order(bytes);
         let answered = self.here.circuit.stats().pings_answered;
         let received = self.here.circuit.handle_datagram(now, bytes, scratch);
         let result = match received {
@@ -79,6 +82,34 @@ impl Agent {
             self.emit(Event::Ping(round_trip));
         }
         self.advance();
+    }
+
+    /// Whether a datagram comes behind later ones. One that is sent again keeps its number, so it says nothing.
+    fn note_order(&mut self, bytes: &[u8]) {
+        let Ok(datagram) = Datagram::parse(bytes) else { return };
+        if datagram.flags.contains(Flags::RESENT) {
+            return;
+        }
+        if self.newest.is_none_or(|newest| circuit::is_newer(datagram.sequence, newest)) {
+            self.newest = Some(datagram.sequence);
+        } else {
+            self.stats.reordered += 1;
+        }
+    }
+
+    /// It may hear itself.
+    fn on_chat(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
+        let Some(echo) = &mut self.echo else { return Ok(()) };
+        let chat = ChatFromSimulator::decode(body)?.chat_data;
+        if chat.source_id == self.identity.agent.0 {
+            let before = echo.reordered;
+            let heard = echo.hear(now, &text::from_wire(&chat.message));
+            self.stats.reordered += echo.reordered - before;
+            if let Some(after) = heard {
+                self.emit(Event::Echo(after));
+            }
+        }
+        Ok(())
     }
 
     /// The region that was left still wants acks and pings; all that it says is heard elsewhere now.
@@ -107,6 +138,7 @@ impl Agent {
                     }
                 }
             }
+            ChatFromSimulator::NUMBER if self.echo.is_some() => self.on_chat(now, body)?,
             UUIDNameReply::NUMBER => self.names.on_reply(&UUIDNameReply::decode(body)?),
             RegionHandshake::NUMBER => self.on_region_handshake(now, &RegionHandshake::decode(body)?),
             AgentMovementComplete::NUMBER => {
@@ -169,6 +201,7 @@ impl Agent {
 
     /// Walkers have to know where they are; observers want to.
     fn tracks_itself(&self) -> bool {
-        !matches!(self.config.behavior, Behavior::Stand | Behavior::Sit) || self.observer.is_some()
+        !matches!(self.config.behavior, Behavior::Stand | Behavior::Sit | Behavior::Probe)
+            || self.observer.is_some()
     }
 }

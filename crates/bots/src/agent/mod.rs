@@ -15,6 +15,7 @@ pub use arrival::{ARRIVAL_MAX, LOGOUT_MAX, VISUAL_PARAMS};
 pub use requests::Loudness;
 
 use crate::behavior::{Actor, Behavior, FINISH_ANIM, Pose, Spot};
+use crate::echo::Echo;
 use crate::identity::Identity;
 use crate::login::Credentials;
 use crate::names::Names;
@@ -56,6 +57,8 @@ pub struct AgentConfig {
     pub throttle_bits_per_s: u32,
     /// Whether it decodes and keeps all that it is shown.
     pub observes: bool,
+    /// Time between its pings, when not as usual for its profile. One that is answered later than that is lost.
+    pub ping_period: Option<Duration>,
 }
 
 impl Default for AgentConfig {
@@ -67,6 +70,7 @@ impl Default for AgentConfig {
             rate_hz: 10,
             throttle_bits_per_s: THROTTLE_BITS_PER_S,
             observes: false,
+            ping_period: None,
         }
     }
 }
@@ -78,6 +82,8 @@ pub enum Event {
     Arrived(RegionHandle),
     /// A ping was answered after this time.
     Ping(Duration),
+    /// It heard what it said itself after this time; [`Behavior::Probe`] only.
+    Echo(Duration),
     /// A teleport that this bot asked for will not happen; the avatar stays.
     TeleportFailed(String),
     /// The session is over as this bot wished; `answered` tells whether the server said so.
@@ -130,6 +136,8 @@ pub struct AgentStats {
     pub dropped: u64,
     /// Datagrams from addresses that this bot has nothing to do with.
     pub strangers: u64,
+    /// Datagrams that came behind later ones of the circuit, resends not counted, and words that did.
+    pub reordered: u64,
 }
 
 /// One bot.
@@ -164,6 +172,10 @@ pub struct Agent {
     names: Names,
     next_names_at: Option<Instant>,
     observer: Option<Box<Observer>>,
+    /// What it said and waits to hear.
+    echo: Option<Box<Echo>>,
+    /// The latest datagram of the circuit.
+    newest: Option<u32>,
     events: VecDeque<Event>,
     stats: AgentStats,
     /// Whether the latest ping or its answer was lost by the caller's link.
@@ -181,7 +193,7 @@ impl Agent {
         let mut rng = Rng::new(seed, 0);
         let size_m = credentials.region_size_m as f32;
         let whereabouts = Whereabouts::new(now, credentials.identity.agent, size_m);
-        let here = Visit::new(now, config.profile, credentials.simulator, credentials.region, None);
+        let here = Visit::new(now, config, credentials.simulator, credentials.region, None);
         let mut agent = Self {
             config: *config,
             identity: credentials.identity,
@@ -200,6 +212,8 @@ impl Agent {
             names: Names::new(config.observes),
             next_names_at: None,
             observer: config.observes.then(Box::default),
+            echo: (config.behavior == Behavior::Probe).then(Box::default),
+            newest: None,
             events: VecDeque::new(),
             stats: AgentStats::default(),
             ping_is_forgiven: false,
@@ -367,7 +381,13 @@ impl Agent {
         let pose = self.actor.act(now, spot, &mut self.rng);
         self.say_pose(&pose, position);
         if self.actor.take_words() {
-            self.say(Loudness::Say, MINGLE_WORDS);
+            match &mut self.echo {
+                Some(echo) => {
+                    let words = echo.say(now);
+                    self.say(Loudness::Say, &words);
+                }
+                None => self.say(Loudness::Say, MINGLE_WORDS),
+            }
         }
     }
 
@@ -418,7 +438,7 @@ impl Agent {
     }
 
     fn emit(&mut self, event: Event) {
-        if self.events.len() < EVENTS_MAX || !matches!(event, Event::Ping(_)) {
+        if self.events.len() < EVENTS_MAX || !matches!(event, Event::Ping(_) | Event::Echo(_)) {
             self.events.push_back(event);
         }
     }

@@ -28,6 +28,7 @@ impl Agent {
     /// Behaves otherwise from its next agent update on, also in regions that it goes to later.
     pub fn behave(&mut self, behavior: Behavior) {
         self.config.behavior = behavior;
+        self.echo = (behavior == Behavior::Probe).then(Box::default);
         self.actor.change(behavior, &mut self.rng);
     }
 

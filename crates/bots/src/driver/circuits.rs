@@ -4,7 +4,8 @@
 //! are read together: a system call for each would cost more than all the rest. Ping times are up to so much too long.
 
 use super::clock::Clock;
-use super::control::{Answer, Command};
+use super::control::{Answer, Command, Probes};
+use super::control_echo::ControlEcho;
 use super::findings::{Findings, Harvest, Life, Reading, report};
 use super::port::{self, Port};
 use super::rates::{Rates, Second};
@@ -25,8 +26,9 @@ use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Pause behind a turn that found datagrams.
+/// Pause behind a turn that found datagrams, but for few bots: those have no bursts, and are there to be exact.
 const REST: Duration = Duration::from_millis(1);
+const RESTING_FROM: u32 = 50;
 
 /// Longest turn, so that the end of a phase is noticed.
 const TURN_MAX: Duration = Duration::from_millis(20);
@@ -36,6 +38,8 @@ const LOGOUTS_PER_TURN: usize = 10;
 
 /// The device's place among the poller's tokens, which are numbers of bots.
 const DEVICE: u64 = u32::MAX as u64 + 1;
+/// And the control echo's.
+const ECHO: u64 = DEVICE + 1;
 
 /// Packets read from a device in one turn: what a server sends in one may be more, and pings wait meanwhile.
 const PACKETS_PER_TURN: usize = 4_096;
@@ -85,6 +89,7 @@ pub(super) struct Circuits {
     rates: Rates,
     /// Where what observers are shown goes.
     views: Option<ViewWriter>,
+    control_echo: Option<ControlEcho>,
     /// Commands that were read and not carried out, with their text.
     commands: VecDeque<(String, Result<Command, &'static str>)>,
 }
@@ -102,6 +107,20 @@ impl Circuits {
                 .add(device, DEVICE, Interest::Readable)
                 .map_err(|source| BotsError::System { what: "watch the TUN device", source })?;
         }
+        let mut control_echo = None;
+        if let Some(remote) = config.control_echo {
+            // Behind the bots in their network.
+            let port = match &device {
+                Some((_, network)) => Port::Host(port::host(*network, config.count)),
+                None => Port::Socket(Port::open_socket()?),
+            };
+            if let Port::Socket(socket) = &port {
+                poller
+                    .add(socket, ECHO, Interest::Readable)
+                    .map_err(|source| BotsError::System { what: "watch a socket", source })?;
+            }
+            control_echo = Some(ControlEcho::new(clock.now(), remote, port));
+        }
         let (mailbox, notices) = sync_channel(NOTICES_MAX);
         let views = config.views.as_deref().map(|path| ViewWriter::create(path, clock.now())).transpose()?;
         Ok(Self {
@@ -117,6 +136,7 @@ impl Circuits {
             findings: Findings::default(),
             rates: Rates::default(),
             views,
+            control_echo,
             commands: VecDeque::new(),
         })
     }
@@ -155,7 +175,7 @@ impl Circuits {
                 self.turn(&mut buffers)?;
                 continue;
             };
-            let (mut gap_s, mut pings) = (None, None);
+            let (mut gap_s, mut pings, mut probes) = (None, None, None);
             let answer = match command {
                 Ok(Command::Leave) => break,
                 Ok(Command::Enter(count)) if count > self.config.count => Err("more than --count"),
@@ -197,11 +217,15 @@ impl Circuits {
                     pings = Some(self.findings.take_pings());
                     Ok(())
                 }
+                Ok(Command::Probes) => {
+                    probes = Some(Box::new(self.probes()));
+                    Ok(())
+                }
                 Err(reason) => Err(reason),
             };
             let (logins_ok, logins_failed) = self.findings.logins();
             let answer = match answer {
-                Ok(()) => Answer::Done { done: &text, logins_ok, logins_failed, gap_s, pings },
+                Ok(()) => Answer::Done { done: &text, logins_ok, logins_failed, gap_s, pings, probes },
                 Err(reason) => Answer::Refused { refused: &text, reason },
             };
             if answer.write(output).is_err() {
@@ -210,6 +234,21 @@ impl Circuits {
             }
         }
         self.finish(http, &mut buffers, &begin)
+    }
+
+    fn probes(&mut self) -> Probes {
+        let mut probes = Probes {
+            pings: self.findings.take_pings(),
+            echoes: self.findings.take_echoes(),
+            control: self.control_echo.as_mut().map(ControlEcho::summary).unwrap_or_default(),
+            ..Probes::default()
+        };
+        for bot in self.bots.iter().flatten() {
+            let stats = bot.agent.stats();
+            probes.reordered += stats.reordered;
+            probes.pings_unanswered += stats.pings_unanswered;
+        }
+        probes
     }
 
     fn agents(&mut self) -> impl Iterator<Item = &mut Agent> {
@@ -313,15 +352,20 @@ impl Circuits {
                 self.receive_packets(now, &mut buffers.packet)?;
                 continue;
             }
+            if event.token == ECHO {
+                self.hear_echo(&mut buffers.received)?;
+                continue;
+            }
             let index = u32::try_from(event.token).expect("sockets are named by their bots' numbers");
             self.receive(now, index, &mut buffers.received)?;
         }
         self.carry(now)?;
+        self.ask_echo(now);
         self.timers.expire(now, &mut buffers.due);
         for &index in &buffers.due {
             self.serve(now, index);
         }
-        if is_busy {
+        if is_busy && self.config.count >= RESTING_FROM {
             std::thread::park_timeout(REST);
         }
         Ok(())
@@ -329,7 +373,8 @@ impl Circuits {
 
     fn next_deadline(&self) -> Instant {
         let links = self.wires.poll_timeout();
-        links.into_iter().fold(self.timers.next(), Instant::min)
+        let echo = self.control_echo.as_ref().map(ControlEcho::next_at);
+        links.into_iter().chain(echo).fold(self.timers.next(), Instant::min)
     }
 
     fn read_notices(&mut self) -> Result<(), BotsError> {
@@ -388,6 +433,11 @@ impl Circuits {
                 .recv(buffer)
                 .map_err(|source| BotsError::System { what: "read the TUN device", source })?;
             let Some(arrived) = arrived else { break };
+            if let Some(echo) = self.control_echo.as_mut().filter(|echo| echo.remote == arrived.remote) {
+                let now = self.clock.now();
+                arrived.datagrams().for_each(|datagram| echo.take(now, datagram));
+                continue;
+            }
             // Others are strangers' or of bots that never came in.
             let Some(index) = port::bot_at(*network, *arrived.local.ip()) else { continue };
             let Some(Some(bot)) = self.bots.get_mut(index as usize) else { continue };
@@ -397,6 +447,30 @@ impl Circuits {
             }
             self.settle(now, index);
             self.note_views(now, index)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is due to the control echo.
+    fn ask_echo(&mut self, now: Instant) {
+        if let Some(echo) = &mut self.control_echo
+            && let Some(datagram) = echo.poll(now)
+        {
+            let device = self.device.as_ref().map(|(device, _)| device);
+            self.wires.send_past(&echo.port, device, echo.remote, &datagram);
+        }
+    }
+
+    /// Reads what the control echo sent back to its socket.
+    fn hear_echo(&mut self, batch: &mut RecvBatch) -> Result<(), BotsError> {
+        if let Some(ControlEcho { port: Port::Socket(socket), .. }) = &mut self.control_echo {
+            socket
+                .recv_batch(batch)
+                .map_err(|source| BotsError::System { what: "receive datagrams", source })?;
+        }
+        let now = self.clock.now();
+        if let Some(echo) = &mut self.control_echo {
+            batch.iter().for_each(|datagram| echo.take(now, datagram.bytes));
         }
         Ok(())
     }

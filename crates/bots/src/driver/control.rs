@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! enter 200            log in until there are 200, never more than --count
-//! behavior walk        stand, sit, walk, plaza, stadium, mingle
+//! behavior walk        stand, sit, walk, plaza, stadium, mingle, probe
 //! sender unstable      stable, unstable
 //! rate 60              agent updates a second, 1 to 125
 //! mark                 the report's window begins now
 //! gap                  say for how long at most, since the last time that this was asked, any observer was shown nothing new
 //! pings                sum up the pings since the last time that this was asked
+//! probes               sum up pings, words and the control echo since then, and what came out of order ever
 //! leave                log out; so does the end of the input
 //! ```
 //!
 //! Each command is answered, in order, by a line of JSON when it is done: `{"done":"enter 200","logins_ok":200,
 //! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, for `pings` with
-//! `"pings":{…}` ([`Summary`]), or `{"refused":"…","reason":"…"}`.
+//! `"pings":{…}` ([`Summary`]), for `probes` with `"probes":{…}` ([`Probes`]), or `{"refused":"…","reason":"…"}`.
 
 use super::session::{Mailbox, Notice};
 use crate::behavior::Behavior;
@@ -35,6 +36,7 @@ pub(super) enum Command {
     Mark,
     Gap,
     Pings,
+    Probes,
     Leave,
 }
 
@@ -45,7 +47,7 @@ impl Command {
             ["enter", count] => count.parse().map(Self::Enter).map_err(|_| "enter takes a number of bots"),
             ["behavior", name] => Behavior::from_name(name)
                 .map(Self::Behave)
-                .ok_or("stand, sit, walk, plaza, stadium or mingle"),
+                .ok_or("stand, sit, walk, plaza, stadium, mingle or probe"),
             ["sender", "stable"] => Ok(Self::Steady(Steadiness::Stable)),
             ["sender", "unstable"] => Ok(Self::Steady(Steadiness::Unstable)),
             ["sender", _] => Err("stable or unstable"),
@@ -56,10 +58,26 @@ impl Command {
             ["mark"] => Ok(Self::Mark),
             ["gap"] => Ok(Self::Gap),
             ["pings"] => Ok(Self::Pings),
+            ["probes"] => Ok(Self::Probes),
             ["leave"] => Ok(Self::Leave),
-            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, pings, leave"),
+            _ => Err("enter, behavior, sender or rate with one word each, mark, gap, pings, probes, leave"),
         }
     }
+}
+
+/// What bots measured that probe a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Probes {
+    /// Pings.
+    pub(super) pings: Summary,
+    /// Pings that were not answered before the next one, since the beginning.
+    pub(super) pings_unanswered: u64,
+    /// Words until they were heard.
+    pub(super) echoes: Summary,
+    /// Datagrams to the control echo and back.
+    pub(super) control: Summary,
+    /// Datagrams and words that came behind later ones, since the beginning.
+    pub(super) reordered: u64,
 }
 
 /// An answer to a command.
@@ -74,6 +92,8 @@ pub(super) enum Answer<'a> {
         gap_s: Option<f64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pings: Option<Summary>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        probes: Option<Box<Probes>>,
     },
     Refused {
         refused: &'a str,
@@ -124,6 +144,7 @@ mod tests {
         assert_eq!(Command::parse("mark"), Ok(Command::Mark));
         assert_eq!(Command::parse("gap"), Ok(Command::Gap));
         assert_eq!(Command::parse("pings"), Ok(Command::Pings));
+        assert_eq!(Command::parse("probes"), Ok(Command::Probes));
         assert_eq!(Command::parse("leave"), Ok(Command::Leave));
         for wrong in
             ["", "enter", "enter -1", "rate 126", "rate 0", "sender shaky", "behavior dance", "leave now"]
@@ -135,12 +156,26 @@ mod tests {
     #[test]
     fn answers_are_lines_of_json() {
         let mut out = Vec::new();
-        Answer::Done { done: "enter 2", logins_ok: 2, logins_failed: 0, gap_s: None, pings: None }
-            .write(&mut out)
-            .unwrap();
-        Answer::Done { done: "gap", logins_ok: 2, logins_failed: 0, gap_s: Some(0.5), pings: None }
-            .write(&mut out)
-            .unwrap();
+        Answer::Done {
+            done: "enter 2",
+            logins_ok: 2,
+            logins_failed: 0,
+            gap_s: None,
+            pings: None,
+            probes: None,
+        }
+        .write(&mut out)
+        .unwrap();
+        Answer::Done {
+            done: "gap",
+            logins_ok: 2,
+            logins_failed: 0,
+            gap_s: Some(0.5),
+            pings: None,
+            probes: None,
+        }
+        .write(&mut out)
+        .unwrap();
         Answer::Refused { refused: "x\"", reason: "why" }.write(&mut out).unwrap();
         let expected = "{\"done\":\"enter 2\",\"logins_ok\":2,\"logins_failed\":0}\n\
                         {\"done\":\"gap\",\"logins_ok\":2,\"logins_failed\":0,\"gap_s\":0.5}\n\

@@ -39,6 +39,8 @@ pub(super) struct Findings {
     pings: Distribution,
     /// Since they were asked for last.
     recent_pings: Times,
+    /// Likewise how long words took that bots said to themselves.
+    recent_echoes: Times,
     failures: BTreeMap<String, u32>,
 }
 
@@ -51,6 +53,11 @@ impl Findings {
     /// Logins that succeeded and that failed.
     pub(super) const fn logins(&self) -> (u32, u32) {
         (self.logins_ok, self.logins_failed)
+    }
+
+    /// The words since this was called last.
+    pub(super) fn take_echoes(&mut self) -> Summary {
+        std::mem::take(&mut self.recent_echoes).summary()
     }
 
     /// The pings since this was called last.
@@ -73,6 +80,7 @@ impl Findings {
                 self.pings.record(round_trip);
                 self.recent_pings.record(round_trip);
             }
+            Event::Echo(after) => self.recent_echoes.record(after),
             Event::TeleportFailed(reason) => self.fail(format!("teleport: {reason}")),
             Event::LoggedOut { answered } => {
                 self.logouts_ok += u32::from(answered);

@@ -8,6 +8,7 @@
 mod circuits;
 mod clock;
 mod control;
+mod control_echo;
 mod findings;
 mod http;
 mod port;
@@ -28,7 +29,7 @@ use circuits::Circuits;
 use clock::Clock;
 use session::HttpThread;
 use std::io::{self, BufRead, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -65,6 +66,8 @@ pub struct BotsConfig {
     /// A network of 16 bits whose hosts the bots are, behind a TUN device in the network namespace of [`Self::server_pid`]; they
     /// have no sockets then. Needs root.
     pub device: Option<Ipv4Addr>,
+    /// Who echoes datagrams beside the server, to tell what the machine adds.
+    pub control_echo: Option<SocketAddrV4>,
     /// Bots of equal seeds do equal things, as far as the server does.
     pub seed: u64,
 }
@@ -84,6 +87,7 @@ impl Default for BotsConfig {
             views: None,
             server_pid: None,
             device: None,
+            control_echo: None,
             seed: 1,
         }
     }
@@ -178,7 +182,7 @@ fn start(config: &BotsConfig, first: u32) -> Result<(Circuits, HttpThread), Bots
     if config.device.is_some() && config.server_pid.is_none() {
         return Err(BotsError::DeviceConfig("it lies where the server is, whose process has to be named"));
     }
-    if config.device.is_some() && config.count > port::HOSTS_MAX {
+    if config.device.is_some() && config.count >= port::HOSTS_MAX {
         return Err(BotsError::DeviceConfig("its network has fewer hosts than there are bots"));
     }
     if let Some(pid) = config.server_pid {

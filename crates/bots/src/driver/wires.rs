@@ -123,6 +123,18 @@ impl Wires {
         }
     }
 
+    /// Sends a datagram that is no bot's: it is not counted.
+    pub(super) fn send_past(
+        &mut self,
+        port: &Port,
+        device: Option<&Device>,
+        remote: SocketAddrV4,
+        datagram: &[u8],
+    ) {
+        self.outgoing.push(remote, Ipv4Addr::UNSPECIFIED, datagram);
+        self.flush(port, device);
+    }
+
     pub(super) const fn traffic(&self) -> &Traffic {
         &self.traffic
     }

@@ -144,5 +144,5 @@ fn a_peer_that_talks_but_never_acks_is_given_up() {
 
 #[test]
 fn a_circuit_at_rest_is_small() {
-    assert!(size_of::<Circuit>() <= 1344, "{} bytes", size_of::<Circuit>());
+    assert!(size_of::<Circuit>() <= 1376, "{} bytes", size_of::<Circuit>());
 }

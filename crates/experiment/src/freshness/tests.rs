@@ -24,7 +24,7 @@ fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
         last_name: String::new(),
         size: Vec3::ONE,
         appearance: None,
-        animations: Arc::from([]),
+        animations: world::Animations::new(),
     });
     let motion = Motion { position, ..Motion::default() };
     Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, kind })

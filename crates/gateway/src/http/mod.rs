@@ -19,12 +19,10 @@ use crate::feed::Feed;
 use crate::places::Places;
 use crate::sessions::Sessions;
 use axum::Router;
-use axum::extract::connect_info::Connected;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get, post};
-use axum::serve::IncomingStream;
 use grid::capability::SimulatorFeatures;
 use grid::login::LoginService;
 use ids::Instant;
@@ -34,7 +32,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Store;
 use telemetry::recorder::{Scope, frame_end};
-use tokio::net::TcpListener;
 
 /// A stretch of a request's way between two waits: what else a thread would have had to do waits for it. Nothing in
 /// it may wait for a disk.
@@ -116,13 +113,6 @@ pub struct Peer {
     pub remote: SocketAddr,
     /// The address that it reached us at.
     pub local: SocketAddr,
-}
-
-impl Connected<IncomingStream<'_, TcpListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
-        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        Self { remote: *stream.remote_addr(), local: stream.io().local_addr().unwrap_or(nowhere) }
-    }
 }
 
 impl Portal {

@@ -2,7 +2,7 @@
 
 use super::{Hub, teleport};
 use crate::hub::events;
-use crate::mail::{CircuitKey, InstantMessage, Spot};
+use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY, Spot};
 use glam::Vec3;
 use ids::{AgentId, SessionKey, Uuid};
 use std::sync::Arc;
@@ -22,9 +22,6 @@ mod dialog {
     pub(super) const TYPING_START: u8 = 41;
     pub(super) const TYPING_STOP: u8 = 42;
 }
-
-/// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
-const NAMES_PER_REPLY: usize = 14;
 
 /// Ids looked up for one UUIDNameRequest; a datagram holds 74, more are a mistake.
 const NAMES_MAX: usize = 255;

@@ -9,6 +9,7 @@ use circuit::Circuit;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
 use replicate::{Place, Viewer};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Chat lines that a client hears per second on average; more are dropped, so that a shouting crowd cannot drown
 /// what else it is sent.
@@ -33,6 +34,9 @@ const ANIMATIONS_BURST: f32 = 60.0;
 /// Likewise looks, of a quarter to a whole kilobyte.
 const LOOKS_PER_S: f32 = 2.0;
 const LOOKS_BURST: f32 = 60.0;
+
+/// How long after it came a client has been sent all that was around it: two seconds of avatars, some more of what stands.
+const ARRIVAL: Duration = Duration::from_secs(20);
 
 /// How far a client has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +79,10 @@ pub(super) struct Client {
     pub(super) newest_update: Option<u32>,
     /// Newest AgentSetAppearance.
     pub(super) appearance_serial: Option<u32>,
-    /// Full updates under way: the datagram's number and the avatars in it.
-    pub(super) shown: Vec<(u32, Vec<(LocalId, AgentId)>)>,
+    /// Avatars in full updates under way, with the numbers of their datagrams.
+    pub(super) shown: Vec<(u32, LocalId, AgentId)>,
     /// Last repetitions of rests under way, alike.
-    pub(super) rested: Vec<(u32, Vec<LocalId>)>,
+    pub(super) rested: Vec<(u32, LocalId)>,
     /// What it was sent of what stands around it.
     pub(super) scenery: Scenery,
     /// Where the round over far animations goes on.
@@ -88,6 +92,8 @@ pub(super) struct Client {
     pub(super) next_animations: Instant,
     pub(super) next_looks: Instant,
     pub(super) next_stats: Instant,
+    /// When the memory of its arrival is given back.
+    sheds_at: Option<Instant>,
     /// Until when its acks are remembered to be sent.
     pub(super) owes_acks_until: Option<Instant>,
     pub(super) hears: Allowance,
@@ -129,6 +135,7 @@ impl Client {
             next_animations: now,
             next_looks: now,
             next_stats: now,
+            sheds_at: Some(now + ARRIVAL),
             owes_acks_until: None,
             hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
@@ -137,6 +144,15 @@ impl Client {
             looks: Allowance::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,
             next_command: 0,
+        }
+    }
+
+    /// Gives back the memory of its arrival, once. What it needs afterwards stays.
+    pub(super) fn shed(&mut self, now: Instant) {
+        if self.sheds_at.take_if(|at| *at <= now).is_some() {
+            self.shown.shrink_to_fit();
+            self.rested.shrink_to_fit();
+            self.scenery.shed();
         }
     }
 

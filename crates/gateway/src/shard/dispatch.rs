@@ -41,6 +41,12 @@ impl Shard {
         if matches!(self.client(index).stage, Stage::Leaving(..)) {
             return;
         }
+        if received.number == UUIDNameRequest::NUMBER {
+            if let Err(why) = self.on_name_request(now, index, received.body) {
+                self.counters.drop(why.into());
+            }
+            return;
+        }
         let message = match Message::decode_numbered(received.number, received.body) {
             Ok(message) => message,
             Err(why) => {
@@ -156,10 +162,6 @@ impl Shard {
                 self.request(now, index, Request::SetHome { position, look_at })?;
             }
 
-            Message::UUIDNameRequest(m) => {
-                let ids = m.uuid_name_block.iter().map(|block| block.id).collect();
-                self.request(now, index, Request::Names(ids))?;
-            }
             Message::ParcelPropertiesRequest(m) => {
                 self.check(index, m.agent_data.session_id)?;
                 self.request(

@@ -4,12 +4,11 @@ use crate::mail::Ticket;
 use crate::places::Place;
 use glam::Vec3;
 use ids::Uuid;
+use wire::fanout;
 use wire::messages::{
     AgentMovementComplete, AgentMovementCompleteAgentData, AgentMovementCompleteData,
-    AgentMovementCompleteSimData, CoarseLocationUpdate, CoarseLocationUpdateAgentData,
-    CoarseLocationUpdateIndex, CoarseLocationUpdateLocation, RegionHandshake, RegionHandshakeRegionInfo,
-    RegionHandshakeRegionInfo2, RegionHandshakeRegionInfo3, RegionHandshakeRegionInfo4, SimStats,
-    SimStatsPidStat, SimStatsRegion, SimStatsStat,
+    AgentMovementCompleteSimData, RegionHandshake, RegionHandshakeRegionInfo, RegionHandshakeRegionInfo2,
+    RegionHandshakeRegionInfo3, RegionHandshakeRegionInfo4,
 };
 use wire::text::{VARIABLE1_MAX, to_wire};
 
@@ -93,17 +92,9 @@ pub(super) fn movement_complete(
     }
 }
 
-/// Dots on the small map; `you` is the index of the receiver's own.
-pub(super) fn coarse_locations(dots: &[(Uuid, Vec3)], you: Option<usize>) -> CoarseLocationUpdate {
-    let byte = |metres: f32| metres.clamp(0.0, 255.0) as u8;
-    CoarseLocationUpdate {
-        location: dots
-            .iter()
-            .map(|(_, at)| CoarseLocationUpdateLocation { x: byte(at.x), y: byte(at.y), z: byte(at.z / 4.0) })
-            .collect(),
-        index: CoarseLocationUpdateIndex { you: you.map_or(-1, |index| index as i16), prey: -1 },
-        agent_data: dots.iter().map(|&(agent_id, _)| CoarseLocationUpdateAgentData { agent_id }).collect(),
-    }
+/// A place as the small map has it.
+pub(super) fn dot(at: Vec3) -> [u8; 3] {
+    [at.x, at.y, at.z / 4.0].map(|metres| metres.clamp(0.0, 255.0) as u8)
 }
 
 /// Figures of a world that clients show in their statistics window.
@@ -117,6 +108,9 @@ pub(super) struct WorldFigures {
     pub n_avatars: u32,
 }
 
+/// Prims that a region says it has room for.
+const OBJECT_CAPACITY: u32 = 15_000;
+
 /// Statistic numbers that viewers know (PROTOCOL §8a).
 mod stat {
     pub(super) const TIME_DILATION: u32 = 0;
@@ -126,20 +120,14 @@ mod stat {
     pub(super) const CHILD_AGENTS: u32 = 14;
 }
 
-/// The region's performance figures.
-pub(super) fn sim_stats(place: &Place, figures: WorldFigures) -> SimStats {
-    let (region_x, region_y) = place.handle.grid();
-    let stat = |stat_id, stat_value| SimStatsStat { stat_id, stat_value };
-    SimStats {
-        region: SimStatsRegion { region_x, region_y, region_flags: REGION_FLAGS, object_capacity: 15_000 },
-        stat: vec![
-            stat(stat::TIME_DILATION, figures.dilation),
-            stat(stat::SIM_FPS, figures.rate_hz),
-            stat(stat::PHYSICS_FPS, figures.rate_hz),
-            stat(stat::MAIN_AGENTS, figures.n_avatars as f32),
-            stat(stat::CHILD_AGENTS, 0.0),
-        ],
-        pid_stat: SimStatsPidStat { pid: 0 },
-        region_info: Vec::new(),
-    }
+/// Writes the region's performance figures.
+pub(super) fn write_sim_stats(place: &Place, figures: WorldFigures, out: &mut Vec<u8>) {
+    let stats = [
+        (stat::TIME_DILATION, figures.dilation),
+        (stat::SIM_FPS, figures.rate_hz),
+        (stat::PHYSICS_FPS, figures.rate_hz),
+        (stat::MAIN_AGENTS, figures.n_avatars as f32),
+        (stat::CHILD_AGENTS, 0.0),
+    ];
+    fanout::write_sim_stats(place.handle.grid(), REGION_FLAGS, OBJECT_CAPACITY, &stats, out);
 }

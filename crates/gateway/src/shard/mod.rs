@@ -14,6 +14,7 @@ mod epochs;
 mod filter;
 mod greeting;
 mod hearing;
+mod names;
 mod outbox;
 mod stream;
 #[cfg(test)]
@@ -33,7 +34,7 @@ use crate::places::Places;
 use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
-use ids::{CircuitCode, Instant, WorldId};
+use ids::{CircuitCode, Instant, LocalId, WorldId};
 use replicate::Lister;
 use replicate::selection::Selection;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -129,6 +130,7 @@ pub struct Shard {
     selection: Selection,
     /// For lists of clients' turns.
     by_distance: Vec<(f32, u32)>,
+    gone: Vec<LocalId>,
     /// Where zero-coded datagrams are expanded.
     expanded: Vec<u8>,
     /// Where messages are put together.
@@ -163,6 +165,7 @@ impl Shard {
             lister: Lister::default(),
             selection: Selection::default(),
             by_distance: Vec::new(),
+            gone: Vec::new(),
             expanded: Vec::new(),
             body: Vec::new(),
         }

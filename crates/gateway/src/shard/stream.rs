@@ -17,15 +17,15 @@ use super::{ClientIndex, Packing, Shard, dispatch::BULK};
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
-use ids::{Instant, LocalId, Uuid};
+use ids::{Instant, LocalId};
 use replicate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
-use replicate::{Lister, Place as At, Replica, Shown, SlotIndex};
+use replicate::{Lister, Place as At, Replica, SlotIndex};
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
 use telemetry::recorder::{Arg, Scope};
-use wire::header::DATAGRAM_MAX;
-use wire::messages::{KillObject, KillObjectObjectData};
+use wire::fanout;
+use wire::header::{DATAGRAM_MAX, HEADER_LEN};
 use wire::object_update::{self, AVATAR_FLAGS_OFFSET};
 use wire::terse::{self, AVATAR_BLOCK_LEN};
 
@@ -106,6 +106,7 @@ impl Shard {
                 lister: &mut self.lister,
                 selection: &mut self.selection,
                 by_distance: &mut self.by_distance,
+                gone: &mut self.gone,
                 counters: &mut self.counters,
                 body: &mut self.body,
                 out,
@@ -170,6 +171,8 @@ struct Turn<'a> {
     selection: &'a mut Selection,
     /// For lists by distance.
     by_distance: &'a mut Vec<(f32, u32)>,
+    /// Local ids that the client has to forget.
+    gone: &'a mut Vec<LocalId>,
     counters: &'a mut ShardCounters,
     body: &'a mut Vec<u8>,
     out: &'a mut Outbox,
@@ -182,25 +185,20 @@ impl Turn<'_> {
     }
 
     fn kills(&mut self) {
-        let mut late = self.settle_sent();
+        self.gone.clear();
+        self.settle_sent();
         let departed = self.client.viewer.look(self.replica, self.lister);
-        late.retain(|id| !departed.contains(id));
-        if departed.is_empty() && late.is_empty() {
-            return;
-        }
-        late.extend_from_slice(departed);
-        let messages: Vec<KillObject> = late
-            .chunks(KILLS_PER_MESSAGE)
-            .map(|ids| KillObject {
-                object_data: ids.iter().map(|id| KillObjectObjectData { id: id.0 }).collect(),
-            })
-            .collect();
-        for message in messages {
-            self.counters.kills_sent += message.object_data.len() as u64;
+        // Who is in both is killed once.
+        self.gone.retain(|id| !departed.contains(id));
+        self.gone.extend_from_slice(departed);
+        let gone = std::mem::take(self.gone);
+        for ids in gone.chunks(KILLS_PER_MESSAGE) {
+            self.counters.kills_sent += ids.len() as u64;
             self.body.clear();
-            message.encode(self.body);
+            fanout::write_kills(ids, self.body);
             self.send(Reliability::Reliable);
         }
+        *self.gone = gone;
     }
 
     fn avatars(&mut self, share: f32) {
@@ -213,7 +211,6 @@ impl Turn<'_> {
         let allowance = Allowance { bytes, full, blocks_per_datagram: self.packing.terse };
         self.selection.choose(&mut self.client.viewer, self.replica, allowance);
         self.write_full();
-        self.write_last_rests();
         self.write_terse();
     }
 
@@ -223,22 +220,22 @@ impl Turn<'_> {
         let selection = std::mem::take(&mut self.selection.full);
         let mut rest = selection.as_slice();
         while !rest.is_empty() {
-            self.begin_full();
+            let Some(sequence) = self.begin_full() else { break };
             let mut n = 0;
             for &at in rest {
                 let index = self.slot(at);
-                let Some(slot) = self.replica.slot(index) else { break };
-                if n == self.packing.full || n > 0 && self.body.len() + slot.full.len() > DATAGRAM_MAX - 6 {
+                let slot = self.replica.slot(index).expect("selected from this replica");
+                if n == self.packing.full || n > 0 && self.out.open_len() + slot.full.len() > DATAGRAM_MAX {
                     break;
                 }
-                let start = self.body.len();
-                self.body.extend_from_slice(&slot.full);
+                let start = self.out.bytes.len();
+                self.out.bytes.extend_from_slice(&slot.full);
                 let flags = if Some(index) == own { OWN_AVATAR_FLAGS } else { 0 };
                 let flags_at = start + AVATAR_FLAGS_OFFSET;
-                self.body[flags_at..flags_at + 4].copy_from_slice(&flags.to_le_bytes());
+                self.out.bytes[flags_at..flags_at + 4].copy_from_slice(&flags.to_le_bytes());
                 n += 1;
             }
-            let Some(sequence) = self.end_full(n) else { break };
+            self.end_full(n);
             self.counters.full_sent += n as u64;
             self.note_shown(sequence, &rest[..n]);
             rest = &rest[n..];
@@ -246,53 +243,86 @@ impl Turn<'_> {
         self.selection.full = selection;
     }
 
-    /// Begins a message of full blocks in `body`.
-    fn begin_full(&mut self) {
-        self.body.clear();
-        object_update::write_prefix(self.body, self.replica.handle, self.replica.dilation, 0);
+    /// Begins a datagram of full blocks, to be acked; its number, unless the circuit takes no more.
+    fn begin_full(&mut self) -> Option<u32> {
+        let begun = self.client.circuit.begin_perishable(self.now, &mut self.out.bytes);
+        self.counters.messages_refused += u64::from(begun.is_err());
+        let sequence = begun.ok()?;
+        object_update::write_prefix(&mut self.out.bytes, self.replica.handle, self.replica.dilation, 0);
+        Some(sequence)
     }
 
-    /// Sends it with its `n` blocks, to be acked; the datagram's number, unless the circuit takes no more.
-    fn end_full(&mut self, n: usize) -> Option<u32> {
-        self.body[object_update::PREFIX_LEN - 1] = n as u8;
-        let sent = self.client.circuit.write_perishable(self.now, self.body, &mut self.out.bytes);
-        self.counters.messages_refused += u64::from(sent.is_err());
-        let sequence = sent.ok()?;
+    /// Sends it with its `n` blocks.
+    fn end_full(&mut self, n: usize) {
+        let start = self.out.bytes.len() - self.out.open_len();
+        self.out.bytes[start + HEADER_LEN + object_update::PREFIX_LEN - 1] = n as u8;
+        self.end_datagram();
+    }
+
+    /// Sends the datagram that was begun last.
+    fn end_datagram(&mut self) {
+        self.client.circuit.note_sent(self.now, self.out.open_len());
         self.out.seal(self.client.address);
-        Some(sequence)
     }
 
     fn note_shown(&mut self, sequence: u32, shown: &[At]) {
         let tick = self.replica.tick.0 as u32;
-        let mut ids = Vec::with_capacity(shown.len());
         for &at in shown {
             let index = self.slot(at);
             let hot = &self.replica.hot()[index as usize];
             let slot = self.replica.slot(index).expect("selected from this replica");
-            ids.push((LocalId(hot.id), slot.agent));
+            self.client.shown.push((sequence, LocalId(hot.id), slot.agent));
             self.client.viewer.showed(at, hot, tick);
         }
-        self.client.shown.push((sequence, ids));
     }
 
-    /// Encoded blocks are copied; nothing is allocated.
+    /// Encoded blocks are copied. Last repetitions of rests go first, in datagrams that others fill.
     fn write_terse(&mut self) {
-        let tick = self.replica.tick.0 as u32;
-        for chunk in self.selection.terse.chunks(self.packing.terse) {
-            let circuit = &mut self.client.circuit;
-            let bytes = &mut self.out.bytes;
-            circuit.begin_unreliable(bytes);
-            terse::write_prefix(bytes, self.replica.handle, self.replica.dilation, chunk.len() as u8);
-            for &at in chunk {
-                let index = self.client.viewer.shown()[at as usize].slot;
-                bytes.extend_from_slice(self.replica.terse(index));
-                self.client.viewer.updated(at, &self.replica.hot()[index as usize], tick);
+        let mut chosen = std::mem::take(&mut self.selection.terse);
+        let mut n_rests = self.last_rests_first(&mut chosen);
+        for chunk in chosen.chunks(self.packing.terse) {
+            let (rests, others) = chunk.split_at(n_rests.min(chunk.len()));
+            n_rests -= rests.len();
+            if rests.is_empty() {
+                self.client.circuit.begin_unreliable(&mut self.out.bytes);
+                self.end_terse(others);
+            } else if let Some(sequence) = self.begin_last_rests() {
+                for &at in rests {
+                    let id = self.client.viewer.shown()[at as usize].id;
+                    self.client.rested.push((sequence, LocalId(id)));
+                }
+                self.end_terse(chunk);
+            } else if !others.is_empty() {
+                // Those rests stay due.
+                self.client.circuit.begin_unreliable(&mut self.out.bytes);
+                self.end_terse(others);
             }
-            circuit.note_sent(self.now, self.out.open_len());
-            self.out.seal(self.client.address);
-            self.counters.terse_sent += chunk.len() as u64;
-            self.counters.terse_datagrams += 1;
         }
+        self.selection.terse = chosen;
+    }
+
+    /// Begins a datagram that has to be acked, unless too many are.
+    fn begin_last_rests(&mut self) -> Option<u32> {
+        let circuit = &mut self.client.circuit;
+        if circuit.unacked() >= UNACKED_MAX {
+            return None;
+        }
+        circuit.begin_perishable(self.now, &mut self.out.bytes).ok()
+    }
+
+    /// Sends the datagram that was begun, with these blocks.
+    fn end_terse(&mut self, chunk: &[At]) {
+        let tick = self.replica.tick.0 as u32;
+        let bytes = &mut self.out.bytes;
+        terse::write_prefix(bytes, self.replica.handle, self.replica.dilation, chunk.len() as u8);
+        for &at in chunk {
+            let index = self.client.viewer.shown()[at as usize].slot;
+            bytes.extend_from_slice(self.replica.terse(index));
+            self.client.viewer.updated(at, &self.replica.hot()[index as usize], tick);
+        }
+        self.end_datagram();
+        self.counters.terse_sent += chunk.len() as u64;
+        self.counters.terse_datagrams += 1;
     }
 
     /// Of the own avatar and the nearest, reliable (DESIGN §2), within a budget.
@@ -413,6 +443,7 @@ impl Turn<'_> {
         self.client.next_second = self.now + SLOW_PERIOD;
         self.far_animations();
         self.figures(rate_hz);
+        self.client.shed(self.now);
         if self.now < self.client.next_dots {
             return;
         }
@@ -420,17 +451,17 @@ impl Turn<'_> {
         // Everybody in the set counts at once, sent or not: node-metaverse takes an avatar off its list, and warns at its next
         // movement, when the dots do not name it (measured with 0.8.16).
         let near = self.near();
-        let dot = |shown: &Shown| {
-            let slot = self.replica.slot(shown.slot)?;
-            Some((slot.agent.0, self.replica.hot()[shown.slot as usize].position))
-        };
         let you = (near.start > 0).then_some(0);
-        let dots: Vec<(Uuid, glam::Vec3)> =
-            self.client.viewer.shown()[..near.end].iter().filter_map(dot).collect();
-        if !dots.is_empty() {
-            self.body.clear();
-            greeting::coarse_locations(&dots, you).encode(self.body);
-            self.send(Reliability::Unreliable);
+        let dots = self.client.viewer.shown()[..near.end].iter().map(|shown| {
+            let slot = self.replica.slot(shown.slot).expect("looked up in this turn");
+            let at = self.replica.hot()[shown.slot as usize].position;
+            (slot.agent.0, greeting::dot(at))
+        });
+        if dots.len() > 0 {
+            // Straight into what leaves: it is long, and hardly any of it are zeros.
+            self.client.circuit.begin_unreliable(&mut self.out.bytes);
+            fanout::write_coarse_locations(dots, you, &mut self.out.bytes);
+            self.end_datagram();
         }
     }
 
@@ -443,9 +474,9 @@ impl Turn<'_> {
                 rate_hz: rate_hz * self.replica.dilation,
                 n_avatars: self.replica.n_entities() as u32,
             };
-            self.body.clear();
-            greeting::sim_stats(self.place, figures).encode(self.body);
-            self.send(Reliability::Unreliable);
+            self.client.circuit.begin_unreliable(&mut self.out.bytes);
+            greeting::write_sim_stats(self.place, figures, &mut self.out.bytes);
+            self.end_datagram();
         }
     }
 

@@ -51,7 +51,7 @@ impl Scene {
                 last_name: "Resident".into(),
                 size: Appearance::DEFAULT_SIZE,
                 appearance: None,
-                animations: Arc::from([]),
+                animations: world::Animations::new(),
             }),
         })));
     }

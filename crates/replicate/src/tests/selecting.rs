@@ -191,12 +191,12 @@ fn the_last_datagram_is_filled_with_who_was_told_the_longest_ago() {
     assert!(newest[1..].iter().all(|&tick| tick >= 24), "{newest:?}");
 }
 
-/// How often a slot's rest is sent until nothing more is due.
-fn times_sent(viewer: &mut Viewer, scene: &Scene) -> usize {
+/// How often a slot's rest is sent in the next second and a half.
+fn times_sent(viewer: &mut Viewer, scene: &mut Scene) -> usize {
     let mut times = 0;
-    while send(viewer, scene, PLENTY).terse == [1] {
-        times += 1;
-        assert!(times < 100, "it never ends");
+    for _ in 0..30 {
+        times += usize::from(send(viewer, scene, PLENTY).terse == [1]);
+        scene.tick();
     }
     times
 }
@@ -204,13 +204,13 @@ fn times_sent(viewer: &mut Viewer, scene: &Scene) -> usize {
 #[test]
 fn a_stop_is_sent_and_repeated_in_the_next_three_sends() {
     let (mut scene, mut viewer) = walking_row(1);
-    assert_eq!(times_sent(&mut viewer, &scene), 1, "a walk is not repeated");
+    assert_eq!(times_sent(&mut viewer, &mut scene), 1, "a walk is not repeated");
     scene.rest(1, along(5.0));
     scene.tick();
-    assert_eq!(times_sent(&mut viewer, &scene), 1 + 3);
+    assert_eq!(times_sent(&mut viewer, &mut scene), 1 + 3);
     scene.rest(1, along(6.0));
     scene.tick();
-    assert_eq!(times_sent(&mut viewer, &scene), 4, "another rest is another stop");
+    assert_eq!(times_sent(&mut viewer, &mut scene), 4, "another rest is another stop");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_walker_who_goes_on_is_not_said_to_rest() {
     send(&mut viewer, &scene, PLENTY);
     scene.walk(1, along(5.1));
     scene.tick();
-    assert_eq!(times_sent(&mut viewer, &scene), 1);
+    assert_eq!(times_sent(&mut viewer, &mut scene), 1);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn repeats_wait_when_there_is_no_room() {
     for _ in 0..5 {
         assert_eq!(send(&mut viewer, &scene, room_for(0)), Sent::default());
     }
-    assert_eq!(times_sent(&mut viewer, &scene), 3);
+    assert_eq!(times_sent(&mut viewer, &mut scene), 3);
 }
 
 #[test]
@@ -335,10 +335,15 @@ fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
         let at = viewer.shown().iter().position(|shown| shown.id == 2).expect("is shown");
         viewer.is_last_rest(at as u32, &scene.replica.hot()[viewer.shown()[at].slot as usize])
     };
-    for repetition in 0..=3 {
-        assert_eq!(is_last(&viewer, &scene), repetition == 3);
+    for _ in 0..3 {
+        assert!(!is_last(&viewer, &scene));
         assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
     }
+    assert!(is_last(&viewer, &scene));
+    // An update from before the stop may still be under way (found by the simulator: avatars set going by a straggler).
+    assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
+    (0..10).for_each(|_| scene.tick());
+    assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
     assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
     viewer.missed_rest(LocalId(2));
     assert!(is_last(&viewer, &scene));

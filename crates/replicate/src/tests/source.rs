@@ -141,7 +141,7 @@ pub(super) struct Portrait {
     at_rest: bool,
     terse: [u8; AVATAR_BLOCK_LEN],
     full: Vec<u8>,
-    animation: Arc<[u8]>,
+    animation: Vec<u8>,
     appearance: Option<Arc<[u8]>>,
 }
 
@@ -158,7 +158,7 @@ pub(super) fn portraits(replica: &Replica) -> BTreeMap<u32, Portrait> {
                 at_rest: hot.at_rest,
                 terse: *replica.terse(index),
                 full: slot.full.clone(),
-                animation: Arc::clone(&slot.animation),
+                animation: slot.animation.to_vec(),
                 appearance: slot.appearance.clone(),
             };
             (hot.id, portrait)

@@ -222,7 +222,7 @@ pub(super) mod tests {
             last_name: "Lovelace".into(),
             size: Vec3::ONE,
             appearance: None,
-            animations: Arc::from([]),
+            animations: world::Animations::new(),
         });
         let motion = Motion::default();
         Change::Created(Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, kind }))

@@ -336,7 +336,7 @@ impl Client {
                     }
                 }
                 Event::LoggedOut { .. } | Event::Lost(_) => is_over = true,
-                Event::Ping(_) => {}
+                Event::Ping(_) | Event::Echo(_) => {}
             }
         }
         if is_over {

@@ -4,6 +4,7 @@ use super::Shared;
 use super::capture::SampleKind;
 use super::memory::thread_usage;
 use super::writer::{self, Seat};
+use crate::allocations;
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -27,6 +28,8 @@ impl ThreadRecorder {
     pub fn install(self) {
         // Leave first: the old place may be the one that is free.
         INSTALLED.with_borrow_mut(Option::take);
+        // Also where nothing is recorded.
+        allocations::count_here(&self.name);
         let Some(shared) = self.shared else { return };
         let tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap_or(0);
         let Some(index) = shared.arena.claim(&self.name, tid) else { return };

@@ -2,7 +2,7 @@
 
 use super::parse::{duration, fraction, network, per_second};
 use clap::{Args, ValueEnum};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub enum Behavior {
     Stadium,
     /// Walk, rest and talk in rounds of 20 s.
     Mingle,
+    /// Stand, and say something twice a second to hear it.
+    Probe,
 }
 
 /// How steady a bot's agent updates are.
@@ -96,10 +98,16 @@ pub struct BotsArgs {
     /// File for what the observers are shown and when, to be compared with a recording.
     #[arg(long, value_name = "FILE")]
     pub views: Option<PathBuf>,
+    /// Time between their pings, when not as usual for the client.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub ping_every: Option<Duration>,
+    /// Address that echoes datagrams beside the server, for the command `probes`.
+    #[arg(long, value_name = "ADDRESS")]
+    pub control_echo: Option<SocketAddrV4>,
     /// Print the report as one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Do what the lines of standard input say: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, leave. Each is
+    /// Do what the lines of standard input say: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, pings, probes, leave. Each is
     /// answered by a line of JSON when it is done; --count is the most that may enter.
     #[arg(long)]
     pub control: bool,

@@ -14,6 +14,7 @@ mod data;
 mod diagnose;
 mod error;
 mod faults;
+mod http;
 mod limits;
 mod places;
 mod process;
@@ -44,7 +45,7 @@ use gateway::feed::Feed;
 use gateway::http::admin::{self, Admin};
 use gateway::http::fault::Faults;
 use gateway::http::live::{self, Live};
-use gateway::http::{HttpCounters, Peer, Portal, Settings};
+use gateway::http::{HttpCounters, Portal, Settings};
 use gateway::places::Places;
 use grid::attempts::{Allowance, AttemptLimits};
 use grid::capability::SimulatorFeatures;
@@ -52,7 +53,6 @@ use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use ids::Instant;
 use recordings::Recordings;
-use std::future::IntoFuture as _;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -276,9 +276,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
             faults,
         });
     let commands = admin::router(admin, diagnose::router(diagnose));
-    let public = gateway::http::router(Arc::clone(&portal)).into_make_service_with_connect_info::<Peer>();
-    let http = tokio::spawn(axum::serve(bound.http, public).into_future());
-    let operator = tokio::spawn(axum::serve(bound.admin, commands).into_future());
+    let public = gateway::http::router(Arc::clone(&portal));
+    let http = tokio::spawn(http::serve(bound.http, public));
+    let operator = tokio::spawn(http::serve(bound.admin, commands));
     tokio::spawn(live::run(Arc::clone(&portal)));
 
     let mut ending = Ending::listen()?;

@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// Time of one thread, or of all of one name, since its start.
+/// Time of one thread, or of all of one name, since its start, and what it took from the kernel besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ThreadTime {
+pub(super) struct ThreadUse {
     /// On a core.
     pub(super) ran: Duration,
     /// Ready to run while other threads had the cores.
     pub(super) waited: Duration,
+    /// Page faults: memory that was touched for the first time, or was not in RAM.
+    pub(super) faults: u64,
 }
 
 /// Resident memory in bytes, shared pages included; `None` where there is no `/proc`.
@@ -23,29 +25,38 @@ pub(super) fn resident_bytes() -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Every thread's time by its name; threads that share a name are summed up. A thread that ends between listing and
+/// What every thread used by its name; threads that share a name are summed up. A thread that ends between listing and
 /// reading is left out.
-pub(super) fn thread_times() -> BTreeMap<String, ThreadTime> {
-    let mut times: BTreeMap<String, ThreadTime> = BTreeMap::new();
-    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return times };
+pub(super) fn thread_uses() -> BTreeMap<String, ThreadUse> {
+    let mut uses: BTreeMap<String, ThreadUse> = BTreeMap::new();
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return uses };
     for task in tasks.flatten() {
         let read = |file: &str| fs::read_to_string(task.path().join(file)).ok();
-        let Some((name, time)) = read("comm").zip(read("schedstat").as_deref().and_then(parse_schedstat))
-        else {
-            continue;
-        };
-        let sum = times.entry(name.trim_end().to_owned()).or_default();
-        sum.ran += time.ran;
-        sum.waited += time.waited;
+        let times = read("schedstat").as_deref().and_then(parse_schedstat);
+        let Some((name, (ran, waited))) = read("comm").zip(times) else { continue };
+        let sum = uses.entry(name.trim_end().to_owned()).or_default();
+        sum.ran += ran;
+        sum.waited += waited;
+        sum.faults += read("stat").as_deref().and_then(parse_faults).unwrap_or(0);
     }
-    times
+    uses
 }
 
 /// `schedstat` is "ran waited timeslices", the first two in nanoseconds (kernel: Documentation/scheduler/sched-stats).
-fn parse_schedstat(text: &str) -> Option<ThreadTime> {
+fn parse_schedstat(text: &str) -> Option<(Duration, Duration)> {
     let mut numbers =
         text.split_ascii_whitespace().map(|number| number.parse().ok().map(Duration::from_nanos));
-    Some(ThreadTime { ran: numbers.next()??, waited: numbers.next()?? })
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// Faults of a thread without and with reading from a disk: fields 10 and 12 of `stat`, whose second is the name in brackets, with
+/// anything in it (proc(5)).
+fn parse_faults(stat: &str) -> Option<u64> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    let mut fields = behind_name.split_ascii_whitespace().skip(7);
+    let minor: u64 = fields.next()?.parse().ok()?;
+    let major: u64 = fields.nth(1)?.parse().ok()?;
+    Some(minor + major)
 }
 
 #[cfg(test)]
@@ -54,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_schedstat_line_is_running_then_waiting() {
-        let expected = ThreadTime { ran: Duration::from_nanos(1_500), waited: Duration::from_nanos(20) };
+        let expected = (Duration::from_nanos(1_500), Duration::from_nanos(20));
         assert_eq!(parse_schedstat("1500 20 3\n"), Some(expected));
         assert_eq!(parse_schedstat("1500"), None);
         assert_eq!(parse_schedstat("a b c"), None);
@@ -67,7 +78,7 @@ mod tests {
             .spawn(|| {
                 // Until the kernel has charged something: it counts at its own ticks.
                 loop {
-                    let times = thread_times();
+                    let times = thread_uses();
                     if times.get("busy-thread").is_some_and(|time| time.ran > Duration::ZERO) {
                         return times;
                     }
@@ -82,5 +93,12 @@ mod tests {
     #[test]
     fn resident_memory_is_at_least_a_megabyte() {
         assert!(resident_bytes().expect("this is Linux") > 1 << 20);
+    }
+
+    #[test]
+    fn faults_are_found_behind_any_name() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 4194304 100 5 3 0 150 50 0 0 20 0 9 0 5 1000000 2500 184467";
+        assert_eq!(parse_faults(stat), Some(103));
+        assert_eq!(parse_faults("7 (a) S 1"), None);
     }
 }

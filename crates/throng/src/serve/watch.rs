@@ -5,7 +5,7 @@ mod messages;
 mod restarts;
 
 use super::crashes::Crashes;
-use super::process::{self, ThreadTime};
+use super::process::{self, ThreadUse};
 use super::restarts::Standing;
 use super::shards::Watched;
 use super::{Clock, ServeError, replicas, worlds};
@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use telemetry::recorder::{Arg, Recorder, RecorderCounters, Scope, ScopeKind, frame_end};
-use telemetry::{Counter, Gauge, Metrics};
+use telemetry::{Counter, Gauge, Metrics, allocations};
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// A thread that has work and does not turn for so long is not alive.
@@ -131,7 +131,7 @@ struct Eye {
     turns: Vec<(u64, Instant)>,
     /// By world, the beginning of the last step that was told of because it did not end.
     unended: Vec<Instant>,
-    threads: BTreeMap<String, ThreadTime>,
+    threads: BTreeMap<String, ThreadUse>,
 }
 
 impl Eye {
@@ -146,7 +146,7 @@ impl Eye {
             packets_in: 0,
             packets_out: 0,
             bytes_out: 0,
-            threads: process::thread_times(),
+            threads: process::thread_uses(),
             health,
             start,
         }
@@ -196,8 +196,8 @@ impl Eye {
 
     /// What the kernel charged this process for since the last look.
     fn threads(&mut self, passed: f32) {
-        let times = process::thread_times();
-        for (name, now) in &times {
+        let uses = process::thread_uses();
+        for (name, now) in &uses {
             let before = self.threads.get(name).copied().unwrap_or_default();
             let share = |now: Duration, before: Duration| {
                 f64::from((now.saturating_sub(before)).as_secs_f32() / passed)
@@ -215,8 +215,22 @@ impl Eye {
                 label,
                 share(now.waited, before.waited),
             );
+            self.export.count_of_thread(
+                "throng_thread_page_faults_total",
+                "Page faults, threads of one name together.",
+                name,
+                now.faults,
+            );
         }
-        self.threads = times;
+        self.threads = uses;
+        for (name, count) in allocations::counted() {
+            self.export.count_of_thread(
+                "throng_thread_allocations_total",
+                "Requests for memory, new blocks and changed sizes, threads of one name together.",
+                &name,
+                count,
+            );
+        }
         if let Some(bytes) = process::resident_bytes() {
             let help = "Memory of the process that is in RAM.";
             self.export.gauge("throng_process_resident_bytes", help, ("", ""), bytes as f64);
@@ -276,6 +290,7 @@ struct Export {
     restarts: BTreeMap<String, Counter>,
     messages: Messages,
     counters: BTreeMap<(&'static str, &'static str), Counter>,
+    by_thread: BTreeMap<(&'static str, String), Counter>,
     gauges: BTreeMap<(&'static str, String), Gauge>,
 }
 
@@ -289,6 +304,7 @@ impl Export {
             restarts: BTreeMap::new(),
             messages: Messages::default(),
             counters: BTreeMap::new(),
+            by_thread: BTreeMap::new(),
             gauges: BTreeMap::new(),
         }
     }
@@ -310,6 +326,16 @@ impl Export {
         let counter = self.counters.entry((name, label.1)).or_insert_with(|| {
             metrics.counter(name, help, if label.1.is_empty() { &[] } else { std::slice::from_ref(&label) })
         });
+        counter.absolute(value);
+    }
+
+    /// One counter of the threads of one name.
+    fn count_of_thread(&mut self, name: &'static str, help: &'static str, thread: &str, value: u64) {
+        let metrics = &self.metrics;
+        let counter = self
+            .by_thread
+            .entry((name, thread.to_owned()))
+            .or_insert_with(|| metrics.counter(name, help, &[("thread", thread)]));
         counter.absolute(value);
     }
 

@@ -44,6 +44,11 @@ impl Scenery {
         }
     }
 
+    /// Gives back the memory of an arrival.
+    pub(in crate::shard) fn shed(&mut self) {
+        self.under_way.shrink_to_fit();
+    }
+
     /// Forgets what has been acked, or has been given up.
     pub(super) fn settle(&mut self, is_unacked: impl Fn(u32) -> bool) {
         self.under_way.retain(|datagram| is_unacked(datagram.sequence));
@@ -77,19 +82,19 @@ impl Turn<'_> {
             if rest.is_empty() {
                 break;
             }
-            self.begin_full();
+            let Some(sequence) = self.begin_full() else { break };
             let mut things = [0; PER_DATAGRAM];
             let mut n = 0;
             while let Some(&(_, thing)) = rest.get(n).filter(|_| n < most) {
                 let block = scenery.block(thing);
-                if self.body.len() + block.len() > DATAGRAM_MAX - 6 {
+                if self.out.open_len() + block.len() > DATAGRAM_MAX {
                     break;
                 }
-                self.body.extend_from_slice(block);
+                self.out.bytes.extend_from_slice(block);
                 things[n] = thing;
                 n += 1;
             }
-            let Some(sequence) = self.end_full(n) else { break };
+            self.end_full(n);
             self.counters.objects_sent += n as u64;
             let under_way = UnderWay { sequence, n: n as u8, things };
             under_way.things().iter().for_each(|&thing| self.client.scenery.sight.sent(thing));

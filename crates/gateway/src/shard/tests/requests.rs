@@ -107,6 +107,7 @@ fn every_name_asked_for_is_answered_also_of_nobody() {
             names.extend(reply.uuid_name_block.iter().map(name));
         }
     }
+    // Those who are here come first, the others from the hub; each once.
     assert_eq!(names.iter().map(|(id, _)| *id).collect::<Vec<Uuid>>(), ids);
     let texts: Vec<&str> = names[..3].iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(texts, ["Bob Resident", "Grace Hopper", "Unknown User"]);

@@ -1,0 +1,186 @@
+//! `latency`: how long a ping and a chat line take through a server with a crowd in it.
+//!
+//! Some probes ping every 50 ms and say something every half second. Beside the server runs a plain echo, which they ask every
+//! 5 ms on the same way: what it takes is the machine's, so a ping's own time is the difference of the two. Between two counts
+//! more walkers log in; all are on one server.
+
+use crate::bots::{Bots, Probes, Times};
+use crate::budget::{self, Budget, Limit, budget};
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use crate::meter::Sampler;
+use crate::server::Server;
+use crate::{Experiment, Run, clock};
+use report::{Column, Section, Table};
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "latency",
+    question: "How long do a ping and a chat line take through a server with a crowd in it?",
+    run,
+    figures,
+};
+
+/// Who walks about meanwhile.
+const CROWDS: [u32; 5] = [0, 100, 800, 1_400, 5_000];
+const CROWDS_QUICK: [u32; 5] = [0, 4, 8, 12, 16];
+/// The one whose figures have budgets.
+const JUDGED: usize = 3;
+
+/// Who pings and speaks.
+const PROBES: u32 = 20;
+const PROBES_QUICK: u32 = 3;
+
+const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW_QUICK: Duration = Duration::from_secs(3);
+
+/// How long a crowd takes to spread out and to be shown around.
+const SPREAD: Duration = Duration::from_secs(20);
+
+/// A step of the world, in milliseconds.
+const TICK_MS: f64 = 50.0;
+
+/// How often the echo looks whether it is to end.
+const ECHO_LOOK: Duration = Duration::from_millis(100);
+
+const BUDGETS: [Budget; 5] = [
+    budget(
+        "ping_ms_p999_1400",
+        "ping less the control echo, 1,400 clients, p99.9",
+        "ms",
+        Limit::AtMost(10.0),
+    ),
+    budget("chat_ticks_p999_1400", "chat echo, 1,400 clients, p99.9", "ticks", Limit::AtMost(2.0)),
+    budget("reordered", "datagrams and words out of order", "", Limit::AtMost(0.0)),
+    budget("pings_unanswered", "pings not answered before the next", "", Limit::AtMost(0.0)),
+    budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
+];
+
+fn figures() -> Vec<String> {
+    let of_each = CROWDS.iter().flat_map(|count| {
+        ["ping_ms_p999", "control_ms_p999", "chat_ms_p999"].map(|name| format!("{name}_of_{count}"))
+    });
+    BUDGETS.iter().map(|budget| budget.figure.to_owned()).chain(of_each).collect()
+}
+
+fn run(run: &Run) -> Result<Findings, ExperimentError> {
+    let mut findings = Findings::default();
+    let crowds = run.pick(CROWDS, CROWDS_QUICK);
+    let n_probes = run.pick(PROBES, PROBES_QUICK);
+    let server = Server::start_with(run, "server", "", "size_m = 512\n")?;
+    let sampler = Sampler::start(server.pid())?;
+    let echo = Echo::start(run)?;
+    let options = ["--behavior", "probe", "--last-name", "Probe", "--ping-every", "50ms"];
+    let options = [&options[..], &["--control-echo", &echo.address]].concat();
+    let mut probes = Bots::start(run, &server, "probes", n_probes, &options)?;
+    probes.command(&format!("enter {n_probes}"))?;
+    let mut crowd = Bots::start(run, &server, "crowd", crowds[crowds.len() - 1], &["--behavior", "walk"])?;
+    let mut measured = Vec::new();
+    for count in crowds {
+        if count > 0 {
+            crowd.command(&format!("enter {count}"))?;
+        }
+        clock::wait(run.pick(SPREAD, Duration::from_millis(500)));
+        probes.command("probes")?;
+        clock::wait(run.pick(WINDOW, WINDOW_QUICK));
+        measured.push(probes.command("probes")?.probes.unwrap_or_default());
+    }
+    let reports = [crowd.leave()?, probes.leave()?];
+    drop(echo);
+    findings.usage("server", "The server over the run", &sampler.finish());
+    server.stop()?;
+
+    let nan = |ms: Option<f64>| ms.unwrap_or(f64::NAN);
+    // Names of figures are those of a whole run, whatever a quick one counts.
+    for (count, probes) in CROWDS.iter().zip(&measured) {
+        findings.figure(format!("ping_ms_p999_of_{count}"), nan(probes.pings.p999_ms));
+        findings.figure(format!("control_ms_p999_of_{count}"), nan(probes.control.p999_ms));
+        findings.figure(format!("chat_ms_p999_of_{count}"), nan(probes.echoes.p999_ms));
+    }
+    let judged = &measured[JUDGED];
+    let own_ms = nan(judged.pings.p999_ms) - nan(judged.control.p999_ms);
+    findings.figure("ping_ms_p999_1400", own_ms);
+    findings.figure("chat_ticks_p999_1400", nan(judged.echoes.p999_ms) / TICK_MS);
+    // Both are counted from the beginning.
+    let last = measured.last().expect("there are crowds");
+    findings.figure("reordered", last.reordered as f64);
+    findings.figure("pings_unanswered", last.pings_unanswered as f64);
+    let lost: u32 = reports.iter().map(|report| report.circuits_lost).sum();
+    findings.figure("circuits_lost", lost.into());
+    findings.sections.push(section(&crowds, &measured));
+    budget::judge(run, &BUDGETS, &mut findings);
+    Ok(findings)
+}
+
+/// All times of all crowds.
+fn section(crowds: &[u32], measured: &[Probes]) -> Section {
+    let times = ["min", "mean", "max", "standard deviation", "p99", "p99.9"];
+    let mut columns =
+        vec![Column::text("what"), Column::number("clients", ""), Column::number("measured", "")];
+    columns.extend(times.map(|name| Column::number(name, "ms")));
+    let mut table = Table::new(columns);
+    type Of = fn(&Probes) -> &Times;
+    let kinds: [(&str, Of); 3] = [
+        ("ping", |probes| &probes.pings),
+        ("control echo", |probes| &probes.control),
+        ("chat echo", |probes| &probes.echoes),
+    ];
+    for (what, of) in kinds {
+        for (count, probes) in crowds.iter().zip(measured) {
+            let times = of(probes);
+            let mut row = vec![what.into(), f64::from(*count).into(), (times.count as f64).into()];
+            let all = [times.min_ms, times.mean_ms, times.max_ms, times.sd_ms, times.p99_ms, times.p999_ms];
+            row.extend(all.map(|ms| ms.unwrap_or(f64::NAN).into()));
+            table.row(row);
+        }
+    }
+    Section::new("What probes waited for").table(table)
+}
+
+/// A plain echo beside the server, on a thread of its own.
+struct Echo {
+    /// Where.
+    address: String,
+    stopping: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Echo {
+    fn start(run: &Run) -> Result<Self, ExperimentError> {
+        let failed = |source| ExperimentError::Start { what: "the control echo".to_owned(), source };
+        let ip = run.sink.server.ip;
+        let open = move || {
+            let socket = UdpSocket::bind((ip, 0))?;
+            socket.set_read_timeout(Some(ECHO_LOOK))?;
+            Ok((socket.local_addr()?.to_string(), socket))
+        };
+        let (address, socket) = run.sink.server.run(open).map_err(failed)?;
+        let stopping = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopping);
+        let echo = move || {
+            let mut datagram = [0; 64];
+            while !stop.load(Ordering::Relaxed) {
+                if let Ok((length, from)) = socket.recv_from(&mut datagram) {
+                    // What does not arrive is missing among the times.
+                    let _ = socket.send_to(&datagram[..length], from);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("echo".to_owned()).spawn(echo).map_err(failed)?;
+        Ok(Self { address, stopping, thread: Some(thread) })
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Its panic was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Who somebody is: a client that comes into a crowd asks for everybody's name, and goes on to as people pass by.
+//!
+//! Who stands in the world is answered from the replica at once; the hub looks the others up.
+
+use super::counters::Refused;
+use super::{ClientIndex, Shard};
+use crate::mail::{FromShard, NAMES_PER_REPLY, Request};
+use circuit::Reliability;
+use ids::{AgentId, Instant, Uuid};
+use wire::Malformed;
+use wire::fanout;
+
+impl Shard {
+    /// Answers a UUIDNameRequest, from its body behind the number.
+    pub(super) fn on_name_request(
+        &mut self,
+        now: Instant,
+        index: ClientIndex,
+        body: &[u8],
+    ) -> Result<(), Malformed> {
+        let mut ids = fanout::read_ids(body)?;
+        let client = self.clients[index as usize].as_deref_mut().expect("indexes in use point at clients");
+        if !client.asks.take(now) {
+            self.counters.refuse(Refused::Flood);
+            return Ok(());
+        }
+        let replica = self.feeds[self.places.get(client.ticket.place).world.0 as usize].current();
+        let known = |id: Uuid| {
+            let slot = replica.of_agent(AgentId(id))?;
+            (!replica.hot()[slot as usize].private).then(|| replica.slot(slot)).flatten()
+        };
+        let mut unknown = Vec::new();
+        while ids.len() > 0 {
+            self.body.clear();
+            fanout::write_names_prefix(0, &mut self.body);
+            let rows_at = self.body.len() - 1;
+            while usize::from(self.body[rows_at]) < NAMES_PER_REPLY
+                && let Some(id) = ids.next()
+            {
+                match known(id) {
+                    Some(slot) => {
+                        fanout::write_name(id, &slot.first_name, &slot.last_name, &mut self.body);
+                        self.body[rows_at] += 1;
+                    }
+                    None => unknown.push(id),
+                }
+            }
+            if self.body[rows_at] > 0
+                && client.circuit.send(Reliability::Reliable, &self.body, false).is_err()
+            {
+                self.counters.messages_refused += 1;
+            }
+        }
+        if !unknown.is_empty() {
+            self.mail.push(FromShard::Request(client.key(), Request::Names(unknown)));
+        }
+        Ok(())
+    }
+}
