@@ -132,7 +132,11 @@ impl Selection {
         let n_now = self.due.iter().filter(|(urgency, _)| *urgency > MOST_URGENT).count();
         let full = n - n % blocks_per_datagram;
         let wanted = n_now.next_multiple_of(blocks_per_datagram).max(full);
-        take_first(&mut self.due, most.min(wanted), highest);
+        if wanted <= most {
+            leave_last(&mut self.due, n.saturating_sub(wanted));
+        } else {
+            take_first(&mut self.due, most, highest);
+        }
         self.terse.extend(self.due.iter().map(|&(_, at)| at));
     }
 
@@ -170,6 +174,19 @@ fn take_first(
             list.select_nth_unstable_by(most - 1, order);
         }
         list.truncate(most);
+    }
+}
+
+/// Leaves out so many of those who wait, from behind: the nearest stand in front. Less than a datagram, and each has its turn when it
+/// has waited long enough, so it is not worth an order.
+fn leave_last(due: &mut Vec<(f32, Place)>, mut n: usize) {
+    let mut at = due.len();
+    while n > 0 && at > 0 {
+        at -= 1;
+        if due[at].0 <= MOST_URGENT {
+            due.swap_remove(at);
+            n -= 1;
+        }
     }
 }
 
