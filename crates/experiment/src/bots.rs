@@ -59,6 +59,7 @@ pub(crate) struct Probes {
     pub(crate) pings: Times,
     pub(crate) pings_unanswered: u64,
     pub(crate) echoes: Times,
+    pub(crate) words_lost: u64,
     pub(crate) control: Times,
     pub(crate) reordered: u64,
 }

@@ -47,7 +47,7 @@ const TICK_MS: f64 = 50.0;
 /// How often the echo looks whether it is to end.
 const ECHO_LOOK: Duration = Duration::from_millis(100);
 
-const BUDGETS: [Budget; 5] = [
+const BUDGETS: [Budget; 6] = [
     budget(
         "ping_ms_p999_1400",
         "ping less the control echo, 1,400 clients, p99.9",
@@ -57,6 +57,7 @@ const BUDGETS: [Budget; 5] = [
     budget("chat_ticks_p999_1400", "chat echo, 1,400 clients, p99.9", "ticks", Limit::AtMost(2.0)),
     budget("reordered", "datagrams and words out of order", "", Limit::AtMost(0.0)),
     budget("pings_unanswered", "pings not answered before the next", "", Limit::AtMost(0.0)),
+    budget("words_lost", "words not heard within ten seconds", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
 ];
 
@@ -105,10 +106,11 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let own_ms = nan(judged.pings.p999_ms) - nan(judged.control.p999_ms);
     findings.figure("ping_ms_p999_1400", own_ms);
     findings.figure("chat_ticks_p999_1400", nan(judged.echoes.p999_ms) / TICK_MS);
-    // Both are counted from the beginning.
+    // These are counted from the beginning.
     let last = measured.last().expect("there are crowds");
     findings.figure("reordered", last.reordered as f64);
     findings.figure("pings_unanswered", last.pings_unanswered as f64);
+    findings.figure("words_lost", last.words_lost as f64);
     let lost: u32 = reports.iter().map(|report| report.circuits_lost).sum();
     findings.figure("circuits_lost", lost.into());
     findings.sections.push(section(&crowds, &measured));

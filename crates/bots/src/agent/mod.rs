@@ -138,6 +138,8 @@ pub struct AgentStats {
     pub strangers: u64,
     /// Datagrams that came behind later ones of the circuit, resends not counted, and words that did.
     pub reordered: u64,
+    /// Words that it never heard itself say.
+    pub words_lost: u64,
 }
 
 /// One bot.
@@ -384,6 +386,7 @@ impl Agent {
             match &mut self.echo {
                 Some(echo) => {
                     let words = echo.say(now);
+                    self.stats.words_lost = echo.lost;
                     self.say(Loudness::Say, &words);
                 }
                 None => self.say(Loudness::Say, MINGLE_WORDS),

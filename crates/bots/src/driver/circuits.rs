@@ -246,6 +246,7 @@ impl Circuits {
         for bot in self.bots.iter().flatten() {
             let stats = bot.agent.stats();
             probes.reordered += stats.reordered;
+            probes.words_lost += stats.words_lost;
             probes.pings_unanswered += stats.pings_unanswered;
         }
         probes

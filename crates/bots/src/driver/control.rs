@@ -74,6 +74,8 @@ pub(super) struct Probes {
     pub(super) pings_unanswered: u64,
     /// Words until they were heard.
     pub(super) echoes: Summary,
+    /// Words that were not heard within ten seconds, since the beginning.
+    pub(super) words_lost: u64,
     /// Datagrams to the control echo and back.
     pub(super) control: Summary,
     /// Datagrams and words that came behind later ones, since the beginning.
