@@ -4,7 +4,7 @@
 
 use crate::{
     command::{Action, ControlFlags},
-    frame::{Animation, Animations},
+    frame::{Animation, Animations, read_few},
     hash::StateHasher,
     presence::{Impact, Presence, Stance},
 };
@@ -83,6 +83,7 @@ struct Playing {
 /// What one avatar plays, oldest start first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Animator {
+    #[serde(deserialize_with = "read_few")]
     playing: SmallVec<[Playing; 3]>,
     last_sequence: i32,
     movement: Uuid,
@@ -252,6 +253,16 @@ mod tests {
 
     fn ids(animator: &Animator) -> Vec<Uuid> {
         animator.list().iter().map(|animation| animation.id).collect()
+    }
+
+    /// 2^34 animations in two dozen bytes: room for them would be more than the machine has.
+    #[test]
+    fn a_list_that_claims_to_be_endless_ends_where_its_bytes_do() {
+        let mut bytes = postcard::to_allocvec(&Animator::new()).expect("plain data");
+        assert_eq!(bytes[0], 1, "the length comes first");
+        assert!(postcard::from_bytes::<Animator>(&bytes).is_ok());
+        bytes.splice(0..1, [0x80, 0x80, 0x80, 0x80, 0x40]);
+        assert!(postcard::from_bytes::<Animator>(&bytes).is_err());
     }
 
     #[test]

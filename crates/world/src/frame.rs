@@ -6,8 +6,8 @@
 use crate::command::{Appearance, ChatKind};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
-use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
+use serde::{Deserialize, Deserializer, Serialize};
+use smallvec::{Array, SmallVec};
 use std::sync::Arc;
 
 /// One tick of one world.
@@ -78,7 +78,7 @@ pub enum Change {
     /// It looks different.
     Appeared(LocalId, Arc<Appearance>),
     /// It plays other animations.
-    Animated(LocalId, Animations),
+    Animated(LocalId, #[serde(deserialize_with = "read_few")] Animations),
     /// It is gone; its local id is not used again in this epoch.
     Removed(LocalId),
 }
@@ -137,6 +137,7 @@ pub struct Avatar {
     /// What it wears, once known.
     pub appearance: Option<Arc<Appearance>>,
     /// What it plays, oldest first.
+    #[serde(deserialize_with = "read_few")]
     pub animations: Animations,
 }
 
@@ -175,6 +176,15 @@ pub struct Animation {
 /// What an avatar plays, oldest first. As many as most ever play at once need no memory of their own: one of movement, typing,
 /// away.
 pub type Animations = SmallVec<[Animation; 3]>;
+
+/// Reads a list as long as its bytes are: by itself a SmallVec makes room for as many as damaged bytes claim.
+pub(crate) fn read_few<'de, D, A>(from: D) -> Result<SmallVec<A>, D::Error>
+where
+    D: Deserializer<'de>,
+    A: Array<Item: Deserialize<'de>>,
+{
+    Ok(Vec::deserialize(from)?.into_iter().collect())
+}
 
 /// Something that happened in this tick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
