@@ -48,7 +48,7 @@ pub(crate) struct Answer {
     /// To `gap`: for how long at most any observer was shown nothing new, in seconds.
     pub(crate) gap_s: Option<f64>,
     /// To `pings`: those since the last time.
-    pub(crate) pings: Option<Pings>,
+    pub(crate) pings: Option<Times>,
     /// To `probes`.
     pub(crate) probes: Option<Probes>,
 }
@@ -74,13 +74,6 @@ pub(crate) struct Times {
     pub(crate) sd_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
     pub(crate) p999_ms: Option<f64>,
-}
-
-/// Pings of a while, milliseconds.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(crate) struct Pings {
-    pub(crate) max_ms: Option<f64>,
-    pub(crate) p99_ms: Option<f64>,
 }
 
 impl Bots {

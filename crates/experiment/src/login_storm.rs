@@ -3,7 +3,7 @@
 //! Passwords are hashed on one thread, in turn, so a storm of strangers waits for that; whoever was verified in the last quarter
 //! of an hour is remembered and does not. Two servers: one that remembers nobody, one that does. Both know all accounts before.
 
-use crate::bots::{Bots, BotsReport, Pings};
+use crate::bots::{Bots, BotsReport, Times};
 use crate::budget::{self, Budget, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -55,8 +55,8 @@ fn figures() -> Vec<String> {
 
 /// What came of one server.
 struct Stormed {
-    calm: Pings,
-    storm: Pings,
+    calm: Times,
+    storm: Times,
     gap_s: f64,
     login_s_p50: f64,
     login_s_p99: f64,

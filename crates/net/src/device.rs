@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// `struct virtio_net_hdr` in front of each packet: flags u8, kind of segmentation u8, header length u16, segment u16, …
@@ -86,9 +87,8 @@ impl Device {
         loop {
             match rustix::io::read(&self.fd, &mut *buffer) {
                 Ok(length) => {
-                    if parse(&buffer[..length]).is_some() {
-                        // Parsed again because a borrow that is given back here could not be kept.
-                        return Ok(parse(&buffer[..length]));
+                    if let Some(Udp { remote, local, payload, segment }) = parse(&buffer[..length]) {
+                        return Ok(Some(Arrived { remote, local, payload: &buffer[payload], segment }));
                     }
                 }
                 Err(Errno::INTR) => {}
@@ -116,17 +116,31 @@ impl AsFd for Device {
     }
 }
 
+/// What the headers of a packet say. It borrows nothing, so that the next packet may be read into the same buffer.
+#[derive(Debug)]
+struct Udp {
+    remote: SocketAddrV4,
+    local: SocketAddrV4,
+    /// Where in the packet.
+    payload: Range<usize>,
+    segment: usize,
+}
+
 /// A whole UDP packet over IPv4, with its virtio header. What the kernel left undone, checksums, is not looked at: nothing
 /// lies between.
-fn parse(packet: &[u8]) -> Option<Arrived<'_>> {
+fn parse(packet: &[u8]) -> Option<Udp> {
     let (vnet, ip) = packet.split_at_checked(VNET)?;
     let header_len = usize::from(ip.first()? & 0x0F) * 4;
     let is_whole = u16_at(ip, 6)? & FRAGMENT == 0;
     if ip[0] >> 4 != 4 || header_len < IP || *ip.get(9)? != PROTOCOL_UDP || !is_whole {
         return None;
     }
-    let udp = ip.get(header_len..usize::from(u16_at(ip, 2)?))?;
-    let payload = udp.get(UDP..)?;
+    let end = usize::from(u16_at(ip, 2)?);
+    let udp = ip.get(header_len..end)?;
+    let payload = VNET + header_len + UDP..VNET + end;
+    if udp.len() < UDP {
+        return None;
+    }
     let address = |at: usize, port| {
         let octets: [u8; 4] = ip.get(at..at + 4)?.try_into().ok()?;
         Some(SocketAddrV4::new(Ipv4Addr::from(octets), port))
@@ -135,7 +149,7 @@ fn parse(packet: &[u8]) -> Option<Arrived<'_>> {
         VNET_UDP_BURST => usize::from(u16::from_ne_bytes([vnet[VNET_SEGMENT_AT], vnet[VNET_SEGMENT_AT + 1]])),
         _ => payload.len(),
     };
-    Some(Arrived {
+    Some(Udp {
         remote: address(12, u16_at(udp, 0)?)?,
         local: address(16, u16_at(udp, 2)?)?,
         payload,
@@ -186,7 +200,8 @@ mod tests {
     }
 
     fn datagrams(packet: &[u8]) -> Vec<&[u8]> {
-        parse(packet).expect("UDP over IPv4").datagrams().collect()
+        let Udp { payload, segment, .. } = parse(packet).expect("UDP over IPv4");
+        packet[payload].chunks(segment).collect()
     }
 
     #[test]
@@ -218,7 +233,7 @@ mod tests {
             for value in 0..=u8::MAX {
                 let mut packet = whole.clone();
                 packet[at] = value;
-                let _ = parse(&packet).map(|arrived| arrived.datagrams().count());
+                let _ = parse(&packet).map(|udp| packet[udp.payload].chunks(udp.segment).count());
             }
         }
         let mut fragment = whole.clone();

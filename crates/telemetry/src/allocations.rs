@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The system's allocator, with a count. Costs a nanosecond a call.
@@ -28,21 +28,49 @@ pub fn give_large_blocks_back() {
     let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
 }
 
-/// A thread's count; only the thread itself writes it.
-type Count = &'static AtomicU64;
+/// Where the threads of one name count, one after the other. Never freed, so that threads can hold it without counting holders:
+/// there are as many as threads of that name ever ran at once.
+#[derive(Debug)]
+struct Place {
+    name: String,
+    /// Only the thread that sits here writes it.
+    count: AtomicU64,
+    is_taken: AtomicBool,
+}
+
+static PLACES: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
 
 thread_local! {
     // Without a destructor and known at compile time, so that looking at it allocates nothing.
-    static HERE: Cell<Option<Count>> = const { Cell::new(None) };
+    static HERE: Cell<Option<&'static Place>> = const { Cell::new(None) };
+    static SEAT: Cell<Option<Seat>> = const { Cell::new(None) };
 }
 
-/// Places of all threads that were ever counted, by name. Servers start threads once, so they are few.
-static PLACES: Mutex<Vec<(String, Count)>> = Mutex::new(Vec::new());
+/// Gives the thread's place back when it ends: a runtime's threads come and go for as long as the server runs.
+#[derive(Debug)]
+struct Seat(&'static Place);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        HERE.set(None);
+        // Whoever sits here next goes on from this thread's count.
+        self.0.is_taken.store(false, Ordering::Release);
+    }
+}
 
 /// Counts the calling thread's requests for memory from now on, under this name.
 pub fn count_here(name: &str) {
-    let place: Count = Box::leak(Box::default());
-    PLACES.lock().unwrap_or_else(PoisonError::into_inner).push((name.to_owned(), place));
+    drop(SEAT.take());
+    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_free = |place: &&&Place| place.name == name && !place.is_taken.swap(true, Ordering::Acquire);
+    let place = places.iter().find(is_free).copied().unwrap_or_else(|| {
+        let (name, count, is_taken) = (name.to_owned(), AtomicU64::new(0), AtomicBool::new(true));
+        let place: &Place = Box::leak(Box::new(Place { name, count, is_taken }));
+        places.push(place);
+        place
+    });
+    drop(places);
+    SEAT.set(Some(Seat(place)));
     HERE.set(Some(place));
 }
 
@@ -51,15 +79,15 @@ pub fn count_here(name: &str) {
 #[must_use]
 pub fn counted() -> BTreeMap<String, u64> {
     let mut counted = BTreeMap::new();
-    for (name, count) in PLACES.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        *counted.entry(name.clone()).or_default() += count.load(Ordering::Relaxed);
+    for place in PLACES.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        *counted.entry(place.name.clone()).or_default() += place.count.load(Ordering::Relaxed);
     }
     counted
 }
 
 fn note() {
     // A thread that is ending may have nothing to look at any more.
-    if let Ok(Some(count)) = HERE.try_with(Cell::get) {
+    if let Ok(Some(Place { count, .. })) = HERE.try_with(Cell::get) {
         // Nobody else writes, so nothing is lost between the two.
         count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
@@ -121,15 +149,22 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_one_name_are_added_up() {
-        for _ in 0..2 {
+    fn threads_of_one_name_are_added_up_and_those_that_follow_each_other_share_a_place() {
+        let places = || PLACES.lock().unwrap().iter().filter(|place| place.name == "twins").count();
+        let mut before = 0;
+        for _ in 0..20 {
             std::thread::spawn(|| {
                 count_here("twins");
                 drop(std::hint::black_box(Box::new(1_u64)));
             })
             .join()
             .expect("no panic");
+            assert!(counted()["twins"] > before, "the next one goes on counting");
+            before = counted()["twins"];
+            assert_eq!(places(), 1);
         }
-        assert!(counted()["twins"] >= 2);
+        count_here("twins");
+        std::thread::spawn(|| count_here("twins")).join().expect("no panic");
+        assert_eq!(places(), 2, "two at once do not share");
     }
 }
