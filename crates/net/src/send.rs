@@ -239,6 +239,14 @@ impl SendBatch {
         self.clear();
     }
 
+    /// Gives back the buffer, unless something waits in it.
+    pub fn release(&mut self) {
+        if self.is_empty() {
+            self.arena = Vec::new();
+            self.pending = Vec::new();
+        }
+    }
+
     fn clear(&mut self) {
         self.pending.clear();
         self.arena.clear();

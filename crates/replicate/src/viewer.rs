@@ -20,33 +20,41 @@ pub const NEAR_MAX: usize = 60;
 /// reach, and nobody else is.
 const BAND_REACH_M: [f32; BANDS - 1] = [12.0, 64.0];
 
-/// What a viewer was sent of one entity of its visible set.
+/// What a viewer was sent of one entity of its visible set, as far as every send asks for it: 16 bytes, since a shard reads
+/// those of all its clients ten times a second, and they do not stay in a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shown {
     /// Where it stands in the replica.
     pub slot: SlotIndex,
-    /// Its local id.
-    pub id: u32,
     /// Low 32 bits of the tick of the motion that it was sent.
     pub sent: u32,
-    /// Low 32 bits of the tick in which it was first shown.
-    pub since: u32,
     /// Metres away, as of the last list.
     pub distance: f32,
-    /// [`Hot::animation_serial`] it was sent.
-    pub animation_serial: u16,
-    /// [`Hot::appearance_serial`] it was sent.
-    pub appearance_serial: u16,
     /// Sends of a rest that are still to come.
     pub repeats: u8,
-    /// Unreliable animations that are still to be repeated.
-    pub animation_repeats: u8,
     /// Sends for which it has been due.
     pub(crate) held: u8,
     /// Which of its changes are news.
     pub(crate) band: u8,
     /// How much the client knows of it.
     pub(crate) standing: Standing,
+}
+
+const _: () = assert!(size_of::<Shown>() == 16);
+
+/// What else it was sent of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Its local id.
+    pub id: u32,
+    /// Low 32 bits of the tick in which it was first shown.
+    pub since: u32,
+    /// [`Hot::animation_serial`] it was sent.
+    pub animation_serial: u16,
+    /// [`Hot::appearance_serial`] it was sent.
+    pub appearance_serial: u16,
+    /// Unreliable animations that are still to be repeated.
+    pub animation_repeats: u8,
 }
 
 /// Whether the client shows an entity.
@@ -92,6 +100,8 @@ pub struct Viewer {
     pub visible_max: usize,
     /// The own avatar first when it is in the world, then the [`NEAR_MAX`] nearest, then the others.
     pub(crate) shown: Vec<Shown>,
+    /// In the same order.
+    told: Vec<Told>,
     /// When they were listed.
     listed_at: Option<u32>,
     /// [`Replica::removals`] that it has followed.
@@ -108,11 +118,18 @@ pub struct Lister {
     /// By slot.
     marks: Vec<Mark>,
     n_lists: u32,
-    stay: Vec<Shown>,
+    stay: Vec<Member>,
     /// Who is shown and may stay while there is room.
-    linger: Vec<Shown>,
+    linger: Vec<Member>,
     /// Who is not shown and may come if there is room after that.
-    come: Vec<Shown>,
+    come: Vec<Member>,
+}
+
+/// One of a visible set while it is listed.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    shown: Shown,
+    told: Told,
 }
 
 /// What a list found in a slot.
@@ -134,6 +151,7 @@ impl Viewer {
             eye,
             visible_max,
             shown: Vec::new(),
+            told: Vec::new(),
             listed_at: None,
             removals: 0,
             cursor: 0,
@@ -147,6 +165,12 @@ impl Viewer {
         &self.shown
     }
 
+    /// What else was sent of the visible set, in the order of [`Self::shown`].
+    #[must_use]
+    pub fn told(&self) -> &[Told] {
+        &self.told
+    }
+
     /// Entities that a full update was sent of.
     #[must_use]
     pub fn n_shown(&self) -> usize {
@@ -158,14 +182,7 @@ impl Viewer {
     pub fn look(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {
         self.gone.clear();
         if std::mem::replace(&mut self.removals, replica.removals()) != replica.removals() {
-            let (hot, gone) = (replica.hot(), &mut self.gone);
-            self.shown.retain(|shown| {
-                let is_there = hot.get(shown.slot as usize).is_some_and(|hot| hot.id == shown.id);
-                if !is_there && shown.is_sent() {
-                    gone.push(LocalId(shown.id));
-                }
-                is_there
-            });
+            self.forget_absent(replica);
         }
         let tick = replica.tick.0 as u32;
         let own = replica.of_session(self.session);
@@ -180,6 +197,22 @@ impl Viewer {
         &self.gone
     }
 
+    /// Leaves out those who are no longer in the world.
+    fn forget_absent(&mut self, replica: &Replica) {
+        let mut n = 0;
+        for at in 0..self.shown.len() {
+            let (shown, told) = (self.shown[at], self.told[at]);
+            if replica.hot().get(shown.slot as usize).is_some_and(|hot| hot.id == told.id) {
+                (self.shown[n], self.told[n]) = (shown, told);
+                n += 1;
+            } else if shown.is_sent() {
+                self.gone.push(LocalId(told.id));
+            }
+        }
+        self.shown.truncate(n);
+        self.told.truncate(n);
+    }
+
     /// Who is in the set from now on.
     fn list(&mut self, replica: &Replica, own: Option<SlotIndex>, lister: &mut Lister) {
         lister.find(replica, self.eye, own, self.visible_max);
@@ -187,36 +220,41 @@ impl Viewer {
         for list in [&mut *stay, linger, come] {
             list.clear();
         }
-        let mut own_shown = None;
-        for shown in self.shown.drain(..) {
+        let mut own_member = None;
+        for (shown, told) in self.shown.drain(..).zip(self.told.drain(..)) {
             let mark = &mut marks[shown.slot as usize];
             if Some(shown.slot) == own {
-                own_shown = Some(shown);
+                own_member = Some(Member { shown, told });
             } else if mark.list != *n_lists {
                 if shown.is_sent() {
-                    self.gone.push(LocalId(shown.id));
+                    self.gone.push(LocalId(told.id));
                 }
             } else {
-                let shown = Shown { distance: mark.distance, ..shown };
+                let member = Member { shown: Shown { distance: mark.distance, ..shown }, told };
                 if mark.is_nearest {
-                    stay.push(shown)
+                    stay.push(member)
                 } else {
-                    linger.push(shown)
+                    linger.push(member)
                 }
                 // It is no newcomer.
                 mark.list = 0;
             }
         }
+        let newcomer = |slot: SlotIndex| Member {
+            shown: Shown::wanted(slot),
+            told: Told::nothing(replica.hot()[slot as usize].id),
+        };
         for &(_, slot) in found.iter().take(self.visible_max) {
             let mark = &marks[slot as usize];
             if mark.list == *n_lists {
-                let shown = Shown::wanted(slot, replica.hot()[slot as usize].id);
-                let shown = Shown { distance: mark.distance, ..shown };
-                if mark.is_nearest { stay.push(shown) } else { come.push(shown) }
+                let mut member = newcomer(slot);
+                member.shown.distance = mark.distance;
+                if mark.is_nearest { stay.push(member) } else { come.push(member) }
             }
         }
         let leave = keep_nearest(linger, self.visible_max - stay.len());
-        self.gone.extend(leave.filter(Shown::is_sent).map(|shown| LocalId(shown.id)));
+        let gone = leave.filter(|member| member.shown.is_sent()).map(|member| LocalId(member.told.id));
+        self.gone.extend(gone);
         stay.append(linger);
         drop(keep_nearest(come, self.visible_max - stay.len()));
         stay.append(come);
@@ -225,14 +263,17 @@ impl Viewer {
         }
         // Exactly: thousands of clients have one of these each, for good.
         self.shown.reserve_exact(stay.len() + 1);
+        self.told.reserve_exact(stay.len() + 1);
         if let Some(own) = own {
-            let shown = own_shown.unwrap_or_else(|| Shown::wanted(own, replica.hot()[own as usize].id));
+            let Member { shown, told } = own_member.unwrap_or_else(|| newcomer(own));
             self.shown.push(Shown { distance: 0.0, band: 0, ..shown });
+            self.told.push(told);
         }
-        for (n, shown) in stay.drain(..).enumerate() {
+        for (n, Member { shown, told }) in stay.drain(..).enumerate() {
             let band = BAND_REACH_M.iter().filter(|&&reach_m| shown.distance > reach_m).count();
             let band = if n < NEAR_MAX { band.saturating_sub(1) } else { band.max(1) };
             self.shown.push(Shown { band: band as u8, ..shown });
+            self.told.push(told);
         }
     }
 
@@ -249,12 +290,12 @@ impl Viewer {
         let shown = &mut self.shown[at as usize];
         *shown = Shown {
             sent: tick,
-            since: tick,
             standing: Standing::Sent,
             distance: shown.distance,
             band: shown.band,
-            ..Shown::wanted(shown.slot, hot.id)
+            ..Shown::wanted(shown.slot)
         };
+        self.told[at as usize] = Told { since: tick, ..Told::nothing(hot.id) };
     }
 
     /// Notes that a terse update went out.
@@ -297,41 +338,41 @@ impl Viewer {
     /// Whether an entity is in the visible set and was sent.
     #[must_use]
     pub fn shows(&self, id: LocalId) -> bool {
-        self.shown.iter().any(|shown| shown.id == id.0 && shown.is_sent())
+        self.place_of(id).is_some()
     }
 
     fn shown_as(&mut self, id: LocalId) -> Option<&mut Shown> {
-        self.shown.iter_mut().find(|shown| shown.id == id.0 && shown.is_sent())
+        let at = self.place_of(id)?;
+        Some(&mut self.shown[at])
     }
 
-    /// What was sent of an entity, to note animations and appearances.
-    pub fn shown_mut(&mut self, at: Place) -> &mut Shown {
-        &mut self.shown[at as usize]
+    /// Where an entity stands that was sent.
+    fn place_of(&self, id: LocalId) -> Option<usize> {
+        let is_it = |at: &usize| self.told[*at].id == id.0 && self.shown[*at].is_sent();
+        (0..self.told.len()).find(is_it)
+    }
+
+    /// What else was sent of an entity, to note animations and appearances.
+    pub fn told_mut(&mut self, at: Place) -> &mut Told {
+        &mut self.told[at as usize]
     }
 }
 
 impl Shown {
-    const fn wanted(slot: SlotIndex, id: u32) -> Self {
-        Self {
-            slot,
-            id,
-            sent: 0,
-            since: 0,
-            distance: 0.0,
-            animation_serial: 0,
-            appearance_serial: 0,
-            repeats: 0,
-            animation_repeats: 0,
-            held: 0,
-            band: 0,
-            standing: Standing::Wanted,
-        }
+    const fn wanted(slot: SlotIndex) -> Self {
+        Self { slot, sent: 0, distance: 0.0, repeats: 0, held: 0, band: 0, standing: Standing::Wanted }
     }
 
     /// Whether it has changed since it was sent, as far as its band goes.
     pub(crate) const fn is_behind(&self, hot: &Hot) -> bool {
         // A wrapping difference: a world may run for years.
         self.sent.wrapping_sub(hot.changed_at[self.band as usize]) >= 1 << 31
+    }
+}
+
+impl Told {
+    const fn nothing(id: u32) -> Self {
+        Self { id, since: 0, animation_serial: 0, appearance_serial: 0, animation_repeats: 0 }
     }
 }
 
@@ -367,13 +408,13 @@ impl Lister {
 }
 
 /// Leaves the `n` nearest in the list; the others.
-fn keep_nearest(list: &mut Vec<Shown>, n: usize) -> std::vec::Drain<'_, Shown> {
+fn keep_nearest(list: &mut Vec<Member>, n: usize) -> std::vec::Drain<'_, Member> {
     if list.len() > n {
         list.select_nth_unstable_by(n, nearer);
     }
     list.drain(n.min(list.len())..)
 }
 
-fn nearer(a: &Shown, b: &Shown) -> std::cmp::Ordering {
-    a.distance.total_cmp(&b.distance).then(a.slot.cmp(&b.slot))
+fn nearer(a: &Member, b: &Member) -> std::cmp::Ordering {
+    a.shown.distance.total_cmp(&b.shown.distance).then(a.shown.slot.cmp(&b.shown.slot))
 }

@@ -13,7 +13,7 @@ use gateway::hub::{
 };
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{PlaceId, PlaceSettings, Places};
-use gateway::shard::{Address, FilterMode, Outbox, Packing, Shard, ShardConfig, ShardCounters};
+use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use ids::{AgentId, Epoch, Instant, Tick, Uuid, WorldId};
 use recording::{About, Ending, Step, Writer};
 use replicate::Replica;
@@ -224,8 +224,11 @@ impl Node {
             }
         }
         for shard in 0..self.shards.len() {
-            self.shards[shard].poll(now, &mut self.outbox);
-            self.after(shard, out);
+            let mut goes_on = true;
+            while goes_on {
+                goes_on = self.shards[shard].poll(now, &mut self.outbox);
+                self.after(shard, out);
+            }
         }
     }
 
@@ -501,8 +504,7 @@ fn shard_config(seed: u64) -> ShardConfig {
         filter: FilterMode::Significance,
         unix_start_s: 1_700_000_000,
         world_rate_hz: 20.0,
-        packing: Packing::default(),
-        send_hz: 10,
+        sending: Sending::default(),
         hash_keys: [seed, !seed],
     }
 }

@@ -16,6 +16,7 @@ mod greeting;
 mod hearing;
 mod names;
 mod outbox;
+mod sending;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use filter::{
     UpdateFilter, Verdict,
 };
 pub use outbox::{Address, Outbox};
+pub use sending::{Packing, Sending};
 
 use crate::feed::Feed;
 use crate::mail::{CircuitKey, Closed, Ending, FromShard, Spot, Ticket, ToShard};
@@ -56,10 +58,8 @@ pub struct ShardConfig {
     pub client_bytes_per_s: u32,
     /// Avatars that a client is shown, the nearest ones, beside its own.
     pub visible_max: usize,
-    /// How much goes into a datagram.
-    pub packing: Packing,
-    /// How often a client has its turn, per second.
-    pub send_hz: u32,
+    /// How clients are sent what they are due.
+    pub sending: Sending,
     /// Which agent updates count.
     pub filter: FilterMode,
     /// Unix time in seconds at [`Instant::ZERO`].
@@ -71,26 +71,11 @@ pub struct ShardConfig {
     pub hash_keys: [u64; 2],
 }
 
-/// Blocks that one datagram holds at most. What does not fit 1,200 bytes does not go in, whatever stands here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packing {
-    /// Terse blocks, at least 1.
-    pub terse: usize,
-    /// Full blocks of avatars, at least 1.
-    pub full: usize,
-    /// Full blocks of what stands, at least 1.
-    pub objects: usize,
-}
-
-/// As many as fit.
-impl Default for Packing {
-    fn default() -> Self {
-        Self { terse: stream::TERSE_PER_DATAGRAM, full: usize::MAX, objects: usize::MAX }
-    }
-}
-
 /// Clients are visited in this many turns, so that a tick's sends are spread over it.
 const SLOTS: u8 = 20;
+/// Bytes after which the rest of a turn waits for the driver to send them. The kernel copies them once more, and more than this
+/// do not stay in a core's cache between the two.
+pub const TURN_BYTES: usize = 256 * 1024;
 /// How long a circuit without avatar delivers its last messages.
 const LINGER: Duration = Duration::from_secs(3);
 /// How often expired tickets are thrown away.
@@ -115,6 +100,8 @@ pub struct Shard {
     by_circuit: BTreeMap<CircuitKey, ClientIndex>,
     tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
     slots: Vec<Vec<ClientIndex>>,
+    /// Who is still to be visited in the turn under way, the next one last.
+    turn: Vec<ClientIndex>,
     /// Clients whose acks have to leave, soonest first.
     acks_due: VecDeque<(Instant, ClientIndex)>,
     /// Circuits found to be over in this round of visits.
@@ -142,10 +129,8 @@ impl Shard {
     #[must_use]
     pub fn new(config: ShardConfig, places: Arc<Places>, feeds: Vec<Arc<Feed>>) -> Self {
         assert_eq!(places.len(), feeds.len(), "one feed for each place");
-        assert!(config.send_hz > 0, "clients have their turn now and then");
-        let round = Duration::from_secs(1) / config.send_hz;
         Self {
-            slot_ns: round.as_nanos() as u64 / u64::from(SLOTS),
+            slot_ns: slot_ns(config.sending.hz),
             by_address: HashMap::with_hasher(AddressHash::new(config.hash_keys)),
             config,
             places,
@@ -155,6 +140,7 @@ impl Shard {
             by_circuit: BTreeMap::new(),
             tickets: BTreeMap::new(),
             slots: vec![Vec::new(); SLOTS as usize],
+            turn: Vec::new(),
             acks_due: VecDeque::new(),
             ended: Vec::new(),
             next_slot: 0,
@@ -229,35 +215,42 @@ impl Shard {
 
     /// Gives the next clients whose turn has come what they are due: one turn a call, so that a late shard still reads
     /// its sockets between turns. Call it again while [`Self::poll_timeout`] lies in the past.
-    pub fn poll(&mut self, now: Instant, out: &mut Outbox) {
+    ///
+    /// A turn in which much is sent ends early, at [`TURN_BYTES`]; true when it goes on at the next call.
+    pub fn poll(&mut self, now: Instant, out: &mut Outbox) -> bool {
         self.send_due_acks(now, out);
-        let due = now.0 / self.slot_ns;
-        // After a pause every client has one turn, not one for each that was missed.
-        let slot = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
-        if slot <= due {
-            self.next_slot = slot + 1;
-            let members = std::mem::take(&mut self.slots[(slot % u64::from(SLOTS)) as usize]);
-            for &index in &members {
-                self.visit(now, index, out);
+        if self.turn.is_empty() {
+            let due = now.0 / self.slot_ns;
+            // After a pause every client has one turn, not one for each that was missed.
+            let slot = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
+            if slot <= due {
+                self.next_slot = slot + 1;
+                self.turn.extend(self.slots[(slot % u64::from(SLOTS)) as usize].iter().rev());
             }
-            let place = &mut self.slots[(slot % u64::from(SLOTS)) as usize];
-            debug_assert!(place.is_empty(), "a visit adds nobody to a slot");
-            *place = members;
+        }
+        while out.bytes.len() < TURN_BYTES
+            && let Some(index) = self.turn.pop()
+        {
+            self.visit(now, index, out);
         }
         self.remove_ended(now);
         if now >= self.next_sweep {
             self.next_sweep = now + TICKET_SWEEP;
             self.tickets.retain(|_, ticket| ticket.expires_at > now);
         }
+        !self.turn.is_empty()
     }
 
     /// When [`Self::poll`] should be called next; never while there are no clients.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let next_turn = (0..u64::from(SLOTS))
-            .map(|step| self.next_slot + step)
-            .find(|slot| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty())
-            .map(|slot| Instant(slot * self.slot_ns));
+        let has_members = |slot: &u64| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty();
+        let next_slot = if self.turn.is_empty() {
+            (0..u64::from(SLOTS)).map(|step| self.next_slot + step).find(has_members)
+        } else {
+            Some(self.next_slot - 1)
+        };
+        let next_turn = next_slot.map(|slot| Instant(slot * self.slot_ns));
         let next_ack = self.acks_due.front().map(|&(due_at, _)| due_at);
         next_turn.into_iter().chain(next_ack).min()
     }
@@ -275,6 +268,25 @@ impl Shard {
     /// Changes which agent updates count, for experiments.
     pub const fn set_filter(&mut self, mode: FilterMode) {
         self.config.filter = mode;
+    }
+
+    /// Changes how clients are sent what they are due, for experiments.
+    pub fn set_sending(&mut self, now: Instant, sending: Sending) {
+        if sending.hz != self.config.sending.hz {
+            self.slot_ns = slot_ns(sending.hz);
+            self.next_slot = now.0 / self.slot_ns + 1;
+        }
+        self.config.sending = sending;
+    }
+
+    /// Gives back what only serves to be used again at the next call.
+    pub fn release_buffers(&mut self) {
+        self.lister = Lister::default();
+        self.selection = Selection::default();
+        self.by_distance = Vec::new();
+        self.gone = Vec::new();
+        self.expanded = Vec::new();
+        self.body = Vec::new();
     }
 
     /// Circuits open.
@@ -501,8 +513,16 @@ impl Shard {
         self.by_circuit.remove(&client.key());
         let slot = &mut self.slots[client.slot as usize];
         slot.retain(|&member| member != index);
+        self.turn.retain(|&member| member != index);
         self.free.push(index);
     }
+}
+
+/// Nanoseconds between two turns, when each client has so many a second.
+fn slot_ns(send_hz: u32) -> u64 {
+    assert!(send_hz > 0, "clients have their turn now and then");
+    let round = Duration::from_secs(1) / send_hz;
+    round.as_nanos() as u64 / u64::from(SLOTS)
 }
 
 /// Sequence numbers set aside for what a lingering circuit still sends: acks and a few resends.

@@ -51,7 +51,12 @@ const FAR_ANIMATIONS_PER_S: usize = 1;
 /// Unreliable animations are repeated this often.
 const FAR_ANIMATION_REPEATS: u8 = 1;
 /// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
-pub(super) const TERSE_PER_DATAGRAM: usize = (DATAGRAM_MAX - 6 - terse::PREFIX_LEN) / AVATAR_BLOCK_LEN;
+pub(super) const TERSE_PER_DATAGRAM: usize = terse_blocks(DATAGRAM_MAX);
+
+/// Terse blocks for which a datagram of so many bytes has room.
+pub(super) const fn terse_blocks(bytes: usize) -> usize {
+    bytes.saturating_sub(HEADER_LEN + terse::PREFIX_LEN) / AVATAR_BLOCK_LEN
+}
 /// Full updates are held back while this many reliable messages are unacked, so that others are not refused.
 const UNACKED_MAX: usize = 256;
 /// Full updates in one send at most.
@@ -102,7 +107,7 @@ impl Shard {
                 client: self.clients[index as usize].as_deref_mut().expect("just visited"),
                 replica: &replica,
                 place: &place,
-                packing: self.config.packing,
+                packing: self.config.sending.packing,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
                 by_distance: &mut self.by_distance,
@@ -208,7 +213,7 @@ impl Turn<'_> {
         let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
         let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
         let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
-        let allowance = Allowance { bytes, full, blocks_per_datagram: self.packing.terse };
+        let allowance = Allowance { bytes, full, blocks_per_datagram: self.packing.terse_blocks() };
         self.selection.choose(&mut self.client.viewer, self.replica, allowance);
         self.write_full();
         self.write_terse();
@@ -225,7 +230,9 @@ impl Turn<'_> {
             for &at in rest {
                 let index = self.slot(at);
                 let slot = self.replica.slot(index).expect("selected from this replica");
-                if n == self.packing.full || n > 0 && self.out.open_len() + slot.full.len() > DATAGRAM_MAX {
+                if n == self.packing.full
+                    || n > 0 && self.out.open_len() + slot.full.len() > self.packing.bytes
+                {
                     break;
                 }
                 let start = self.out.bytes.len();
@@ -280,7 +287,7 @@ impl Turn<'_> {
     fn write_terse(&mut self) {
         let mut chosen = std::mem::take(&mut self.selection.terse);
         let mut n_rests = self.last_rests_first(&mut chosen);
-        for chunk in chosen.chunks(self.packing.terse) {
+        for chunk in chosen.chunks(self.packing.terse_blocks()) {
             let (rests, others) = chunk.split_at(n_rests.min(chunk.len()));
             n_rests -= rests.len();
             if rests.is_empty() {
@@ -288,7 +295,7 @@ impl Turn<'_> {
                 self.end_terse(others);
             } else if let Some(sequence) = self.begin_last_rests() {
                 for &at in rests {
-                    let id = self.client.viewer.shown()[at as usize].id;
+                    let id = self.client.viewer.told()[at as usize].id;
                     self.client.rested.push((sequence, LocalId(id)));
                 }
                 self.end_terse(chunk);
@@ -377,9 +384,10 @@ impl Turn<'_> {
     }
 
     fn is_due_animation(&self, at: At) -> bool {
-        let shown = &self.client.viewer.shown()[at as usize];
+        let viewer = &self.client.viewer;
+        let (shown, told) = (&viewer.shown()[at as usize], &viewer.told()[at as usize]);
         let hot = &self.replica.hot()[shown.slot as usize];
-        shown.is_sent() && (shown.animation_serial != hot.animation_serial || shown.animation_repeats > 0)
+        shown.is_sent() && (told.animation_serial != hot.animation_serial || told.animation_repeats > 0)
     }
 
     fn send_animation(&mut self, at: At, reliability: Reliability) {
@@ -391,13 +399,13 @@ impl Turn<'_> {
             return;
         }
         self.counters.animations_sent += 1;
-        let shown = self.client.viewer.shown_mut(at);
-        shown.animation_repeats = match reliability {
+        let told = self.client.viewer.told_mut(at);
+        told.animation_repeats = match reliability {
             Reliability::Reliable => 0,
-            Reliability::Unreliable if shown.animation_serial != serial => FAR_ANIMATION_REPEATS,
-            Reliability::Unreliable => shown.animation_repeats.saturating_sub(1),
+            Reliability::Unreliable if told.animation_serial != serial => FAR_ANIMATION_REPEATS,
+            Reliability::Unreliable => told.animation_repeats.saturating_sub(1),
         };
-        shown.animation_serial = serial;
+        told.animation_serial = serial;
     }
 
     /// The looks of the nearest. The own one is the client's.
@@ -412,10 +420,10 @@ impl Turn<'_> {
             if left == 0 || self.client.circuit.budget_bytes(self.now) == 0 {
                 return;
             }
-            let shown = self.client.viewer.shown()[at];
+            let (shown, told) = (self.client.viewer.shown()[at], self.client.viewer.told()[at]);
             let hot = &self.replica.hot()[shown.slot as usize];
-            let settled = tick.wrapping_sub(shown.since) >= SETTLED_TICKS;
-            if !shown.is_sent() || !settled || shown.appearance_serial == hot.appearance_serial {
+            let settled = tick.wrapping_sub(told.since) >= SETTLED_TICKS;
+            if !shown.is_sent() || !settled || told.appearance_serial == hot.appearance_serial {
                 continue;
             }
             let Some(message) = self.replica.slot(shown.slot).and_then(|slot| slot.appearance.as_ref())
@@ -431,7 +439,7 @@ impl Turn<'_> {
             }
             left -= 1;
             self.counters.appearances_sent += 1;
-            self.client.viewer.shown_mut(at as At).appearance_serial = hot.appearance_serial;
+            self.client.viewer.told_mut(at as At).appearance_serial = hot.appearance_serial;
         }
     }
 

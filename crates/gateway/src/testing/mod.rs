@@ -11,7 +11,7 @@ use crate::feed::Feed;
 use crate::hub::{self, Admission, Directory, Hub, HubConfig, Login, LoginRefusal, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{PlaceId, PlaceSettings, Places};
-use crate::shard::{Address, FilterMode, Outbox, Packing, Shard, ShardConfig};
+use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
@@ -146,8 +146,7 @@ impl Node {
             },
             client_bytes_per_s: setup.client_bytes_per_s,
             visible_max: setup.visible_max,
-            packing: Packing::default(),
-            send_hz: 10,
+            sending: Sending::default(),
             filter: FilterMode::Significance,
             unix_start_s: 1_750_000_000,
             world_rate_hz: 20.0,
@@ -373,8 +372,11 @@ impl Node {
             self.step_worlds();
         }
         for index in 0..self.shards.len() {
-            self.shards[index].poll(self.now, &mut self.out);
-            self.deliver_down();
+            let mut goes_on = true;
+            while goes_on {
+                goes_on = self.shards[index].poll(self.now, &mut self.out);
+                self.deliver_down();
+            }
         }
         if self.steps.is_multiple_of(200) {
             self.hub.handle_timeout(self.now);

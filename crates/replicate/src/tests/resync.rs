@@ -2,7 +2,7 @@
 
 use super::source::{Follower, Source, portraits};
 use crate::viewer::LIST_TICKS;
-use crate::{Encoder, Hot, Intake, Lister, Shown, Viewer};
+use crate::{Encoder, Hot, Intake, Lister, Shown, Told, Viewer};
 use glam::Vec3;
 use ids::{Epoch, LocalId, SessionKey};
 use wire::object_update;
@@ -35,17 +35,17 @@ fn show_all(viewer: &mut Viewer, follower: &Follower) -> Vec<LocalId> {
         let hot = follower.replica.hot()[shown.slot as usize];
         if !shown.is_sent() {
             viewer.showed(at as u32, &hot, tick);
-            viewer.shown_mut(at as u32).animation_serial = hot.animation_serial;
+            viewer.told_mut(at as u32).animation_serial = hot.animation_serial;
         }
     }
     gone
 }
 
 /// What a viewer was sent of a session's avatar, and what is so now.
-fn of_session(viewer: &Viewer, follower: &Follower, session: u64) -> (Shown, Hot) {
+fn of_session(viewer: &Viewer, follower: &Follower, session: u64) -> (Shown, Told, Hot) {
     let slot = follower.replica.of_session(SessionKey(session)).expect("is here");
-    let shown = viewer.shown().iter().find(|shown| shown.slot == slot).expect("is shown");
-    (*shown, follower.replica.hot()[slot as usize])
+    let at = viewer.shown().iter().position(|shown| shown.slot == slot).expect("is shown");
+    (viewer.shown()[at], viewer.told()[at], follower.replica.hot()[slot as usize])
 }
 
 /// A frame that only the witness sees.
@@ -150,7 +150,7 @@ fn a_world_that_begins_again_is_followed_across_the_epoch() {
     assert_eq!(show_all(&mut viewer, &follower), [LocalId(lost_hot.id)], "came after the checkpoint");
     let (slot_after, after) = stander(&follower);
     assert_eq!((slot_after, after.id), (slot, before.id), "who stays keeps slot and id");
-    let (shown, hot) = of_session(&viewer, &follower, 30);
+    let (shown, _, hot) = of_session(&viewer, &follower, 30);
     assert!(shown.is_behind(&hot), "where it was put back to is due");
 
     source.enter(99);
@@ -224,9 +224,9 @@ fn viewers_see_a_snapshot_as_changes_and_not_as_everybody_leaving() {
 
     assert_eq!(show_all(&mut viewer, &follower), [gone]);
     assert_eq!(viewer.n_shown(), 39);
-    let (sitter, hot) = of_session(&viewer, &follower, 30);
+    let (sitter, told, hot) = of_session(&viewer, &follower, 30);
     assert!(sitter.is_behind(&hot), "its new motion is due");
-    assert_ne!(sitter.animation_serial, hot.animation_serial, "and that it sits");
+    assert_ne!(told.animation_serial, hot.animation_serial, "and that it sits");
 }
 
 #[test]

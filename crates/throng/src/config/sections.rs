@@ -184,6 +184,14 @@ section! {
         ///
         /// As for `terse_per_datagram`.
         objects_per_datagram: u32 = 8, "blocks", Kind::whole(1, 8);
+        /// Bytes of such a datagram at most.
+        ///
+        /// As for `terse_per_datagram`. Every viewer takes 1,200, and so does every network.
+        datagram_bytes: u32 = 1_200, "bytes", Kind::whole(400, 1_200);
+        /// Whether buffers of one turn serve the next one.
+        ///
+        /// For experiments: without it every turn asks for its memory anew, which costs time and nothing else.
+        reuse_buffers: bool = true, "–", Kind::Flag;
         /// Which agent updates to drop before they reach a world: none, byte-equal ones, or all without visible effect.
         ///
         /// Clients send about ten a second even when their user does nothing. `off` and `equality` are for experiments

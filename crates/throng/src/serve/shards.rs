@@ -11,7 +11,7 @@ use crossbeam_channel::{Sender, TrySendError};
 use gateway::feed::Feed;
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
-use gateway::shard::{Address, FilterMode, Outbox, Packing, Shard, ShardConfig, ShardCounters};
+use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardCounters};
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket, Waker};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -129,7 +129,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
         wakers: Vec::new(),
         stopping: Arc::clone(&stopping),
     };
-    let shard_config = shard_config(start.config, start.tunables.filter(), start.unix_start_s)?;
+    let shard_config = shard_config(start.config, start.tunables, start.unix_start_s)?;
     for (n, (prepared, sockets)) in start.prepared.into_iter().zip(start.sockets).enumerate() {
         let watched = Arc::new(Watched::default());
         shards.wakers.push(prepared.waker());
@@ -164,7 +164,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
     Ok(shards)
 }
 
-fn shard_config(config: &Config, filter: FilterMode, unix_start_s: u64) -> Result<ShardConfig, ServeError> {
+fn shard_config(config: &Config, tunables: &Tunables, unix_start_s: u64) -> Result<ShardConfig, ServeError> {
     let gateway = &config.gateway;
     let mut hash_keys = [0; 2];
     for key in &mut hash_keys {
@@ -183,13 +183,8 @@ fn shard_config(config: &Config, filter: FilterMode, unix_start_s: u64) -> Resul
             0 => usize::MAX / 2,
             n => n as usize,
         },
-        packing: Packing {
-            terse: gateway.terse_per_datagram as usize,
-            full: gateway.full_per_datagram as usize,
-            objects: gateway.objects_per_datagram as usize,
-        },
-        send_hz: gateway.send_hz,
-        filter,
+        sending: tunables.sending(),
+        filter: tunables.filter(),
         unix_start_s,
         world_rate_hz: config.world.hz as f32,
         hash_keys,
@@ -265,16 +260,25 @@ impl Thread {
             let began_at = (self.clock)();
             let turn = TURN.enter(0);
             self.fuse.strike();
+            let sending = self.tunables.sending();
             self.shard.set_filter(self.tunables.filter());
+            self.shard.set_sending(began_at, sending);
             for port in events.iter().map(|event| event.token as usize) {
                 self.receive(port, &mut received);
             }
             self.take_mail();
-            self.shard.poll((self.clock)(), &mut self.outbox);
+            // What is left of a turn makes the next wait end at once, and pings are answered in between.
+            let _ = self.shard.poll((self.clock)(), &mut self.outbox);
             blocked = !self.transmit();
             blocked |= !self.deliver();
             let ended_at = (self.clock)();
             self.publish(began_at, ended_at);
+            if !sending.reuses_buffers {
+                self.shard.release_buffers();
+                self.outbox = Outbox::default();
+                self.batches.iter_mut().for_each(SendBatch::release);
+                received = RecvBatch::new();
+            }
             drop(turn);
             frame_end();
         }

@@ -5,18 +5,27 @@
 
 use super::ServeError;
 use super::data::DataDir;
-use crate::config::{AgentUpdateFilter, Captures, Config, Key};
+use crate::config::{AgentUpdateFilter, Captures, Config, Gateway, Key, Kind};
 use figment::value::Value;
-use gateway::shard::FilterMode;
+use gateway::shard::{FilterMode, Packing, Sending};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use telemetry::captures::{Limits, Saver, Trigger};
 use telemetry::recorder::Recorder;
 
 const FILTER: &str = "gateway.agent_update_filter";
+/// Keys of section `gateway` that say how clients are sent what they are due, in the order of [`Tunables::sending`].
+const SENDING: [&str; 6] = [
+    "terse_per_datagram",
+    "full_per_datagram",
+    "objects_per_datagram",
+    "datagram_bytes",
+    "send_hz",
+    "reuse_buffers",
+];
 const HORIZON: &str = "recorder.horizon_s";
 /// How keys of scopes' limits begin and end; the scope's name stands between.
 const LIMIT: (&str, &str) = ("recorder.limit.", "_us");
@@ -45,6 +54,8 @@ pub(crate) struct Tunable {
 pub(super) struct Tunables {
     /// A [`FilterMode`] by its place in [`FILTERS`]; threads look at it at every turn.
     filter: AtomicU8,
+    /// Values of the keys in [`SENDING`], which shards read at every turn; flags are 0 and 1.
+    sending: [AtomicU32; SENDING.len()],
     recorder: Recorder,
     captures: Mutex<BTreeMap<Trigger, Limits>>,
     /// Limits of scopes by name that nobody has entered yet.
@@ -56,8 +67,18 @@ pub(super) struct Tunables {
 impl Tunables {
     /// As the configuration has it.
     pub(super) fn new(config: &Config, recorder: Recorder) -> Self {
+        let gateway = &config.gateway;
+        let sending = [
+            gateway.terse_per_datagram,
+            gateway.full_per_datagram,
+            gateway.objects_per_datagram,
+            gateway.datagram_bytes,
+            gateway.send_hz,
+            gateway.reuse_buffers.into(),
+        ];
         let tunables = Self {
             filter: AtomicU8::new(0),
+            sending: sending.map(AtomicU32::new),
             recorder,
             captures: Mutex::new(config.captures.limits()),
             awaited: Mutex::default(),
@@ -107,6 +128,11 @@ impl Tunables {
         if !known.kind.allows(&value) {
             return Err(format!("{key} must be {}.", known.kind));
         }
+        if let Some(place) = place_in_sending(key) {
+            let value = value.to_bool().map_or_else(|| whole(&value), u64::from);
+            self.sending[place].store(value as u32, Ordering::Relaxed);
+            return Ok(());
+        }
         match key {
             FILTER => self.set_filter(value.deserialize().expect("an allowed word")),
             HORIZON => self.recorder.set_horizon(Duration::from_secs(whole(&value))),
@@ -146,6 +172,12 @@ impl Tunables {
             values.push((key("quota_mib"), (limits.quota_bytes >> 20).into()));
             values.push((key("interval_s"), limits.interval.as_secs().into()));
         }
+        for (name, value) in SENDING.iter().zip(&self.sending) {
+            let value = value.load(Ordering::Relaxed);
+            let key = format!("{}.{name}", Gateway::SECTION.name);
+            let is_flag = settable(&key).is_some_and(|known| known.kind == Kind::Flag);
+            values.push((key, if is_flag { (value != 0).into() } else { value.into() }));
+        }
         values.retain(|(key, _)| settable(key).is_some());
         let limit_key = |scope: &str| format!("{}{scope}{}", LIMIT.0, LIMIT.1);
         for scope in self.recorder.capture(Duration::ZERO).scopes {
@@ -166,6 +198,18 @@ impl Tunables {
 
     pub(super) fn filter(&self) -> FilterMode {
         FILTERS[usize::from(self.filter.load(Ordering::Relaxed))]
+    }
+
+    pub(super) fn sending(&self) -> Sending {
+        let [terse, full, objects, bytes, hz, reuses] =
+            self.sending.each_ref().map(|value| value.load(Ordering::Relaxed));
+        let packing = Packing {
+            terse: terse as usize,
+            full: full as usize,
+            objects: objects as usize,
+            bytes: bytes as usize,
+        };
+        Sending { packing, hz, reuses_buffers: reuses != 0 }
     }
 
     /// Gives the saver its limits, and scopes theirs that were entered since the limit was set. For the recorder's
@@ -214,9 +258,17 @@ impl Tunables {
 /// The key of the configuration that this is, if it can be set while the server runs.
 fn settable(key: &str) -> Option<&'static Key> {
     let (section, name) = key.split_once('.')?;
-    let now = matches!(key, FILTER | HORIZON) || section == Captures::SECTION.name;
+    let now = matches!(key, FILTER | HORIZON)
+        || place_in_sending(key).is_some()
+        || section == Captures::SECTION.name;
     let section = Config::SECTIONS.into_iter().find(|known| now && known.name == section)?;
     section.keys.iter().find(|known| known.name == name)
+}
+
+/// Where in [`SENDING`] a key stands.
+fn place_in_sending(key: &str) -> Option<usize> {
+    let (section, name) = key.split_once('.')?;
+    (section == Gateway::SECTION.name).then(|| SENDING.iter().position(|&known| known == name))?
 }
 
 /// The scope whose limit this key sets.
@@ -262,6 +314,30 @@ mod tests {
         assert_eq!(tunables.filter(), FilterMode::Off);
         for fixed in ["gateway.shards", "captures.noise_quota_mib", "", "recorder.limit._us"] {
             assert!(tunables.tune(fixed, &json!(2)).unwrap_err().contains(fixed), "{fixed}");
+        }
+    }
+
+    #[test]
+    fn how_clients_are_sent_things_is_set_key_by_key() {
+        let tunables = tunables();
+        assert_eq!(tunables.sending().hz, Config::default().gateway.send_hz);
+        assert_eq!(tunables.sending().packing.terse_blocks(), Packing::default().terse_blocks());
+        for (key, value) in
+            SENDING.iter().zip([json!(1), json!(2), json!(3), json!(400), json!(5), json!(false)])
+        {
+            let key = format!("gateway.{key}");
+            tunables.tune(&key, &value).unwrap();
+            assert_eq!(
+                tunables.list().into_iter().find(|one| one.key == key).map(|one| one.value),
+                Some(value)
+            );
+        }
+        let packing = Packing { terse: 1, full: 2, objects: 3, bytes: 400 };
+        assert_eq!(tunables.sending(), Sending { packing, hz: 5, reuses_buffers: false });
+        for (key, wrong) in
+            [("datagram_bytes", json!(1_500)), ("send_hz", json!(0)), ("reuse_buffers", json!(1))]
+        {
+            assert!(tunables.tune(&format!("gateway.{key}"), &wrong).is_err(), "{key}");
         }
     }
 

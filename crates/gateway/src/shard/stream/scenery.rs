@@ -87,7 +87,7 @@ impl Turn<'_> {
             let mut n = 0;
             while let Some(&(_, thing)) = rest.get(n).filter(|_| n < most) {
                 let block = scenery.block(thing);
-                if self.out.open_len() + block.len() > DATAGRAM_MAX {
+                if n > 0 && self.out.open_len() + block.len() > self.packing.bytes {
                     break;
                 }
                 self.out.bytes.extend_from_slice(block);

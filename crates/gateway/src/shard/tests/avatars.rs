@@ -1,5 +1,6 @@
 //! What clients see of each other, and what it costs.
 
+use crate::shard::{Outbox, Packing, Sending, TURN_BYTES};
 use crate::testing::{HARBOUR, MEADOW, Node, Setup, Way};
 use glam::Quat;
 use std::time::Duration;
@@ -193,4 +194,54 @@ fn a_slow_process_gives_each_client_one_turn_and_not_one_for_each_missed() {
     node.run_ms(5);
     let terse = node.clients[ada].arrivals.iter().filter(|a| a.number == ImprovedTerseObjectUpdate::NUMBER);
     assert!(terse.count() <= 3, "53 blocks are three datagrams");
+}
+
+#[test]
+fn a_turn_in_which_much_is_sent_goes_on_at_the_next_call() {
+    let (mut node, ..) = pair();
+    // All turns of a round are due. What others were sent in them waits for the driver.
+    let now = node.now + Duration::from_millis(100);
+    let shard = &mut node.shards[0];
+    let mut out = Outbox::default();
+    out.bytes.resize(TURN_BYTES, 0);
+    let mut calls_without_visit = 0;
+    while !shard.poll(now, &mut out) {
+        calls_without_visit += 1;
+        assert!(calls_without_visit < 20, "both have their turn in a round");
+    }
+    assert!(shard.poll(now, &mut out), "and nothing happens until it was sent");
+    assert_eq!(out.bytes.len(), TURN_BYTES);
+    assert!(shard.poll_timeout().is_some_and(|due| due <= now));
+    out.clear();
+    assert!(!shard.poll(now, &mut out));
+}
+
+#[test]
+fn what_a_datagram_holds_and_how_often_one_leaves_may_change_meanwhile() {
+    let mut node = Node::new();
+    node.enter("Ada");
+    node.crowd(50);
+    node.run_ms(4_000);
+    // Movements of ten seconds, and how many a datagram holds.
+    let mut measure = |sending: Sending| {
+        let now = node.now;
+        node.shards[0].set_sending(now, sending);
+        node.shards[0].release_buffers();
+        node.run_ms(1_000);
+        let before = node.shards[0].counters().clone();
+        node.run_ms(10_000);
+        let after = node.shards[0].counters();
+        let movements = after.terse_sent - before.terse_sent;
+        (movements, movements as f64 / (after.terse_datagrams - before.terse_datagrams) as f64)
+    };
+    let packing = Packing::default();
+    let (usual, usual_packed) = measure(Sending::default());
+    let (_, alone) = measure(Sending { packing: Packing { terse: 1, ..packing }, ..Sending::default() });
+    // 6 and 12 bytes of header and prefix, and 63 for each.
+    let (_, small) = measure(Sending { packing: Packing { bytes: 400, ..packing }, ..Sending::default() });
+    let (rare, _) = measure(Sending { hz: 2, ..Sending::default() });
+    assert!(usual_packed > 6.0, "{usual_packed}");
+    assert_eq!(alone, 1.0);
+    assert!(small > 4.0 && small <= 6.0, "{small}");
+    assert!(rare < usual, "{rare} and {usual}");
 }

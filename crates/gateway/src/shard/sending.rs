@@ -1,0 +1,51 @@
+//! How clients are sent what they are due. All of it may change while the server runs, for experiments.
+
+use super::stream::{TERSE_PER_DATAGRAM, terse_blocks};
+use wire::header::DATAGRAM_MAX;
+
+/// How often clients have their turn, and how what they are sent is put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// How much goes into one datagram.
+    pub packing: Packing,
+    /// How often a client has its turn, per second, at least 1.
+    pub hz: u32,
+    /// Whether a turn's buffers serve the next turn too. Without that each turn asks for its memory anew, which is what it would
+    /// cost; nobody else wants that.
+    pub reuses_buffers: bool,
+}
+
+/// Ten turns a second, full datagrams.
+impl Default for Sending {
+    fn default() -> Self {
+        Self { packing: Packing::default(), hz: 10, reuses_buffers: true }
+    }
+}
+
+/// What one datagram of movements, or of what a client is shown for the first time, holds at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Terse blocks, at least 1.
+    pub terse: usize,
+    /// Full blocks of avatars, at least 1.
+    pub full: usize,
+    /// Full blocks of what stands, at least 1.
+    pub objects: usize,
+    /// Bytes, at most [`DATAGRAM_MAX`]. A block that is longer alone goes alone.
+    pub bytes: usize,
+}
+
+impl Packing {
+    /// Terse blocks of one datagram: as many as are allowed and fit.
+    #[must_use]
+    pub fn terse_blocks(&self) -> usize {
+        self.terse.min(terse_blocks(self.bytes)).max(1)
+    }
+}
+
+/// As many as fit.
+impl Default for Packing {
+    fn default() -> Self {
+        Self { terse: TERSE_PER_DATAGRAM, full: usize::MAX, objects: usize::MAX, bytes: DATAGRAM_MAX }
+    }
+}
