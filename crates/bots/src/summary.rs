@@ -27,7 +27,9 @@ pub struct Summary {
     pub max_ms: Option<f64>,
     /// Standard deviation.
     pub sd_ms: Option<f64>,
-    /// 99th percentile, to a tenth of a millisecond.
+    /// Median, to a tenth of a millisecond.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile, likewise.
     pub p99_ms: Option<f64>,
     /// 99.9th percentile, likewise.
     pub p999_ms: Option<f64>,
@@ -59,6 +61,7 @@ impl Times {
             mean_ms: Some(mean_s * 1e3),
             max_ms: Some(ms(self.max)),
             sd_ms: Some(variance.sqrt() * 1e3),
+            p50_ms: self.distribution.percentile(0.5).map(ms),
             p99_ms: self.distribution.percentile(0.99).map(ms),
             p999_ms: self.distribution.percentile(0.999).map(ms),
         }
@@ -81,6 +84,6 @@ mod tests {
         let close =
             |found: Option<f64>, expected: f64| (found.expect("there are times") - expected).abs() < 1e-9;
         assert!(close(summary.mean_ms, 2.0) && close(summary.sd_ms, 2.0_f64.sqrt()), "{summary:?}");
-        assert!(close(summary.p99_ms, 4.1), "{summary:?}");
+        assert!(close(summary.p50_ms, 1.1) && close(summary.p99_ms, 4.1), "{summary:?}");
     }
 }

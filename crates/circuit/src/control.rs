@@ -13,7 +13,8 @@ use wire::Malformed;
 use wire::messages::MessageNumber;
 
 pub(crate) const PACKET_ACK: MessageNumber = MessageNumber::Fixed(0xFB);
-pub(crate) const START_PING_CHECK: MessageNumber = MessageNumber::High(1);
+/// The message that asks whether we are there, to be answered at once.
+pub const START_PING_CHECK: MessageNumber = MessageNumber::High(1);
 pub(crate) const COMPLETE_PING_CHECK: MessageNumber = MessageNumber::High(2);
 pub(crate) const USE_CIRCUIT_CODE: MessageNumber = MessageNumber::Low(3);
 

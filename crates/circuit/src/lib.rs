@@ -45,6 +45,7 @@ mod tests;
 
 pub use circuit::Circuit;
 pub use config::{AppendAcks, Config, Role};
+pub use control::START_PING_CHECK;
 pub use lanes::QUEUE_MESSAGES_MAX;
 pub use reasons::{CloseReason, DropReason, SendError};
 pub use receive::Received;

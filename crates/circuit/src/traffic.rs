@@ -60,17 +60,19 @@ impl Default for Traffic {
 }
 
 impl Traffic {
-    /// A datagram came in.
-    pub fn count_in(&mut self, datagram: &[u8]) {
-        for tally in [&mut self.by_message[place(datagram)], &mut self.total] {
+    /// A datagram came in. Gives its message, if that can be read.
+    pub fn count_in(&mut self, datagram: &[u8]) -> Option<MessageNumber> {
+        let number = message_number(datagram);
+        for tally in [&mut self.by_message[place(number)], &mut self.total] {
             tally.packets_in += 1;
             tally.bytes_in += datagram.len() as u64;
         }
+        number
     }
 
     /// A datagram went out.
     pub fn count_out(&mut self, datagram: &[u8]) {
-        for tally in [&mut self.by_message[place(datagram)], &mut self.total] {
+        for tally in [&mut self.by_message[place(message_number(datagram))], &mut self.total] {
             tally.packets_out += 1;
             tally.bytes_out += datagram.len() as u64;
         }
@@ -140,8 +142,8 @@ fn expand_head(body: &[u8], head: &mut [u8; 4]) -> usize {
     len.min(head.len())
 }
 
-fn place(datagram: &[u8]) -> usize {
-    match message_number(datagram) {
+fn place(number: Option<MessageNumber>) -> usize {
+    match number {
         Some(MessageNumber::High(number)) => usize::from(number),
         Some(MessageNumber::Medium(number)) => 256 + usize::from(number),
         Some(MessageNumber::Fixed(number)) => 512 + usize::from(number),
@@ -190,7 +192,7 @@ mod tests {
             for zero_coded in [false, true] {
                 let bytes = datagram(&message, zero_coded);
                 assert_eq!(message_number(&bytes), Some(schema.number), "{}", schema.name);
-                assert_eq!(name(place(&bytes)), schema.name);
+                assert_eq!(name(place(message_number(&bytes))), schema.name);
             }
         }
     }
@@ -203,21 +205,23 @@ mod tests {
         let update = datagram(&message, true);
         traffic.count_out(&update);
         traffic.count_out(&update);
-        traffic.count_in(&[1, 2]);
+        assert_eq!(traffic.count_in(&update), Some(AgentUpdate::NUMBER));
+        assert_eq!(traffic.count_in(&[1, 2]), None);
         let by_name = traffic.by_name();
         assert_eq!(by_name.keys().copied().collect::<Vec<_>>(), ["AgentUpdate", "other"]);
-        let sent = Tally { packets_out: 2, bytes_out: 2 * update.len() as u64, ..Tally::default() };
-        assert_eq!(by_name["AgentUpdate"], sent);
-        assert_eq!(*traffic.total(), Tally { packets_in: 1, bytes_in: 2, ..sent });
-        assert_eq!(traffic.total().since(&sent), Tally { packets_in: 1, bytes_in: 2, ..Tally::default() });
+        let length = update.len() as u64;
+        let updates = Tally { packets_in: 1, bytes_in: length, packets_out: 2, bytes_out: 2 * length };
+        assert_eq!(by_name["AgentUpdate"], updates);
+        assert_eq!(*traffic.total(), Tally { packets_in: 2, bytes_in: length + 2, ..updates });
+        assert_eq!(traffic.total().since(&updates), Tally { packets_in: 1, bytes_in: 2, ..Tally::default() });
     }
 
     #[test]
     fn numbers_cut_short_are_other() {
         for body in [&[0xFF][..], &[0xFF, 0xFF, 0xFF]] {
-            assert_eq!(name(place(&datagram(body, false))), "other");
+            assert_eq!(name(place(message_number(&datagram(body, false)))), "other");
         }
-        assert_eq!(name(place(&[])), "other");
+        assert_eq!(name(place(message_number(&[]))), "other");
     }
 
     #[test]

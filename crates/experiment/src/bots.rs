@@ -72,6 +72,7 @@ pub(crate) struct Times {
     pub(crate) mean_ms: Option<f64>,
     pub(crate) max_ms: Option<f64>,
     pub(crate) sd_ms: Option<f64>,
+    pub(crate) p50_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
     pub(crate) p999_ms: Option<f64>,
 }

@@ -1,8 +1,8 @@
 //! `latency`: how long a ping and a chat line take through a server with a crowd in it.
 //!
 //! Some probes ping every 50 ms and say something every half second. Beside the server runs a plain echo, which they ask every
-//! 5 ms on the same way: what it takes is the machine's, so a ping's own time is the difference of the two. Between two counts
-//! more walkers log in; all are on one server.
+//! 5 ms on the same way: what it takes is the machine's, so a ping's own time is the difference of the two. What of it passes in
+//! which stage of the server, its own histograms say. Between two counts more walkers log in; all are on one server.
 
 use crate::bots::{Bots, Probes, Times};
 use crate::budget::{self, Budget, Limit, budget};
@@ -10,6 +10,7 @@ use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::Sampler;
 use crate::server::Server;
+use crate::stages::{STAGES, StageTimes, StageWindow};
 use crate::{Experiment, Run, clock};
 use report::{Column, Section, Table};
 use std::net::UdpSocket;
@@ -38,6 +39,9 @@ const PROBES_QUICK: u32 = 3;
 const WINDOW: Duration = Duration::from_secs(60);
 const WINDOW_QUICK: Duration = Duration::from_secs(3);
 
+/// Looks at the server in a window, evenly spread: each sees the longest times of the last 30 s.
+const LOOKS: u32 = 3;
+
 /// How long a crowd takes to spread out and to be shown around.
 const SPREAD: Duration = Duration::from_secs(20);
 
@@ -65,7 +69,21 @@ fn figures() -> Vec<String> {
     let of_each = CROWDS.iter().flat_map(|count| {
         ["ping_ms_p999", "control_ms_p999", "chat_ms_p999"].map(|name| format!("{name}_of_{count}"))
     });
-    BUDGETS.iter().map(|budget| budget.figure.to_owned()).chain(of_each).collect()
+    let of_stages = CROWDS.iter().flat_map(|&count| {
+        STAGES.iter().flat_map(move |stage| ["p99", "p999"].map(|what| stage_figure(stage, what, count)))
+    });
+    BUDGETS.iter().map(|budget| budget.figure.to_owned()).chain(of_each).chain(of_stages).collect()
+}
+
+fn stage_figure(stage: &str, what: &str, count: u32) -> String {
+    format!("stage_{stage}_us_{what}_of_{count}")
+}
+
+/// What was measured while a crowd walked.
+struct Measured {
+    probes: Probes,
+    /// Of their pings in the server.
+    stages: [StageTimes; STAGES.len()],
 }
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
@@ -87,8 +105,14 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         }
         clock::wait(run.pick(SPREAD, Duration::from_millis(500)));
         probes.command("probes")?;
-        clock::wait(run.pick(WINDOW, WINDOW_QUICK));
-        measured.push(probes.command("probes")?.probes.unwrap_or_default());
+        let mut stages = StageWindow::begin(&server)?;
+        for _ in 1..LOOKS {
+            clock::wait(run.pick(WINDOW, WINDOW_QUICK) / LOOKS);
+            stages.look(&server)?;
+        }
+        clock::wait(run.pick(WINDOW, WINDOW_QUICK) / LOOKS);
+        let stages = stages.end(&server)?;
+        measured.push(Measured { probes: probes.command("probes")?.probes.unwrap_or_default(), stages });
     }
     let reports = [crowd.leave()?, probes.leave()?];
     drop(echo);
@@ -97,29 +121,34 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 
     let nan = |ms: Option<f64>| ms.unwrap_or(f64::NAN);
     // Names of figures are those of a whole run, whatever a quick one counts.
-    for (count, probes) in CROWDS.iter().zip(&measured) {
+    for (&count, Measured { probes, stages }) in CROWDS.iter().zip(&measured) {
         findings.figure(format!("ping_ms_p999_of_{count}"), nan(probes.pings.p999_ms));
         findings.figure(format!("control_ms_p999_of_{count}"), nan(probes.control.p999_ms));
         findings.figure(format!("chat_ms_p999_of_{count}"), nan(probes.echoes.p999_ms));
+        for (stage, times) in STAGES.iter().zip(stages) {
+            findings.figure(stage_figure(stage, "p99", count), times.p99_us);
+            findings.figure(stage_figure(stage, "p999", count), times.p999_us);
+        }
     }
-    let judged = &measured[JUDGED];
+    let judged = &measured[JUDGED].probes;
     let own_ms = nan(judged.pings.p999_ms) - nan(judged.control.p999_ms);
     findings.figure("ping_ms_p999_1400", own_ms);
     findings.figure("chat_ticks_p999_1400", nan(judged.echoes.p999_ms) / TICK_MS);
     // These are counted from the beginning.
-    let last = measured.last().expect("there are crowds");
+    let last = &measured.last().expect("there are crowds").probes;
     findings.figure("reordered", last.reordered as f64);
     findings.figure("pings_unanswered", last.pings_unanswered as f64);
     findings.figure("words_lost", last.words_lost as f64);
     let lost: u32 = reports.iter().map(|report| report.circuits_lost).sum();
     findings.figure("circuits_lost", lost.into());
-    findings.sections.push(section(&crowds, &measured));
+    findings.sections.push(waits(&crowds, &measured));
+    findings.sections.push(ways(&crowds, &measured));
     budget::judge(run, &BUDGETS, &mut findings);
     Ok(findings)
 }
 
 /// All times of all crowds.
-fn section(crowds: &[u32], measured: &[Probes]) -> Section {
+fn waits(crowds: &[u32], measured: &[Measured]) -> Section {
     let times = ["min", "mean", "max", "standard deviation", "p99", "p99.9"];
     let mut columns =
         vec![Column::text("what"), Column::number("clients", ""), Column::number("measured", "")];
@@ -132,7 +161,7 @@ fn section(crowds: &[u32], measured: &[Probes]) -> Section {
         ("chat echo", |probes| &probes.echoes),
     ];
     for (what, of) in kinds {
-        for (count, probes) in crowds.iter().zip(measured) {
+        for (count, Measured { probes, .. }) in crowds.iter().zip(measured) {
             let times = of(probes);
             let mut row = vec![what.into(), f64::from(*count).into(), (times.count as f64).into()];
             let all = [times.min_ms, times.mean_ms, times.max_ms, times.sd_ms, times.p99_ms, times.p999_ms];
@@ -141,6 +170,35 @@ fn section(crowds: &[u32], measured: &[Probes]) -> Section {
         }
     }
     Section::new("What probes waited for").table(table)
+}
+
+/// A ping as its client sees it beside its stages in the server, for each crowd.
+fn ways(crowds: &[u32], measured: &[Measured]) -> Section {
+    let times = ["min", "mean", "max", "standard deviation", "p50", "p99", "p99.9"];
+    let mut columns =
+        vec![Column::number("clients", ""), Column::text("where"), Column::number("measured", "")];
+    columns.extend(times.map(|name| Column::number(name, "µs")));
+    let mut table = Table::new(columns);
+    for (count, Measured { probes, stages }) in crowds.iter().zip(measured) {
+        let mut row = |place: &str, n: f64, times: [f64; 7]| {
+            let mut cells = vec![f64::from(*count).into(), place.into(), n.into()];
+            cells.extend(times.map(Into::into));
+            table.row(cells);
+        };
+        for (place, t) in [("client: ping", &probes.pings), ("client: control echo", &probes.control)] {
+            let all = [t.min_ms, t.mean_ms, t.max_ms, t.sd_ms, t.p50_ms, t.p99_ms, t.p999_ms];
+            row(place, t.count as f64, all.map(|ms| ms.map_or(f64::NAN, |ms| ms * 1_000.0)));
+        }
+        for (stage, t) in STAGES.iter().zip(stages) {
+            let all = [t.min_us, t.mean_us, t.max_us, t.sd_us, t.p50_us, t.p99_us, t.p999_us];
+            row(&format!("server: {stage}"), t.count, all);
+        }
+    }
+    let text = "A ping in the server: in the kernel until the shard has read it, until its handler begins (dispatch), in the \
+                handler, until its answer is with the kernel (send). The rest of what the client sees is the network's, the \
+                client's kernel's and its own. Walkers ping, too, every five seconds, and count here. The server's smallest \
+                times and percentiles are those of a histogram with five buckets a decade.";
+    Section::new("A ping's way").text(text).table(table)
 }
 
 /// A plain echo beside the server, on a thread of its own.

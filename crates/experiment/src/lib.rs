@@ -7,7 +7,7 @@
 //! |---|---|
 //! | the network between server and clients | [`sink`], whose cost [`calibrate`] measures |
 //! | processes that end with us | [`child`], `server`, `bots`, `foreign` |
-//! | what they use | `usage`, `metrics`, together in `meter` |
+//! | what they use | `usage`, `metrics`, together in `meter`; `stages` of a ping's way |
 //! | what comes out | `findings`, `budget`, `outcome` |
 //!
 //! It knows nothing of the server but its command line, its operator's address and `/proc`: what is measured is what an
@@ -39,6 +39,7 @@ mod preflight;
 mod recorder;
 mod server;
 pub mod sink;
+mod stages;
 mod usage;
 
 pub use error::ExperimentError;

@@ -38,6 +38,43 @@ impl Metrics {
     /// The value that this share (0 to 1) of what a histogram took since an earlier scrape did not exceed, between the limits
     /// of its bucket in proportion. Not a number when it took nothing.
     pub(crate) fn percentile_since(&self, earlier: &Self, name: &str, share: f64) -> f64 {
+        let buckets = self.buckets_since(earlier, name);
+        let total = buckets.iter().map(|(_, count)| *count).fold(0.0, f64::max);
+        let mut before = (0.0, 0.0);
+        for (limit, count) in buckets {
+            if total > 0.0 && count >= total * share {
+                let part = (total * share - before.1) / (count - before.1).max(f64::MIN_POSITIVE);
+                return if limit.is_finite() { before.0 + (limit - before.0) * part } else { before.0 };
+            }
+            before = (limit, count);
+        }
+        f64::NAN
+    }
+
+    /// What everything that a histogram took since an earlier scrape exceeded: the lower limit of the first bucket that took any.
+    /// Not a number when it took nothing.
+    pub(crate) fn least_since(&self, earlier: &Self, name: &str) -> f64 {
+        let mut below = 0.0;
+        for (limit, count) in self.buckets_since(earlier, name) {
+            if count > 0.0 {
+                return below;
+            }
+            below = limit;
+        }
+        f64::NAN
+    }
+
+    /// What nothing that a histogram took since an earlier scrape exceeded: the upper limit of the last bucket that took any,
+    /// which may be infinite. Not a number when it took nothing.
+    pub(crate) fn most_since(&self, earlier: &Self, name: &str) -> f64 {
+        let buckets = self.buckets_since(earlier, name);
+        let total = buckets.last().map_or(0.0, |(_, count)| *count);
+        let last = buckets.into_iter().find(|(_, count)| *count >= total);
+        last.filter(|_| total > 0.0).map_or(f64::NAN, |(limit, _)| limit)
+    }
+
+    /// The buckets of a histogram: upper limits, in order, and what it took up to them since an earlier scrape.
+    fn buckets_since(&self, earlier: &Self, name: &str) -> Vec<(f64, f64)> {
         let bucket = format!("{name}_bucket");
         let mut buckets: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
         for (sign, scrape) in [(1.0, self), (-1.0, earlier)] {
@@ -49,16 +86,15 @@ impl Metrics {
                 buckets.entry(limit.to_bits()).or_insert((limit, 0.0)).1 += sign * count;
             }
         }
-        let total = buckets.values().map(|(_, count)| *count).fold(0.0, f64::max);
-        let mut before = (0.0, 0.0);
-        for &(limit, count) in buckets.values() {
-            if total > 0.0 && count >= total * share {
-                let part = (total * share - before.1) / (count - before.1).max(f64::MIN_POSITIVE);
-                return if limit.is_finite() { before.0 + (limit - before.0) * part } else { before.0 };
-            }
-            before = (limit, count);
-        }
-        f64::NAN
+        buckets.into_values().collect()
+    }
+
+    /// Only the series that have this label.
+    pub(crate) fn only(&self, label: &str, wanted: &str) -> Self {
+        let has = |labels: &Labels| labels.get(label).is_some_and(|value| value == wanted);
+        let kept =
+            |series: &Vec<(Labels, f64)>| series.iter().filter(|(labels, _)| has(labels)).cloned().collect();
+        Self { by_name: self.by_name.iter().map(|(name, series)| (name.clone(), kept(series))).collect() }
     }
 
     /// The largest value of a name; `None` when there is none.
@@ -122,6 +158,15 @@ mod tests {
         assert!((percentile(0.45) - 0.0005).abs() < 1e-9, "{}", percentile(0.45));
         assert!((percentile(0.95) - 0.0055).abs() < 1e-9, "{}", percentile(0.95));
         assert!(after.percentile_since(&after, "t", 0.5).is_nan());
+        assert_eq!(
+            (after.least_since(&before, "t"), scrape(9, 9, 9).least_since(&scrape(0, 9, 9), "t")),
+            (0.0, 0.0)
+        );
+        assert_eq!(scrape(5, 9, 9).least_since(&scrape(5, 5, 5), "t"), 0.001);
+        assert!(after.least_since(&after, "t").is_nan());
+        assert_eq!(after.most_since(&before, "t"), 0.01);
+        assert_eq!(scrape(5, 5, 6).most_since(&scrape(5, 5, 5), "t"), f64::INFINITY);
+        assert!(after.most_since(&after, "t").is_nan());
     }
 
     #[test]
@@ -130,6 +175,8 @@ mod tests {
         assert_eq!(metrics.sum("a"), 7.5);
         assert_eq!(metrics.with("a", "to", "out"), 4.5);
         assert_eq!(metrics.with("a", "world", "The \"Plaza\", {1}"), 3.0);
+        let out = metrics.only("to", "out");
+        assert_eq!((out.sum("a"), out.sum("b")), (4.5, 0.0));
         assert_eq!((metrics.max("a"), metrics.min("a")), (Some(4.5), Some(3.0)));
         assert_eq!((metrics.sum("b"), metrics.sum("c"), metrics.max("c")), (1000.0, 0.0, None));
     }

@@ -1,5 +1,5 @@
-//! Control messages: the side channel of `recvmsg`/`sendmsg` that carries local addresses, drop counts and
-//! sizes of segments.
+//! Control messages: the side channel of `recvmsg`/`sendmsg` that carries local addresses, drop counts, times of
+//! arrival and sizes of segments.
 //!
 //! Both directions are plain byte work on a copied buffer, so nothing here is `unsafe`. Layout of one message
 //! (`cmsg(3)`), in native byte order, each starting at a multiple of the word size:
@@ -9,19 +9,23 @@
 //! ```
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 const WORD: usize = size_of::<usize>();
 const HEADER: usize = size_of::<libc::cmsghdr>();
 const PKTINFO: usize = size_of::<libc::in_pktinfo>();
 const SEGMENT: usize = size_of::<u16>();
+/// Seconds and nanoseconds, a word each: the kernel's form for this option, whatever `time_t` is.
+const STAMP: usize = 2 * WORD;
+const NANOS_PER_S: usize = 1_000_000_000;
 
 /// Bytes of one message with this much data, padding included.
 const fn space(data: usize) -> usize {
     (HEADER + data).next_multiple_of(WORD)
 }
 
-/// What a receive call needs: a packet-info message and a drop count.
-pub(crate) const RECV_BYTES: usize = space(PKTINFO) + space(size_of::<u32>());
+/// What a receive call needs: a packet-info message, a drop count and a time.
+pub(crate) const RECV_BYTES: usize = space(PKTINFO) + space(size_of::<u32>()) + space(STAMP);
 
 /// What a send call needs at most: a packet-info message and the size of segments.
 pub(crate) const SEND_BYTES: usize = space(PKTINFO) + space(SEGMENT);
@@ -38,6 +42,8 @@ pub(crate) struct Received {
     pub(crate) local: Option<Ipv4Addr>,
     /// Datagrams that the socket has dropped since it was opened because its buffer was full; wraps.
     pub(crate) dropped: Option<u32>,
+    /// When the kernel took it from the device, by the wall clock: since 1970. None if the socket does not ask.
+    pub(crate) arrived_unix: Option<Duration>,
 }
 
 /// Reads what `recvmmsg` wrote. Messages of other kinds are skipped, and a cut one ends the list.
@@ -52,6 +58,8 @@ pub(crate) fn read(mut bytes: &[u8]) -> Received {
             (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
                 received.dropped = field(message.data, 0).map(u32::from_ne_bytes);
             }
+            // The answer has the option's number.
+            (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS) => received.arrived_unix = stamp(message.data),
             _ => {}
         }
         bytes = rest;
@@ -103,6 +111,13 @@ fn split(bytes: &[u8]) -> Option<(Message<'_>, &[u8])> {
     Some((message, &bytes[next..]))
 }
 
+/// A time as the kernel writes it; none of before 1970, and none with more nanoseconds than a second has.
+fn stamp(data: &[u8]) -> Option<Duration> {
+    let seconds = isize::from_ne_bytes(field(data, 0)?);
+    let nanos = usize::from_ne_bytes(field(data, WORD)?);
+    (nanos < NANOS_PER_S).then_some(Duration::new(u64::try_from(seconds).ok()?, nanos as u32))
+}
+
 fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
@@ -120,7 +135,7 @@ mod tests {
     #[test]
     fn written_source_reads_back() {
         let local = Ipv4Addr::new(127, 0, 0, 9);
-        assert_eq!(read(&source(local)), Received { local: Some(local), dropped: None });
+        assert_eq!(read(&source(local)), Received { local: Some(local), ..Received::default() });
     }
 
     #[test]
@@ -147,7 +162,22 @@ mod tests {
         bytes.extend(libc::SOL_SOCKET.to_ne_bytes());
         bytes.extend(libc::SO_RXQ_OVFL.to_ne_bytes());
         bytes.extend(77u32.to_ne_bytes());
-        assert_eq!(read(&bytes), Received { local: Some(Ipv4Addr::LOCALHOST), dropped: Some(77) });
+        let local = Some(Ipv4Addr::LOCALHOST);
+        assert_eq!(read(&bytes), Received { local, dropped: Some(77), ..Received::default() });
+    }
+
+    #[test]
+    fn a_time_is_read_unless_it_makes_no_sense() {
+        let read_stamp = |seconds: isize, nanos: usize| {
+            let mut data = [0; STAMP];
+            data[..WORD].copy_from_slice(&seconds.to_ne_bytes());
+            data[WORD..].copy_from_slice(&nanos.to_ne_bytes());
+            let mut bytes = [0; space(STAMP)];
+            write_message(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &data, &mut bytes);
+            read(&bytes).arrived_unix
+        };
+        assert_eq!(read_stamp(1_800_000_000, 7), Some(Duration::new(1_800_000_000, 7)));
+        assert_eq!((read_stamp(-1, 0), read_stamp(0, NANOS_PER_S)), (None, None));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
 
 /// One received datagram, borrowed from its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,18 @@ pub struct Datagram<'a> {
     pub bytes: &'a [u8],
     /// Whether the datagram was longer than its slot and `bytes` is only its beginning.
     pub truncated: bool,
+    /// When the kernel took it from the network, by its wall clock: since 1970. None unless the socket was opened with
+    /// [`SocketOptions::arrival_times`](crate::SocketOptions::arrival_times) and the kernel knows them.
+    pub arrived_unix: Option<Duration>,
+}
+
+impl Datagram<'_> {
+    /// How long the kernel has had it, if that is known. `now_unix` is the wall clock, since 1970; a clock that was set back
+    /// meanwhile makes it zero.
+    #[must_use]
+    pub fn age(&self, now_unix: Duration) -> Option<Duration> {
+        self.arrived_unix.map(|arrived| now_unix.saturating_sub(arrived))
+    }
 }
 
 /// Reused memory for received datagrams. One serves all sockets of a thread; it is never shared while in use.
@@ -41,6 +54,7 @@ struct Slot {
     local: Ipv4Addr,
     length: usize,
     truncated: bool,
+    arrived_unix: Option<Duration>,
 }
 
 impl RecvBatch {
@@ -74,6 +88,7 @@ impl RecvBatch {
             local: slot.local,
             bytes: &bytes[..slot.length],
             truncated: slot.truncated,
+            arrived_unix: slot.arrived_unix,
         })
     }
 
@@ -117,7 +132,7 @@ impl UdpSocket {
     pub fn recv_batch(&mut self, batch: &mut RecvBatch) -> io::Result<usize> {
         batch.received.clear();
         // The headers live on the stack and are pointed at the arena anew for every call, so that no pointer outlives
-        // the borrow that made it. Those are about 10 KiB of stores.
+        // the borrow that made it. Those are about 12 KiB of stores.
         let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); BATCH_MAX];
         let mut controls = [Aligned([0; control::RECV_BYTES]); BATCH_MAX];
         let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH_MAX];
@@ -168,6 +183,7 @@ impl UdpSocket {
                 local: info.local.unwrap_or_else(|| *self.local_addr().ip()),
                 length: (header.msg_len as usize).min(RECV_SLOT_BYTES),
                 truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+                arrived_unix: info.arrived_unix,
             });
         }
         Ok(count)

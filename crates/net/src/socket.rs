@@ -20,12 +20,23 @@ pub struct SocketOptions {
     /// Whether other sockets of this user may bind the same address; the kernel then spreads clients over them by
     /// their address and port. Prefer [`UdpSocket::bind_group`], which also notices a second server.
     pub reuse_port: bool,
+    /// Whether datagrams are to say when they arrived ([`Datagram::arrived_unix`]). The kernel then looks at its clock for
+    /// every packet that any process of the machine receives, so only who measures should ask. It begins a moment after
+    /// the first who asks; until then the time is that of reading.
+    ///
+    /// [`Datagram::arrived_unix`]: crate::Datagram::arrived_unix
+    pub arrival_times: bool,
 }
 
 impl Default for SocketOptions {
-    /// A gateway shard's socket: 8 MiB to receive, 4 MiB to send, not shared.
+    /// A gateway shard's buffers: 8 MiB to receive, 4 MiB to send. Not shared, and no times of arrival.
     fn default() -> Self {
-        Self { receive_buffer_bytes: 8 << 20, send_buffer_bytes: 4 << 20, reuse_port: false }
+        Self {
+            receive_buffer_bytes: 8 << 20,
+            send_buffer_bytes: 4 << 20,
+            reuse_port: false,
+            arrival_times: false,
+        }
     }
 }
 
@@ -77,6 +88,10 @@ impl UdpSocket {
         }
         enable(fd.as_fd(), libc::IPPROTO_IP, libc::IP_PKTINFO).map_err(failed("configure"))?;
         enable(fd.as_fd(), libc::SOL_SOCKET, libc::SO_RXQ_OVFL).map_err(failed("configure"))?;
+        if options.arrival_times {
+            // Without it datagrams have no times; nothing else depends on them.
+            let _ = enable(fd.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS);
+        }
         sockopt::set_socket_recv_buffer_size_force(&fd, options.receive_buffer_bytes)
             .or_else(|_| sockopt::set_socket_recv_buffer_size(&fd, options.receive_buffer_bytes))
             .map_err(failed("configure"))?;

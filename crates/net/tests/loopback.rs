@@ -5,7 +5,7 @@ use net::{
     SocketOptions, UdpSocket,
 };
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 fn bind(ip: Ipv4Addr) -> UdpSocket {
     UdpSocket::bind(SocketAddrV4::new(ip, 0), &SocketOptions::default()).unwrap()
@@ -81,6 +81,35 @@ fn a_burst_arrives_as_the_datagrams_that_it_was_made_of() {
         received.push(datagram.bytes.to_vec());
     });
     assert_eq!(received, datagrams);
+}
+
+/// The wall clock, since 1970.
+#[expect(clippy::disallowed_methods, reason = "the kernel's times are measured against this clock")]
+fn now_unix() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap()
+}
+
+#[test]
+fn datagrams_say_when_they_arrived_if_the_socket_asks() {
+    let options = SocketOptions { arrival_times: true, ..SocketOptions::default() };
+    let mut asking = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), &options).unwrap();
+    let mut other = bind(Ipv4Addr::LOCALHOST);
+    let before = now_unix();
+    send(&other, asking.local_addr(), [vec![1], vec![2; 900]]);
+    send(&asking, other.local_addr(), [vec![3]]);
+    receive(&mut asking, 2, |datagram| {
+        let (arrived, now) = (datagram.arrived_unix.expect("a time of arrival"), now_unix());
+        assert!(before <= arrived && arrived <= now, "{before:?} {arrived:?} {now:?}");
+        assert_eq!(datagram.age(now), Some(now - arrived));
+        assert_eq!(
+            datagram.age(before - Duration::from_secs(1)),
+            Some(Duration::ZERO),
+            "the clock was set back"
+        );
+    });
+    receive(&mut other, 1, |datagram| {
+        assert_eq!((datagram.arrived_unix, datagram.age(before)), (None, None));
+    });
 }
 
 #[test]

@@ -35,6 +35,7 @@
 pub mod allocations;
 pub mod captures;
 pub mod crash;
+mod fine;
 mod lock_wait;
 mod logging;
 mod metrics;
@@ -42,6 +43,7 @@ pub mod probe;
 pub mod recorder;
 mod timing;
 
+pub use crate::fine::{FINE_BUCKETS_NS, FineTiming};
 pub use crate::lock_wait::LockWait;
 pub use crate::logging::{LogFormat, LoggingError, start_logging};
 pub use crate::metrics::Metrics;

@@ -1,10 +1,12 @@
 //! The registry: makes handles and renders what they hold.
 
+use crate::fine::{FineTiming, Tally};
 use crate::timing::{Maximum, TIMING_BUCKETS_S, Timing};
 use ::metrics::{Counter, Gauge, Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// All metrics of one server. Not global, so that several servers in one process (tests, `sim`) do not mix.
@@ -20,6 +22,16 @@ pub struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     maxima: Mutex<BTreeMap<Key, Kept>>,
+    /// Histograms that the exporter does not know, by name.
+    fine: Mutex<BTreeMap<&'static str, Fine>>,
+}
+
+/// Fine timings of one name.
+#[derive(Debug)]
+struct Fine {
+    help: &'static str,
+    /// By their labels, as they are written.
+    tallies: BTreeMap<String, Arc<Tally>>,
 }
 
 /// A timing's maxima of the last seconds.
@@ -48,7 +60,7 @@ impl Metrics {
             .expect("the list of buckets is not empty")
             .build_recorder();
         let handle = recorder.handle();
-        Self { recorder, handle, maxima: Mutex::default() }
+        Self { recorder, handle, maxima: Mutex::default(), fine: Mutex::default() }
     }
 
     /// A count that only rises: [`Counter::increment`] it, or publish a core's own count by [`Counter::absolute`].
@@ -86,20 +98,46 @@ impl Metrics {
     #[must_use]
     pub fn timing(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Timing {
         check_name(name, "_seconds");
+        self.recorder.describe_histogram(KeyName::from(name), None, SharedString::from(help));
+        let histogram = self.recorder.register_histogram(&key(name, labels), &ORIGIN);
+        Timing::new(histogram, self.maximum(name, help, labels))
+    }
+
+    /// Durations down to a microsecond, as [`Self::timing`] with the buckets [`FINE_BUCKETS_NS`](crate::FINE_BUCKETS_NS); the
+    /// counter `name_squared_total` is the sum of their squares, from which follows the standard deviation.
+    ///
+    /// # Panics
+    /// When `name` is not `throng_…_seconds`.
+    #[must_use]
+    pub fn fine_timing(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+    ) -> FineTiming {
+        check_name(name, "_seconds");
+        let written: Vec<String> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        let mut fine = self.fine.lock().unwrap_or_else(PoisonError::into_inner);
+        let Fine { tallies, .. } =
+            fine.entry(name).or_insert_with(|| Fine { help, tallies: BTreeMap::new() });
+        let tally = tallies.entry(written.join(",")).or_default();
+        FineTiming::new(Arc::clone(tally), self.maximum(name, help, labels))
+    }
+
+    /// The kept maximum of a timing.
+    fn maximum(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Maximum {
         let max_name = format!("{name}_max");
         let max_help =
             format!("{help} Longest of the last {} seconds; 0 if there was none.", Self::MAX_WINDOW_S);
-        self.recorder.describe_histogram(KeyName::from(name), None, SharedString::from(help));
         self.recorder.describe_gauge(KeyName::from(max_name.clone()), None, SharedString::from(max_help));
-        let (key, max_key) = (key(name, labels), key(max_name, labels));
-        let histogram = self.recorder.register_histogram(&key, &ORIGIN);
         let mut maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = maxima.entry(key).or_insert_with(|| Kept {
+        let kept = maxima.entry(key(name, labels)).or_insert_with(|| Kept {
             current: Maximum::default(),
             seconds: VecDeque::with_capacity(Self::MAX_WINDOW_S),
-            gauge: self.recorder.register_gauge(&max_key, &ORIGIN),
+            gauge: self.recorder.register_gauge(&key(max_name, labels), &ORIGIN),
         });
-        Timing::new(histogram, kept.current.clone())
+        kept.current.clone()
     }
 
     /// Everything in Prometheus' text format. Changes nothing: any number of collectors may scrape.
@@ -110,7 +148,16 @@ impl Metrics {
             let longest = kept.seconds.iter().copied().fold(kept.current.get(), Duration::max);
             kept.gauge.set(longest.as_secs_f64());
         }
-        self.handle.render()
+        let mut text = self.handle.render();
+        for (name, Fine { help, tallies }) in &*self.fine.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} histogram");
+            tallies.iter().for_each(|(labels, tally)| tally.render(name, labels, &mut text));
+            let squared = format!("{name}_squared_total");
+            let _ = writeln!(text, "\n# HELP {squared} {help} Squares.\n# TYPE {squared} counter");
+            tallies.iter().for_each(|(labels, tally)| tally.render_squares(&squared, labels, &mut text));
+            text.push('\n');
+        }
+        text
     }
 
     /// Ends a second: begins a new one for the kept maxima, and sorts the durations that were recorded into their
@@ -135,6 +182,11 @@ impl Default for Metrics {
 fn key(name: impl Into<KeyName>, labels: &[(&'static str, &str)]) -> Key {
     let labels: Vec<Label> = labels.iter().map(|&(name, value)| Label::new(name, value.to_owned())).collect();
     Key::from_parts(name, labels)
+}
+
+/// A label's value as the text format wants it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn check_name(name: &str, ending: &str) {

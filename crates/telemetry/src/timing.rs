@@ -44,7 +44,7 @@ impl fmt::Debug for Timing {
 pub(crate) struct Maximum(Arc<AtomicU64>);
 
 impl Maximum {
-    fn raise(&self, duration: Duration) {
+    pub(crate) fn raise(&self, duration: Duration) {
         // 584 years fit.
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.0.fetch_max(nanos, Ordering::Relaxed);

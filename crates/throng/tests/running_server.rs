@@ -210,3 +210,19 @@ fn a_recording_that_a_panic_ended_has_the_commands_of_the_step() {
     assert!(text.contains("; 1 ticks differ"), "{text}");
     report(bots);
 }
+
+#[test]
+fn pings_leave_the_stages_of_their_way_in_the_metrics() {
+    let server = Server::start();
+    let bots = server.bots("8s");
+    let sum = |server: &Server, what: &str, stage: &str| {
+        let labels = format!(r#"{{datagram="ping",stage="{stage}"}}"#);
+        server.metric(&format!("throng_packet_stage_seconds_{what}{labels}")).unwrap()
+    };
+    server.wait_until("a ping is answered", |server| sum(server, "count", "send") > 0.0);
+    for stage in ["kernel", "dispatch", "handler", "send"] {
+        assert!(sum(&server, "count", stage) > 0.0 && sum(&server, "sum", stage) > 0.0, "{stage}");
+        assert!(sum(&server, "max", stage) > 0.0 && sum(&server, "squared_total", stage) > 0.0, "{stage}");
+    }
+    report(bots);
+}

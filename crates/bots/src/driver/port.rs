@@ -8,8 +8,12 @@ use net::{FlushStatus, SendBatch, SocketOptions, UdpSocket};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// One client's socket: a second of traffic either way.
-const SOCKET: SocketOptions =
-    SocketOptions { receive_buffer_bytes: 512 << 10, send_buffer_bytes: 128 << 10, reuse_port: false };
+const SOCKET: SocketOptions = SocketOptions {
+    receive_buffer_bytes: 512 << 10,
+    send_buffer_bytes: 128 << 10,
+    reuse_port: false,
+    arrival_times: false,
+};
 
 /// All behind a device have this port, and an address each.
 const PORT: u16 = 12_035;

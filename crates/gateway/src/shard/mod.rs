@@ -17,6 +17,7 @@ mod hearing;
 mod names;
 mod outbox;
 mod sending;
+mod stages;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use filter::{
 };
 pub use outbox::{Address, Outbox};
 pub use sending::{Packing, Sending};
+pub use stages::{Handled, Measured, PacketStage, Stages};
 
 use crate::feed::Feed;
 use crate::mail::{CircuitKey, Closed, Ending, FromShard, Spot, Ticket, ToShard};

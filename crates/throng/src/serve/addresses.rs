@@ -27,6 +27,7 @@ impl Bound {
             receive_buffer_bytes: config.gateway.receive_buffer_bytes as usize,
             send_buffer_bytes: config.gateway.send_buffer_bytes as usize,
             reuse_port: true,
+            arrival_times: true,
         };
         let mut udp_addrs = Vec::new();
         let mut sockets: Vec<Vec<UdpSocket>> = (0..n_shards).map(|_| Vec::new()).collect();

@@ -23,6 +23,7 @@ mod replicas;
 mod restarts;
 mod sessions;
 mod shards;
+mod stages;
 mod tune;
 mod watch;
 mod worlds;
@@ -161,6 +162,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         inboxes: &worlds.inboxes,
         hub: &sessions.mail,
         clock: &clock,
+        metrics: &metrics,
         unix_start_s,
         recorder,
         fuses: &mut fuses,

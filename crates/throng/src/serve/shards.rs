@@ -2,11 +2,12 @@
 
 use super::faults::{Fuse, Fuses};
 use super::sessions::HubMail;
+use super::stages::{self, Stopwatch};
 use super::tune::Tunables;
 use super::worlds::Inbox;
 use super::{Clock, ServeError};
 use crate::config::Config;
-use circuit::Traffic;
+use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
 use gateway::feed::Feed;
 use gateway::mail::{ShardIndex, ToShard};
@@ -19,6 +20,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use telemetry::Metrics;
 use telemetry::recorder::{Arg, Recorder, Scope, ScopeGuard, frame_end};
 
 /// Mail that waits for a shard; who sends more waits.
@@ -80,6 +82,7 @@ pub(super) struct Start<'a> {
     pub(super) inboxes: &'a [Inbox],
     pub(super) hub: &'a Sender<HubMail>,
     pub(super) clock: &'a Clock,
+    pub(super) metrics: &'a Metrics,
     pub(super) unix_start_s: u64,
     pub(super) recorder: Recorder,
     pub(super) fuses: &'a mut Fuses,
@@ -129,6 +132,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
         wakers: Vec::new(),
         stopping: Arc::clone(&stopping),
     };
+    let timings = stages::timings(start.metrics);
     let shard_config = shard_config(start.config, start.tunables, start.unix_start_s)?;
     for (n, (prepared, sockets)) in start.prepared.into_iter().zip(start.sockets).enumerate() {
         let watched = Arc::new(Watched::default());
@@ -147,6 +151,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
             stopping: Arc::clone(&stopping),
             watched,
             tunables: Arc::clone(start.tunables),
+            stopwatch: Stopwatch::new(timings.clone(), Arc::clone(start.clock)),
             outbox: Outbox::default(),
             traffic: Traffic::default(),
             next_publish: Instant::ZERO,
@@ -234,6 +239,7 @@ struct Thread {
     stopping: Arc<AtomicBool>,
     watched: Arc<Watched>,
     tunables: Arc<Tunables>,
+    stopwatch: Stopwatch,
     outbox: Outbox,
     traffic: Traffic,
     next_publish: Instant,
@@ -266,7 +272,7 @@ impl Thread {
             for port in events.iter().map(|event| event.token as usize) {
                 self.receive(port, &mut received);
             }
-            self.take_mail();
+            self.take_mail((self.clock)());
             // What is left of a turn makes the next wait end at once, and pings are answered in between.
             let _ = self.shard.poll((self.clock)(), &mut self.outbox);
             blocked = !self.transmit();
@@ -302,18 +308,24 @@ impl Thread {
                     return;
                 }
             }
+            let read_at = (self.clock)();
             // A ticket is in the mail before its client can know of it, so it has to be read before the client's
             // first datagram: hippolyzer sends that one only once.
-            self.take_mail();
+            self.take_mail(read_at);
             let now = (self.clock)();
             for datagram in received.iter() {
-                self.traffic.count_in(datagram.bytes);
+                let number = self.traffic.count_in(datagram.bytes);
                 if datagram.truncated {
                     self.shard.handle_oversized();
                     continue;
                 }
                 let address = Address { port: port as u8, remote: datagram.remote, local: datagram.local };
+                let begun = self.stopwatch.begin(number == Some(START_PING_CHECK), &datagram);
+                let n_before = self.outbox.len();
                 self.shard.handle_datagram(now, address, datagram.bytes, &mut self.outbox);
+                if let Some(begun) = begun {
+                    self.stopwatch.end(&begun, read_at, self.outbox.len() > n_before);
+                }
             }
             self.transmit();
             if !received.is_full() {
@@ -322,8 +334,7 @@ impl Thread {
         }
     }
 
-    fn take_mail(&mut self) {
-        let now = (self.clock)();
+    fn take_mail(&mut self, now: Instant) {
         let mut recorded: Option<ScopeGuard> = None;
         for n in 1..=MAIL_PER_TURN {
             let Ok(mail) = self.mail.try_recv() else { return };
@@ -348,6 +359,7 @@ impl Thread {
             let batch = &mut self.batches[port];
             if batch.is_full() && batch.flush(&self.sockets[port]) == FlushStatus::Blocked {
                 batch.abandon();
+                self.stopwatch.abandon();
             }
             self.traffic.count_out(bytes);
             batch.push(address.remote, address.local, bytes);
@@ -357,6 +369,9 @@ impl Thread {
             if !batch.is_empty() {
                 all_sent &= batch.flush(socket) == FlushStatus::Done;
             }
+        }
+        if all_sent {
+            self.stopwatch.sent();
         }
         all_sent
     }
