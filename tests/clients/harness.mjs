@@ -23,13 +23,14 @@ export class Skip extends Error {}
 
 /**
  * Runs a scenario and ends the process: exit code 0 green, 1 red, 77 skipped.
- * @param {(context: {server?: Server, loginUri: string, clients: number, step: Function, log: Function, api: Function}) => Promise<void>} scenario
- * @param {{server?: object}} [options] `server` goes to Server.start
+ * @param {(context: {server?: Server, loginUri: string, clients: number, bots: number, step: Function, log: Function, api: Function}) => Promise<void>} scenario
+ * @param {{server?: object, crowded?: boolean}} [options] `server` goes to Server.start; `crowded`: more than dots are shown
  */
-export async function main(scenario, { server: serverOptions } = {}) {
+export async function main(scenario, { server: serverOptions, crowded = false } = {}) {
   const { values } = parseArgs({
     options: {
       clients: { type: 'string', default: '10' },
+      bots: { type: 'string', default: '1000' },
       login: { type: 'string' },
       report: { type: 'string' },
     },
@@ -37,7 +38,7 @@ export async function main(scenario, { server: serverOptions } = {}) {
   const name = basename(process.argv[1], '.mjs');
   const steps = [];
   let server, skipped;
-  listenForFaults();
+  listenForFaults(crowded);
   try {
     if (!values.login) server = await Server.start(serverOptions);
     const loginUri = values.login ?? server.loginUri;
@@ -47,6 +48,7 @@ export async function main(scenario, { server: serverOptions } = {}) {
       loginUri,
       log,
       clients: Number(values.clients),
+      bots: Number(values.bots),
       step: (what, action) => step(steps, what, action),
       api: (path) => api(loginUri, path),
     });
@@ -100,17 +102,23 @@ async function api(loginUri, path) {
 /**
  * While node-metaverse arrives in a region it books avatars that it is shown under the region it left; an update that comes
  * again, because its ack was lost, then finds them missing. The next list of dots heals it. Only seen with datagrams lost.
+ *
+ * It also strikes avatars off its list of people whom the dots of the map do not name, and complains of their next movements,
+ * which it shows all the same. A datagram holds 60 dots, and a client is shown 200 avatars, so in a crowd it complains all the time.
  */
 const MISPLACED_AVATAR = 'Received update for unknown avatar';
 
 /** node-metaverse reports protocol errors on the console only; here each of them is a fault. */
-function listenForFaults() {
+function listenForFaults(crowded) {
   const fault = (kind, text) => deaf || faults.push(new Error(`${kind}: ${text}`));
   process.on('unhandledRejection', (error) => fault('unhandled rejection', plain(error)));
   process.on('uncaughtException', (error) => fault('uncaught exception', plain(error)));
   const complain = (...words) => {
     const text = words.map(plain).join(' ');
-    if (process.env.THRONG_TEST_LOSSY && text.startsWith(MISPLACED_AVATAR)) return log('client', { says: text });
+    if (text.startsWith(MISPLACED_AVATAR)) {
+      if (crowded) return undefined;
+      if (process.env.THRONG_TEST_LOSSY) return log('client', { says: text });
+    }
     return fault('node-metaverse', text);
   };
   console.error = complain;
