@@ -166,7 +166,7 @@ impl Circuit {
     }
 
     /// Writes a reliable message (number and body, not zero-coded) of the fan-out path to `out` at once,
-    /// keeps it for resends, counts it, and gives the length of its datagram. Drain [`Self::poll_transmit`]
+    /// keeps it for resends, counts it, and gives its number. Drain [`Self::poll_transmit`]
     /// first, as for [`Self::begin_unreliable`].
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl Circuit {
         message: &[u8],
         zero_code: bool,
         out: &mut Vec<u8>,
-    ) -> Result<usize, SendError> {
+    ) -> Result<u32, SendError> {
         let now = self.advance(now);
         let message = self.prepare(Reliability::Reliable, message, zero_code)?;
         let len = message.len();
@@ -187,9 +187,8 @@ impl Circuit {
         }
         self.throttle.refill(now);
         let start = out.len();
-        self.write_message(now, message, out);
-        let written = out.len() - start;
-        self.on_sent(written);
-        Ok(written)
+        let sequence = self.write_message(now, message, out);
+        self.on_sent(out.len() - start);
+        Ok(sequence)
     }
 }

@@ -114,7 +114,7 @@ impl Circuit {
     }
 
     /// Numbers a message, appends it to `out`, and keeps it if the peer has to ack it.
-    pub(crate) fn write_message(&mut self, now: Instant, message: Unnumbered, out: &mut Vec<u8>) {
+    pub(crate) fn write_message(&mut self, now: Instant, message: Unnumbered, out: &mut Vec<u8>) -> u32 {
         let sequence = self.sequence.take();
         let flags = message.flags();
         let Unnumbered(mut datagram) = message;
@@ -131,10 +131,11 @@ impl Circuit {
         }
         if !flags.contains(Flags::RELIABLE) {
             self.spare.put(datagram);
-            return;
+            return sequence;
         }
         let timeout = self.rtt.resend_timeout(&self.config, 1);
         self.in_flight.insert(sequence, datagram, now, timeout);
+        sequence
     }
 
     /// Appends as many waiting acks as fit the datagram that begins at `start`.

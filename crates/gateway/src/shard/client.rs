@@ -81,6 +81,8 @@ pub(super) struct Client {
     pub(super) appearance_serial: Option<u32>,
     /// Avatars in full updates under way, with the numbers of their datagrams.
     pub(super) shown: Vec<(u32, LocalId, AgentId)>,
+    /// Avatars in kills under way, alike.
+    pub(super) killed: Vec<(u32, LocalId)>,
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, LocalId)>,
     /// What it was sent of what stands around it.
@@ -127,6 +129,7 @@ impl Client {
             newest_update: None,
             appearance_serial: None,
             shown: Vec::new(),
+            killed: Vec::new(),
             rested: Vec::new(),
             scenery: Scenery::default(),
             animation_cursor: 0,
@@ -151,6 +154,7 @@ impl Client {
     pub(super) fn shed(&mut self, now: Instant) {
         if self.sheds_at.take_if(|at| *at <= now).is_some() {
             self.shown.shrink_to_fit();
+            self.killed.shrink_to_fit();
             self.rested.shrink_to_fit();
             self.scenery.shed();
         }

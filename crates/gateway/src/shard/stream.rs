@@ -196,19 +196,21 @@ impl Turn<'_> {
         // Who is in both is killed once.
         self.gone.retain(|id| !departed.contains(id));
         self.gone.extend_from_slice(departed);
-        let gone = std::mem::take(self.gone);
-        for ids in gone.chunks(KILLS_PER_MESSAGE) {
-            self.counters.kills_sent += ids.len() as u64;
+        // What follows is written past the circuit's queue: AgentMovementComplete has to come before it.
+        self.client.flush(self.now, self.out);
+        for ids in self.gone.chunks(KILLS_PER_MESSAGE) {
             self.body.clear();
             fanout::write_kills(ids, self.body);
-            self.send(Reliability::Reliable);
+            match self.client.circuit.write_reliable(self.now, self.body, true, &mut self.out.bytes) {
+                Ok(sequence) => self.client.killed.extend(ids.iter().map(|&id| (sequence, id))),
+                Err(_) => self.counters.messages_refused += 1,
+            }
+            self.counters.kills_sent += ids.len() as u64;
+            self.out.seal(self.client.address);
         }
-        *self.gone = gone;
     }
 
     fn avatars(&mut self, share: f32) {
-        // What follows is written past the circuit's queue: AgentMovementComplete and kills have to come before it.
-        self.client.flush(self.now, self.out);
         let circuit = &mut self.client.circuit;
         let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
         let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
@@ -485,13 +487,6 @@ impl Turn<'_> {
             self.client.circuit.begin_unreliable(&mut self.out.bytes);
             greeting::write_sim_stats(self.place, figures, &mut self.out.bytes);
             self.end_datagram();
-        }
-    }
-
-    /// Sends the message in `body`.
-    fn send(&mut self, reliability: Reliability) {
-        if self.client.circuit.send(reliability, self.body, true).is_err() {
-            self.counters.messages_refused += 1;
         }
     }
 }

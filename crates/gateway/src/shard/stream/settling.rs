@@ -1,7 +1,7 @@
 //! What a client has to ack although it is never sent again as it was: full updates, of avatars and of what stands, and the last
-//! repetition of a rest.
+//! repetition of a rest. And kills, which may arrive behind what was sent after them.
 //!
-//! All are perishable datagrams (`Circuit::begin_perishable`). Acked, they are settled; not acked in time, they are
+//! All but kills are perishable datagrams (`Circuit::begin_perishable`). Acked, they are settled; not acked in time, they are
 //! made anew from what is true by then, since the old bytes would put a moving avatar back.
 
 use super::Turn;
@@ -10,6 +10,8 @@ use replicate::Place;
 
 impl Turn<'_> {
     /// Settles what was acked, or whose ack is overdue.
+    ///
+    /// Kills are sent again as they were until they are acked. Those in them who are shown again by then are shown anew.
     ///
     /// Adds those in full updates to [`Turn::gone`] who have left the world or the visible set meanwhile: the update may have
     /// arrived behind the KillObject, so they are killed once more.
@@ -28,6 +30,15 @@ impl Turn<'_> {
         let circuit = &client.circuit;
         client.scenery.settle(|sequence| circuit.is_unacked(sequence));
         client.rested.retain(|&(sequence, _)| circuit.is_unacked(sequence));
+        // Who left the visible set and came back while the kill was under way may have been shown first and killed then.
+        let viewer = &mut client.viewer;
+        client.killed.retain(|&(sequence, id)| {
+            let is_under_way = circuit.is_unacked(sequence);
+            if !is_under_way {
+                viewer.lost(id);
+            }
+            is_under_way
+        });
         let (mut at, mut shown) = (0, std::mem::take(&mut client.shown));
         while let Some(&(sequence, id, agent)) = shown.get(at) {
             if self.client.circuit.is_unacked(sequence) {

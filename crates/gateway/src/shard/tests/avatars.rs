@@ -140,6 +140,31 @@ fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
     assert_eq!((node.clients[ada].avatars.len(), node.clients[bob].avatars.len()), (2, 2));
 }
 
+/// The kill of somebody who leaves the visible set is sent again until it is acked, so it may come behind the full update with
+/// which they are back.
+#[test]
+fn who_is_back_in_the_visible_set_before_the_kill_arrives_is_shown() {
+    let mut node = Node::with(Setup { visible_max: 1, ..Setup::default() });
+    let spot = |node: &Node, x| node.spot(HARBOUR, x, 100.0);
+    let (of_ada, of_bob, of_carol) = (spot(&node, 100.0), spot(&node, 106.0), spot(&node, 102.0));
+    let (ada, _) = (node.enter_at("Ada", of_ada), node.enter_at("Bob", of_bob));
+    node.run_until(|node| node.clients[ada].sees("Bob").is_some());
+    node.loss.lose(Way::Down, KillObject::NUMBER, usize::MAX);
+    let carol = node.enter_at("Carol", of_carol);
+    node.run_until(|node| node.clients[ada].sees("Carol").is_some());
+    let shown = |node: &Node| {
+        node.clients[ada].arrivals.iter().filter(|arrival| arrival.number == ObjectUpdate::NUMBER).count()
+    };
+    let before = shown(&node);
+    node.clients[carol].log_out();
+    node.run_until(|node| shown(node) > before);
+    assert!(!node.clients[ada].got(KillObject::NUMBER), "Bob is shown again, and the kill is still to come");
+    node.loss.relent();
+    node.run_until(|node| node.clients[ada].got(KillObject::NUMBER));
+    node.run_ms(1_000);
+    assert!(node.clients[ada].sees("Bob").is_some());
+}
+
 #[test]
 fn a_client_gets_its_bytes_per_second_and_no_more_among_five_hundred_walkers() {
     // Less than half of what walkers who go straight on are worth.
