@@ -6,7 +6,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary.
-STEPS="toolchain format web clippy rustdoc deny test preflight clients page dashboards experiments fuzz"
+STEPS="toolchain format web clippy rustdoc deny test crowd preflight clients page dashboards experiments fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 
@@ -40,6 +40,9 @@ step_deny() {
 }
 
 step_test() { cargo test --workspace --locked; }
+
+# 2,000 simulated clients, twice.
+step_crowd() { cargo test --workspace --locked --test crowd -- --ignored; }
 
 # The program with the very dependencies that step test has compiled: `cargo build -p throng` would choose fewer of their features
 # and compile most of them again.

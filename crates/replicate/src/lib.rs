@@ -24,4 +24,4 @@ pub use encoder::{AnimationMessage, EncodedChange, EncodedFrame, Encoder, Intake
 pub use publisher::Publisher;
 pub use reckoning::BANDS;
 pub use replica::{Hot, Replica, Slot, SlotIndex};
-pub use viewer::{Lister, NEAR_MAX, Place, Shown, Told, Viewer};
+pub use viewer::{Lister, NEAR_MAX, Place, Shown, Told, Viewer, border_ranks};

@@ -20,7 +20,7 @@ const REFRESH_FAR_TICKS: u32 = 50;
 /// must not wait for long: at a second, stops with 5 % loss were off by a second's walk (p99.9 of `crowd`).
 const LAST_REST_TICKS: u32 = 10;
 /// Who is not near waits so many sends for a full datagram: 0.3 s at ten a second.
-const HOLD_SENDS: u8 = 3;
+pub const HOLD_SENDS: u8 = 3;
 /// A datagram is filled with those who were told at least so many ticks ago.
 const FILL_TICKS: u32 = 4;
 /// Metres at which somebody waits twice as long as somebody at hand.

@@ -8,6 +8,7 @@ use crate::reckoning::BANDS;
 use crate::replica::{Hot, Replica, SlotIndex};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
+use std::ops::Range;
 
 /// World ticks between two lists of who is near: 0.8 s at 20 Hz, in which a runner comes 4 m and the set reaches tens.
 pub(crate) const LIST_TICKS: u32 = 16;
@@ -19,6 +20,14 @@ pub const NEAR_MAX: usize = 60;
 /// Metres up to which a band reaches; the last one has no end. Those who are [near](NEAR_MAX) are in the first up to the second's
 /// reach, and nobody else is.
 const BAND_REACH_M: [f32; BANDS - 1] = [12.0, 64.0];
+
+/// The border of a visible set, as ranks by distance: who is nearer than the first is in it, who is not nearer than the last is
+/// not, and between them it depends on who was shown before.
+#[must_use]
+pub fn border_ranks(visible_max: usize) -> Range<usize> {
+    let nearest = (visible_max as f32 / STAY_RATIO).ceil() as usize;
+    nearest..(visible_max as f32 * STAY_RATIO) as usize
+}
 
 /// What a viewer was sent of one entity of its visible set, as far as every send asks for it: 16 bytes, since a shard reads
 /// those of all its clients ten times a second, and they do not stay in a cache.
@@ -279,7 +288,7 @@ impl Viewer {
 
     /// Where in the set those begin and end who are near, the own avatar not among them.
     #[must_use]
-    pub fn near(&self, replica: &Replica) -> std::ops::Range<usize> {
+    pub fn near(&self, replica: &Replica) -> Range<usize> {
         let own = replica.of_session(self.session);
         let first = usize::from(self.shown.first().is_some_and(|first| Some(first.slot) == own));
         first..self.shown.len().min(first + NEAR_MAX)
@@ -381,7 +390,7 @@ impl Lister {
     fn find(&mut self, replica: &Replica, eye: Vec3, own: Option<SlotIndex>, n: usize) {
         self.n_lists = self.n_lists.wrapping_add(1).max(1);
         self.marks.resize(self.marks.len().max(replica.hot().len()), Mark::default());
-        let most = (n as f32 * STAY_RATIO) as usize;
+        let Range { start: nearest, end: most } = border_ranks(n);
         self.found.clear();
         // The own avatar is among them.
         replica.cells().nearest(eye, most + 1, &mut self.found);
@@ -393,7 +402,6 @@ impl Lister {
             self.found.truncate(most);
         }
         // In front the nearest, who make others leave, then the others who may come, then those who may only stay.
-        let nearest = (n as f32 / STAY_RATIO).ceil() as usize;
         for (behind, border) in [(usize::MAX, n), (n, nearest)] {
             let behind = self.found.len().min(behind);
             if behind > border {

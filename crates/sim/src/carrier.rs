@@ -69,6 +69,8 @@ pub(crate) struct Carrier {
     /// Datagrams handed in, and those of them that were lost.
     pub(crate) n_sent: u64,
     pub(crate) n_lost: u64,
+    /// By client, when something that was sent to it got lost last.
+    lost_down_at: Vec<Instant>,
 }
 
 impl Carrier {
@@ -78,6 +80,7 @@ impl Carrier {
             faults: scenario.faults,
             seed: scenario.seed,
             paths: BTreeMap::new(),
+            lost_down_at: vec![Instant::ZERO; cuts.len()],
             cuts,
             answered_stranger: None,
             n_sent: 0,
@@ -104,6 +107,9 @@ impl Carrier {
         let pair = Pair { client, generation, port: address.port };
         let faults = self.faults.link;
         let arrivals = self.path(pair).down.send(now, &faults);
+        if self.is_lost(now, pair, arrivals) {
+            self.lost_down_at[client as usize] = now;
+        }
         for at in self.unless_lost(now, pair, arrivals) {
             self.queue.push(at, Lane::Down(pair), Event::Down(bytes.into()));
         }
@@ -162,10 +168,19 @@ impl Carrier {
         pair: Pair,
         arrivals: Arrivals,
     ) -> impl Iterator<Item = Instant> + use<> {
-        let is_lost = arrivals[0].is_none() || self.cuts[pair.client as usize].cut_until(now).is_some();
+        let is_lost = self.is_lost(now, pair, arrivals);
         self.n_sent += 1;
         self.n_lost += u64::from(is_lost);
         arrivals.into_iter().flatten().filter(move |_| !is_lost)
+    }
+
+    fn is_lost(&self, now: Instant, pair: Pair, arrivals: Arrivals) -> bool {
+        arrivals[0].is_none() || self.cuts[pair.client as usize].cut_until(now).is_some()
+    }
+
+    /// When something that was sent to a client got lost last.
+    pub(crate) fn lost_down_at(&self, client: u32) -> Instant {
+        self.lost_down_at[client as usize]
     }
 
     fn http_departure(&self, now: Instant, client: u32) -> Instant {

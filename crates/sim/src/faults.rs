@@ -77,6 +77,17 @@ pub struct Partitions {
     pub lasts_max: Duration,
 }
 
+/// Many clients whose paths are cut at the same time, as by a provider's outage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split {
+    /// When it begins, counted from the beginning of the run.
+    pub at: Duration,
+    /// How long it lasts. Beyond the server's idle timeout (60 s) all who are cut off have to log in again.
+    pub lasts: Duration,
+    /// Share of the clients that are cut off, 0–1.
+    pub share: f64,
+}
+
 /// Worlds that panic in the middle of a step: commands are taken, the state has changed, and nobody hears of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Panics {
@@ -95,6 +106,8 @@ pub struct Faults {
     pub link: LinkFaults,
     /// Clients cut off for a time.
     pub partitions: Option<Partitions>,
+    /// Many clients cut off at once.
+    pub split: Option<Split>,
     /// Longest time that an HTTP request or answer takes.
     pub http_delay: Duration,
     /// Share of HTTP answers lost with their connection: the client asks again.
@@ -118,6 +131,7 @@ impl Faults {
         name: "none",
         link: LinkFaults::CALM,
         partitions: None,
+        split: None,
         http_delay: Duration::from_millis(5),
         http_reset: 0.0,
         frame_loss: 0.0,
@@ -143,6 +157,14 @@ impl Faults {
         http_reset: 0.05,
         strangers_per_s: 50,
         ..Self::NONE
+    };
+
+    /// As rough as [`Self::ROUGH`], but instead of one by one, two clients of five are cut off together.
+    pub const SPLIT: Self = Self {
+        name: "split",
+        partitions: None,
+        split: Some(Split { at: Duration::from_secs(12), lasts: Duration::from_secs(8), share: 0.4 }),
+        ..Self::ROUGH
     };
 
     /// Clients are cut off for longer than the server waits for them.
@@ -181,10 +203,11 @@ impl Faults {
     };
 
     /// Every set.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NONE,
         Self::LOSSY,
         Self::ROUGH,
+        Self::SPLIT,
         Self::EXILE,
         Self::GAPS,
         Self::FROZEN,

@@ -1,6 +1,6 @@
 //! The parts that follow a world's frames: what the `replica` thread has of one world.
 
-use crate::node::{REGION_M, TICK};
+use crate::node::TICK;
 use gateway::feed::Feed;
 use ids::{RegionHandle, SessionKey, WorldId};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
@@ -16,11 +16,11 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    pub(crate) fn new(world: WorldId) -> Self {
+    pub(crate) fn new(world: WorldId, size_m: u32) -> Self {
         Self {
             encoder: Encoder::new(TICK),
             encoded: EncodedFrame::default(),
-            publisher: Publisher::new(empty_replica(world)),
+            publisher: Publisher::new(empty_replica(world, size_m)),
             next_command: 0,
         }
     }
@@ -43,12 +43,15 @@ impl Follower {
     }
 }
 
+/// Edge of a square of the grid.
+const GRID_M: u32 = 256;
+
 /// Where a region lies: far enough from the other not to be a neighbour.
-pub(crate) const fn grid(n: u32) -> (u32, u32) {
-    (1_000 + 2 * n, 1_000)
+pub(crate) const fn grid(n: u32, size_m: u32) -> (u32, u32) {
+    (1_000 + 2 * n * (size_m / GRID_M), 1_000)
 }
 
-pub(crate) fn empty_replica(world: WorldId) -> Replica {
-    let (x, y) = grid(world.0);
-    Replica::new(world, RegionHandle::from_grid(x, y), REGION_M as f32)
+pub(crate) fn empty_replica(world: WorldId, size_m: u32) -> Replica {
+    let (x, y) = grid(world.0, size_m);
+    Replica::new(world, RegionHandle::from_grid(x, y), size_m as f32)
 }

@@ -37,6 +37,7 @@ mod panics;
 mod queue;
 mod report;
 mod scenario;
+mod setting;
 mod simulation;
 mod strangers;
 mod streams;
@@ -44,7 +45,8 @@ mod trace;
 pub mod workload;
 
 pub use checks::{Failure, Rule};
-pub use faults::{Faults, LinkFaults, Panics, Partitions};
+pub use faults::{Faults, LinkFaults, Panics, Partitions, Split};
 pub use report::{Failed, Report};
 pub use scenario::Scenario;
+pub use setting::Setting;
 pub use trace::{Difference, TickMark, Trace};

@@ -1,7 +1,7 @@
 //! Runs one scenario and says what came of it: `cargo run -p sim -- --seed 7 --faults rough`.
 
 use clap::{Parser, value_parser};
-use sim::{Faults, Scenario};
+use sim::{Faults, Report, Scenario, Setting};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -20,12 +20,21 @@ struct Arguments {
     /// Seconds that the storm lasts.
     #[arg(long, default_value_t = 30)]
     storm_s: u64,
-    /// What goes wrong: none, lossy, rough, exile, gaps, frozen, panics, poisoned.
+    /// What goes wrong: none, lossy, rough, split, exile, gaps, frozen, panics, poisoned.
     #[arg(long, default_value = "lossy", value_parser = faults)]
     faults: Faults,
     /// Restarts of worlds from their snapshots.
     #[arg(long, default_value_t = 0)]
     restores: u32,
+    /// All in one region of 512 m, in which everybody is shown the nearest, instead of travelling between two.
+    #[arg(long)]
+    crowd: bool,
+    /// Runs with so many seeds, one after the other, from `--seed` on.
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Runs everything twice: equal seeds have to make equal runs.
+    #[arg(long)]
+    twice: bool,
 }
 
 fn faults(name: &str) -> Result<Faults, String> {
@@ -37,16 +46,32 @@ fn faults(name: &str) -> Result<Faults, String> {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is what the program is for")]
 fn main() -> ExitCode {
-    let Arguments { seed, clients, shards, storm_s, faults, restores } = Arguments::parse();
+    let Arguments { seed, clients, shards, storm_s, faults, restores, crowd, seeds, twice } =
+        Arguments::parse();
     let storm = Duration::from_secs(storm_s);
-    match (Scenario { seed, clients, shards, storm, faults, restores }).run() {
-        Ok(report) => {
-            println!("{report}");
-            ExitCode::SUCCESS
-        }
-        Err(failed) => {
-            eprintln!("{failed}");
-            ExitCode::FAILURE
+    let setting = if crowd { Setting::Crowd } else { Setting::Travel };
+    let mut is_well = true;
+    for seed in seed..seed.saturating_add(seeds) {
+        let scenario = Scenario { seed, setting, clients, shards, storm, faults, restores };
+        match run(&scenario, twice) {
+            Ok(report) if seeds == 1 => println!("{report}"),
+            Ok(report) => println!("seed {seed}: {report}"),
+            Err(failed) => {
+                eprintln!("{failed}");
+                is_well = false;
+            }
         }
     }
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run(scenario: &Scenario, twice: bool) -> Result<Report, String> {
+    let report = scenario.run().map_err(|failed| failed.to_string())?;
+    if twice {
+        let again = scenario.run().map_err(|failed| failed.to_string())?;
+        if let Some(difference) = report.trace.difference(&again.trace) {
+            return Err(format!("two runs part at {difference:?}: {scenario}"));
+        }
+    }
+    Ok(report)
 }

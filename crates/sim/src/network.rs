@@ -2,8 +2,8 @@
 //!
 //! It decides when a datagram arrives, or that it never does; the event queue carries it.
 
-use crate::faults::{LinkFaults, Partitions};
-use crate::streams::{Purpose, duration, stream};
+use crate::faults::{Faults, LinkFaults, Partitions};
+use crate::streams::{Purpose, chance, duration, stream};
 use bots::rng::Rng;
 use ids::Instant;
 use std::time::Duration;
@@ -44,31 +44,37 @@ impl Link {
     }
 }
 
-/// The times at which one client is cut off, in order.
+/// The times at which one client is cut off, in order and apart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cuts(Vec<(Instant, Instant)>);
 
 impl Cuts {
     /// Draws a client's cuts; none lasts beyond `storm_ends_at`.
-    pub(crate) fn draw(
-        seed: u64,
-        client: u32,
-        partitions: Option<&Partitions>,
-        storm_ends_at: Instant,
-    ) -> Self {
-        let Some(partitions) = partitions else { return Self::default() };
-        let mut rng = stream(seed, Purpose::Cuts, client.into());
+    pub(crate) fn draw(seed: u64, client: u32, faults: &Faults, storm_ends_at: Instant) -> Self {
         let mut cuts = Vec::new();
-        let mut at = Instant::ZERO;
-        loop {
-            let begins_at = at + duration(&mut rng, Duration::ZERO, 2 * partitions.every);
-            let ends_at = begins_at + duration(&mut rng, partitions.lasts_min, partitions.lasts_max);
-            if begins_at >= storm_ends_at {
-                return Self(cuts);
-            }
-            cuts.push((begins_at, ends_at.min(storm_ends_at)));
-            at = ends_at;
+        if let Some(partitions) = &faults.partitions {
+            draw_partitions(seed, client, partitions, storm_ends_at, &mut cuts);
         }
+        if let Some(split) = &faults.split
+            && chance(&mut stream(seed, Purpose::Split, client.into()), split.share)
+        {
+            let begins_at = Instant::ZERO + split.at;
+            cuts.push((begins_at.min(storm_ends_at), (begins_at + split.lasts).min(storm_ends_at)));
+        }
+        Self::joined(cuts)
+    }
+
+    /// Cuts that overlap are one.
+    fn joined(mut cuts: Vec<(Instant, Instant)>) -> Self {
+        cuts.sort_unstable();
+        let mut joined: Vec<(Instant, Instant)> = Vec::with_capacity(cuts.len());
+        for (begins_at, ends_at) in cuts {
+            match joined.last_mut() {
+                Some((_, until)) if begins_at <= *until => *until = ends_at.max(*until),
+                _ => joined.push((begins_at, ends_at)),
+            }
+        }
+        Self(joined)
     }
 
     /// One cut, or none.
@@ -81,9 +87,35 @@ impl Cuts {
         self.0.iter().find(|&&(from, until)| from <= now && now < until).map(|&(_, until)| until)
     }
 
+    /// The latest moment up to now at which the path was cut.
+    pub(crate) fn latest(&self, now: Instant) -> Option<Instant> {
+        self.0.iter().rev().find(|&&(from, _)| from <= now).map(|&(_, until)| until.min(now))
+    }
+
     /// How much of the time between two moments the path was cut.
     pub(crate) fn cut_between(&self, from: Instant, until: Instant) -> Duration {
         self.0.iter().map(|&(begins, ends)| ends.min(until).since(begins.max(from))).sum()
+    }
+}
+
+/// Draws the times at which a client is cut off by itself.
+fn draw_partitions(
+    seed: u64,
+    client: u32,
+    partitions: &Partitions,
+    storm_ends_at: Instant,
+    cuts: &mut Vec<(Instant, Instant)>,
+) {
+    let mut rng = stream(seed, Purpose::Cuts, client.into());
+    let mut at = Instant::ZERO;
+    loop {
+        let begins_at = at + duration(&mut rng, Duration::ZERO, 2 * partitions.every);
+        let ends_at = begins_at + duration(&mut rng, partitions.lasts_min, partitions.lasts_max);
+        if begins_at >= storm_ends_at {
+            return;
+        }
+        cuts.push((begins_at, ends_at.min(storm_ends_at)));
+        at = ends_at;
     }
 }
 
@@ -140,7 +172,8 @@ mod tests {
             lasts_max: Duration::from_secs(4),
         };
         let end = Instant::from_millis(60_000);
-        let cuts = Cuts::draw(1, 0, Some(&partitions), end);
+        let faults = Faults { partitions: Some(partitions), ..Faults::NONE };
+        let cuts = Cuts::draw(1, 0, &faults, end);
         assert!(cuts.0.len() > 3, "{cuts:?}");
         assert!(cuts.0.iter().all(|&(from, until)| from < until && until <= end));
         let (from, until) = cuts.0[0];

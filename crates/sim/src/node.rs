@@ -5,6 +5,7 @@
 //! parts: a frame reaches replica and shards within its tick, mail between shards and hub waits for the next turn.
 
 use crate::follower::{Follower, empty_replica, grid};
+use crate::setting::Setting;
 use crate::streams::{Purpose, stream};
 use crate::workload::Input;
 use gateway::feed::Feed;
@@ -14,6 +15,7 @@ use gateway::hub::{
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
+use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, Tick, Uuid, WorldId};
 use recording::{About, Ending, Step, Writer};
 use replicate::Replica;
@@ -35,8 +37,8 @@ pub(crate) const PORTS: u8 = 4;
 pub(crate) const FIRST_PORT: u16 = 9_000;
 /// How long an avatar may be on its way.
 pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
-/// Edge of both regions.
-pub(crate) const REGION_M: u32 = 256;
+/// Whom a client is shown at most, as production has it.
+pub(crate) const VISIBLE_MAX: usize = 200;
 /// Things that stand in each: 250 within reach of a client, a second of its bytes.
 const BOXES: u32 = 1_000;
 /// Local ids of each world.
@@ -75,6 +77,7 @@ const SWEEPS_LAST: Duration = Duration::from_secs(10);
 /// A process that serves two worlds.
 pub(crate) struct Node {
     seed: u64,
+    setting: Setting,
     places: Arc<Places>,
     residents: Vec<Resident>,
     feeds: Vec<Arc<Feed>>,
@@ -100,22 +103,26 @@ impl Directory for NobodyElse {
 }
 
 impl Node {
-    pub(crate) fn new(seed: u64, shards: u16) -> Self {
-        let residents: Vec<Resident> = (0..2).map(|n| Resident::new(seed, n)).collect();
+    pub(crate) fn new(seed: u64, shards: u16, setting: Setting) -> Self {
+        let size_m = setting.region_m();
+        let residents: Vec<Resident> = (0..2).map(|n| Resident::new(seed, n, size_m)).collect();
         let settings = residents.iter().zip(0..).map(|(resident, n)| PlaceSettings {
             name: format!("Region {n}"),
-            grid: grid(n),
-            size_m: REGION_M,
+            grid: grid(n, size_m),
+            size_m,
             water_m: WATER_M,
             max_avatars: 10_000,
             terrain: Arc::clone(&resident.life.config().terrain),
             scenery: Arc::clone(&resident.life.config().scenery),
         });
         let places = Arc::new(Places::new(settings.collect()));
-        let feeds: Vec<Arc<Feed>> =
-            residents.iter().map(|resident| Arc::new(Feed::new(empty_replica(resident.id())))).collect();
+        let feeds: Vec<Arc<Feed>> = residents
+            .iter()
+            .map(|resident| Arc::new(Feed::new(empty_replica(resident.id(), size_m))))
+            .collect();
         Self {
             seed,
+            setting,
             hub: new_hub(seed, &places),
             shards: (0..shards)
                 .map(|_| Shard::new(shard_config(seed), Arc::clone(&places), feeds.clone()))
@@ -265,8 +272,7 @@ impl Node {
             name: (first_name.to_owned(), last_name.to_owned()),
             first: first.0,
         });
-        let landing = self.places.get(first).landing;
-        let start = Spot { place: first, position: landing, look_at: glam::Vec3::X };
+        let start = Spot { place: first, position: self.first_spot(agent, first), look_at: Vec3::X };
         let login = Login {
             agent,
             first_name: first_name.into(),
@@ -277,6 +283,17 @@ impl Node {
             wearables: Arc::new([]),
         };
         self.hub.login(now, login)
+    }
+
+    /// Where somebody stands who was never here.
+    fn first_spot(&self, agent: AgentId, first: PlaceId) -> Vec3 {
+        let place = self.places.get(first);
+        if !self.setting.is_scattered() {
+            return place.landing;
+        }
+        let mut rng = stream(self.seed, Purpose::Spot, agent.0.as_u64_pair().1);
+        let mut coordinate = || place.size_m as f32 * rng.unit() as f32;
+        place.clamp(Vec3::new(coordinate(), coordinate(), 0.0))
     }
 
     pub(crate) fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
@@ -379,13 +396,13 @@ pub(crate) type Wire<'a> = dyn FnMut(Address, &[u8]) + 'a;
 pub(crate) const SERVER_IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 impl Resident {
-    fn new(seed: u64, n: u32) -> Self {
+    fn new(seed: u64, n: u32, size_m: u32) -> Self {
         let mut rng = stream(seed, Purpose::World, n.into());
-        let terrain = Terrain::hills(REGION_M, rng.next());
+        let terrain = Terrain::hills(size_m, rng.next());
         let config = WorldConfig {
             id: WorldId(n),
             epoch: Epoch(0),
-            size_m: REGION_M,
+            size_m,
             local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
             scenery: Arc::new(Scenery::boxes(BOXES, &terrain, rng.next())),
             terrain: Arc::new(terrain),
@@ -394,7 +411,7 @@ impl Resident {
             seed: rng.next(),
         };
         Self {
-            follower: Follower::new(config.id),
+            follower: Follower::new(config.id, size_m),
             // The two take their checkpoints in different ticks.
             life: Life::new(config, n as f32 / 2.0),
             inbox: Vec::new(),
@@ -500,7 +517,7 @@ fn shard_config(seed: u64) -> ShardConfig {
     ShardConfig {
         circuit: circuit::Config::server(),
         client_bytes_per_s: 64 * 1024,
-        visible_max: 200,
+        visible_max: VISIBLE_MAX,
         filter: FilterMode::Significance,
         unix_start_s: 1_700_000_000,
         world_rate_hz: 20.0,

@@ -19,6 +19,8 @@ pub struct Report {
     pub teleports: (u64, u64),
     /// Chat lines heard, counted by hearer.
     pub chats_heard: u64,
+    /// The longest time for which somebody was shown moving who had stopped, since the last loss on the client's path.
+    pub latest_stop: Duration,
     /// Datagrams handed to the network, and those of them that it lost.
     pub datagrams: (u64, u64),
     /// Snapshots that replicas asked for.
@@ -36,7 +38,7 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { trace, took, logins, teleports, chats_heard, datagrams, .. } = self;
-        let Self { resyncs, circuits_lost, restores, restarts, .. } = self;
+        let Self { latest_stop, resyncs, circuits_lost, restores, restarts, .. } = self;
         writeln!(f, "{trace}, {:.1} s of virtual time", took.as_secs_f64())?;
         writeln!(
             f,
@@ -44,6 +46,7 @@ impl fmt::Display for Report {
             teleports.0, teleports.1
         )?;
         writeln!(f, "{} datagrams ({} lost), {circuits_lost} circuits lost", datagrams.0, datagrams.1)?;
+        writeln!(f, "stops were shown within {:.2} s", latest_stop.as_secs_f64())?;
         write!(f, "{resyncs} replicas resynchronised, {restores} worlds restored, {restarts} restarted")
     }
 }

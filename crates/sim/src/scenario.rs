@@ -2,16 +2,20 @@
 
 use crate::faults::Faults;
 use crate::report::{Failed, Report};
+use crate::setting::Setting;
 use crate::simulation::{Record, Simulation};
 use ids::{Tick, WorldId};
 use std::fmt;
 use std::time::Duration;
 
-/// A run: so many clients roam two worlds for a while in bad conditions, then everything has to come right.
+/// A run: so many clients are about in two worlds, or a crowd in one, for a while in bad conditions; then everything has to
+/// come right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Decides everything that is left to chance.
     pub seed: u64,
+    /// Where, and what the clients are there for.
+    pub setting: Setting,
     /// Clients.
     pub clients: u32,
     /// Gateway shards of the node; the run is the same for any number.
@@ -31,12 +35,19 @@ impl Scenario {
     pub const fn new(seed: u64) -> Self {
         Self {
             seed,
+            setting: Setting::Travel,
             clients: 200,
             shards: 1,
             storm: Duration::from_secs(30),
             faults: Faults::LOSSY,
             restores: 0,
         }
+    }
+
+    /// A crowd: 2,000 clients in one region on a rough network, of whom two of five are cut off together for 8 s.
+    #[must_use]
+    pub const fn crowd(seed: u64) -> Self {
+        Self { setting: Setting::Crowd, clients: 2_000, faults: Faults::SPLIT, ..Self::new(seed) }
     }
 
     /// Runs it to its end.
@@ -64,11 +75,12 @@ impl Scenario {
 /// The command that repeats the run.
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, clients, shards, storm, faults, restores } = self;
+        let Self { seed, setting, clients, shards, storm, faults, restores } = self;
+        let crowd = if *setting == Setting::Crowd { " --crowd" } else { "" };
         write!(
             f,
             "cargo run -p sim -- --seed {seed} --clients {clients} --shards {shards} --storm-s {} --faults {} \
-             --restores {restores}",
+             --restores {restores}{crowd}",
             storm.as_secs(),
             faults.name,
         )

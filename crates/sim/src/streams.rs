@@ -35,6 +35,10 @@ pub(crate) enum Purpose {
     Restores,
     /// When worlds panic.
     Panics,
+    /// Where somebody begins.
+    Spot,
+    /// Whom a split cuts off.
+    Split,
 }
 
 /// The stream of one purpose for one subject, of which there are fewer than 2⁵⁶.

@@ -13,18 +13,31 @@ pub(crate) struct Resident {
     pub(crate) session: SessionKey,
     pub(crate) name: String,
     pub(crate) motion: Motion,
+    /// Since when it is at rest, while it is.
+    pub(crate) rests_since: Option<Instant>,
 }
 
 impl Resident {
     /// An avatar; `None` for a thing.
-    fn of(entity: &Entity) -> Option<Self> {
+    fn of(now: Instant, entity: &Entity) -> Option<Self> {
         let EntityKind::Avatar(avatar) = &entity.kind else { return None };
         Some(Self {
             agent: avatar.agent,
             session: avatar.session,
             name: format!("{} {}", avatar.first_name, avatar.last_name),
             motion: entity.motion,
+            rests_since: entity.motion.at_rest().then_some(now),
         })
+    }
+
+    /// Square of its distance from a place, as replication computes it.
+    pub(crate) fn square(&self, eye: Vec3) -> f32 {
+        self.motion.position.distance_squared(eye)
+    }
+
+    fn moved(&mut self, now: Instant, motion: Motion) {
+        self.motion = motion;
+        self.rests_since = motion.at_rest().then(|| self.rests_since.unwrap_or(now));
     }
 }
 
@@ -94,7 +107,7 @@ impl Census {
     ) -> Result<(), String> {
         match change {
             Change::Created(entity) => {
-                let Some(resident) = Resident::of(entity) else {
+                let Some(resident) = Resident::of(now, entity) else {
                     return self.stand(entity);
                 };
                 // Newcomers of one tick come in the order of their slots.
@@ -110,7 +123,7 @@ impl Census {
                 self.here.insert(entity.id, resident);
             }
             Change::Moved(id, motion) => match self.here.get_mut(id) {
-                Some(resident) => resident.motion = *motion,
+                Some(resident) => resident.moved(now, *motion),
                 None => return Err(format!("{id:?} moves and is not there")),
             },
             Change::Removed(id) => {
@@ -134,16 +147,18 @@ impl Census {
         let Some(roll) = &mut self.roll else { return Ok(()) };
         for change in &frame.changes {
             match change {
-                Change::Created(entity) => roll.extend(Resident::of(entity).map(|it| (entity.id, it))),
+                Change::Created(entity) => roll.extend(Resident::of(now, entity).map(|it| (entity.id, it))),
                 Change::Removed(id) => drop(roll.remove(id)),
-                Change::Moved(id, motion) => drop(roll.get_mut(id).map(|resident| resident.motion = *motion)),
+                Change::Moved(id, motion) => {
+                    roll.entry(*id).and_modify(|resident| resident.moved(now, *motion));
+                }
                 Change::Appeared(..) | Change::Animated(..) => {}
             }
         }
         let Some(part) = &frame.snapshot else {
             return Err("a world that began again does not say who is there".to_owned());
         };
-        roll.extend(part.entities.iter().filter_map(|entity| Some((entity.id, Resident::of(entity)?))));
+        roll.extend(part.entities.iter().filter_map(|entity| Some((entity.id, Resident::of(now, entity)?))));
         if part.index + 1 < part.count {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use world::Chat;
 
 /// A visit that ends so soon after a word excuses its loss: it may have been on its way for that long, being resent. What
 /// piled up while a path was cut is resent at the pace of the Resend category, 19 kB/s: 10 s were seen after cuts of 5.
-const ON_THE_WAY_MAX: Duration = Duration::from_secs(15);
+pub(super) const ON_THE_WAY_MAX: Duration = Duration::from_secs(15);
 
 /// A word that reaches a world so long before it panics may die with it: a turn of the client, one of its shard, a tick.
 const DIES_WITH_WORLD: Duration = Duration::from_secs(1);

@@ -6,15 +6,21 @@
 mod census;
 mod chat;
 mod presence;
+mod stops;
 mod views;
 
 pub(crate) use census::Census;
 pub(crate) use chat::{Attendance, ChatLedger};
 pub(crate) use presence::Presences;
+pub(crate) use stops::{Look, Stops};
 pub(crate) use views::{ghosts, unlike_the_world};
 
 use ids::Instant;
 use std::fmt;
+use std::time::Duration;
+
+/// How long what piled up while a path was cut is on its way afterwards.
+pub(crate) const BACKLOG_MAX: Duration = chat::ON_THE_WAY_MAX;
 
 /// A check that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +42,8 @@ pub enum Rule {
     SinglePresence,
     /// A client shows nobody who never was there, and nobody who left long ago.
     NoGhosts,
+    /// Who stopped is not shown moving for longer than the period of their band of distance and a second.
+    StopsAreShown,
     /// What is said reaches the world once, and everybody in range once, unless they left.
     ChatArrivesOnce,
     /// The node answers nobody without a ticket.

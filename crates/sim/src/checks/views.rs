@@ -1,16 +1,18 @@
 //! What clients show, compared with who is there.
 
+use super::census::Resident;
 use super::{Census, Failure, Rule};
 use crate::network::Cuts;
 use bots::observer::{Observer, SeenAvatar};
 use glam::Quat;
 use ids::{AgentId, Instant};
+use replicate::border_ranks;
 use replicate::scenery::REACH_M;
 use std::time::Duration;
 
 /// How long a client may show somebody who has left. KillObject is reliable: on a bad path it is resent for some
 /// seconds, at worst every 3 s.
-const GHOST_MAX: Duration = Duration::from_secs(20);
+pub(super) const GHOST_MAX: Duration = Duration::from_secs(20);
 
 /// Largest difference between the components of a rotation and its quantised form: one step of 2/65,535
 /// (PROTOCOL §5.2), and as much again for rebuilding w in full updates.
@@ -42,30 +44,62 @@ pub(crate) fn ghosts(
     Ok(())
 }
 
-/// The first difference between what a client shows and a world in which everybody stands still.
-pub(crate) fn unlike_the_world(observer: &Observer, census: &Census, own: AgentId) -> Option<String> {
-    let (shown, here) = (observer.avatars().count(), census.residents().count());
+/// The first difference between what a client shows and a world in which everybody stands still: itself and so many others
+/// are shown, none but the nearest, exactly as they are.
+pub(crate) fn unlike_the_world(
+    observer: &Observer,
+    census: &Census,
+    own: AgentId,
+    visible_max: usize,
+) -> Option<String> {
+    let Some(own_place) = census.resident(own).map(|own| own.motion.position) else {
+        return Some("its own avatar is not there".to_owned());
+    };
+    let mut squares: Vec<f32> = others(census, own).map(|other| other.square(own_place)).collect();
+    squares.sort_unstable_by(f32::total_cmp);
+    let square_at = |rank: usize| squares.get(rank).copied().unwrap_or(f32::INFINITY);
+    let border = border_ranks(visible_max);
+    // With no more than may be shown, all are.
+    let surely = square_at(if squares.len() > visible_max { border.start } else { squares.len() });
+    let perhaps = square_at(border.end);
+    let (shown, here) = (observer.avatars().count(), squares.len() + 1);
+    let mut n_here = 0;
     for resident in census.residents() {
-        let agent = resident.agent;
+        let (agent, square) = (resident.agent, resident.square(own_place));
         let Some(seen) = observer.avatar(agent) else {
-            return Some(format!("{agent:?} ({}) is not shown ({shown} of {here} are)", resident.name));
+            if agent != own && square >= surely {
+                continue;
+            }
+            let (name, metres) = (&resident.name, square.sqrt());
+            return Some(format!(
+                "{agent:?} ({name}), {metres} m away, is not shown ({shown} of {here} are)"
+            ));
         };
+        n_here += 1;
+        if square >= perhaps {
+            return Some(format!("{agent:?} is shown from {} m, others are nearer", square.sqrt()));
+        }
         if let Some(difference) = difference(seen, resident) {
             let whose = if agent == own { "its own avatar" } else { "another avatar" };
             return Some(format!("{whose}, {agent:?}, {difference}"));
         }
     }
-    let own_place = observer.avatar(own)?.position;
     for (id, place) in census.things().filter(|(_, place)| place.distance(own_place) <= REACH_M) {
         if observer.thing(id) != Some(place) {
             return Some(format!("{id:?}, a thing at {place}, is shown at {:?}", observer.thing(id)));
         }
     }
-    (shown != here).then(|| format!("{shown} are shown and {here} are there"))
+    let due = 1 + squares.len().min(visible_max);
+    (shown != due || n_here != due)
+        .then(|| format!("{shown} are shown, of whom {n_here} are there, and should be {due} of {here}"))
+}
+
+fn others(census: &Census, own: AgentId) -> impl Iterator<Item = &Resident> {
+    census.residents().filter(move |resident| resident.agent != own)
 }
 
 /// Positions travel as they are, so they have to be equal; velocities of zero are zero, rotations are quantised.
-fn difference(seen: &SeenAvatar, resident: &super::census::Resident) -> Option<String> {
+fn difference(seen: &SeenAvatar, resident: &Resident) -> Option<String> {
     let motion = &resident.motion;
     let name = format!("{} {}", seen.first_name, seen.last_name);
     if name != resident.name {

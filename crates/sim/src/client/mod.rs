@@ -10,6 +10,7 @@ pub(crate) use will::Mood;
 use crate::faults::Faults;
 use crate::network::Cuts;
 use crate::node::{FIRST_PORT, SERVER_IP};
+use crate::setting::Setting;
 use crate::streams::{Purpose, chance, duration, stream};
 use bots::agent::{Agent, AgentConfig, Event};
 use bots::behavior::Behavior;
@@ -20,7 +21,7 @@ use gateway::hub::Admission;
 use ids::{AgentId, Instant, RegionHandle, Uuid};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
-use will::{DUTY, Proof, WHIM};
+use will::{DUTY, Proof};
 use wire::llsd::Llsd;
 
 /// How long somebody who left or was thrown out stays away, at least and at most.
@@ -63,6 +64,7 @@ pub(crate) struct Client {
     /// Requests that are to leave, with the time until they do.
     pub(crate) requests: Vec<(Duration, Request)>,
     seed: u64,
+    setting: Setting,
     places: [RegionHandle; 2],
     will: Rng,
     http: Rng,
@@ -75,10 +77,15 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(seed: u64, index: u32, cuts: Cuts, places: [RegionHandle; 2]) -> Self {
-        // A login server does not get all its users in one millisecond.
-        let comes_at = Instant::from_millis(30 * u64::from(index));
+    pub(crate) fn new(
+        seed: u64,
+        setting: Setting,
+        index: u32,
+        cuts: Cuts,
+        places: [RegionHandle; 2],
+    ) -> Self {
         Self {
+            setting,
             index,
             agent: AgentId(Uuid::from_u64_pair(0x73_696d, u64::from(index) + 1)),
             cuts,
@@ -89,7 +96,7 @@ impl Client {
             places,
             will: stream(seed, Purpose::Will, index.into()),
             http: stream(seed, Purpose::Http, index.into()),
-            state: State::Away { until: comes_at },
+            state: State::Away { until: setting.comes_at(index) },
             mood: Mood::Roam,
             next_whim_at: Instant::ZERO,
             n_logins: 0,
@@ -104,7 +111,7 @@ impl Client {
 
     /// Which of the two regions it enters first.
     pub(crate) const fn first_region(&self) -> u16 {
-        (self.index % 2) as u16
+        self.setting.first_region(self.index)
     }
 
     /// The address of a client's socket.
@@ -284,7 +291,7 @@ impl Client {
             proof: if self.index.is_multiple_of(4) { Proof::Travel } else { Proof::Say },
         }));
         self.visits.push(Visit { region: admission.place.handle, arrived_at: None, ended_at: None });
-        self.next_whim_at = now + duration(&mut self.will, WHIM.0, WHIM.1);
+        self.plan_whim(now);
         self.request(Duration::ZERO, Request::Poll { secret, ack: None }, faults);
     }
 

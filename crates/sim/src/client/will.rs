@@ -2,7 +2,7 @@
 
 use super::{Client, State, WALKERS_OF_10, Word};
 use crate::faults::Faults;
-use crate::node::REGION_M;
+use crate::setting::Setting;
 use crate::streams::duration;
 use bots::agent::{Agent, Loudness};
 use bots::behavior::Behavior;
@@ -11,7 +11,9 @@ use ids::{Instant, RegionHandle};
 use std::time::Duration;
 
 /// Time between two things that a client does of its own accord, at least and at most.
-pub(super) const WHIM: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(4));
+const WHIM: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(4));
+/// In a crowd everybody has more to listen to.
+const CROWD_WHIM: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(9));
 /// Time between two looks at what the healing phase wants.
 pub(super) const DUTY: Duration = Duration::from_millis(200);
 /// Metres from a region's border within which nobody teleports.
@@ -57,7 +59,7 @@ impl Client {
     pub(super) fn act(&mut self, now: Instant, faults: &Faults) {
         match self.mood {
             Mood::Roam => {
-                self.next_whim_at = now + duration(&mut self.will, WHIM.0, WHIM.1);
+                self.plan_whim(now);
                 self.follow_whim(now, faults);
             }
             Mood::Gather => self.next_whim_at = now + DUTY,
@@ -66,6 +68,14 @@ impl Client {
                 self.prove();
             }
         }
+    }
+
+    pub(super) fn plan_whim(&mut self, now: Instant) {
+        let (least, most) = match self.setting {
+            Setting::Travel => WHIM,
+            Setting::Crowd => CROWD_WHIM,
+        };
+        self.next_whim_at = now + duration(&mut self.will, least, most);
     }
 
     fn follow_whim(&mut self, now: Instant, faults: &Faults) {
@@ -81,7 +91,11 @@ impl Client {
                 };
                 self.say(loudness);
             }
-            65..75 => self.travel(self.other_region()),
+            65..75 => {
+                if let Some(other) = self.other_region() {
+                    self.travel(other);
+                }
+            }
             // The event that ends such a teleport would get lost with its frame, and the client wait for it.
             75..78 if faults.frame_loss == 0.0 => self.travel(self.region()),
             80..82 => {
@@ -102,7 +116,7 @@ impl Client {
         }
         let next = match session.proof {
             Proof::Travel => {
-                self.travel(self.other_region());
+                self.travel(self.other_region().unwrap_or_else(|| self.region()));
                 Proof::Arrive
             }
             // Settled means that the journey has ended.
@@ -126,7 +140,8 @@ impl Client {
     }
 
     fn travel(&mut self, to: RegionHandle) {
-        let mut coordinate = || MARGIN_M + (REGION_M as f32 - 2.0 * MARGIN_M) * self.will.unit() as f32;
+        let edge_m = self.setting.region_m() as f32;
+        let mut coordinate = || MARGIN_M + (edge_m - 2.0 * MARGIN_M) * self.will.unit() as f32;
         let position = Vec3::new(coordinate(), coordinate(), 0.0);
         if let State::In(session) = &mut self.state {
             session.bot.teleport_to(to, position);
@@ -138,7 +153,9 @@ impl Client {
         self.bot().map_or(self.places[0], Agent::region)
     }
 
-    fn other_region(&self) -> RegionHandle {
-        if self.region() == self.places[0] { self.places[1] } else { self.places[0] }
+    /// Where travellers go; a crowd stays.
+    fn other_region(&self) -> Option<RegionHandle> {
+        let other = if self.region() == self.places[0] { self.places[1] } else { self.places[0] };
+        (self.setting == Setting::Travel).then_some(other)
     }
 }

@@ -7,10 +7,10 @@
 mod phases;
 
 use crate::carrier::{Carrier, Event, Pair};
-use crate::checks::{Census, ChatLedger, Failure, Presences, Rule, ghosts};
+use crate::checks::{BACKLOG_MAX, Census, ChatLedger, Failure, Look, Presences, Rule, Stops, ghosts};
 use crate::client::{Answer, Client, Request, Visit};
 use crate::network::Cuts;
-use crate::node::{Node, TICK, TURN};
+use crate::node::{Node, TICK, TURN, VISIBLE_MAX};
 use crate::panics::Bouts;
 use crate::queue::Lane;
 use crate::report::Report;
@@ -60,6 +60,9 @@ pub(crate) struct Simulation {
     censuses: [Census; 2],
     presences: Presences,
     ledger: ChatLedger,
+    stops: Stops,
+    /// When the shards last did not know what the worlds did: a frame was missed, or a world was down.
+    disturbed_at: Option<Instant>,
     trace: Trace,
     n_restored: u32,
     record: Option<Record>,
@@ -69,16 +72,15 @@ pub(crate) struct Simulation {
 impl Simulation {
     pub(crate) fn new(scenario: Scenario) -> Self {
         let storm_ends_at = Instant::ZERO + scenario.storm;
-        let node = Node::new(scenario.seed, scenario.shards);
+        let node = Node::new(scenario.seed, scenario.shards, scenario.setting);
         let places = [0, 1].map(|n| node.places().get(PlaceId(n)).handle);
-        let cuts =
-            |client| Cuts::draw(scenario.seed, client, scenario.faults.partitions.as_ref(), storm_ends_at);
+        let cuts = |client| Cuts::draw(scenario.seed, client, &scenario.faults, storm_ends_at);
         let carrier = Carrier::new(&scenario, (0..scenario.clients).map(cuts).collect());
         let freeze =
             scenario.faults.freeze.map(|(at, lasts)| (Instant::ZERO + at, Instant::ZERO + at + lasts));
         Self {
             clients: (0..scenario.clients)
-                .map(|index| Client::new(scenario.seed, index, cuts(index), places))
+                .map(|index| Client::new(scenario.seed, scenario.setting, index, cuts(index), places))
                 .collect(),
             wakes: vec![None; scenario.clients as usize],
             restores: restores(&scenario),
@@ -95,6 +97,8 @@ impl Simulation {
             censuses: Default::default(),
             presences: Presences::default(),
             ledger: ChatLedger::default(),
+            stops: Stops::default(),
+            disturbed_at: None,
             trace: Trace::default(),
             n_restored: 0,
             record: None,
@@ -224,6 +228,7 @@ impl Simulation {
         if self.node.is_recovering(now) {
             self.presences.excuse(now);
             self.ledger.note_recovery(now);
+            self.disturbed_at = Some(now);
         }
         self.check_frames(now)?;
         self.trace.mark(tick, &self.node, self.carrier.traffic_hash(), &mut self.scratch);
@@ -247,6 +252,9 @@ impl Simulation {
             let replica = self.node.replica(frame.world);
             let newest = (replica.epoch, replica.sequence, replica.tick);
             let was_told = newest == (frame.epoch, frame.sequence, frame.tick);
+            if !was_told {
+                self.disturbed_at = Some(now);
+            }
             for event in &frame.events {
                 if let WorldEvent::Chat(chat) = event {
                     let chat: &Chat = chat;
@@ -257,18 +265,44 @@ impl Simulation {
         self.presences.check(now)
     }
 
-    fn check_views(&self, now: Instant) -> Result<(), Failure> {
+    fn check_views(&mut self, now: Instant) -> Result<(), Failure> {
+        let mut stops = std::mem::take(&mut self.stops);
         for client in &self.clients {
             let Some((bot, visit)) = client.present() else { continue };
             let Some(observer) = bot.observer() else { continue };
-            ghosts(now, observer, self.census_of(visit), [&client.cuts, &self.freezes]).map_err(
-                |mut failure| {
-                    failure.found = format!("{}: {}", client.describe(), failure.found);
-                    failure
-                },
-            )?;
+            let census = self.census_of(visit);
+            let about = |mut failure: Failure| {
+                failure.found = format!("{}: {}", client.describe(), failure.found);
+                failure
+            };
+            ghosts(now, observer, census, [&client.cuts, &self.freezes]).map_err(about)?;
+            let look = Look {
+                now,
+                client: client.index,
+                own: client.agent,
+                observer,
+                census,
+                visible_max: VISIBLE_MAX,
+                calm_since: self.calm_since(now, client, visit),
+            };
+            if let Some(found) = stops.look(&look) {
+                return Err(about(Failure::new(now, Rule::StopsAreShown, found)));
+            }
         }
+        self.stops = stops;
         Ok(())
+    }
+
+    /// Since when nothing has kept a client from being shown what is so.
+    fn calm_since(&self, now: Instant, client: &Client, visit: &Visit) -> Instant {
+        let times = [
+            visit.arrived_at,
+            Some(self.carrier.lost_down_at(client.index)),
+            client.cuts.latest(now).map(|at| at + BACKLOG_MAX),
+            self.freezes.latest(now),
+            self.disturbed_at,
+        ];
+        times.into_iter().flatten().max().unwrap_or_default()
     }
 
     fn census_of(&self, visit: &Visit) -> &Census {
@@ -379,6 +413,7 @@ impl Simulation {
             logins: hub.logins,
             teleports: (hub.teleports, hub.teleports_failed),
             chats_heard: self.ledger.n_heard(),
+            latest_stop: self.stops.latest(),
             datagrams: (self.carrier.n_sent, self.carrier.n_lost),
             resyncs: self.node.resyncs(),
             circuits_lost: self.node.counters().map(|counters| counters.circuits_lost).sum(),

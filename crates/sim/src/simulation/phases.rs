@@ -4,6 +4,7 @@ use super::Simulation;
 use crate::checks::{Attendance, Census, Failure, Rule, unlike_the_world};
 use crate::client::Mood;
 use crate::faults::Faults;
+use crate::node::VISIBLE_MAX;
 use ids::Instant;
 use std::time::Duration;
 
@@ -47,10 +48,13 @@ impl Simulation {
                 None => Phase::Rest { deadline: now + REST_MAX },
                 Some(client) => self.wait(now, deadline, Rule::EverythingWorks, || client.describe())?,
             },
-            Phase::Rest { deadline } => match (self.unsettled(), self.check_chat(now)) {
-                (None, Ok(())) => Phase::Over,
-                (None, Err(failure)) if now >= deadline => return Err(failure),
-                (found, _) => self.wait(now, deadline, Rule::ViewsConverge, || found.unwrap_or_default())?,
+            Phase::Rest { deadline } => match self.unsettled() {
+                Some(found) => self.wait(now, deadline, Rule::ViewsConverge, || found)?,
+                None => match self.check_chat(now) {
+                    Err(failure) if now >= deadline => return Err(failure),
+                    Err(_) => self.phase,
+                    Ok(()) => Phase::Over,
+                },
             },
             phase => phase,
         };
@@ -77,7 +81,7 @@ impl Simulation {
         self.clients.iter().find_map(|client| {
             let shown = client.present().and_then(|(bot, visit)| Some((bot.observer()?, visit)));
             let Some((observer, visit)) = shown else { return Some(client.describe()) };
-            let difference = unlike_the_world(observer, self.census_of(visit), client.agent)?;
+            let difference = unlike_the_world(observer, self.census_of(visit), client.agent, VISIBLE_MAX)?;
             Some(format!("{} and shows: {difference}", client.describe()))
         })
     }

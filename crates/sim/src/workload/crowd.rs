@@ -7,6 +7,7 @@ use crate::checks::Failure;
 use crate::faults::{Faults, LinkFaults};
 use crate::node::{Node, TICK};
 use crate::scenario::Scenario;
+use crate::setting::Setting;
 use crate::simulation::Simulation;
 use crate::trace::{fold, fold_word};
 use gateway::places::PlaceId;
@@ -85,7 +86,7 @@ impl Sent {
 impl Crowd {
     pub(super) fn new(inputs: Inputs) -> Self {
         Self {
-            node: Node::new(inputs.seed, 1),
+            node: Node::new(inputs.seed, 1, Setting::Travel),
             calls: inputs.calls.into_iter().peekable(),
             sent: Sent::default(),
             scratch: Vec::new(),

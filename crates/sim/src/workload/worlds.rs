@@ -4,7 +4,8 @@ use super::inputs::Inputs;
 use super::outcome::Mark;
 use super::{Workload, fold_states, world_mark};
 use crate::follower::{Follower, empty_replica};
-use crate::node::{REGION_M, TICK};
+use crate::node::TICK;
+use crate::setting::REGION_M;
 use crate::streams::{Purpose, stream};
 use bots::rng::Rng;
 use gateway::feed::Feed;
@@ -125,8 +126,8 @@ impl Line {
             steps,
             inbox: Vec::new(),
             frame: Frame::empty(),
-            follower: Follower::new(id),
-            feed: Feed::new(empty_replica(id)),
+            follower: Follower::new(id, REGION_M),
+            feed: Feed::new(empty_replica(id, REGION_M)),
             miss_ticks,
         }
     }

@@ -1,0 +1,133 @@
+//! Nobody is shown moving who stopped long ago: a viewer moves an avatar on without limit, so a stop must not get lost.
+//!
+//! The bound is that of the issue that asked for crowds: the period of the band of distance, and a second. What is told at once
+//! arrives well within it, and so does the last repetition, half a second after the stop, which sets right what a straggler
+//! made of it. A datagram that gets lost is made anew when its ack is overdue, which on the paths of [`crate::Faults`] takes
+//! another half second; so the time counts from the last loss.
+
+use super::Census;
+use bots::observer::Observer;
+use glam::Vec3;
+use ids::{AgentId, Instant};
+use replicate::selection::HOLD_SENDS;
+use replicate::{NEAR_MAX, border_ranks};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Between two sends to a client.
+const SEND_PERIOD: Duration = Duration::from_millis(100);
+/// Who is near has a turn in every send.
+const NEAR_MAX_LAG: Duration = SEND_PERIOD.saturating_add(SLACK);
+/// Who is not waits so many sends for a full datagram.
+const FAR_MAX_LAG: Duration = SEND_PERIOD.saturating_mul(HOLD_SENDS as u32 + 1).saturating_add(SLACK);
+/// The second on top of a period.
+const SLACK: Duration = Duration::from_secs(1);
+/// Metres up to which the nearest are in the nearest band.
+const NEAR_M: f32 = 64.0;
+/// Who stopped so short a time ago is no suspect: most stops have been told by then.
+const SUSPECT_FROM: Duration = Duration::from_millis(200);
+/// Who becomes a suspect so soon was among those who are surely shown when it stopped, as far as looks every
+/// [`SUSPECT_FROM`] tell.
+const SUSPECT_UNTIL: Duration = Duration::from_millis(400);
+/// Who leaves the visible set is told nothing any more, and shown as it was until its kill has come.
+const LEAVING_MAX_LAG: Duration = super::views::GHOST_MAX;
+
+/// Who is shown moving and rests, by client.
+#[derive(Debug, Default)]
+pub(crate) struct Stops {
+    /// Since when it has been among those who are surely shown, and shown wrong.
+    suspects: BTreeMap<u32, BTreeMap<AgentId, Instant>>,
+    latest: Duration,
+}
+
+/// A client's view at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look<'a> {
+    pub(crate) now: Instant,
+    pub(crate) client: u32,
+    pub(crate) own: AgentId,
+    pub(crate) observer: &'a Observer,
+    pub(crate) census: &'a Census,
+    pub(crate) visible_max: usize,
+    /// Since when nothing that was sent to the client has got lost.
+    pub(crate) calm_since: Instant,
+}
+
+impl Stops {
+    /// The longest time for which somebody was shown moving who had stopped; losses are counted out, and so are those beyond the
+    /// visible set.
+    pub(crate) const fn latest(&self) -> Duration {
+        self.latest
+    }
+
+    /// Somebody who is shown moving for too long after they stopped, if there is one.
+    pub(crate) fn look(&mut self, look: &Look<'_>) -> Option<String> {
+        let Look { now, census, visible_max, calm_since, .. } = *look;
+        let eye = census.resident(look.own)?.motion.position;
+        let mut suspects = BTreeMap::new();
+        let former = self.suspects.remove(&look.client).unwrap_or_default();
+        let mut found = None;
+        for seen in look.observer.avatars().filter(|seen| seen.velocity != Vec3::ZERO) {
+            let Some(resident) = census.resident(seen.agent) else { continue };
+            let Some(wrong_since) = resident.rests_since.map(|since| since.max(calm_since)) else { continue };
+            let lag = now.since(wrong_since);
+            if lag < SUSPECT_FROM {
+                continue;
+            }
+            let square = resident.square(eye);
+            let rank = census.residents().filter(|other| other.square(eye) < square).count();
+            let (lag, most) = if rank < border_ranks(visible_max).start {
+                let first_seen = former.get(&seen.agent).copied().unwrap_or(now);
+                suspects.insert(seen.agent, first_seen);
+                let lag = lag_of(now, wrong_since, first_seen);
+                self.latest = self.latest.max(lag);
+                // The client itself is nearer than all.
+                let is_near = rank < NEAR_MAX && square <= NEAR_M * NEAR_M;
+                (lag, if is_near { NEAR_MAX_LAG } else { FAR_MAX_LAG })
+            } else {
+                (lag, LEAVING_MAX_LAG)
+            };
+            if lag > most {
+                found = Some(format!(
+                    "{:?}, {} m away and with {rank} nearer, rests and has been shown moving for {lag:?}, last updated at {:?}",
+                    seen.agent,
+                    square.sqrt(),
+                    seen.updated_at,
+                ));
+            }
+        }
+        if !suspects.is_empty() {
+            self.suspects.insert(look.client, suspects);
+        }
+        found
+    }
+}
+
+/// For how long a suspect should have been shown at rest: since it came among those who are surely shown, if it did so later.
+fn lag_of(now: Instant, wrong_since: Instant, first_seen: Instant) -> Duration {
+    let is_newcomer = first_seen.since(wrong_since) > SUSPECT_UNTIL;
+    now.since(if is_newcomer { first_seen } else { wrong_since })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lag_counts_from_the_stop_or_from_when_a_newcomer_has_to_be_told() {
+        let lag = |wrong_since: u64, first_seen: u64| {
+            lag_of(
+                Instant::from_millis(3_000),
+                Instant::from_millis(wrong_since),
+                Instant::from_millis(first_seen),
+            )
+        };
+        assert_eq!(lag(1_000, 1_300), Duration::from_secs(2));
+        assert_eq!(lag(1_000, 2_500), Duration::from_millis(500), "it was not in the visible set before");
+    }
+
+    #[test]
+    fn the_bounds_are_those_of_the_issue() {
+        assert_eq!((NEAR_MAX_LAG, FAR_MAX_LAG), (Duration::from_millis(1_100), Duration::from_millis(1_400)));
+    }
+}

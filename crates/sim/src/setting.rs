@@ -1,0 +1,55 @@
+//! Where a run takes place and what its clients are there for.
+
+use ids::Instant;
+use std::time::Duration;
+
+/// Edge of a region of travellers.
+pub(crate) const REGION_M: u32 = 256;
+/// Edge of the region of a crowd: 2,000 on it see their nearest 200 within 91 m, so that every band of distance is
+/// among them.
+const CROWD_REGION_M: u32 = 512;
+/// Between two logins. A login server does not get all its users in one millisecond.
+const LOGIN_PERIOD: Duration = Duration::from_millis(30);
+/// And where thousands come at once.
+const CROWD_LOGIN_PERIOD: Duration = Duration::from_millis(2);
+
+/// A kind of run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Everybody roams two regions of 256 m, and is shown everybody in theirs.
+    Travel,
+    /// Everybody walks about all over one region of 512 m, and is shown the nearest. The other region stays empty.
+    Crowd,
+}
+
+impl Setting {
+    /// Edge of both regions.
+    pub(crate) const fn region_m(self) -> u32 {
+        match self {
+            Self::Travel => REGION_M,
+            Self::Crowd => CROWD_REGION_M,
+        }
+    }
+
+    /// When a client logs in first.
+    pub(crate) fn comes_at(self, client: u32) -> Instant {
+        let period = match self {
+            Self::Travel => LOGIN_PERIOD,
+            Self::Crowd => CROWD_LOGIN_PERIOD,
+        };
+        Instant::ZERO + period * client
+    }
+
+    /// Which of the two regions a client enters first.
+    pub(crate) const fn first_region(self, client: u32) -> u16 {
+        match self {
+            Self::Travel => (client % 2) as u16,
+            Self::Crowd => 0,
+        }
+    }
+
+    /// Whether people begin where they like, not where everybody lands.
+    pub(crate) fn is_scattered(self) -> bool {
+        self == Self::Crowd
+    }
+}

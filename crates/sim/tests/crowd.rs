@@ -1,0 +1,49 @@
+//! A crowd in one region, of whom everybody is shown the nearest 200, while two of five are cut off together and all lose, get
+//! twice and get late what they are sent. What holds meanwhile and afterwards stands in `DETERMINISM.md`.
+
+use sim::{Report, Scenario};
+use std::thread;
+use std::time::Duration;
+
+/// Long enough for everybody to come, to be cut off for 8 s and to be back.
+const STORM: Duration = Duration::from_secs(25);
+/// More than are in any visible set or at its border.
+const SMALL: Scenario = Scenario { clients: 400, storm: STORM, ..Scenario::crowd(1) };
+
+/// Runs a scenario that has to succeed.
+fn run(scenario: &Scenario) -> Report {
+    scenario.run().unwrap_or_else(|failed| panic!("{failed}"))
+}
+
+/// Runs two scenarios at the same time; both have to succeed, and to be the same run.
+fn run_alike(one: &Scenario, other: &Scenario) -> Report {
+    let (report, other_report) = thread::scope(|scope| {
+        let other = scope.spawn(|| run(other));
+        (run(one), other.join().expect("the other run succeeds, too"))
+    });
+    if let Some(difference) = report.trace.difference(&other_report.trace) {
+        panic!("two runs part at {difference:?}:\n{one}\n{other}");
+    }
+    report
+}
+
+fn assert_is_a_storm(report: &Report, clients: u64) {
+    let (sent, lost) = report.datagrams;
+    assert!(report.logins > clients, "some come back: {report}");
+    assert!(lost * 10 > sent, "{report}");
+    assert!(report.latest_stop > Duration::from_millis(200), "no stop was looked at: {report}");
+    assert_eq!(report.circuits_lost, 0, "a cut of 8 s loses nobody");
+}
+
+#[test]
+fn a_crowd_is_well_and_the_same_on_any_number_of_shards() {
+    let report = run_alike(&SMALL, &Scenario { shards: 3, restores: 20, ..SMALL });
+    assert_is_a_storm(&report, 400);
+}
+
+#[test]
+#[ignore = "takes a minute of two cores; scripts/test.sh runs it"]
+fn two_thousand_are_well_and_equal_seeds_make_equal_runs() {
+    let scenario = Scenario { storm: STORM, ..Scenario::crowd(2) };
+    assert_is_a_storm(&run_alike(&scenario, &scenario), 2_000);
+}
