@@ -165,6 +165,19 @@ mod tests {
     }
 
     #[test]
+    fn a_split_cuts_its_share_off_together_and_cuts_that_overlap_are_one() {
+        let at = Instant::from_millis;
+        let cuts = (0..1_000).map(|client| Cuts::draw(1, client, &Faults::SPLIT, at(25_000)));
+        let cut: Vec<Cuts> = cuts.filter(|cuts| !cuts.0.is_empty()).collect();
+        assert!((350..450).contains(&cut.len()), "{} of 1,000", cut.len());
+        assert!(cut.iter().all(|cuts| cuts.0 == [(at(12_000), at(20_000))]));
+        let joined = Cuts::joined(vec![(at(5), at(8)), (at(1), at(3)), (at(2), at(4))]);
+        assert_eq!(joined.0, [(at(1), at(4)), (at(5), at(8))]);
+        let latest = [0, 2, 4, 6, 9].map(|now| joined.latest(at(now)));
+        assert_eq!(latest, [None, Some(at(2)), Some(at(4)), Some(at(6)), Some(at(8))]);
+    }
+
+    #[test]
     fn cuts_end_with_the_storm_and_are_measured() {
         let partitions = Partitions {
             every: Duration::from_secs(5),

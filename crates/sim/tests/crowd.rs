@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// Long enough for everybody to come, to be cut off for 8 s and to be back.
 const STORM: Duration = Duration::from_secs(25);
-/// More than are in any visible set or at its border.
-const SMALL: Scenario = Scenario { clients: 400, storm: STORM, ..Scenario::crowd(1) };
+/// More than are in any visible set or at its border. With these, kills that came late took away who was back.
+const SMALL: Scenario = Scenario { clients: 500, storm: STORM, ..Scenario::crowd(1) };
 
 /// Runs a scenario that has to succeed.
 fn run(scenario: &Scenario) -> Report {
@@ -38,12 +38,12 @@ fn assert_is_a_storm(report: &Report, clients: u64) {
 #[test]
 fn a_crowd_is_well_and_the_same_on_any_number_of_shards() {
     let report = run_alike(&SMALL, &Scenario { shards: 3, restores: 20, ..SMALL });
-    assert_is_a_storm(&report, 400);
+    assert_is_a_storm(&report, SMALL.clients.into());
 }
 
 #[test]
-#[ignore = "takes a minute of two cores; scripts/test.sh runs it"]
+#[ignore = "takes a minute of two cores; step crowd of scripts/test.sh runs it"]
 fn two_thousand_are_well_and_equal_seeds_make_equal_runs() {
     let scenario = Scenario { storm: STORM, ..Scenario::crowd(2) };
-    assert_is_a_storm(&run_alike(&scenario, &scenario), 2_000);
+    assert_is_a_storm(&run_alike(&scenario, &scenario), scenario.clients.into());
 }

@@ -128,6 +128,7 @@ mod tests {
 
     #[test]
     fn the_bounds_are_those_of_the_issue() {
+        assert_eq!(border_ranks(200), 143..280);
         assert_eq!((NEAR_MAX_LAG, FAR_MAX_LAG), (Duration::from_millis(1_100), Duration::from_millis(1_400)));
     }
 }
