@@ -13,7 +13,8 @@
 //! | how it gets in and about | [`login`], [`destination`], [`identity`] |
 //! | what observers were shown, as a file | [`views`] |
 //! | how long its words take | [`echo`] |
-//! | a bad network | [`link`] |
+//! | a bad network, a slow line | [`link`] |
+//! | what attackers send | [`hostile`] |
 //! | a thousand of them | [`driver`] |
 //! | what they found | [`report`], counted in `circuit::Traffic`, [`distribution`] and [`summary`] |
 
@@ -23,6 +24,7 @@ pub mod destination;
 pub mod distribution;
 pub mod driver;
 pub mod echo;
+pub mod hostile;
 pub mod identity;
 pub mod link;
 pub mod login;

@@ -21,6 +21,8 @@ pub(crate) struct Region {
     pub(crate) circuit: Circuit,
     /// What the bot sent, in order of arrival.
     pub(crate) received: Vec<(Instant, Message)>,
+    /// Why others of its datagrams and messages were refused.
+    pub(crate) refused: Vec<&'static str>,
     pub(crate) position: Vec3,
     rotation: Quat,
     walking: bool,
@@ -33,6 +35,7 @@ impl Region {
         Self {
             circuit: Circuit::new(now, &Config::server(), 1),
             received: Vec::new(),
+            refused: Vec::new(),
             position: Vec3::new(128.0, 128.0, 25.0),
             rotation: Quat::IDENTITY,
             walking: false,
@@ -43,16 +46,18 @@ impl Region {
 
     pub(crate) fn handle(&mut self, now: Instant, bytes: &[u8]) {
         let mut scratch = Vec::new();
-        let Ok(Some(Received { number, body, .. })) = self.circuit.handle_datagram(now, bytes, &mut scratch)
-        else {
-            return;
+        let Received { number, body, .. } = match self.circuit.handle_datagram(now, bytes, &mut scratch) {
+            Ok(Some(received)) => received,
+            Ok(None) => return,
+            Err(reason) => return self.refused.push(reason.as_str()),
         };
-        let mut whole = Vec::new();
-        number.write(&mut whole);
-        whole.extend_from_slice(body);
-        let message = Message::decode(&whole).expect("bots send messages of the set");
-        self.answer(&message);
-        self.received.push((now, message));
+        match Message::decode_numbered(number, body) {
+            Ok(message) => {
+                self.answer(&message);
+                self.received.push((now, message));
+            }
+            Err(reason) => self.refused.push(reason.as_str()),
+        }
     }
 
     fn answer(&mut self, message: &Message) {

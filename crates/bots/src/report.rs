@@ -58,6 +58,8 @@ pub struct Report {
     pub datagrams_dropped: u64,
     /// Datagrams of the bots that the kernel did not take, or that it dropped before the bots read them.
     pub datagrams_lost_locally: u64,
+    /// Datagrams that the lines of slow readers had no room for.
+    pub datagrams_overflowed: u64,
     /// Logouts that were answered.
     pub logouts_ok: u32,
     /// Requests to capabilities that failed: seed, event queue, inventory.

@@ -1,6 +1,8 @@
 //! Randomness of the bots: a small generator that gives the same numbers everywhere, so that a run can be repeated
 //! from its seed.
 
+use glam::Vec2;
+
 /// SplitMix64 (Steele, Lea, Flood 2014). Not for secrets.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
@@ -37,6 +39,11 @@ impl Rng {
     /// Evenly within `most` of zero, on either side.
     pub fn within(&mut self, most: f32) -> f32 {
         self.between(-most, most)
+    }
+
+    /// Any direction, of length 1.
+    pub fn direction(&mut self) -> Vec2 {
+        Vec2::from_angle(self.between(0.0, std::f32::consts::TAU))
     }
 }
 

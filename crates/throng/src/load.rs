@@ -34,6 +34,10 @@ fn config(args: &BotsArgs) -> BotsConfig {
         cli::Behavior::Stadium => (Behavior::Stadium, "Spectator"),
         cli::Behavior::Mingle => (Behavior::Mingle, "Mingler"),
         cli::Behavior::Probe => (Behavior::Probe, "Probe"),
+        cli::Behavior::Flock => (Behavior::Flock, "Starling"),
+        cli::Behavior::Commuter => (Behavior::Commute, "Commuter"),
+        cli::Behavior::SlowReader => (Behavior::SlowReader, "Slowreader"),
+        cli::Behavior::Hostile => (Behavior::Hostile, "Attacker"),
     };
     BotsConfig {
         login_uri: args.login.clone(),

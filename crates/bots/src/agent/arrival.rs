@@ -231,7 +231,7 @@ impl Agent {
         self.newest = None;
         self.next_update_at = None;
         self.whereabouts = Whereabouts::new(now, self.identity.agent, destination.region_size_m as f32);
-        self.actor = Actor::new(self.config.behavior, &mut self.rng);
+        self.actor = Actor::new(self.config.behavior, self.config.number, &mut self.rng);
         if let Some(observer) = &mut self.observer {
             observer.clear();
         }

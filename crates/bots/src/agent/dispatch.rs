@@ -3,7 +3,6 @@
 
 use super::arrival::Stage;
 use super::{Agent, Event, LossReason, NAMES_PERIOD};
-use crate::behavior::Behavior;
 use crate::destination::{Destination, TELEPORT_FINISH};
 use crate::profile::Profile;
 use circuit::{DropReason, Received};
@@ -31,8 +30,17 @@ const NM_FINISHES: [Uuid; 6] = [
 ];
 
 impl Agent {
-    /// Takes in a datagram from this address.
+    /// Takes in a datagram from this address; a slow reader does so when its line has carried it.
     pub fn handle_datagram(&mut self, now: Instant, remote: SocketAddrV4, bytes: &[u8]) {
+        if self.line.is_some() {
+            self.enqueue(now, remote, bytes);
+        } else {
+            self.take_in(now, remote, bytes);
+        }
+    }
+
+    /// Reads a datagram from this address.
+    pub(super) fn take_in(&mut self, now: Instant, remote: SocketAddrV4, bytes: &[u8]) {
         if self.stage == Stage::Gone {
             return;
         }
@@ -201,7 +209,6 @@ impl Agent {
 
     /// Walkers have to know where they are; observers want to.
     fn tracks_itself(&self) -> bool {
-        !matches!(self.config.behavior, Behavior::Stand | Behavior::Sit | Behavior::Probe)
-            || self.observer.is_some()
+        self.config.behavior.moves() || self.observer.is_some()
     }
 }

@@ -2,20 +2,24 @@
 //!
 //! It owns no socket and reads no clock; [`crate::driver`] runs a thousand of them on sockets, the simulator runs them
 //! on virtual time. What arrives is read in `dispatch`, the way in is in `arrival`, what a script can ask for in
-//! `requests`. HTTP (login, seed, event queue) is the caller's: credentials come in with [`Agent::new`], events with
-//! [`Agent::handle_event`].
+//! `requests`; `attack` and `slow` are what clients do that mean no good, or cannot keep up. HTTP (login, seed, event
+//! queue) is the caller's: credentials come in with [`Agent::new`], events with [`Agent::handle_event`].
 
 mod arrival;
+mod attack;
 mod dispatch;
 mod requests;
+mod slow;
 #[cfg(test)]
 mod tests;
 
 pub use arrival::{ARRIVAL_MAX, LOGOUT_MAX, VISUAL_PARAMS};
 pub use requests::Loudness;
+pub use slow::SLOW_LINE;
 
 use crate::behavior::{Actor, Behavior, FINISH_ANIM, Pose, Spot};
 use crate::echo::Echo;
+use crate::hostile::Hostile;
 use crate::identity::Identity;
 use crate::login::Credentials;
 use crate::names::Names;
@@ -29,6 +33,7 @@ use arrival::{Left, Stage, Visit};
 use circuit::{CloseReason, Reliability};
 use glam::Vec3;
 use ids::{Instant, RegionHandle};
+use slow::Line;
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::time::Duration;
@@ -47,6 +52,8 @@ const MINGLE_WORDS: &str = "Did you see how many we are today?";
 pub struct AgentConfig {
     /// What it does.
     pub behavior: Behavior,
+    /// Which of the bots of its run it is: those of a flock follow each other, and attackers are of each kind in turn.
+    pub number: u32,
     /// How steady its agent updates are.
     pub steadiness: Steadiness,
     /// Which client it resembles.
@@ -65,6 +72,7 @@ impl Default for AgentConfig {
     fn default() -> Self {
         Self {
             behavior: Behavior::Stand,
+            number: 0,
             steadiness: Steadiness::Stable,
             profile: Profile::Viewer,
             rate_hz: 10,
@@ -130,7 +138,7 @@ pub struct AgentStats {
     pub pings_forgiven: u64,
     /// Agent updates sent.
     pub updates_sent: u64,
-    /// Messages that the circuit did not take.
+    /// Messages that the circuit did not take, and garbage that the caller did not.
     pub unsent: u64,
     /// Datagrams that were dropped: malformed, duplicate, or of a message that cannot be read.
     pub dropped: u64,
@@ -140,6 +148,8 @@ pub struct AgentStats {
     pub reordered: u64,
     /// Words that it never heard itself say.
     pub words_lost: u64,
+    /// Datagrams that the line of a slow reader had no room for.
+    pub overflowed: u64,
 }
 
 /// One bot.
@@ -176,6 +186,12 @@ pub struct Agent {
     observer: Option<Box<Observer>>,
     /// What it said and waits to hear.
     echo: Option<Box<Echo>>,
+    /// The line of a slow reader.
+    line: Option<Box<Line>>,
+    /// What it attacks the server with.
+    hostile: Option<Hostile>,
+    /// Datagrams of an attack that are no circuit's: [`crate::hostile::BURST_MAX`] at most.
+    garbage: VecDeque<Vec<u8>>,
     /// The latest datagram of the circuit.
     newest: Option<u32>,
     events: VecDeque<Event>,
@@ -207,7 +223,7 @@ impl Agent {
             dressed: false,
             teleporting: false,
             appearance_serial: 0,
-            actor: Actor::new(config.behavior, &mut rng),
+            actor: Actor::new(config.behavior, config.number, &mut rng),
             sender: Sender::new(config.profile, config.steadiness, whereabouts.position(now)),
             whereabouts,
             next_update_at: None,
@@ -215,6 +231,9 @@ impl Agent {
             next_names_at: None,
             observer: config.observes.then(Box::default),
             echo: (config.behavior == Behavior::Probe).then(Box::default),
+            line: None,
+            hostile: None,
+            garbage: VecDeque::new(),
             newest: None,
             events: VecDeque::new(),
             stats: AgentStats::default(),
@@ -223,12 +242,18 @@ impl Agent {
             message: Vec::new(),
             rng,
         };
+        agent.arm();
+        agent.narrow();
         agent.open(now);
         agent
     }
 
     /// Tells the bot that time has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
+        if self.stage == Stage::Gone {
+            return;
+        }
+        self.read_line(now);
         if self.stage == Stage::Gone {
             return;
         }
@@ -256,6 +281,7 @@ impl Agent {
             // Updates that could not be sent in time are not made up for: a viewer that stuttered sends no burst.
             self.next_update_at = Some(if next > now { next } else { now + self.update_period() });
         }
+        self.attack(now);
     }
 
     /// When to call [`Self::handle_timeout`] at the latest; `None` when the session is over.
@@ -268,16 +294,19 @@ impl Agent {
             .left
             .as_ref()
             .map(|left| left.visit.circuit.poll_timeout().map_or(left.until, |at| at.min(left.until)));
-        [self.here.circuit.poll_timeout(), left, self.deadline, self.next_update_at, self.next_names_at]
-            .into_iter()
-            .flatten()
-            .min()
+        let line = self.line.as_ref().and_then(|line| line.poll_timeout());
+        let own = [self.deadline, self.next_update_at, self.next_names_at, self.next_attack_at()];
+        own.into_iter().chain([self.here.circuit.poll_timeout(), left, line]).flatten().min()
     }
 
     /// Appends the next datagram that should leave now to `out` and says where to, or gives `None`.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SocketAddrV4> {
         if self.stage == Stage::Gone {
             return None;
+        }
+        if let Some(datagram) = self.garbage.pop_front() {
+            out.extend_from_slice(&datagram);
+            return Some(self.here.remote);
         }
         let unanswered = self.here.circuit.stats().pings_unanswered;
         if self.here.circuit.poll_transmit(now, out).is_some() {

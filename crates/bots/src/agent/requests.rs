@@ -30,6 +30,8 @@ impl Agent {
         self.config.behavior = behavior;
         self.echo = (behavior == Behavior::Probe).then(Box::default);
         self.actor.change(behavior, &mut self.rng);
+        self.arm();
+        self.narrow();
     }
 
     /// Sends updates this steadily from the next one on.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::behavior::SIT_ON_GROUND;
+use crate::hostile::{GARBAGE_PER_S, Kind, LINES_PER_S, TURN_RAD, UPDATES_PER_S};
 use crate::link::{Conditions, Link};
 use crate::region::Region;
 use crate::scene::{self, IDENTITY};
@@ -9,8 +10,9 @@ use ids::{AgentId, LocalId, Uuid};
 use std::collections::BTreeMap;
 use wire::llsd::Llsd;
 use wire::messages::{
-    AgentSetAppearance, AgentThrottle, CoarseLocationUpdate, CoarseLocationUpdateAgentData, DisableSimulator,
-    KickUser, MapNameRequest, Message, ObjectUpdate, TeleportFailed,
+    AgentSetAppearance, AgentThrottle, AgentUpdateAgentData, ChatFromSimulator, CoarseLocationUpdate,
+    CoarseLocationUpdateAgentData, DisableSimulator, KickUser, MapNameRequest, Message, ObjectUpdate,
+    TeleportFailed,
 };
 use wire::throttle::Throttles;
 
@@ -203,6 +205,134 @@ fn equal_seeds_send_equal_bytes() {
     };
     assert_eq!(trace(1), trace(1));
     assert_ne!(trace(1), trace(2));
+}
+
+#[test]
+fn attackers_log_in_as_others_do_and_then_send_their_kind_until_they_behave() {
+    for (number, kind) in (0..).zip(Kind::ALL) {
+        let config = AgentConfig { behavior: Behavior::Stand, number, ..AgentConfig::default() };
+        let mut pair = Pair::perfect(config);
+        pair.run_for(Duration::from_secs(2));
+        let quiet = |server: &Region| {
+            let foreign = |update: &AgentUpdateAgentData| update.session_id != IDENTITY.session.0;
+            server.refused.is_empty() && !server.updates().any(|(_, update)| foreign(update))
+        };
+        assert!(pair.bot.is_present() && quiet(pair.server()));
+        let count = |server: &Region| {
+            let lines = server.received.iter().filter_map(|(_, message)| match message {
+                Message::ChatFromViewer(chat) => Some(chat.chat_data.r#type),
+                _ => None,
+            });
+            let (shouts, others): (Vec<u8>, Vec<u8>) = lines.partition(|kind| *kind == Loudness::Shout as u8);
+            [server.refused.len(), server.updates().count(), shouts.len(), others.len()].map(|n| n as u32)
+        };
+        let before = count(pair.server());
+        pair.bot.behave(Behavior::Hostile);
+        pair.run_for(Duration::from_secs(10));
+        let after = count(pair.server());
+        let [refused, updates, shouts, others] = std::array::from_fn(|n| after[n] - before[n]);
+        let near = |sent: u32, wanted: u32| sent.abs_diff(wanted) * 50 < wanted;
+        match kind {
+            Kind::Garbage => {
+                // An eighth is valid but for its session.
+                assert!(near(refused, 10 * GARBAGE_PER_S / 8 * 7), "{refused}");
+                for reason in ["truncated", "zero_code", "unknown_message"] {
+                    assert!(pair.server().refused.contains(&reason), "{reason}");
+                }
+                assert!(near(updates, 10 * (10 + GARBAGE_PER_S / 8)), "{updates}");
+                assert!(!quiet(pair.server()));
+            }
+            Kind::Updates => {
+                assert!(near(updates, 10 * (10 + UPDATES_PER_S)), "{updates}");
+                let turned = pair.server().updates().map(|(_, update)| update.body_rotation);
+                let turned: Vec<_> = turned.collect();
+                let changes = turned.windows(2).filter(|pair| pair[0].angle_between(pair[1]) > TURN_RAD);
+                assert!(changes.count() > 9 * UPDATES_PER_S as usize, "each of them is another one");
+            }
+            Kind::Chat => {
+                assert!(near(shouts, 10 * LINES_PER_S / 3) && near(others, 20 * LINES_PER_S / 3));
+            }
+        }
+        if kind != Kind::Garbage {
+            assert!(quiet(pair.server()), "{kind:?} sends what could be read");
+        }
+        assert!(pair.bot.is_present() && pair.bot.stats().unsent == 0, "{kind:?}");
+
+        pair.bot.behave(Behavior::Stand);
+        pair.run_for(Duration::from_secs(1));
+        let before = count(pair.server());
+        pair.run_for(Duration::from_secs(10));
+        let after = count(pair.server());
+        assert_eq!(after, [before[0], before[1] + 100, before[2], before[3]], "{kind:?} goes on");
+        pair.bot.log_out(pair.now);
+        pair.run_for(Duration::from_secs(1));
+        assert_eq!(pair.events.last(), Some(&Event::LoggedOut { answered: true }));
+    }
+}
+
+#[test]
+fn nobody_attacks_before_it_has_arrived_or_while_it_leaves() {
+    let config = AgentConfig { behavior: Behavior::Hostile, ..AgentConfig::default() };
+    let mut pair = Pair::perfect(config);
+    while !pair.bot.is_present() {
+        pair.run_for(TICK);
+        assert!(pair.server().refused.is_empty());
+    }
+    pair.run_for(Duration::from_secs(1));
+    let refused = pair.server().refused.len();
+    assert!(refused > 0);
+    pair.bot.log_out(pair.now);
+    pair.run_for(Duration::from_secs(3));
+    // Some were under way.
+    assert!(pair.server().refused.len() - refused < GARBAGE_PER_S as usize / 10);
+    assert!(pair.bot.is_gone());
+}
+
+/// Has the region send so many bytes a second to the bot, in datagrams of a kilobyte, half of them reliable while it may have more
+/// of those under way.
+fn pour(pair: &mut Pair, bytes_per_s: usize, seconds: usize) {
+    let (words, per_s) = (vec![b'x'; 1_000], bytes_per_s / 1_000);
+    for n in 0..seconds * per_s {
+        let mut chat = ChatFromSimulator::default();
+        chat.chat_data.message.clone_from(&words);
+        let mut message = Vec::new();
+        chat.encode(&mut message);
+        let how = [Reliability::Reliable, Reliability::Unreliable][n % 2];
+        if pair.server().circuit.send(how, &message, false).is_err() {
+            pair.server().circuit.send(Reliability::Unreliable, &message, false).expect("room");
+        }
+        pair.run_for(Duration::from_secs(1) / per_s as u32);
+    }
+}
+
+#[test]
+fn a_slow_reader_acks_late_loses_what_overflows_and_stays() {
+    let config = AgentConfig { behavior: Behavior::SlowReader, ..AgentConfig::default() };
+    let mut pair = Pair::perfect(config);
+    pair.run_for(Duration::from_secs(10));
+    assert!(pair.bot.is_present(), "what a quiet region sends passes");
+    assert_eq!(pair.bot.stats().overflowed, 0);
+
+    let heard = |pair: &Pair| pair.bot.circuit_stats().bytes_in;
+    let (before, began) = (heard(&pair), pair.now);
+    pour(&mut pair, 40_000, 20);
+    let rate = ((heard(&pair) - before) as f64 / (pair.now - began).as_secs_f64()) as u64;
+    assert!(rate <= u64::from(SLOW_LINE.bytes_per_s) * 11 / 10, "{rate} bytes a second were read");
+    assert!(rate >= u64::from(SLOW_LINE.bytes_per_s) * 9 / 10, "{rate} bytes a second were read");
+    let lost = pair.bot.stats().overflowed;
+    assert!(lost > 20 * 20, "{lost} datagrams of 20 a second and their repetitions");
+    let stats = *pair.server().circuit.stats();
+    assert!(pair.server().circuit.unacked() > 0 && stats.resends > 0 && stats.acks_in > 0, "{stats:?}");
+
+    pair.run_for(Duration::from_secs(60));
+    assert!(pair.bot.is_present());
+    assert_eq!(pair.bot.stats().pings_unanswered, 0, "those that overflowed are forgiven");
+
+    pair.bot.behave(Behavior::Stand);
+    let (before, lost) = (heard(&pair), pair.bot.stats().overflowed);
+    pour(&mut pair, 40_000, 20);
+    assert!(heard(&pair) - before >= 20 * 40_000, "all of it is read");
+    assert_eq!(pair.bot.stats().overflowed, lost);
 }
 
 #[test]

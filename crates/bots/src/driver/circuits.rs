@@ -194,6 +194,7 @@ impl Circuits {
                 }
                 Ok(Command::Behave(behavior)) => {
                     self.config.agent.behavior = behavior;
+                    http.behave(behavior);
                     self.agents().for_each(|agent| agent.behave(behavior));
                     Ok(())
                 }
@@ -365,6 +366,8 @@ impl Circuits {
         self.timers.expire(now, &mut buffers.due);
         for &index in &buffers.due {
             self.serve(now, index);
+            // A slow reader's line may have carried something to it.
+            self.note_views(now, index)?;
         }
         if is_busy && self.config.count >= RESTING_FROM {
             std::thread::park_timeout(REST);
@@ -383,7 +386,8 @@ impl Circuits {
             match notice {
                 Notice::LoggedIn { bot, credentials, began_at } => {
                     let now = self.clock.now();
-                    let config = AgentConfig { observes: bot < self.config.observers, ..self.config.agent };
+                    let observes = bot < self.config.observers;
+                    let config = AgentConfig { observes, number: bot, ..self.config.agent };
                     let seed = Rng::new(self.config.seed, u64::from(bot)).next();
                     let mut agent = Agent::new(now, &config, &credentials, seed);
                     if self.views.is_some() {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! enter 200            log in until there are 200, never more than --count
-//! behavior walk        stand, sit, walk, plaza, stadium, mingle, probe
+//! behavior walk        stand, sit, walk, plaza, stadium, mingle, probe, flock, commuter, slow-reader, hostile
 //! sender unstable      stable, unstable
 //! rate 60              agent updates a second, 1 to 125
 //! mark                 the report's window begins now
@@ -45,9 +45,9 @@ impl Command {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["enter", count] => count.parse().map(Self::Enter).map_err(|_| "enter takes a number of bots"),
-            ["behavior", name] => Behavior::from_name(name)
-                .map(Self::Behave)
-                .ok_or("stand, sit, walk, plaza, stadium, mingle or probe"),
+            ["behavior", name] => Behavior::from_name(name).map(Self::Behave).ok_or(
+                "stand, sit, walk, plaza, stadium, mingle, probe, flock, commuter, slow-reader or hostile",
+            ),
             ["sender", "stable"] => Ok(Self::Steady(Steadiness::Stable)),
             ["sender", "unstable"] => Ok(Self::Steady(Steadiness::Unstable)),
             ["sender", _] => Err("stable or unstable"),
@@ -141,6 +141,12 @@ mod tests {
     fn commands_are_words_and_what_is_none_is_refused_with_a_reason() {
         assert_eq!(Command::parse("enter 200"), Ok(Command::Enter(200)));
         assert_eq!(Command::parse(" behavior  mingle "), Ok(Command::Behave(Behavior::Mingle)));
+        for (name, behavior) in Behavior::NAMES {
+            assert_eq!(Command::parse(&format!("behavior {name}")), Ok(Command::Behave(behavior)));
+            // Whoever asks for another one is told of this one.
+            let known = Command::parse("behavior dance").expect_err("no such behaviour");
+            assert!(known.split([' ', ',']).any(|word| word == name), "{known}");
+        }
         assert_eq!(Command::parse("sender unstable"), Ok(Command::Steady(Steadiness::Unstable)));
         assert_eq!(Command::parse("rate 125"), Ok(Command::Rate(125)));
         assert_eq!(Command::parse("mark"), Ok(Command::Mark));

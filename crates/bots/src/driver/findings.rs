@@ -163,6 +163,7 @@ impl Harvest {
         self.stats.pings_forgiven += stats.pings_forgiven;
         self.stats.updates_sent += stats.updates_sent;
         self.stats.dropped += stats.dropped;
+        self.stats.overflowed += stats.overflowed;
     }
 }
 
@@ -195,6 +196,7 @@ pub(super) fn report(findings: Findings, harvest: Harvest, begin: &Reading, end:
         agent_updates_sent: harvest.stats.updates_sent,
         datagrams_dropped: harvest.stats.dropped,
         datagrams_lost_locally: harvest.datagrams_lost_locally,
+        datagrams_overflowed: harvest.stats.overflowed,
         logouts_ok: findings.logouts_ok,
         http_errors: findings.http_errors,
         second_bytes_p99: harvest.second_bytes_p99,

@@ -7,6 +7,7 @@ use super::BotsConfig;
 use super::clock::Clock;
 use super::control::Command;
 use super::http::{self, Answer, Http, HttpError};
+use crate::behavior::Behavior;
 use crate::destination::{Destination, TELEPORT_FINISH};
 use crate::login::{self, Credentials};
 use hyper::{StatusCode, Uri};
@@ -37,6 +38,9 @@ const QUIET_POLL_MIN: Duration = Duration::from_secs(10);
 
 /// Time between polls after an error.
 const POLL_PAUSE: Duration = Duration::from_secs(2);
+
+/// How long a slow reader lets an answer of the event queue lie before it takes it and asks again. Events pile up meanwhile.
+const SLOW_ANSWER: Duration = Duration::from_secs(20);
 
 /// How long the last word to the event queue may take.
 const FAREWELL_MAX: Duration = Duration::from_secs(10);
@@ -102,6 +106,7 @@ enum Phase {
 pub(super) struct HttpThread {
     phase: watch::Sender<Phase>,
     wanted: watch::Sender<u32>,
+    answers_lie: watch::Sender<Duration>,
     thread: JoinHandle<()>,
 }
 
@@ -109,6 +114,11 @@ impl HttpThread {
     /// Logs bots in until there are so many.
     pub(super) fn want(&self, bots: u32) {
         self.wanted.send_replace(bots);
+    }
+
+    /// The bots behave so from now on.
+    pub(super) fn behave(&self, behavior: Behavior) {
+        self.answers_lie.send_replace(answers_lie(behavior));
     }
 
     /// The bots log out now.
@@ -140,21 +150,29 @@ pub(super) fn start(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (sender, receiver) = watch::channel(Phase::Staying);
     let (wanted, wants) = watch::channel(first);
+    let (answers_lie, lying) = watch::channel(answers_lie(config.agent.behavior));
     let config = config.clone();
     let thread = std::thread::Builder::new().name("bots-http".to_owned()).spawn(move || {
-        runtime.block_on(log_in_all(&config, clock, login_uri, mailbox, receiver, wants));
+        let signals = Signals { phase: receiver, wants, lying };
+        runtime.block_on(log_in_all(&config, clock, login_uri, mailbox, signals));
     })?;
-    Ok(HttpThread { phase: sender, wanted, thread })
+    Ok(HttpThread { phase: sender, wanted, answers_lie, thread })
 }
 
-async fn log_in_all(
-    config: &BotsConfig,
-    clock: Clock,
-    login_uri: Uri,
-    mailbox: Mailbox,
-    mut phase: watch::Receiver<Phase>,
-    mut wants: watch::Receiver<u32>,
-) {
+/// How long bots that behave so let an answer of the event queue lie.
+fn answers_lie(behavior: Behavior) -> Duration {
+    if behavior == Behavior::SlowReader { SLOW_ANSWER } else { Duration::ZERO }
+}
+
+/// What the thread is told while it runs.
+struct Signals {
+    phase: watch::Receiver<Phase>,
+    wants: watch::Receiver<u32>,
+    lying: watch::Receiver<Duration>,
+}
+
+async fn log_in_all(config: &BotsConfig, clock: Clock, login_uri: Uri, mailbox: Mailbox, signals: Signals) {
+    let Signals { mut phase, mut wants, lying } = signals;
     let http = Http::new();
     let mut sessions = JoinSet::new();
     let period = Duration::from_secs_f64(1.0 / config.ramp_per_s);
@@ -171,7 +189,13 @@ async fn log_in_all(
             () = until(&mut phase, Phase::Leaving) => break,
         }
         let first = first_name(bot);
-        let session = Session { bot, http: http.clone(), mailbox: mailbox.clone(), phase: phase.clone() };
+        let session = Session {
+            bot,
+            http: http.clone(),
+            mailbox: mailbox.clone(),
+            phase: phase.clone(),
+            lying: lying.clone(),
+        };
         let request = login::request(&first, &config.last_name, &config.password);
         sessions.spawn(session.run(clock, login_uri.clone(), request));
     }
@@ -212,6 +236,8 @@ struct Session {
     http: Http,
     mailbox: Mailbox,
     phase: watch::Receiver<Phase>,
+    /// How long answers of the event queue lie before they are taken.
+    lying: watch::Receiver<Duration>,
 }
 
 impl Session {
@@ -315,6 +341,7 @@ impl Session {
             };
             match answer {
                 Ok(Answer { status: StatusCode::OK, body }) => {
+                    self.let_lie().await;
                     let Ok(reply) = xml::decode(&body, Limits::REPLY) else {
                         self.fail_poll("event queue: unreadable reply".to_owned()).await;
                         continue;
@@ -339,6 +366,17 @@ impl Session {
                 }
                 Ok(_) | Err(_) => {}
             }
+        }
+    }
+
+    /// Waits for as long as a slow reader does, unless it becomes quicker meanwhile or the run is over.
+    async fn let_lie(&mut self) {
+        let lies_for = *self.lying.borrow();
+        let mut phase = self.phase.clone();
+        tokio::select! {
+            () = tokio::time::sleep(lies_for) => {}
+            _ = self.lying.wait_for(Duration::is_zero) => {}
+            () = until(&mut phase, Phase::Over) => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Whole runs against a minimal server on real sockets: HTTP by hand, and a region for each bot.
 
 use super::*;
+use crate::behavior::Behavior;
 use crate::region::Region;
 use ids::{Instant, RegionHandle, Uuid};
 use std::collections::BTreeMap;
@@ -267,6 +268,22 @@ fn a_wrong_address_or_process_is_refused_at_once() {
     assert!(matches!(run(&wrong_uri), Err(BotsError::LoginUri { .. })));
     let wrong_pid = BotsConfig { server_pid: Some(u32::MAX), ..BotsConfig::default() };
     assert!(matches!(run(&wrong_pid), Err(BotsError::ServerPid { .. })));
+}
+
+#[test]
+fn a_slow_reader_takes_an_answer_of_its_event_queue_and_asks_no_more_for_now() {
+    let polls = |behavior| {
+        let server = Server::start(Plan::default());
+        let agent = AgentConfig { behavior, ..AgentConfig::default() };
+        let config = BotsConfig { agent, duration: 4 * HOLD, ..server.config() };
+        let report = run(&config).expect("a run");
+        assert_eq!((report.logins_ok, report.logouts_ok, report.http_errors), (5, 5, 0), "{report}");
+        let count = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+        assert_eq!(count(&server.asked.farewells), 5, "who leaves does not wait");
+        count(&server.asked.polls)
+    };
+    assert_eq!(polls(Behavior::SlowReader), 5);
+    assert!(polls(Behavior::Stand) > 5);
 }
 
 #[test]

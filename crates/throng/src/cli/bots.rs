@@ -23,6 +23,14 @@ pub enum Behavior {
     Mingle,
     /// Stand, and say something twice a second to hear it.
     Probe,
+    /// Go about the region in groups of 20.
+    Flock,
+    /// Walk to and fro between two places on opposite sides of the region, through its middle.
+    Commuter,
+    /// Stand behind a line of 64 kbit/s, ask for more, ack late, and take answers of the event queue late.
+    SlowReader,
+    /// Stand and attack: one in three each with garbage, with floods of agent updates and with floods of chat.
+    Hostile,
 }
 
 /// How steady a bot's agent updates are.
@@ -130,6 +138,9 @@ mod tests {
         assert_eq!((args.rate, args.observers, args.ramp), (125, 20, 30.0));
         assert_eq!((args.duration, args.delay), (Duration::from_secs(60), Duration::from_millis(50)));
         assert_eq!((args.loss, args.profile, args.server_pid), (0.05, Profile::NodeMetaverse, Some(7)));
+        for (name, _) in bots::behavior::Behavior::NAMES {
+            assert!(parse::<BotsArgs>(&format!("--login x --count 1 --behavior {name}")).is_ok(), "{name}");
+        }
         for wrong in [
             "--rate 126",
             "--loss 1.5",

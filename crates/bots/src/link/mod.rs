@@ -1,7 +1,11 @@
 //! A bad network, one direction of it: loses, delays and shuffles what passes, repeatably.
 //!
 //! Used between the bots and their sockets ([`crate::driver`]) and by the simulator. It knows neither datagrams nor
-//! addresses, only that things pass.
+//! addresses, only that things pass. [`Narrow`] is a line that is too slow for what is sent down it.
+
+mod narrow;
+
+pub use narrow::{Capacity, Narrow};
 
 use crate::rng::Rng;
 use ids::Instant;

@@ -1,0 +1,58 @@
+//! A walk to a place.
+
+use super::Body;
+use glam::Vec2;
+
+/// Who is so near is there, in metres: twice as far as a walk leads between two updates, so that nobody walks past for ever.
+pub const ARRIVED_M: f32 = 2.0;
+
+/// How far off a walk may head before it is turned, in radians (6°). A turn in every update would be news in every update.
+const COURSE_RAD: f32 = 0.1;
+
+/// On the way to a place, or there. Who has arrived and is pushed away does not come back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Course {
+    goal: Vec2,
+    has_arrived: bool,
+}
+
+impl Course {
+    /// To a place in metres from the region's corner.
+    pub(super) const fn to(goal: Vec2) -> Self {
+        Self { goal, has_arrived: false }
+    }
+
+    /// Turns a body that is elsewhere towards the place; gives whether it has to walk.
+    pub(super) fn follow(&mut self, position: Vec2, body: &mut Body) -> bool {
+        let way = self.goal - position;
+        self.has_arrived |= way.length() <= ARRIVED_M;
+        if !self.has_arrived && body.direction.angle_to(way).abs() > COURSE_RAD {
+            body.face(way.normalize());
+        }
+        !self.has_arrived
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course_leads_to_its_goal_with_few_turns_and_ends_there() {
+        let mut body = Body::facing(Vec2::NEG_Y);
+        let (mut position, mut turns) = (Vec2::new(10.0, 20.0), 0);
+        let mut course = Course::to(Vec2::new(200.0, 90.0));
+        for _ in 0..1_000 {
+            let before = body.direction;
+            if !course.follow(position, &mut body) {
+                break;
+            }
+            turns += u32::from(before != body.direction);
+            // Somebody pushes a little all the time.
+            position += body.direction * 0.32 + Vec2::new(0.0, 0.02);
+        }
+        assert!(position.distance(Vec2::new(200.0, 90.0)) <= ARRIVED_M, "{position}");
+        assert!((1..20).contains(&turns), "{turns} turns");
+        assert!(!course.follow(Vec2::ZERO, &mut body), "who was there does not come back");
+    }
+}

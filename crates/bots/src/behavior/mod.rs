@@ -1,0 +1,294 @@
+//! What a bot does with its body, decided anew for each of its agent updates.
+//!
+//! It decides flags and direction only: movement is the server's. Where the bot is comes from
+//! [`Whereabouts`](crate::whereabouts::Whereabouts). Two behaviours are of a client more than of a body: for
+//! [`Behavior::Hostile`] see [`crate::hostile`], for [`Behavior::SlowReader`] [`crate::link::Narrow`].
+
+mod commute;
+mod course;
+mod flock;
+mod mingle;
+mod posture;
+mod probe;
+#[cfg(test)]
+mod trial;
+mod walk;
+
+pub use commute::{COMMUTE_BEND_RAD, COMMUTE_PAUSE_S, COMMUTE_REACH_EDGES};
+pub use course::ARRIVED_M;
+pub use flock::{FLOCK_RADIUS_M, FLOCK_SIZE, FLOCK_SPREAD_M, FLOCK_TURN_EDGES};
+pub use mingle::{MINGLE_ROUND, MINGLE_WALK, MINGLE_WORDS_AT};
+pub use probe::PROBE_PERIOD;
+pub use walk::{Habits, MARKET_GOER, WALKER};
+
+use crate::rng::Rng;
+use commute::Commuter;
+use flock::Member;
+use glam::{Quat, Vec2};
+use ids::Instant;
+use mingle::Mingler;
+use posture::{POSTURE_UPDATES, Sitter};
+use probe::Talker;
+use walk::Walker;
+
+/// Held to walk ahead (PROTOCOL §8a, bit 0).
+pub const AT_POS: u32 = 1 << 0;
+
+/// Says that an animation of the server's is over (bit 15).
+pub const FINISH_ANIM: u32 = 1 << 15;
+
+/// Pressed to get up (bit 16).
+pub const STAND_UP: u32 = 1 << 16;
+
+/// Pressed to sit down where one stands (bit 17).
+pub const SIT_ON_GROUND: u32 = 1 << 17;
+
+/// One in so many of [`Behavior::Stadium`] walks about instead of sitting.
+pub const STEWARDS: f32 = 20.0;
+
+/// Speed at which the length of a leg is measured, in metres a second: a walk without obstacles.
+pub const WALK_M_PER_S: f32 = 3.2;
+
+/// Walkers turn back so far from a border, in metres: outside of it they would run against it.
+pub const BORDER_M: f32 = 10.0;
+
+/// What a bot does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Behavior {
+    /// Stands where it arrived.
+    #[default]
+    Stand,
+    /// Sits down on the ground and stays there.
+    Sit,
+    /// Walks legs in random directions and rests between them, as a [`WALKER`] does.
+    Walk,
+    /// Mills about on a plaza with everybody else, as a [`MARKET_GOER`] does.
+    Plaza,
+    /// Sits facing the middle of the region, as in a stadium; one in [`STEWARDS`] walks.
+    Stadium,
+    /// Walks, rests and talks in rounds of [`MINGLE_ROUND`]: out in a random direction, and back in the next.
+    Mingle,
+    /// Stands and says something every [`PROBE_PERIOD`], to measure how long it takes until it hears itself.
+    Probe,
+    /// Goes about the region in a group of [`FLOCK_SIZE`].
+    Flock,
+    /// Walks to and fro between two places on opposite sides of the region, as everybody does through its middle.
+    Commute,
+    /// Stands behind a line that carries much less than it asks for, see [`crate::link::Narrow`], and takes what its event queue
+    /// answers late.
+    SlowReader,
+    /// Stands and attacks the server with what a [`Kind`](crate::hostile::Kind) of attacker sends; its number says which.
+    Hostile,
+}
+
+impl Behavior {
+    /// All of them by their names on command lines.
+    pub const NAMES: [(&str, Self); 11] = [
+        ("stand", Self::Stand),
+        ("sit", Self::Sit),
+        ("walk", Self::Walk),
+        ("plaza", Self::Plaza),
+        ("stadium", Self::Stadium),
+        ("mingle", Self::Mingle),
+        ("probe", Self::Probe),
+        ("flock", Self::Flock),
+        ("commuter", Self::Commute),
+        ("slow-reader", Self::SlowReader),
+        ("hostile", Self::Hostile),
+    ];
+
+    /// By its name on command lines.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, behavior)| behavior)
+    }
+
+    /// Whether it leads anywhere, so that the bot has to know where it is.
+    #[must_use]
+    pub const fn moves(self) -> bool {
+        match self {
+            Self::Stand | Self::Sit | Self::Probe | Self::SlowReader | Self::Hostile => false,
+            Self::Walk | Self::Plaza | Self::Stadium | Self::Mingle | Self::Flock | Self::Commute => true,
+        }
+    }
+}
+
+/// Where a bot is, as far as its decisions go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// Metres from the region's south-west corner.
+    pub position: Vec2,
+    /// Edge of the region in metres.
+    pub region_size_m: f32,
+}
+
+/// What the next update says about the body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// Direction of the body.
+    pub rotation: Quat,
+    /// Keys held.
+    pub control_flags: u32,
+    /// Whether it is under way, so that the camera follows.
+    pub walking: bool,
+}
+
+/// A behaviour under way.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// Which of the bots it is.
+    number: u32,
+    /// Updates that ask to get up, before all else.
+    rising: u8,
+    doing: Doing,
+    body: Body,
+}
+
+/// What behaviours turn and have speak.
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    direction: Vec2,
+    rotation: Quat,
+    /// Whether words are due.
+    speaks: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Doing {
+    Standing,
+    Sitting(Sitter),
+    Walking(Walker),
+    Mingling(Mingler),
+    Probing(Talker),
+    Flocking(Member),
+    Commuting(Commuter),
+}
+
+impl Actor {
+    /// Begins in a region, facing any direction. `number` says which of its run's bots it is: those of a flock follow each other.
+    pub fn new(behavior: Behavior, number: u32, rng: &mut Rng) -> Self {
+        let doing = match behavior {
+            Behavior::Stand | Behavior::SlowReader | Behavior::Hostile => Doing::Standing,
+            Behavior::Sit => Doing::Sitting(Sitter::new()),
+            Behavior::Walk => Doing::Walking(Walker::new(WALKER)),
+            Behavior::Plaza => Doing::Walking(Walker::new(MARKET_GOER)),
+            Behavior::Stadium if rng.unit() * f64::from(STEWARDS) < 1.0 => {
+                Doing::Walking(Walker::new(WALKER))
+            }
+            Behavior::Stadium => Doing::Sitting(Sitter::facing_the_middle()),
+            Behavior::Mingle => Doing::Mingling(Mingler::default()),
+            Behavior::Probe => Doing::Probing(Talker::default()),
+            Behavior::Flock => Doing::Flocking(Member::new(number, rng)),
+            Behavior::Commute => Doing::Commuting(Commuter::new(rng)),
+        };
+        Self { number, rising: 0, doing, body: Body::facing(rng.direction()) }
+    }
+
+    /// Does something else from now on; who sat gets up first, unless it is to sit.
+    pub fn change(&mut self, behavior: Behavior, rng: &mut Rng) {
+        let sat = matches!(self.doing, Doing::Sitting(_));
+        *self = Self::new(behavior, self.number, rng);
+        if sat && !matches!(self.doing, Doing::Sitting(_)) {
+            self.rising = POSTURE_UPDATES;
+        }
+    }
+
+    /// Whether words were due at the latest [`Self::act`]; asking takes them.
+    pub const fn take_words(&mut self) -> bool {
+        std::mem::replace(&mut self.body.speaks, false)
+    }
+
+    /// The pose of an update that is made now.
+    pub fn act(&mut self, now: Instant, spot: Spot, rng: &mut Rng) -> Pose {
+        if self.rising > 0 {
+            self.rising -= 1;
+            return self.pose(STAND_UP);
+        }
+        let body = &mut self.body;
+        let control_flags = match &mut self.doing {
+            Doing::Standing => 0,
+            Doing::Sitting(sitter) => sitter.act(spot, body),
+            Doing::Walking(walker) => walker.act(now, spot, body, rng),
+            Doing::Mingling(mingler) => mingler.act(now, body, rng),
+            Doing::Probing(talker) => {
+                talker.act(now, body, rng);
+                0
+            }
+            Doing::Flocking(member) => member.act(now, spot, body, rng),
+            Doing::Commuting(commuter) => commuter.act(now, spot, body, rng),
+        };
+        self.pose(control_flags)
+    }
+
+    const fn pose(&self, control_flags: u32) -> Pose {
+        Pose { rotation: self.body.rotation, control_flags, walking: control_flags & AT_POS != 0 }
+    }
+}
+
+impl Body {
+    fn facing(direction: Vec2) -> Self {
+        let mut body = Self { direction, rotation: Quat::IDENTITY, speaks: false };
+        body.face(direction);
+        body
+    }
+
+    fn face(&mut self, direction: Vec2) {
+        self.direction = direction;
+        self.rotation = Quat::from_rotation_z(direction.to_angle());
+    }
+}
+
+impl Spot {
+    /// Whether a point is on the ground in the middle, or at least far enough from every border.
+    fn holds(&self, point: Vec2, ground_m: Option<f32>) -> bool {
+        let middle_m = self.region_size_m / 2.0;
+        let reach_m = ground_m.map_or(f32::INFINITY, |ground_m| ground_m / 2.0).min(middle_m - BORDER_M);
+        let inside = middle_m - reach_m..=middle_m + reach_m;
+        inside.contains(&point.x) && inside.contains(&point.y)
+    }
+
+    const fn middle(&self) -> Vec2 {
+        Vec2::splat(self.region_size_m / 2.0)
+    }
+
+    /// Direction of the region's middle.
+    fn inward(&self) -> Vec2 {
+        (self.middle() - self.position).normalize_or(Vec2::X)
+    }
+
+    /// To the region's middle.
+    fn distance_m(&self) -> f32 {
+        self.position.distance(self.middle())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_move_holds_one_pose() {
+        let spot = Spot { position: Vec2::splat(128.0), region_size_m: 256.0 };
+        for behavior in [Behavior::Stand, Behavior::SlowReader, Behavior::Hostile] {
+            let mut rng = Rng::new(1, 0);
+            let mut actor = Actor::new(behavior, 0, &mut rng);
+            let mut act = |second: u64| actor.act(Instant::from_millis(second * 1000), spot, &mut rng);
+            let first = act(0);
+            assert_eq!(first.control_flags, 0);
+            assert!((1..100).all(|second| act(second) == first), "{behavior:?}");
+        }
+    }
+
+    #[test]
+    fn every_behaviour_has_a_name_and_says_whether_it_moves() {
+        for (name, behavior) in Behavior::NAMES {
+            assert_eq!(Behavior::from_name(name), Some(behavior));
+            let start = Vec2::new(128.0, 60.0);
+            let walks =
+                |seed| trial::behave(behavior, 0, seed, 60, start).iter().any(|(_, pose, _)| pose.walking);
+            // In a stadium it is one of many.
+            assert_eq!((0..100).any(walks), behavior.moves(), "{name}");
+        }
+        assert_eq!(Behavior::from_name("dance"), None);
+    }
+}

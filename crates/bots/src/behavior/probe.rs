@@ -1,0 +1,27 @@
+//! Words at a steady pace, to measure how long they take.
+
+use super::Body;
+use crate::rng::Rng;
+use ids::Instant;
+use std::time::Duration;
+
+/// Between two words: half of what servers let somebody say for long.
+pub const PROBE_PERIOD: Duration = Duration::from_millis(500);
+
+/// Somebody who speaks on the beat.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Talker {
+    speaks_at: Option<Instant>,
+}
+
+impl Talker {
+    /// Has the body speak when it is time.
+    pub(super) fn act(&mut self, now: Instant, body: &mut Body, rng: &mut Rng) {
+        // The first time anywhere in a period, so that not all speak in one tick.
+        let at = *self.speaks_at.get_or_insert_with(|| now + PROBE_PERIOD.mul_f64(rng.unit()));
+        body.speaks = at <= now;
+        if body.speaks {
+            self.speaks_at = Some((at + PROBE_PERIOD).max(now));
+        }
+    }
+}

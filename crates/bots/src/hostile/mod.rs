@@ -1,0 +1,143 @@
+//! What bots do that attack a server from within, behind a login like everybody's: three kinds, told by the bot's number.
+//!
+//! Each keeps a circuit as honest clients do (it acks, pings, sends its agent updates), so that what it sends besides is judged by
+//! the server and not by the kernel. This is its pace; [`garbage`](self) makes the garbage, the agent sends it all.
+
+mod garbage;
+
+pub use garbage::Garbage;
+
+use ids::Instant;
+use std::time::Duration;
+
+/// Datagrams a second that no client sends, from each who sends such: several times as many as an honest client's.
+pub const GARBAGE_PER_S: u32 = 200;
+
+/// Agent updates a second that are valid and new, from each who floods with such: more than the 125 of the quickest clients, so
+/// that each tick has many of them.
+pub const UPDATES_PER_S: u32 = 300;
+
+/// How far each of them turns the body, in radians (20°), to and fro: nobody can take it for jitter.
+pub const TURN_RAD: f32 = 0.35;
+
+/// Lines of chat a second from each who floods with such: several times what servers let somebody say for long.
+pub const LINES_PER_S: u32 = 30;
+
+/// One line in so many is shouted, and so concerns five times as wide a circle.
+pub const SHOUT_EVERY: u64 = 3;
+
+/// What is sent at once at most. A process that was held up does not make up for all that it missed.
+pub const BURST_MAX: u32 = 16;
+
+/// What an attacker sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Datagrams that cannot be read, and messages that nobody may send.
+    Garbage,
+    /// Agent updates, each of which is valid and turns the body.
+    Updates,
+    /// Chat, partly shouted.
+    Chat,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Garbage, Self::Updates, Self::Chat];
+
+    /// Of the bot with this number: each kind in turn.
+    #[must_use]
+    pub const fn of(number: u32) -> Self {
+        Self::ALL[number as usize % Self::ALL.len()]
+    }
+
+    const fn per_s(self) -> u32 {
+        match self {
+            Self::Garbage => GARBAGE_PER_S,
+            Self::Updates => UPDATES_PER_S,
+            Self::Chat => LINES_PER_S,
+        }
+    }
+}
+
+/// An attack under way.
+#[derive(Clone, Debug)]
+pub struct Hostile {
+    kind: Kind,
+    next_at: Option<Instant>,
+    /// Sent so far.
+    n: u64,
+}
+
+impl Hostile {
+    /// Begins whenever [`Self::take_due`] is asked first.
+    #[must_use]
+    pub const fn new(kind: Kind) -> Self {
+        Self { kind, next_at: None, n: 0 }
+    }
+
+    /// What it sends.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// How many are to be sent now, up to [`BURST_MAX`]; those beyond are left out.
+    pub fn take_due(&mut self, now: Instant) -> u32 {
+        let period = Duration::from_secs(1) / self.kind.per_s();
+        let next_at = self.next_at.get_or_insert(now);
+        let mut due = 0;
+        while *next_at <= now && due < BURST_MAX {
+            *next_at += period;
+            due += 1;
+        }
+        *next_at = (*next_at).max(now + Duration::from_nanos(1));
+        due
+    }
+
+    /// Which one is being sent, counted from 0.
+    pub const fn take_turn(&mut self) -> u64 {
+        let turn = self.n;
+        self.n += 1;
+        turn
+    }
+
+    /// When the next one is due, once it has begun.
+    #[must_use]
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.next_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bots_that_follow_each_other_are_of_all_kinds() {
+        assert_eq!([6, 7, 8].map(Kind::of), Kind::ALL);
+    }
+
+    #[test]
+    fn each_kind_keeps_its_pace_whenever_it_is_asked() {
+        for (kind, wanted) in Kind::ALL.into_iter().zip([GARBAGE_PER_S, UPDATES_PER_S, LINES_PER_S]) {
+            // Every millisecond, and every twentieth.
+            for every_ms in [1, 20] {
+                let mut hostile = Hostile::new(kind);
+                let ticks = (0..10_000).step_by(every_ms);
+                let sent: u32 = ticks.map(|ms| hostile.take_due(Instant::from_millis(ms))).sum();
+                let difference = sent.abs_diff(10 * wanted);
+                assert!(difference <= 10, "{kind:?}: {sent} in ten seconds");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_long_stop_missed_is_not_made_up_for() {
+        let mut hostile = Hostile::new(Kind::Updates);
+        hostile.take_due(Instant::ZERO);
+        let late = Instant::from_millis(60_000);
+        assert_eq!(hostile.take_due(late), BURST_MAX);
+        assert_eq!(hostile.take_due(late), 0);
+        assert!(hostile.poll_timeout().is_some_and(|at| at > late));
+    }
+}
