@@ -33,6 +33,7 @@ pub(crate) struct BotsReport {
     pub(crate) login_s_p99: Option<f64>,
     pub(crate) http_errors: u64,
     pub(crate) datagrams_lost_locally: u64,
+    pub(crate) datagrams_overflowed: u64,
     pub(crate) second_bytes_p99: Option<f64>,
     pub(crate) bots_cpu_s: f64,
     pub(crate) window_s: f64,

@@ -259,7 +259,8 @@ fn capped(run: &Run, size: &Size, findings: &mut Findings) -> Result<Section, Ex
         Source { views: &views(run, "lossy"), kind: Kind::Lossy },
         Source { views: &arriving_views, kind: Kind::Arriving },
     ];
-    let fresh = freshness::measure(&world, &sources, begin_ns..end_ns, run.pick(SETTLE, Duration::ZERO))?;
+    let fresh =
+        freshness::measure(&world, &sources, begin_ns..end_ns, run.pick(SETTLE, Duration::ZERO), None)?;
     for path in [&world, &views(run, "observers"), &views(run, "lossy"), &arriving_views] {
         // They are hundreds of megabytes, and everything that is wanted of them is in the report.
         let _ = fs::remove_file(path);

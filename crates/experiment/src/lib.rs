@@ -34,6 +34,7 @@ mod login_storm;
 mod machine;
 mod meter;
 mod metrics;
+mod neighbours;
 mod outcome;
 mod preflight;
 mod recorder;
@@ -65,7 +66,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 9] = [
+pub const EXPERIMENTS: [Experiment; 10] = [
     agent_updates::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
     crash::EXPERIMENT,
@@ -73,6 +74,7 @@ pub const EXPERIMENTS: [Experiment; 9] = [
     daily::EXPERIMENT,
     latency::EXPERIMENT,
     login_storm::EXPERIMENT,
+    neighbours::EXPERIMENT,
     preflight::EXPERIMENT,
     recorder::EXPERIMENT,
 ];

@@ -73,6 +73,8 @@ pub(crate) struct Freshness {
     pub(crate) bands: [Band; BANDS_M.len()],
     /// Of the nearest 20, millimetres.
     pub(crate) near_error_mm: Steps,
+    /// Of those among the nearest 20 who move and are shown, millimetres.
+    pub(crate) moving_error_mm: Steps,
     /// Of the nearest 20, milliseconds.
     pub(crate) near_age_ms: Steps,
     /// The oldest of each scene that was compared, milliseconds.
@@ -83,6 +85,8 @@ pub(crate) struct Freshness {
     pub(crate) stop_error_mm: Steps,
     /// Arrivals, milliseconds; those that did not end count as long as they were watched.
     pub(crate) arrival_ms: Steps,
+    /// Times that one of the nearest 20 was not shown, of those in [`Self::near_age_ms`].
+    pub(crate) n_missing: u64,
     /// Scenes that were compared.
     pub(crate) n_scenes: u64,
 }
@@ -95,29 +99,33 @@ impl Freshness {
         Self {
             bands: std::array::from_fn(|_| band()),
             near_error_mm: mm(),
+            moving_error_mm: mm(),
             near_age_ms: ms(),
             oldest_ms: ms(),
             visible: Steps::new(1.0, 20_000),
             stop_error_mm: mm(),
             arrival_ms: ms(),
+            n_missing: 0,
             n_scenes: 0,
         }
     }
 }
 
 /// Compares all observers with the world, from one moment on the monotonic clock to another. For `settle` after it was placed an
-/// observer is only watched arriving.
+/// observer is only watched arriving. Those with the last name `judged` are compared, or everybody; the nearest 20 are the nearest
+/// of them.
 pub(crate) fn measure(
     world: &Path,
     sources: &[Source<'_>],
     window_ns: std::ops::Range<u64>,
     settle: Duration,
+    judged: Option<&str>,
 ) -> Result<Freshness, ExperimentError> {
     let failed = |reason: String| ExperimentError::Freshness { reason };
     let mut recording = Recording::open(world).map_err(|error| failed(error.to_string()))?;
     let zero_ns = recording.about().clock_zero_ns;
     let mut replay = Replay::new(&recording).map_err(|error| failed(error.to_string()))?;
-    let mut truth = Truth::new(replay.world().avatars());
+    let mut truth = Truth::new(replay.world().avatars(), judged);
     let mut streams = Vec::new();
     for source in sources {
         let views = Views::open(source.views)

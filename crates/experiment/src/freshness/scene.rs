@@ -89,7 +89,9 @@ impl Scene {
             &Sight::Avatar { id, position, velocity, rotation } => {
                 let Some(who) = truth.of_id(id) else { return };
                 let former = self.shown.get(&who);
-                if let (Some(former), Some(gaps)) = (former, gaps) {
+                if let (Some(former), Some(gaps)) = (former, gaps)
+                    && truth.person(who).is_judged
+                {
                     gaps[former.band].gap_ms.add((at_ns - former.at_ns) as f64 / 1e6);
                 }
                 let shown = Shown {
@@ -112,12 +114,12 @@ impl Scene {
         }
     }
 
-    /// Sorts everybody else by distance, those nearest in front; `None` while the observer is not in the world.
+    /// Sorts all others who are judged by distance, those nearest in front; `None` while the observer is not in the world.
     fn rank(&mut self, truth: &Truth, nearest: usize) -> Option<Vec3> {
         let own = truth.of_agent(self.own?)?;
         let eye = truth.person(own).poses[0].position;
         self.near.clear();
-        let others = truth.people().filter(|(who, _)| *who != own);
+        let others = truth.people().filter(|(who, person)| *who != own && person.is_judged);
         self.near.extend(others.map(|(who, person)| (person.poses[0].position.distance_squared(eye), who)));
         let by_distance = |a: &(f32, Who), b: &(f32, Who)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         if self.near.len() > nearest {
@@ -141,6 +143,9 @@ impl Scene {
                 continue;
             }
             let person = truth.person(who);
+            if !person.is_judged {
+                continue;
+            }
             let (error_mm, age_ns) = judge(shown, now_ns, person);
             let far_m = person.poses[0].position.distance(eye);
             shown.band = BANDS_M.iter().position(|&reach_m| far_m <= reach_m).unwrap_or(BANDS_M.len() - 1);
@@ -157,14 +162,17 @@ impl Scene {
         for &(_, who) in &self.near {
             if let Some(shown) = self.shown.get(&who) {
                 let person = truth.person(who);
-                found
-                    .near_error_mm
-                    .add(f64::from(shown.place(now_ns).distance(person.poses[0].position)) * 1e3);
+                let error_mm = f64::from(shown.place(now_ns).distance(person.poses[0].position)) * 1e3;
+                found.near_error_mm.add(error_mm);
+                if person.is_moving {
+                    found.moving_error_mm.add(error_mm);
+                }
                 let since_ns = shown.wrong_since_ns.unwrap_or(now_ns);
                 found.near_age_ms.add((now_ns - since_ns) as f64 / 1e6);
             } else {
                 let since_ns = missing.get(&who).copied().unwrap_or(now_ns);
                 found.near_error_mm.add(f64::NAN);
+                found.n_missing += 1;
                 found.near_age_ms.add((now_ns - since_ns) as f64 / 1e6);
                 self.missing.insert(who, since_ns);
             }

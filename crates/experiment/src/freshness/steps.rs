@@ -6,12 +6,13 @@ pub(crate) struct Steps {
     width: f64,
     counts: Vec<u64>,
     n: u64,
+    sum: f64,
 }
 
 impl Steps {
     /// So many steps of a width; the last one takes what is beyond.
     pub(crate) fn new(width: f64, steps: usize) -> Self {
-        Self { width, counts: vec![0; steps], n: 0 }
+        Self { width, counts: vec![0; steps], n: 0, sum: 0.0 }
     }
 
     /// Adds a sample of 0 or more. What is no number counts as beyond every step.
@@ -20,6 +21,24 @@ impl Steps {
         let step = if sample.is_nan() { last } else { ((sample / self.width) as usize).min(last) };
         self.counts[step] += 1;
         self.n += 1;
+        // Not a number is no greater than anything, so it becomes the last step here, too.
+        self.sum += sample.min(last as f64 * self.width);
+    }
+
+    /// Adds all samples of another one with the same steps.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        assert!(
+            self.width == other.width && self.counts.len() == other.counts.len(),
+            "they have other steps"
+        );
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.n += other.n;
+        self.sum += other.sum;
+    }
+
+    /// The mean of the samples, of which those beyond every step count as the last one. Not a number without samples.
+    pub(crate) fn mean(&self) -> f64 {
+        self.sum / self.n as f64
     }
 
     /// Samples.
@@ -55,5 +74,18 @@ mod tests {
         steps.add(f64::NAN);
         steps.add(1e9);
         assert_eq!((steps.percentile(1.0), steps.len()), (999.0, 102));
+    }
+
+    #[test]
+    fn the_mean_is_that_of_the_samples_and_none_counts_more_than_the_last_step() {
+        let mut steps = Steps::new(2.0, 10);
+        assert!(steps.mean().is_nan());
+        [0.5, 1.0, 3.0].into_iter().for_each(|sample| steps.add(sample));
+        assert_eq!(steps.mean(), 1.5);
+        let mut beyond = Steps::new(2.0, 10);
+        [f64::NAN, 1e9].into_iter().for_each(|sample| beyond.add(sample));
+        assert_eq!(beyond.mean(), 18.0);
+        steps.add_all(&beyond);
+        assert_eq!((steps.len(), steps.mean(), steps.percentile(1.0)), (5, 8.1, 18.0));
     }
 }

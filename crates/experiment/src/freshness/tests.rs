@@ -21,7 +21,7 @@ fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
         session: SessionKey(id.into()),
         agent: AgentId(Uuid::from_u128(id.into())),
         first_name: String::new(),
-        last_name: String::new(),
+        last_name: if id == 2 { "Walker" } else { "Other" }.to_owned(),
         size: Vec3::ONE,
         appearance: None,
         animations: world::Animations::new(),
@@ -41,8 +41,12 @@ struct Play {
 
 impl Play {
     fn begin() -> Self {
+        Self::judging(None)
+    }
+
+    fn judging(judged: Option<&str>) -> Self {
         let place = Vec3::new(5.0, 0.0, 0.0);
-        let truth = Truth::new([avatar(1, Vec3::ZERO), avatar(2, place)].into_iter());
+        let truth = Truth::new([avatar(1, Vec3::ZERO), avatar(2, place)].into_iter(), judged);
         let mut scene = Scene::default();
         scene.see(0, &Sight::Placed(OWN), &truth, None);
         let motion = Motion { position: place, ..Motion::default() };
@@ -85,6 +89,32 @@ fn who_is_told_in_time_is_a_little_behind_and_not_wrong() {
     assert!((126.0..=129.0).contains(&error_mm), "{error_mm}");
     assert_eq!(play.found.near_age_ms.percentile(1.0), 0.0);
     assert_eq!((play.found.visible.percentile(0.0), play.found.n_scenes), (1.0, 40));
+}
+
+#[test]
+fn only_who_moves_has_an_error_of_movement() {
+    let mut play = Play::begin();
+    play.step(Vec3::ZERO);
+    play.compare();
+    assert_eq!((play.found.near_error_mm.len(), play.found.moving_error_mm.len()), (1, 0));
+    play.step(Vec3::X * SPEED);
+    play.compare();
+    assert_eq!((play.found.near_error_mm.len(), play.found.moving_error_mm.len()), (2, 1));
+    assert!((159.0..161.0).contains(&play.found.moving_error_mm.mean()), "a tick of a walk");
+}
+
+#[test]
+fn who_is_not_judged_is_seen_and_not_compared() {
+    for (judged, n) in [("Walker", 1), ("Other", 0)] {
+        let mut play = Play::judging(Some(judged));
+        play.step(Vec3::X * SPEED);
+        play.compare();
+        play.tell(0);
+        let found = &play.found;
+        assert_eq!(found.visible.percentile(1.0), 1.0);
+        let gaps: u64 = found.bands.iter().map(|band| band.gap_ms.len()).sum();
+        assert_eq!([found.near_error_mm.len(), found.near_age_ms.len(), gaps], [n; 3], "{judged}");
+    }
 }
 
 #[test]
@@ -134,6 +164,7 @@ fn a_near_one_who_is_not_shown_ages() {
     assert_eq!(play.found.near_age_ms.percentile(1.0), 200.0);
     assert_eq!(play.found.visible.percentile(1.0), 0.0);
     assert!(play.found.near_error_mm.percentile(0.0) > 10_000.0, "worse than any error");
+    assert_eq!(play.found.n_missing, play.found.near_age_ms.len());
 }
 
 #[test]

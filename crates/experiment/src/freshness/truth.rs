@@ -17,9 +17,11 @@ pub(super) type Who = u32;
 #[derive(Debug)]
 pub(super) struct Person {
     pub(super) is_here: bool,
+    /// Whether it counts how it is shown.
+    pub(super) is_judged: bool,
     /// Now, and at the ticks before, newest first.
     pub(super) poses: [Pose; PAST_TICKS + 1],
-    is_moving: bool,
+    pub(super) is_moving: bool,
     /// When it came to rest, while it does.
     pub(super) stopped_ns: Option<u64>,
 }
@@ -45,11 +47,13 @@ pub(super) struct Truth {
     by_agent: BTreeMap<AgentId, Who>,
     /// Those who may have another pose than a tick ago.
     stirred: Vec<Who>,
+    /// The last name of those who are judged; everybody is without one.
+    judged: Option<String>,
 }
 
 impl Truth {
-    pub(super) fn new(entities: impl Iterator<Item = Arc<Entity>>) -> Self {
-        let mut truth = Self::default();
+    pub(super) fn new(entities: impl Iterator<Item = Arc<Entity>>, judged: Option<&str>) -> Self {
+        let mut truth = Self { judged: judged.map(str::to_owned), ..Self::default() };
         entities.for_each(|entity| truth.enter(&entity));
         truth
     }
@@ -103,6 +107,7 @@ impl Truth {
         let who = self.people.len() as Who;
         self.people.push(Person {
             is_here: true,
+            is_judged: self.judged.as_ref().is_none_or(|name| *name == avatar.last_name),
             poses: [Pose::of(&entity.motion); PAST_TICKS + 1],
             is_moving: !entity.motion.at_rest(),
             stopped_ns: None,

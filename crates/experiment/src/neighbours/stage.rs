@@ -1,0 +1,109 @@
+//! Phases: some behave as they are told while the world is recorded.
+
+use crate::bots::Bots;
+use crate::error::ExperimentError;
+use crate::meter::{Reading, Window};
+use crate::server::Server;
+use crate::{Run, clock};
+use bots::views::monotonic_ns;
+use std::fs;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Names of the phases in figures.
+pub(super) const PHASES: [&str; 6] = ["alone_1", "hostile", "alone_2", "slow", "alone_3", "storm"];
+
+/// How long a phase is measured. Whole ones are long enough that the walkers' turns and stops are about as many in each.
+const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW_QUICK: Duration = Duration::from_secs(2);
+/// How long a change of behaviour takes to have its effect, and to lose it again: paths recover by a sixteenth a second.
+const SETTLE: Duration = Duration::from_secs(20);
+const SETTLE_QUICK: Duration = Duration::from_millis(500);
+/// How long a recording may take to begin.
+const RECORD_BEGINS: Duration = Duration::from_secs(1);
+const RECORD_BEGINS_QUICK: Duration = Duration::from_millis(200);
+/// How much longer than a phase the world is recorded: readings wait for the server's next export.
+const RECORD_LONGER: Duration = Duration::from_secs(4);
+const RECORD_LONGER_QUICK: Duration = Duration::from_secs(2);
+/// How long a storm may take. Passwords are hashed in turn, on a part of a core.
+pub(super) const STORM_MAX: Duration = Duration::from_secs(60);
+pub(super) const STORM_MAX_QUICK: Duration = Duration::from_secs(4);
+
+/// A phase that is over.
+pub(super) struct Phase {
+    pub(super) recording: PathBuf,
+    /// On the monotonic clock.
+    pub(super) window_ns: Range<u64>,
+    pub(super) server: Window,
+}
+
+/// Where phases are made, one after the other.
+pub(super) struct Stage<'a> {
+    pub(super) run: &'a Run,
+    pub(super) server: &'a Server,
+    pub(super) phases: Vec<Phase>,
+}
+
+impl Stage<'_> {
+    /// Nobody does anything but stand and walk.
+    pub(super) fn quiet(&mut self) -> Result<(), ExperimentError> {
+        clock::wait(self.run.pick(SETTLE, SETTLE_QUICK));
+        let window = self.run.pick(WINDOW, WINDOW_QUICK);
+        self.record(window, |_| {
+            clock::wait(window);
+            Ok(())
+        })
+    }
+
+    /// Some behave as what they are, and then stand again.
+    pub(super) fn act(&mut self, bots: &mut Bots, behavior: &str) -> Result<(), ExperimentError> {
+        bots.command(&format!("behavior {behavior}"))?;
+        let acted = self.quiet();
+        bots.command("behavior stand")?;
+        acted
+    }
+
+    /// Many come at once. Gives how many seconds it took until all were in.
+    pub(super) fn storm(&mut self, storm: &mut Bots, count: u32) -> Result<f64, ExperimentError> {
+        let least = self.run.pick(Duration::ZERO, WINDOW_QUICK);
+        let mut took_s = f64::NAN;
+        self.record(self.run.pick(STORM_MAX, STORM_MAX_QUICK), |began| {
+            storm.command(&format!("enter {count}"))?;
+            took_s = began.elapsed().as_secs_f64();
+            clock::wait_until(began + least);
+            Ok(())
+        })?;
+        Ok(took_s)
+    }
+
+    /// Records the world for up to `longest` while something happens.
+    fn record(
+        &mut self,
+        longest: Duration,
+        happens: impl FnOnce(Instant) -> Result<(), ExperimentError>,
+    ) -> Result<(), ExperimentError> {
+        let path = self.run.out.join(format!("{}.recording", PHASES[self.phases.len()]));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(ExperimentError::File { path, source: error });
+            }
+            _ => {}
+        }
+        let longer = self.run.pick(RECORD_LONGER, RECORD_LONGER_QUICK);
+        let mut recording = self.server.record(self.run, (longest + longer).as_secs(), &path)?;
+        clock::wait(self.run.pick(RECORD_BEGINS, RECORD_BEGINS_QUICK));
+        let begin = Reading::take(self.server)?;
+        let begin_ns = monotonic_ns();
+        happens(clock::now())?;
+        let end_ns = monotonic_ns();
+        let end = Reading::take(self.server)?;
+        let status = recording.wait()?;
+        if !status.success() {
+            return Err(recording.error(format!("ended with {status}")));
+        }
+        let server = Window { begin, end };
+        self.phases.push(Phase { recording: path, window_ns: begin_ns..end_ns, server });
+        Ok(())
+    }
+}
