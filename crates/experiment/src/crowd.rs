@@ -35,8 +35,8 @@ const CAP_BYTES_PER_S: f64 = 131_072.0;
 /// Avatars that a client is shown.
 const VISIBLE: u32 = 200;
 /// Bytes and asked-for bits that are no limit.
-const NO_CAP_BYTES_PER_S: u32 = 16_777_216;
-const NO_THROTTLE_BITS_PER_S: &str = "134000000";
+pub(crate) const NO_CAP_BYTES_PER_S: u32 = 16_777_216;
+pub(crate) const NO_THROTTLE_BITS_PER_S: &str = "134000000";
 /// Bits that a client asks for who takes whatever the cap allows.
 const THROTTLE_BITS_PER_S: &str = "1536000";
 
@@ -182,7 +182,11 @@ fn views(run: &Run, name: &str) -> PathBuf {
 }
 
 /// Waits until every client has what stands around it: sending that is no part of a steady crowd.
-fn await_scenery(server: &Server, clients: u32, findings: &mut Findings) -> Result<(), ExperimentError> {
+pub(crate) fn await_scenery(
+    server: &Server,
+    clients: u32,
+    findings: &mut Findings,
+) -> Result<(), ExperimentError> {
     let ends_at = clock::now() + SCENERY_MAX;
     while clock::now() < ends_at {
         if server.metrics()?.sum("throng_sceneries_filled_total") >= f64::from(clients) {

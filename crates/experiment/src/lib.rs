@@ -15,6 +15,7 @@
 //! of the world, which is what observers' views are compared with. It judges only what an experiment's own page says that it judges.
 
 mod agent_updates;
+mod aggregation;
 mod bot_fidelity;
 mod bots;
 mod budget;
@@ -66,8 +67,9 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 10] = [
+pub const EXPERIMENTS: [Experiment; 11] = [
     agent_updates::EXPERIMENT,
+    aggregation::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
     crash::EXPERIMENT,
     crowd::EXPERIMENT,

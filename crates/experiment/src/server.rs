@@ -200,8 +200,8 @@ impl Server {
     }
 
     /// Sets a key of its configuration.
-    pub(crate) fn tune(&self, key: &str, value: &str) -> Result<(), ExperimentError> {
-        self.order("/v1/tune", serde_json::json!({ "key": key, "value": value })).map(drop)
+    pub(crate) fn tune(&self, key: &str, value: impl Into<serde_json::Value>) -> Result<(), ExperimentError> {
+        self.order("/v1/tune", serde_json::json!({ "key": key, "value": value.into() })).map(drop)
     }
 
     /// Gives an operator's command. What comes back is text, or JSON, by command.

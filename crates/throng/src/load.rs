@@ -30,6 +30,7 @@ fn config(args: &BotsArgs) -> BotsConfig {
         cli::Behavior::Stand => (Behavior::Stand, "Stander"),
         cli::Behavior::Sit => (Behavior::Sit, "Sitter"),
         cli::Behavior::Walk => (Behavior::Walk, "Walker"),
+        cli::Behavior::Roam => (Behavior::Roam, "Roamer"),
         cli::Behavior::Plaza => (Behavior::Plaza, "Marketgoer"),
         cli::Behavior::Stadium => (Behavior::Stadium, "Spectator"),
         cli::Behavior::Mingle => (Behavior::Mingle, "Mingler"),

@@ -19,7 +19,7 @@ pub use course::ARRIVED_M;
 pub use flock::{FLOCK_RADIUS_M, FLOCK_SIZE, FLOCK_SPREAD_M, FLOCK_TURN_EDGES};
 pub use mingle::{MINGLE_ROUND, MINGLE_WALK, MINGLE_WORDS_AT};
 pub use probe::PROBE_PERIOD;
-pub use walk::{Habits, MARKET_GOER, WALKER};
+pub use walk::{Habits, MARKET_GOER, ROAMER, WALKER};
 
 use crate::rng::Rng;
 use commute::Commuter;
@@ -62,6 +62,8 @@ pub enum Behavior {
     Sit,
     /// Walks legs in random directions and rests between them, as a [`WALKER`] does.
     Walk,
+    /// Walks as [`Self::Walk`] does and never rests.
+    Roam,
     /// Mills about on a plaza with everybody else, as a [`MARKET_GOER`] does.
     Plaza,
     /// Sits facing the middle of the region, as in a stadium; one in [`STEWARDS`] walks.
@@ -83,10 +85,11 @@ pub enum Behavior {
 
 impl Behavior {
     /// All of them by their names on command lines.
-    pub const NAMES: [(&str, Self); 11] = [
+    pub const NAMES: [(&str, Self); 12] = [
         ("stand", Self::Stand),
         ("sit", Self::Sit),
         ("walk", Self::Walk),
+        ("roam", Self::Roam),
         ("plaza", Self::Plaza),
         ("stadium", Self::Stadium),
         ("mingle", Self::Mingle),
@@ -108,7 +111,13 @@ impl Behavior {
     pub const fn moves(self) -> bool {
         match self {
             Self::Stand | Self::Sit | Self::Probe | Self::SlowReader | Self::Hostile => false,
-            Self::Walk | Self::Plaza | Self::Stadium | Self::Mingle | Self::Flock | Self::Commute => true,
+            Self::Walk
+            | Self::Roam
+            | Self::Plaza
+            | Self::Stadium
+            | Self::Mingle
+            | Self::Flock
+            | Self::Commute => true,
         }
     }
 }
@@ -171,6 +180,7 @@ impl Actor {
             Behavior::Stand | Behavior::SlowReader | Behavior::Hostile => Doing::Standing,
             Behavior::Sit => Doing::Sitting(Sitter::new()),
             Behavior::Walk => Doing::Walking(Walker::new(WALKER)),
+            Behavior::Roam => Doing::Walking(Walker::new(ROAMER)),
             Behavior::Plaza => Doing::Walking(Walker::new(MARKET_GOER)),
             Behavior::Stadium if rng.unit() * f64::from(STEWARDS) < 1.0 => {
                 Doing::Walking(Walker::new(WALKER))

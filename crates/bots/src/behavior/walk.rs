@@ -20,6 +20,9 @@ pub struct Habits {
 /// Of [`Behavior::Walk`](super::Behavior::Walk).
 pub const WALKER: Habits = Habits { leg_m: (20.0, 60.0), pause_s: (2.0, 10.0), ground_m: None };
 
+/// Of [`Behavior::Roam`](super::Behavior::Roam): who never rests.
+pub const ROAMER: Habits = Habits { pause_s: (0.0, 0.0), ..WALKER };
+
 /// Of [`Behavior::Plaza`](super::Behavior::Plaza): a market on 128 m, where a few steps lead to the next stall.
 pub const MARKET_GOER: Habits = Habits { leg_m: (3.0, 20.0), pause_s: (0.5, 4.0), ground_m: Some(128.0) };
 
@@ -54,7 +57,8 @@ impl Walker {
             Doing::Pausing { until: None } => self.pause(now, rng),
             Doing::Pausing { until: Some(until) } if now < until => 0,
             Doing::Pausing { .. } => self.set_out(now, spot, body, rng),
-            Doing::Walking { until } if until <= now => self.pause(now, rng),
+            Doing::Walking { until } if until <= now && self.habits.pause_s.1 > 0.0 => self.pause(now, rng),
+            Doing::Walking { until } if until <= now => self.set_out(now, spot, body, rng),
             Doing::Walking { .. } => {
                 steer(spot, body, rng);
                 AT_POS
@@ -120,6 +124,18 @@ mod tests {
                 assert!((shortest - 0.2..=longest + 0.2).contains(&seconds), "a pause of {seconds} s");
             }
         }
+    }
+
+    #[test]
+    fn a_roamer_never_rests_and_does_not_walk_straight_on_for_ever() {
+        let walked = behave(Behavior::Roam, 0, 4, 120, Vec2::splat(128.0));
+        let phases = phases(&walked);
+        assert!(
+            phases.iter().filter(|(walking, _)| !walking).all(|(_, updates)| *updates <= 2),
+            "{phases:?}"
+        );
+        let turns = walked.windows(2).filter(|two| two[0].1.rotation != two[1].1.rotation).count();
+        assert!(turns >= 5, "{turns} turns");
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub enum Behavior {
     Sit,
     /// Walk legs of 20 to 60 m with pauses.
     Walk,
+    /// Walk legs of 20 to 60 m without a pause.
+    Roam,
     /// Mill about on a plaza of 128 m in the middle of the region: short legs, short pauses.
     Plaza,
     /// Sit facing the middle of the region; one in twenty walks.

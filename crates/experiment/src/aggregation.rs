@@ -1,0 +1,317 @@
+//! `aggregation`: what it is worth to put many updates into one datagram, and what else of the way out costs how much.
+//!
+//! All see all, nothing is left out and nothing is limited, as in the field's published tables: whoever walks is sent to
+//! everybody ten times a second. The bots stay logged in while conditions change at run time (`POST /v1/tune`), so that
+//! conditions of one count differ in nothing else.
+
+use crate::bots::Bots;
+use crate::budget::{self, Budget, Limit, budget};
+use crate::crowd::{NO_CAP_BYTES_PER_S, NO_THROTTLE_BITS_PER_S, await_scenery};
+use crate::error::ExperimentError;
+use crate::findings::{Chart, Findings, Line};
+use crate::meter::{Sampler, Window};
+use crate::server::Server;
+use crate::{Experiment, Run, clock};
+use report::{Column, Section, Table};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "aggregation",
+    question: "What is it worth to put many updates into one datagram?",
+    run,
+    figures,
+};
+
+const COUNTS: [u32; 6] = [10, 50, 100, 200, 500, 1_000];
+const COUNTS_QUICK: [u32; 6] = [2, 3, 4, 5, 6, 7];
+const BOXES: u32 = 10_000;
+const BOXES_QUICK: u32 = 50;
+
+const WINDOW: Duration = Duration::from_secs(12);
+const WINDOW_QUICK: Duration = Duration::from_secs(1);
+/// How long newcomers get to be shown to everybody, and to set out.
+const SETTLE: Duration = Duration::from_secs(15);
+const SETTLE_QUICK: Duration = Duration::from_secs(1);
+/// How long a condition gets. Waiting for the server's next export adds up to a second.
+const SETTLE_CONDITION: Duration = Duration::from_millis(500);
+const SETTLE_CONDITION_QUICK: Duration = Duration::from_millis(50);
+
+/// What the authors of OpenSim's aggregation published of 100 moving avatars: packets a second, bytes of each, cores.
+const PUBLISHED: Published = Published { avatars: 100, packets: 22_863.0, bytes: 394.0, cores: 1.5 };
+/// Their packets: 18 bytes of header and prefix, and 63 for each update.
+const HEADERS_BYTES: f64 = 18.0;
+const UPDATE_BYTES: f64 = 63.0;
+/// How many times cheaper an update has to be than theirs.
+const TIMES_CHEAPER: f64 = 60.0;
+
+struct Published {
+    avatars: u32,
+    packets: f64,
+    bytes: f64,
+    cores: f64,
+}
+
+impl Published {
+    fn updates(&self) -> f64 {
+        self.packets * (self.bytes - HEADERS_BYTES) / UPDATE_BYTES
+    }
+
+    /// 11 µs.
+    fn ns_per_update(&self) -> f64 {
+        self.cores / self.updates() * 1e9
+    }
+}
+
+/// One way to send.
+struct Condition {
+    key: &'static str,
+    title: &'static str,
+    /// What differs from the usual, of section `gateway`.
+    keys: &'static [(&'static str, i64)],
+    /// Places in [`COUNTS`] where it is measured. Where each update goes alone, 500 avatars would need six cores.
+    at: &'static [usize],
+}
+
+const CONDITIONS: [Condition; 10] = [
+    Condition { key: "on", title: "as usual", keys: &[], at: &[0, 1, 2, 3, 4, 5] },
+    Condition {
+        key: "off",
+        title: "each update alone",
+        keys: &[("terse_per_datagram", 1), ("full_per_datagram", 1), ("objects_per_datagram", 1)],
+        at: &[0, 1, 2, 3],
+    },
+    Condition { key: "two", title: "two in a datagram", keys: &[("terse_per_datagram", 2)], at: &[3] },
+    Condition { key: "six", title: "six in a datagram", keys: &[("terse_per_datagram", 6)], at: &[2] },
+    Condition {
+        key: "bytes400",
+        title: "datagrams of 400 bytes",
+        keys: &[("datagram_bytes", 400)],
+        at: &[3],
+    },
+    Condition {
+        key: "bytes800",
+        title: "datagrams of 800 bytes",
+        keys: &[("datagram_bytes", 800)],
+        at: &[3],
+    },
+    Condition { key: "hz5", title: "5 sends a second", keys: &[("send_hz", 5)], at: &[3] },
+    Condition { key: "hz20", title: "20 sends a second", keys: &[("send_hz", 20)], at: &[3] },
+    Condition { key: "fresh", title: "buffers not reused", keys: &[("reuse_buffers", 0)], at: &[3, 5] },
+    Condition { key: "again", title: "as usual, once more", keys: &[], at: &[5] },
+];
+
+/// The usual values of all keys that any condition sets.
+const USUAL: [(&str, i64); 6] = [
+    ("terse_per_datagram", 18),
+    ("full_per_datagram", 8),
+    ("objects_per_datagram", 8),
+    ("datagram_bytes", 1_200),
+    ("send_hz", 10),
+    ("reuse_buffers", 1),
+];
+
+/// What is measured of each condition: name of the figure, title of the column, unit.
+const MEASURES: [(&str, &str, &str); 7] = [
+    ("cores", "server", "cores"),
+    ("updates", "movements", "1/s"),
+    ("packets", "packets", "1/s"),
+    ("blocks", "movements in a datagram", ""),
+    ("bytes", "mean packet", "bytes"),
+    ("mbit", "to all", "Mbit/s"),
+    ("ns", "CPU of a movement", "ns"),
+];
+
+/// The limit is a sixtieth of the published figure, for L = 2 µs as all limits of CPU time.
+fn budgets() -> [Budget; 2] {
+    [
+        budget(
+            "ns_on_100",
+            "server CPU per delivered update, 100 all see all",
+            "ns",
+            Limit::AtMostOfL(PUBLISHED.ns_per_update() / TIMES_CHEAPER),
+        ),
+        budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
+    ]
+}
+
+fn figures() -> Vec<String> {
+    let mut names = vec!["circuits_lost".to_owned()];
+    for condition in &CONDITIONS {
+        for (measure, ..) in MEASURES {
+            names.extend(condition.at.iter().map(|&at| name_of(measure, condition, COUNTS[at])));
+        }
+    }
+    names
+}
+
+fn name_of(measure: &str, condition: &Condition, count: u32) -> String {
+    format!("{measure}_{}_{count}", condition.key)
+}
+
+/// One measured condition.
+struct Cell {
+    condition: &'static Condition,
+    /// As in whole runs.
+    count: u32,
+    /// In the order of [`MEASURES`].
+    values: [f64; MEASURES.len()],
+}
+
+fn run(run: &Run) -> Result<Findings, ExperimentError> {
+    let counts = run.pick(COUNTS, COUNTS_QUICK);
+    let settings = format!(
+        "size_m = 512\nboxes = {}\n\n[gateway]\nclient_bytes_per_s = {NO_CAP_BYTES_PER_S}\nsend_hz = 10\nvisible_max = 0\n\
+         dead_reckoning = false\n",
+        run.pick(BOXES, BOXES_QUICK)
+    );
+    let server = Server::start_with(run, "server", "", &settings)?;
+    let sampler = Sampler::start(server.pid())?;
+    let options = ["--behavior", "roam", "--throttle", NO_THROTTLE_BITS_PER_S];
+    let mut bots = Bots::start(run, &server, "bots", counts[counts.len() - 1], &options)?;
+    let mut findings = Findings::default();
+    let mut cells = Vec::new();
+    for (at, count) in counts.into_iter().enumerate() {
+        bots.command(&format!("enter {count}"))?;
+        await_scenery(&server, count, &mut findings)?;
+        clock::wait(run.pick(SETTLE, SETTLE_QUICK));
+        for condition in CONDITIONS.iter().filter(|condition| condition.at.contains(&at)) {
+            for (key, usual) in USUAL {
+                let own = condition.keys.iter().find(|(own, _)| *own == key);
+                server
+                    .tune(&format!("gateway.{key}"), value_of(key, own.map_or(usual, |(_, value)| *value)))?;
+            }
+            clock::wait(run.pick(SETTLE_CONDITION, SETTLE_CONDITION_QUICK));
+            let window = Window::of(&server, run.pick(WINDOW, WINDOW_QUICK))?;
+            cells.push(Cell { condition, count: COUNTS[at], values: values(&window) });
+        }
+    }
+    let report = bots.leave()?;
+    let samples = sampler.finish();
+    server.stop()?;
+
+    findings.figure("circuits_lost", f64::from(report.circuits_lost + report.logins_failed));
+    tell(&cells, &mut findings);
+    budget::judge(run, &budgets(), &mut findings);
+    findings.usage("server", "The server over the run", &samples);
+    Ok(findings)
+}
+
+fn value_of(key: &str, value: i64) -> Value {
+    if key == "reuse_buffers" { json!(value != 0) } else { json!(value) }
+}
+
+fn values(window: &Window) -> [f64; MEASURES.len()] {
+    let cores = window.cpu_s_per_s();
+    let updates = window.rate("throng_terse_sent_total");
+    let packets = window.rate_with("throng_datagrams_total", "outcome", "sent");
+    let bytes = window.rate_with("throng_datagram_bytes_total", "outcome", "sent");
+    [
+        cores,
+        updates,
+        packets,
+        updates / window.rate("throng_terse_datagrams_total"),
+        bytes / packets,
+        bytes * 8.0 / 1e6,
+        cores / updates * 1e9,
+    ]
+}
+
+fn tell(cells: &[Cell], findings: &mut Findings) {
+    for cell in cells {
+        for ((measure, ..), value) in MEASURES.into_iter().zip(cell.values) {
+            findings.figure(name_of(measure, cell.condition, cell.count), value);
+        }
+    }
+    let line = |condition: &Condition, measure: usize| Line {
+        name: condition.title.to_owned(),
+        points: cells
+            .iter()
+            .filter(|cell| cell.condition.key == condition.key)
+            .map(|cell| (f64::from(cell.count), cell.values[measure]))
+            .collect(),
+    };
+    let mut section = Section::new("All see all");
+    for (measure, published) in [(0, PUBLISHED.cores), (2, PUBLISHED.packets)] {
+        let (name, title, unit) = MEASURES[measure];
+        let mut lines: Vec<Line> = CONDITIONS[..2].iter().map(|condition| line(condition, measure)).collect();
+        let published = vec![(f64::from(PUBLISHED.avatars), published)];
+        lines.push(Line { name: "OpenSim with aggregation, published".to_owned(), points: published });
+        let chart = Chart {
+            title: title.to_owned(),
+            x: ("avatars".to_owned(), String::new()),
+            y: (title.to_owned(), unit.to_owned()),
+            is_log: true,
+            lines,
+        };
+        section = section.line_plot(findings.chart(name, chart));
+    }
+    findings.sections.push(section.table(table(cells)));
+}
+
+fn table(cells: &[Cell]) -> Table {
+    let mut columns = vec![Column::text("sent"), Column::number("avatars", "")];
+    columns.extend(MEASURES.map(|(_, title, unit)| Column::number(title, unit)));
+    let mut table = Table::new(columns).caption(
+        "All walk all the time. The first row is what the authors of OpenSim's aggregation published.",
+    );
+    let Published { avatars, packets, bytes, cores } = PUBLISHED;
+    let updates = PUBLISHED.updates();
+    let published = [
+        cores,
+        updates,
+        packets,
+        updates / packets,
+        bytes,
+        bytes * packets * 8.0 / 1e6,
+        PUBLISHED.ns_per_update(),
+    ];
+    let mut row = |title: &str, count: u32, values: [f64; MEASURES.len()]| {
+        let mut cells = vec![title.into(), count.into()];
+        cells.extend(values.map(report::Cell::from));
+        table.row(cells);
+    };
+    row("OpenSim, published", avatars, published);
+    for cell in cells {
+        row(cell.condition.title, cell.count, cell.values);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_cells_yield_every_figure() {
+        let mut cells = Vec::new();
+        for condition in &CONDITIONS {
+            let counts = condition.at.iter().map(|&at| COUNTS[at]);
+            cells.extend(counts.map(|count| Cell { condition, count, values: [1.0; MEASURES.len()] }));
+        }
+        let mut findings = Findings::default();
+        findings.figure("circuits_lost", 0.0);
+        tell(&cells, &mut findings);
+        let yielded: Vec<&String> = findings.figures.keys().collect();
+        let mut expected = figures();
+        expected.sort();
+        assert_eq!(yielded, expected.iter().collect::<Vec<_>>());
+        for budget in budgets() {
+            assert!(findings.figures.contains_key(budget.figure), "{}", budget.figure);
+        }
+    }
+
+    #[test]
+    fn what_conditions_set_is_set_back_by_the_others() {
+        for condition in &CONDITIONS {
+            for (key, _) in condition.keys {
+                assert!(USUAL.iter().any(|(usual, _)| usual == key), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_published_update_cost_eleven_microseconds() {
+        assert!((PUBLISHED.ns_per_update() - 11_000.0).abs() < 100.0, "{}", PUBLISHED.ns_per_update());
+    }
+}
