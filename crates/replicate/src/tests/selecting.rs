@@ -351,6 +351,21 @@ fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
     assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
 }
 
+/// An update from before the stop may still be under way when a full update that got lost is made anew at rest, and come behind it.
+#[test]
+fn a_rest_that_was_shown_anew_in_full_is_repeated() {
+    let (mut scene, mut viewer) = (Scene::row(3), onlooker());
+    send(&mut viewer, &scene, PLENTY);
+    viewer.lost(LocalId(2));
+    scene.rest(2, along(50.0));
+    scene.tick();
+    assert_eq!(send(&mut viewer, &scene, PLENTY).full, [2]);
+    assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
+    (0..10).for_each(|_| scene.tick());
+    assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2]);
+    assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
+}
+
 #[test]
 fn a_viewer_without_an_avatar_looks_from_where_it_was_last() {
     let mut scene = Scene::new();
