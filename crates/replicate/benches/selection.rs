@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use world::{Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion};
 
 /// A client's share of a send at 128 KiB/s and 10 Hz, and of full updates.
-const ALLOWANCE: Allowance = Allowance { bytes: 12_800, full: 24, blocks_per_datagram: 18 };
+const ALLOWANCE: Allowance = Allowance { bytes: 12_800, full: 24, blocks_per_datagram: 18, near_only: false };
 /// Avatars that a client is shown.
 const VISIBLE_MAX: usize = 200;
 

@@ -54,6 +54,8 @@ pub struct Allowance {
     pub full: usize,
     /// Terse blocks of one datagram.
     pub blocks_per_datagram: usize,
+    /// Whether only the own avatar and those who are [near](crate::NEAR_MAX) are looked at.
+    pub near_only: bool,
 }
 
 /// A full block on the wire: measured 250–290 bytes with names of common length.
@@ -67,7 +69,7 @@ impl Selection {
         for list in [&mut self.due, &mut self.wanted, &mut self.spare] {
             list.clear();
         }
-        self.gather(viewer, replica);
+        self.gather(viewer, replica, allowance.near_only);
         let mut bytes = allowance.bytes;
         self.take_wanted(&mut bytes, allowance.full);
         self.take_due(bytes / AVATAR_BLOCK_LEN, allowance.blocks_per_datagram);
@@ -75,10 +77,10 @@ impl Selection {
     }
 
     /// Looks at the visible set, or a part of a very large one.
-    fn gather(&mut self, viewer: &mut Viewer, replica: &Replica) {
+    fn gather(&mut self, viewer: &mut Viewer, replica: &Replica, near_only: bool) {
         let (hot, tick) = (replica.hot(), replica.tick.0 as u32);
         let own = replica.of_session(viewer.session);
-        let n = viewer.shown.len();
+        let n = if near_only { viewer.near(replica).end } else { viewer.shown.len() };
         let n_looks = n.min(LOOK_MAX);
         // The nearest stand in front, and have a turn in every send.
         let n_always = n_looks.min(LOOK_MAX / 4);

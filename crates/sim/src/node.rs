@@ -231,10 +231,12 @@ impl Node {
             }
         }
         for shard in 0..self.shards.len() {
-            let mut goes_on = true;
-            while goes_on {
-                goes_on = self.shards[shard].poll(now, &mut self.outbox);
+            // A node that stood still catches up at once, as the thread of a shard does.
+            let mut is_due = true;
+            while is_due {
+                let goes_on = self.shards[shard].poll(now, &mut self.outbox);
                 self.after(shard, out);
+                is_due = goes_on || self.shards[shard].poll_timeout().is_some_and(|due| due <= now);
             }
         }
     }

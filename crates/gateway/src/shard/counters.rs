@@ -77,6 +77,10 @@ pub struct ShardCounters {
     pub terse_sent: u64,
     /// Datagrams that they were in.
     pub terse_datagrams: u64,
+    /// Clients' turns in which they were not told of those far away, because the shard did not keep up.
+    pub far_left_out: u64,
+    /// How much it leaves out now: 0 nothing, and at each step more, up to 3, it tells of those far away half as often.
+    pub pressure: u8,
     /// Full blocks sent.
     pub full_sent: u64,
     /// Full blocks sent of what stands in a world.

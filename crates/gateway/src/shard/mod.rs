@@ -16,6 +16,7 @@ mod greeting;
 mod hearing;
 mod names;
 mod outbox;
+mod pressure;
 mod sending;
 mod stages;
 mod stream;
@@ -39,6 +40,7 @@ use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use ids::{CircuitCode, Instant, LocalId, WorldId};
+use pressure::Pressure;
 use replicate::Lister;
 use replicate::selection::Selection;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -109,6 +111,8 @@ pub struct Shard {
     /// Circuits found to be over in this round of visits.
     ended: Vec<ClientIndex>,
     next_slot: u64,
+    /// What is left out while it does not keep up.
+    pressure: Pressure,
     /// Nanoseconds between two turns.
     slot_ns: u64,
     next_sweep: Instant,
@@ -146,6 +150,7 @@ impl Shard {
             acks_due: VecDeque::new(),
             ended: Vec::new(),
             next_slot: 0,
+            pressure: Pressure::new(),
             next_sweep: Instant::ZERO,
             commands: Vec::new(),
             mail: Vec::new(),
@@ -227,6 +232,8 @@ impl Shard {
             let slot = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
             if slot <= due {
                 self.next_slot = slot + 1;
+                self.pressure.note(now, now - Instant(slot * self.slot_ns));
+                self.counters.pressure = self.pressure.level();
                 self.turn.extend(self.slots[(slot % u64::from(SLOTS)) as usize].iter().rev());
             }
         }

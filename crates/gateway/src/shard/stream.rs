@@ -13,7 +13,7 @@ use super::client::{Client, Stage};
 use super::counters::ShardCounters;
 use super::greeting::{self, WorldFigures};
 use super::outbox::Outbox;
-use super::{ClientIndex, Packing, Shard, dispatch::BULK};
+use super::{ClientIndex, Packing, SLOTS, Shard, dispatch::BULK};
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
@@ -102,12 +102,16 @@ impl Shard {
         self.open_scene(now, index, &place);
         if self.client(index).greeting.scene_open {
             let rate_hz = self.config.world_rate_hz;
+            let round = self.next_slot / u64::from(SLOTS);
+            let tells_of_far =
+                self.pressure.tells_of_far(round, self.client(index).session().0 / u64::from(SLOTS));
             let mut turn = Turn {
                 now,
                 client: self.clients[index as usize].as_deref_mut().expect("just visited"),
                 replica: &replica,
                 place: &place,
                 packing: self.config.sending.packing,
+                tells_of_far,
                 lister: &mut self.lister,
                 selection: &mut self.selection,
                 by_distance: &mut self.by_distance,
@@ -172,6 +176,8 @@ struct Turn<'a> {
     replica: &'a Replica,
     place: &'a Place,
     packing: Packing,
+    /// Whether those who are not near have a part in it.
+    tells_of_far: bool,
     lister: &'a mut Lister,
     selection: &'a mut Selection,
     /// For lists by distance.
@@ -215,7 +221,10 @@ impl Turn<'_> {
         let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
         let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
         let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
-        let allowance = Allowance { bytes, full, blocks_per_datagram: self.packing.terse_blocks() };
+        let near_only = !self.tells_of_far;
+        self.counters.far_left_out += u64::from(near_only);
+        let allowance =
+            Allowance { bytes, full, blocks_per_datagram: self.packing.terse_blocks(), near_only };
         self.selection.choose(&mut self.client.viewer, self.replica, allowance);
         self.write_full();
         self.write_terse();

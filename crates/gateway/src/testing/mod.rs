@@ -108,6 +108,8 @@ pub(crate) struct Node {
     pub(crate) mail: Vec<FromShard>,
     /// Panics of worlds.
     pub(crate) panics: usize,
+    /// Whether shards have all turns that are due; one in each step otherwise, so that they stay as late as they are.
+    pub(crate) keeps_up: bool,
     regions: Vec<Region>,
     /// Commands that a world panics of.
     poison: fn(&Action) -> bool,
@@ -177,6 +179,7 @@ impl Node {
             commands: Vec::new(),
             mail: Vec::new(),
             panics: 0,
+            keeps_up: true,
             poison: |_| false,
             poisoned: 0,
             regions,
@@ -372,10 +375,12 @@ impl Node {
             self.step_worlds();
         }
         for index in 0..self.shards.len() {
-            let mut goes_on = true;
-            while goes_on {
-                goes_on = self.shards[index].poll(self.now, &mut self.out);
+            let mut is_due = true;
+            while is_due {
+                let goes_on = self.shards[index].poll(self.now, &mut self.out);
                 self.deliver_down();
+                let due = self.shards[index].poll_timeout().is_some_and(|due| due <= self.now);
+                is_due = goes_on || due && self.keeps_up;
             }
         }
         if self.steps.is_multiple_of(200) {

@@ -57,7 +57,11 @@ fn the_own_avatar_comes_first_however_little_fits() {
     scene.enter(99, ME, Audience::All, along(0.5));
     scene.tick();
     let mut viewer = onlooker();
-    let first = send(&mut viewer, &scene, Allowance { bytes: 300, full: 1, blocks_per_datagram: 1 });
+    let first = send(
+        &mut viewer,
+        &scene,
+        Allowance { bytes: 300, full: 1, blocks_per_datagram: 1, near_only: false },
+    );
     assert_eq!(first.full, [99]);
     send(&mut viewer, &scene, PLENTY);
     for step in 0..3 {
@@ -158,7 +162,11 @@ fn among_a_thousand_walkers_at_64_kib_per_second_nobody_is_older_than_five_secon
     for at in 1..=SENDS {
         all_walk(&mut scene, N);
         all_walk(&mut scene, N);
-        let sent = send(&mut viewer, &scene, Allowance { bytes: BYTES, full: 24, blocks_per_datagram: 18 });
+        let sent = send(
+            &mut viewer,
+            &scene,
+            Allowance { bytes: BYTES, full: 24, blocks_per_datagram: 18, near_only: false },
+        );
         assert!(sent.bytes() <= BYTES);
         for id in sent.terse {
             oldest_s = oldest_s.max((at - newest[id as usize]) as f32 / 10.0);
@@ -171,7 +179,8 @@ fn among_a_thousand_walkers_at_64_kib_per_second_nobody_is_older_than_five_secon
 
 #[test]
 fn the_last_datagram_is_filled_with_who_was_told_the_longest_ago() {
-    const DATAGRAM: Allowance = Allowance { bytes: 100_000, full: 24, blocks_per_datagram: 18 };
+    const DATAGRAM: Allowance =
+        Allowance { bytes: 100_000, full: 24, blocks_per_datagram: 18, near_only: false };
     let (mut scene, mut viewer) = walking_row(30);
     assert_eq!(send(&mut viewer, &scene, DATAGRAM).terse.len(), 30, "there is nobody to fill it with");
     let mut newest = [0; 31];
@@ -243,7 +252,11 @@ fn avatars_that_may_not_be_shown_yet_do_not_hold_up_those_that_were() {
         scene.enter(id, SessionKey(u64::from(id)), Audience::All, along(0.1));
     }
     scene.ticks(LIST_TICKS);
-    let sent = send(&mut viewer, &scene, Allowance { bytes: 10_000, full: 3, blocks_per_datagram: 1 });
+    let sent = send(
+        &mut viewer,
+        &scene,
+        Allowance { bytes: 10_000, full: 3, blocks_per_datagram: 1, near_only: false },
+    );
     assert_eq!((sent.full.len(), sent.terse.len()), (3, 10));
     all_walk(&mut scene, 10);
     assert_eq!(send(&mut viewer, &scene, Allowance { bytes: 700, ..room_for(0) }).terse.len(), 10);
@@ -258,7 +271,11 @@ fn a_newcomer_is_shown_even_to_the_slowest_client_in_a_walking_crowd() {
         all_walk(&mut scene, 100);
         // 5,100 bytes a second are the floor of a circuit's throttle; it saves up a datagram at most.
         saved = (saved + 510).min(1_200);
-        let sent = send(&mut viewer, &scene, Allowance { bytes: saved, full: 24, blocks_per_datagram: 18 });
+        let sent = send(
+            &mut viewer,
+            &scene,
+            Allowance { bytes: saved, full: 24, blocks_per_datagram: 18, near_only: false },
+        );
         saved -= sent.bytes();
         if sent.full == [500] {
             return;
@@ -444,7 +461,7 @@ proptest! {
                     }
                 }
                 scene.ticks(1 + who % 3);
-                let allowance = Allowance { bytes, full, blocks_per_datagram: 18 };
+                let allowance = Allowance { bytes, full, blocks_per_datagram: 18, near_only: false };
                 history.push((bytes, full, send(&mut viewer, &scene, allowance)));
             }
             history
@@ -487,7 +504,7 @@ proptest! {
                 _ => {}
             }
             scene.ticks(LIST_TICKS);
-            let sent = send(&mut viewer, &scene, Allowance { bytes: 20_000, full, blocks_per_datagram: 18 });
+            let sent = send(&mut viewer, &scene, Allowance { bytes: 20_000, full, blocks_per_datagram: 18, near_only: false });
             for id in &sent.killed {
                 prop_assert!(shows.remove(id), "{} was not shown", id);
             }

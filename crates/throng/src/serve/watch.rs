@@ -361,7 +361,7 @@ impl Export {
         let bytes = ("throng_datagram_bytes_total", "Bytes in UDP datagrams of circuits.");
         self.count(bytes.0, bytes.1, "received", sum(|c| c.shard.bytes_in));
         self.count(bytes.0, bytes.1, "sent", sent.sent_bytes);
-        let blocks: [(&str, &str, Count); 8] = [
+        let blocks: [(&str, &str, Count); 9] = [
             ("throng_terse_sent_total", "Blocks of ImprovedTerseObjectUpdate sent to clients.", |c| {
                 c.shard.terse_sent
             }),
@@ -377,6 +377,11 @@ impl Export {
                 "throng_sceneries_filled_total",
                 "Circuits that have been sent everything that stood near them, for the first time.",
                 |c| c.shard.sceneries_filled,
+            ),
+            (
+                "throng_far_left_out_total",
+                "Turns in which clients were not told of those far away, because their shard did not keep up.",
+                |c| c.shard.far_left_out,
             ),
             ("throng_full_sent_total", "Blocks of ObjectUpdate sent of avatars.", |c| c.shard.full_sent),
             ("throng_kills_sent_total", "Entities that clients were told to forget.", |c| c.shard.kills_sent),
@@ -445,6 +450,9 @@ impl Export {
             let label = ("shard", n.to_string());
             let clients = shard.n_clients.load(Ordering::Relaxed) as f64;
             self.gauge("throng_circuits", "Circuits open now.", (label.0, &label.1), clients);
+            let pressure =
+                ("throng_shard_pressure", "What a shard leaves out because it does not keep up, 0 to 3.");
+            self.gauge(pressure.0, pressure.1, (label.0, &label.1), counted[n].shard.pressure.into());
         }
     }
 

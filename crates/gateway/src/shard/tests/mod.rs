@@ -5,6 +5,7 @@ mod avatars;
 mod chat;
 mod hostile;
 mod leaving;
+mod pressure;
 mod requests;
 mod restarting;
 mod scenery;
