@@ -438,5 +438,32 @@ fn of_freshness(fresh: &Freshness, findings: &mut Findings) -> Section {
         fresh.near_age_ms.percentile(0.99).into(),
         (fresh.near_error_mm.len() as f64).into(),
     ]);
-    Section::new("Freshness").table(table)
+    Section::new("Freshness").table(table).table(oldest(fresh))
+}
+
+/// What was the matter with those who were shown wrong for the longest time.
+fn oldest(fresh: &Freshness) -> Table {
+    let mut table = Table::new(vec![
+        Column::number("wrong for", "s"),
+        Column::number("distance", "m"),
+        Column::number("error", "m"),
+        Column::number("turned", "°"),
+        Column::number("not told for", "s"),
+        Column::number("told", "m/s"),
+        Column::number("went", "m/s"),
+    ])
+    .caption("Those who were shown wrong for the longest time, as of the last look at which they were.");
+    for old in fresh.oldest.sorted() {
+        let row = [
+            old.age_ns as f64 / 1e9,
+            old.far_m.into(),
+            old.error_m.into(),
+            old.turned_deg.into(),
+            old.untold_ns as f64 / 1e9,
+            old.told_m_per_s.into(),
+            old.went_m_per_s.into(),
+        ];
+        table.row(row.map(Into::into).into());
+    }
+    table
 }

@@ -97,6 +97,20 @@ impl Server {
         self.wait_until("everybody is in", |server| avatars(server) == Some(BOTS as f64));
     }
 
+    fn tune(&self, key: &str, value: u32) {
+        self.ask("POST /v1/tune", &serde_json::json!({ "key": key, "value": value }).to_string());
+    }
+
+    /// Somebody who comes for a moment; the report.
+    fn visit(&self) -> serde_json::Value {
+        let bot = throng()
+            .args(["bots", "--login", &self.login, "--count", "1", "--last-name", "Late"])
+            .args(["--duration", "1s", "--json"])
+            .output()
+            .unwrap();
+        serde_json::from_slice(&bot.stdout).unwrap()
+    }
+
     fn fault(&self, fault: &str) {
         assert_eq!(self.ask("POST /v1/fault", fault), "done\n");
     }
@@ -225,4 +239,28 @@ fn pings_leave_the_stages_of_their_way_in_the_metrics() {
         assert!(sum(&server, "max", stage) > 0.0 && sum(&server, "squared_total", stage) > 0.0, "{stage}");
     }
     report(bots);
+}
+
+#[test]
+fn while_memory_is_short_nobody_comes_in_and_nobody_has_to_go() {
+    let server = Server::start();
+    let bots = server.bots("12s");
+    server.wait_for_bots();
+    let is_closed = |closed: f64| {
+        move |server: &Server| server.metric(r#"throng_logins_closed{reason="memory"}"#) == Some(closed)
+    };
+    // Less than it takes already.
+    server.tune("gateway.memory_max_mib", 1);
+    server.wait_until("nobody is let in", is_closed(1.0));
+    let refused = server.visit();
+    assert_eq!(
+        (refused["logins_ok"].as_u64(), refused["logins_failed"].as_u64()),
+        (Some(0), Some(1)),
+        "{refused}"
+    );
+    server.tune("gateway.memory_max_mib", 100_000);
+    server.wait_until("there is room again", is_closed(0.0));
+    assert_eq!(server.visit()["logins_ok"], 1);
+    let report = report(bots);
+    assert_eq!((&report["circuits_lost"], &report["pings_unanswered"]), (&0.into(), &0.into()), "{report}");
 }

@@ -64,6 +64,9 @@ const IMPACT_LIGHT_M_PER_S: f32 = 3.0;
 const IMPACT_FIRM_M_PER_S: f32 = 12.6;
 const IMPACT_HARD_M_PER_S: f32 = 17.3;
 
+/// A velocity that differs less from the way of the whole tick stays as it is: rounding, or what a viewer never sees.
+const UNEVEN_M_PER_S: f32 = 0.05;
+
 const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
 
 /// One sub-step. `wish` is the velocity that the flags ask for.
@@ -169,6 +172,19 @@ fn fly(presence: &mut Presence, slot: u32, wish: Vec3, ground: &Ground, contacts
     };
     presence.motion.position = at.extend(z);
     presence.motion.velocity = level.extend(rise);
+}
+
+/// What somebody who slides along others did in the last sub-step is not how it goes on: viewers extrapolate with the way of the
+/// whole tick then.
+pub(crate) fn even_out(presence: &mut Presence, from: Vec3, sub_steps: u64) {
+    if !presence.stance.is_grounded() {
+        return;
+    }
+    let mean = (presence.motion.position - from) / (sub_steps as f32 * DT);
+    let uneven = mean.truncate().distance_squared(presence.motion.velocity.truncate());
+    if uneven > UNEVEN_M_PER_S * UNEVEN_M_PER_S && mean.length_squared() >= CREEP_M_PER_S * CREEP_M_PER_S {
+        presence.motion.velocity = mean;
+    }
 }
 
 /// One sub-step across the ground: where it leads, and the level velocity with which it led there.

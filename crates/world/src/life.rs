@@ -102,7 +102,15 @@ impl Life {
         if now >= self.next_at {
             let _scope = CHECKPOINT.enter(self.config.id.0.into());
             self.next_at = next_on_grid(self.next_at, now);
-            self.older = self.newest.replace(self.world.checkpoint());
+            // The newest stands until there is another one: whatever is cut short, one is whole.
+            let spare = std::mem::replace(&mut self.older, self.newest.take());
+            self.newest = Some(match spare {
+                Some(mut checkpoint) => {
+                    self.world.checkpoint_into(&mut checkpoint);
+                    checkpoint
+                }
+                None => self.world.checkpoint(),
+            });
         }
     }
 

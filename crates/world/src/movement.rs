@@ -51,8 +51,12 @@ impl World {
         // the time they take. Others stand where they were or already are, which is a tick at most.
         for &Mover { slot, wish, .. } in &self.movers {
             let presence = self.roster.get_mut(slot).expect("movers were listed in this tick");
+            let (from, was_grounded) = (presence.motion.position, presence.stance.is_grounded());
             for _ in 0..sub_steps {
                 gait::sub_step(presence, slot, wish, &self.ground, &mut self.contacts);
+            }
+            if was_grounded && sub_steps > 0 {
+                gait::even_out(presence, from, sub_steps);
             }
         }
         self.animate();

@@ -131,6 +131,15 @@ impl World {
         Checkpoint { body: self.body(self.roster.slots().to_vec()) }
     }
 
+    /// As [`Self::checkpoint`], into the memory of a former one: of thousands it is megabytes, which the system would have to make
+    /// and clear anew each time.
+    pub fn checkpoint_into(&self, checkpoint: &mut Checkpoint) {
+        let mut slots = std::mem::take(&mut checkpoint.body.slots);
+        // Element by element, since a whole copy of another length would ask for memory.
+        self.roster.slots().clone_into(&mut slots);
+        checkpoint.body = self.body(slots);
+    }
+
     fn body<S>(&self, slots: S) -> Body<S> {
         Body {
             terrain: self.ground.terrain.fingerprint(),

@@ -11,6 +11,7 @@
 //! - A *stop* is looked at 1 s later by those who have the avatar among their nearest 50, and 5 s later by the others who show it.
 //! - An observer has *arrived* when the 50 who were its nearest when it was placed are shown, or gone.
 
+mod oldest;
 mod scene;
 mod steps;
 mod truth;
@@ -20,6 +21,7 @@ mod tests;
 
 use crate::error::ExperimentError;
 use bots::views::{View, Views};
+pub(crate) use oldest::Oldest;
 use recording::{Recording, Replay};
 use scene::Scene;
 use std::path::Path;
@@ -79,6 +81,8 @@ pub(crate) struct Freshness {
     pub(crate) near_age_ms: Steps,
     /// The oldest of each scene that was compared, milliseconds.
     pub(crate) oldest_ms: Steps,
+    /// Who was wrong for the longest time.
+    pub(crate) oldest: Oldest,
     /// Avatars shown in each scene that was compared, the own one not counted.
     pub(crate) visible: Steps,
     /// After stops, millimetres.
@@ -102,6 +106,7 @@ impl Freshness {
             moving_error_mm: mm(),
             near_age_ms: ms(),
             oldest_ms: ms(),
+            oldest: Oldest::default(),
             visible: Steps::new(1.0, 20_000),
             stop_error_mm: mm(),
             arrival_ms: ms(),

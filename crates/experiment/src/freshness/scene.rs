@@ -1,5 +1,6 @@
 //! The scene of one observer, and how it compares with the world.
 
+use super::oldest::Old;
 use super::truth::{Person, Pose, Truth, Who};
 use super::{BANDS_M, Band, EVERY_TICKS, Freshness, MIDDLE, NEAR, WRONG_M, WRONG_RAD};
 use bots::views::Sight;
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 /// A stop is looked at so long after it.
 const STOP_NEAR_NS: u64 = 1_000_000_000;
 const STOP_FAR_NS: u64 = 5_000_000_000;
+/// Between two ticks at 20 Hz.
+const TICK_S: f32 = 0.05;
 /// Two comparisons are so far apart at 20 Hz; a stop is looked at once.
 const COMPARE_NS: u64 = EVERY_TICKS * 50_000_000;
 
@@ -153,6 +156,21 @@ impl Scene {
             band.error_mm.add(error_mm);
             band.age_ms.add(age_ns as f64 / 1e6);
             oldest_ns = oldest_ns.max(age_ns);
+            if let (Some(observer), Some(since_ns)) = (self.own, shown.wrong_since_ns) {
+                let [now, before, ..] = person.poses;
+                found.oldest.note(Old {
+                    observer,
+                    who,
+                    since_ns,
+                    age_ns,
+                    far_m,
+                    error_m: error_mm as f32 / 1e3,
+                    turned_deg: now.rotation.angle_between(shown.rotation).to_degrees(),
+                    untold_ns: now_ns - shown.at_ns,
+                    told_m_per_s: shown.velocity.length(),
+                    went_m_per_s: now.position.distance(before.position) / TICK_S,
+                });
+            }
         }
         found.visible.add(
             (self.shown.len() - usize::from(own.is_some_and(|own| self.shown.contains_key(&own)))) as f64,

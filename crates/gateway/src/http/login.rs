@@ -1,5 +1,6 @@
 //! XML-RPC `login_to_simulator`: the password is the grid's business, the session the hub's.
 
+use super::door::NoRoom;
 use super::reply::{error, failed, xml_text};
 use super::{Peer, Portal, blocking};
 use crate::hub::{Login, LoginRefusal};
@@ -80,6 +81,7 @@ enum LoginError {
 }
 
 async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Result<LoginReply, LoginError> {
+    portal.door.look().map_err(no_room)?;
     let now = Now { instant: (portal.clock)(), unix_s: portal.unix_s() };
     let verified = portal
         .login
@@ -107,6 +109,7 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
         home,
         wearables,
     };
+    portal.door.pass().map_err(no_room)?;
     let now = (portal.clock)();
     let admission = portal
         .sessions
@@ -133,6 +136,13 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
         message: portal.settings.welcome.clone(),
         unix_s: portal.unix_s(),
         links: Links::default(),
+    })
+}
+
+fn no_room(why: NoRoom) -> LoginError {
+    LoginError::Refused(match why {
+        NoRoom::Memory => Refusal::NoMemory,
+        NoRoom::Load => Refusal::Overloaded,
     })
 }
 

@@ -5,6 +5,7 @@
 
 pub mod admin;
 mod capabilities;
+pub mod door;
 mod event_queue;
 pub mod fault;
 pub mod live;
@@ -62,6 +63,8 @@ pub struct Portal {
     pub settings: Settings,
     /// The process's clock.
     pub clock: Arc<dyn Fn() -> Instant + Send + Sync>,
+    /// Whether more people are let in.
+    pub door: door::Door,
     /// What was counted.
     pub counters: HttpCounters,
 }

@@ -28,6 +28,10 @@ pub enum Refusal {
     RegionFull(String),
     /// The server has no room.
     ServerFull,
+    /// The server has no memory for more people.
+    NoMemory,
+    /// The server does not keep up with those who are inside.
+    Overloaded,
     /// The server is about to stop.
     Draining,
     /// Something failed here; the log says what.
@@ -48,6 +52,8 @@ impl Refusal {
             | Self::Busy
             | Self::RegionFull(_)
             | Self::ServerFull
+            | Self::NoMemory
+            | Self::Overloaded
             | Self::Draining
             | Self::Internal => "presence",
         }
@@ -75,7 +81,8 @@ impl Refusal {
             Self::RegionFull(region) => {
                 format!("The region {region} is full. Please choose another one or try again later.")
             }
-            Self::ServerFull => "The server is full. Please try again later.".into(),
+            Self::ServerFull | Self::NoMemory => "The server is full. Please try again later.".into(),
+            Self::Overloaded => "The server has more to do than it can. Please try again in a minute.".into(),
             Self::Draining => "The server is about to restart. Please try again in a minute.".into(),
             Self::Internal => {
                 "Something went wrong on the server. Its operator can find the cause in the log.".into()
@@ -97,6 +104,8 @@ impl Refusal {
             Self::Busy => "busy",
             Self::RegionFull(_) => "region_full",
             Self::ServerFull => "server_full",
+            Self::NoMemory => "no_memory",
+            Self::Overloaded => "overloaded",
             Self::Draining => "draining",
             Self::Internal => "internal",
         }

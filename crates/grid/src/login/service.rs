@@ -140,6 +140,11 @@ impl LoginService {
         self.memory().remembered.forget(agent);
     }
 
+    /// Drops everything that is remembered, for its memory: everybody's next password is hashed again.
+    pub fn forget_all(&self) {
+        self.memory().remembered.clear();
+    }
+
     /// Logins that wait for the passwords thread, for metrics.
     #[must_use]
     pub fn waiting(&self) -> usize {

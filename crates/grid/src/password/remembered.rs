@@ -67,6 +67,12 @@ impl Remembered {
         self.entries.get(&agent).is_some_and(|entry| entry.proof == self.proof(agent, digest, stored))
     }
 
+    /// Forgets everybody.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.by_expiry.clear();
+    }
+
     /// Forgets an agent: banned, or its password was changed.
     pub fn forget(&mut self, agent: AgentId) {
         if let Some(entry) = self.entries.remove(&agent) {

@@ -153,6 +153,11 @@ section! {
         ///
         /// With neighbours that move, each session needs the bandwidth of `client_bytes_per_s`.
         max_sessions: u32 = 10_000, "sessions", Kind::whole(1, 1_000_000);
+        /// Memory that the process may have in RAM; 0 is as much as its control group may, if that has a limit.
+        ///
+        /// From nine tenths of it on logins are refused, so that nobody who is inside is lost to a kernel that has to kill
+        /// somebody. What only saves time is given back before that.
+        memory_max_mib: u32 = 0, "MiB", Kind::whole(0, 16_777_216);
         /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle), or if much of it gets lost
         /// or queued on the way.
         ///

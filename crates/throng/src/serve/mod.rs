@@ -9,6 +9,7 @@
 mod addresses;
 mod capture_page;
 mod captures;
+mod cgroup;
 mod crashes;
 mod data;
 mod diagnose;
@@ -44,6 +45,7 @@ use diagnose::Diagnose;
 use faults::{Fuse, Fuses};
 use gateway::feed::Feed;
 use gateway::http::admin::{self, Admin};
+use gateway::http::door::Door;
 use gateway::http::fault::Faults;
 use gateway::http::live::{self, Live};
 use gateway::http::{HttpCounters, Portal, Settings};
@@ -195,6 +197,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         page: page::ASSETS,
         settings: settings(config, http_port, unix_start_s),
         clock: Arc::clone(&clock),
+        door: Door::default(),
         counters: HttpCounters::default(),
     });
     let replicas = replicas::start(replicas::Start {
@@ -219,6 +222,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         replicas: replicas.watch(),
         portal: Arc::clone(&portal),
         load,
+        tunables: Arc::clone(&tunables),
         figures,
         recorder,
         crashes: Arc::clone(&crashes),

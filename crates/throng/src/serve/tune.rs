@@ -26,6 +26,7 @@ const SENDING: [&str; 6] = [
     "send_hz",
     "reuse_buffers",
 ];
+const MEMORY: &str = "gateway.memory_max_mib";
 const HORIZON: &str = "recorder.horizon_s";
 /// How keys of scopes' limits begin and end; the scope's name stands between.
 const LIMIT: (&str, &str) = ("recorder.limit.", "_us");
@@ -56,6 +57,8 @@ pub(super) struct Tunables {
     filter: AtomicU8,
     /// Values of the keys in [`SENDING`], which shards read at every turn; flags are 0 and 1.
     sending: [AtomicU32; SENDING.len()],
+    /// 0: as the control group says.
+    memory_max_mib: AtomicU32,
     recorder: Recorder,
     captures: Mutex<BTreeMap<Trigger, Limits>>,
     /// Limits of scopes by name that nobody has entered yet.
@@ -79,6 +82,7 @@ impl Tunables {
         let tunables = Self {
             filter: AtomicU8::new(0),
             sending: sending.map(AtomicU32::new),
+            memory_max_mib: AtomicU32::new(gateway.memory_max_mib),
             recorder,
             captures: Mutex::new(config.captures.limits()),
             awaited: Mutex::default(),
@@ -135,6 +139,7 @@ impl Tunables {
         }
         match key {
             FILTER => self.set_filter(value.deserialize().expect("an allowed word")),
+            MEMORY => self.memory_max_mib.store(whole(&value) as u32, Ordering::Relaxed),
             HORIZON => self.recorder.set_horizon(Duration::from_secs(whole(&value))),
             _ => self.set_captures(known.name, whole(&value)),
         }
@@ -166,6 +171,7 @@ impl Tunables {
         let mut values = vec![
             (FILTER.to_owned(), serde_json::to_value(filter).expect("a word becomes JSON")),
             (HORIZON.to_owned(), self.recorder.horizon().as_secs().into()),
+            (MEMORY.to_owned(), self.memory_max_mib.load(Ordering::Relaxed).into()),
         ];
         for (trigger, limits) in &*lock(&self.captures) {
             let key = |what: &str| format!("captures.{trigger}_{what}");
@@ -210,6 +216,12 @@ impl Tunables {
             bytes: bytes as usize,
         };
         Sending { packing, hz, reuses_buffers: reuses != 0 }
+    }
+
+    /// Memory that the process may have, if the operator has said.
+    pub(super) fn memory_max_bytes(&self) -> Option<u64> {
+        let mib = self.memory_max_mib.load(Ordering::Relaxed);
+        (mib > 0).then_some(u64::from(mib) << 20)
     }
 
     /// Gives the saver its limits, and scopes theirs that were entered since the limit was set. For the recorder's
@@ -258,7 +270,7 @@ impl Tunables {
 /// The key of the configuration that this is, if it can be set while the server runs.
 fn settable(key: &str) -> Option<&'static Key> {
     let (section, name) = key.split_once('.')?;
-    let now = matches!(key, FILTER | HORIZON)
+    let now = matches!(key, FILTER | HORIZON | MEMORY)
         || place_in_sending(key).is_some()
         || section == Captures::SECTION.name;
     let section = Config::SECTIONS.into_iter().find(|known| now && known.name == section)?;
@@ -339,6 +351,17 @@ mod tests {
         {
             assert!(tunables.tune(&format!("gateway.{key}"), &wrong).is_err(), "{key}");
         }
+    }
+
+    #[test]
+    fn the_memory_allowed_is_a_number_or_the_control_groups() {
+        let tunables = tunables();
+        assert_eq!(tunables.memory_max_bytes(), None);
+        tunables.tune(MEMORY, &json!(3)).unwrap();
+        assert_eq!(tunables.memory_max_bytes(), Some(3 << 20));
+        tunables.tune(MEMORY, &json!(0)).unwrap();
+        assert_eq!(tunables.memory_max_bytes(), None);
+        assert!(tunables.tune(MEMORY, &json!("much")).is_err());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The `watch` thread: once a second it exports what the cores have counted, tells browsers how the server is doing
 //! and the password check how busy it is, and looks whether everybody still runs.
 
+mod admission;
 mod messages;
 mod restarts;
 
@@ -8,8 +9,10 @@ use super::crashes::Crashes;
 use super::process::{self, ThreadUse};
 use super::restarts::Standing;
 use super::shards::Watched;
+use super::tune::Tunables;
 use super::{Clock, ServeError, replicas, worlds};
 use crate::serve::shards;
+use admission::Admission;
 use gateway::http::Portal;
 use gateway::http::live::Figures;
 use grid::password::LoadHint;
@@ -45,6 +48,7 @@ pub(super) struct Start {
     pub(super) replicas: Arc<replicas::Counters>,
     pub(super) portal: Arc<Portal>,
     pub(super) load: LoadHint,
+    pub(super) tunables: Arc<Tunables>,
     pub(super) figures: tokio::sync::watch::Sender<Figures>,
     pub(super) recorder: Recorder,
     pub(super) crashes: Arc<Option<Crashes>>,
@@ -132,6 +136,7 @@ struct Eye {
     /// By world, the beginning of the last step that was told of because it did not end.
     unended: Vec<Instant>,
     threads: BTreeMap<String, ThreadUse>,
+    admission: Admission,
 }
 
 impl Eye {
@@ -147,6 +152,7 @@ impl Eye {
             packets_out: 0,
             bytes_out: 0,
             threads: process::thread_uses(),
+            admission: Admission::default(),
             health,
             start,
         }
@@ -164,6 +170,7 @@ impl Eye {
         self.export.restarts(&self.start.standings);
         self.export.rest(&self.start);
         self.threads(passed);
+        self.admit(now, &shards);
         self.export.crashes(self.start.crashes.as_ref().as_ref());
 
         type Count = fn(&shards::Counted) -> u64;
@@ -230,10 +237,6 @@ impl Eye {
                 &name,
                 count,
             );
-        }
-        if let Some(bytes) = process::resident_bytes() {
-            let help = "Memory of the process that is in RAM.";
-            self.export.gauge("throng_process_resident_bytes", help, ("", ""), bytes as f64);
         }
     }
 

@@ -87,6 +87,20 @@ fn a_checkpoint_says_what_a_snapshot_says() {
 }
 
 #[test]
+fn a_checkpoint_into_the_memory_of_another_is_as_one_of_its_own() {
+    let mut play = Play::begin(0.0);
+    (1..5).for_each(|session| play.let_in(session));
+    let mut checkpoint = play.life.world().checkpoint();
+    (5..8).for_each(|session| play.let_in(session));
+    play.run(Duration::from_secs(1));
+    for _ in 0..2 {
+        play.life.world().checkpoint_into(&mut checkpoint);
+        assert_eq!(checkpoint.encode(), play.life.world().snapshot());
+        play.step(vec![(1, Action::Leave), (2, Action::Leave)]);
+    }
+}
+
+#[test]
 fn who_was_there_at_the_checkpoint_is_there_again_under_the_same_ids() {
     let mut play = Play::begin(0.0);
     let early = play.enter(1);

@@ -1,6 +1,6 @@
 //! On foot: speed, stops, slopes, borders and other people.
 
-use crate::stage::{STANDING, Stage, config, control, enter_at};
+use crate::stage::{STANDING, Stage, TICK, config, control, enter_at};
 use glam::{Quat, Vec2, Vec3};
 use std::{f32::consts::FRAC_PI_2, time::Duration};
 use world::{Action, BORDER_MARGIN_M, Change, ControlFlags, RUN_M_PER_S, Terrain, WALK_M_PER_S, animations};
@@ -194,6 +194,28 @@ fn who_stands_is_not_pushed() {
     stage.run(60);
     assert_eq!(stage.motion(1), stander);
     assert!(stage.at(2).x > 130.0, "the walker got past: {}", stage.at(2));
+}
+
+#[test]
+fn who_slides_along_others_is_extrapolated_on_the_way_that_it_goes() {
+    let mut stage = Stage::flat();
+    // A row of people, obliquely in the way of one who walks along it.
+    for n in 0..8 {
+        stage.send(10 + n, enter_at(Vec3::new(128.0 + n as f32 * 0.9, 128.0 + n as f32 * 0.3, 22.0)));
+    }
+    stage.send(1, enter_at(Vec3::new(126.0, 128.3, 22.0)));
+    stage.step();
+    stage.press(1, ControlFlags::AT_POS);
+    let (mut slid, mut before) = (0, stage.at(1));
+    for _ in 0..80 {
+        stage.step();
+        let went = (stage.at(1) - before) / TICK.as_secs_f32();
+        let velocity = stage.motion(1).velocity.truncate();
+        assert!(velocity.distance(went) < 0.06, "{velocity} is shown, {went} was gone");
+        slid += usize::from(went.distance(Vec2::new(3.2, 0.0)) > 0.1);
+        before = stage.at(1);
+    }
+    assert!(slid > 10, "{slid} ticks of sliding");
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! Whether the server takes in more people. Somebody who watches memory and load says so once a second ([`Door::set`]); between two
+//! looks no more come in than there was room for, since a crowd needs less than a second.
+
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+
+/// Why nobody is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoRoom {
+    /// More people would take more memory than the server may have.
+    Memory,
+    /// The server does not keep up with those who are inside.
+    Load,
+}
+
+impl NoRoom {
+    /// Every reason.
+    pub const ALL: [Self; 2] = [Self::Memory, Self::Load];
+
+    /// Metric label.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Load => "load",
+        }
+    }
+}
+
+/// What may come in until the next look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// So many more; then there is no memory for more of them.
+    For(i64),
+    /// Nobody, for this reason.
+    None(NoRoom),
+}
+
+/// Open until somebody says otherwise.
+#[derive(Debug)]
+pub struct Door {
+    room: AtomicI64,
+    /// [`NoRoom`] by its place among all, for those for whom there is none.
+    reason: AtomicU8,
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        Self { room: AtomicI64::new(i64::MAX), reason: AtomicU8::new(0) }
+    }
+}
+
+impl Door {
+    /// Says how much room there is from now on.
+    pub fn set(&self, room: Room) {
+        let (room, reason) = match room {
+            Room::For(n) => (n, NoRoom::Memory),
+            Room::None(reason) => (0, reason),
+        };
+        self.reason.store(reason as u8, Ordering::Relaxed);
+        self.room.store(room, Ordering::Relaxed);
+    }
+
+    /// Whether anybody would be let in, so that the password of somebody who would not be is not hashed.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn look(&self) -> Result<(), NoRoom> {
+        if self.room.load(Ordering::Relaxed) > 0 { Ok(()) } else { Err(self.reason()) }
+    }
+
+    /// Lets one in.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn pass(&self) -> Result<(), NoRoom> {
+        let taken = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| {
+            (room > 0).then(|| room - i64::from(room < i64::MAX))
+        });
+        taken.map(drop).map_err(|_| self.reason())
+    }
+
+    fn reason(&self) -> NoRoom {
+        NoRoom::ALL[usize::from(self.reason.load(Ordering::Relaxed))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_come_in_as_there_is_room_for() {
+        let door = Door::default();
+        assert!((0..1_000).all(|_| door.pass().is_ok()), "nobody has said anything yet");
+        door.set(Room::For(2));
+        assert_eq!([door.pass(), door.pass(), door.pass()], [Ok(()), Ok(()), Err(NoRoom::Memory)]);
+        assert_eq!(door.look(), Err(NoRoom::Memory));
+        door.set(Room::None(NoRoom::Load));
+        assert_eq!((door.look(), door.pass()), (Err(NoRoom::Load), Err(NoRoom::Load)));
+        door.set(Room::For(1));
+        assert_eq!((door.look(), door.pass()), (Ok(()), Ok(())));
+    }
+}

@@ -1,0 +1,164 @@
+//! Whether there is room for more people: memory first, since the kernel kills whoever takes more than it may have, and load.
+//!
+//! Nobody who is inside has to go for it. Logins are refused while the memory that the process has in RAM comes close to what it may
+//! have, and before that what only saves time is given back. And they are refused while every shard leaves out all that it may and still is late
+//! (`gateway::shard`, pressure).
+
+use super::{Eye, shards};
+use crate::serve::{cgroup, process};
+use gateway::http::door::{NoRoom, Room};
+use ids::Instant;
+use std::time::Duration;
+use telemetry::allocations;
+
+/// Shares of the memory allowed, in percent: from the first on it is given back what can be, from the second on nobody
+/// comes in any more.
+const SHED_PERCENT: u64 = 80;
+const CLOSE_PERCENT: u64 = 90;
+/// What somebody who comes in may take: some 60 KiB for good (`crowd`), and what is under way to a client that arrives.
+const SESSION_BYTES: u64 = 256 * 1024;
+/// Between two times that memory is given back, which costs everybody who asks for some a moment.
+const SHED_PERIOD: Duration = Duration::from_secs(10);
+/// Everything that a shard may leave out.
+const PRESSURE_MAX: u8 = 3;
+/// For how long all shards have to be at that until nobody comes in.
+const LOAD_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is seen once a second.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Memory of the process in RAM, if that is known.
+    resident_bytes: Option<u64>,
+    /// And how much it may be, if there is a limit.
+    limit_bytes: Option<u64>,
+    /// The pressure of the shard that has the least.
+    pressure_min: u8,
+}
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Verdict {
+    room: Room,
+    /// Whether what only saves time is to be given back.
+    sheds: bool,
+}
+
+/// What was seen before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Admission {
+    /// Since when all shards leave out all that they may.
+    pressed_since: Option<Instant>,
+    shed_at: Option<Instant>,
+}
+
+impl Admission {
+    fn judge(&mut self, now: Instant, seen: Seen) -> Verdict {
+        let room = match seen.resident_bytes.zip(seen.limit_bytes) {
+            Some((resident, limit)) => {
+                let free = (limit / 100 * CLOSE_PERCENT).saturating_sub(resident);
+                i64::try_from(free / SESSION_BYTES).unwrap_or(i64::MAX)
+            }
+            None => i64::MAX,
+        };
+        let is_tight = seen
+            .resident_bytes
+            .zip(seen.limit_bytes)
+            .is_some_and(|(resident, limit)| resident >= limit / 100 * SHED_PERCENT);
+        let sheds = is_tight && self.shed_at.is_none_or(|at| now.since(at) >= SHED_PERIOD);
+        if sheds {
+            self.shed_at = Some(now);
+        }
+        self.pressed_since = (seen.pressure_min == PRESSURE_MAX).then(|| self.pressed_since.unwrap_or(now));
+        let is_overloaded = self.pressed_since.is_some_and(|since| now.since(since) >= LOAD_PATIENCE);
+        let room = if room == 0 {
+            Room::None(NoRoom::Memory)
+        } else if is_overloaded {
+            Room::None(NoRoom::Load)
+        } else {
+            Room::For(room)
+        };
+        Verdict { room, sheds }
+    }
+}
+
+impl Eye {
+    /// Says whether more people are let in.
+    pub(super) fn admit(&mut self, now: Instant, shards: &[shards::Counted]) {
+        let allowed = self.start.tunables.memory_max_bytes();
+        let seen = Seen {
+            resident_bytes: process::resident_bytes(),
+            limit_bytes: allowed.or_else(cgroup::memory_limit_bytes),
+            pressure_min: shards.iter().map(|counted| counted.shard.pressure).min().unwrap_or(0),
+        };
+        let verdict = self.admission.judge(now, seen);
+        self.start.portal.door.set(verdict.room);
+        if verdict.sheds {
+            tracing::warn!(resident = seen.resident_bytes, limit = seen.limit_bytes, "memory is short");
+            self.start.portal.login.forget_all();
+            allocations::give_spare_back();
+        }
+        let refused = ("throng_logins_closed", "1 while nobody is let in for this reason, else 0.");
+        for reason in NoRoom::ALL {
+            let is_so = verdict.room == Room::None(reason);
+            self.export.gauge(refused.0, refused.1, ("reason", reason.as_str()), f64::from(u8::from(is_so)));
+        }
+        let memory = [
+            ("throng_process_resident_bytes", "Memory of the process that is in RAM.", seen.resident_bytes),
+            (
+                "throng_process_memory_limit_bytes",
+                "Memory that it may have; 0 is no limit.",
+                Some(seen.limit_bytes.unwrap_or(0)),
+            ),
+        ];
+        for (name, help, bytes) in memory {
+            if let Some(bytes) = bytes {
+                self.export.gauge(name, help, ("", ""), bytes as f64);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn seen(resident_mib: u64, limit_mib: u64) -> Seen {
+        Seen { resident_bytes: Some(resident_mib * MIB), limit_bytes: Some(limit_mib * MIB), pressure_min: 0 }
+    }
+
+    #[test]
+    fn without_a_limit_there_is_room_for_all() {
+        let mut admission = Admission::default();
+        let verdict = admission.judge(Instant::ZERO, Seen { limit_bytes: None, ..seen(900_000, 1) });
+        assert_eq!(verdict, Verdict { room: Room::For(i64::MAX), sheds: false });
+    }
+
+    #[test]
+    fn as_many_come_in_as_nine_tenths_of_the_memory_hold() {
+        let mut admission = Admission::default();
+        let mut at = |s: u64, resident_mib| {
+            admission.judge(Instant::from_millis(s * 1_000), seen(resident_mib, 1_000))
+        };
+        assert_eq!(at(0, 100), Verdict { room: Room::For(3_200), sheds: false });
+        assert_eq!(at(1, 800), Verdict { room: Room::For(400), sheds: true });
+        assert_eq!(at(2, 899), Verdict { room: Room::For(4), sheds: false });
+        assert_eq!(at(3, 900), Verdict { room: Room::None(NoRoom::Memory), sheds: false });
+        assert_eq!(at(11, 1_200), Verdict { room: Room::None(NoRoom::Memory), sheds: true });
+        assert_eq!(at(12, 700), Verdict { room: Room::For(800), sheds: false });
+    }
+
+    #[test]
+    fn nobody_comes_while_all_shards_leave_out_all_that_they_may() {
+        let mut admission = Admission::default();
+        let mut at = |s: u64, pressure_min| {
+            admission.judge(Instant::from_millis(s * 1_000), Seen { pressure_min, ..seen(1, 1_000) }).room
+        };
+        let open = |room| matches!(room, Room::For(_));
+        assert!(open(at(0, 3)) && open(at(4, 3)));
+        assert_eq!(at(5, 3), Room::None(NoRoom::Load));
+        assert!(open(at(6, 2)) && open(at(7, 3)) && open(at(11, 3)), "it begins anew");
+        assert_eq!(at(12, 3), Room::None(NoRoom::Load));
+    }
+}
