@@ -23,11 +23,6 @@ use std::time::Duration;
 use telemetry::Metrics;
 use telemetry::recorder::{Arg, Recorder, Scope, ScopeGuard, frame_end};
 
-/// How long a shard lets datagrams gather. Clients have their turns every 5 ms, in twentieths; this is half of that, and the most
-/// that it adds to a ping.
-const REST: Duration = Duration::from_micros(2_500);
-/// Clients from which on it does: a hundred send a thousand datagrams a second, and each came alone.
-const RESTS_FROM: usize = 50;
 /// Mail that waits for a shard; who sends more waits.
 const MAIL_MAX: usize = 16_384;
 /// Mail handled before sockets get their turn again.
@@ -263,7 +258,6 @@ impl Thread {
         let mut received = RecvBatch::new();
         let mut blocked = false;
         while !self.stopping.load(Ordering::Acquire) {
-            self.rest();
             let timeout = self.timeout(blocked);
             if let Err(error) = self.poller.wait(&mut events, timeout) {
                 tracing::error!(%error, "cannot wait for sockets");
@@ -295,20 +289,6 @@ impl Thread {
             frame_end();
         }
         self.deliver();
-    }
-
-    /// Lets datagrams gather for a moment: a wake-up costs as much as what a lone one of them asks for, and every turn has them
-    /// read anyway. Nobody rests who is late, or has few clients.
-    #[expect(clippy::disallowed_methods, reason = "until a deadline, and events are what is to gather")]
-    fn rest(&self) {
-        if self.shard.n_clients() < RESTS_FROM {
-            return;
-        }
-        let until_due = self.shard.poll_timeout().map_or(REST, |due| due - (self.clock)());
-        let rest = until_due.min(REST);
-        if !rest.is_zero() {
-            std::thread::sleep(rest);
-        }
     }
 
     /// Until the shard's next deadline; shortly when something waits to be tried again.
