@@ -127,6 +127,8 @@ pub struct Lister {
     /// By slot.
     marks: Vec<Mark>,
     n_lists: u32,
+    /// How often viewers are listed: by as many powers of two more rarely than usual.
+    patience: u8,
     stay: Vec<Member>,
     /// Who is shown and may stay while there is room.
     linger: Vec<Member>,
@@ -199,7 +201,9 @@ impl Viewer {
             self.eye = replica.hot()[own as usize].position;
         }
         let has_own = self.shown.first().is_some_and(|first| Some(first.slot) == own);
-        if has_own != own.is_some() || self.listed_at.is_none_or(|at| tick.wrapping_sub(at) >= LIST_TICKS) {
+        if has_own != own.is_some()
+            || self.listed_at.is_none_or(|at| tick.wrapping_sub(at) >= lister.period_ticks())
+        {
             self.list(replica, own, lister);
             self.listed_at = Some(tick);
         }
@@ -225,7 +229,7 @@ impl Viewer {
     /// Who is in the set from now on.
     fn list(&mut self, replica: &Replica, own: Option<SlotIndex>, lister: &mut Lister) {
         lister.find(replica, self.eye, own, self.visible_max);
-        let Lister { found, marks, n_lists, stay, linger, come } = lister;
+        let Lister { found, marks, n_lists, stay, linger, come, .. } = lister;
         for list in [&mut *stay, linger, come] {
             list.clear();
         }
@@ -390,6 +394,15 @@ impl Told {
 }
 
 impl Lister {
+    /// Has viewers listed more rarely by so many powers of two: who comes and goes costs a full update, an animation and a look.
+    pub const fn set_patience(&mut self, patience: u8) {
+        self.patience = patience;
+    }
+
+    const fn period_ticks(&self) -> u32 {
+        LIST_TICKS << self.patience
+    }
+
     /// Finds the `n` nearest and some who are little farther, the nearest in front, and marks them. Without `own`.
     fn find(&mut self, replica: &Replica, eye: Vec3, own: Option<SlotIndex>, n: usize) {
         self.n_lists = self.n_lists.wrapping_add(1).max(1);

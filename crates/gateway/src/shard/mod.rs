@@ -231,9 +231,8 @@ impl Shard {
             // After a pause every client has one turn, not one for each that was missed.
             let slot = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
             if slot <= due {
+                self.note_turn(now, slot);
                 self.next_slot = slot + 1;
-                self.pressure.note(now, now - Instant(slot * self.slot_ns));
-                self.counters.pressure = self.pressure.level();
                 self.turn.extend(self.slots[(slot % u64::from(SLOTS)) as usize].iter().rev());
             }
         }
@@ -248,6 +247,17 @@ impl Shard {
             self.tickets.retain(|_, ticket| ticket.expires_at > now);
         }
         !self.turn.is_empty()
+    }
+
+    /// Whether the shard keeps up: whether this is a turn with clients, and how many such were missed before it.
+    fn note_turn(&mut self, now: Instant, slot: u64) {
+        let has_clients = |slot: &u64| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty();
+        let missed = (self.next_slot..slot).take(SLOTS.into()).filter(has_clients).count();
+        if missed > 0 || has_clients(&slot) {
+            self.pressure.note(now, has_clients(&slot), missed as u64);
+            self.counters.pressure = self.pressure.level();
+            self.lister.set_patience(self.pressure.level());
+        }
     }
 
     /// When [`Self::poll`] should be called next; never while there are no clients.

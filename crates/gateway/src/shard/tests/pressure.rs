@@ -2,17 +2,15 @@
 
 use crate::testing::{HARBOUR, Node};
 use glam::Vec3;
-use std::time::Duration;
 use world::ControlFlags;
 
-/// Two among two hundred who walk, and a shard all of whose turns begin so late from the fifth second on.
-fn crowd(late: Duration) -> (Node, usize, usize) {
+/// Two among two hundred who walk, and a shard that keeps up or, from the fifth second on, misses a third of its turns.
+fn crowd(keeps_up: bool) -> (Node, usize, usize) {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
     node.crowd(200);
     node.run_ms(5_000);
-    node.keeps_up = false;
-    node.now += late;
+    node.keeps_up = keeps_up;
     node.run_ms(3_000);
     (node, ada, bob)
 }
@@ -26,31 +24,29 @@ fn told(node: &mut Node) -> (u64, u64) {
 }
 
 #[test]
-fn a_shard_that_is_late_for_long_tells_of_those_far_away_less_often_until_it_keeps_up() {
-    let (mut node, ..) = crowd(Duration::ZERO);
+fn a_shard_that_misses_turns_tells_of_those_far_away_less_often_until_it_keeps_up() {
+    let (mut node, ..) = crowd(true);
     let (usual, left_out) = told(&mut node);
     assert_eq!((left_out, node.shards[0].counters().pressure), (0, 0));
 
-    let (mut node, ada, bob) = crowd(Duration::from_millis(50));
+    let (mut node, ada, bob) = crowd(false);
     assert_eq!(node.shards[0].counters().pressure, 3);
     let (pressed, left_out) = told(&mut node);
-    // Two clients have 80 turns in that time, of which seven in eight are without.
-    assert_eq!(left_out, 70);
-    // Those who walk straight on are no news anyway.
-    assert!(pressed < usual * 9 / 10, "{pressed} and {usual}");
+    // Two clients have 53 of 80 turns in that time, and seven in eight of those are without.
+    assert!((40..=50).contains(&left_out), "{left_out}");
+    assert!(pressed < usual * 3 / 4, "{pressed} and {usual}");
 
     // Who is near is followed as ever.
     node.clients[ada].control(ControlFlags::AT_POS);
-    let stands = |node: &Node| node.position_in(HARBOUR, "Ada").expect("in the world");
-    for _ in 0..20 {
-        node.run_ms(100);
-        let seen = node.clients[bob].sees("Ada").expect("shown").position;
-        assert!(seen.distance(stands(&node)) < 1.5, "{seen} and {}", stands(&node));
-    }
+    node.run_ms(400);
+    let seen = node.clients[bob].sees("Ada").expect("shown");
+    assert!(seen.velocity.length() > 1.0, "{seen:?}");
+    node.run_ms(1_000);
     node.clients[ada].control(ControlFlags::default());
     node.run_ms(1_000);
     let seen = node.clients[bob].sees("Ada").expect("shown");
-    assert!(seen.velocity == Vec3::ZERO && seen.position.distance(stands(&node)) < 0.02, "{seen:?}");
+    let stands = node.position_in(HARBOUR, "Ada").expect("in the world");
+    assert!(seen.velocity == Vec3::ZERO && seen.position.distance(stands) < 0.02, "{seen:?} and {stands}");
 
     node.keeps_up = true;
     node.run_ms(60_000);
