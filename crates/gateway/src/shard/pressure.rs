@@ -1,10 +1,10 @@
 //! Whether a shard keeps up, and what it leaves out when it does not: clients are told of those who are not near in every second of
-//! their turns only, then in every fourth, then in every eighth, and who is near is listed as much more rarely: those who come and go
-//! cost half of all packets. Who is near, what is reliable and what clients say go on as ever.
+//! their turns only, then in every fourth, then in every eighth, and who is near is listed as much more rarely: full updates, animations
+//! and looks are half of all packets in a crowd. Who is near, what is reliable and what clients say go on as ever.
 //!
-//! A shard that is a little late gives everybody a few turns less, which nobody sees: of 5,000 walkers each was followed as well at
-//! nine turns a second as at ten. It has to miss a quarter of its turns for half a second. What was left out is taken up
-//! again more slowly than it was left out, ever more slowly if that was too early.
+//! A shard that is a little late gives everybody a few turns less, near and far alike. When turns only had to be late, one with 4,287
+//! walking clients left out seven eighths of what is far for minutes (`crowd` at 02fca64). It has to miss a quarter of its turns for
+//! half a second. What was left out is taken up again more slowly than it was left out, ever more slowly if that was too early.
 
 use ids::Instant;
 use std::time::Duration;
