@@ -28,8 +28,8 @@ pub fn give_large_blocks_back() {
     let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
 }
 
-/// Gives memory that the allocator keeps for later back to the system. It locks each thread's share in turn, some milliseconds in all,
-/// and what is asked for next has to be had anew: for when there is no memory left. Elsewhere than with glibc it does nothing.
+/// Gives memory that the allocator keeps for later back to the system. It locks each thread's share in turn, and
+/// what is asked for next has to be had anew: for when there is no memory left. Elsewhere than with glibc it does nothing.
 pub fn give_spare_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator returns pages that hold no block; it takes its own locks.

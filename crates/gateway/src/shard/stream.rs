@@ -208,11 +208,13 @@ impl Turn<'_> {
             self.body.clear();
             fanout::write_kills(ids, self.body);
             match self.client.circuit.write_reliable(self.now, self.body, true, &mut self.out.bytes) {
-                Ok(sequence) => self.client.killed.extend(ids.iter().map(|&id| (sequence, id))),
+                Ok(sequence) => {
+                    self.client.killed.extend(ids.iter().map(|&id| (sequence, id)));
+                    self.counters.kills_sent += ids.len() as u64;
+                    self.out.seal(self.client.address);
+                }
                 Err(_) => self.counters.messages_refused += 1,
             }
-            self.counters.kills_sent += ids.len() as u64;
-            self.out.seal(self.client.address);
         }
     }
 

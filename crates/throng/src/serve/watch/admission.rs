@@ -17,7 +17,7 @@ const SHED_PERCENT: u64 = 80;
 const CLOSE_PERCENT: u64 = 90;
 /// What somebody who comes in may take: some 60 KiB for good (`crowd`), and what is under way to a client that arrives.
 const SESSION_BYTES: u64 = 256 * 1024;
-/// Between two times that memory is given back, which costs everybody who asks for some a moment.
+/// Between two times that memory is given back, for which everybody who asks for some may have to wait.
 const SHED_PERIOD: Duration = Duration::from_secs(10);
 /// Everything that a shard may leave out.
 const PRESSURE_MAX: u8 = 3;
@@ -53,17 +53,12 @@ pub(super) struct Admission {
 
 impl Admission {
     fn judge(&mut self, now: Instant, seen: Seen) -> Verdict {
-        let room = match seen.resident_bytes.zip(seen.limit_bytes) {
-            Some((resident, limit)) => {
-                let free = (limit / 100 * CLOSE_PERCENT).saturating_sub(resident);
-                i64::try_from(free / SESSION_BYTES).unwrap_or(i64::MAX)
-            }
-            None => i64::MAX,
-        };
-        let is_tight = seen
-            .resident_bytes
-            .zip(seen.limit_bytes)
-            .is_some_and(|(resident, limit)| resident >= limit / 100 * SHED_PERCENT);
+        let (mut room, mut is_tight) = (i64::MAX, false);
+        if let Some((resident, limit)) = seen.resident_bytes.zip(seen.limit_bytes) {
+            let free = (limit / 100 * CLOSE_PERCENT).saturating_sub(resident);
+            room = i64::try_from(free / SESSION_BYTES).unwrap_or(i64::MAX);
+            is_tight = resident >= limit / 100 * SHED_PERCENT;
+        }
         let sheds = is_tight && self.shed_at.is_none_or(|at| now.since(at) >= SHED_PERIOD);
         if sheds {
             self.shed_at = Some(now);
