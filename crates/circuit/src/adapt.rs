@@ -1,8 +1,8 @@
 //! How much of its rate a client's path seems to carry.
 //!
 //! A client asks for more than its path holds, or the path gets worse. What it cannot carry is lost or queued on the way, so both
-//! are looked at, once a second: the share of acked packets that had to be made again, and the round trip against the shortest
-//! one seen. Either above its limit takes a part of the rate away; neither gives a part of the whole back. In between lies what
+//! are looked at, once a second: the share of acked packets that had to be made again or still wait for that, and the round trip against
+//! the shortest one seen. Either above its limit takes a part of the rate away; neither gives a part of the whole back. In between lies what
 //! radio links lose without being full, and there the rate stays.
 //!
 //! The rate never falls below a quarter: what a viewer needs to walk about. A client that does not use its rate is not judged, since
@@ -64,16 +64,26 @@ impl Adapt {
         self.part
     }
 
-    /// Looks at what happened since the last time, if it is time. `rate` is in bytes per second, `path` the smoothed round trip of
-    /// pings. True when the part has changed.
-    pub(crate) fn look(&mut self, now: Instant, rate: u32, path: Option<Duration>, stats: &Stats) -> bool {
-        if now < self.next_look {
-            return false;
-        }
+    /// Whether it is time for [`Self::look`].
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        now >= self.next_look
+    }
+
+    /// Looks at what happened since the last time. `rate` is in bytes per second, `path` the smoothed round trip of pings. `overdue` are the
+    /// packets that will be made again when there are bytes for it: few are made again on a narrow path, however many it loses. True
+    /// when the part has changed.
+    pub(crate) fn look(
+        &mut self,
+        now: Instant,
+        rate: u32,
+        path: Option<Duration>,
+        stats: &Stats,
+        overdue: u64,
+    ) -> bool {
         let passed_s = now.since(self.looked_at).as_secs_f32();
         let used = (stats.bytes_out - self.bytes_out) as f32 / (rate as f32 * passed_s);
         let queued = path.is_some_and(|path| self.is_queued(path));
-        let loss = self.take_loss(stats);
+        let loss = self.take_loss(stats, overdue);
         let before = self.part;
         if used >= USED_MIN && (queued || loss.is_some_and(|loss| loss > LOSS_FULL)) {
             self.part = (self.part * DECREASE).max(LEAST);
@@ -96,9 +106,10 @@ impl Adapt {
     }
 
     /// The share of what went missing since the last time, once there are answers enough.
-    fn take_loss(&mut self, stats: &Stats) -> Option<f32> {
-        let (acked, lost) = (stats.acks_in, stats.resends + stats.perished);
-        let (new_acked, new_lost) = (acked - self.acked, lost - self.lost);
+    fn take_loss(&mut self, stats: &Stats, overdue: u64) -> Option<f32> {
+        let (acked, lost) = (stats.acks_in, stats.resends + stats.perished + overdue);
+        // An ack may come after all for what was overdue.
+        let (new_acked, new_lost) = (acked - self.acked, lost.saturating_sub(self.lost));
         let samples = new_acked + new_lost;
         if samples < SAMPLES_MIN {
             return None;
@@ -118,12 +129,13 @@ mod tests {
     struct Line {
         adapt: Adapt,
         stats: Stats,
+        overdue: u64,
         second: u64,
     }
 
     impl Line {
         fn new() -> Self {
-            Self { adapt: Adapt::new(Instant::ZERO), stats: Stats::default(), second: 0 }
+            Self { adapt: Adapt::new(Instant::ZERO), stats: Stats::default(), overdue: 0, second: 0 }
         }
 
         /// A second in which so many bytes leave and so many packets are answered or not.
@@ -134,7 +146,9 @@ mod tests {
             self.stats.acks_in += acked;
             self.stats.resends += lost;
             let now = Instant::from_millis(self.second * 1_000);
-            self.adapt.look(now, rate, rtt_ms.map(Duration::from_millis), &self.stats);
+            if self.adapt.is_due(now) {
+                self.adapt.look(now, rate, rtt_ms.map(Duration::from_millis), &self.stats, self.overdue);
+            }
             self.adapt.part()
         }
 
@@ -162,6 +176,22 @@ mod tests {
         assert_eq!(line.run(60, 30, 80), LEAST);
         assert!(line.run(6, 0, 80) < 0.8, "not at once");
         assert_eq!(line.run(20, 0, 80), 1.0);
+    }
+
+    #[test]
+    fn what_waits_to_be_made_again_is_lost_too() {
+        let mut line = Line::new();
+        for _ in 0..30 {
+            line.overdue += 30;
+            line.pass(u64::from(RATE), 70, 0, None);
+        }
+        assert_eq!(line.adapt.part(), LEAST);
+        // It is counted once: now some are made again, or acked after all, and none are new.
+        for _ in 0..30 {
+            line.overdue -= 30;
+            line.pass(u64::from(RATE), 85, 15, None);
+        }
+        assert_eq!(line.adapt.part(), 1.0);
     }
 
     #[test]

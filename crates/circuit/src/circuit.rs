@@ -116,10 +116,12 @@ impl Circuit {
         if self.closed.is_some() {
             return;
         }
-        let rate = self.throttle.total_bytes_per_s();
-        if self.adapt.look(now, rate, self.rtt.pings(), &self.stats) {
-            self.throttle.refill(now);
-            self.throttle.set_part(self.adapt.part());
+        if self.adapt.is_due(now) {
+            let (rate, overdue) = (self.throttle.total_bytes_per_s(), self.in_flight.overdue(now));
+            if self.adapt.look(now, rate, self.rtt.pings(), &self.stats, overdue) {
+                self.throttle.refill(now);
+                self.throttle.set_part(self.adapt.part());
+            }
         }
         if self.ping.next_at() <= now {
             self.ping.on_timeout(now, self.config.ping_interval);

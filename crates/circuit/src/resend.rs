@@ -123,6 +123,15 @@ impl InFlight {
         }
     }
 
+    /// Packets whose ack is overdue, and that are to be sent again.
+    pub(crate) fn overdue(&self, now: Instant) -> u64 {
+        if self.earliest.is_none_or(|earliest| earliest > now) {
+            return 0;
+        }
+        self.packets.iter().filter(|packet| packet.due_at <= now && !packet.datagram.is_empty()).count()
+            as u64
+    }
+
     /// Moves overdue perishable packets from here to the lost ones; counts them.
     pub(crate) fn expire_perishable(&mut self, now: Instant) -> usize {
         if self.earliest.is_none_or(|earliest| earliest > now) {

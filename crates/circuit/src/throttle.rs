@@ -3,6 +3,8 @@
 //!
 //! All traffic draws from the total, also what is never held back (acks, pings, immediate sends, fan-out),
 //! which may run it into debt by as much as it can save. Only queued messages and resends wait for tokens.
+//! Resends get half of the total at most: after a cut, what was lost would otherwise take all that a narrow path is
+//! given, and what is new would wait for seconds (`sim --crowd --faults split`: 19 of 16 kB/s).
 //! Tokens are counted in billionths of a byte, so that rates are exact at any polling interval and equal on
 //! every machine.
 
@@ -83,6 +85,8 @@ pub(crate) struct Throttle {
     total: Bucket,
     /// What the client asked for in all, bytes per second.
     wanted_total: u32,
+    /// And for resends.
+    wanted_resend: u32,
     /// What the caller allows in all, bytes per second.
     allowed_total: u32,
     /// The part of both that the path carries.
@@ -95,15 +99,18 @@ impl Throttle {
     pub(crate) fn new(now: Instant, config: &Config) -> Self {
         let wanted_total = DEFAULTS_BYTES_PER_S.iter().sum();
         let allowed_total = config.total_bytes_per_s.clamp(FLOOR_BYTES_PER_S, RATE_MAX);
-        Self {
+        let mut throttle = Self {
             categories: DEFAULTS_BYTES_PER_S.map(|rate| Bucket::full(rate, config.burst)),
             total: Bucket::full(allowed_total.min(wanted_total), config.burst),
             wanted_total,
+            wanted_resend: DEFAULTS_BYTES_PER_S[Category::Resend.index()],
             allowed_total,
             part: 1.0,
             refilled_at: now,
             burst: config.burst,
-        }
+        };
+        throttle.set_total();
+        throttle
     }
 
     /// Adds what was earned since the last call.
@@ -127,7 +134,11 @@ impl Throttle {
                 _ => FLOOR_BYTES_PER_S,
             };
             let rate = wanted.bytes_per_s(category).clamp(floor, CAP_BYTES_PER_S);
-            self.categories[category.index()].set_rate(rate, self.burst);
+            if category == Category::Resend {
+                self.wanted_resend = rate;
+            } else {
+                self.categories[category.index()].set_rate(rate, self.burst);
+            }
             sum += rate;
         }
         self.wanted_total = sum.min(CAP_BYTES_PER_S);
@@ -148,8 +159,9 @@ impl Throttle {
 
     fn set_total(&mut self) {
         let whole = self.wanted_total.min(self.allowed_total);
-        self.total
-            .set_rate(((f64::from(whole) * f64::from(self.part)) as u32).max(FLOOR_BYTES_PER_S), self.burst);
+        let total = ((f64::from(whole) * f64::from(self.part)) as u32).max(FLOOR_BYTES_PER_S);
+        self.total.set_rate(total, self.burst);
+        self.categories[Category::Resend.index()].set_rate(self.wanted_resend.min(total / 2), self.burst);
     }
 
     /// Bytes per second that all traffic may use.
@@ -226,6 +238,18 @@ mod tests {
         assert_eq!(throttle.total_bytes_per_s(), 65_536);
         throttle.set_allowed_total(0);
         assert_eq!(throttle.total_bytes_per_s(), FLOOR_BYTES_PER_S);
+    }
+
+    #[test]
+    fn resends_get_half_of_what_the_path_carries_at_most() {
+        let mut throttle = throttle();
+        throttle.set_wanted(&Throttles::from_bits_per_s([80_000; 7]));
+        assert_eq!(throttle.bytes_per_s(Category::Resend), 10_000, "what the client wants");
+        throttle.set_part(0.25);
+        assert_eq!(throttle.bytes_per_s(Category::Resend), 70_000 / 8);
+        throttle.set_part(1.0);
+        assert_eq!(throttle.bytes_per_s(Category::Resend), 10_000);
+        assert_eq!(throttle.bytes_per_s(Category::Task), 10_000);
     }
 
     #[test]
