@@ -48,6 +48,10 @@ pub struct RecvBatch {
     capacity: usize,
 }
 
+/// After a call that found fewer than this, the next one asks the kernel for no more at first: it prepares 190 bytes for each datagram that it
+/// asks for, and a thread with few clients is woken for one.
+const FEW: usize = 4;
+
 #[derive(Clone, Copy)]
 struct Slot {
     remote: SocketAddrV4,
@@ -130,15 +134,33 @@ impl UdpSocket {
     /// # Errors
     /// Only what the kernel cannot do for want of memory; the socket stays usable.
     pub fn recv_batch(&mut self, batch: &mut RecvBatch) -> io::Result<usize> {
+        let found_few = batch.len() < FEW;
         batch.received.clear();
+        if found_few {
+            self.recv_some::<FEW>(batch)?;
+            if batch.len() < FEW || batch.is_full() {
+                return Ok(batch.len());
+            }
+            // What came is not lost by an error now, and that will come again.
+            let _ = self.recv_some::<BATCH_MAX>(batch);
+        } else {
+            self.recv_some::<BATCH_MAX>(batch)?;
+        }
+        Ok(batch.len())
+    }
+
+    /// Adds `MOST` datagrams at most, and no more than fit.
+    fn recv_some<const MOST: usize>(&mut self, batch: &mut RecvBatch) -> io::Result<()> {
+        let n_before = batch.len();
+        let asked = MOST.min(batch.capacity - n_before);
         // The headers live on the stack and are pointed at the arena anew for every call, so that no pointer outlives
-        // the borrow that made it. Those are about 12 KiB of stores.
-        let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); BATCH_MAX];
-        let mut controls = [Aligned([0; control::RECV_BYTES]); BATCH_MAX];
-        let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH_MAX];
+        // the borrow that made it.
+        let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); MOST];
+        let mut controls = [Aligned([0; control::RECV_BYTES]); MOST];
+        let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST];
         // SAFETY: `mmsghdr` is a plain C struct of integers and pointers, for which all zeroes is a value.
-        let mut headers: [libc::mmsghdr; BATCH_MAX] = unsafe { std::mem::zeroed() };
-        let slots = batch.arena.chunks_exact_mut(RECV_SLOT_BYTES);
+        let mut headers: [libc::mmsghdr; MOST] = unsafe { std::mem::zeroed() };
+        let slots = batch.arena.chunks_exact_mut(RECV_SLOT_BYTES).skip(n_before);
         for ((((header, slice), name), control), slot) in
             headers.iter_mut().zip(&mut slices).zip(&mut names).zip(&mut controls).zip(slots)
         {
@@ -152,13 +174,13 @@ impl UdpSocket {
             header.msg_hdr.msg_controllen = control.0.len() as _;
         }
         let count = loop {
-            // SAFETY: the first `capacity` headers point at one name, one control buffer, one iovec and one arena
+            // SAFETY: the first `asked` headers point at one name, one control buffer, one iovec and one arena
             // slot each, all with their true lengths, distinct, and alive and otherwise untouched during the call.
             let status = unsafe {
                 libc::recvmmsg(
                     self.as_fd().as_raw_fd(),
                     headers.as_mut_ptr(),
-                    batch.capacity as libc::c_uint,
+                    asked as libc::c_uint,
                     libc::MSG_DONTWAIT as _,
                     std::ptr::null_mut(),
                 )
@@ -167,7 +189,7 @@ impl UdpSocket {
                 Ok(count) => break count,
                 Err(_) => match last_errno() {
                     Errno::INTR => {}
-                    Errno::AGAIN => return Ok(0),
+                    Errno::AGAIN => return Ok(()),
                     errno => return Err(errno.into()),
                 },
             }
@@ -186,6 +208,6 @@ impl UdpSocket {
                 arrived_unix: info.arrived_unix,
             });
         }
-        Ok(count)
+        Ok(())
     }
 }

@@ -128,6 +128,8 @@ pub enum FlushStatus {
     Blocked,
 }
 
+/// A call for no more bursts than this prepares no more headers: those for [`BATCH_MAX`] are 10 KiB of stores, and a ping is answered alone.
+const FEW: usize = 4;
 /// Bursts refused in a row after which a batch makes none any more: the way to the clients does not take them.
 const REFUSALS_MAX: u32 = 16;
 
@@ -222,7 +224,10 @@ impl SendBatch {
     /// Sends what waits through `socket`, without blocking. A datagram that the kernel refuses is dropped and
     /// counted by reason, and the next one is tried, so one bad destination costs nobody else anything.
     pub fn flush(&mut self, socket: &UdpSocket) -> FlushStatus {
-        self.flush_through(|arena, bursts| send_some(socket, arena, bursts))
+        self.flush_through(|arena, bursts| match bursts.len() {
+            ..=FEW => send_some::<FEW>(socket, arena, bursts),
+            _ => send_some::<BATCH_MAX>(socket, arena, bursts),
+        })
     }
 
     /// As [`Self::flush`], from a host behind a device, one by one. Where the datagrams were to leave from is not looked at.
@@ -317,13 +322,13 @@ impl SendBatch {
     }
 }
 
-/// One `sendmmsg` of at most [`BATCH_MAX`] bursts. Returns how many were taken; an error concerns the first.
-fn send_some(socket: &UdpSocket, arena: &[u8], bursts: &[Burst]) -> Result<usize, Errno> {
-    let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); BATCH_MAX];
-    let mut controls = [Aligned([0; control::SEND_BYTES]); BATCH_MAX];
-    let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH_MAX];
+/// One `sendmmsg` of the first `MOST` bursts. Returns how many were taken; an error concerns the first.
+fn send_some<const MOST: usize>(socket: &UdpSocket, arena: &[u8], bursts: &[Burst]) -> Result<usize, Errno> {
+    let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); MOST];
+    let mut controls = [Aligned([0; control::SEND_BYTES]); MOST];
+    let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST];
     // SAFETY: `mmsghdr` is a plain C struct of integers and pointers, for which all zeroes is a value.
-    let mut headers: [libc::mmsghdr; BATCH_MAX] = unsafe { std::mem::zeroed() };
+    let mut headers: [libc::mmsghdr; MOST] = unsafe { std::mem::zeroed() };
     for ((((header, slice), name), control), burst) in
         headers.iter_mut().zip(&mut slices).zip(&mut names).zip(&mut controls).zip(bursts)
     {
@@ -344,7 +349,7 @@ fn send_some(socket: &UdpSocket, arena: &[u8], bursts: &[Burst]) -> Result<usize
             header.msg_hdr.msg_controllen = control_len as _;
         }
     }
-    let count = bursts.len().min(BATCH_MAX) as libc::c_uint;
+    let count = bursts.len().min(MOST) as libc::c_uint;
     // SAFETY: the first `count` headers point at one name, one iovec into the borrowed arena and at most one control
     // buffer each, with their true lengths; all outlive the call, which only reads them (it writes `msg_len`).
     let status = unsafe {

@@ -127,6 +127,24 @@ fn a_batch_takes_no_more_than_its_capacity() {
 }
 
 #[test]
+fn whether_the_last_call_found_few_or_many_changes_nothing() {
+    let mut receiver = bind(Ipv4Addr::LOCALHOST);
+    for capacity in [1, 3, 4, 5, 64] {
+        let mut batch = RecvBatch::with_capacity(capacity);
+        for n in [1, 3, 4, 5, 9, 2, 30, 0, 63, 1] {
+            send(&receiver, receiver.local_addr(), (0..n).map(|byte| vec![byte]));
+            let mut found = Vec::new();
+            while found.len() < usize::from(n) {
+                receiver.recv_batch(&mut batch).unwrap();
+                found.extend(batch.iter().map(|datagram| datagram.bytes[0]));
+            }
+            assert_eq!(found, (0..n).collect::<Vec<_>>(), "{capacity}");
+            assert_eq!(receiver.recv_batch(&mut batch).unwrap(), 0);
+        }
+    }
+}
+
+#[test]
 fn a_wildcard_socket_answers_from_the_address_that_was_asked() {
     let mut server = bind(Ipv4Addr::UNSPECIFIED);
     let asked = Ipv4Addr::new(127, 0, 0, 77);

@@ -22,6 +22,7 @@ mod stages;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod wishes;
 
 pub use counters::{Refused, ShardCounters};
@@ -48,6 +49,7 @@ use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
+use turns::Turns;
 use wire::header::Datagram;
 use wire::messages::{DisableSimulator, KickUser, KickUserUserInfo, MessageNumber, UseCircuitCode};
 use wire::text::to_wire;
@@ -75,8 +77,6 @@ pub struct ShardConfig {
     pub hash_keys: [u64; 2],
 }
 
-/// Clients are visited in this many turns, so that a tick's sends are spread over it.
-const SLOTS: u8 = 20;
 /// Bytes after which the rest of a turn waits for the driver to send them. The kernel copies them once more, and more than this
 /// do not stay in a core's cache between the two.
 pub const TURN_BYTES: usize = 256 * 1024;
@@ -103,18 +103,13 @@ pub struct Shard {
     by_address: HashMap<(u8, SocketAddrV4), ClientIndex, AddressHash>,
     by_circuit: BTreeMap<CircuitKey, ClientIndex>,
     tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
-    slots: Vec<Vec<ClientIndex>>,
-    /// Who is still to be visited in the turn under way, the next one last.
-    turn: Vec<ClientIndex>,
+    turns: Turns,
     /// Clients whose acks have to leave, soonest first.
     acks_due: VecDeque<(Instant, ClientIndex)>,
     /// Circuits found to be over in this round of visits.
     ended: Vec<ClientIndex>,
-    next_slot: u64,
     /// What is left out while it does not keep up.
     pressure: Pressure,
-    /// Nanoseconds between two turns.
-    slot_ns: u64,
     next_sweep: Instant,
     commands: Vec<(WorldId, Command)>,
     mail: Vec<FromShard>,
@@ -136,7 +131,7 @@ impl Shard {
     pub fn new(config: ShardConfig, places: Arc<Places>, feeds: Vec<Arc<Feed>>) -> Self {
         assert_eq!(places.len(), feeds.len(), "one feed for each place");
         Self {
-            slot_ns: slot_ns(config.sending.hz),
+            turns: Turns::new(config.sending.hz),
             by_address: HashMap::with_hasher(AddressHash::new(config.hash_keys)),
             config,
             places,
@@ -145,11 +140,8 @@ impl Shard {
             free: Vec::new(),
             by_circuit: BTreeMap::new(),
             tickets: BTreeMap::new(),
-            slots: vec![Vec::new(); SLOTS as usize],
-            turn: Vec::new(),
             acks_due: VecDeque::new(),
             ended: Vec::new(),
-            next_slot: 0,
             pressure: Pressure::new(),
             next_sweep: Instant::ZERO,
             commands: Vec::new(),
@@ -226,18 +218,17 @@ impl Shard {
     /// A turn in which much is sent ends early, at [`TURN_BYTES`]; true when it goes on at the next call.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) -> bool {
         self.send_due_acks(now, out);
-        if self.turn.is_empty() {
-            let due = now.0 / self.slot_ns;
-            // After a pause every client has one turn, not one for each that was missed.
-            let slot = self.next_slot.max((due + 1).saturating_sub(u64::from(SLOTS)));
-            if slot <= due {
-                self.note_turn(now, slot);
-                self.next_slot = slot + 1;
-                self.turn.extend(self.slots[(slot % u64::from(SLOTS)) as usize].iter().rev());
-            }
+        let feeds = &self.feeds;
+        let n_avatars = || feeds.iter().map(|feed| feed.current().n_entities()).sum();
+        if let Some(begun) = self.turns.begin(now, n_avatars)
+            && (begun.has_clients || begun.missed > 0)
+        {
+            self.pressure.note(now, begun.has_clients, begun.missed);
+            self.counters.pressure = self.pressure.level();
+            self.lister.set_patience(self.pressure.level());
         }
         while out.bytes.len() < TURN_BYTES
-            && let Some(index) = self.turn.pop()
+            && let Some(index) = self.turns.pop()
         {
             self.visit(now, index, out);
         }
@@ -246,32 +237,14 @@ impl Shard {
             self.next_sweep = now + TICKET_SWEEP;
             self.tickets.retain(|_, ticket| ticket.expires_at > now);
         }
-        !self.turn.is_empty()
-    }
-
-    /// Whether the shard keeps up: whether this is a turn with clients, and how many such were missed before it.
-    fn note_turn(&mut self, now: Instant, slot: u64) {
-        let has_clients = |slot: &u64| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty();
-        let missed = (self.next_slot..slot).take(SLOTS.into()).filter(has_clients).count();
-        if missed > 0 || has_clients(&slot) {
-            self.pressure.note(now, has_clients(&slot), missed as u64);
-            self.counters.pressure = self.pressure.level();
-            self.lister.set_patience(self.pressure.level());
-        }
+        self.turns.is_under_way()
     }
 
     /// When [`Self::poll`] should be called next; never while there are no clients.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let has_members = |slot: &u64| !self.slots[(slot % u64::from(SLOTS)) as usize].is_empty();
-        let next_slot = if self.turn.is_empty() {
-            (0..u64::from(SLOTS)).map(|step| self.next_slot + step).find(has_members)
-        } else {
-            Some(self.next_slot - 1)
-        };
-        let next_turn = next_slot.map(|slot| Instant(slot * self.slot_ns));
         let next_ack = self.acks_due.front().map(|&(due_at, _)| due_at);
-        next_turn.into_iter().chain(next_ack).min()
+        self.turns.due_at().into_iter().chain(next_ack).min()
     }
 
     /// Commands for worlds, in order. The driver takes those that the inboxes hold and leaves the others.
@@ -292,8 +265,7 @@ impl Shard {
     /// Changes how clients are sent what they are due, for experiments.
     pub fn set_sending(&mut self, now: Instant, sending: Sending) {
         if sending.hz != self.config.sending.hz {
-            self.slot_ns = slot_ns(sending.hz);
-            self.next_slot = now.0 / self.slot_ns + 1;
+            self.turns.set_hz(now, sending.hz);
         }
         self.config.sending = sending;
     }
@@ -361,9 +333,8 @@ impl Shard {
     fn open(&mut self, now: Instant, ticket: Arc<Ticket>, address: Address) -> ClientIndex {
         self.counters.circuits_opened += 1;
         let key = ticket.circuit;
-        // Its login alone decides a client's turn, not who else is on this shard: so what it is sent, and when, does
-        // not depend on the number of shards (DESIGN §4). Sessions are numbered in order, so turns fill evenly.
-        let slot = (key.session.0 % u64::from(SLOTS)) as u8;
+        // Sessions are numbered in order, so turns fill evenly.
+        let slot = Turns::slot_of(key.session.0);
         let circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
         let client = Client::new(now, ticket, address, circuit, slot, self.config.visible_max);
         let index = self.free.pop().unwrap_or_else(|| {
@@ -371,7 +342,7 @@ impl Shard {
             (self.clients.len() - 1) as ClientIndex
         });
         self.clients[index as usize] = Some(Box::new(client));
-        self.slots[slot as usize].push(index);
+        self.turns.add(slot, index);
         self.by_address.insert((address.port, address.remote), index);
         self.by_circuit.insert(key, index);
         self.mail.push(FromShard::Opened(key));
@@ -530,18 +501,9 @@ impl Shard {
         let Some(client) = self.clients[index as usize].take() else { return };
         self.by_address.remove(&(client.address.port, client.address.remote));
         self.by_circuit.remove(&client.key());
-        let slot = &mut self.slots[client.slot as usize];
-        slot.retain(|&member| member != index);
-        self.turn.retain(|&member| member != index);
+        self.turns.remove(client.slot, index);
         self.free.push(index);
     }
-}
-
-/// Nanoseconds between two turns, when each client has so many a second.
-fn slot_ns(send_hz: u32) -> u64 {
-    assert!(send_hz > 0, "clients have their turn now and then");
-    let round = Duration::from_secs(1) / send_hz;
-    round.as_nanos() as u64 / u64::from(SLOTS)
 }
 
 /// Sequence numbers set aside for what a lingering circuit still sends: acks and a few resends.

@@ -13,7 +13,8 @@ use super::client::{Client, Stage};
 use super::counters::ShardCounters;
 use super::greeting::{self, WorldFigures};
 use super::outbox::Outbox;
-use super::{ClientIndex, Packing, SLOTS, Shard, dispatch::BULK};
+use super::turns::SLOTS;
+use super::{ClientIndex, Packing, Shard, dispatch::BULK};
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
@@ -102,9 +103,8 @@ impl Shard {
         self.open_scene(now, index, &place);
         if self.client(index).greeting.scene_open {
             let rate_hz = self.config.world_rate_hz;
-            let round = self.next_slot / u64::from(SLOTS);
-            let tells_of_far =
-                self.pressure.tells_of_far(round, self.client(index).session().0 / u64::from(SLOTS));
+            let spread = self.client(index).session().0 / SLOTS;
+            let tells_of_far = self.pressure.tells_of_far(self.turns.round(), spread);
             let mut turn = Turn {
                 now,
                 client: self.clients[index as usize].as_deref_mut().expect("just visited"),
