@@ -100,7 +100,7 @@ impl Bots {
         options: &[&str],
     ) -> Result<Self, ExperimentError> {
         let mut options = options.to_vec();
-        let network = run.sink.next_network().map(|network| network.to_string());
+        let network = run.sink.next_network().map(|network| network.address().to_string());
         let pid = server.pid().to_string();
         if let Some(network) = &network {
             options.extend(["--device", network, "--server-pid", &pid]);

@@ -9,6 +9,7 @@
 use crate::error::ExperimentError;
 use crate::sink::Sink;
 use net::device::Device;
+use net::network::Network;
 use net::tun::Tun;
 use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SocketOptions, UdpSocket, Waker};
 use rustix::time::{ClockId, clock_gettime};
@@ -23,9 +24,6 @@ pub const DESTINATIONS: usize = 1_000;
 
 /// Bytes of each datagram, without headers.
 pub const DATAGRAM_BYTES: usize = 1_400;
-
-/// Port of all destinations behind a device.
-const PORT: u16 = 12_035;
 
 /// Rounds of a whole run, each a datagram to every destination.
 pub const ROUNDS: usize = 300;
@@ -108,12 +106,11 @@ impl Drain {
     /// It, and its destinations.
     fn open(sink: &Sink) -> Result<(Self, Vec<SocketAddrV4>), ExperimentError> {
         if let Some(network) = sink.next_network() {
-            let own = Ipv4Addr::from_bits(network.to_bits() + 1);
-            let tun = sink.server.run(move || Tun::create("calibrator", own, 16));
-            let tun = tun.map_err(|error| failed("open the device")(error.source))?;
-            let host = |n| SocketAddrV4::new(Ipv4Addr::from_bits(own.to_bits() + 1 + n as u32), PORT);
+            let create = move || Tun::create("calibrator", network.server(), Network::PREFIX_BITS);
+            let tun = sink.server.run(create).map_err(|error| failed("open the device")(error.source))?;
             let device = Device::new(tun).map_err(failed("open the device"))?;
-            return Ok((Self::Device(device), (0..DESTINATIONS).map(host).collect()));
+            let hosts = (0..DESTINATIONS as u32).map(|n| network.host(n));
+            return Ok((Self::Device(device), hosts.collect()));
         }
         let ip = sink.clients.ip;
         let open = move || {

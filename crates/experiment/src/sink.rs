@@ -10,6 +10,7 @@
 use crate::child::{RELAY_COMMAND, Running, die_with_parent};
 use crate::error::ExperimentError;
 use net::namespace::Namespace;
+use net::network::Network;
 use net::tun::{Tun, carry};
 use std::io;
 use std::net::Ipv4Addr;
@@ -114,15 +115,15 @@ impl Sink {
         }
     }
 
-    /// A network of 16 bits that nobody has yet, for hosts behind a device in the server's namespace; none on loopback.
+    /// A network that nobody has yet, for hosts behind a device in the server's namespace; none on loopback.
     ///
     /// # Panics
     /// When a run asks for more than there are: 254.
-    pub(crate) fn next_network(&self) -> Option<Ipv4Addr> {
+    pub(crate) fn next_network(&self) -> Option<Network> {
         (self.kind == SinkKind::Tun).then(|| {
             let network = self.networks.fetch_add(1, Ordering::Relaxed) + 1;
             assert!(network < u8::MAX, "a run has at most 254 processes of bots");
-            Ipv4Addr::new(10, network, 0, 0)
+            Network::of(Ipv4Addr::new(10, network, 0, 0))
         })
     }
 

@@ -18,6 +18,7 @@
 mod control;
 pub mod device;
 pub mod namespace;
+pub mod network;
 mod poll;
 mod recv;
 mod send;

@@ -19,10 +19,10 @@ use crate::rng::Rng;
 use crate::views::{View, ViewWriter};
 use ids::Instant;
 use net::device::Device;
+use net::network::Network;
 use net::{Events, Interest, Poller, RecvBatch};
 use std::collections::VecDeque;
 use std::io::Write;
-use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub(super) struct Circuits {
     clock: Clock,
     poller: Poller,
     /// Behind which all bots are, if they have no sockets; and its network.
-    device: Option<(Device, Ipv4Addr)>,
+    device: Option<(Device, Network)>,
     mailbox: SyncSender<Notice>,
     notices: Receiver<Notice>,
     /// By number; none before its login and after a failed one.
@@ -98,7 +98,7 @@ impl Circuits {
     pub(super) fn new(config: &BotsConfig, clock: Clock) -> Result<Self, BotsError> {
         let poller =
             Poller::new().map_err(|source| BotsError::System { what: "wait for sockets", source })?;
-        let device = match (config.device, config.server_pid) {
+        let device = match (config.device.map(Network::of), config.server_pid) {
             (Some(network), Some(pid)) => Some((port::open_device(network, pid)?, network)),
             _ => None,
         };
@@ -111,7 +111,7 @@ impl Circuits {
         if let Some(remote) = config.control_echo {
             // Behind the bots in their network.
             let port = match &device {
-                Some((_, network)) => Port::Host(port::host(*network, config.count)),
+                Some((_, network)) => Port::Host(network.host(config.count)),
                 None => Port::Socket(Port::open_socket()?),
             };
             if let Port::Socket(socket) = &port {
@@ -421,7 +421,7 @@ impl Circuits {
 
     fn open_port(&self, bot: u32) -> Result<Port, BotsError> {
         if let Some((_, network)) = self.device {
-            return Ok(Port::Host(port::host(network, bot)));
+            return Ok(Port::Host(network.host(bot)));
         }
         let socket = Port::open_socket()?;
         self.poller
@@ -444,7 +444,7 @@ impl Circuits {
                 continue;
             }
             // Others are strangers' or of bots that never came in.
-            let Some(index) = port::bot_at(*network, *arrived.local.ip()) else { continue };
+            let Some(index) = network.host_at(*arrived.local.ip()) else { continue };
             let Some(Some(bot)) = self.bots.get_mut(index as usize) else { continue };
             for datagram in arrived.datagrams() {
                 self.rates.note(&mut bot.second, now, datagram.len());

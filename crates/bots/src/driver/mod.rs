@@ -27,6 +27,7 @@ use crate::report::Report;
 use crate::views::ViewsError;
 use circuits::Circuits;
 use clock::Clock;
+use net::network::Network;
 use session::HttpThread;
 use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -182,7 +183,7 @@ fn start(config: &BotsConfig, first: u32) -> Result<(Circuits, HttpThread), Bots
     if config.device.is_some() && config.server_pid.is_none() {
         return Err(BotsError::DeviceConfig("it lies where the server is, whose process has to be named"));
     }
-    if config.device.is_some() && config.count >= port::HOSTS_MAX {
+    if config.device.is_some() && config.count >= Network::HOSTS_MAX {
         return Err(BotsError::DeviceConfig("its network has fewer hosts than there are bots"));
     }
     if let Some(pid) = config.server_pid {
