@@ -265,11 +265,12 @@ impl Viewer {
                 if mark.is_nearest { stay.push(member) } else { come.push(member) }
             }
         }
-        let leave = keep_nearest(linger, self.visible_max - stay.len());
-        let gone = leave.filter(|member| member.shown.is_sent()).map(|member| LocalId(member.told.id));
-        self.gone.extend(gone);
+        let n_staying = nearest_in_front(linger, self.visible_max - stay.len());
+        let leave = linger.drain(n_staying..).filter(|member| member.shown.is_sent());
+        self.gone.extend(leave.map(|member| LocalId(member.told.id)));
         stay.append(linger);
-        drop(keep_nearest(come, self.visible_max - stay.len()));
+        let n_coming = nearest_in_front(come, self.visible_max - stay.len());
+        come.truncate(n_coming);
         stay.append(come);
         if stay.len() > NEAR_MAX {
             stay.select_nth_unstable_by(NEAR_MAX - 1, nearer);
@@ -432,12 +433,12 @@ impl Lister {
     }
 }
 
-/// Leaves the `n` nearest in the list; the others.
-fn keep_nearest(list: &mut Vec<Member>, n: usize) -> std::vec::Drain<'_, Member> {
+/// Puts the `n` nearest in front of the others, and says how many those are.
+fn nearest_in_front(list: &mut [Member], n: usize) -> usize {
     if list.len() > n {
         list.select_nth_unstable_by(n, nearer);
     }
-    list.drain(n.min(list.len())..)
+    n.min(list.len())
 }
 
 fn nearer(a: &Member, b: &Member) -> std::cmp::Ordering {
