@@ -519,6 +519,7 @@ fn shard_config(seed: u64) -> ShardConfig {
     ShardConfig {
         circuit: circuit::Config::server(),
         client_bytes_per_s: 64 * 1024,
+        egress_bytes_per_s: None,
         visible_max: VISIBLE_MAX,
         filter: FilterMode::Significance,
         unix_start_s: 1_700_000_000,

@@ -1,5 +1,6 @@
 //! One circuit of a client on this shard, from its ticket to its last datagram.
 
+use super::egress::Sent;
 use super::filter::UpdateFilter;
 use super::outbox::{Address, Outbox};
 use super::stream::Scenery;
@@ -83,6 +84,9 @@ pub(super) struct Client {
     pub(super) shown: Vec<(u32, LocalId, AgentId)>,
     /// Avatars in kills under way, alike.
     pub(super) killed: Vec<(u32, LocalId)>,
+    /// Avatars that it has to forget, and was not told so while its circuit was full. Who comes and goes in the minute after which a
+    /// client that acks nothing is given up.
+    pub(super) unkilled: Vec<LocalId>,
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, LocalId)>,
     /// What it was sent of what stands around it.
@@ -104,6 +108,8 @@ pub(super) struct Client {
     pub(super) animations: Allowance,
     pub(super) looks: Allowance,
     pub(super) slot: u8,
+    /// Bytes and datagrams sent when [`Self::take_sent`] was called last.
+    counted: (u64, u64),
     next_command: u32,
 }
 
@@ -130,6 +136,7 @@ impl Client {
             appearance_serial: None,
             shown: Vec::new(),
             killed: Vec::new(),
+            unkilled: Vec::new(),
             rested: Vec::new(),
             scenery: Scenery::default(),
             animation_cursor: 0,
@@ -146,6 +153,7 @@ impl Client {
             animations: Allowance::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
             looks: Allowance::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,
+            counted: (0, 0),
             next_command: 0,
         }
     }
@@ -155,9 +163,18 @@ impl Client {
         if self.sheds_at.take_if(|at| *at <= now).is_some() {
             self.shown.shrink_to_fit();
             self.killed.shrink_to_fit();
+            self.unkilled.shrink_to_fit();
             self.rested.shrink_to_fit();
             self.scenery.shed();
         }
+    }
+
+    /// What it was sent since the last call.
+    pub(super) fn take_sent(&mut self) -> Sent {
+        let stats = self.circuit.stats();
+        let now = (stats.bytes_out, stats.datagrams_out);
+        let before = std::mem::replace(&mut self.counted, now);
+        Sent { bytes: now.0 - before.0, datagrams: now.1 - before.1 }
     }
 
     pub(super) fn key(&self) -> CircuitKey {

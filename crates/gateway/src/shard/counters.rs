@@ -81,6 +81,8 @@ pub struct ShardCounters {
     pub far_left_out: u64,
     /// How much it leaves out now: 0 nothing, and at each step more, up to 3, it tells of those far away half as often.
     pub pressure: u8,
+    /// Bytes per second that a client may be sent at most, now: less than configured while all together may not have that.
+    pub client_bytes_per_s: u32,
     /// Full blocks sent.
     pub full_sent: u64,
     /// Full blocks sent of what stands in a world.
@@ -112,6 +114,11 @@ pub struct ShardCounters {
 }
 
 impl ShardCounters {
+    /// Nothing yet, and clients may be sent so much.
+    pub(super) fn new(client_bytes_per_s: u32) -> Self {
+        Self { client_bytes_per_s, ..Self::default() }
+    }
+
     /// Counts a refused message.
     pub const fn refuse(&mut self, why: Refused) {
         self.refused[why as usize] += 1;

@@ -256,7 +256,7 @@ impl Shard {
 
     fn on_throttle(&mut self, now: Instant, index: ClientIndex, bytes: &[u8]) -> Result<(), Refused> {
         let throttles = Throttles::parse(bytes).map_err(|_| Refused::BadValue)?;
-        let most = self.config.client_bytes_per_s;
+        let most = self.egress.share();
         let client = self.client(index);
         client.circuit.set_throttles(now, &throttles);
         client.circuit.set_total_bytes_per_s(now, most);

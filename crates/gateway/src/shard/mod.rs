@@ -10,6 +10,7 @@ mod answers;
 mod client;
 mod counters;
 mod dispatch;
+mod egress;
 mod epochs;
 mod filter;
 mod greeting;
@@ -40,6 +41,7 @@ use crate::places::Places;
 use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
+use egress::Egress;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use pressure::Pressure;
 use replicate::Lister;
@@ -62,6 +64,8 @@ pub struct ShardConfig {
     pub circuit: circuit::Config,
     /// Bytes per second that a client may be sent; less when its AgentThrottle says so.
     pub client_bytes_per_s: u32,
+    /// Bytes per second, with the headers of IP and UDP, that all clients of this shard are sent in all, if that is limited.
+    pub egress_bytes_per_s: Option<u64>,
     /// Avatars that a client is shown, the nearest ones, beside its own.
     pub visible_max: usize,
     /// How clients are sent what they are due.
@@ -110,6 +114,8 @@ pub struct Shard {
     ended: Vec<ClientIndex>,
     /// What is left out while it does not keep up.
     pressure: Pressure,
+    /// What each client may have of what all are sent.
+    egress: Egress,
     next_sweep: Instant,
     commands: Vec<(WorldId, Command)>,
     mail: Vec<FromShard>,
@@ -132,6 +138,8 @@ impl Shard {
         assert_eq!(places.len(), feeds.len(), "one feed for each place");
         Self {
             turns: Turns::new(config.sending.hz),
+            egress: Egress::new(config.egress_bytes_per_s, config.client_bytes_per_s),
+            counters: ShardCounters::new(config.client_bytes_per_s),
             by_address: HashMap::with_hasher(AddressHash::new(config.hash_keys)),
             config,
             places,
@@ -146,7 +154,6 @@ impl Shard {
             next_sweep: Instant::ZERO,
             commands: Vec::new(),
             mail: Vec::new(),
-            counters: ShardCounters::default(),
             lister: Lister::default(),
             selection: Selection::default(),
             by_distance: Vec::new(),
@@ -233,11 +240,26 @@ impl Shard {
             self.visit(now, index, out);
         }
         self.remove_ended(now);
+        self.share_egress(now);
         if now >= self.next_sweep {
             self.next_sweep = now + TICKET_SWEEP;
             self.tickets.retain(|_, ticket| ticket.expires_at > now);
         }
         self.turns.is_under_way()
+    }
+
+    /// Gives clients their share of what all may be sent.
+    fn share_egress(&mut self, now: Instant) {
+        if !self.egress.is_due(now) {
+            return;
+        }
+        let sent = self.clients.iter_mut().flatten().map(|client| client.take_sent());
+        if self.egress.look(now, sent) {
+            self.counters.client_bytes_per_s = self.egress.share();
+            for client in self.clients.iter_mut().flatten() {
+                client.circuit.set_total_bytes_per_s(now, self.egress.share());
+            }
+        }
     }
 
     /// When [`Self::poll`] should be called next; never while there are no clients.
@@ -335,7 +357,8 @@ impl Shard {
         let key = ticket.circuit;
         // Sessions are numbered in order, so turns fill evenly.
         let slot = Turns::slot_of(key.session.0);
-        let circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
+        let mut circuit = Circuit::new(now, &self.config.circuit, ticket.first_sequence);
+        circuit.set_total_bytes_per_s(now, self.egress.share());
         let client = Client::new(now, ticket, address, circuit, slot, self.config.visible_max);
         let index = self.free.pop().unwrap_or_else(|| {
             self.clients.push(None);

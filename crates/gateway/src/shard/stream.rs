@@ -4,6 +4,8 @@
 //! [`replicate::selection`] picks the others for the bytes that are left, their blocks are copied from the replica
 //! into datagrams. Full updates, kills and stops are reliable, mid-motion updates are not (DESIGN §2).
 
+mod avatars;
+mod looks;
 mod scenery;
 mod settling;
 
@@ -19,7 +21,7 @@ use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
 use ids::{Instant, LocalId};
-use replicate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
+use replicate::selection::{FULL_BLOCK_BYTES, Selection};
 use replicate::{Lister, Place as At, Replica, SlotIndex};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,30 +29,16 @@ use systems::System;
 use telemetry::recorder::{Arg, Scope};
 use wire::fanout;
 use wire::header::{DATAGRAM_MAX, HEADER_LEN};
-use wire::object_update::{self, AVATAR_FLAGS_OFFSET};
 use wire::terse::{self, AVATAR_BLOCK_LEN};
 
 /// How long RegionHandshakeReply is waited for. It is reliable with all clients but one, whose loss this heals.
 const HANDSHAKE_REPLY_PATIENCE: Duration = Duration::from_secs(3);
 /// Between two statistics messages (PROTOCOL §8a).
 const SIM_STATS_PERIOD: Duration = Duration::from_secs(3);
-/// Between two looks at who near plays other animations, and who looks different: a walk through cold memory each.
-const ANIMATIONS_PERIOD: Duration = Duration::from_millis(200);
-const LOOKS_PERIOD: Duration = Duration::from_millis(400);
 /// Between two rounds over what is not urgent.
 const SLOW_PERIOD: Duration = Duration::from_secs(1);
 /// Between two lists of dots for the small map.
 const COARSE_PERIOD: Duration = Duration::from_secs(2);
-/// World ticks after which a shown avatar counts as here to stay, and its looks are worth a kilobyte: a second at 20 Hz.
-const SETTLED_TICKS: u32 = 20;
-/// Appearances in one send: about a kilobyte each.
-const APPEARANCES_PER_SEND: usize = 8;
-/// Animations of near avatars in one send.
-const NEAR_ANIMATIONS_PER_SEND: usize = 24;
-/// Animations of others in a second, unreliable.
-const FAR_ANIMATIONS_PER_S: usize = 1;
-/// Unreliable animations are repeated this often.
-const FAR_ANIMATION_REPEATS: u8 = 1;
 /// Blocks of a datagram: 6 bytes of header and 12 of prefix leave room for 18 (DESIGN §2).
 pub(super) const TERSE_PER_DATAGRAM: usize = terse_blocks(DATAGRAM_MAX);
 
@@ -58,18 +46,11 @@ pub(super) const TERSE_PER_DATAGRAM: usize = terse_blocks(DATAGRAM_MAX);
 pub(super) const fn terse_blocks(bytes: usize) -> usize {
     bytes.saturating_sub(HEADER_LEN + terse::PREFIX_LEN) / AVATAR_BLOCK_LEN
 }
+
 /// Full updates are held back while this many reliable messages are unacked, so that others are not refused.
 const UNACKED_MAX: usize = 256;
-/// Full updates in one send at most.
-const FULL_PER_SEND: usize = 24;
-/// Local ids in one KillObject.
-const KILLS_PER_MESSAGE: usize = 200;
-/// Share of the bytes that avatars get while terrain and the like still wait.
-const SHARE_BESIDE_BULK: f32 = 0.6;
-/// And while things around the client are still to be sent. They get what avatars leave, at least so much.
+/// Share of the bytes that avatars get while things around the client are still to be sent. Those get what avatars leave, at least so much.
 const SHARE_BESIDE_SCENERY: f32 = 0.75;
-/// Update flags of the own avatar: owned by its user, who may move it (PROTOCOL §5.1, bits 4, 5, 8).
-const OWN_AVATAR_FLAGS: u32 = 1 << 4 | 1 << 5 | 1 << 8;
 
 /// A client's turn. A thousand clients at ten turns a second have 100 µs each of a core; twenty times that is a client
 /// that costs others theirs.
@@ -195,265 +176,15 @@ impl Turn<'_> {
         self.client.viewer.shown()[at as usize].slot
     }
 
-    fn kills(&mut self) {
-        self.gone.clear();
-        self.settle_sent();
-        let departed = self.client.viewer.look(self.replica, self.lister);
-        // Who is in both is killed once.
-        self.gone.retain(|id| !departed.contains(id));
-        self.gone.extend_from_slice(departed);
-        // What follows is written past the circuit's queue: AgentMovementComplete has to come before it.
-        self.client.flush(self.now, self.out);
-        for ids in self.gone.chunks(KILLS_PER_MESSAGE) {
-            self.body.clear();
-            fanout::write_kills(ids, self.body);
-            match self.client.circuit.write_reliable(self.now, self.body, true, &mut self.out.bytes) {
-                Ok(sequence) => {
-                    self.client.killed.extend(ids.iter().map(|&id| (sequence, id)));
-                    self.counters.kills_sent += ids.len() as u64;
-                    self.out.seal(self.client.address);
-                }
-                Err(_) => self.counters.messages_refused += 1,
-            }
-        }
-    }
-
-    fn avatars(&mut self, share: f32) {
-        let circuit = &mut self.client.circuit;
-        let share = if circuit.queued_messages() > 0 { share.min(SHARE_BESIDE_BULK) } else { share };
-        let bytes = (circuit.budget_bytes(self.now) as f32 * share) as usize;
-        let full = UNACKED_MAX.saturating_sub(circuit.unacked()).min(FULL_PER_SEND);
-        let near_only = !self.tells_of_far;
-        self.counters.far_left_out += u64::from(near_only);
-        let allowance =
-            Allowance { bytes, full, blocks_per_datagram: self.packing.terse_blocks(), near_only };
-        self.selection.choose(&mut self.client.viewer, self.replica, allowance);
-        self.write_full();
-        self.write_terse();
-    }
-
-    /// Several avatars in a datagram, with the receiver's own flags.
-    fn write_full(&mut self) {
-        let own = self.replica.of_session(self.client.session());
-        let selection = std::mem::take(&mut self.selection.full);
-        let mut rest = selection.as_slice();
-        while !rest.is_empty() {
-            let Some(sequence) = self.begin_full() else { break };
-            let mut n = 0;
-            for &at in rest {
-                let index = self.slot(at);
-                let slot = self.replica.slot(index).expect("selected from this replica");
-                if n == self.packing.full
-                    || n > 0 && self.out.open_len() + slot.full.len() > self.packing.bytes
-                {
-                    break;
-                }
-                let start = self.out.bytes.len();
-                self.out.bytes.extend_from_slice(&slot.full);
-                let flags = if Some(index) == own { OWN_AVATAR_FLAGS } else { 0 };
-                let flags_at = start + AVATAR_FLAGS_OFFSET;
-                self.out.bytes[flags_at..flags_at + 4].copy_from_slice(&flags.to_le_bytes());
-                n += 1;
-            }
-            self.end_full(n);
-            self.counters.full_sent += n as u64;
-            self.note_shown(sequence, &rest[..n]);
-            rest = &rest[n..];
-        }
-        self.selection.full = selection;
-    }
-
-    /// Begins a datagram of full blocks, to be acked; its number, unless the circuit takes no more.
-    fn begin_full(&mut self) -> Option<u32> {
-        let begun = self.client.circuit.begin_perishable(self.now, &mut self.out.bytes);
-        self.counters.messages_refused += u64::from(begun.is_err());
-        let sequence = begun.ok()?;
-        object_update::write_prefix(&mut self.out.bytes, self.replica.handle, self.replica.dilation, 0);
-        Some(sequence)
-    }
-
-    /// Sends it with its `n` blocks.
-    fn end_full(&mut self, n: usize) {
-        let start = self.out.bytes.len() - self.out.open_len();
-        self.out.bytes[start + HEADER_LEN + object_update::PREFIX_LEN - 1] = n as u8;
-        self.end_datagram();
+    /// The places of the nearest.
+    fn near(&self) -> std::ops::Range<usize> {
+        self.client.viewer.near(self.replica)
     }
 
     /// Sends the datagram that was begun last.
     fn end_datagram(&mut self) {
         self.client.circuit.note_sent(self.now, self.out.open_len());
         self.out.seal(self.client.address);
-    }
-
-    fn note_shown(&mut self, sequence: u32, shown: &[At]) {
-        let tick = self.replica.tick.0 as u32;
-        for &at in shown {
-            let index = self.slot(at);
-            let hot = &self.replica.hot()[index as usize];
-            let slot = self.replica.slot(index).expect("selected from this replica");
-            self.client.shown.push((sequence, LocalId(hot.id), slot.agent));
-            self.client.viewer.showed(at, hot, tick);
-        }
-    }
-
-    /// Encoded blocks are copied. Last repetitions of rests go first, in datagrams that others fill.
-    fn write_terse(&mut self) {
-        let mut chosen = std::mem::take(&mut self.selection.terse);
-        let mut n_rests = self.last_rests_first(&mut chosen);
-        for chunk in chosen.chunks(self.packing.terse_blocks()) {
-            let (rests, others) = chunk.split_at(n_rests.min(chunk.len()));
-            n_rests -= rests.len();
-            if rests.is_empty() {
-                self.client.circuit.begin_unreliable(&mut self.out.bytes);
-                self.end_terse(others);
-            } else if let Some(sequence) = self.begin_last_rests() {
-                for &at in rests {
-                    let id = self.client.viewer.told()[at as usize].id;
-                    self.client.rested.push((sequence, LocalId(id)));
-                }
-                self.end_terse(chunk);
-            } else if !others.is_empty() {
-                // Those rests stay due.
-                self.client.circuit.begin_unreliable(&mut self.out.bytes);
-                self.end_terse(others);
-            }
-        }
-        self.selection.terse = chosen;
-    }
-
-    /// Begins a datagram that has to be acked, unless too many are.
-    fn begin_last_rests(&mut self) -> Option<u32> {
-        let circuit = &mut self.client.circuit;
-        if circuit.unacked() >= UNACKED_MAX {
-            return None;
-        }
-        circuit.begin_perishable(self.now, &mut self.out.bytes).ok()
-    }
-
-    /// Sends the datagram that was begun, with these blocks.
-    fn end_terse(&mut self, chunk: &[At]) {
-        let tick = self.replica.tick.0 as u32;
-        let bytes = &mut self.out.bytes;
-        terse::write_prefix(bytes, self.replica.handle, self.replica.dilation, chunk.len() as u8);
-        for &at in chunk {
-            let index = self.client.viewer.shown()[at as usize].slot;
-            bytes.extend_from_slice(self.replica.terse(index));
-            self.client.viewer.updated(at, &self.replica.hot()[index as usize], tick);
-        }
-        self.end_datagram();
-        self.counters.terse_sent += chunk.len() as u64;
-        self.counters.terse_datagrams += 1;
-    }
-
-    /// Of the own avatar and the nearest, reliable (DESIGN §2), within a budget.
-    fn animations(&mut self) {
-        if self.now < self.client.next_animations {
-            return;
-        }
-        self.client.next_animations = self.now + ANIMATIONS_PERIOD;
-        let near = self.near();
-        for at in 0..near.start as At {
-            if self.is_due_animation(at) {
-                self.send_animation(at, Reliability::Reliable);
-            }
-        }
-        let mut due = std::mem::take(self.by_distance);
-        due.clear();
-        let due_at = (near.start as At..near.end as At).filter(|&at| self.is_due_animation(at));
-        due.extend(due_at.map(|at| (self.client.viewer.shown()[at as usize].distance, at)));
-        due.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        for &(_, at) in due.iter().take(NEAR_ANIMATIONS_PER_SEND) {
-            // What it does when its turn comes is sent; what it did before is not made up for.
-            if !self.client.animations.take(self.now) {
-                break;
-            }
-            self.send_animation(at, Reliability::Reliable);
-        }
-        *self.by_distance = due;
-    }
-
-    /// Of the others a few each second, in turn: at two in every send, animations were a third of all datagrams that
-    /// 1,000 walking bots received (1.73 of 5.3 million, 2-core VM).
-    fn far_animations(&mut self) {
-        let (first, behind) = (self.near().end, self.client.viewer.shown().len());
-        let mut left = FAR_ANIMATIONS_PER_S;
-        for _ in first..behind {
-            let at = self.client.animation_cursor;
-            let at = if (first..behind).contains(&(at as usize)) { at } else { first as At };
-            if self.is_due_animation(at) {
-                if left == 0 {
-                    return;
-                }
-                left -= 1;
-                self.send_animation(at, Reliability::Unreliable);
-            }
-            self.client.animation_cursor = at + 1;
-        }
-    }
-
-    /// The places of the nearest.
-    fn near(&self) -> std::ops::Range<usize> {
-        self.client.viewer.near(self.replica)
-    }
-
-    fn is_due_animation(&self, at: At) -> bool {
-        let viewer = &self.client.viewer;
-        let (shown, told) = (&viewer.shown()[at as usize], &viewer.told()[at as usize]);
-        let hot = &self.replica.hot()[shown.slot as usize];
-        shown.is_sent() && (told.animation_serial != hot.animation_serial || told.animation_repeats > 0)
-    }
-
-    fn send_animation(&mut self, at: At, reliability: Reliability) {
-        let index = self.slot(at);
-        let serial = self.replica.hot()[index as usize].animation_serial;
-        let Some(slot) = self.replica.slot(index) else { return };
-        if self.client.circuit.send(reliability, &slot.animation, false).is_err() {
-            self.counters.messages_refused += 1;
-            return;
-        }
-        self.counters.animations_sent += 1;
-        let told = self.client.viewer.told_mut(at);
-        told.animation_repeats = match reliability {
-            Reliability::Reliable => 0,
-            Reliability::Unreliable if told.animation_serial != serial => FAR_ANIMATION_REPEATS,
-            Reliability::Unreliable => told.animation_repeats.saturating_sub(1),
-        };
-        told.animation_serial = serial;
-    }
-
-    /// The looks of the nearest. The own one is the client's.
-    fn appearances(&mut self) {
-        if self.now < self.client.next_looks {
-            return;
-        }
-        self.client.next_looks = self.now + LOOKS_PERIOD;
-        let tick = self.replica.tick.0 as u32;
-        let mut left = APPEARANCES_PER_SEND;
-        for at in self.near() {
-            if left == 0 || self.client.circuit.budget_bytes(self.now) == 0 {
-                return;
-            }
-            let (shown, told) = (self.client.viewer.shown()[at], self.client.viewer.told()[at]);
-            let hot = &self.replica.hot()[shown.slot as usize];
-            let settled = tick.wrapping_sub(told.since) >= SETTLED_TICKS;
-            if !shown.is_sent() || !settled || told.appearance_serial == hot.appearance_serial {
-                continue;
-            }
-            let Some(message) = self.replica.slot(shown.slot).and_then(|slot| slot.appearance.as_ref())
-            else {
-                continue;
-            };
-            if !self.client.looks.take(self.now) {
-                return;
-            }
-            if self.client.circuit.send(Reliability::Reliable, message, true).is_err() {
-                self.counters.messages_refused += 1;
-                return;
-            }
-            left -= 1;
-            self.counters.appearances_sent += 1;
-            self.client.viewer.told_mut(at as At).appearance_serial = hot.appearance_serial;
-        }
     }
 
     /// Who is near, the dots on the small map, and the region's figures.

@@ -4,7 +4,7 @@
 //! else is on its shard, nor on how many shards there are (DESIGN §4). While there are few clients in all, neighbouring slots are visited in
 //! one turn: a thread that wakes up for five clients, two hundred times a second, spends more on waking up, and on code and memory that are
 //! no longer in any cache, than on clients. With 100 who all see each other, a turn for 50 takes a fifth off the server's whole CPU time (ten slots
-//! at once against one, `gateway.send_hz` 10, 24 pairs of 1.5 s in one server on a 2-core VM: 0.82; all twenty: 0.80; four: 0.83 to 0.96).
+//! at once against one, `gateway.send_hz` 10, 24 pairs of 1.5 s in one server on a 2-core VM: 0.82; all twenty: 0.80; five: 0.83).
 
 use super::ClientIndex;
 use ids::Instant;

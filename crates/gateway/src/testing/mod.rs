@@ -61,6 +61,7 @@ pub(crate) struct Setup {
     pub(crate) world_max_avatars: usize,
     pub(crate) ports: usize,
     pub(crate) client_bytes_per_s: u32,
+    pub(crate) egress_bytes_per_s: Option<u64>,
     pub(crate) visible_max: usize,
     /// Things that stand in each region.
     pub(crate) boxes: u32,
@@ -75,6 +76,7 @@ impl Default for Setup {
             world_max_avatars: 2_000,
             ports: 4,
             client_bytes_per_s: 65_536,
+            egress_bytes_per_s: None,
             visible_max: 200,
             boxes: 0,
         }
@@ -148,6 +150,7 @@ impl Node {
                 ..circuit::Config::server()
             },
             client_bytes_per_s: setup.client_bytes_per_s,
+            egress_bytes_per_s: setup.egress_bytes_per_s,
             visible_max: setup.visible_max,
             sending: Sending::default(),
             filter: FilterMode::Significance,

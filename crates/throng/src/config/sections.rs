@@ -163,6 +163,12 @@ section! {
         ///
         /// More keeps distant avatars fresher. 5,000 clients at the default need 2.6 Gbit/s.
         client_bytes_per_s: u32 = 65_536, "bytes/s", Kind::whole(8_192, 16_777_216);
+        /// What all clients together are sent at most, with the headers of IP and UDP; 0 is without limit.
+        ///
+        /// For a line that holds less than `client_bytes_per_s` times the clients. When they would need more, each gets the same share at most,
+        /// and what some do not need goes to the others: far avatars become less fresh for everybody, and nothing is lost in a full
+        /// queue. Each of the `shards` has an equal part of it.
+        egress_mbit_per_s: u32 = 0, "Mbit/s", Kind::whole(0, 400_000);
         /// Avatars that a client is shown, the nearest ones; 0 is all of them.
         ///
         /// Viewers can hardly draw more than the default, and bandwidth for more is taken from the nearest. Others are dots on

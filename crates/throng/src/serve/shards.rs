@@ -133,7 +133,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
         stopping: Arc::clone(&stopping),
     };
     let timings = stages::timings(start.metrics);
-    let shard_config = shard_config(start.config, start.tunables, start.unix_start_s)?;
+    let shard_config = shard_config(start.config, start.tunables, start.unix_start_s, start.prepared.len())?;
     for (n, (prepared, sockets)) in start.prepared.into_iter().zip(start.sockets).enumerate() {
         let watched = Arc::new(Watched::default());
         shards.wakers.push(prepared.waker());
@@ -169,7 +169,12 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
     Ok(shards)
 }
 
-fn shard_config(config: &Config, tunables: &Tunables, unix_start_s: u64) -> Result<ShardConfig, ServeError> {
+fn shard_config(
+    config: &Config,
+    tunables: &Tunables,
+    unix_start_s: u64,
+    n_shards: usize,
+) -> Result<ShardConfig, ServeError> {
     let gateway = &config.gateway;
     let mut hash_keys = [0; 2];
     for key in &mut hash_keys {
@@ -183,6 +188,10 @@ fn shard_config(config: &Config, tunables: &Tunables, unix_start_s: u64) -> Resu
             ..circuit::Config::server()
         },
         client_bytes_per_s: gateway.client_bytes_per_s,
+        egress_bytes_per_s: match gateway.egress_mbit_per_s {
+            0 => None,
+            mbit => Some(u64::from(mbit) * 1_000_000 / 8 / n_shards as u64),
+        },
         visible_max: match gateway.visible_max {
             // More than there can be, and room for those who linger.
             0 => usize::MAX / 2,

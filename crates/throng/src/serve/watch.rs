@@ -456,6 +456,8 @@ impl Export {
             let pressure =
                 ("throng_shard_pressure", "What a shard leaves out because it does not keep up, 0 to 3.");
             self.gauge(pressure.0, pressure.1, (label.0, &label.1), counted[n].shard.pressure.into());
+            let share = ("throng_client_share_bytes_per_s", "What each client may be sent a second at most.");
+            self.gauge(share.0, share.1, (label.0, &label.1), counted[n].shard.client_bytes_per_s.into());
         }
     }
 

@@ -55,6 +55,17 @@ impl Turn<'_> {
         self.client.shown = shown;
     }
 
+    /// Adds those to [`Turn::gone`] for whose kill the circuit had no room before, unless they are shown again by now.
+    pub(super) fn take_unkilled(&mut self) {
+        if self.client.unkilled.is_empty() {
+            return;
+        }
+        let viewer = &self.client.viewer;
+        self.gone.extend(self.client.unkilled.drain(..).filter(|&id| !viewer.shows(id)));
+        self.gone.sort_unstable();
+        self.gone.dedup();
+    }
+
     /// Somebody left and is back under another local id, as after logging in anew: a late update of the former presence
     /// may have taken the new one's place in the client, and goes with it.
     fn show_again(&mut self, agent: AgentId) {

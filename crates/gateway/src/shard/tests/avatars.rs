@@ -140,6 +140,24 @@ fn who_left_while_full_updates_were_lost_does_not_stay_behind() {
     assert_eq!((node.clients[ada].avatars.len(), node.clients[bob].avatars.len()), (2, 2));
 }
 
+#[test]
+fn who_left_while_the_circuit_was_full_does_not_stay_behind() {
+    let (mut node, ada, bob) = pair();
+    node.loss.lose(Way::Up, PacketAck::NUMBER, usize::MAX);
+    // What is not sent again makes room once more.
+    for _ in 0..4 {
+        (0..512).for_each(|_| node.hub.alert("As many as may be under way."));
+        node.run_ms(1_000);
+    }
+    let kills = node.shards[0].counters().kills_sent;
+    node.clients[bob].log_out();
+    node.run_ms(1_000);
+    assert_eq!(node.shards[0].counters().kills_sent, kills, "the circuit takes no more");
+    assert!(node.clients[ada].sees("Bob").is_some());
+    node.loss.relent();
+    node.run_until(|node| node.clients[ada].sees("Bob").is_none());
+}
+
 /// The kill of somebody who leaves the visible set is sent again until it is acked, so it may come behind the full update with
 /// which they are back.
 #[test]

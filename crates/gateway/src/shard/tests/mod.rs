@@ -3,6 +3,7 @@
 mod arrival;
 mod avatars;
 mod chat;
+mod egress;
 mod hostile;
 mod leaving;
 mod pressure;

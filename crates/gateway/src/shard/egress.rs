@@ -1,0 +1,204 @@
+//! Fair shares of what a shard may send in all.
+//!
+//! Twice a second the shard looks at what each client was sent. When that is more in all than the limit, every client gets the same share at most, such
+//! that the sum fits: who needs less than a share gets all it needs, and the others have what that leaves (max-min fairness). When there is
+//! room, it goes to those who use up their share. A client's share bounds its whole budget, so what does not fit is what it would be told
+//! late or not at all anyway: nothing is queued here, and what is reliable goes before what moves.
+
+use ids::Instant;
+use std::time::Duration;
+
+/// Between two looks: as long as two bursts of a circuit.
+const PERIOD: Duration = Duration::from_millis(500);
+/// Headers of IPv4 and UDP, which a line carries, too.
+const HEADERS_BYTES: u64 = 28;
+/// Who uses so much of its share could use more.
+const USED_UP: f64 = 0.9;
+/// Above this part of the limit nobody gets more: one second is not like the next.
+const FULL: f64 = 0.97;
+/// Shares grow by this factor at a time at most: those who got little do not need all of what there is room for.
+const GROWTH: f64 = 1.25;
+
+/// What a client was sent since the last look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sent {
+    /// Bytes without headers.
+    pub(super) bytes: u64,
+    pub(super) datagrams: u64,
+}
+
+/// A shard's limit and the share of each client.
+#[derive(Debug)]
+pub(super) struct Egress {
+    /// Bytes per second with headers.
+    limit: Option<u64>,
+    /// What a client may have without the limit, bytes per second.
+    client_max: u32,
+    /// What it may have.
+    share: u32,
+    looked_at: Instant,
+    /// Bytes per second of each client; reused.
+    used: Vec<f64>,
+}
+
+impl Egress {
+    pub(super) const fn new(limit: Option<u64>, client_max: u32) -> Self {
+        Self { limit, client_max, share: client_max, looked_at: Instant::ZERO, used: Vec::new() }
+    }
+
+    /// Bytes per second that a client may be sent at most, without headers.
+    pub(super) const fn share(&self) -> u32 {
+        self.share
+    }
+
+    /// Whether it is time for [`Self::look`].
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.limit.is_some() && now >= self.looked_at + PERIOD
+    }
+
+    /// Looks at what clients were sent since the last time. True when their share has changed.
+    pub(super) fn look(&mut self, now: Instant, sent: impl Iterator<Item = Sent>) -> bool {
+        let Some(limit) = self.limit else { return false };
+        let passed_s = now.since(self.looked_at).as_secs_f64();
+        self.looked_at = now;
+        let mut all = Sent::default();
+        self.used.clear();
+        self.used.extend(sent.map(|sent| {
+            all.bytes += sent.bytes;
+            all.datagrams += sent.datagrams;
+            sent.bytes as f64 / passed_s
+        }));
+        if all.bytes == 0 {
+            return false;
+        }
+        // Of the limit, what is left for what is in datagrams, if they stay as long as they are.
+        let with_headers = all.bytes + all.datagrams * HEADERS_BYTES;
+        let limit = limit as f64 * all.bytes as f64 / with_headers as f64;
+        let share = self.next_share(limit, all.bytes as f64 / passed_s);
+        let share = (share as u32).min(self.client_max);
+        std::mem::replace(&mut self.share, share) != share
+    }
+
+    fn next_share(&mut self, limit: f64, used: f64) -> f64 {
+        let share = f64::from(self.share);
+        if used > limit {
+            return level(&mut self.used, limit).min(share);
+        }
+        let n_short = self.used.iter().filter(|&&used| used >= share * USED_UP).count();
+        if n_short == 0 {
+            // Who needs more next finds room.
+            share * GROWTH
+        } else if used > limit * FULL {
+            share
+        } else {
+            (share + (limit - used) / n_short as f64).min(share * GROWTH)
+        }
+    }
+}
+
+/// The most that anybody gets when `limit` is shared among these demands: none gets more than that, none less unless it needs less.
+fn level(demands: &mut [f64], limit: f64) -> f64 {
+    demands.sort_unstable_by(f64::total_cmp);
+    let mut rest = limit;
+    for (n, &demand) in demands.iter().enumerate() {
+        let fair = rest / (demands.len() - n) as f64;
+        if demand > fair {
+            return fair;
+        }
+        rest -= demand;
+    }
+    f64::INFINITY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENT_MAX: u32 = 64_000;
+
+    /// Clients who are sent all that they need, within their share, in datagrams of 972 bytes.
+    struct Line {
+        egress: Egress,
+        now: Instant,
+    }
+
+    impl Line {
+        fn new(limit: u64) -> Self {
+            Self { egress: Egress::new(Some(limit), CLIENT_MAX), now: Instant::ZERO }
+        }
+
+        /// Bytes per second of each, after so many looks.
+        fn run(&mut self, looks: u32, needs: &[u32]) -> Vec<u32> {
+            let sent = |share: u32| needs.iter().map(move |&needed| needed.min(share)).collect::<Vec<_>>();
+            for _ in 0..looks {
+                self.now += PERIOD;
+                assert!(self.egress.is_due(self.now));
+                let datagrams = sent(self.egress.share()).into_iter().map(|per_s| {
+                    let bytes = u64::from(per_s) / 2;
+                    Sent { bytes, datagrams: bytes / 972 }
+                });
+                self.egress.look(self.now, datagrams);
+                assert!(!self.egress.is_due(self.now));
+            }
+            sent(self.egress.share())
+        }
+    }
+
+    fn sum(sent: &[u32]) -> u32 {
+        sent.iter().sum()
+    }
+
+    #[test]
+    fn without_a_limit_and_below_it_everybody_gets_all() {
+        assert!(!Egress::new(None, CLIENT_MAX).is_due(Instant::from_millis(10_000)));
+        let needs = [64_000; 10];
+        assert_eq!(Line::new(1_000_000).run(20, &needs), needs);
+    }
+
+    #[test]
+    fn what_is_too_much_is_shared_at_once_and_who_needs_little_gets_it() {
+        let needs = [64_000, 64_000, 64_000, 5_000, 20_000];
+        let sent = Line::new(128_000).run(1, &needs);
+        // Of 128,000 bytes with headers about 124,400 without.
+        let rest = (124_400 - 25_000) / 3;
+        assert!(sent[..3].iter().all(|&sent| sent.abs_diff(rest) < 200), "{sent:?}");
+        assert_eq!(sent[3..], [5_000, 20_000]);
+    }
+
+    #[test]
+    fn room_goes_to_those_who_use_up_their_share() {
+        let mut line = Line::new(128_000);
+        line.run(10, &[64_000; 10]);
+        assert!((11_000..12_500).contains(&line.egress.share()), "{}", line.egress.share());
+        // Seven need less now.
+        let mut needs = [64_000; 10];
+        needs[..7].fill(1_000);
+        let sent = line.run(20, &needs);
+        assert!((115_000..=124_500).contains(&sum(&sent)), "{sent:?}");
+        // And all are content in the end.
+        line.run(30, &[9_000; 10]);
+        assert_eq!(line.egress.share(), CLIENT_MAX);
+    }
+
+    #[test]
+    fn the_limit_holds_from_the_next_look_on_whatever_they_need() {
+        let mut random = 7_u32;
+        let mut line = Line::new(500_000);
+        for n in [3, 10, 200, 40, 1, 90] {
+            let needs: Vec<u32> = (0..n)
+                .map(|_| {
+                    random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    random >> 16
+                })
+                .collect();
+            line.run(1, &needs);
+            for _ in 0..40 {
+                let sent = line.run(1, &needs);
+                assert!(sum(&sent) <= 487_000, "{n}: {}", sum(&sent));
+            }
+            let sent = line.run(1, &needs);
+            let wanted = sum(&needs).min(486_000);
+            assert!(sum(&sent) * 100 >= wanted * 94, "{n}: {} of {wanted}", sum(&sent));
+        }
+    }
+}
