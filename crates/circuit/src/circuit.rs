@@ -121,6 +121,7 @@ impl Circuit {
             if self.adapt.look(now, rate, self.rtt.pings(), &self.stats, overdue) {
                 self.throttle.refill(now);
                 self.throttle.set_part(self.adapt.part());
+                self.in_flight.hold(None);
             }
         }
         if self.ping.next_at() <= now {
@@ -156,11 +157,12 @@ impl Circuit {
     }
 
     /// Limits all traffic to this many bytes per second, or to what the client wants in all if that is less.
-    /// At least 1,000.
+    /// At least [`FLOOR_BYTES_PER_S`](crate::FLOOR_BYTES_PER_S).
     pub fn set_total_bytes_per_s(&mut self, now: Instant, bytes_per_s: u32) {
         let now = self.advance(now);
         self.throttle.refill(now);
         self.throttle.set_allowed_total(bytes_per_s);
+        self.in_flight.hold(None);
     }
 
     /// Obeys AgentPause (`true`) and AgentResume (`false`), unless one with a newer serial number came

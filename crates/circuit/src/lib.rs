@@ -52,6 +52,7 @@ pub use receive::Received;
 pub use send::Reliability;
 pub use sequence::is_newer;
 pub use stats::Stats;
+pub use throttle::FLOOR_BYTES_PER_S;
 pub use traffic::{Tally, Traffic, message_number};
 pub use transmit::{Transmit, TransmitKind};
 pub use wire::throttle::{Category, Throttles};

@@ -3,8 +3,8 @@
 //!
 //! All traffic draws from the total, also what is never held back (acks, pings, immediate sends, fan-out),
 //! which may run it into debt by as much as it can save. Only queued messages and resends wait for tokens.
-//! Resends get half of the total at most: after a cut, what was lost would otherwise take all that a narrow path is
-//! given, and what is new would wait for seconds (`sim --crowd --faults split`: 19 of 16 kB/s).
+//! Resends get half of the total at most. After a cut, what was lost took 19 kB/s where the path was given 16 in all, and what was
+//! new waited for seconds (`sim --crowd --faults split`).
 //! Tokens are counted in billionths of a byte, so that rates are exact at any polling interval and equal on
 //! every machine.
 
@@ -14,8 +14,9 @@ use std::time::Duration;
 use wire::header::DATAGRAM_MAX;
 use wire::throttle::{Category, Throttles};
 
-/// Lowest rate of a category, bytes per second, whatever the client asks for (as OpenSim).
-const FLOOR_BYTES_PER_S: u32 = 1000;
+/// Lowest rate of a category and of all traffic, bytes per second, whatever the client asks for (as OpenSim). Resends may get half of
+/// it, see above.
+pub const FLOOR_BYTES_PER_S: u32 = 1000;
 /// The same for wind and clouds.
 const FLOOR_WEATHER_BYTES_PER_S: u32 = 50;
 /// Highest rate of a category and of what a client can ask for in all (as OpenSim).

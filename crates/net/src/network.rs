@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// A network of 16 bits: its first address is the server's end, the others are hosts that exist only behind a
-/// [`Device`](crate::device::Device), all with one port.
+/// A network of 16 bits: its first host is the server's end, the others exist only behind a [`Device`](crate::device::Device), all with one
+/// port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network(Ipv4Addr);
 

@@ -48,8 +48,8 @@ pub struct RecvBatch {
     capacity: usize,
 }
 
-/// After a call that found fewer than this, the next one asks the kernel for no more at first: it prepares 190 bytes for each datagram that it
-/// asks for, and a thread with few clients is woken for one.
+/// After a call that found fewer than this, the next one asks the kernel for no more at first: 184 bytes are prepared for each datagram that is
+/// asked for, and a thread with few clients is woken for one.
 const FEW: usize = 4;
 
 #[derive(Clone, Copy)]
@@ -141,7 +141,7 @@ impl UdpSocket {
             if batch.len() < FEW || batch.is_full() {
                 return Ok(batch.len());
             }
-            // What came is not lost by an error now, and that will come again.
+            // What came is not lost for an error now. One that lasts is told by the next call.
             let _ = self.recv_some::<BATCH_MAX>(batch);
         } else {
             self.recv_some::<BATCH_MAX>(batch)?;

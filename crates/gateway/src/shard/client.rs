@@ -84,8 +84,7 @@ pub(super) struct Client {
     pub(super) shown: Vec<(u32, LocalId, AgentId)>,
     /// Avatars in kills under way, alike.
     pub(super) killed: Vec<(u32, LocalId)>,
-    /// Avatars that it has to forget, and was not told so while its circuit was full. Who comes and goes in the minute after which a
-    /// client that acks nothing is given up.
+    /// Avatars that it has to forget, and could not be told so because its circuit was full.
     pub(super) unkilled: Vec<LocalId>,
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, LocalId)>,

@@ -4,14 +4,19 @@
 //! that the sum fits: who needs less than a share gets all it needs, and the others have what that leaves (max-min fairness). When there is
 //! room, it goes to those who use up their share. A client's share bounds its whole budget, so what does not fit is what it would be told
 //! late or not at all anyway: nothing is queued here, and what is reliable goes before what moves.
+//!
+//! Answers to pings and acks are never held back. When the limit is passed again because of them, the share shrinks for it, to half of
+//! an equal one at least: a client that floods starves nobody. No share is less than a circuit has at least
+//! ([`FLOOR_BYTES_PER_S`]); so many clients pass a limit that is less than that for each.
 
+use circuit::FLOOR_BYTES_PER_S;
 use ids::Instant;
 use std::time::Duration;
 
 /// Between two looks: as long as two bursts of a circuit.
 const PERIOD: Duration = Duration::from_millis(500);
 /// Headers of IPv4 and UDP, which a line carries, too.
-const HEADERS_BYTES: u64 = 28;
+pub(super) const HEADERS_BYTES: u64 = 28;
 /// Who uses so much of its share could use more.
 const USED_UP: f64 = 0.9;
 /// Above this part of the limit nobody gets more: one second is not like the next.
@@ -36,6 +41,8 @@ pub(super) struct Egress {
     client_max: u32,
     /// What it may have.
     share: u32,
+    /// The limit was passed at the last look.
+    was_passed: bool,
     looked_at: Instant,
     /// Bytes per second of each client; reused.
     used: Vec<f64>,
@@ -43,7 +50,14 @@ pub(super) struct Egress {
 
 impl Egress {
     pub(super) const fn new(limit: Option<u64>, client_max: u32) -> Self {
-        Self { limit, client_max, share: client_max, looked_at: Instant::ZERO, used: Vec::new() }
+        Self {
+            limit,
+            client_max,
+            share: client_max,
+            was_passed: false,
+            looked_at: Instant::ZERO,
+            used: Vec::new(),
+        }
     }
 
     /// Bytes per second that a client may be sent at most, without headers.
@@ -69,20 +83,34 @@ impl Egress {
             sent.bytes as f64 / passed_s
         }));
         if all.bytes == 0 {
-            return false;
+            return self.set(self.client_max);
         }
         // Of the limit, what is left for what is in datagrams, if they stay as long as they are.
         let with_headers = all.bytes + all.datagrams * HEADERS_BYTES;
         let limit = limit as f64 * all.bytes as f64 / with_headers as f64;
         let share = self.next_share(limit, all.bytes as f64 / passed_s);
-        let share = (share as u32).min(self.client_max);
+        self.set(share as u32)
+    }
+
+    /// Nobody is here any more.
+    pub(super) fn reset(&mut self) {
+        self.set(self.client_max);
+        self.was_passed = false;
+    }
+
+    /// True if it was another one.
+    fn set(&mut self, share: u32) -> bool {
+        let share = share.max(FLOOR_BYTES_PER_S).min(self.client_max);
         std::mem::replace(&mut self.share, share) != share
     }
 
     fn next_share(&mut self, limit: f64, used: f64) -> f64 {
         let share = f64::from(self.share);
+        let was_passed = std::mem::replace(&mut self.was_passed, used > limit);
         if used > limit {
-            return level(&mut self.used, limit).min(share);
+            let fits = level(&mut self.used, limit).min(share);
+            let least = limit / self.used.len() as f64 / 2.0;
+            return if was_passed { fits.min(share * limit / used).max(least.min(fits)) } else { fits };
         }
         let n_short = self.used.iter().filter(|&&used| used >= share * USED_UP).count();
         if n_short == 0 {
@@ -177,6 +205,31 @@ mod tests {
         assert!((115_000..=124_500).contains(&sum(&sent)), "{sent:?}");
         // And all are content in the end.
         line.run(30, &[9_000; 10]);
+        assert_eq!(line.egress.share(), CLIENT_MAX);
+    }
+
+    #[test]
+    fn who_floods_is_made_up_for_and_starves_nobody() {
+        for (flooded, expected) in [(150_000, 3_400..=3_540), (5_000_000, 2_500..=2_500)] {
+            let mut egress = Egress::new(Some(500_000), CLIENT_MAX);
+            let mut now = Instant::ZERO;
+            for _ in 0..40 {
+                now += PERIOD;
+                // One whose acks and answers to pings are not held back, and 99 who could use more than there is.
+                let per_s = std::iter::once(flooded).chain(std::iter::repeat_n(egress.share(), 99));
+                let sent = per_s.map(|per_s| Sent { bytes: u64::from(per_s / 2), datagrams: 0 });
+                egress.look(now, sent.collect::<Vec<_>>().into_iter());
+            }
+            assert!(expected.contains(&egress.share()), "{}", egress.share());
+        }
+    }
+
+    #[test]
+    fn no_share_is_less_than_a_circuit_has() {
+        let mut line = Line::new(100_000);
+        line.run(20, &[64_000; 1_000]);
+        assert_eq!(line.egress.share(), FLOOR_BYTES_PER_S);
+        line.egress.reset();
         assert_eq!(line.egress.share(), CLIENT_MAX);
     }
 

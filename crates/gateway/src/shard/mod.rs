@@ -526,6 +526,10 @@ impl Shard {
         self.by_circuit.remove(&client.key());
         self.turns.remove(client.slot, index);
         self.free.push(index);
+        if self.by_circuit.is_empty() {
+            self.egress.reset();
+            self.counters.client_bytes_per_s = self.egress.share();
+        }
     }
 }
 

@@ -166,8 +166,9 @@ section! {
         /// What all clients together are sent at most, with the headers of IP and UDP; 0 is without limit.
         ///
         /// For a line that holds less than `client_bytes_per_s` times the clients. When they would need more, each gets the same share at most,
-        /// and what some do not need goes to the others: far avatars become less fresh for everybody, and nothing is lost in a full
-        /// queue. Each of the `shards` has an equal part of it.
+        /// and what some do not need goes to the others: far avatars become less fresh for everybody, instead of anything being lost in
+        /// a full queue. Each of the `shards` has an equal part and shares it among its own clients, 1,000 bytes/s for each at least. Only what goes over
+        /// circuits counts, not HTTP.
         egress_mbit_per_s: u32 = 0, "Mbit/s", Kind::whole(0, 400_000);
         /// Avatars that a client is shown, the nearest ones; 0 is all of them.
         ///

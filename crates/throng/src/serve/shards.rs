@@ -263,6 +263,9 @@ impl Thread {
                 return;
             }
         }
+        // Who looks before the first client comes finds what is true.
+        let now = (self.clock)();
+        self.publish(now, now);
         let mut events = Events::with_capacity(self.sockets.len());
         let mut received = RecvBatch::new();
         let mut blocked = false;

@@ -12,7 +12,9 @@ use wire::terse;
 /// Full updates in one send at most.
 const FULL_PER_SEND: usize = 24;
 /// Local ids in one KillObject.
-const KILLS_PER_MESSAGE: usize = 200;
+pub(super) const KILLS_PER_MESSAGE: usize = 200;
+/// Local ids that wait for room in a full circuit; beyond, they are forgotten, and counted as a refused message.
+const UNKILLED_MAX: usize = 4_096;
 /// Share of the bytes that avatars get while terrain and the like still wait.
 const SHARE_BESIDE_BULK: f32 = 0.6;
 /// Update flags of the own avatar: owned by its user, who may move it (PROTOCOL §5.1, bits 4, 5, 8).
@@ -29,19 +31,23 @@ impl Turn<'_> {
         self.take_unkilled();
         // What follows is written past the circuit's queue: AgentMovementComplete has to come before it.
         self.client.flush(self.now, self.out);
-        for ids in self.gone.chunks(KILLS_PER_MESSAGE) {
+        let mut rest = self.gone.as_slice();
+        while !rest.is_empty() {
+            let (ids, others) = rest.split_at(rest.len().min(KILLS_PER_MESSAGE));
             self.body.clear();
             fanout::write_kills(ids, self.body);
-            match self.client.circuit.write_reliable(self.now, self.body, true, &mut self.out.bytes) {
-                Ok(sequence) => {
-                    self.client.killed.extend(ids.iter().map(|&id| (sequence, id)));
-                    self.counters.kills_sent += ids.len() as u64;
-                    self.out.seal(self.client.address);
-                }
-                // Once there is room.
-                Err(_) => self.client.unkilled.extend_from_slice(ids),
-            }
+            let written = self.client.circuit.write_reliable(self.now, self.body, true, &mut self.out.bytes);
+            let Ok(sequence) = written else { break };
+            self.client.killed.extend(ids.iter().map(|&id| (sequence, id)));
+            self.counters.kills_sent += ids.len() as u64;
+            self.out.seal(self.client.address);
+            rest = others;
         }
+        // Once there is room.
+        let room = UNKILLED_MAX - self.client.unkilled.len();
+        let (kept, lost) = rest.split_at(rest.len().min(room));
+        self.client.unkilled.extend_from_slice(kept);
+        self.counters.messages_refused += lost.len().div_ceil(KILLS_PER_MESSAGE) as u64;
     }
 
     pub(super) fn avatars(&mut self, share: f32) {

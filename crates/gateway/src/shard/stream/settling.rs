@@ -5,6 +5,7 @@
 //! made anew from what is true by then, since the old bytes would put a moving avatar back.
 
 use super::Turn;
+use super::avatars::KILLS_PER_MESSAGE;
 use ids::{AgentId, LocalId};
 use replicate::Place;
 
@@ -55,13 +56,14 @@ impl Turn<'_> {
         self.client.shown = shown;
     }
 
-    /// Adds those to [`Turn::gone`] for whose kill the circuit had no room before, unless they are shown again by now.
+    /// Adds some of those to [`Turn::gone`] for whose kill the circuit had no room before, unless they are shown again by now.
     pub(super) fn take_unkilled(&mut self) {
         if self.client.unkilled.is_empty() {
             return;
         }
         let viewer = &self.client.viewer;
-        self.gone.extend(self.client.unkilled.drain(..).filter(|&id| !viewer.shows(id)));
+        let n = self.client.unkilled.len().min(KILLS_PER_MESSAGE);
+        self.gone.extend(self.client.unkilled.drain(..n).filter(|&id| !viewer.shows(id)));
         self.gone.sort_unstable();
         self.gone.dedup();
     }

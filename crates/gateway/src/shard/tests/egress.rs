@@ -1,10 +1,9 @@
 //! Clients of a line that is too narrow for all of them.
 
+use crate::shard::egress::HEADERS_BYTES;
 use crate::testing::{Node, Setup};
 
 const LIMIT: u64 = 200_000;
-/// Headers of IPv4 and UDP.
-const HEADERS_BYTES: u64 = 28;
 
 /// What each client gets a second, without headers, and all of them with, over ten seconds.
 fn measure(node: &mut Node) -> (Vec<u64>, u64) {
