@@ -34,15 +34,9 @@ const WINDOW_QUICK: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 3;
 /// The count that is judged, which all this is done for. Others are measured once.
 const JUDGED: usize = 2;
-/// Newcomers have set out, and are shown to everybody, when so much of what is due is sent. A path on which the arrival was more than it
-/// took is given the rest of its bytes back little by little: among 50, of whom 40 have just come, a quarter of the movements were still
-/// left out 20 s after the last had all that stands around it.
-const SETTLED: f64 = 0.98;
-const SETTLE_LOOK: Duration = Duration::from_secs(2);
-const SETTLE_MAX: Duration = Duration::from_secs(120);
+/// How long newcomers get to be shown to everybody, and to set out.
+const SETTLE: Duration = Duration::from_secs(15);
 const SETTLE_QUICK: Duration = Duration::from_secs(1);
-/// Sends a second.
-const SEND_HZ: f64 = 10.0;
 /// How long a condition gets. Waiting for the server's next export adds up to a second.
 const SETTLE_CONDITION: Duration = Duration::from_millis(500);
 const SETTLE_CONDITION_QUICK: Duration = Duration::from_millis(50);
@@ -189,11 +183,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     for (at, count) in counts.into_iter().enumerate() {
         bots.command(&format!("enter {count}"))?;
         await_scenery(&server, count, &mut findings)?;
-        if run.quick {
-            clock::wait(SETTLE_QUICK);
-        } else {
-            await_movements(&server, count, &mut findings)?;
-        }
+        clock::wait(run.pick(SETTLE, SETTLE_QUICK));
         let conditions = || CONDITIONS.iter().filter(|condition| condition.at.contains(&at));
         let mut measured: Vec<Vec<Values>> = conditions().map(|_| Vec::new()).collect();
         for _ in 0..if at == JUDGED { run.pick(ROUNDS, 1) } else { 1 } {
@@ -214,19 +204,6 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     budget::judge(run, &budgets(), &mut findings);
     findings.usage("server", "The server over the run", &samples);
     Ok(findings)
-}
-
-/// Waits until everybody is told of everybody's movements.
-fn await_movements(server: &Server, count: u32, findings: &mut Findings) -> Result<(), ExperimentError> {
-    let due = f64::from(count).powi(2) * SEND_HZ;
-    let ends_at = clock::now() + SETTLE_MAX;
-    while clock::now() < ends_at {
-        if Window::of(server, SETTLE_LOOK)?.rate(MOVEMENTS) >= SETTLED * due {
-            return Ok(());
-        }
-    }
-    findings.failures.push(format!("{count} were not told of all movements within {} s", SETTLE_MAX.as_secs()));
-    Ok(())
 }
 
 /// One window of a condition.
@@ -302,7 +279,9 @@ fn table(cells: &[Cell]) -> Table {
     let mut columns = vec![Column::text("sent"), Column::number("avatars", "")];
     columns.extend(MEASURES.map(|(_, title, unit)| Column::number(title, unit)));
     let mut table = Table::new(columns).caption(
-        "All walk all the time. The first row is what the authors of OpenSim's aggregation published.",
+        "All walk all the time. As usual, who is not near is told of up to three sends late, in a full datagram: with few avatars that \
+         leaves out movements that a newer one has taken the place of. The first row is what the authors of OpenSim's aggregation \
+         published.",
     );
     let Published { avatars, packets, bytes, cores } = PUBLISHED;
     let updates = PUBLISHED.updates();
