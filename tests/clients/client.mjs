@@ -39,6 +39,7 @@ export class Client {
   #bot;
   #keys = null;
   #queuesOpen = 0;
+  #connected = null;
 
   /**
    * @param {{loginUri: string, first: string, last?: string, password?: string, start?: string}} account
@@ -205,6 +206,19 @@ export class Client {
     await this.#travel(() => this.#bot.clientCommands.teleport.teleportToHandle(handle, position, position));
   }
 
+  /** Goes where somebody else sends this client; what they made of it. */
+  async follows(send) {
+    let answer;
+    await this.#travel(async () => {
+      const before = this.region;
+      answer = await send();
+      await until(`${this.name} is in another region`, () => this.region !== before && this.region.handshakeComplete);
+      // Its timer of agent updates begins with the end of that, and would be leaked by a teleport that came before.
+      await this.#connected;
+    });
+    return answer;
+  }
+
   acceptTeleport(lure) {
     return this.#travel(() => this.#bot.clientCommands.teleport.acceptTeleport(lure));
   }
@@ -257,6 +271,7 @@ export class Client {
     const connect = this.#bot.connectToSim.bind(this.#bot);
     this.#bot.connectToSim = (requested) => {
       const connected = connect(requested);
+      this.#connected = connected;
       const { circuit, handshakeCompleteEvent } = this.region;
       handshakeCompleteEvent.subscribe(pulse);
       circuit.onPacketReceived.subscribe(({ message }) => {

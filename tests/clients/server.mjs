@@ -26,9 +26,9 @@ export class Server {
 
   /**
    * Starts `throng serve` and resolves once run.json names this process.
-   * @param {{openRegistration?: boolean, args?: string[]}} [options]
+   * @param {{openRegistration?: boolean, config?: string, args?: string[]}} [options] `config`: a file beside this one
    */
-  static async start({ openRegistration = true, args = [] } = {}) {
+  static async start({ openRegistration = true, config = 'world.toml', args = [] } = {}) {
     const server = new Server();
     server.dataDir = mkdtempSync(join(tmpdir(), 'throng-clients-'));
     server.logPath = join(server.dataDir, 'server.log');
@@ -37,7 +37,7 @@ export class Server {
     command.push('--http', process.env.THRONG_TEST_HTTP ?? '127.0.0.1:0');
     command.push('--udp', process.env.THRONG_TEST_UDP ?? '127.0.0.1:0');
     command.push('--admin', process.env.THRONG_TEST_ADMIN ?? '127.0.0.1:0');
-    command.push('--config', join(ROOT, 'tests/clients/world.toml'));
+    command.push('--config', join(ROOT, 'tests/clients', config));
     if (openRegistration) command.push('--open-registration');
     server.#child = spawn(binaryPath(), [...command, ...args], { stdio: ['ignore', log, log] });
     server.#exited = new Promise((done) => {

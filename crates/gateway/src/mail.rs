@@ -1,7 +1,7 @@
 //! What the hub and the shards tell each other, and what shards tell worlds. Plain data over bounded queues, so
 //! that the simulator can carry it on virtual time.
 
-use crate::places::PlaceId;
+use crate::places::{Place, PlaceId};
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use world::{Appearance, Event, Refusal};
 /// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
 pub(crate) const NAMES_PER_REPLY: usize = 14;
 
-/// A place to stand.
+/// A place to stand, in the shared world of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
     /// Which region.
@@ -53,7 +53,7 @@ pub struct Ticket {
     /// Index into the pool of UDP ports.
     pub port: u8,
     /// Where it leads.
-    pub place: PlaceId,
+    pub place: Arc<Place>,
     /// Where the avatar arrives, metres from the region's corner.
     pub position: Vec3,
     /// Where it faces.
@@ -99,6 +99,18 @@ pub enum ToShard {
         /// Where to face.
         look_at: Vec3,
     },
+    /// Put another world behind the circuit: the avatar leaves the one where it is and comes into that of this place, which is the same
+    /// on the grid.
+    Switch {
+        /// Whose circuit.
+        circuit: CircuitKey,
+        /// With the world to show from now on.
+        place: Arc<Place>,
+        /// Metres from the region's corner.
+        position: Vec3,
+        /// Where to face.
+        look_at: Vec3,
+    },
     /// End a circuit.
     Close(CircuitKey, Ending),
     /// What happened in a world.
@@ -121,8 +133,15 @@ pub enum Ending {
 pub enum FromShard {
     /// A client showed its ticket.
     Opened(CircuitKey),
-    /// Its avatar is in the world.
+    /// Its avatar is in the world; in another one than before, when the circuit was switched.
     Arrived(CircuitKey),
+    /// Its avatar has left a world for another one behind the same circuit.
+    Left {
+        /// Which.
+        circuit: CircuitKey,
+        /// Where it was, if that was in a shared world.
+        spot: Option<Spot>,
+    },
     /// The world did not let it in.
     Refused(CircuitKey, Refusal),
     /// The circuit is gone, and with it the avatar.
@@ -133,7 +152,7 @@ pub enum FromShard {
         why: Closed,
         /// Whose.
         agent: AgentId,
-        /// Where the avatar was, when it was in the world.
+        /// Where the avatar was, when it was in a shared world.
         spot: Option<Spot>,
         /// Sequence number that a later circuit of the same (session, port) begins with.
         next_sequence: u32,
@@ -211,6 +230,8 @@ pub enum Request {
         /// Where to face.
         look_at: Vec3,
     },
+    /// The avatar has walked into a portal of its world, by its number among them.
+    Portal(u8),
     /// Describe the parcel; the answer goes through the event queue.
     ParcelProperties {
         /// Echoed.

@@ -1,11 +1,15 @@
 //! The places of the grid that this node serves: what clients are told of a region, and which world is behind it.
 //!
-//! A place is a handle on the grid, a name and a size; a world is bound to it (DESIGN §2). What every arriving
-//! client gets in the same bytes (terrain, overlay) is encoded here once.
+//! A place is a handle on the grid, and a world is bound to it (DESIGN §2): the shared one that lies there for everybody, or one of
+//! the instances that sessions enter from there, see [`Place::showing`]. What every arriving client gets in the same bytes
+//! (terrain, overlay) is in [`Land`], encoded once for all worlds that look alike.
 
+use crate::feed::Feed;
 use glam::Vec3;
 use ids::{RegionHandle, Uuid, WorldId};
+use replicate::Replica;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
@@ -17,7 +21,7 @@ use world::{Scenery, Terrain};
 pub struct PlaceId(pub u16);
 
 /// One region as clients know it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Place {
     /// Its number on this node.
     pub id: PlaceId,
@@ -27,17 +31,70 @@ pub struct Place {
     pub region_id: Uuid,
     /// Id of the one parcel that covers it.
     pub parcel_id: Uuid,
-    /// Name as shown and as typed into `uri:Name&x&y&z`.
+    /// The world behind it.
+    pub scene: Arc<Scene>,
+}
+
+/// A world as the gateway knows it.
+#[derive(Debug)]
+pub struct Scene {
+    /// Which.
+    pub world: WorldId,
+    /// Whether it lies at its place for everybody. Others are instances: only who is sent into one sees it.
+    pub is_shared: bool,
+    /// Name as shown, and of a shared one as typed into `uri:Name&x&y&z`.
     pub name: String,
+    /// Avatars of sessions that may be in it at once.
+    pub max_avatars: u32,
+    /// What lies and stands in it.
+    pub land: Arc<Land>,
+    /// Where one walks into another world.
+    pub portals: Arc<[Portal]>,
+    /// Its newest state.
+    pub feed: Feed,
+}
+
+/// A part of a world that leads into another one: an upright cylinder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Portal {
+    /// Middle of its floor, metres from the world's corner.
+    pub at: Vec3,
+    /// Metres.
+    pub radius_m: f32,
+    /// Where to.
+    pub to: PortalTo,
+}
+
+/// Where a portal leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortalTo {
+    /// Into the visitor's own instance of a template.
+    Own(Arc<str>),
+    /// To where the visitor came from.
+    Back,
+}
+
+/// How high portals are, metres: nobody falls into one from above.
+const PORTAL_HEIGHT_M: f32 = 4.0;
+
+impl Portal {
+    /// Whether somebody whose middle is there is in it.
+    #[must_use]
+    pub fn holds(&self, at: Vec3) -> bool {
+        let height = at.z - self.at.z;
+        self.at.truncate().distance_squared(at.truncate()) <= self.radius_m * self.radius_m
+            && (-1.0..PORTAL_HEIGHT_M).contains(&height)
+    }
+}
+
+/// What lies and stands in worlds that look alike, with the messages that tell clients of it.
+#[derive(Debug)]
+pub struct Land {
     /// Edge length in metres, a multiple of 256.
     pub size_m: u32,
     /// Height of the water in metres.
     pub water_m: f32,
-    /// The world behind it.
-    pub world: WorldId,
-    /// Avatars that may be in it at once.
-    pub max_avatars: u32,
-    /// Its ground.
+    /// The ground.
     pub terrain: Arc<Terrain>,
     /// What stands on it.
     pub scenery: Arc<Scenery>,
@@ -56,16 +113,12 @@ pub struct PlaceSettings {
     pub name: String,
     /// Grid squares of the corner, both below 65,536.
     pub grid: (u32, u32),
-    /// Edge length in metres.
-    pub size_m: u32,
-    /// Height of the water in metres.
-    pub water_m: f32,
     /// Avatars that may be in it at once.
     pub max_avatars: u32,
-    /// Its ground.
-    pub terrain: Arc<Terrain>,
-    /// What stands on it.
-    pub scenery: Arc<Scenery>,
+    /// What lies and stands there.
+    pub land: Arc<Land>,
+    /// Where one walks into another world.
+    pub portals: Arc<[Portal]>,
 }
 
 /// Metres that one byte of the parcel overlay covers.
@@ -75,35 +128,22 @@ const OVERLAY_BYTES: usize = 1024;
 const OVERLAY_WEST_EDGE: u8 = 0x40;
 const OVERLAY_SOUTH_EDGE: u8 = 0x80;
 
-impl Place {
-    fn new(id: PlaceId, world: WorldId, settings: PlaceSettings) -> Self {
-        let PlaceSettings { name, grid, size_m, water_m, max_avatars, terrain, scenery } = settings;
-        let handle = RegionHandle::from_grid(grid.0, grid.1);
+impl Land {
+    /// Encodes what clients are told of a ground. Arrivals stand in its middle.
+    #[must_use]
+    pub fn new(terrain: Arc<Terrain>, scenery: Arc<Scenery>, water_m: f32) -> Self {
+        let size_m = terrain.size_m();
         let centre = size_m as f32 / 2.0;
         let ground = terrain.height(centre, centre).max(water_m);
         Self {
-            id,
-            handle,
-            region_id: Uuid::from_u64_pair(REGION_ID_SPACE, handle.0),
-            parcel_id: Uuid::from_u64_pair(PARCEL_ID_SPACE, handle.0),
-            name,
             size_m,
             water_m,
-            world,
-            max_avatars,
             landing: Vec3::new(centre, centre, ground + 1.0),
             layers: layer_messages(&terrain, size_m),
             overlay: overlay_messages(size_m),
             terrain,
             scenery,
         }
-    }
-
-    /// Whether a global position lies in it.
-    #[must_use]
-    pub const fn contains(&self, x_m: u32, y_m: u32) -> bool {
-        let (left, bottom) = (self.handle.x_m(), self.handle.y_m());
-        x_m >= left && y_m >= bottom && x_m - left < self.size_m && y_m - bottom < self.size_m
     }
 
     /// A position inside, out of the ground, from whatever a client asked for.
@@ -115,6 +155,98 @@ impl Place {
         let most = self.size_m as f32 - 1.0;
         let (x, y) = (position.x.clamp(1.0, most), position.y.clamp(1.0, most));
         Vec3::new(x, y, position.z.clamp(self.terrain.height(x, y), 4_000.0))
+    }
+}
+
+impl Scene {
+    /// An instance, of which nothing is to be seen yet.
+    #[must_use]
+    pub fn instance(
+        world: WorldId,
+        name: String,
+        max_avatars: u32,
+        land: Arc<Land>,
+        portals: Arc<[Portal]>,
+    ) -> Self {
+        let feed = Feed::new(Replica::new(world, land.size_m as f32));
+        Self { world, is_shared: false, name, max_avatars, land, portals, feed }
+    }
+}
+
+/// Sizes that worlds may have.
+const REGION_SIZES_M: [u32; 4] = [256, 512, 768, 1_024];
+/// Numbers of the places where only instances are seen.
+const FIRST_APART: u16 = 0xFFF0;
+/// Where these lie on the grid: as far from everything as it goes, and from each other. The configuration lets no region lie there.
+pub const APART_GRID: u32 = 65_000;
+const APART_STEP: u32 = 64;
+
+impl Place {
+    /// A place where only instances of one size are seen; this one has nothing on it.
+    fn apart(n: u16, size_m: u32) -> Self {
+        let grid = (APART_GRID, APART_GRID + u32::from(n) * APART_STEP);
+        let bare = Land {
+            size_m,
+            water_m: 0.0,
+            landing: Vec3::ZERO,
+            layers: Vec::new(),
+            overlay: Vec::new(),
+            terrain: Arc::new(Terrain::flat(size_m, 0.0)),
+            scenery: Arc::default(),
+        };
+        let land = Arc::new(bare);
+        let settings =
+            PlaceSettings { name: String::new(), grid, max_avatars: 0, land, portals: Arc::default() };
+        Self::new(PlaceId(FIRST_APART + n), WorldId(u32::MAX), settings)
+    }
+
+    fn new(id: PlaceId, world: WorldId, settings: PlaceSettings) -> Self {
+        let PlaceSettings { name, grid, max_avatars, land, portals } = settings;
+        let handle = RegionHandle::from_grid(grid.0, grid.1);
+        let scene = Scene { is_shared: true, ..Scene::instance(world, name, max_avatars, land, portals) };
+        Self {
+            id,
+            handle,
+            region_id: Uuid::from_u64_pair(REGION_ID_SPACE, handle.0),
+            parcel_id: Uuid::from_u64_pair(PARCEL_ID_SPACE, handle.0),
+            scene: Arc::new(scene),
+        }
+    }
+
+    /// The same place with another world behind it. Clients take that for a change of the region, so its size has to be the same:
+    /// none of them can be told of another one.
+    ///
+    /// # Panics
+    /// When it is not.
+    #[must_use]
+    pub fn showing(&self, scene: &Arc<Scene>) -> Self {
+        assert_eq!(scene.land.size_m, self.land().size_m, "a place keeps its size");
+        Self { scene: Arc::clone(scene), ..*self }
+    }
+
+    /// The world behind it.
+    #[must_use]
+    pub fn world(&self) -> WorldId {
+        self.scene.world
+    }
+
+    /// Its name as shown.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.scene.name
+    }
+
+    /// What lies and stands there.
+    #[must_use]
+    pub fn land(&self) -> &Land {
+        &self.scene.land
+    }
+
+    /// Whether a global position lies in it.
+    #[must_use]
+    pub fn contains(&self, x_m: u32, y_m: u32) -> bool {
+        let (left, bottom, size_m) = (self.handle.x_m(), self.handle.y_m(), self.land().size_m);
+        x_m >= left && y_m >= bottom && x_m - left < size_m && y_m - bottom < size_m
     }
 }
 
@@ -131,18 +263,24 @@ pub const PARCEL_LOCAL_ID: i32 = 1;
 #[derive(Debug)]
 pub struct Places {
     places: Vec<Arc<Place>>,
+    /// One for each size of worlds.
+    apart: Vec<Place>,
+    /// Sessions in instances.
+    visitors: AtomicUsize,
 }
 
 impl Places {
-    /// Builds the places and encodes what they have to send. World `n` is behind place `n`.
+    /// Builds the places. World `n` is behind place `n`.
     #[must_use]
     pub fn new(settings: Vec<PlaceSettings>) -> Self {
+        assert!(settings.len() < FIRST_APART.into(), "{} places", settings.len());
         let places = settings
             .into_iter()
             .enumerate()
             .map(|(n, settings)| Arc::new(Place::new(PlaceId(n as u16), WorldId(n as u32), settings)))
             .collect();
-        Self { places }
+        let apart = (0..).zip(REGION_SIZES_M).map(|(n, size_m)| Place::apart(n, size_m)).collect();
+        Self { places, apart, visitors: AtomicUsize::new(0) }
     }
 
     /// The place with this number. Numbers come from here, so it exists.
@@ -156,10 +294,20 @@ impl Places {
         self.places.iter()
     }
 
+    /// The place where a session sees instances of a size that no shared world near it has. It lies far from everything, and may
+    /// be the same for all sessions, since none sees another's.
+    ///
+    /// # Panics
+    /// When no world can have this size.
+    #[must_use]
+    pub fn apart(&self, size_m: u32) -> &Place {
+        self.apart.iter().find(|place| place.land().size_m == size_m).expect("worlds have one of four sizes")
+    }
+
     /// By name, without regard to case.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<&Arc<Place>> {
-        self.places.iter().find(|place| place.name.eq_ignore_ascii_case(name))
+        self.places.iter().find(|place| place.name().eq_ignore_ascii_case(name))
     }
 
     /// By a handle: of the corner, or of any grid square inside a large region.
@@ -168,10 +316,16 @@ impl Places {
         self.places.iter().find(|place| place.contains(handle.x_m(), handle.y_m()))
     }
 
-    /// By the world behind it.
+    /// Avatars that clients may be behind: everybody in the shared worlds, and the sessions in instances. All shards see the same.
     #[must_use]
-    pub fn by_world(&self, world: WorldId) -> &Arc<Place> {
-        &self.places[world.0 as usize]
+    pub fn n_avatars(&self) -> usize {
+        let shared: usize = self.iter().map(|place| place.scene.feed.current().n_entities()).sum();
+        shared + self.visitors.load(Ordering::Relaxed)
+    }
+
+    /// The hub has counted the sessions in instances.
+    pub(crate) fn set_visitors(&self, n: usize) {
+        self.visitors.store(n, Ordering::Relaxed);
     }
 
     /// How many.

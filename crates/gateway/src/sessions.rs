@@ -1,10 +1,10 @@
 //! The hub as HTTP handlers and the hub's own thread share it: a lock held briefly, and what the hub says delivered
 //! before it is released, so that shards hear things in the order in which they were decided.
 
-use crate::hub::{Address, Hub, Record};
+use crate::hub::{Address, Hub, Order, Record};
 use crate::mail::ToShard;
 use std::fmt;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Mutex, PoisonError};
 use telemetry::LockWait;
 
@@ -28,6 +28,7 @@ pub struct Sessions {
     shards: Vec<Mailbox>,
     /// `None` tells the store's thread that nothing follows.
     records: SyncSender<Option<Record>>,
+    orders: SyncSender<Order>,
     lock_wait: LockWait,
 }
 
@@ -38,16 +39,17 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Takes the hub and where its output goes: shards in order of their indexes, and the store's thread. `lock_wait`
-    /// is told how long callers wait for each other.
+    /// Takes the hub and where its output goes: shards in order of their indexes, the store's thread, and who carries out orders.
+    /// `lock_wait` is told how long callers wait for each other.
     #[must_use]
     pub const fn new(
         hub: Hub,
         shards: Vec<Mailbox>,
         records: SyncSender<Option<Record>>,
+        orders: SyncSender<Order>,
         lock_wait: LockWait,
     ) -> Self {
-        Self { hub: Mutex::new(hub), shards, records, lock_wait }
+        Self { hub: Mutex::new(hub), shards, records, orders, lock_wait }
     }
 
     /// Does something with the hub and delivers what it has to say.
@@ -55,6 +57,12 @@ impl Sessions {
         // A panic inside the hub is a bug, but the state between two calls is whole; others go on.
         let mut hub = self.lock_wait.lock(&self.hub).unwrap_or_else(PoisonError::into_inner);
         let result = act(&mut hub);
+        while let Some(order) = hub.poll_order() {
+            // Nobody waits here for worlds to be made: who walked into a portal can do so again.
+            if let Err(TrySendError::Full(Order::EnterOwn { session, .. })) = self.orders.try_send(order) {
+                hub.notify(session, "Too many go there just now. Please try again.");
+            }
+        }
         while let Some((address, mail)) = hub.poll_output() {
             match address {
                 Address::One(shard) => self.deliver(shard.0.into(), mail),

@@ -10,7 +10,7 @@
 )]
 
 use glam::Vec3;
-use ids::{AgentId, Epoch, LocalId, RegionHandle, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
 use replicate::selection::{Allowance, Selection};
 use replicate::{EncodedFrame, Encoder, Intake, Lister, Publisher, Replica, Viewer};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ struct Stage {
 
 impl Stage {
     fn new(n_avatars: u32) -> Self {
-        let replica = Replica::new(WorldId(0), RegionHandle(1), 512.0);
+        let replica = Replica::new(WorldId(0), 512.0);
         let mut stage = Self {
             encoder: Encoder::new(Duration::from_millis(50)),
             publisher: Publisher::new(replica),

@@ -1,4 +1,5 @@
-//! The state of one world as its viewers may see it, with every wire block already encoded.
+//! The state of one world as its viewers may see it, with every wire block already encoded. No block names the world's place on the
+//! grid: that stands in the header of a datagram, and one world may be seen at several places.
 //!
 //! Entities live in slots. A slot keeps its index while its entity lives, so that a viewer finds again what it was sent. What
 //! selection reads stands in [`Hot`], what is copied into datagrams in [`Replica::terse`], a cache line each; the rest stands in
@@ -9,7 +10,7 @@ use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion}
 use crate::reckoning::BANDS;
 use crate::scenery::Scenery;
 use glam::Vec3;
-use ids::{AgentId, Epoch, LocalId, RegionHandle, SessionKey, Tick, WorldId};
+use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, WorldId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wire::object_update::{patch_avatar_motion, patch_avatar_size};
@@ -82,8 +83,6 @@ pub struct Slot {
 pub struct Replica {
     /// Whose.
     pub world: WorldId,
-    /// Its place on the grid.
-    pub handle: RegionHandle,
     /// The world's life that this state belongs to.
     pub epoch: Epoch,
     /// Frames applied, as the world numbers them.
@@ -110,10 +109,9 @@ pub struct Replica {
 impl Replica {
     /// An empty one of a region of so many metres along a side, before the world's first frame.
     #[must_use]
-    pub fn new(world: WorldId, handle: RegionHandle, size_m: f32) -> Self {
+    pub fn new(world: WorldId, size_m: f32) -> Self {
         Self {
             world,
-            handle,
             epoch: Epoch(0),
             sequence: 0,
             tick: Tick(0),

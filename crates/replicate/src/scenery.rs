@@ -32,6 +32,7 @@ pub struct Scenery {
 
 #[derive(Clone, Debug)]
 struct Thing {
+    id: LocalId,
     position: Vec3,
     /// Of an ObjectUpdate, not zero-coded, with update flags of somebody who may do nothing.
     block: Arc<[u8]>,
@@ -51,7 +52,7 @@ impl Scenery {
         }
         let index = self.things.len() as ThingIndex;
         self.by_id.insert(id, index);
-        self.things.push(Thing { position, block });
+        self.things.push(Thing { id, position, block });
         let (column, row) = (self.cell(position.x), self.cell(position.y));
         self.cells[row * self.side + column].push(index);
     }
@@ -72,6 +73,15 @@ impl Scenery {
     #[must_use]
     pub fn of_id(&self, id: LocalId) -> Option<ThingIndex> {
         self.by_id.get(&id).copied()
+    }
+
+    /// Its local id.
+    ///
+    /// # Panics
+    /// When there is no such thing.
+    #[must_use]
+    pub fn id(&self, index: ThingIndex) -> LocalId {
+        self.things[index as usize].id
     }
 
     /// Its block.
@@ -143,6 +153,12 @@ impl Sight {
             self.sent.resize(word + 1, 0);
         }
         self.sent[word] |= 1 << bit;
+    }
+
+    /// What the client was sent.
+    pub fn known(&self, scenery: &Scenery) -> impl Iterator<Item = LocalId> {
+        let sent = (0..scenery.len() as ThingIndex).filter(|&index| self.has(index));
+        sent.map(|index| scenery.id(index))
     }
 
     /// A thing has to be sent again: the client did not get it, or asks for it.

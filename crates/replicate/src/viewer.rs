@@ -182,6 +182,12 @@ impl Viewer {
         &self.told
     }
 
+    /// Local ids that the client was sent, its own avatar's first.
+    pub fn known(&self) -> impl Iterator<Item = LocalId> {
+        let sent = self.shown.iter().zip(&self.told).filter(|(shown, _)| shown.is_sent());
+        sent.map(|(_, told)| LocalId(told.id))
+    }
+
     /// Entities that a full update was sent of.
     #[must_use]
     pub fn n_shown(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::node::TICK;
 use gateway::feed::Feed;
-use ids::{RegionHandle, SessionKey, WorldId};
+use ids::{SessionKey, WorldId};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
 use world::{Action, Command, Frame};
@@ -20,7 +20,7 @@ impl Follower {
         Self {
             encoder: Encoder::new(TICK),
             encoded: EncodedFrame::default(),
-            publisher: Publisher::new(empty_replica(world, size_m)),
+            publisher: Publisher::new(Replica::new(world, size_m as f32)),
             next_command: 0,
         }
     }
@@ -49,9 +49,4 @@ const GRID_M: u32 = 256;
 /// Where a region lies: far enough from the other not to be a neighbour.
 pub(crate) const fn grid(n: u32, size_m: u32) -> (u32, u32) {
     (1_000 + 2 * n * (size_m / GRID_M), 1_000)
-}
-
-pub(crate) fn empty_replica(world: WorldId, size_m: u32) -> Replica {
-    let (x, y) = grid(world.0, size_m);
-    Replica::new(world, RegionHandle::from_grid(x, y), size_m as f32)
 }

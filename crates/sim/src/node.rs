@@ -4,7 +4,7 @@
 //! anything about the protocol. What is fixed here, and left to chance in production, is when things pass between the
 //! parts: a frame reaches replica and shards within its tick, mail between shards and hub waits for the next turn.
 
-use crate::follower::{Follower, empty_replica, grid};
+use crate::follower::{Follower, grid};
 use crate::setting::Setting;
 use crate::streams::{Purpose, stream};
 use crate::workload::Input;
@@ -13,7 +13,7 @@ use gateway::hub::{
     self, Admission, Directory, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record,
 };
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
-use gateway::places::{PlaceId, PlaceSettings, Places};
+use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, Tick, Uuid, WorldId};
@@ -80,7 +80,6 @@ pub(crate) struct Node {
     setting: Setting,
     places: Arc<Places>,
     residents: Vec<Resident>,
-    feeds: Vec<Arc<Feed>>,
     hub: Hub,
     shards: Vec<Shard>,
     outbox: Outbox,
@@ -109,27 +108,18 @@ impl Node {
         let settings = residents.iter().zip(0..).map(|(resident, n)| PlaceSettings {
             name: format!("Region {n}"),
             grid: grid(n, size_m),
-            size_m,
-            water_m: WATER_M,
             max_avatars: 10_000,
-            terrain: Arc::clone(&resident.life.config().terrain),
-            scenery: Arc::clone(&resident.life.config().scenery),
+            land: resident.land(),
+            portals: Arc::default(),
         });
         let places = Arc::new(Places::new(settings.collect()));
-        let feeds: Vec<Arc<Feed>> = residents
-            .iter()
-            .map(|resident| Arc::new(Feed::new(empty_replica(resident.id(), size_m))))
-            .collect();
         Self {
             seed,
             setting,
             hub: new_hub(seed, &places),
-            shards: (0..shards)
-                .map(|_| Shard::new(shard_config(seed), Arc::clone(&places), feeds.clone()))
-                .collect(),
+            shards: (0..shards).map(|_| Shard::new(shard_config(seed), Arc::clone(&places))).collect(),
             places,
             residents,
-            feeds,
             outbox: Outbox::default(),
             last: BTreeMap::new(),
             next_sweep: Instant::ZERO,
@@ -173,13 +163,13 @@ impl Node {
             let world = resident.id();
             let place = PlaceId(n as u16);
             resident.has_told = false;
-            resident.stand_up(now, place, &self.hub);
+            resident.stand_up(now, &self.hub);
             if resident.down_until.is_some() {
                 // Nobody reads it, and who sends to other worlds must not wait for that.
                 resident.inbox.clear();
                 continue;
             }
-            resident.sweep(now, place, &self.hub);
+            resident.sweep(now, &self.hub);
             resident.step(now, tick, panics(world));
             if !resident.has_told {
                 continue;
@@ -188,7 +178,7 @@ impl Node {
                 missed.push(world);
                 continue;
             }
-            resident.follow(&self.feeds[n]);
+            resident.follow(&self.places.get(place).scene.feed);
             if resident.frame.events.is_empty() {
                 continue;
             }
@@ -291,11 +281,11 @@ impl Node {
     fn first_spot(&self, agent: AgentId, first: PlaceId) -> Vec3 {
         let place = self.places.get(first);
         if !self.setting.is_scattered() {
-            return place.landing;
+            return place.land().landing;
         }
         let mut rng = stream(self.seed, Purpose::Spot, agent.0.as_u64_pair().1);
-        let mut coordinate = || place.size_m as f32 * rng.unit() as f32;
-        place.clamp(Vec3::new(coordinate(), coordinate(), 0.0))
+        let mut coordinate = || place.land().size_m as f32 * rng.unit() as f32;
+        place.land().clamp(Vec3::new(coordinate(), coordinate(), 0.0))
     }
 
     pub(crate) fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
@@ -348,7 +338,7 @@ impl Node {
 
     /// What the shards of this node know of a world.
     pub(crate) fn replica(&self, world: WorldId) -> Arc<Replica> {
-        Arc::clone(&self.feeds[world.0 as usize].current())
+        Arc::clone(&self.places.get(PlaceId(world.0 as u16)).scene.feed.current())
     }
 
     pub(crate) const fn hub(&self) -> &Hub {
@@ -431,6 +421,12 @@ impl Resident {
         self.life.config().id
     }
 
+    /// What clients are told of it.
+    fn land(&self) -> Arc<Land> {
+        let config = self.life.config();
+        Arc::new(Land::new(Arc::clone(&config.terrain), Arc::clone(&config.scenery), config.water_m))
+    }
+
     /// What a worker of the pool does, and what the pool does when that panics.
     fn step(&mut self, now: Instant, tick: Tick, panics: bool) {
         if panics {
@@ -467,18 +463,18 @@ impl Resident {
     }
 
     /// What the thread that restarts worlds does when the time has come.
-    fn stand_up(&mut self, now: Instant, place: PlaceId, hub: &Hub) {
+    fn stand_up(&mut self, now: Instant, hub: &Hub) {
         if self.down_until.is_none_or(|until| now < until) {
             return;
         }
         self.down_until = None;
         self.life.begin_again(self.backoff.in_a_row());
         self.backoff.began(now);
-        self.inbox.extend(hub.dismiss(place, self.life.world().sessions()));
+        self.inbox.extend(hub.dismiss(self.id(), self.life.world().sessions()));
         self.sweeps = Some(Sweeps { next_at: now + SWEEP_PERIOD, until: now + SWEEPS_LAST });
     }
 
-    fn sweep(&mut self, now: Instant, place: PlaceId, hub: &Hub) {
+    fn sweep(&mut self, now: Instant, hub: &Hub) {
         let Some(sweeps) = &mut self.sweeps else { return };
         if now < sweeps.next_at {
             return;
@@ -487,7 +483,7 @@ impl Resident {
         if now >= sweeps.until {
             self.sweeps = None;
         }
-        self.inbox.extend(hub.dismiss(place, self.life.world().sessions()));
+        self.inbox.extend(hub.dismiss(self.id(), self.life.world().sessions()));
     }
 
     /// What the replica thread does with a frame.
@@ -535,6 +531,7 @@ const fn circuit_of(mail: &FromShard) -> CircuitKey {
         FromShard::Opened(circuit)
         | FromShard::Arrived(circuit)
         | FromShard::Refused(circuit, _)
+        | FromShard::Left { circuit, .. }
         | FromShard::Closed { circuit, .. }
         | FromShard::Appeared(circuit, _)
         | FromShard::Request(circuit, _) => *circuit,

@@ -15,6 +15,12 @@ use thiserror::Error;
 /// High half of the ids of [`Scenery::boxes`].
 const BOX_ID_SPACE: u64 = 0x7468_726f_6e67_4002;
 
+/// And of [`Scenery::with_arch`].
+const ARCH_ID_SPACE: u64 = 0x7468_726f_6e67_4003;
+/// Height of an arch's posts, and how thick its parts are, metres.
+const ARCH_HEIGHT_M: f32 = 3.0;
+const ARCH_THICK_M: f32 = 0.4;
+
 /// A plain cube's textures (PROTOCOL §5.4): plywood on every face, white, once each way, nothing else.
 const PLYWOOD: [u8; 47] = {
     let mut entry = [0; 47];
@@ -112,6 +118,31 @@ impl Scenery {
         Self::new((0..count).map(place).collect()).expect("made of numbers")
     }
 
+    /// With an arch around a place on the ground, so wide to either side: what tells people of a portal.
+    #[must_use]
+    pub fn with_arch(self, at: Vec3, half_width_m: f32) -> Self {
+        let n = self.prims.len() as u64;
+        let part = |(part, offset, scale): (u64, Vec3, Vec3)| Standing {
+            position: at + offset,
+            rotation: Quat::IDENTITY,
+            prim: Prim {
+                id: Uuid::from_u64_pair(ARCH_ID_SPACE, (n << 2) + part),
+                scale,
+                texture_entry: PLYWOOD.into(),
+            },
+        };
+        let post = Vec3::new(ARCH_THICK_M, ARCH_THICK_M, ARCH_HEIGHT_M);
+        let beam = Vec3::new(ARCH_THICK_M, 2.0 * half_width_m + ARCH_THICK_M, ARCH_THICK_M);
+        let parts = [
+            (0, Vec3::new(0.0, -half_width_m, ARCH_HEIGHT_M / 2.0), post),
+            (1, Vec3::new(0.0, half_width_m, ARCH_HEIGHT_M / 2.0), post),
+            (2, Vec3::new(0.0, 0.0, ARCH_HEIGHT_M + ARCH_THICK_M / 2.0), beam),
+        ];
+        let mut prims = self.prims;
+        prims.extend(parts.into_iter().map(part));
+        Self::new(prims).expect("made of numbers")
+    }
+
     /// Everything, in the order of local ids.
     #[must_use]
     pub fn prims(&self) -> &[Standing] {
@@ -175,6 +206,20 @@ mod tests {
             Scenery::boxes(100, &terrain, 2).fingerprint()
         );
         assert_eq!(Scenery::boxes(0, &terrain, 2), Scenery::default());
+    }
+
+    #[test]
+    fn arches_have_ids_of_their_own_and_leave_the_rest_where_it_is() {
+        let terrain = Terrain::flat(256, 21.0);
+        let (boxes, at) = (Scenery::boxes(10, &terrain, 1), Vec3::new(30.0, 40.0, 21.0));
+        let with = boxes.clone().with_arch(at, 2.0).with_arch(at + Vec3::X, 2.0);
+        assert_eq!(with.prims()[..10], *boxes.prims());
+        assert_eq!(with.len(), 16);
+        let mut ids: Vec<_> = with.prims().iter().map(|standing| standing.prim.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 16);
+        assert!(with.prims()[10..].iter().all(|part| part.position.z - part.prim.scale.z / 2.0 >= 21.0));
     }
 
     #[test]

@@ -73,9 +73,7 @@ pub(super) async fn call(
             from_store(&portal, move |store| capability::avatar_search(store, &query)).await
         }
         "SimulatorFeatures" => llsd(&capability::simulator_features(&portal.settings.features)),
-        "ExtEnvironment" if method == Method::GET => {
-            llsd(&capability::environment(portal.places.get(holder.place).region_id))
-        }
+        "ExtEnvironment" if method == Method::GET => llsd(&capability::environment(holder.place.region_id)),
         "RenderMaterials" => llsd(&capability::no_materials()),
         "ViewerAsset" | "GetTexture" if method == Method::GET => {
             let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());

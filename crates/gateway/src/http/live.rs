@@ -161,7 +161,14 @@ impl Portal {
                 .iter()
                 .map(|place| {
                     let (id, x, y) = region(place);
-                    Region { id, name: &place.name, x, y, size_m: place.size_m, water_m: place.water_m }
+                    Region {
+                        id,
+                        name: place.name(),
+                        x,
+                        y,
+                        size_m: place.land().size_m,
+                        water_m: place.land().water_m,
+                    }
                 })
                 .collect(),
         }
@@ -181,10 +188,11 @@ pub(super) async fn heights(State(portal): State<Arc<Portal>>, Path(id): Path<u1
     let Some(place) = portal.places.iter().find(|place| place.id.0 == id) else {
         return (StatusCode::NOT_FOUND, Json("no such region")).into_response();
     };
-    let step = place.size_m as f32 / HEIGHTS_SIDE as f32;
+    let step = place.land().size_m as f32 / HEIGHTS_SIDE as f32;
     let centre = |n: u32| (n as f32 + 0.5) * step;
-    let samples = (0..HEIGHTS_SIDE * HEIGHTS_SIDE)
-        .flat_map(|n| place.terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE)).to_le_bytes());
+    let samples = (0..HEIGHTS_SIDE * HEIGHTS_SIDE).flat_map(|n| {
+        place.land().terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE)).to_le_bytes()
+    });
     let bytes: Vec<u8> = samples.collect();
     ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
 }
@@ -270,13 +278,13 @@ pub async fn run(portal: Arc<Portal>) {
         next.tick().await;
         for place in portal.places.iter() {
             let region = u32::from(place.id.0);
-            let replica = portal.feeds[place.world.0 as usize].current();
+            let replica = place.scene.feed.current();
             let names = names(&replica);
             if shown.get(&region) != Some(&names) {
                 send(&portal, Text::Roster { region, avatars: &names }.message());
                 shown.insert(region, names);
             }
-            send(&portal, Message::Binary(positions(region, place.size_m, &replica)));
+            send(&portal, Message::Binary(positions(region, place.land().size_m, &replica)));
         }
         if figures.has_changed().unwrap_or(false) {
             let newest = *figures.borrow_and_update();
@@ -292,7 +300,7 @@ fn send(portal: &Portal, message: Message) {
 
 fn rosters(portal: &Portal) -> Vec<Message> {
     let roster = |place: &Arc<crate::places::Place>| {
-        let names = names(&portal.feeds[place.world.0 as usize].current());
+        let names = names(&place.scene.feed.current());
         Text::Roster { region: u32::from(place.id.0), avatars: &names }.message()
     };
     portal.places.iter().map(roster).collect()

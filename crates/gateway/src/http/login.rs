@@ -116,7 +116,7 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
         .with(|hub| hub.login(now, login))
         .map_err(|why| LoginError::Refused(refusal_of(why, &portal.places, start)))?;
     tracing::info!(peer = %peer.remote, name = %format_args!("{} {}", account.first, account.last),
-        region = %admission.place.name, created = verified.created, "login");
+        region = %admission.place.name(), created = verified.created, "login");
     Ok(LoginReply {
         agent: account.agent,
         first: account.first,
@@ -128,7 +128,7 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
         seed_capability: admission.seed_url,
         http_port: portal.settings.http_port,
         region: admission.place.handle,
-        region_size_m: admission.place.size_m,
+        region_size_m: admission.place.land().size_m,
         look_at: start.look_at,
         started_at,
         home: account.home,
@@ -149,7 +149,7 @@ fn no_room(why: NoRoom) -> LoginError {
 fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> Refusal {
     match why {
         LoginRefusal::ServerFull => Refusal::ServerFull,
-        LoginRefusal::RegionFull => Refusal::RegionFull(places.get(start.place).name.clone()),
+        LoginRefusal::RegionFull => Refusal::RegionFull(places.get(start.place).name().to_owned()),
         LoginRefusal::Draining => Refusal::Draining,
     }
 }
@@ -161,7 +161,7 @@ fn arrival(places: &Places, wish: &Start, account: &Account) -> (Spot, StartedAt
         Start::Last => saved(account.last_location.as_ref()).map(|spot| (spot, StartedAt::Last)),
         Start::Home => saved(account.home.as_ref()).map(|spot| (spot, StartedAt::Home)),
         Start::Region { name, position } => places.by_name(name).map(|place| {
-            let position = position.unwrap_or(place.landing);
+            let position = position.unwrap_or(place.land().landing);
             (Spot { place: place.id, position, look_at: Vec3::X }, StartedAt::Url)
         }),
     };
@@ -169,7 +169,7 @@ fn arrival(places: &Places, wish: &Start, account: &Account) -> (Spot, StartedAt
         let place: &Arc<Place> = places.iter().next().expect("a node has at least one place");
         // A first visit is no failure to find the last place.
         let started_at = if *wish == Start::Last { StartedAt::Last } else { StartedAt::Safe };
-        (Spot { place: place.id, position: place.landing, look_at: Vec3::X }, started_at)
+        (Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }, started_at)
     })
 }
 

@@ -16,7 +16,6 @@ mod reply;
 
 pub use page::Asset;
 
-use crate::feed::Feed;
 use crate::places::Places;
 use crate::sessions::Sessions;
 use axum::Router;
@@ -53,8 +52,6 @@ pub struct Portal {
     pub login: LoginService,
     /// The regions.
     pub places: Arc<Places>,
-    /// Their newest states, by world.
-    pub feeds: Vec<Arc<Feed>>,
     /// What browsers are told.
     pub live: live::Live,
     /// The page's files.

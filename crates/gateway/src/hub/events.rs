@@ -34,8 +34,8 @@ pub(super) fn teleport_finish(
             ("SeedCapability", seed_url.into()),
             ("SimAccess", ACCESS_GENERAL.into()),
             ("TeleportFlags", u32_binary(flags)),
-            ("RegionSizeX", (place.size_m as i32).into()),
-            ("RegionSizeY", (place.size_m as i32).into()),
+            ("RegionSizeX", (place.land().size_m as i32).into()),
+            ("RegionSizeY", (place.land().size_m as i32).into()),
         ]),
     )
 }
@@ -47,13 +47,13 @@ pub(super) fn teleport_failed(agent: AgentId, why: &str) -> Llsd {
 
 /// The parcel that is the whole region: public land that nobody owns.
 pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32) -> Llsd {
-    let squares = place.size_m / BITMAP_SQUARE_M;
-    let area = (place.size_m * place.size_m) as i32;
+    let squares = place.land().size_m / BITMAP_SQUARE_M;
+    let area = (place.land().size_m * place.land().size_m) as i32;
     let nobody = || Llsd::Uuid(ids::Uuid::nil());
     let zero = || Llsd::Integer(0);
     let prims = 15_000;
     let vector = |x: f64, y: f64, z: f64| Llsd::Array(vec![x.into(), y.into(), z.into()]);
-    let far = f64::from(place.size_m);
+    let far = f64::from(place.land().size_m);
     let mut parcel = vec![
         ("AABBMax", vector(far, far, 4_096.0)),
         ("AABBMin", vector(0.0, 0.0, 0.0)),
@@ -77,7 +77,7 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("MediaID", nobody()),
         ("MediaURL", "".into()),
         ("MusicURL", "".into()),
-        ("Name", place.name.as_str().into()),
+        ("Name", place.name().into()),
         ("OtherCleanTime", zero()),
         ("OtherCount", zero()),
         ("OtherPrims", zero()),
@@ -106,7 +106,7 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("SnapshotID", nobody()),
         ("Status", zero()),
         ("TotalPrims", zero()),
-        ("UserLocation", vector(far / 2.0, far / 2.0, f64::from(place.landing.z))),
+        ("UserLocation", vector(far / 2.0, far / 2.0, f64::from(place.land().landing.z))),
         ("UserLookAt", vector(1.0, 0.0, 0.0)),
     ];
     parcel.sort_by_key(|&(key, _)| key);

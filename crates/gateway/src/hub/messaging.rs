@@ -3,6 +3,7 @@
 use super::{Hub, teleport};
 use crate::hub::events;
 use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY, Spot};
+use crate::places::Scene;
 use glam::Vec3;
 use ids::{AgentId, SessionKey, Uuid};
 use std::sync::Arc;
@@ -33,10 +34,13 @@ pub(super) const LURES_MAX: usize = 1_000;
 const LURE_TARGETS_MAX: usize = 32;
 
 /// An invitation that can still be followed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lure {
     pub(super) id: Uuid,
     pub(super) to_session: SessionKey,
+    /// The world that it leads to.
+    pub(super) scene: Arc<Scene>,
+    /// And where in it.
     pub(super) spot: Spot,
 }
 
@@ -100,7 +104,8 @@ impl Hub {
             let Some(sender) = self.sessions.get(&from.session) else { return };
             let Some(binding) = sender.bindings.get(&from.ticket) else { return };
             let Some(&to_session) = self.by_agent.get(&target) else { continue };
-            let place = self.places.get(binding.ticket.place);
+            let place = &binding.place;
+            let scene = Arc::clone(&place.scene);
             // The form that clients parse for the map: grid position and place, split at bars.
             let (x, y) = place.handle.grid();
             let bucket =
@@ -119,7 +124,7 @@ impl Hub {
             if self.lures.len() == LURES_MAX {
                 self.lures.pop_front();
             }
-            self.lures.push_back(Lure { id, to_session, spot });
+            self.lures.push_back(Lure { id, to_session, scene, spot });
             self.send(to_session, offer);
         }
     }
@@ -147,9 +152,9 @@ impl Hub {
 
     /// Describes the one parcel of the circuit's region through its event queue.
     pub(super) fn answer_parcel(&mut self, circuit: CircuitKey, sequence_id: i32) {
-        let Some(place) = self.binding_mut(circuit).map(|binding| binding.ticket.place) else { return };
-        let here = self.population(place, None);
-        let event = events::parcel_properties(self.places.get(place), sequence_id, here);
+        let Some(place) = self.binding_mut(circuit).map(|binding| Arc::clone(&binding.place)) else { return };
+        let here = self.population(place.world(), None);
+        let event = events::parcel_properties(&place, sequence_id, here);
         if let Some(binding) = self.binding_mut(circuit) {
             binding.queue.push("ParcelProperties", event);
         }

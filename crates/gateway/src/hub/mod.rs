@@ -8,6 +8,7 @@ mod absentees;
 mod event_queue;
 mod events;
 mod messaging;
+mod passages;
 mod ports;
 mod session;
 mod teleport;
@@ -15,13 +16,15 @@ mod teleport;
 pub(crate) mod tests;
 
 pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
+pub use passages::{Order, Passage, PassageRefusal};
 pub use ports::{PORT_REST, PORTS_MAX};
 
 use crate::mail::{
     CircuitKey, Closed, Ending, FromShard, Request, ShardIndex, Spot, Ticket, ToShard, Wearable,
 };
-use crate::places::{Place, PlaceId, Places};
-use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid};
+use crate::places::{Place, Places};
+use glam::Vec3;
+use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use ports::SessionPorts;
 use session::{Binding, Session};
 use std::collections::{BTreeMap, VecDeque};
@@ -125,14 +128,14 @@ pub enum Address {
 }
 
 /// Who a capability belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Holder {
     /// Account.
     pub agent: AgentId,
     /// Its circuit.
     pub circuit: CircuitKey,
     /// Region of the circuit.
-    pub place: PlaceId,
+    pub place: Arc<Place>,
     /// Address of this node as the client knows it.
     pub server_ip: Ipv4Addr,
 }
@@ -159,6 +162,8 @@ pub struct HubCounters {
     pub teleports: u64,
     /// Of those, failed.
     pub teleports_failed: u64,
+    /// Times that another world was put behind a circuit.
+    pub switches: u64,
     /// Requests for capabilities that do not exist (altered, guessed, ended).
     pub unknown_capabilities: u64,
     /// Instant messages passed on.
@@ -179,6 +184,7 @@ pub struct Hub {
     farewells: VecDeque<(Instant, Uuid)>,
     output: VecDeque<(Address, ToShard)>,
     records: VecDeque<Record>,
+    orders: VecDeque<Order>,
     lures: VecDeque<messaging::Lure>,
     next_key: u64,
     draining: bool,
@@ -212,6 +218,7 @@ impl Hub {
             farewells: VecDeque::new(),
             output: VecDeque::new(),
             records: VecDeque::new(),
+            orders: VecDeque::new(),
             lures: VecDeque::new(),
             next_key: 1,
             draining: false,
@@ -235,7 +242,7 @@ impl Hub {
             return Err(LoginRefusal::ServerFull);
         }
         let place = Arc::clone(self.places.get(login.start.place));
-        if self.population(place.id, earlier) >= place.max_avatars {
+        if self.population(place.world(), earlier) >= place.scene.max_avatars {
             return Err(LoginRefusal::RegionFull);
         }
         if let Some(earlier) = earlier {
@@ -262,6 +269,7 @@ impl Hub {
                 wearables: login.wearables,
                 appearance: None,
                 home: login.home,
+                return_to: None,
                 ports: SessionPorts::new(self.config.udp_ports.len()),
                 bindings: BTreeMap::new(),
                 root: None,
@@ -270,8 +278,9 @@ impl Hub {
             },
         );
         self.by_agent.insert(login.agent, key);
-        let (port, seed_url) =
-            self.issue_ticket(now, key, login.start).expect("a new session has all its ports free");
+        let start = login.start;
+        let issued = self.issue_ticket(now, key, &place, start.position, start.look_at);
+        let (port, seed_url) = issued.expect("a new session has all its ports free");
         Ok(Admission { session_id, secure_session_id, code, sim_port: port, seed_url, place })
     }
 
@@ -282,6 +291,7 @@ impl Hub {
         match message {
             FromShard::Opened(circuit) => self.on_opened(from, circuit),
             FromShard::Arrived(circuit) => self.on_arrived(circuit),
+            FromShard::Left { circuit, spot } => self.on_left(circuit, spot),
             FromShard::Refused(circuit, _) => self.on_refused(now, circuit),
             FromShard::Closed { circuit, why, agent, spot, next_sequence } => {
                 // The circuit that a teleport left says where the avatar was, not where it is.
@@ -290,6 +300,7 @@ impl Hub {
                 if is_last && let Some(spot) = spot {
                     self.records.push_back(Record::LastLocation(agent, spot));
                 }
+                self.note_way_back(circuit, spot);
                 self.on_closed(now, circuit, why, next_sequence);
             }
             FromShard::Appeared(circuit, appearance) => {
@@ -311,6 +322,11 @@ impl Hub {
         self.records.pop_front()
     }
 
+    /// The next thing that somebody else has to do.
+    pub fn poll_order(&mut self) -> Option<Order> {
+        self.orders.pop_front()
+    }
+
     /// Gives up on avatars that did not arrive. Call about once a second.
     #[inline(never)]
     pub fn handle_timeout(&mut self, now: Instant) {
@@ -326,6 +342,7 @@ impl Hub {
         for circuit in late {
             self.give_up(now, circuit, "The region did not hear from your viewer in time.");
         }
+        self.end_late_passages(now);
         while self.farewells.front().is_some_and(|&(ended_at, _)| now.since(ended_at) > FAREWELL) {
             self.farewells.pop_front();
         }
@@ -335,7 +352,7 @@ impl Hub {
     pub fn holder(&mut self, secret: Uuid) -> Option<Holder> {
         let holder = self.by_secret.get(&secret).and_then(|&circuit| {
             let session = self.sessions.get(&circuit.session)?;
-            let place = session.bindings.get(&circuit.ticket)?.ticket.place;
+            let place = Arc::clone(&session.bindings.get(&circuit.ticket)?.place);
             Some(Holder { agent: session.agent, circuit, place, server_ip: session.server_ip })
         });
         if holder.is_none() {
@@ -367,6 +384,11 @@ impl Hub {
             self.end_session(now, key, why);
         }
         found.is_some()
+    }
+
+    /// Shows a text to one user.
+    pub fn notify(&mut self, session: SessionKey, text: &str) {
+        self.send(session, messaging::alert_message(text));
     }
 
     /// Shows a text to everybody.
@@ -402,19 +424,25 @@ impl Hub {
         self.counters
     }
 
-    /// Sessions that are in a place or on their way to it, `except` for one that is about to end.
-    fn population(&self, place: PlaceId, except: Option<SessionKey>) -> u32 {
-        let here = |s: &&Session| Some(s.key) != except && s.counts_for().any(|at| at == place);
+    /// Sessions that are in a world or on their way to it, `except` for one that is about to end.
+    fn population(&self, world: WorldId, except: Option<SessionKey>) -> u32 {
+        let here = |s: &&Session| Some(s.key) != except && s.counts_for().any(|at| at == world);
         self.sessions.values().filter(here).count() as u32
     }
 
     /// Issues a ticket and announces it to every shard. Returns the UDP port and the seed URL, or `None` when every
     /// port of the session is in use or resting.
-    fn issue_ticket(&mut self, now: Instant, key: SessionKey, spot: Spot) -> Option<(u16, String)> {
+    fn issue_ticket(
+        &mut self,
+        now: Instant,
+        key: SessionKey,
+        place: &Arc<Place>,
+        position: Vec3,
+        look_at: Vec3,
+    ) -> Option<(u16, String)> {
         let secret = self.random_id();
-        let place = self.places.get(spot.place);
         let session = self.sessions.get_mut(&key)?;
-        let (port, first_sequence) = session.ports.take(now, spot.place)?;
+        let (port, first_sequence) = session.ports.take(now, place.id)?;
         let number = session.next_ticket;
         session.next_ticket += 1;
         let expires_at = now + self.config.arrival_timeout;
@@ -426,9 +454,9 @@ impl Hub {
             first_name: Arc::clone(&session.first_name),
             last_name: Arc::clone(&session.last_name),
             port,
-            place: spot.place,
-            position: place.clamp(spot.position),
-            look_at: spot.look_at,
+            place: Arc::clone(place),
+            position: place.land().clamp(position),
+            look_at,
             appearance: session.appearance.clone(),
             wearables: Arc::clone(&session.wearables),
             first_sequence,
@@ -438,6 +466,8 @@ impl Hub {
             number,
             Binding {
                 ticket: Arc::clone(&ticket),
+                place: Arc::clone(place),
+                switching_until: None,
                 secret,
                 queue: EventQueue::new(),
                 shard: None,
@@ -464,6 +494,9 @@ impl Hub {
     }
 
     fn on_arrived(&mut self, circuit: CircuitKey) {
+        if let Some(binding) = self.binding_mut(circuit) {
+            binding.switching_until = None;
+        }
         let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
         if session.pending != Some(circuit.ticket) {
             return;
@@ -474,11 +507,15 @@ impl Hub {
             self.close_circuit(old, Ending::Moved);
         }
         self.remember_place(circuit);
+        self.count_visitors();
     }
 
     fn on_refused(&mut self, now: Instant, circuit: CircuitKey) {
-        let Some(session) = self.sessions.get(&circuit.session) else { return };
         // Who was in already and is refused had to come in again, into a world that began again and is full.
+        if self.turn_back(now, circuit, "That world is full.") {
+            return;
+        }
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
         if session.root.is_some_and(|root| root != circuit.ticket) {
             self.fail_teleport(now, circuit, "The region is full.");
         } else {
@@ -531,6 +568,7 @@ impl Hub {
             }
             Request::InstantMessage(message) => self.pass_on(circuit, &message),
             Request::SetHome { position, look_at } => self.set_home(circuit, position, look_at),
+            Request::Portal(number) => self.on_portal(now, circuit, number),
         }
     }
 
@@ -590,7 +628,10 @@ impl Hub {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
         let ticket = &binding.ticket;
-        let spot = Spot { place: ticket.place, position: ticket.position, look_at: ticket.look_at };
+        if !binding.place.scene.is_shared {
+            return;
+        }
+        let spot = Spot { place: binding.place.id, position: ticket.position, look_at: ticket.look_at };
         self.records.push_back(Record::LastLocation(session.agent, spot));
     }
 

@@ -3,8 +3,8 @@
 use crate::hub::event_queue::EventQueue;
 use crate::hub::ports::SessionPorts;
 use crate::mail::{CircuitKey, ShardIndex, Spot, Ticket, Wearable};
-use crate::places::PlaceId;
-use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid};
+use crate::places::Place;
+use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(crate) struct Session {
     pub(crate) wearables: Arc<[Wearable]>,
     pub(crate) appearance: Option<Arc<Appearance>>,
     pub(crate) home: Option<Spot>,
+    /// Where it was last in a shared world: an instance is left to there.
+    pub(crate) return_to: Option<Spot>,
     pub(crate) ports: SessionPorts,
     /// Circuits by ticket number: those expected, open, and about to close.
     pub(crate) bindings: BTreeMap<u32, Binding>,
@@ -38,6 +40,10 @@ pub(crate) struct Session {
 #[derive(Debug)]
 pub(crate) struct Binding {
     pub(crate) ticket: Arc<Ticket>,
+    /// Where it leads now: the world may be another one than the ticket's.
+    pub(crate) place: Arc<Place>,
+    /// Until when the avatar is waited for in the world that was put behind the circuit.
+    pub(crate) switching_until: Option<Instant>,
     /// Path of the seed capability; whoever knows it is the client.
     pub(crate) secret: Uuid,
     pub(crate) queue: EventQueue,
@@ -61,11 +67,11 @@ impl Session {
         CircuitKey { session: self.key, ticket }
     }
 
-    /// The place that the session counts for: where it is, or where it is expected.
-    pub(crate) fn counts_for(&self) -> impl Iterator<Item = PlaceId> {
-        let of = |ticket: Option<u32>| Some(self.bindings.get(&ticket?)?.ticket.place);
+    /// The worlds that the session counts for: where it is, and where it is expected.
+    pub(crate) fn counts_for(&self) -> impl Iterator<Item = WorldId> {
+        let of = |ticket: Option<u32>| Some(self.bindings.get(&ticket?)?.place.world());
         let (root, pending) = (of(self.root), of(self.pending));
-        root.into_iter().chain(pending.filter(|place| Some(*place) != root))
+        root.into_iter().chain(pending.filter(|world| Some(*world) != root))
     }
 
     /// "First Last".

@@ -1,9 +1,9 @@
 //! Going from region to region: a new ticket, a TeleportFinish, and the old circuit only ends once the avatar has
 //! arrived. Until then it stands where it was, so a teleport that fails has moved nobody.
 
-use super::{Hub, Record};
+use super::{Hub, Passage, PassageRefusal, Record};
 use crate::hub::events;
-use crate::mail::{CircuitKey, Ending, Spot, ToShard};
+use crate::mail::{CircuitKey, Ending, Spot};
 use crate::places::Place;
 use glam::Vec3;
 use ids::{AgentId, Instant, RegionHandle, SessionKey, Uuid};
@@ -31,7 +31,10 @@ impl Hub {
         position: Vec3,
         look_at: Vec3,
     ) {
-        let Some(place) = self.places.by_handle(handle).map(Arc::clone) else {
+        // Who sees an instance at that place means the instance.
+        let here = self.binding_mut(circuit).map(|binding| Arc::clone(&binding.place));
+        let here = here.filter(|here| here.contains(handle.x_m(), handle.y_m()));
+        let Some(place) = here.or_else(|| self.places.by_handle(handle).map(Arc::clone)) else {
             self.tell_teleport_failed(circuit.session, "There is no region at that place.");
             return;
         };
@@ -41,64 +44,72 @@ impl Hub {
             (handle.y_m() - place.handle.y_m()) as f32,
             0.0,
         );
-        let spot = Spot { place: place.id, position: position + inside, look_at };
-        self.teleport(now, circuit, spot, VIA_LOCATION);
+        let passed = self.pass(now, circuit, &place, position + inside, look_at, VIA_LOCATION);
+        self.tell_refusal(circuit.session, passed);
     }
 
     pub(super) fn teleport_home(&mut self, now: Instant, circuit: CircuitKey) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let spot = session.home.unwrap_or_else(|| landing_spot(self.places.iter().next()));
-        self.teleport(now, circuit, spot, VIA_HOME);
+        let passed = self.pass_to_spot(now, circuit, spot, VIA_HOME);
+        self.tell_refusal(circuit.session, passed);
     }
 
     /// Only the user who was invited can follow an invitation.
     pub(super) fn teleport_by_lure(&mut self, now: Instant, circuit: CircuitKey, lure: Uuid) {
         let offered = self.lures.iter().find(|offer| offer.id == lure && offer.to_session == circuit.session);
-        match offered.map(|offer| offer.spot) {
-            Some(spot) => self.teleport(now, circuit, spot, VIA_LURE),
-            None => self.tell_teleport_failed(circuit.session, "That offer is no longer open."),
-        }
+        let Some((scene, spot)) = offered.map(|offer| (Arc::clone(&offer.scene), offer.spot)) else {
+            self.tell_teleport_failed(circuit.session, "That offer is no longer open.");
+            return;
+        };
+        let passed = if scene.is_shared {
+            self.pass_to_spot(now, circuit, spot, VIA_LURE)
+        } else {
+            self.enter(now, circuit.session, &scene, Some(spot.position))
+        };
+        self.tell_refusal(circuit.session, passed);
     }
 
     pub(super) fn set_home(&mut self, circuit: CircuitKey, position: Vec3, look_at: Vec3) {
         let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
         let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
-        let spot = Spot { place: binding.ticket.place, position, look_at };
+        // An instance may be gone by the time that somebody wants to go home.
+        if !binding.place.scene.is_shared {
+            return;
+        }
+        let spot = Spot { place: binding.place.id, position, look_at };
         session.home = Some(spot);
         self.records.push_back(Record::Home(session.agent, spot));
     }
 
-    fn teleport(&mut self, now: Instant, circuit: CircuitKey, spot: Spot, flags: u32) {
-        let Some(session) = self.sessions.get(&circuit.session) else { return };
-        let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
-        if session.pending.is_some() {
-            self.tell_teleport_failed(circuit.session, "You are already on your way.");
-            return;
+    pub(super) fn tell_refusal(&mut self, session: SessionKey, passed: Result<Passage, PassageRefusal>) {
+        if let Err(why) = passed {
+            self.tell_teleport_failed(session, &why.to_string());
         }
-        let place = Arc::clone(self.places.get(spot.place));
-        let position = place.clamp(spot.position);
-        if binding.ticket.place == spot.place {
-            let Some(shard) = binding.shard else { return };
-            let command = ToShard::Teleport { circuit, position, look_at: spot.look_at };
-            self.output.push_back((super::Address::One(shard), command));
-            return;
-        }
-        if self.population(spot.place, Some(circuit.session)) >= place.max_avatars {
-            self.tell_teleport_failed(circuit.session, "That region is full.");
-            return;
-        }
+    }
+
+    /// Asks a session's client to open a circuit to another place.
+    pub(super) fn begin_teleport(
+        &mut self,
+        now: Instant,
+        key: SessionKey,
+        place: &Arc<Place>,
+        position: Vec3,
+        look_at: Vec3,
+        flags: u32,
+    ) -> Result<(), PassageRefusal> {
+        let session = self.sessions.get(&key).ok_or(PassageRefusal::NotHere)?;
         let (agent, server_ip) = (session.agent, session.server_ip);
-        let Some((port, seed_url)) = self.issue_ticket(now, circuit.session, spot) else {
-            self.tell_teleport_failed(circuit.session, "Please wait a minute before you travel on.");
-            return;
-        };
+        let issued = self.issue_ticket(now, key, place, position, look_at);
+        let (port, seed_url) = issued.ok_or(PassageRefusal::NoPort)?;
         self.counters.teleports += 1;
-        self.send(circuit.session, start_message(flags));
-        self.send(circuit.session, progress_message(agent, flags));
-        let finish = events::teleport_finish(agent, &place, server_ip, port, &seed_url, flags);
-        if let Some(binding) = self.sessions.get_mut(&circuit.session).and_then(|s| s.main_binding_mut()) {
+        self.send(key, start_message(flags));
+        self.send(key, progress_message(agent, flags));
+        let finish = events::teleport_finish(agent, place, server_ip, port, &seed_url, flags);
+        if let Some(binding) = self.sessions.get_mut(&key).and_then(|session| session.main_binding_mut()) {
             binding.queue.push("TeleportFinish", finish);
         }
+        Ok(())
     }
 
     /// The user changed their mind. Only possible until the client has shown its ticket to the new region.
@@ -141,7 +152,7 @@ impl Hub {
 /// Where visitors arrive who name no position.
 pub(crate) fn landing_spot(place: Option<&Arc<Place>>) -> Spot {
     let place = place.expect("a node has at least one place");
-    Spot { place: place.id, position: place.landing, look_at: Vec3::X }
+    Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }
 }
 
 /// Where an accepted invitation leads.

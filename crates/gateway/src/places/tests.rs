@@ -6,20 +6,15 @@ use wire::terrain;
 
 fn place(size_m: u32) -> Places {
     let terrain = Arc::new(Terrain::hills(size_m, 5));
-    let settings = |name: &str, grid, size_m, terrain| PlaceSettings {
+    let settings = |name: &str, grid, terrain| PlaceSettings {
         name: name.into(),
         grid,
-        size_m,
-        water_m: 20.0,
         max_avatars: 100,
-        terrain,
-        scenery: Arc::default(),
+        land: Arc::new(Land::new(terrain, Arc::default(), 20.0)),
+        portals: Arc::default(),
     };
     let flat = Arc::new(Terrain::flat(256, 25.0));
-    Places::new(vec![
-        settings("Hills", (1_000, 1_000), size_m, terrain),
-        settings("Flat", (1_010, 1_000), 256, flat),
-    ])
+    Places::new(vec![settings("Hills", (1_000, 1_000), terrain), settings("Flat", (1_010, 1_000), flat)])
 }
 
 fn overlay(place: &Place) -> Vec<(i32, Vec<u8>)> {
@@ -27,7 +22,7 @@ fn overlay(place: &Place) -> Vec<(i32, Vec<u8>)> {
         Ok(Message::ParcelOverlay(m)) => (m.parcel_data.sequence_id, m.parcel_data.data),
         other => panic!("{other:?}"),
     };
-    place.overlay.iter().map(read).collect()
+    place.land().overlay.iter().map(read).collect()
 }
 
 #[test]
@@ -54,7 +49,7 @@ fn the_layer_messages_hold_the_terrain() {
         let places = place(size_m);
         let place = places.get(PlaceId(0));
         let mut heights = vec![f32::NAN; (size_m * size_m) as usize];
-        for message in &place.layers {
+        for message in &place.land().layers {
             assert!(message.len() + 6 <= wire::header::DATAGRAM_MAX, "{} bytes", message.len());
             let Ok(Message::LayerData(layer)) = Message::decode(message) else { panic!("LayerData") };
             assert_eq!(layer.layer_id.r#type, code);
@@ -66,7 +61,7 @@ fn the_layer_messages_hold_the_terrain() {
                 }
             }
         }
-        for (n, (decoded, truth)) in heights.iter().zip(place.terrain.heights()).enumerate() {
+        for (n, (decoded, truth)) in heights.iter().zip(place.land().terrain.heights()).enumerate() {
             assert!((decoded - truth).abs() < 0.1, "{decoded} for {truth} at {n} of {size_m} m");
         }
     }
@@ -75,7 +70,7 @@ fn the_layer_messages_hold_the_terrain() {
 #[test]
 fn a_position_belongs_to_the_place_that_contains_it() {
     let places = place(512);
-    let by = |x, y| places.by_handle(RegionHandle::from_grid(x, y)).map(|place| place.name.clone());
+    let by = |x, y| places.by_handle(RegionHandle::from_grid(x, y)).map(|place| place.name().to_owned());
     for square in [(1_000, 1_000), (1_001, 1_000), (1_000, 1_001), (1_001, 1_001)] {
         assert_eq!(by(square.0, square.1).as_deref(), Some("Hills"));
     }
@@ -95,10 +90,10 @@ fn whatever_is_asked_for_is_brought_inside_and_out_of_the_ground() {
         (Vec3::new(10.0, 20.0, 30.0), Vec3::new(10.0, 20.0, 30.0)),
         (Vec3::new(10.0, 20.0, 3.0), Vec3::new(10.0, 20.0, 25.0)),
         (Vec3::new(-5.0, 900.0, 1e9), Vec3::new(1.0, 255.0, 4_000.0)),
-        (Vec3::new(f32::NAN, 1.0, 1.0), place.landing),
-        (Vec3::new(1.0, f32::INFINITY, 1.0), place.landing),
+        (Vec3::new(f32::NAN, 1.0, 1.0), place.land().landing),
+        (Vec3::new(1.0, f32::INFINITY, 1.0), place.land().landing),
     ] {
-        assert_eq!(place.clamp(wished), expected, "{wished}");
+        assert_eq!(place.land().clamp(wished), expected, "{wished}");
     }
 }
 

@@ -32,7 +32,7 @@ impl Shard {
         out: &mut Outbox,
     ) -> Result<(), Refused> {
         let ticket = Arc::clone(&self.client(index).ticket);
-        let place = Arc::clone(self.places.get(ticket.place));
+        let place = Arc::clone(&self.client(index).place);
         let mut reply = std::mem::take(&mut self.body);
         reply.clear();
         let answered = self.write_answer(index, &ticket, &place, message, &mut reply);
@@ -141,9 +141,8 @@ impl Shard {
     /// exist are killed, so that it stops asking.
     fn show_again(&mut self, index: ClientIndex, ids: impl Iterator<Item = u32>, reply: &mut Vec<u8>) {
         let client = self.client(index);
-        let place = client.ticket.place;
-        let replica = self.feeds[self.places.get(place).world.0 as usize].current();
-        let client = self.client(index);
+        let place = Arc::clone(&client.place);
+        let replica = place.scene.feed.current();
         let mut unknown = Vec::new();
         for id in ids {
             if replica.of_id(LocalId(id)).is_some() {
@@ -162,7 +161,7 @@ impl Shard {
     fn map_by_name(&self, ticket: &Ticket, m: &MapNameRequest) -> MapBlockReply {
         // Clients echo the name with or without its NUL, and search by beginnings.
         let wanted = from_wire(&m.name_data.name).trim().to_lowercase();
-        let found = self.places.iter().filter(|place| place.name.to_lowercase().starts_with(&wanted));
+        let found = self.places.iter().filter(|place| place.name().to_lowercase().starts_with(&wanted));
         let mut rows: Vec<MapBlockReplyData> = found.take(MAP_ROWS_MAX).map(|place| map_row(place)).collect();
         if rows.is_empty() {
             rows.push(MapBlockReplyData {
@@ -191,7 +190,7 @@ impl Shard {
         let place = self.places.by_handle(handle).map_or(here, |place| place);
         let mut data = Vec::new();
         if request.item_type == MAP_ITEM_AGENTS {
-            let replica = self.feeds[place.world.0 as usize].current();
+            let replica = place.scene.feed.current();
             for (_, hot, _) in replica.entities().take(MAP_ROWS_MAX) {
                 data.push(MapItemReplyData {
                     x: place.handle.x_m() + hot.position.x as u32,
@@ -210,8 +209,7 @@ impl Shard {
     }
 
     pub(super) fn send_handshake(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
-        let place = self.client(index).ticket.place;
-        let place = Arc::clone(self.places.get(place));
+        let place = Arc::clone(&self.client(index).place);
         let mut message = Vec::new();
         greeting::region_handshake(&place).encode(&mut message);
         self.send_reliable(now, index, &message, out);
@@ -222,15 +220,15 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
     RegionInfo {
         agent_data: RegionInfoAgentData { agent_id: ticket.agent.0, session_id: ticket.session_id.0 },
         region_info: RegionInfoRegionInfo {
-            sim_name: to_wire(&place.name, VARIABLE1_MAX),
+            sim_name: to_wire(place.name(), VARIABLE1_MAX),
             estate_id: 1,
             parent_estate_id: 1,
             region_flags: greeting::REGION_FLAGS,
             sim_access: SIM_ACCESS,
-            max_agents: u8::try_from(place.max_avatars).unwrap_or(u8::MAX),
+            max_agents: u8::try_from(place.scene.max_avatars).unwrap_or(u8::MAX),
             billable_factor: 1.0,
             object_bonus_factor: 1.0,
-            water_height: place.water_m,
+            water_height: place.land().water_m,
             terrain_raise_limit: 100.0,
             terrain_lower_limit: -100.0,
             use_estate_sun: true,
@@ -239,8 +237,8 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
         region_info2: RegionInfoRegionInfo2 {
             product_sku: to_wire("throng", VARIABLE1_MAX),
             product_name: to_wire("Throng", VARIABLE1_MAX),
-            max_agents32: place.max_avatars,
-            hard_max_agents: place.max_avatars,
+            max_agents32: place.scene.max_avatars,
+            hard_max_agents: place.scene.max_avatars,
             hard_max_objects: 0,
         },
         region_info3: vec![RegionInfoRegionInfo3 {
@@ -308,10 +306,10 @@ fn map_row(place: &Place) -> MapBlockReplyData {
     MapBlockReplyData {
         x: x as u16,
         y: y as u16,
-        name: to_wire(&place.name, 64),
+        name: to_wire(place.name(), 64),
         access: SIM_ACCESS,
         region_flags: greeting::REGION_FLAGS,
-        water_height: place.water_m.clamp(0.0, 255.0) as u8,
+        water_height: place.land().water_m.clamp(0.0, 255.0) as u8,
         ..MapBlockReplyData::default()
     }
 }

@@ -5,8 +5,10 @@ use super::filter::UpdateFilter;
 use super::outbox::{Address, Outbox};
 use super::stream::Scenery;
 use super::wishes::Wishes;
-use crate::mail::{CircuitKey, Closed, Ticket};
+use crate::mail::{CircuitKey, Closed, Spot, Ticket};
+use crate::places::Place as Region;
 use circuit::Circuit;
+use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
 use replicate::{Place, Viewer};
 use std::sync::Arc;
@@ -67,10 +69,18 @@ pub(super) struct Greeting {
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) ticket: Arc<Ticket>,
+    /// Where it is: at first where the ticket led.
+    pub(super) place: Arc<Region>,
     pub(super) address: Address,
     pub(super) circuit: Circuit,
     pub(super) stage: Stage,
     pub(super) greeting: Greeting,
+    /// Where its avatar comes into the world, metres from the region's corner, and where it faces.
+    pub(super) arrival: (Vec3, Vec3),
+    /// The portal that its avatar is in, by its number among the world's; none before it was looked.
+    pub(super) portal: Option<Option<u8>>,
+    /// Its world was put behind the circuit after another one.
+    pub(super) switched: bool,
     pub(super) viewer: Viewer,
     pub(super) filter: UpdateFilter,
     /// The world's life that its avatar was sent into, or last seen in.
@@ -123,11 +133,14 @@ impl Client {
     ) -> Self {
         Self {
             viewer: Viewer::new(ticket.circuit.session, ticket.position, visible_max),
-            ticket,
+            place: Arc::clone(&ticket.place),
             address,
             circuit,
             stage: Stage::Opened,
             greeting: Greeting::default(),
+            arrival: (ticket.position, ticket.look_at),
+            portal: None,
+            switched: false,
             filter: UpdateFilter::default(),
             epoch: Epoch(0),
             wishes: Wishes::default(),
@@ -154,6 +167,7 @@ impl Client {
             slot,
             counted: (0, 0),
             next_command: 0,
+            ticket,
         }
     }
 
@@ -166,6 +180,11 @@ impl Client {
             self.rested.shrink_to_fit();
             self.scenery.shed();
         }
+    }
+
+    /// Keeps the memory of an arrival for another one.
+    pub(super) fn stay(&mut self, now: Instant) {
+        self.sheds_at = Some(now + ARRIVAL);
     }
 
     /// What it was sent since the last call.
@@ -182,6 +201,17 @@ impl Client {
 
     pub(super) fn session(&self) -> SessionKey {
         self.ticket.circuit.session
+    }
+
+    /// Where its avatar stands, when it is in a shared world.
+    pub(super) fn spot(&self) -> Option<Spot> {
+        if self.stage != Stage::Present || !self.place.scene.is_shared {
+            return None;
+        }
+        let replica = self.place.scene.feed.current();
+        let own = replica.slot(replica.of_session(self.session())?)?;
+        let (position, look_at) = (own.motion.position, own.motion.rotation * Vec3::X);
+        Some(Spot { place: self.place.id, position, look_at })
     }
 
     /// Whether its avatar is in a world, or about to be.

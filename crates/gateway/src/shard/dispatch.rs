@@ -236,17 +236,16 @@ impl Shard {
         }
         client.stage = Stage::Entering;
         client.greeting.handshake_at = Some(now);
-        let ticket = Arc::clone(&client.ticket);
-        let epoch = self.feeds[self.places.get(ticket.place).world.0 as usize].current().epoch;
-        self.client(index).epoch = epoch;
+        let (ticket, arrival) = (Arc::clone(&client.ticket), client.arrival);
+        client.epoch = client.place.scene.feed.current().epoch;
         self.command(
             index,
             Action::Enter(Box::new(Enter {
                 agent: ticket.agent,
                 first_name: ticket.first_name.to_string(),
                 last_name: ticket.last_name.to_string(),
-                position: ticket.position,
-                look_at: ticket.look_at,
+                position: arrival.0,
+                look_at: arrival.1,
                 flying: false,
                 appearance: ticket.appearance.clone(),
             })),
@@ -401,9 +400,8 @@ impl Shard {
     /// Where the client's avatar stands, when it is in the world.
     pub(super) fn own_position(&mut self, index: ClientIndex) -> Option<Vec3> {
         let client = self.client(index);
-        let (session, place) = (client.session(), client.ticket.place);
-        let replica = self.feeds[self.places.get(place).world.0 as usize].current();
-        replica.of_session(session).map(|own| replica.hot()[own as usize].position)
+        let replica = client.place.scene.feed.current();
+        replica.of_session(client.session()).map(|own| replica.hot()[own as usize].position)
     }
 }
 

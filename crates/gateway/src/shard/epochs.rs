@@ -4,10 +4,10 @@
 //! from: whose avatar is missing comes in again where it was last seen, under a local id that nobody was shown yet, and
 //! everybody's newest wishes are repeated. Those who have left meanwhile are the hub's to dismiss ([`crate::hub::Hub::dismiss`]).
 
+use super::switching::enter;
 use super::{ClientIndex, Shard};
 use replicate::Replica;
-use std::sync::Arc;
-use world::{Action, Enter};
+use world::Action;
 
 impl Shard {
     /// Catches up with a replica of another epoch than the client's avatar was sent into or last seen in.
@@ -19,7 +19,8 @@ impl Shard {
         client.epoch = replica.epoch;
         let sits = client.wishes.sits();
         if replica.of_session(client.session()).is_none() {
-            let enter = enter_again(client);
+            let look_at = client.wishes.faces().unwrap_or(client.arrival.1);
+            let enter = enter(client, client.viewer.eye, look_at);
             self.counters.reentered += 1;
             self.command(index, Action::Enter(enter));
         }
@@ -31,19 +32,4 @@ impl Shard {
             self.command(index, action);
         }
     }
-}
-
-/// Brings a client's avatar back to where it was last seen, as it was.
-fn enter_again(client: &super::Client) -> Box<Enter> {
-    let ticket = &client.ticket;
-    let appearance = client.wishes.appearance.as_ref().or(ticket.appearance.as_ref());
-    Box::new(Enter {
-        agent: ticket.agent,
-        first_name: ticket.first_name.to_string(),
-        last_name: ticket.last_name.to_string(),
-        position: client.viewer.eye,
-        look_at: client.wishes.faces().unwrap_or(ticket.look_at),
-        flying: client.wishes.flies(),
-        appearance: appearance.map(Arc::clone),
-    })
 }

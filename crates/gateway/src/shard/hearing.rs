@@ -2,10 +2,12 @@
 
 use super::client::Stage;
 use super::outbox::Outbox;
+use super::switching::WITHIN_REGION;
 use super::{ClientIndex, Shard};
-use crate::mail::FromShard;
+use crate::mail::{CircuitKey, FromShard};
 use ids::{Instant, SessionKey, WorldId};
 use replicate::Replica;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use wire::messages::{ChatFromSimulator, ChatFromSimulatorChatData, TeleportLocal, TeleportLocalInfo};
 use wire::text::{CHAT_MAX, VARIABLE1_MAX, to_wire};
@@ -15,13 +17,13 @@ use world::{Chat, Event, Refusal};
 const SOURCE_AGENT: u8 = 1;
 /// ChatFromSimulator: fully heard.
 const AUDIBLE: u8 = 1;
-/// TeleportFlags (PROTOCOL §10): to a location, within the region.
-const WITHIN_REGION: u32 = 1 << 4 | 1 << 17;
 
 impl Shard {
     pub(super) fn hear(&mut self, now: Instant, world: WorldId, events: &Arc<[Event]>, out: &mut Outbox) {
-        let feed = Arc::clone(&self.feeds[world.0 as usize]);
-        let replica = feed.current();
+        // Without anybody there nobody hears, and nobody was refused.
+        let Some((_, &first)) = self.by_world.range(circuits_of(world)).next() else { return };
+        let place = Arc::clone(&self.client(first).place);
+        let replica = place.scene.feed.current();
         for event in events.iter() {
             match event {
                 Event::Chat(chat) => self.hear_chat(now, chat, &replica, out),
@@ -40,11 +42,12 @@ impl Shard {
         message.clear();
         chat_message(chat).encode(&mut message);
         let reach = chat.radius_m * chat.radius_m;
-        let everybody: Vec<ClientIndex> = self.by_circuit.values().copied().collect();
+        let everybody = self.by_world.range(circuits_of(replica.world));
+        let everybody: Vec<ClientIndex> = everybody.map(|(_, &index)| index).collect();
         for index in everybody {
             let client = self.client(index);
-            let (stage, session, place) = (client.stage, client.session(), client.ticket.place);
-            if stage != Stage::Present || self.places.get(place).world != replica.world {
+            let (stage, session) = (client.stage, client.session());
+            if stage != Stage::Present {
                 continue;
             }
             let Some(own) = replica.of_session(session) else { continue };
@@ -90,16 +93,17 @@ impl Shard {
 
     /// A session's circuit into a world.
     fn in_world(&mut self, session: SessionKey, world: WorldId) -> Option<ClientIndex> {
-        let first = crate::mail::CircuitKey { session, ticket: 0 };
-        let last = crate::mail::CircuitKey { session, ticket: u32::MAX };
-        let circuits: Vec<ClientIndex> =
-            self.by_circuit.range(first..=last).map(|(_, &index)| index).collect();
-        circuits.into_iter().find(|&index| {
-            let client = self.client(index);
-            let (place, here) = (client.ticket.place, client.has_avatar());
-            here && self.places.get(place).world == world
-        })
+        let first = (world, CircuitKey { session, ticket: 0 });
+        let last = (world, CircuitKey { session, ticket: u32::MAX });
+        let circuits: Vec<ClientIndex> = self.by_world.range(first..=last).map(|(_, &index)| index).collect();
+        circuits.into_iter().find(|&index| self.client(index).has_avatar())
     }
+}
+
+/// All of a world's in [`Shard::by_world`].
+fn circuits_of(world: WorldId) -> RangeInclusive<(WorldId, CircuitKey)> {
+    let key = |session, ticket| (world, CircuitKey { session: SessionKey(session), ticket });
+    key(0, 0)..=key(u64::MAX, u32::MAX)
 }
 
 fn chat_message(chat: &Chat) -> ChatFromSimulator {

@@ -17,10 +17,12 @@ mod greeting;
 mod hearing;
 mod names;
 mod outbox;
+mod portals;
 mod pressure;
 mod sending;
 mod stages;
 mod stream;
+mod switching;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -35,8 +37,7 @@ pub use outbox::{Address, Outbox};
 pub use sending::{Packing, Sending};
 pub use stages::{Handled, Measured, PacketStage, Stages};
 
-use crate::feed::Feed;
-use crate::mail::{CircuitKey, Closed, Ending, FromShard, Spot, Ticket, ToShard};
+use crate::mail::{CircuitKey, Closed, Ending, FromShard, Ticket, ToShard};
 use crate::places::Places;
 use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
@@ -99,13 +100,13 @@ type ClientIndex = u32;
 pub struct Shard {
     config: ShardConfig,
     places: Arc<Places>,
-    /// What the replica thread publishes, by world.
-    feeds: Vec<Arc<Feed>>,
     clients: Vec<Option<Box<Client>>>,
     free: Vec<ClientIndex>,
     /// Only ever looked up, so its order does not matter.
     by_address: HashMap<(u8, SocketAddrV4), ClientIndex, AddressHash>,
     by_circuit: BTreeMap<CircuitKey, ClientIndex>,
+    /// Circuits by the world behind them.
+    by_world: BTreeMap<(WorldId, CircuitKey), ClientIndex>,
     tickets: BTreeMap<(CircuitCode, u8), Arc<Ticket>>,
     turns: Turns,
     /// Clients whose acks have to leave, soonest first.
@@ -132,10 +133,9 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// A shard without clients. `feeds[n]` belongs to world `n`.
+    /// A shard without clients.
     #[must_use]
-    pub fn new(config: ShardConfig, places: Arc<Places>, feeds: Vec<Arc<Feed>>) -> Self {
-        assert_eq!(places.len(), feeds.len(), "one feed for each place");
+    pub fn new(config: ShardConfig, places: Arc<Places>) -> Self {
         Self {
             turns: Turns::new(config.sending.hz),
             egress: Egress::new(config.egress_bytes_per_s, config.client_bytes_per_s),
@@ -143,10 +143,10 @@ impl Shard {
             by_address: HashMap::with_hasher(AddressHash::new(config.hash_keys)),
             config,
             places,
-            feeds,
             clients: Vec::new(),
             free: Vec::new(),
             by_circuit: BTreeMap::new(),
+            by_world: BTreeMap::new(),
             tickets: BTreeMap::new(),
             acks_due: VecDeque::new(),
             ended: Vec::new(),
@@ -211,6 +211,11 @@ impl Shard {
                     self.command(index, Action::Teleport { position, look_at });
                 }
             }
+            ToShard::Switch { circuit, place, position, look_at } => {
+                if let Some(&index) = self.by_circuit.get(&circuit) {
+                    self.switch(now, index, &place, position, look_at);
+                }
+            }
             ToShard::Close(circuit, ending) => match self.by_circuit.get(&circuit) {
                 Some(&index) => self.end(now, index, &ending, out),
                 None => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
@@ -225,9 +230,8 @@ impl Shard {
     /// A turn in which much is sent ends early, at [`TURN_BYTES`]; true when it goes on at the next call.
     pub fn poll(&mut self, now: Instant, out: &mut Outbox) -> bool {
         self.send_due_acks(now, out);
-        let feeds = &self.feeds;
-        let n_avatars = || feeds.iter().map(|feed| feed.current().n_entities()).sum();
-        if let Some(begun) = self.turns.begin(now, n_avatars)
+        let places = &self.places;
+        if let Some(begun) = self.turns.begin(now, || places.n_avatars())
             && (begun.has_clients || begun.missed > 0)
         {
             self.pressure.note(now, begun.has_clients, begun.missed);
@@ -368,6 +372,8 @@ impl Shard {
         self.turns.add(slot, index);
         self.by_address.insert((address.port, address.remote), index);
         self.by_circuit.insert(key, index);
+        let world = self.client(index).place.world();
+        self.by_world.insert((world, key), index);
         self.mail.push(FromShard::Opened(key));
         index
     }
@@ -421,8 +427,7 @@ impl Shard {
         let client = self.client(index);
         client.wishes.note(&action);
         let sequence = client.command_sequence();
-        let (session, place) = (client.session(), client.ticket.place);
-        let world = self.places.get(place).world;
+        let (session, world) = (client.session(), client.place.world());
         self.counters.commands += 1;
         self.commands.push((world, Command { session, sequence, action }));
     }
@@ -483,18 +488,10 @@ impl Shard {
 
     fn closed_report(&mut self, index: ClientIndex, why: Closed) -> FromShard {
         let client = self.client(index);
-        let (session, ticket, stage) = (client.session(), Arc::clone(&client.ticket), client.stage);
+        let agent = client.ticket.agent;
         // What is still sent on it while it lingers takes numbers, too.
         let next_sequence = client.circuit.next_sequence().wrapping_add(LINGER_SEQUENCES);
-        let place = ticket.place;
-        let replica = self.feeds[self.places.get(place).world.0 as usize].current();
-        let own = replica.of_session(session).and_then(|own| replica.slot(own));
-        let spot = own.filter(|_| stage == Stage::Present).map(|own| Spot {
-            place,
-            position: own.motion.position,
-            look_at: own.motion.rotation * glam::Vec3::X,
-        });
-        FromShard::Closed { circuit: ticket.circuit, why, agent: ticket.agent, spot, next_sequence }
+        FromShard::Closed { circuit: client.key(), why, agent, spot: client.spot(), next_sequence }
     }
 
     /// Forgets circuits that have lingered long enough, or whose client fell silent.
@@ -524,6 +521,7 @@ impl Shard {
         let Some(client) = self.clients[index as usize].take() else { return };
         self.by_address.remove(&(client.address.port, client.address.remote));
         self.by_circuit.remove(&client.key());
+        self.by_world.remove(&(client.place.world(), client.key()));
         self.turns.remove(client.slot, index);
         self.free.push(index);
         if self.by_circuit.is_empty() {

@@ -7,6 +7,7 @@ use super::{ClientIndex, Shard};
 use crate::mail::{FromShard, NAMES_PER_REPLY, Request};
 use circuit::Reliability;
 use ids::{AgentId, Instant, Uuid};
+use std::sync::Arc;
 use wire::Malformed;
 use wire::fanout;
 
@@ -24,7 +25,8 @@ impl Shard {
             self.counters.refuse(Refused::Flood);
             return Ok(());
         }
-        let replica = self.feeds[self.places.get(client.ticket.place).world.0 as usize].current();
+        let place = Arc::clone(&client.place);
+        let replica = place.scene.feed.current();
         let known = |id: Uuid| {
             let slot = replica.of_agent(AgentId(id))?;
             (!replica.hot()[slot as usize].private).then(|| replica.slot(slot)).flatten()

@@ -70,17 +70,16 @@ impl Shard {
             self.ended.push(index);
             return;
         }
-        let place = self.client(index).ticket.place;
-        let place = Arc::clone(self.places.get(place));
-        let feed = Arc::clone(&self.feeds[place.world.0 as usize]);
-        let replica = feed.current();
+        let place = Arc::clone(&self.client(index).place);
+        let replica = place.scene.feed.current();
         self.follow_epoch(index, &replica);
         if self.client(index).stage == Stage::Entering {
-            self.notice_arrival(now, index, &place, &replica);
+            self.notice_arrival(now, index, &place, &replica, out);
         }
         if self.client(index).stage != Stage::Present {
             return;
         }
+        self.notice_portal(now, index, &place, &replica);
         self.open_scene(now, index, &place);
         if self.client(index).greeting.scene_open {
             let rate_hz = self.config.world_rate_hz;
@@ -113,20 +112,32 @@ impl Shard {
     }
 
     /// The avatar has appeared in the world: the client is told where.
-    fn notice_arrival(&mut self, now: Instant, index: ClientIndex, place: &Place, replica: &Replica) {
+    fn notice_arrival(
+        &mut self,
+        now: Instant,
+        index: ClientIndex,
+        place: &Place,
+        replica: &Replica,
+        out: &mut Outbox,
+    ) {
         let unix_s = (self.config.unix_start_s + now.0 / 1_000_000_000) as u32;
         let client = self.client(index);
         let Some(own) = replica.of_session(client.session()) else { return };
         client.stage = Stage::Present;
         let position = replica.hot()[own as usize].position;
+        let key = client.key();
+        self.mail.push(FromShard::Arrived(key));
+        if self.client(index).switched {
+            self.tell_of_switch(now, index, place, position, out);
+            return;
+        }
+        let client = self.client(index);
         let mut message = Vec::new();
         greeting::movement_complete(&client.ticket, place, position, unix_s).encode(&mut message);
         let sent = client.circuit.send(Reliability::Reliable, &message, true);
-        let key = client.key();
         if sent.is_err() {
             self.counters.messages_refused += 1;
         }
-        self.mail.push(FromShard::Arrived(key));
     }
 
     /// Terrain and overlay, once the client has understood the handshake, or has had time to.
@@ -142,7 +153,7 @@ impl Shard {
         }
         greeting.ground_sent = true;
         let mut refused = 0;
-        for message in place.overlay.iter().chain(&place.layers) {
+        for message in place.land().overlay.iter().chain(&place.land().layers) {
             // Overlays are mostly zeros; terrain is already packed.
             refused += u64::from(client.circuit.queue(BULK, Reliability::Reliable, message, true).is_err());
         }

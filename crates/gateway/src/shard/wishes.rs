@@ -66,6 +66,11 @@ impl Wishes {
         self.sits
     }
 
+    /// The keys held and the way the body faces are not to be said again.
+    pub(super) const fn forget_control(&mut self) {
+        self.control = None;
+    }
+
     /// The teleport was carried out, or is not to be asked for again.
     pub(super) fn forget_teleport(&mut self) {
         self.teleport = None;

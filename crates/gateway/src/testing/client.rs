@@ -220,6 +220,7 @@ impl Client {
             Message::KillObject(kill) => {
                 for row in &kill.object_data {
                     self.avatars.remove(&row.id);
+                    self.things.remove(&row.id);
                 }
             }
             _ => {}

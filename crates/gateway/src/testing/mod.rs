@@ -7,10 +7,9 @@ mod network;
 pub(crate) use client::{Client, Seen, use_circuit_code};
 pub(crate) use network::{Loss, Way, number_of};
 
-use crate::feed::Feed;
-use crate::hub::{self, Admission, Directory, Hub, HubConfig, Login, LoginRefusal, Record};
+use crate::hub::{self, Admission, Directory, Hub, HubConfig, Login, LoginRefusal, Order, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
-use crate::places::{PlaceId, PlaceSettings, Places};
+use crate::places::{Land, PlaceId, PlaceSettings, Places, Portal, PortalTo, Scene};
 use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
@@ -89,7 +88,7 @@ struct Region {
     life: Life,
     encoder: Encoder,
     publisher: Publisher,
-    feed: Arc<Feed>,
+    scene: Arc<Scene>,
     spent: EncodedFrame,
     commands: Vec<Command>,
 }
@@ -102,6 +101,8 @@ pub(crate) struct Node {
     pub(crate) shards: Vec<Shard>,
     pub(crate) clients: Vec<Client>,
     pub(crate) loss: Loss,
+    /// What the hub has others do.
+    pub(crate) orders: Vec<Order>,
     /// What the store would have kept.
     pub(crate) records: Vec<Record>,
     /// Everything that went to worlds.
@@ -134,16 +135,13 @@ impl Node {
         let place = |name: &str, x, size_m| PlaceSettings {
             name: name.into(),
             grid: (x, 1_000),
-            size_m,
-            water_m: 20.0,
             max_avatars: setup.max_avatars,
-            terrain: Arc::new(Terrain::flat(size_m, GROUND_M)),
-            scenery: Arc::new(Scenery::boxes(setup.boxes, &Terrain::flat(size_m, GROUND_M), 1)),
+            land: land(size_m, setup.boxes),
+            portals: gate(PortalTo::Own("cave".into())),
         };
         let places = Arc::new(Places::new(vec![place("Harbour", 1_000, 256), place("Meadow", 1_004, 512)]));
         let regions: Vec<Region> =
-            places.iter().map(|place| Region::new(place, setup.world_max_avatars)).collect();
-        let feeds: Vec<Arc<Feed>> = regions.iter().map(|region| Arc::clone(&region.feed)).collect();
+            places.iter().map(|place| Region::new(&place.scene, setup.world_max_avatars)).collect();
         let config = ShardConfig {
             circuit: circuit::Config {
                 total_bytes_per_s: setup.client_bytes_per_s,
@@ -158,7 +156,7 @@ impl Node {
             world_rate_hz: 20.0,
             hash_keys: [1, 2],
         };
-        let shard = || Shard::new(config.clone(), Arc::clone(&places), feeds.clone());
+        let shard = || Shard::new(config.clone(), Arc::clone(&places));
         let shards = (0..setup.shards).map(|_| shard()).collect();
         let hub_config = HubConfig {
             udp_ports: (9_000..).take(setup.ports).collect(),
@@ -179,6 +177,7 @@ impl Node {
             shards,
             clients: Vec::new(),
             loss: Loss::default(),
+            orders: Vec::new(),
             records: Vec::new(),
             commands: Vec::new(),
             mail: Vec::new(),
@@ -192,6 +191,16 @@ impl Node {
             out: Outbox::default(),
             crowd: 0,
         }
+    }
+
+    /// A world that only who is sent there sees, with so many boxes; its index among the regions is its world's number.
+    pub(crate) fn instance(&mut self, name: &str, size_m: u32, boxes: u32, max_avatars: u32) -> Arc<Scene> {
+        let world = WorldId(self.regions.len() as u32);
+        let scene =
+            Scene::instance(world, name.into(), max_avatars, land(size_m, boxes), gate(PortalTo::Back));
+        let scene = Arc::new(scene);
+        self.regions.push(Region::new(&scene, max_avatars as usize));
+        scene
     }
 
     /// A verified user asks to be let in at a place.
@@ -233,6 +242,7 @@ impl Node {
     pub(crate) fn follow_half(&mut self, from: usize, finish: &Llsd) -> usize {
         let info = finish.get("Info").at(0);
         let handle = RegionHandle(info.get("RegionHandle").as_u64().expect("a handle"));
+        let size_m = info.get("RegionSizeX").as_i32().expect("a size");
         let former = &self.clients[from];
         let name = former.name.clone();
         let admission = Admission {
@@ -241,7 +251,10 @@ impl Node {
             code: former.code,
             sim_port: info.get("SimPort").as_i32().expect("a port") as u16,
             seed_url: info.get("SeedCapability").as_str().expect("a URL").into(),
-            place: Arc::clone(self.places.by_handle(handle).expect("a place")),
+            place: match self.places.by_handle(handle) {
+                Some(place) => Arc::clone(place),
+                None => Arc::new(self.places.apart(size_m as u32).clone()),
+            },
         };
         let client = self.add_client(&name, &admission);
         self.clients[client].manners.moves_in = false;
@@ -299,7 +312,7 @@ impl Node {
         self.panics += 1;
         let region = &mut self.regions[place.0 as usize];
         region.life.begin_again(1);
-        region.commands = self.hub.dismiss(place, region.life.world().sessions());
+        region.commands = self.hub.dismiss(region.scene.world, region.life.world().sessions());
     }
 
     /// So many times a world panics when it is given such a command.
@@ -311,13 +324,14 @@ impl Node {
     /// Dismisses who has no business in a place, as is done for a while after a restart.
     pub(crate) fn dismiss(&mut self, place: PlaceId) {
         let region = &mut self.regions[place.0 as usize];
-        region.commands.extend(self.hub.dismiss(place, region.life.world().sessions()));
+        region.commands.extend(self.hub.dismiss(region.scene.world, region.life.world().sessions()));
     }
 
     /// Sessions in a place that its replica does not show.
     pub(crate) fn n_missing(&self, place: PlaceId) -> usize {
-        let replica = self.regions[place.0 as usize].feed.current();
-        self.hub.n_missing(place, |session| replica.of_session(session).is_some())
+        let scene = &self.regions[place.0 as usize].scene;
+        let replica = scene.feed.current();
+        self.hub.n_missing(scene.world, |session| replica.of_session(session).is_some())
     }
 
     /// Lets time pass until a place's world has just taken a checkpoint.
@@ -334,19 +348,19 @@ impl Node {
 
     /// Position of a user's avatar in a place.
     pub(crate) fn position_in(&self, place: PlaceId, name: &str) -> Option<Vec3> {
-        let replica = self.regions[place.0 as usize].feed.current();
+        let replica = self.regions[place.0 as usize].scene.feed.current();
         replica.entities().find(|(_, _, slot)| slot.agent == agent(name)).map(|(_, hot, _)| hot.position)
     }
 
     /// Position of every avatar in a place, by local id.
     pub(crate) fn positions_in(&self, place: PlaceId) -> BTreeMap<u32, Vec3> {
-        let replica = self.regions[place.0 as usize].feed.current();
+        let replica = self.regions[place.0 as usize].scene.feed.current();
         replica.entities().map(|(_, hot, _)| (hot.id, hot.position)).collect()
     }
 
     /// What stands in a region.
     pub(crate) fn scenery(&self, place: PlaceId) -> &Scenery {
-        &self.places.get(place).scenery
+        &self.places.get(place).land().scenery
     }
 
     pub(crate) fn run_for(&mut self, duration: Duration) {
@@ -425,7 +439,10 @@ impl Node {
         for shard in &mut self.shards {
             for (world, command) in shard.commands().drain(..) {
                 self.commands.push((world, command.clone()));
-                self.regions[world.0 as usize].commands.push(command);
+                // A world that has ended takes none.
+                if let Some(region) = self.regions.get_mut(world.0 as usize) {
+                    region.commands.push(command);
+                }
             }
         }
         let tick = Tick(self.steps / STEPS_PER_TICK);
@@ -475,6 +492,7 @@ impl Node {
             while let Some(record) = self.hub.poll_record() {
                 self.records.push(record);
             }
+            self.orders.extend(std::iter::from_fn(|| self.hub.poll_order()));
             if is_quiet {
                 return;
             }
@@ -491,23 +509,24 @@ impl Node {
 }
 
 impl Region {
-    fn new(place: &crate::places::Place, max_avatars: usize) -> Self {
+    fn new(scene: &Arc<Scene>, max_avatars: usize) -> Self {
+        let (WorldId(n), land) = (scene.world, &scene.land);
         let config = WorldConfig {
-            id: place.world,
+            id: scene.world,
             epoch: Epoch(0),
-            size_m: place.size_m,
-            local_ids: (place.world.0 * 1_000_000 + 1)..(place.world.0 + 1) * 1_000_000,
-            terrain: Arc::clone(&place.terrain),
-            scenery: Arc::clone(&place.scenery),
-            water_m: place.water_m,
+            size_m: land.size_m,
+            local_ids: n * 1_000_000 + 1..(n + 1) * 1_000_000,
+            terrain: Arc::clone(&land.terrain),
+            scenery: Arc::clone(&land.scenery),
+            water_m: land.water_m,
             max_avatars,
             seed: 11,
         };
-        let empty = Replica::new(place.world, place.handle, place.size_m as f32);
+        let empty = Replica::new(scene.world, land.size_m as f32);
         Self {
             life: Life::new(config, 0.0),
             encoder: Encoder::new(Duration::from_millis(50)),
-            feed: Arc::new(Feed::new(empty.clone())),
+            scene: Arc::clone(scene),
             publisher: Publisher::new(empty),
             spent: EncodedFrame::default(),
             commands: Vec::new(),
@@ -520,9 +539,23 @@ impl Region {
         let mut encoded = std::mem::take(&mut self.spent);
         assert_eq!(self.encoder.encode(&frame, &mut encoded), Intake::Ready);
         self.spent = self.publisher.publish(encoded);
-        self.feed.publish(Arc::clone(self.publisher.current()));
+        self.scene.feed.publish(Arc::clone(self.publisher.current()));
         frame.events
     }
+}
+
+/// Where portals are in all worlds of tests, far from where visitors arrive.
+pub(crate) const GATE: Vec3 = Vec3::new(220.0, 30.0, GROUND_M);
+
+fn gate(to: PortalTo) -> Arc<[Portal]> {
+    Arc::new([Portal { at: GATE, radius_m: 2.0, to }])
+}
+
+/// Flat ground, and so many boxes on it.
+fn land(size_m: u32, boxes: u32) -> Arc<Land> {
+    let terrain = Terrain::flat(size_m, GROUND_M);
+    let scenery = Scenery::boxes(boxes, &terrain, 1);
+    Arc::new(Land::new(Arc::new(terrain), Arc::new(scenery), 20.0))
 }
 
 /// The account of a user.

@@ -235,7 +235,7 @@ fn a_full_update_has_the_size_of_the_newest_appearance() {
     let height = |follower: &Follower| {
         let (_, _, slot) = follower.replica.entities().next().expect("one");
         let mut message = Vec::new();
-        object_update::write_prefix(&mut message, follower.replica.handle, 1.0, 1);
+        object_update::write_prefix(&mut message, ids::RegionHandle(1), 1.0, 1);
         message.extend_from_slice(&slot.full);
         let (_, seen) = object_update::decode(&message[1..]).expect("our own block");
         seen[0].scale.z

@@ -2,7 +2,7 @@
 
 use crate::{EncodedFrame, Encoder, Intake, Replica};
 use glam::{Quat, Vec3};
-use ids::{AgentId, Epoch, RegionHandle, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +130,7 @@ impl Follower {
 }
 
 pub(super) fn empty() -> Replica {
-    Replica::new(WORLD, RegionHandle::from_grid(1000, 1000), 256.0)
+    Replica::new(WORLD, 256.0)
 }
 
 /// Everything that viewers can be sent of an entity.

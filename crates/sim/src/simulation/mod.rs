@@ -258,7 +258,8 @@ impl Simulation {
             for event in &frame.events {
                 if let WorldEvent::Chat(chat) = event {
                     let chat: &Chat = chat;
-                    self.ledger.sounded(now, replica.handle, chat, census, was_told)?;
+                    let handle = self.node.places().get(PlaceId(frame.world.0 as u16)).handle;
+                    self.ledger.sounded(now, handle, chat, census, was_told)?;
                 }
             }
         }
@@ -307,7 +308,7 @@ impl Simulation {
 
     fn census_of(&self, visit: &Visit) -> &Census {
         let place = self.node.places().by_handle(visit.region).expect("clients go where there is something");
-        &self.censuses[place.world.0 as usize]
+        &self.censuses[place.world().0 as usize]
     }
 
     fn on_stranger(&mut self, now: Instant) -> Result<(), Failure> {

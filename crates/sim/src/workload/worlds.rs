@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use super::outcome::Mark;
 use super::{Workload, fold_states, world_mark};
-use crate::follower::{Follower, empty_replica};
+use crate::follower::Follower;
 use crate::node::TICK;
 use crate::setting::REGION_M;
 use crate::streams::{Purpose, stream};
@@ -12,6 +12,7 @@ use gateway::feed::Feed;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use recording::{Recording, RecordingError, Step};
+use replicate::Replica;
 use std::collections::BTreeMap;
 use std::f32::consts::TAU;
 use std::io::{Read, Seek};
@@ -127,7 +128,7 @@ impl Line {
             inbox: Vec::new(),
             frame: Frame::empty(),
             follower: Follower::new(id, REGION_M),
-            feed: Feed::new(empty_replica(id, REGION_M)),
+            feed: Feed::new(Replica::new(id, REGION_M as f32)),
             miss_ticks,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::show::to_toml;
-use super::{Config, Section};
+use super::{Config, Portal, Section};
 use figment::value::{Dict, Value};
 
 /// Checks each value by itself. `origin` tells where a value came from.
@@ -106,6 +106,51 @@ pub(super) fn together(config: &Config) -> Vec<Problem> {
                 );
                 problem(&format!("region[{index}]"), format!("{:?}", region.name), message);
             }
+        }
+    }
+    for (index, template) in config.template.iter().enumerate() {
+        let key = format!("template[{index}].name");
+        if template.name.trim().is_empty() {
+            problem(&key, String::new(), "is missing: every template has a name".into());
+        }
+        let is_it = |other: &str| other.eq_ignore_ascii_case(&template.name);
+        if template.name == Portal::BACK {
+            problem(&key, format!("{:?}", template.name), "is what leads back, and no template".into());
+        }
+        if let Some(other) = config.template.iter().take(index).position(|other| is_it(&other.name)) {
+            problem(
+                &key,
+                format!("{:?}", template.name),
+                format!("is the name of template[{other}] already"),
+            );
+        }
+        if let Some(other) = config.region.iter().position(|other| is_it(&other.name)) {
+            problem(&key, format!("{:?}", template.name), format!("is the name of region[{other}] already"));
+        }
+    }
+    for (index, portal) in config.portal.iter().enumerate() {
+        let region = config.region.iter().find(|one| one.name.eq_ignore_ascii_case(&portal.from));
+        let template = config.template.iter().find(|one| one.name.eq_ignore_ascii_case(&portal.from));
+        let size_m = region.map(|one| one.size_m).or_else(|| template.map(|one| one.size_m));
+        let key = |name: &str| format!("portal[{index}].{name}");
+        match size_m {
+            None => {
+                problem(&key("from"), format!("{:?}", portal.from), "names no region and no template".into())
+            }
+            Some(size_m) => {
+                for (name, value) in [("x", portal.x), ("y", portal.y)] {
+                    if value > size_m as f32 - 1.0 {
+                        let message = format!("lies outside of {:?}, which is {size_m} m wide", portal.from);
+                        problem(&key(name), value.to_string(), message);
+                    }
+                }
+            }
+        }
+        let leads = portal.to.eq_ignore_ascii_case(Portal::BACK)
+            || config.template.iter().any(|one| one.name.eq_ignore_ascii_case(&portal.to));
+        if !leads {
+            let message = format!("names no template, and is not {:?}", Portal::BACK);
+            problem(&key("to"), format!("{:?}", portal.to), message);
         }
     }
     problems

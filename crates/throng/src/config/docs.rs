@@ -26,13 +26,19 @@ value and what is allowed.
 /// The reference as Markdown.
 #[must_use]
 pub fn docs() -> String {
-    // A region has no name by default, so the keys' defaults come from its own struct rather than from the two regions.
+    // Of what may stand several times the keys' defaults come from its own struct: a region has no name by default.
     let defaults = Value::serialize(Config::default()).expect("a configuration serialises");
     let region = Value::serialize(super::Region::default()).expect("a region serialises");
+    let template = Value::serialize(super::Template::default()).expect("a template serialises");
+    let portal = Value::serialize(super::Portal::default()).expect("a portal serialises");
     let mut out = INTRODUCTION.to_owned();
     for section in Config::SECTIONS {
-        let defaults =
-            if section.repeated { &region } else { &defaults.as_dict().expect("a table")[section.name] };
+        let defaults = match section.name {
+            "region" => &region,
+            "template" => &template,
+            "portal" => &portal,
+            name => &defaults.as_dict().expect("a table")[name],
+        };
         section_docs(&mut out, &section, defaults.as_dict().expect("a table"));
     }
     out

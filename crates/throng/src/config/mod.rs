@@ -22,8 +22,8 @@ pub use docs::docs;
 pub use key::{Key, Kind, Section};
 pub use problem::{ConfigError, Problem};
 pub use sections::{
-    AgentUpdateFilter, Captures, Diagnose, Gateway, Login, Page, PublicChat, Recorder, Region, Server,
-    TerrainShape, World,
+    AgentUpdateFilter, Captures, Diagnose, Gateway, Instances, Login, Page, Portal, PublicChat, Recorder,
+    Region, Server, Template, TerrainShape, World,
 };
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
@@ -52,13 +52,19 @@ pub struct Config {
     pub captures: Captures,
     /// Crashes and faults.
     pub diagnose: Diagnose,
+    /// Instances.
+    pub instances: Instances,
     /// The regions, in order of creation.
     pub region: Vec<Region>,
+    /// What instances are made from.
+    pub template: Vec<Template>,
+    /// Ways between worlds.
+    pub portal: Vec<Portal>,
 }
 
 impl Config {
     /// Every section, in the order of the documentation.
-    pub const SECTIONS: [Section; 9] = [
+    pub const SECTIONS: [Section; 12] = [
         Server::SECTION,
         Login::SECTION,
         Gateway::SECTION,
@@ -67,7 +73,10 @@ impl Config {
         Recorder::SECTION,
         Captures::SECTION,
         Diagnose::SECTION,
+        Instances::SECTION,
         Region::SECTION,
+        Template::SECTION,
+        Portal::SECTION,
     ];
 }
 
@@ -85,7 +94,10 @@ impl Default for Config {
             recorder: Recorder::default(),
             captures: Captures::default(),
             diagnose: Diagnose::default(),
+            instances: Instances::default(),
             region: vec![hills, large],
+            template: Vec::new(),
+            portal: Vec::new(),
         }
     }
 }

@@ -385,6 +385,16 @@ section! {
 }
 
 section! {
+    /// Worlds that are made while the server runs, by `POST /v1/worlds` on the operator's address.
+    pub struct Instances in "instances", repeated: false {
+        /// How many there may be at once; more are refused.
+        ///
+        /// Each takes memory, and time in every step while somebody is in it.
+        max: u32 = 1_000, "worlds", Kind::whole(0, 100_000);
+    }
+}
+
+section! {
     /// A region, one table for each. Without any there are two: a 256 m one with hills and a 512 m one.
     pub struct Region in "region", repeated: true {
         /// Its name, unique without regard to case.
@@ -394,11 +404,11 @@ section! {
         /// Column of its south-west corner on the grid's map, in squares of 256 m.
         ///
         /// Clients draw regions with adjacent squares as one landscape, but one cannot walk across yet, so leave a gap.
-        x: u32 = 1000, "squares", Kind::whole(1, 65_000);
+        x: u32 = 1000, "squares", Kind::whole(1, 64_000);
         /// Row of its south-west corner on the grid's map, in squares of 256 m.
         ///
         /// As for `x`.
-        y: u32 = 1000, "squares", Kind::whole(1, 65_000);
+        y: u32 = 1000, "squares", Kind::whole(1, 64_000);
         /// Length of its sides.
         ///
         /// Above 256 only clients that know variable regions show all of it (most of today's do). A larger ground takes
@@ -425,4 +435,71 @@ section! {
         /// A client is sent those within 64 m, about 260 bytes each; half a kilobyte of memory each.
         boxes: u32 = 0, "boxes", Kind::whole(0, 100_000);
     }
+}
+
+section! {
+    /// What instances are made from, one table for each. Without any there are no instances.
+    pub struct Template in "template", repeated: true {
+        /// Its name, unique without regard to case: what `POST /v1/worlds` asks for.
+        ///
+        /// Instances that are given no name of their own are called so, too, and clients show it.
+        name: String = String::new(), "–", Kind::Name;
+        /// Length of its sides.
+        ///
+        /// Whoever comes from a region of the same size stays on their circuit and sees the world change around them; others are
+        /// teleported, which takes a second or two.
+        size_m: u32 = 256, "m", Kind::Whole { min: 256, max: 1024, step: 256 };
+        /// Shape of its ground. All instances share one copy.
+        ///
+        /// As for regions.
+        terrain: TerrainShape = TerrainShape::Hills, "–", Kind::Choice(&["hills", "flat"]);
+        /// Which hills: the same seed always makes the same ground.
+        ///
+        /// Any number is as good as any other.
+        seed: u32 = 1, "–", Kind::whole(0, 4_294_967_295);
+        /// Height of the water.
+        ///
+        /// Generated hills and the flat level are made for the default.
+        water_m: f32 = 20.0, "m", Kind::Number { min: 0.0, max: 255.0 };
+        /// Avatars that may be in an instance at once.
+        ///
+        /// Instances are for few: what is told of them is encoded in their own step.
+        max_avatars: u32 = 20, "avatars", Kind::whole(1, 1_000);
+        /// Boxes scattered over the ground. Nobody bumps into them.
+        ///
+        /// As for regions.
+        boxes: u32 = 0, "boxes", Kind::whole(0, 100_000);
+    }
+}
+
+section! {
+    /// Where one walks from one world into another, one table for each. An arch stands over it.
+    pub struct Portal in "portal", repeated: true {
+        /// Name of the region or template that it stands in.
+        ///
+        /// In a template it stands in every instance.
+        from: String = String::new(), "–", Kind::Name;
+        /// Metres from the western border.
+        ///
+        /// Keep away from where visitors arrive, which is the middle of the world.
+        x: f32 = 128.0, "m", Kind::Number { min: 1.0, max: 1_023.0 };
+        /// Metres from the southern border.
+        ///
+        /// As for `x`.
+        y: f32 = 128.0, "m", Kind::Number { min: 1.0, max: 1_023.0 };
+        /// How far from its middle it reaches.
+        ///
+        /// Avatars are 0.6 m wide, and what is too narrow is walked past.
+        radius_m: f32 = 1.5, "m", Kind::Number { min: 0.5, max: 20.0 };
+        /// Where it leads: the name of a template, of which each visitor has an instance of their own, or `back`.
+        ///
+        /// `back` is where the visitor was last in a region. An instance without a way back is left by its end, by the API, by a
+        /// teleport home or by logging out.
+        to: String = Portal::BACK.into(), "–", Kind::Name;
+    }
+}
+
+impl Portal {
+    /// What leads back.
+    pub const BACK: &'static str = "back";
 }

@@ -60,11 +60,11 @@ impl Sources {
                 Some((section, key)) => {
                     overrides.push(Override { section, key, value: key.kind.read(text), origin })
                 }
-                None if path == "region" || path.starts_with("region.") => problems.push(Problem {
+                None if is_repeated(&path) => problems.push(Problem {
                     key: path,
                     value: String::new(),
                     origin,
-                    message: "cannot be set from the environment; regions are tables of the file".into(),
+                    message: "cannot be set from the environment; regions, templates and portals are tables of the file".into(),
                 }),
                 None => {
                     let nearest = check::nearest(&path);
@@ -100,4 +100,9 @@ impl Provider for Override {
         let values = Dict::from([(self.section.to_owned(), Value::Dict(Tag::Default, section))]);
         Ok(Map::from([(Profile::Default, values)]))
     }
+}
+/// Whether a path leads into a section that may stand several times.
+fn is_repeated(path: &str) -> bool {
+    let section = path.split('.').next().unwrap_or(path);
+    Config::SECTIONS.into_iter().any(|known| known.repeated && known.name == section)
 }

@@ -68,7 +68,7 @@ fn an_unknown_variable_names_the_nearest() {
          the nearest is `gateway.shards` (THRONG__GATEWAY__SHARDS)"
     );
     let message = problem(load(&env(&[("THRONG__REGION__NAME", "A")])));
-    assert!(message.ends_with("regions are tables of the file"), "{message}");
+    assert!(message.ends_with("are tables of the file"), "{message}");
 }
 
 #[test]
@@ -90,6 +90,7 @@ fn a_value_of_the_wrong_type_or_range_is_named_with_what_is_allowed() {
         ("[[region]]\nname = \"A\"\nwater_m = -1", "must be a number from 0 to 255"),
         ("server = 3", "must be a table: write `[server]`"),
         ("[region]\nname = \"A\"", "may stand several times: write `[[region]]`"),
+        ("[template]\nname = \"A\"", "may stand several times: write `[[template]]`"),
     ] {
         let message = problem(from_file(text, &[]));
         assert!(message.contains(expected), "{text}: {message}");
@@ -123,6 +124,13 @@ fn values_that_contradict_each_other_are_refused() {
             "[[region]]\nname = \"A\"\nsize_m = 512\n[[region]]\nname = \"B\"\nx = 1001",
             "overlaps region[0] (\"A\")",
         ),
+        ("[[template]]\nseed = 5", "every template has a name"),
+        ("[[template]]\nname = \"A\"\n[[template]]\nname = \"a\"", "is the name of template[0] already"),
+        ("[[template]]\nname = \"harbour\"", "is the name of region[0] already"),
+        ("[[template]]\nname = \"back\"", "is what leads back"),
+        ("[[portal]]\nfrom = \"Nowhere\"", "`portal[0].from` = \"Nowhere\""),
+        ("[[portal]]\nfrom = \"Harbour\"\nto = \"Cave\"", "names no template"),
+        ("[[portal]]\nfrom = \"Harbour\"\nx = 300", "lies outside of \"Harbour\", which is 256 m wide"),
     ] {
         let message = problem(from_file(text, &[]));
         assert!(message.contains(expected), "{text}: {message}");

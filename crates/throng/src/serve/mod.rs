@@ -16,7 +16,10 @@ mod diagnose;
 mod error;
 mod faults;
 mod http;
+mod inboxes;
+mod instances;
 mod limits;
+mod lines;
 mod places;
 mod process;
 mod recordings;
@@ -43,7 +46,6 @@ use captures::Eye;
 use data::DataDir;
 use diagnose::Diagnose;
 use faults::{Fuse, Fuses};
-use gateway::feed::Feed;
 use gateway::http::admin::{self, Admin};
 use gateway::http::door::Door;
 use gateway::http::fault::Faults;
@@ -55,10 +57,12 @@ use grid::capability::SimulatorFeatures;
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use ids::Instant;
+use instances::{Instances, Table};
 use recordings::Recordings;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
 use telemetry::captures::Store as CaptureStore;
@@ -136,10 +140,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let bound = Bound::bind(config, n_shards).await?;
 
     let places = Arc::new(Places::new(places::settings(config)));
-    let feeds: Vec<Arc<Feed>> =
-        places.iter().map(|place| Arc::new(Feed::new(replicas::empty(place)))).collect();
     let worlds = worlds::start(config, &places, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
+    let (orders, ordered) = sync_channel(instances::ORDERS_MAX);
     let sessions = sessions::start(sessions::Start {
         config,
         places: &places,
@@ -149,6 +152,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         clock: &clock,
         metrics: &metrics,
         recorder,
+        orders,
         fuse: fuses.at("hub"),
     })?;
     let wakers: Vec<net::Waker> = shards.iter().map(shards::Prepared::waker).collect();
@@ -158,7 +162,6 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         config,
         tunables: &tunables,
         places: &places,
-        feeds: &feeds,
         prepared: shards,
         sockets: bound.sockets,
         inboxes: &worlds.inboxes,
@@ -192,7 +195,6 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         store,
         login,
         places: Arc::clone(&places),
-        feeds: feeds.clone(),
         live: Live::new(watched_figures, config.page.watchers_max),
         page: page::ASSETS,
         settings: settings(config, http_port, unix_start_s),
@@ -202,7 +204,6 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     });
     let replicas = replicas::start(replicas::Start {
         places: &places,
-        feeds: &feeds,
         worlds: &worlds,
         dead_reckoning: config.gateway.dead_reckoning,
         sessions: &sessions.sessions,
@@ -211,7 +212,20 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         recorder,
         fuse: fuses.at("replica"),
     })?;
-    let restarts = restarts::start(&places, &feeds, &worlds, &sessions.sessions, &clock, &metrics, recorder)?;
+    let restarts = restarts::start(&places, &worlds, &sessions.sessions, &clock, &metrics, recorder)?;
+    let first_world = places.len() as u32;
+    let max_instances = config.instances.max as usize;
+    let instances = Arc::new(Instances::new(instances::Start {
+        table: Table::new(places::templates(config), max_instances, first_world),
+        inboxes: &worlds.inboxes,
+        workplace: worlds.workplace(),
+        sessions: &sessions.sessions,
+        clock: &clock,
+        dt: worlds.dt(),
+        dead_reckoning: config.gateway.dead_reckoning,
+        metrics: &metrics,
+    }));
+    let keeper = instances::keep(&instances, ordered, recorder)?;
     let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s);
     let watch = watch::start(watch::Start {
         metrics: Arc::clone(&metrics),
@@ -231,7 +245,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let eye = Eye {
         recorder,
         sessions: Arc::clone(&sessions.sessions),
-        worlds: places.iter().map(|place| place.name.clone()).collect(),
+        worlds: places.iter().map(|place| place.name().to_owned()).collect(),
         tick: Duration::from_secs(1) / config.world.hz,
     };
     let captures = captures::start(captures::Start {
@@ -253,10 +267,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let main_fuse = fuses.at("main");
     let main_turn = Arc::new(Notify::new());
     let faults = config.diagnose.allow_faults.then(|| {
-        let world_wakers: Vec<_> = worlds.inboxes.iter().map(|inbox| inbox.waker.clone()).collect();
+        let inboxes = Arc::clone(&worlds.inboxes);
         let main_turn = Arc::clone(&main_turn);
         let wake = move || {
-            world_wakers.iter().for_each(schedule::Waker::wake);
+            inboxes.shared().iter().for_each(|inbox| inbox.waker.wake());
             wakers.iter().for_each(net::Waker::wake);
             main_turn.notify_one();
         };
@@ -281,7 +295,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
             },
             faults,
         });
-    let commands = admin::router(admin, diagnose::router(diagnose));
+    let commands = admin::router(admin, diagnose::router(diagnose).merge(instances::router(instances)));
     let public = gateway::http::router(Arc::clone(&portal));
     let http = tokio::spawn(http::serve(bound.http, public));
     let operator = tokio::spawn(http::serve(bound.admin, commands));
@@ -308,6 +322,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     sessions.stop();
     watch.stop();
     restarts.stop();
+    keeper.stop();
     worlds.stop();
     replicas.stop();
     captures.stop();

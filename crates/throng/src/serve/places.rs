@@ -1,7 +1,9 @@
-//! From configured regions to places.
+//! From configured regions to places, and from templates to what instances are made from.
 
-use crate::config::{Config, Region, TerrainShape};
-use gateway::places::PlaceSettings;
+use super::instances::Template;
+use crate::config::{self, Config, TerrainShape};
+use gateway::places::{Land, PlaceSettings, Portal, PortalTo};
+use glam::Vec3;
 use std::sync::Arc;
 use world::{Scenery, Terrain};
 
@@ -9,22 +11,71 @@ use world::{Scenery, Terrain};
 const FLAT_ABOVE_WATER_M: f32 = 2.0;
 
 pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
+    let place = |region: &config::Region| {
+        let (land, portals) = Ground::of_region(region).build(config);
+        PlaceSettings {
+            name: region.name.clone(),
+            grid: (region.x, region.y),
+            max_avatars: region.max_avatars,
+            land,
+            portals,
+        }
+    };
     config.region.iter().map(place).collect()
 }
 
-fn place(region: &Region) -> PlaceSettings {
-    let terrain = match region.terrain {
-        TerrainShape::Hills => Terrain::hills(region.size_m, region.seed.into()),
-        TerrainShape::Flat => Terrain::flat(region.size_m, region.water_m + FLAT_ABOVE_WATER_M),
+/// What instances are made from.
+pub(super) fn templates(config: &Config) -> Vec<Template> {
+    let template = |template: &config::Template| {
+        let (land, portals) = Ground::of_template(template).build(config);
+        Template { name: template.name.clone(), land, portals, max_avatars: template.max_avatars }
     };
-    let scenery = Scenery::boxes(region.boxes, &terrain, region.seed.into());
-    PlaceSettings {
-        name: region.name.clone(),
-        grid: (region.x, region.y),
-        size_m: region.size_m,
-        water_m: region.water_m,
-        max_avatars: region.max_avatars,
-        terrain: Arc::new(terrain),
-        scenery: Arc::new(scenery),
+    config.template.iter().map(template).collect()
+}
+
+/// What regions and templates are configured alike.
+struct Ground<'a> {
+    name: &'a str,
+    shape: TerrainShape,
+    size_m: u32,
+    seed: u32,
+    water_m: f32,
+    boxes: u32,
+}
+
+impl<'a> Ground<'a> {
+    fn of_region(region: &'a config::Region) -> Self {
+        let config::Region { name, terrain, size_m, seed, water_m, boxes, .. } = region;
+        Self { name, shape: *terrain, size_m: *size_m, seed: *seed, water_m: *water_m, boxes: *boxes }
     }
+
+    fn of_template(template: &'a config::Template) -> Self {
+        let config::Template { name, terrain, size_m, seed, water_m, boxes, .. } = template;
+        Self { name, shape: *terrain, size_m: *size_m, seed: *seed, water_m: *water_m, boxes: *boxes }
+    }
+
+    /// The ground with its boxes, its portals, and an arch over each of these.
+    fn build(self, config: &Config) -> (Arc<Land>, Arc<[Portal]>) {
+        let terrain = match self.shape {
+            TerrainShape::Hills => Terrain::hills(self.size_m, self.seed.into()),
+            TerrainShape::Flat => Terrain::flat(self.size_m, self.water_m + FLAT_ABOVE_WATER_M),
+        };
+        let mut scenery = Scenery::boxes(self.boxes, &terrain, self.seed.into());
+        let here = config.portal.iter().filter(|portal| portal.from.eq_ignore_ascii_case(self.name));
+        let portals: Arc<[Portal]> = here.map(|settings| portal(settings, &terrain)).collect();
+        for portal in &*portals {
+            scenery = scenery.with_arch(portal.at, portal.radius_m);
+        }
+        (Arc::new(Land::new(Arc::new(terrain), Arc::new(scenery), self.water_m)), portals)
+    }
+}
+
+fn portal(settings: &config::Portal, terrain: &Terrain) -> Portal {
+    let (x, y) = (settings.x, settings.y);
+    let to = if settings.to.eq_ignore_ascii_case(config::Portal::BACK) {
+        PortalTo::Back
+    } else {
+        PortalTo::Own(settings.to.as_str().into())
+    };
+    Portal { at: Vec3::new(x, y, terrain.height(x, y)), radius_m: settings.radius_m, to }
 }

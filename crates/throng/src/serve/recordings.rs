@@ -1,7 +1,8 @@
 //! Recordings of running worlds (`throng record`): the world plays a tape, a thread of its own writes the file.
 
 use super::Clock;
-use super::worlds::{Inbox, Worlds, world_config};
+use super::inboxes::Inbox;
+use super::worlds::{Worlds, world_config};
 use crossbeam_channel::Sender;
 use gateway::http::record::{Order, Outcome};
 use gateway::places::{Place, Places};
@@ -40,7 +41,7 @@ impl Recordings {
         let lines = places.iter().zip(worlds.tapes()).map(|(place, tapes)| Line {
             place: Arc::clone(place),
             tapes: tapes.clone(),
-            inbox: worlds.inboxes[place.world.0 as usize].clone(),
+            inbox: worlds.inboxes.shared()[place.world().0 as usize].clone(),
             is_busy: Arc::default(),
         });
         Self { lines: lines.collect(), clock: Arc::clone(clock), unix_start_s }
@@ -52,9 +53,9 @@ impl Recordings {
     /// A sentence for the operator: no such world, a file that cannot be made, a recording that is under way.
     pub(super) fn begin(&self, order: Order) -> Result<Outcome, String> {
         let Order { world, seconds, out } = order;
-        let line = self.lines.iter().find(|line| line.place.name.eq_ignore_ascii_case(&world));
+        let line = self.lines.iter().find(|line| line.place.name().eq_ignore_ascii_case(&world));
         let line = line.ok_or_else(|| {
-            let names: Vec<&str> = self.lines.iter().map(|line| line.place.name.as_str()).collect();
+            let names: Vec<&str> = self.lines.iter().map(|line| line.place.name()).collect();
             format!("There is no region {world:?}; there are: {}.", names.join(", "))
         })?;
         if !(1..=SECONDS_MAX).contains(&seconds) {
@@ -64,7 +65,7 @@ impl Recordings {
             return Err(format!("{} is not an absolute path.", out.display()));
         }
         if line.is_busy.swap(true, Ordering::AcqRel) {
-            return Err(format!("{} is being recorded already.", line.place.name));
+            return Err(format!("{} is being recorded already.", line.place.name()));
         }
         let is_busy = Busy(Arc::clone(&line.is_busy));
         let file = OpenOptions::new()
@@ -80,7 +81,7 @@ impl Recordings {
         let recorded_at_s = self.unix_start_s + now.0 / 1_000_000_000;
         let about = About {
             clock_zero_ns: monotonic_ns().saturating_sub((self.clock)().0),
-            ..About::new(&line.place.name, &build, recorded_at_s, &world_config(&line.place))
+            ..About::new(line.place.name(), &build, recorded_at_s, &world_config(&line.place))
         };
         let place = Arc::clone(&line.place);
         let (outcome, answer) = oneshot::channel();
@@ -88,8 +89,13 @@ impl Recordings {
         let thread = std::thread::Builder::new().name("recording".into());
         let spawned = thread.spawn(move || {
             let _is_busy = is_busy;
-            let result =
-                recording::write(&reel, &about, &place.terrain, &place.scenery, BufWriter::new(file));
+            let result = recording::write(
+                &reel,
+                &about,
+                &place.land().terrain,
+                &place.land().scenery,
+                BufWriter::new(file),
+            );
             // The world notices at its next step that nobody reads.
             drop(reel);
             let told = conclude(
@@ -109,7 +115,7 @@ impl Recordings {
         }
         // There is room: a world takes its tape before the recording that it belongs to can end.
         if line.tapes.try_send(tape).is_err() {
-            return Err(format!("{} does not take a recording.", line.place.name));
+            return Err(format!("{} does not take a recording.", line.place.name()));
         }
         line.inbox.waker.wake();
         Ok(answer)

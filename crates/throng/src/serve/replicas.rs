@@ -2,21 +2,20 @@
 
 use super::ServeError;
 use super::faults::Fuse;
-use super::worlds::{Inbox, Worlds};
+use super::inboxes::Inbox;
+use super::lines::{Followed, Line};
+use super::worlds::Worlds;
 use crossbeam_channel::{Receiver, Sender, select};
-use gateway::feed::Feed;
 use gateway::http::Portal;
 use gateway::mail::ToShard;
-use gateway::places::{Place, Places};
+use gateway::places::{Places, Scene};
 use gateway::sessions::Sessions;
-use ids::SessionKey;
-use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
-use world::{Action, Command, Event, Frame};
+use world::{Event, Frame};
 
 pub(super) struct Replicas {
     thread: JoinHandle<()>,
@@ -39,7 +38,6 @@ static ENCODE: Scope = Scope::new("replica.encode").arg(Arg::World).limit_us(25_
 /// What the thread is made of.
 pub(super) struct Start<'a> {
     pub(super) places: &'a Places,
-    pub(super) feeds: &'a [Arc<Feed>],
     pub(super) worlds: &'a Worlds,
     /// Whether what clients go on to show by themselves is left out.
     pub(super) dead_reckoning: bool,
@@ -50,54 +48,35 @@ pub(super) struct Start<'a> {
     pub(super) fuse: Arc<Fuse>,
 }
 
-/// One world's way from frames to a published replica.
-struct Line {
-    encoder: Encoder,
-    publisher: Publisher,
-    /// Buffers to be filled again.
-    spare: EncodedFrame,
-    feed: Arc<Feed>,
-    inbox: Inbox,
-    commands_sent: u64,
+/// One world's line with what this thread knows of the world.
+struct Way {
+    line: Line,
     region: u32,
     timing: Timing,
 }
 
-/// A place's replica before its world's first frame.
-pub(super) fn empty(place: &Place) -> Replica {
-    Replica::new(place.world, place.handle, place.size_m as f32)
-}
-
 pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
-    let Start { places, feeds, worlds, dead_reckoning, sessions, portal, metrics, recorder, fuse } = start;
-    let encoder = || {
-        let mut encoder = Encoder::new(worlds.dt());
-        if !dead_reckoning {
-            encoder.stop_reckoning();
-        }
-        encoder
+    let Start { places, worlds, dead_reckoning, sessions, portal, metrics, recorder, fuse } = start;
+    let line = |scene: &Arc<Scene>, Inbox { waiting, waker }: &Inbox| {
+        Line::new(scene, waiting, Some(waker.clone()), worlds.dt(), dead_reckoning)
     };
-    let lines = places
+    let ways = places
         .iter()
-        .map(|place| Line {
-            encoder: encoder(),
-            publisher: Publisher::new(empty(place)),
-            spare: EncodedFrame::default(),
-            feed: Arc::clone(&feeds[place.world.0 as usize]),
-            inbox: worlds.inboxes[place.world.0 as usize].clone(),
-            commands_sent: 0,
+        .zip(worlds.inboxes.shared())
+        .map(|(place, inbox)| Way {
+            line: line(&place.scene, inbox),
             region: place.id.0.into(),
             timing: metrics.timing(
                 "throng_replica_encode_seconds",
                 "Time to encode and publish one frame of the world.",
-                &[("world", &place.name)],
+                &[("world", place.name())],
             ),
         })
         .collect();
     let counters = Arc::new(Counters::default());
     let (stop, stopped) = crossbeam_channel::bounded(1);
     let thread = Thread {
-        lines,
+        ways,
         frames: worlds.frames.clone(),
         spent: worlds.spent.clone(),
         stopped,
@@ -130,7 +109,7 @@ impl Replicas {
 }
 
 struct Thread {
-    lines: Vec<Line>,
+    ways: Vec<Way>,
     frames: Receiver<Box<Frame>>,
     spent: Sender<Box<Frame>>,
     stopped: Receiver<()>,
@@ -160,21 +139,10 @@ impl Thread {
         let _scope = ENCODE.enter(frame.world.0.into());
         let began_at = (self.portal.clock)();
         self.fuse.strike();
-        let line = &mut self.lines[frame.world.0 as usize];
-        let mut encoded = std::mem::take(&mut line.spare);
-        match line.encoder.encode(&frame, &mut encoded) {
-            Intake::Ready => {
-                line.spare = line.publisher.publish(encoded);
-                line.feed.publish(Arc::clone(line.publisher.current()));
-            }
-            Intake::NeedsSnapshot => {
-                line.spare = encoded;
-                line.ask_for_snapshot();
-            }
-            Intake::Waiting => line.spare = encoded,
-        }
-        line.timing.record((self.portal.clock)() - began_at);
-        let region = line.region;
+        let way = &mut self.ways[frame.world.0 as usize];
+        way.line.follow(&frame);
+        way.timing.record((self.portal.clock)() - began_at);
+        let region = way.region;
         let world = frame.world;
         self.count();
         if !frame.events.is_empty() {
@@ -191,23 +159,11 @@ impl Thread {
     }
 
     fn count(&self) {
-        let sum = |of: fn(&Line) -> u64| self.lines.iter().map(of).sum();
+        let sum = |of: fn(&Followed) -> u64| self.ways.iter().map(|way| of(&way.line.followed())).sum();
         let counters = &self.counters;
         counters.frames.fetch_add(1, Ordering::Relaxed);
-        counters.blocks_encoded.store(sum(|line| line.encoder.blocks_encoded), Ordering::Relaxed);
-        counters.resyncs.store(sum(|line| line.encoder.resyncs), Ordering::Relaxed);
-        counters.copies.store(sum(|line| line.publisher.copies), Ordering::Relaxed);
-    }
-}
-
-impl Line {
-    fn ask_for_snapshot(&mut self) {
-        let command =
-            Command { session: SessionKey::NODE, sequence: self.commands_sent, action: Action::Resync };
-        self.commands_sent += 1;
-        // When the inbox is full, the encoder asks again after a while.
-        if self.inbox.commands.try_send(command).is_ok() {
-            self.inbox.waker.wake();
-        }
+        counters.blocks_encoded.store(sum(|followed| followed.blocks_encoded), Ordering::Relaxed);
+        counters.resyncs.store(sum(|followed| followed.resyncs), Ordering::Relaxed);
+        counters.copies.store(sum(|followed| followed.copies), Ordering::Relaxed);
     }
 }

@@ -8,14 +8,15 @@
 //! A world that panics again and again is taken up ever less often ([`Backoff`]); meanwhile its inbox is emptied, so that
 //! shards do not hold commands for other worlds behind those for it.
 
-use super::worlds::{Inbox, Stepper, Workplace, Worlds};
+use super::inboxes::{Inbox, Inboxes};
+use super::worlds::{INSTANCES, Stepper, Workplace, Worlds};
 use super::{Clock, ServeError};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
-use gateway::feed::Feed;
-use gateway::places::{Place, Places};
+use gateway::places::{Place, Places, Scene};
 use gateway::sessions::Sessions;
-use ids::{Epoch, Instant, Tick};
+use ids::{Epoch, Instant, Tick, WorldId};
 use schedule::{Backoff, Panicked};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -56,9 +57,8 @@ pub(super) struct Standing {
 
 /// One world and what it takes to bring it back.
 struct Line {
-    place: Arc<Place>,
+    scene: Arc<Scene>,
     inbox: Inbox,
-    feed: Arc<Feed>,
     backoff: Backoff,
     down: Option<Down>,
     /// When it is looked through next, and how often still.
@@ -66,6 +66,11 @@ struct Line {
     /// When it panicked and when it began again, until all visitors are back.
     returning: Option<Returning>,
     standing: Arc<Mutex<Standing>>,
+    timings: Timings,
+}
+
+#[derive(Clone)]
+struct Timings {
     restart: Timing,
     back: Timing,
 }
@@ -88,7 +93,11 @@ struct Down {
 }
 
 struct Thread {
-    lines: Vec<Line>,
+    /// Of the worlds that lie at a place, and of instances that have panicked.
+    lines: BTreeMap<WorldId, Line>,
+    inboxes: Arc<Inboxes>,
+    /// Of all instances.
+    instances: Timings,
     workplace: Workplace,
     sessions: Arc<Sessions>,
     panicked: Receiver<Panicked>,
@@ -98,40 +107,35 @@ struct Thread {
 
 pub(super) fn start(
     places: &Places,
-    feeds: &[Arc<Feed>],
     worlds: &Worlds,
     sessions: &Arc<Sessions>,
     clock: &Clock,
     metrics: &Metrics,
     recorder: Recorder,
 ) -> Result<Restarts, ServeError> {
-    let lines: Vec<Line> = places
-        .iter()
-        .map(|place| Line {
-            place: Arc::clone(place),
-            inbox: worlds.inboxes[place.world.0 as usize].clone(),
-            feed: Arc::clone(&feeds[place.world.0 as usize]),
-            backoff: Backoff::new(clock()),
-            down: None,
-            sweeps: None,
-            returning: None,
-            standing: Arc::default(),
-            restart: metrics.timing(
-                "throng_world_restart_seconds",
-                "Time from a panic of the world until its next life is stepped.",
-                &[("world", &place.name)],
-            ),
-            back: metrics.timing(
-                "throng_world_back_seconds",
-                "Time from a panic of the world until clients are shown its next life with all who were there.",
-                &[("world", &place.name)],
-            ),
-        })
-        .collect();
-    let standings = lines.iter().map(|line| Arc::clone(&line.standing)).collect();
+    let timings = |world: &str| Timings {
+        restart: metrics.timing(
+            "throng_world_restart_seconds",
+            "Time from a panic of the world until its next life is stepped.",
+            &[("world", world)],
+        ),
+        back: metrics.timing(
+            "throng_world_back_seconds",
+            "Time from a panic of the world until clients are shown its next life with all who were there.",
+            &[("world", world)],
+        ),
+    };
+    let line = |(place, inbox): (&Arc<Place>, &Inbox)| {
+        let line = Line::new(&place.scene, inbox.clone(), clock(), timings(place.name()));
+        (place.world(), line)
+    };
+    let lines: BTreeMap<WorldId, Line> = places.iter().zip(worlds.inboxes.shared()).map(line).collect();
+    let standings = lines.values().map(|line| Arc::clone(&line.standing)).collect();
     let (stop, stopped) = bounded(0);
     let thread = Thread {
         lines,
+        inboxes: Arc::clone(&worlds.inboxes),
+        instances: timings(INSTANCES),
         workplace: worlds.workplace(),
         sessions: Arc::clone(sessions),
         panicked: worlds.panicked(),
@@ -176,11 +180,14 @@ impl Thread {
                 default(until_next) => {}
             }
             let now = (self.clock)();
-            for line in &mut self.lines {
+            for line in self.lines.values_mut() {
                 line.begin_again(now, &self.workplace, &self.sessions, &self.clock);
                 line.sweep(now, &self.sessions);
                 line.look_who_is_back(now, &self.sessions);
             }
+            // Of an instance nothing is kept once it has ended.
+            let inboxes = &self.inboxes;
+            self.lines.retain(|&world, line| line.scene.is_shared || inboxes.of(world).is_some());
             frame_end();
         }
     }
@@ -193,7 +200,7 @@ impl Thread {
             let looks_at = line.returning.map(|returning| returning.looks_at);
             [begins_at, sweeps_at, looks_at].into_iter().flatten().min()
         };
-        self.lines.iter().filter_map(of_line).min()
+        self.lines.values().filter_map(of_line).min()
     }
 
     fn on_panicked(&mut self, panicked: Panicked) {
@@ -201,9 +208,15 @@ impl Thread {
         let (message, tick) = (panicked.message.clone(), panicked.tick.0);
         let mut stepper = Stepper::of(panicked);
         stepper.end_recording();
-        let line = &mut self.lines[stepper.world().0 as usize];
+        let scene = Arc::clone(stepper.scene());
+        // It may have been an instance that has ended meanwhile.
+        let Some(inbox) = self.inboxes.of(scene.world) else { return };
+        let line = self
+            .lines
+            .entry(scene.world)
+            .or_insert_with(|| Line::new(&scene, inbox, (self.clock)(), self.instances.clone()));
         let begins_at = line.backoff.panicked(panicked_at);
-        let (name, in_a_row) = (&line.place.name, line.backoff.in_a_row());
+        let (name, in_a_row) = (&line.scene.name, line.backoff.in_a_row());
         let pause = begins_at - panicked_at;
         tracing::error!(world = name, tick, in_a_row, ?pause, message, "a world has panicked");
         line.standing.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(format!(
@@ -215,6 +228,19 @@ impl Thread {
 }
 
 impl Line {
+    fn new(scene: &Arc<Scene>, inbox: Inbox, now: Instant, timings: Timings) -> Self {
+        Self {
+            scene: Arc::clone(scene),
+            inbox,
+            backoff: Backoff::new(now),
+            down: None,
+            sweeps: None,
+            returning: None,
+            standing: Arc::default(),
+            timings,
+        }
+    }
+
     /// Begins the next life when it is time; keeps the inbox empty until then.
     fn begin_again(&mut self, now: Instant, workplace: &Workplace, sessions: &Sessions, clock: &Clock) {
         let Some(mut down) = self.down.take() else { return };
@@ -223,11 +249,11 @@ impl Line {
             self.down = Some(down);
             return;
         }
-        let _scope = BEGIN.enter(self.place.world.0.into());
+        let _scope = BEGIN.enter(self.scene.world.0.into());
         let Down { mut stepper, panicked_at, first_tick, .. } = down;
         let mut n_dismissed = 0;
         let (beginning, remains) = stepper.begin_again(self.backoff.in_a_row(), |present| {
-            let commands = sessions.with(|hub| hub.dismiss(self.place.id, present));
+            let commands = sessions.with(|hub| hub.dismiss(self.scene.world, present));
             n_dismissed = commands.len();
             commands
         });
@@ -235,9 +261,9 @@ impl Line {
         workplace.take_back(&self.inbox, stepper, first_tick);
         let begun_at = clock();
         self.backoff.began(begun_at);
-        self.restart.record(begun_at - panicked_at);
+        self.timings.restart.record(begun_at - panicked_at);
         tracing::warn!(
-            world = self.place.name,
+            world = self.scene.name,
             epoch = epoch.0,
             from = ?beginning,
             n_dismissed,
@@ -256,26 +282,25 @@ impl Line {
     fn sweep(&mut self, now: Instant, sessions: &Sessions) {
         let Some((next_at, left)) = self.sweeps.filter(|(next_at, _)| *next_at <= now) else { return };
         self.sweeps = (left > 1).then_some((next_at + SWEEP_PERIOD, left - 1));
-        let replica = self.feed.current();
+        let replica = self.scene.feed.current();
         let present = replica.entities().map(|(_, _, slot)| slot.session);
-        for command in sessions.with(|hub| hub.dismiss(self.place.id, present)) {
+        for command in sessions.with(|hub| hub.dismiss(self.scene.world, present)) {
             // When the inbox is full, the next look finds them again.
-            if self.inbox.commands.try_send(command).is_ok() {
-                self.inbox.waker.wake();
-            }
+            let _ = self.inbox.put(command);
         }
     }
+
     /// Notes the time when the replica, as clients are shown it, has everybody again.
     fn look_who_is_back(&mut self, now: Instant, sessions: &Sessions) {
         let Some(returning) = self.returning.as_mut().filter(|returning| returning.looks_at <= now) else {
             return;
         };
-        let replica = self.feed.current();
+        let replica = self.scene.feed.current();
         let is_present = |session| replica.of_session(session).is_some();
         let is_whole = replica.epoch == returning.epoch
-            && sessions.with(|hub| hub.n_missing(self.place.id, is_present)) == 0;
+            && sessions.with(|hub| hub.n_missing(self.scene.world, is_present)) == 0;
         if is_whole {
-            self.back.record(now - returning.panicked_at);
+            self.timings.back.record(now - returning.panicked_at);
         }
         returning.looks_at = now + RETURN_PERIOD;
         if is_whole || now - returning.begun_at >= RETURN_MAX {

@@ -7,7 +7,7 @@ use super::shards::Prepared;
 use super::{Clock, ServeError};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use gateway::hub::{Directory, Entropy, Hub, HubConfig, Record};
+use gateway::hub::{Directory, Entropy, Hub, HubConfig, Order, Record};
 use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
 use gateway::sessions::{Mailbox, Sessions};
@@ -55,11 +55,12 @@ pub(super) struct Start<'a> {
     pub(super) clock: &'a Clock,
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
+    pub(super) orders: mpsc::SyncSender<Order>,
     pub(super) fuse: Arc<Fuse>,
 }
 
 pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
-    let Start { config, places, bound, store, shards, clock, metrics, recorder, fuse } = start;
+    let Start { config, places, bound, store, shards, clock, metrics, recorder, orders, fuse } = start;
     let hub_config = HubConfig {
         udp_ports: bound.udp_addrs.iter().map(|addr| addr.port()).collect(),
         http_port: config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port()),
@@ -76,7 +77,8 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
         })
         .collect();
     let (records, to_store) = sync_channel(RECORDS_MAX);
-    let sessions = Arc::new(Sessions::new(hub, mailboxes, records.clone(), LockWait::new(metrics, "hub")));
+    let sessions =
+        Arc::new(Sessions::new(hub, mailboxes, records.clone(), orders, LockWait::new(metrics, "hub")));
     let (mail, from_shards) = bounded(MAIL_MAX);
     let hub = {
         let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
@@ -176,7 +178,7 @@ fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<
     let location = |spot: Spot| {
         let place = places.get(spot.place);
         Location {
-            region: place.name.clone(),
+            region: place.name().to_owned(),
             handle: place.handle,
             position: spot.position,
             look_at: spot.look_at,

@@ -1,15 +1,14 @@
 //! The threads of gateway shards: sockets in, sockets out, mail and commands in between.
 
 use super::faults::{Fuse, Fuses};
+use super::inboxes::Inboxes;
 use super::sessions::HubMail;
 use super::stages::{self, Stopwatch};
 use super::tune::Tunables;
-use super::worlds::Inbox;
 use super::{Clock, ServeError};
 use crate::config::Config;
 use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
-use gateway::feed::Feed;
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
 use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardCounters};
@@ -76,10 +75,9 @@ pub(super) struct Start<'a> {
     pub(super) config: &'a Config,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) places: &'a Arc<Places>,
-    pub(super) feeds: &'a [Arc<Feed>],
     pub(super) prepared: Vec<Prepared>,
     pub(super) sockets: Vec<Vec<UdpSocket>>,
-    pub(super) inboxes: &'a [Inbox],
+    pub(super) inboxes: &'a Arc<Inboxes>,
     pub(super) hub: &'a Sender<HubMail>,
     pub(super) clock: &'a Clock,
     pub(super) metrics: &'a Metrics,
@@ -140,12 +138,12 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
         shards.watched.push(Arc::clone(&watched));
         let thread = Thread {
             index: ShardIndex(n as u16),
-            shard: Shard::new(shard_config.clone(), Arc::clone(start.places), start.feeds.to_vec()),
+            shard: Shard::new(shard_config.clone(), Arc::clone(start.places)),
             poller: prepared.poller,
             mail: prepared.mail,
             batches: sockets.iter().map(SendBatch::segmenting).collect(),
             sockets,
-            inboxes: start.inboxes.to_vec(),
+            inboxes: Arc::clone(start.inboxes),
             hub: start.hub.clone(),
             clock: Arc::clone(start.clock),
             stopping: Arc::clone(&stopping),
@@ -242,7 +240,7 @@ struct Thread {
     /// By port.
     sockets: Vec<UdpSocket>,
     batches: Vec<SendBatch>,
-    inboxes: Vec<Inbox>,
+    inboxes: Arc<Inboxes>,
     hub: Sender<HubMail>,
     clock: Clock,
     stopping: Arc<AtomicBool>,
@@ -390,25 +388,9 @@ impl Thread {
 
     /// Hands commands to worlds and mail to the hub. False when something has to wait.
     fn deliver(&mut self) -> bool {
-        let mut all_taken = true;
-        let mut woken = 0_u64;
-        let inboxes = &self.inboxes;
         let commands = self.shard.commands();
-        let taken = commands
-            .iter()
-            .position(|(world, command)| {
-                let sent = inboxes[world.0 as usize].commands.try_send(command.clone());
-                woken |= 1 << (world.0 % 64);
-                matches!(sent, Err(TrySendError::Full(_)))
-            })
-            .unwrap_or(commands.len());
-        all_taken &= taken == commands.len();
-        commands.drain(..taken);
-        for (world, inbox) in inboxes.iter().enumerate() {
-            if woken & (1 << (world % 64)) != 0 {
-                inbox.waker.wake();
-            }
-        }
+        self.inboxes.deliver(commands);
+        let mut all_taken = commands.is_empty();
         let (index, hub) = (self.index, &self.hub);
         let mail = self.shard.mail();
         let full = |message: &gateway::mail::FromShard| {

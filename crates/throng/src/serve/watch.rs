@@ -167,6 +167,7 @@ impl Eye {
         let worlds = self.start.worlds.counted();
         self.export.shards(&shards, &self.start.shards);
         self.export.worlds(&worlds);
+        self.export.instances(&self.start.worlds);
         self.export.restarts(&self.start.standings);
         self.export.rest(&self.start);
         self.threads(passed);
@@ -272,6 +273,9 @@ impl Eye {
             if in_step > STUCK {
                 trouble = Some(format!("{} does not run.", self.start.worlds.names[n]));
             }
+        }
+        if self.start.worlds.instance_in_step_since().is_some_and(|since| now.since(since) > STUCK) {
+            trouble = Some("An instance does not run.".into());
         }
         if let Some(trouble) = &trouble {
             tracing::error!(trouble, "not alive");
@@ -503,6 +507,15 @@ impl Export {
         );
     }
 
+    fn instances(&mut self, worlds: &worlds::Watch) {
+        let (n, n_avatars, dilation) = worlds.instances();
+        self.gauge("throng_instances", "Instances now.", ("", ""), n as f64);
+        let label = ("world", worlds::INSTANCES);
+        self.gauge("throng_world_avatars", "Avatars in the world now.", label, n_avatars as f64);
+        let help = "World time passed per wall time passed.";
+        self.gauge("throng_world_dilation_ratio", help, label, dilation.into());
+    }
+
     fn crashes(&mut self, crashes: Option<&Crashes>) {
         let runs = crashes.is_some_and(Crashes::tend);
         self.gauge(
@@ -596,6 +609,12 @@ impl Export {
         let teleports = ("throng_teleports_total", "Teleports between regions.");
         self.count(teleports.0, teleports.1, "begun", hub.teleports);
         self.count(teleports.0, teleports.1, "failed", hub.teleports_failed);
+        self.count(
+            "throng_world_switches_total",
+            "Times that another world was put behind a circuit: passages without a teleport.",
+            "",
+            hub.switches,
+        );
         self.count(
             "throng_unknown_capabilities_total",
             "Requests for capabilities that do not exist: altered, guessed, ended.",

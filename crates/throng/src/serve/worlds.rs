@@ -4,14 +4,19 @@
 //! what the pool hands back of its [`Stepper`].
 
 use super::faults::{Fuse, Fuses};
+use super::inboxes::{Inbox, Inboxes, Waiting};
+use super::lines::Line;
 use super::{Clock, ServeError, threads_or_default};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use gateway::places::{Place, Places};
+use gateway::mail::ToShard;
+use gateway::places::{Place, Places, Scene};
+use gateway::sessions::Sessions;
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
 use recording::Tape;
-use schedule::{Laps, Panicked, Pool, Start, Task, TaskId, Waker};
+use schedule::{Laps, Panicked, Pool, Start, Task, TaskId};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +26,8 @@ use world::{Beginning, Command, Frame, Life, World, WorldConfig, WorldCounters};
 
 /// Commands that a world's inbox holds; a shard keeps what does not fit and tries again.
 const INBOX_MAX: usize = 16_384;
+/// Of an instance, which few are in.
+const INSTANCE_INBOX_MAX: usize = 1_024;
 /// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. One that does not fit
 /// is a gap, which a snapshot heals.
 const FRAMES_MAX: usize = 64;
@@ -34,21 +41,14 @@ static FRAME: Scope = Scope::new("world.frame").arg(Arg::World).kind(ScopeKind::
 /// threads.
 static LATE: Scope = Scope::new("world.late").arg(Arg::World).kind(ScopeKind::Frame);
 
-/// Where a world's commands go in.
-#[derive(Clone)]
-pub(super) struct Inbox {
-    pub(super) commands: Sender<Command>,
-    pub(super) waker: Waker,
-}
-
 pub(super) struct Worlds {
     pool: Arc<Mutex<Option<Pool>>>,
-    /// By world.
-    pub(super) inboxes: Vec<Inbox>,
+    pub(super) inboxes: Arc<Inboxes>,
     /// What they made of them, and where spent frames go back.
     pub(super) frames: Receiver<Box<Frame>>,
     pub(super) spent: Sender<Box<Frame>>,
     seen: Vec<Arc<Seen>>,
+    instances: SeenInstances,
     names: Vec<String>,
     /// Where recordings begin.
     tapes: Vec<Sender<Tape>>,
@@ -73,6 +73,9 @@ struct Seen {
     in_step_since: AtomicU64,
 }
 
+/// Of the instances in the pool.
+type SeenInstances = Arc<Mutex<BTreeMap<WorldId, Arc<Seen>>>>;
+
 /// Says that a world is in a step for as long as this lives, and no longer if the step panics.
 struct InStep<'a>(&'a Seen);
 
@@ -89,14 +92,24 @@ impl Drop for InStep<'_> {
     }
 }
 
+/// Name of all instances together in metrics: there are too many for one each.
+pub(super) const INSTANCES: &str = "instances";
+
+/// Where a world's frames go.
+enum Outlet {
+    /// To the replica thread: to encode a crowd takes time, and the next step need not wait for it.
+    Away { frames: Sender<Box<Frame>>, spent: Receiver<Box<Frame>> },
+    /// Nowhere: where few avatars are, they are encoded in less time than it takes to wake another thread.
+    Here { line: Box<Line>, spent: Option<Box<Frame>>, sessions: Arc<Sessions> },
+}
+
 /// One world as a task of the pool.
 pub(super) struct Stepper {
-    id: WorldId,
+    scene: Arc<Scene>,
     life: Life,
-    inbox: Receiver<Command>,
+    waiting: Arc<Waiting>,
     commands: Vec<Command>,
-    frames: Sender<Box<Frame>>,
-    spent: Receiver<Box<Frame>>,
+    outlet: Outlet,
     seen: Arc<Seen>,
     timing: Timing,
     lateness: Timing,
@@ -109,11 +122,14 @@ pub(super) struct Stepper {
 
 impl Task for Stepper {
     fn is_quiet(&mut self) -> bool {
-        self.inbox.is_empty() && self.life.world().is_quiet() && self.tape.is_none() && self.tapes.is_empty()
+        self.waiting.is_empty()
+            && self.life.world().is_quiet()
+            && self.tape.is_none()
+            && self.tapes.is_empty()
     }
 
     fn step(&mut self, start: &Start) {
-        let (world, dt_ns) = (self.id.0.into(), start.dt.as_nanos() as u64);
+        let (world, dt_ns) = (self.scene.world.0.into(), start.dt.as_nanos() as u64);
         LATE.note(world, start.late_by.as_nanos() as u64, dt_ns);
         self.lateness.record(start.late_by);
         let seen = Arc::clone(&self.seen);
@@ -130,22 +146,19 @@ impl Stepper {
     fn make_frame(&mut self, tick: Tick, dt: Duration, dilation: f32) {
         let began_at = (self.clock)();
         // What comes in from here on belongs to the next tick.
-        for _ in 0..self.inbox.len() {
-            let Ok(command) = self.inbox.try_recv() else { break };
-            self.commands.push(command);
-        }
+        self.waiting.take(&mut self.commands);
         self.take_tape();
         if let Some(tape) = &mut self.tape {
             tape.give(began_at, tick, dt, dilation, &self.commands);
         }
-        let mut frame = self.spent.try_recv().unwrap_or_else(|_| Box::new(Frame::empty()));
+        let mut frame = self.outlet.take_frame();
         // At the worst moment: the commands are taken, and nobody is told anything.
         self.fuse.strike();
         self.life.step(began_at, tick, dt, dilation, &mut self.commands, &mut frame);
         if self.tape.as_mut().is_some_and(|tape| !tape.came_to(began_at, frame.state_hash)) {
             self.tape = None;
         }
-        let lost = matches!(self.frames.try_send(frame), Err(TrySendError::Full(_)));
+        let lost = !self.outlet.tell(frame);
         let mut counted = self.seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
         counted.world = *self.life.world().counters();
         counted.n_avatars = self.life.world().n_avatars();
@@ -163,9 +176,9 @@ impl Stepper {
         task.downcast().expect("worlds are the tasks of the pool")
     }
 
-    /// Which world it steps.
-    pub(super) const fn world(&self) -> WorldId {
-        self.life.config().id
+    /// The world that it steps, as the gateway knows it.
+    pub(super) const fn scene(&self) -> &Arc<Scene> {
+        &self.scene
     }
 
     /// Its life.
@@ -191,7 +204,8 @@ impl Stepper {
     /// Throws away what came into the inbox while the world is down: nobody reads it, and a shard whose commands do not fit
     /// an inbox keeps those for other worlds, too.
     pub(super) fn drain(&mut self) {
-        self.inbox.try_iter().for_each(drop);
+        self.waiting.take(&mut self.commands);
+        self.commands.clear();
     }
 
     /// Begins the next life, see [`Life::begin_again`]. `dismiss` makes the commands that its first step begins with, from the
@@ -204,6 +218,75 @@ impl Stepper {
         let (beginning, remains) = self.life.begin_again(in_a_row);
         self.commands = dismiss(&mut self.life.world().sessions());
         (beginning, remains)
+    }
+}
+
+impl Outlet {
+    /// A frame to be filled, with the buffers of an earlier one if there are any.
+    fn take_frame(&mut self) -> Box<Frame> {
+        match self {
+            Self::Away { spent, .. } => spent.try_recv().ok(),
+            Self::Here { spent, .. } => spent.take(),
+        }
+        .unwrap_or_else(|| Box::new(Frame::empty()))
+    }
+
+    /// False when the frame got lost.
+    fn tell(&mut self, frame: Box<Frame>) -> bool {
+        match self {
+            Self::Away { frames, .. } => !matches!(frames.try_send(frame), Err(TrySendError::Full(_))),
+            Self::Here { line, spent, sessions } => {
+                line.follow(&frame);
+                if !frame.events.is_empty() {
+                    sessions.tell_shards(&ToShard::Events(frame.world, frame.events.as_slice().into()));
+                }
+                *spent = Some(frame);
+                true
+            }
+        }
+    }
+}
+
+/// What an instance is made of.
+pub(super) struct Founding {
+    pub(super) scene: Arc<Scene>,
+    pub(super) config: WorldConfig,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) dead_reckoning: bool,
+    /// Of the steps of all instances.
+    pub(super) timing: Timing,
+    pub(super) lateness: Timing,
+    pub(super) clock: Clock,
+    pub(super) dt: Duration,
+}
+
+impl Stepper {
+    /// An instance before its first step, and where its commands wait.
+    pub(super) fn found(founding: Founding) -> (Box<Self>, Arc<Waiting>) {
+        let Founding { scene, config, sessions, dead_reckoning, timing, lateness, clock, dt } = founding;
+        let waiting = Waiting::new(INSTANCE_INBOX_MAX);
+        let line = Box::new(Line::new(&scene, &waiting, None, dt, dead_reckoning));
+        // One after the other takes its checkpoints.
+        let share = (config.id.0 % 64) as f32 / 64.0;
+        let stepper = Self {
+            life: Life::new(config, share),
+            waiting: Arc::clone(&waiting),
+            commands: Vec::new(),
+            outlet: Outlet::Here { line, spent: None, sessions },
+            seen: Arc::new(Seen {
+                counted: Mutex::new(Counted { dilation: 1.0, ..Counted::default() }),
+                ..Seen::default()
+            }),
+            timing,
+            lateness,
+            clock,
+            // Nobody asks for recordings of instances.
+            tapes: crossbeam_channel::never(),
+            tape: None,
+            fuse: Arc::default(),
+            scene,
+        };
+        (Box::new(stepper), waiting)
     }
 }
 
@@ -229,55 +312,56 @@ pub(super) fn start(
     for place in places.iter() {
         // A recording that is asked for while another one waits is refused.
         let (tape_sender, tape_receiver) = bounded(1);
-        let (commands, inbox) = bounded(INBOX_MAX);
+        let waiting = Waiting::new(INBOX_MAX);
         let counted = Mutex::new(Counted { dilation: 1.0, ..Counted::default() });
         let seen = Arc::new(Seen { counted, ..Seen::default() });
         let stepper = Stepper {
-            id: place.world,
-            life: Life::new(world_config(place), place.world.0 as f32 / places.len() as f32),
-            inbox,
+            scene: Arc::clone(&place.scene),
+            life: Life::new(world_config(place), place.world().0 as f32 / places.len() as f32),
+            waiting: Arc::clone(&waiting),
             commands: Vec::new(),
-            frames: frame_sender.clone(),
-            spent: spent_receiver.clone(),
+            outlet: Outlet::Away { frames: frame_sender.clone(), spent: spent_receiver.clone() },
             seen: Arc::clone(&seen),
             timing: metrics.timing(
                 "throng_world_tick_seconds",
                 "Duration of a step of the world.",
-                &[("world", &place.name)],
+                &[("world", place.name())],
             ),
             lateness: metrics.timing(
                 "throng_world_late_seconds",
                 "Time from when a step of the world was due until it began.",
-                &[("world", &place.name)],
+                &[("world", place.name())],
             ),
             clock: Arc::clone(clock),
             tapes: tape_receiver,
             tape: None,
-            fuse: fuses.at(&format!("world:{}", place.name)),
+            fuse: fuses.at(&format!("world:{}", place.name())),
         };
         tapes.push(tape_sender);
         let waker = pool.add(Box::new(stepper), dt, Tick(0));
-        inboxes.push(Inbox { commands, waker });
+        inboxes.push(Inbox { waiting, waker });
         watched.push(seen);
     }
-    let names = places.iter().map(|place| place.name.clone()).collect();
+    let names = places.iter().map(|place| place.name().to_owned()).collect();
     let pool = Arc::new(Mutex::new(Some(pool)));
-    Ok(Worlds { pool, inboxes, frames, spent, seen: watched, names, tapes, dt })
+    let inboxes = Arc::new(Inboxes::new(inboxes));
+    let instances = SeenInstances::default();
+    Ok(Worlds { pool, inboxes, frames, spent, seen: watched, instances, names, tapes, dt })
 }
 
 pub(super) fn world_config(place: &Place) -> WorldConfig {
-    let WorldId(n) = place.world;
+    let WorldId(n) = place.world();
     // 0 is no id.
     let first = n * LOCAL_IDS + 1;
     WorldConfig {
-        id: place.world,
+        id: place.world(),
         epoch: Epoch(0),
-        size_m: place.size_m,
+        size_m: place.land().size_m,
         local_ids: first..first + LOCAL_IDS - 1,
-        terrain: Arc::clone(&place.terrain),
-        scenery: Arc::clone(&place.scenery),
-        water_m: place.water_m,
-        max_avatars: place.max_avatars as usize,
+        terrain: Arc::clone(&place.land().terrain),
+        scenery: Arc::clone(&place.land().scenery),
+        water_m: place.land().water_m,
+        max_avatars: place.scene.max_avatars as usize,
         seed: place.handle.0,
     }
 }
@@ -286,6 +370,7 @@ pub(super) fn world_config(place: &Place) -> WorldConfig {
 pub(super) struct Watch {
     pool: Arc<Mutex<Option<Pool>>>,
     seen: Vec<Arc<Seen>>,
+    instances: SeenInstances,
     /// By world.
     pub(super) names: Vec<String>,
 }
@@ -303,6 +388,25 @@ impl Watch {
         self.seen.iter().map(since).map(|since| (since > 0).then_some(Instant(since)))
     }
 
+    /// Instances in the pool: how many there are, how many avatars are in them, and the slowest one's dilation.
+    pub(super) fn instances(&self) -> (usize, usize, f32) {
+        let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut n_avatars, mut dilation) = (0, 1.0_f32);
+        for seen in instances.values() {
+            let counted = seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            n_avatars += counted.n_avatars;
+            dilation = dilation.min(counted.dilation);
+        }
+        (instances.len(), n_avatars, dilation)
+    }
+
+    /// When the step began that has lasted the longest, of those that instances are in.
+    pub(super) fn instance_in_step_since(&self) -> Option<Instant> {
+        let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = instances.values().map(|seen| seen.in_step_since.load(Ordering::Relaxed));
+        since.filter(|&since| since > 0).min().map(Instant)
+    }
+
     /// What the frames of all worlds cost since the last call.
     pub(super) fn take_laps(&self) -> Vec<(TaskId, Laps)> {
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
@@ -312,7 +416,12 @@ impl Watch {
 
 impl Worlds {
     pub(super) fn watch(&self) -> Watch {
-        Watch { pool: Arc::clone(&self.pool), seen: self.seen.clone(), names: self.names.clone() }
+        Watch {
+            pool: Arc::clone(&self.pool),
+            seen: self.seen.clone(),
+            instances: Arc::clone(&self.instances),
+            names: self.names.clone(),
+        }
     }
 
     /// Tells of worlds that panicked.
@@ -323,7 +432,7 @@ impl Worlds {
 
     /// Where worlds are put back to work.
     pub(super) fn workplace(&self) -> Workplace {
-        Workplace { pool: Arc::clone(&self.pool), dt: self.dt }
+        Workplace { pool: Arc::clone(&self.pool), instances: Arc::clone(&self.instances), dt: self.dt }
     }
 
     /// World time between two ticks.
@@ -346,10 +455,27 @@ impl Worlds {
 /// The pool, for whoever restarts worlds.
 pub(super) struct Workplace {
     pool: Arc<Mutex<Option<Pool>>>,
+    instances: SeenInstances,
     dt: Duration,
 }
 
 impl Workplace {
+    /// Steps a world from now on; its inbox. None once the server stops.
+    pub(super) fn take_in(&self, stepper: Box<Stepper>, waiting: Arc<Waiting>) -> Option<Inbox> {
+        let (world, seen) = (stepper.scene.world, Arc::clone(&stepper.seen));
+        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let waker = pool.as_ref()?.add(stepper, self.dt, Tick(0));
+        self.instances.lock().unwrap_or_else(PoisonError::into_inner).insert(world, seen);
+        Some(Inbox { waiting, waker })
+    }
+
+    /// Steps a world no more. What is left of it is the caller's to drop; none when it is down, or the server stops.
+    pub(super) fn let_go(&self, world: WorldId, inbox: &Inbox) -> Option<Box<dyn Task>> {
+        self.instances.lock().unwrap_or_else(PoisonError::into_inner).remove(&world);
+        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.as_ref()?.remove(inbox.waker.id())
+    }
+
     /// Steps a world again, from this tick on; whoever holds the inbox reaches it. Not once the server stops.
     pub(super) fn take_back(&self, inbox: &Inbox, stepper: Box<Stepper>, first_tick: Tick) {
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);

@@ -179,7 +179,8 @@ fn an_arrival_is_recorded_so_that_a_crash_forgets_only_the_walk_since() {
     let mut node = Node::new();
     let spot = node.spot(MEADOW, 300.0, 200.0);
     node.enter_at("Ada", spot);
-    let expected = crate::mail::Spot { position: node.places.get(MEADOW).clamp(spot.position), ..spot };
+    let expected =
+        crate::mail::Spot { position: node.places.get(MEADOW).land().clamp(spot.position), ..spot };
     assert_eq!(node.records, [Record::LastLocation(agent("Ada"), expected)]);
 }
 

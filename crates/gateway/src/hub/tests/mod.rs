@@ -2,6 +2,7 @@
 
 mod lifetime;
 mod messages;
+mod passages;
 mod teleport;
 
 use super::{EventQueueAnswer, Poll};

@@ -12,7 +12,9 @@ use wire::terse;
 /// Full updates in one send at most.
 const FULL_PER_SEND: usize = 24;
 /// Local ids in one KillObject.
-pub(super) const KILLS_PER_MESSAGE: usize = 200;
+const KILLS_PER_MESSAGE: usize = 200;
+/// Of those who wait, in one turn: ten thousand things of a world that was left are gone within a second.
+pub(super) const KILLS_PER_TURN: usize = 1_000;
 /// Local ids that wait for room in a full circuit; beyond, they are forgotten, and counted as a refused message.
 const UNKILLED_MAX: usize = 4_096;
 /// Share of the bytes that avatars get while terrain and the like still wait.
@@ -44,7 +46,7 @@ impl Turn<'_> {
             rest = others;
         }
         // Once there is room.
-        let room = UNKILLED_MAX - self.client.unkilled.len();
+        let room = UNKILLED_MAX.saturating_sub(self.client.unkilled.len());
         let (kept, lost) = rest.split_at(rest.len().min(room));
         self.client.unkilled.extend_from_slice(kept);
         self.counters.messages_refused += lost.len().div_ceil(KILLS_PER_MESSAGE) as u64;
@@ -100,7 +102,7 @@ impl Turn<'_> {
         let begun = self.client.circuit.begin_perishable(self.now, &mut self.out.bytes);
         self.counters.messages_refused += u64::from(begun.is_err());
         let sequence = begun.ok()?;
-        object_update::write_prefix(&mut self.out.bytes, self.replica.handle, self.replica.dilation, 0);
+        object_update::write_prefix(&mut self.out.bytes, self.place.handle, self.replica.dilation, 0);
         Some(sequence)
     }
 
@@ -160,7 +162,7 @@ impl Turn<'_> {
     fn end_terse(&mut self, chunk: &[At]) {
         let tick = self.replica.tick.0 as u32;
         let bytes = &mut self.out.bytes;
-        terse::write_prefix(bytes, self.replica.handle, self.replica.dilation, chunk.len() as u8);
+        terse::write_prefix(bytes, self.place.handle, self.replica.dilation, chunk.len() as u8);
         for &at in chunk {
             let index = self.client.viewer.shown()[at as usize].slot;
             bytes.extend_from_slice(self.replica.terse(index));

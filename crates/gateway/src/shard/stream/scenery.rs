@@ -1,6 +1,7 @@
 //! What stands near a client: sent once in full, several in a datagram, while its bytes allow.
 
 use super::{Turn, UNACKED_MAX};
+use ids::LocalId;
 use replicate::scenery::{Sight, ThingIndex};
 use wire::header::DATAGRAM_MAX;
 use wire::object_update;
@@ -42,6 +43,17 @@ impl Scenery {
         if let Some(lost) = self.under_way.iter().find(|datagram| datagram.sequence == sequence) {
             lost.things().iter().for_each(|&thing| self.sight.lost(thing));
         }
+    }
+
+    /// Things in datagrams that were not acked yet, with the numbers of these.
+    pub(in crate::shard) fn under_way(
+        &self,
+        scenery: &replicate::scenery::Scenery,
+    ) -> impl Iterator<Item = (u32, LocalId)> {
+        let of = |datagram: &UnderWay| {
+            datagram.things().iter().map(|&thing| (datagram.sequence, scenery.id(thing))).collect::<Vec<_>>()
+        };
+        self.under_way.iter().flat_map(of)
     }
 
     /// Gives back the memory of an arrival.

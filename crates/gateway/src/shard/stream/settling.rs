@@ -5,7 +5,7 @@
 //! made anew from what is true by then, since the old bytes would put a moving avatar back.
 
 use super::Turn;
-use super::avatars::KILLS_PER_MESSAGE;
+use super::avatars::KILLS_PER_TURN;
 use ids::{AgentId, LocalId};
 use replicate::Place;
 
@@ -62,7 +62,7 @@ impl Turn<'_> {
             return;
         }
         let viewer = &self.client.viewer;
-        let n = self.client.unkilled.len().min(KILLS_PER_MESSAGE);
+        let n = self.client.unkilled.len().min(KILLS_PER_TURN);
         self.gone.extend(self.client.unkilled.drain(..n).filter(|&id| !viewer.shows(id)));
         self.gone.sort_unstable();
         self.gone.dedup();

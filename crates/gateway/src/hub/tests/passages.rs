@@ -1,0 +1,321 @@
+//! Into instances and back, behind the same circuit where that goes.
+
+use super::events;
+use crate::hub::{Order, Passage, PassageRefusal, Record};
+use crate::places::Scene;
+use crate::testing::{GATE, GROUND_M, HARBOUR, Node, Setup, agent};
+use glam::Vec3;
+use ids::SessionKey;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::messages::*;
+
+const BOXES: u32 = 300;
+
+/// Somebody in the harbour, where boxes stand, and a world of the same size with others.
+fn visitor() -> (Node, usize, SessionKey, Arc<Scene>) {
+    let mut node = Node::with(Setup { boxes: BOXES, ..Setup::default() });
+    let ada = node.enter("Ada");
+    let session = node.hub.session_named("ada resident").expect("she is here");
+    let cave = node.instance("Cave", 256, BOXES, 10);
+    node.run_ms(5_000);
+    (node, ada, session, cave)
+}
+
+/// Sends a session into an instance and waits until its client shows it there.
+fn go_in(node: &mut Node, client: usize, session: SessionKey, scene: &Arc<Scene>, at: Vec3) {
+    let former = own_id(node, client);
+    assert_eq!(node.hub.enter(node.now, session, scene, Some(at)), Ok(Passage::Switched));
+    node.relay();
+    node.run_until(|node| node.clients[client].sees_itself() && own_id(node, client) != former);
+}
+
+fn go_back(node: &mut Node, client: usize, session: SessionKey) {
+    let former = own_id(node, client);
+    assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Switched));
+    node.relay();
+    node.run_until(|node| node.clients[client].sees_itself() && own_id(node, client) != former);
+}
+
+fn own_id(node: &Node, client: usize) -> Option<u32> {
+    let client = &node.clients[client];
+    client.avatars.iter().find(|(_, seen)| seen.agent == client.agent.0).map(|(id, _)| *id)
+}
+
+fn handshakes(node: &Node, client: usize) -> Vec<String> {
+    let name = |message: &Message| match message {
+        Message::RegionHandshake(m) => Some(wire::text::from_wire(&m.region_info.sim_name)),
+        _ => None,
+    };
+    node.clients[client].inbox.iter().filter_map(name).collect()
+}
+
+/// Everybody and everything that a client shows belongs to one world.
+fn assert_shows_only(node: &Node, client: usize, scene: &Scene) {
+    let replica = scene.feed.current();
+    let shown = &node.clients[client];
+    for (id, seen) in &shown.avatars {
+        assert!(replica.of_id(ids::LocalId(*id)).is_some(), "{seen:?} is not in {}", scene.name);
+    }
+    for id in shown.things.keys() {
+        assert!(replica.scenery().of_id(ids::LocalId(*id)).is_some(), "thing {id} is not in {}", scene.name);
+    }
+}
+
+#[test]
+fn another_world_comes_behind_the_circuit_and_nothing_is_left_of_the_first() {
+    let (mut node, ada, session, cave) = visitor();
+    let bob = node.enter("Bob");
+    node.run_until(|node| node.clients[bob].sees("Ada").is_some() && node.clients[ada].sees("Bob").is_some());
+    let things = node.clients[ada].things.len();
+    assert!(things > 20, "{things} things");
+    let harbour = Arc::clone(&node.places.get(HARBOUR).scene);
+    let layers =
+        |node: &Node| node.clients[ada].inbox.iter().filter(|m| matches!(m, Message::LayerData(_))).count();
+    let layers_before = layers(&node);
+
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    node.run_ms(5_000);
+    assert_shows_only(&node, ada, &cave);
+    assert_eq!(node.clients[ada].avatars.len(), 1, "her own avatar, once");
+    assert!(node.clients[ada].things.len() > 20, "what stands there");
+    assert_eq!(handshakes(&node, ada).last().map(String::as_str), Some("Cave"));
+    assert_eq!(layers(&node) - layers_before, cave.land.layers.len(), "the ground, once");
+    let local = node.clients[ada].inbox.iter().rev().find_map(|message| match message {
+        Message::TeleportLocal(m) => Some(m.info.position),
+        _ => None,
+    });
+    assert!(local.is_some_and(|at| at.truncate().distance(glam::Vec2::new(60.0, 70.0)) < 1.0), "{local:?}");
+    assert_eq!(node.clients[bob].sees("Ada"), None);
+    assert_eq!(node.hub.n_in(cave.world), 1);
+
+    go_back(&mut node, ada, session);
+    node.run_until(|node| node.clients[bob].sees("Ada").is_some() && node.clients[ada].sees("Bob").is_some());
+    node.run_ms(5_000);
+    assert_shows_only(&node, ada, &harbour);
+    assert_eq!(handshakes(&node, ada).last().map(String::as_str), Some("Harbour"));
+    assert_eq!(node.hub.n_in(cave.world), 0);
+    assert!(events(&mut node, ada).is_empty(), "no teleport");
+    assert!(
+        node.mail.iter().all(|mail| !matches!(mail, crate::mail::FromShard::Closed { .. })),
+        "one circuit"
+    );
+}
+
+#[test]
+fn the_way_back_leads_to_where_one_was_and_is_kept_for_the_next_login() {
+    let (mut node, ada, session, cave) = visitor();
+    let before = node.position_in(HARBOUR, "Ada").expect("she is there");
+    node.records.clear();
+    go_in(&mut node, ada, session, &cave, Vec3::new(10.0, 20.0, 30.0));
+    let kept = |record: &Record| match record {
+        Record::LastLocation(who, spot) if *who == agent("Ada") => Some((spot.place, spot.position)),
+        _ => None,
+    };
+    assert_eq!(node.records.iter().filter_map(kept).collect::<Vec<_>>(), [(HARBOUR, before)]);
+    node.records.clear();
+    node.clients[ada].log_out();
+    node.run_ms(500);
+    assert!(
+        node.records.is_empty(),
+        "where she was in the instance is no place to log in: {:?}",
+        node.records
+    );
+
+    let (mut node, ada, session, cave) = visitor();
+    go_in(&mut node, ada, session, &cave, Vec3::new(10.0, 20.0, 30.0));
+    go_back(&mut node, ada, session);
+    let after = node.position_in(HARBOUR, "Ada").expect("she is back");
+    assert!(after.distance(before) < 0.5, "{before} and then {after}");
+}
+
+#[test]
+fn what_is_held_down_and_worn_comes_along() {
+    let (mut node, ada, session, cave) = visitor();
+    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.run_ms(300);
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    node.clients[ada].send_update();
+    node.run_ms(2_000);
+    let at = |node: &Node| {
+        cave.feed
+            .current()
+            .of_session(session)
+            .map(|own| cave.feed.current().hot()[own as usize].position)
+            .or_else(|| node.position_in(HARBOUR, "Ada"))
+    };
+    let walked = at(&node).expect("she is there");
+    assert!(walked.x > 62.0, "a key that is held goes on: {walked}");
+}
+
+#[test]
+fn kills_of_what_was_left_arrive_whatever_is_lost() {
+    for seed in 1..=6 {
+        let (mut node, ada, session, cave) = visitor();
+        node.loss.percent = 3 * seed;
+        go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+        node.run_ms(20_000);
+        assert_shows_only(&node, ada, &cave);
+        assert_eq!(node.clients[ada].avatars.len(), 1, "{} of a hundred lost", 3 * seed);
+        let harbour = Arc::clone(&node.places.get(HARBOUR).scene);
+        go_back(&mut node, ada, session);
+        node.run_ms(20_000);
+        assert_shows_only(&node, ada, &harbour);
+    }
+}
+
+#[test]
+fn a_world_of_another_size_is_reached_by_a_teleport_to_a_place_apart() {
+    let (mut node, ada, session, _) = visitor();
+    let plain = node.instance("Plain", 512, 0, 10);
+    assert_eq!(node.hub.enter(node.now, session, &plain, None), Ok(Passage::Teleported));
+    node.relay();
+    let told = events(&mut node, ada);
+    let [(name, body)] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(name, "TeleportFinish");
+    let there = node.follow(ada, body);
+    node.run_until(|node| node.clients[there].sees_itself());
+    assert_eq!(handshakes(&node, there), ["Plain"]);
+    assert_eq!(body.get("Info").at(0).get("RegionSizeX").as_i32(), Some(512));
+
+    // And back to the region that it came from.
+    assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Teleported));
+    node.relay();
+    let told = events(&mut node, there);
+    let (_, body) = told.iter().find(|(name, _)| name == "TeleportFinish").expect("a way back");
+    let home = node.follow(there, body);
+    node.run_until(|node| node.clients[home].sees_itself());
+    assert_eq!(handshakes(&node, home), ["Harbour"]);
+}
+
+#[test]
+fn a_click_on_the_map_means_the_instance_that_one_sees_there() {
+    let (mut node, ada, session, cave) = visitor();
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    let region_handle = node.places.get(HARBOUR).handle.0;
+    let client = &mut node.clients[ada];
+    let message = TeleportLocationRequest {
+        agent_data: TeleportLocationRequestAgentData {
+            agent_id: client.agent.0,
+            session_id: client.session_id.0,
+        },
+        info: TeleportLocationRequestInfo {
+            region_handle,
+            position: Vec3::new(200.0, 210.0, GROUND_M + 1.0),
+            look_at: Vec3::X,
+        },
+    };
+    client.send(&message.into());
+    node.run_ms(1_000);
+    let replica = cave.feed.current();
+    let own = replica.of_session(session).expect("she stays");
+    assert!(replica.hot()[own as usize].position.truncate().distance(glam::Vec2::new(200.0, 210.0)) < 1.0);
+}
+
+#[test]
+fn who_is_invited_into_an_instance_comes_into_it() {
+    let (mut node, ada, session, cave) = visitor();
+    let bob = node.enter("Bob");
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    let offer = StartLure {
+        agent_data: StartLureAgentData {
+            agent_id: node.clients[ada].agent.0,
+            session_id: node.clients[ada].session_id.0,
+        },
+        info: StartLureInfo { lure_type: 0, message: b"come\0".to_vec() },
+        target_data: vec![StartLureTargetData { target_id: agent("Bob").0 }],
+    };
+    node.clients[ada].send(&offer.into());
+    node.run_ms(500);
+    let lure = node.clients[bob].inbox.iter().rev().find_map(|message| match message {
+        Message::ImprovedInstantMessage(m) => Some(m.message_block.id),
+        _ => None,
+    });
+    let follow = TeleportLureRequest {
+        info: TeleportLureRequestInfo {
+            agent_id: node.clients[bob].agent.0,
+            session_id: node.clients[bob].session_id.0,
+            lure_id: lure.expect("an offer"),
+            teleport_flags: 0,
+        },
+    };
+    node.clients[bob].send(&follow.into());
+    node.run_until(|node| node.clients[ada].sees("Bob").is_some() && node.clients[bob].sees("Ada").is_some());
+    assert_eq!(node.hub.n_in(cave.world), 2);
+}
+
+#[test]
+fn a_full_world_turns_people_back_and_one_passage_is_made_at_a_time() {
+    let (mut node, ada, session, _) = visitor();
+    let cell = node.instance("Cell", 256, 0, 1);
+    go_in(&mut node, ada, session, &cell, Vec3::new(60.0, 70.0, 30.0));
+    let bob = node.enter("Bob");
+    let other = node.hub.session_named("Bob Resident").expect("he is here");
+    assert_eq!(node.hub.enter(node.now, other, &cell, None), Err(PassageRefusal::Full));
+    assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Switched));
+    assert_eq!(node.hub.leave(node.now, session), Err(PassageRefusal::OnItsWay));
+    node.relay();
+    node.run_until(|node| node.clients[bob].sees("Ada").is_some());
+    assert_eq!(node.hub.enter(node.now, SessionKey(999), &cell, None), Err(PassageRefusal::NotHere));
+}
+
+#[test]
+fn who_does_not_appear_in_the_world_in_time_comes_back() {
+    let (mut node, ada, session, _) = visitor();
+    // It is never stepped.
+    let void = {
+        let land = Arc::clone(&node.places.get(HARBOUR).scene.land);
+        Arc::new(Scene::instance(ids::WorldId(77), "Void".into(), 10, land, Arc::default()))
+    };
+    assert_eq!(node.hub.enter(node.now, session, &void, None), Ok(Passage::Switched));
+    node.relay();
+    node.run_for(crate::testing::ARRIVAL_TIMEOUT + Duration::from_secs(5));
+    assert!(node.clients[ada].sees_itself());
+    assert!(node.position_in(HARBOUR, "Ada").is_some());
+}
+
+#[test]
+fn an_instance_that_ends_sends_everybody_back() {
+    let (mut node, ada, session, cave) = visitor();
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    node.hub.empty(node.now, cave.world, "That world has ended.");
+    node.relay();
+    node.run_until(|node| node.position_in(HARBOUR, "Ada").is_some());
+    node.run_ms(3_000);
+    assert_shows_only(&node, ada, &Arc::clone(&node.places.get(HARBOUR).scene));
+    assert_eq!(node.hub.n_in(cave.world), 0);
+}
+
+/// Puts a client's avatar somewhere and lets time pass.
+fn put(node: &mut Node, session: SessionKey, at: Vec3) {
+    let here = node.places.get(HARBOUR).id;
+    let spot = crate::mail::Spot { place: here, position: at, look_at: Vec3::X };
+    let circuit = node.hub.circuit_of(session).expect("she is here");
+    assert_eq!(node.hub.pass_to_spot(node.now, circuit, spot, 0), Ok(Passage::Within));
+    node.relay();
+    node.run_ms(1_000);
+}
+
+#[test]
+fn who_walks_into_a_portal_is_sent_on_once_and_who_arrives_in_one_is_not() {
+    let (mut node, ada, session, cave) = visitor();
+    let into = |session| Order::EnterOwn { session, agent: agent("Ada"), template: "cave".into() };
+    put(&mut node, session, GATE + Vec3::new(-5.0, 0.0, 1.0));
+    assert!(node.orders.is_empty());
+    put(&mut node, session, GATE + Vec3::Z);
+    node.run_ms(3_000);
+    assert_eq!(node.orders, [into(session)]);
+    // She comes out where a portal is.
+    go_in(&mut node, ada, session, &cave, GATE + Vec3::Z);
+    node.run_ms(3_000);
+    assert_eq!(node.hub.n_in(cave.world), 1, "she has only just come");
+    // Out of it and in again: back.
+    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.run_ms(2_000);
+    node.clients[ada].control(world::ControlFlags::AT_NEG);
+    node.run_until(|node| node.hub.n_in(cave.world) == 0);
+    node.clients[ada].control(world::ControlFlags::default());
+    node.run_until(|node| node.position_in(HARBOUR, "Ada").is_some());
+    node.run_ms(3_000);
+    assert_eq!(node.orders, [into(session)], "she stands in the portal by which she left");
+}

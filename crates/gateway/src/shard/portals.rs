@@ -1,0 +1,36 @@
+//! Portals: who walks into one is reported to the hub, once. Worlds know nothing of them, since where they lead is no part of a world.
+
+use super::{ClientIndex, Shard};
+use crate::mail::{FromShard, Request};
+use crate::places::Place;
+use ids::Instant;
+use replicate::Replica;
+
+impl Shard {
+    /// Looks whether a client's avatar has come into a portal since the last look. Who arrives in one has to leave it first: that is where
+    /// a way back may lead.
+    pub(super) fn notice_portal(
+        &mut self,
+        now: Instant,
+        index: ClientIndex,
+        place: &Place,
+        replica: &Replica,
+    ) {
+        let portals = &place.scene.portals;
+        if portals.is_empty() {
+            return;
+        }
+        let client = self.client(index);
+        let Some(own) = replica.of_session(client.session()) else { return };
+        let at = replica.hot()[own as usize].position;
+        let inside = portals.iter().position(|portal| portal.holds(at)).map(|number| number as u8);
+        let former = client.portal.replace(inside);
+        let has_come = former.is_some_and(|former| former != inside);
+        if let Some(number) = inside.filter(|_| has_come)
+            && client.asks.take(now)
+        {
+            let key = client.key();
+            self.mail.push(FromShard::Request(key, Request::Portal(number)));
+        }
+    }
+}

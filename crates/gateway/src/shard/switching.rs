@@ -1,0 +1,127 @@
+//! Another world behind a living circuit: the same place on the grid, and everything in it is different
+//! ([ADR 0013](../../../../docs/adr/0013-the-world-behind-a-circuit.md)).
+//!
+//! The avatar leaves one world and comes into the other as at an arrival, and until it is there the client sees what it saw. Then, in this
+//! order: the region introduces itself by its new name, TeleportLocal puts the avatar where it is, whoever and whatever the client was
+//! shown is killed, and it is shown what is there, and the ground. Its own avatar is killed with the others: it has another local id now, and node-metaverse,
+//! which knows objects by these, would show two of it. Viewers keep theirs whatever is killed.
+
+use super::client::{Client, Stage};
+use super::filter::UpdateFilter;
+use super::greeting;
+use super::outbox::Outbox;
+use super::{ClientIndex, Shard};
+use crate::mail::FromShard;
+use crate::places::Place;
+use glam::Vec3;
+use ids::{AgentId, Instant, LocalId, Uuid};
+use replicate::{Replica, Viewer};
+use std::sync::Arc;
+use wire::messages::{TeleportLocal, TeleportLocalInfo};
+use world::{Action, Enter};
+
+/// TeleportFlags (PROTOCOL §10): to a location, within the region.
+pub(super) const WITHIN_REGION: u32 = 1 << 4 | 1 << 17;
+
+impl Shard {
+    /// Sends a client's avatar into the world of another binding of its place.
+    pub(super) fn switch(
+        &mut self,
+        now: Instant,
+        index: ClientIndex,
+        place: &Arc<Place>,
+        position: Vec3,
+        look_at: Vec3,
+    ) {
+        let client = self.client(index);
+        if matches!(client.stage, Stage::Leaving(..)) {
+            return;
+        }
+        let (key, spot) = (client.key(), client.spot());
+        if client.has_avatar() {
+            self.command(index, Action::Leave);
+        }
+        self.mail.push(FromShard::Left { circuit: key, spot });
+
+        let client = self.client(index);
+        let former = std::mem::replace(&mut client.place, Arc::clone(place));
+        client.forget_world(now, &former.scene.feed.current(), position, look_at);
+        client.greeting.ground_sent &= Arc::ptr_eq(&former.scene.land, &place.scene.land);
+        client.epoch = place.scene.feed.current().epoch;
+        client.stage = Stage::Entering;
+        let enter = Action::Enter(enter(client, position, look_at));
+        self.by_world.remove(&(former.world(), key));
+        self.by_world.insert((place.world(), key), index);
+        self.command(index, enter);
+        for action in self.client(index).wishes.again(false) {
+            self.command(index, action);
+        }
+    }
+
+    /// The avatar has appeared in the world that was put behind the circuit.
+    pub(super) fn tell_of_switch(
+        &mut self,
+        now: Instant,
+        index: ClientIndex,
+        place: &Place,
+        position: Vec3,
+        out: &mut Outbox,
+    ) {
+        let client = self.client(index);
+        let mut handshake = Vec::new();
+        greeting::region_handshake(place).encode(&mut handshake);
+        let mut here = Vec::new();
+        TeleportLocal {
+            info: TeleportLocalInfo {
+                agent_id: client.ticket.agent.0,
+                location_id: 4,
+                position,
+                look_at: client.arrival.1,
+                teleport_flags: WITHIN_REGION,
+            },
+        }
+        .encode(&mut here);
+        self.send_reliable(now, index, &handshake, out);
+        self.send_reliable(now, index, &here, out);
+    }
+}
+
+impl Client {
+    /// Notes all that the client was shown of a world as to be killed, its own avatar first, and begins anew.
+    fn forget_world(&mut self, now: Instant, replica: &Replica, position: Vec3, look_at: Vec3) {
+        let (session, visible_max) = (self.session(), self.viewer.visible_max);
+        let former = std::mem::replace(&mut self.viewer, Viewer::new(session, position, visible_max));
+        let mut gone: Vec<LocalId> = former.known().collect();
+        let scenery = std::mem::take(&mut self.scenery);
+        gone.extend(scenery.sight.known(replica.scenery()));
+        // What is still under way may arrive behind its kill, and is killed once more when it has.
+        let nobody = AgentId(Uuid::nil());
+        self.shown.extend(scenery.under_way(replica.scenery()).map(|(sequence, id)| (sequence, id, nobody)));
+        self.unkilled.splice(0..0, gone);
+        self.rested.clear();
+        self.filter = UpdateFilter::default();
+        self.animation_cursor = 0;
+        self.arrival = (position, look_at);
+        self.switched = true;
+        self.portal = None;
+        self.stay(now);
+        // The body faces where the passage leads; keys that are held come again with the next update.
+        self.wishes.forget_control();
+        self.wishes.forget_teleport();
+    }
+}
+
+/// Brings a client's avatar into a world, as it looks.
+pub(super) fn enter(client: &Client, position: Vec3, look_at: Vec3) -> Box<Enter> {
+    let ticket = &client.ticket;
+    let appearance = client.wishes.appearance.as_ref().or(ticket.appearance.as_ref());
+    Box::new(Enter {
+        agent: ticket.agent,
+        first_name: ticket.first_name.to_string(),
+        last_name: ticket.last_name.to_string(),
+        position,
+        look_at,
+        flying: client.wishes.flies(),
+        appearance: appearance.map(Arc::clone),
+    })
+}

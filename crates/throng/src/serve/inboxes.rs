@@ -1,0 +1,227 @@
+//! Where commands wait for worlds: an inbox for each, and all of them by world.
+//!
+//! A world takes all that waits at once, by swapping buffers, so that an inbox of a sleeping world holds no memory and a lock is held
+//! for no longer than a command takes to be moved.
+
+use ids::WorldId;
+use schedule::Waker;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use world::Command;
+
+/// What waits for one world.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    commands: Mutex<Vec<Command>>,
+    /// Read before every step; the lock is not needed for that.
+    is_empty: AtomicBool,
+    max: usize,
+}
+
+impl Waiting {
+    /// Nothing; room for `max`.
+    pub(super) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { commands: Mutex::default(), is_empty: AtomicBool::new(true), max })
+    }
+
+    /// Adds a command. False when there is no room: whoever sent it keeps it and tries again.
+    pub(super) fn put(&self, command: Command) -> bool {
+        let mut commands = self.lock();
+        let has_room = commands.len() < self.max;
+        if has_room {
+            commands.push(command);
+            self.is_empty.store(false, Ordering::Release);
+        }
+        has_room
+    }
+
+    /// Moves everything that waits behind what is in `into`.
+    pub(super) fn take(&self, into: &mut Vec<Command>) {
+        if self.is_empty() {
+            return;
+        }
+        let mut commands = self.lock();
+        if into.is_empty() {
+            std::mem::swap(&mut *commands, into);
+        } else {
+            into.append(&mut commands);
+        }
+        self.is_empty.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.is_empty.load(Ordering::Acquire)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Command>> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where one world's commands go in.
+#[derive(Clone, Debug)]
+pub(super) struct Inbox {
+    pub(super) waiting: Arc<Waiting>,
+    pub(super) waker: Waker,
+}
+
+impl Inbox {
+    /// Adds a command and sees to it that the world is stepped. False when there is no room.
+    pub(super) fn put(&self, command: Command) -> bool {
+        let taken = self.waiting.put(command);
+        if taken {
+            self.waker.wake();
+        }
+        taken
+    }
+}
+
+/// Those of all worlds.
+#[derive(Debug, Default)]
+pub(super) struct Inboxes {
+    /// Of the worlds that lie at a place, which are there as long as the server runs.
+    shared: Vec<Inbox>,
+    instances: RwLock<BTreeMap<WorldId, Inbox>>,
+}
+
+impl Inboxes {
+    /// `shared[n]` is world `n`'s.
+    pub(super) fn new(shared: Vec<Inbox>) -> Self {
+        Self { shared, instances: RwLock::default() }
+    }
+
+    /// Those of the worlds that lie at a place.
+    pub(super) fn shared(&self) -> &[Inbox] {
+        &self.shared
+    }
+
+    /// A world's, while there is that world.
+    pub(super) fn of(&self, world: WorldId) -> Option<Inbox> {
+        let shared = self.shared.get(world.0 as usize).cloned();
+        shared.or_else(|| self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned())
+    }
+
+    /// An instance begins.
+    pub(super) fn add(&self, world: WorldId, inbox: Inbox) {
+        self.instances.write().unwrap_or_else(PoisonError::into_inner).insert(world, inbox);
+    }
+
+    /// An instance has ended.
+    pub(super) fn remove(&self, world: WorldId) -> Option<Inbox> {
+        self.instances.write().unwrap_or_else(PoisonError::into_inner).remove(&world)
+    }
+
+    /// Hands out commands, in order for each world. Those for which a world has no room stay, and hold up none of other worlds; those
+    /// for a world that has ended are of no use to anybody.
+    pub(super) fn deliver(&self, commands: &mut Vec<(WorldId, Command)>) {
+        if commands.is_empty() {
+            return;
+        }
+        let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
+        let inbox_of = |world: WorldId| self.shared.get(world.0 as usize).or_else(|| instances.get(&world));
+        let mut full: Vec<WorldId> = Vec::new();
+        let mut last: Option<(WorldId, &Inbox)> = None;
+        commands.retain(|(world, command)| {
+            if full.contains(world) {
+                return true;
+            }
+            if last.is_none_or(|(known, _)| known != *world) {
+                // Commands of a turn come in runs: a world is woken once for each.
+                if let Some((_, inbox)) = last.take() {
+                    inbox.waker.wake();
+                }
+                let Some(inbox) = inbox_of(*world) else { return false };
+                last = Some((*world, inbox));
+            }
+            let taken = last.is_some_and(|(_, inbox)| inbox.waiting.put(command.clone()));
+            if !taken {
+                full.push(*world);
+            }
+            !taken
+        });
+        if let Some((_, inbox)) = last {
+            inbox.waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ids::{Instant, SessionKey, Tick};
+    use schedule::{Pool, Start, Task};
+    use std::time::Duration;
+    use world::Action;
+
+    struct Idle;
+
+    impl Task for Idle {
+        fn is_quiet(&mut self) -> bool {
+            true
+        }
+
+        fn step(&mut self, _: &Start) {}
+    }
+
+    fn command(sequence: u64) -> Command {
+        Command { session: SessionKey(1), sequence, action: Action::Leave }
+    }
+
+    fn pool() -> Pool {
+        Pool::start(1, || Instant::ZERO).expect("a thread")
+    }
+
+    fn inbox(pool: &Pool, max: usize) -> Inbox {
+        let waker = pool.add(Box::new(Idle), Duration::from_millis(50), Tick(0));
+        Inbox { waiting: Waiting::new(max), waker }
+    }
+
+    fn sequences(inbox: &Inbox) -> Vec<u64> {
+        let mut taken = Vec::new();
+        inbox.waiting.take(&mut taken);
+        taken.iter().map(|command| command.sequence).collect()
+    }
+
+    #[test]
+    fn a_full_world_holds_up_no_other_and_loses_nothing() {
+        let pool = pool();
+        let inboxes = Inboxes::new(vec![inbox(&pool, 2), inbox(&pool, 10)]);
+        inboxes.add(WorldId(7), inbox(&pool, 1));
+        let worlds = [0, 0, 0, 1, 7, 7, 0, 1];
+        let mut commands: Vec<_> = (0..).zip(worlds).map(|(n, world)| (WorldId(world), command(n))).collect();
+        inboxes.deliver(&mut commands);
+        let left: Vec<_> = commands.iter().map(|(world, command)| (world.0, command.sequence)).collect();
+        assert_eq!(left, [(0, 2), (7, 5), (0, 6)]);
+        assert_eq!(sequences(&inboxes.shared()[0]), [0, 1]);
+        assert_eq!(sequences(&inboxes.shared()[1]), [3, 7]);
+        inboxes.deliver(&mut commands);
+        assert_eq!(sequences(&inboxes.shared()[0]), [2, 6]);
+        assert_eq!(commands.len(), 1, "the instance has taken nothing yet");
+    }
+
+    #[test]
+    fn commands_for_a_world_that_has_ended_are_dropped() {
+        let pool = pool();
+        let inboxes = Inboxes::new(vec![inbox(&pool, 2)]);
+        inboxes.add(WorldId(7), inbox(&pool, 1));
+        assert!(inboxes.of(WorldId(7)).is_some());
+        inboxes.remove(WorldId(7));
+        let mut commands = vec![(WorldId(7), command(0)), (WorldId(0), command(1))];
+        inboxes.deliver(&mut commands);
+        assert!(commands.is_empty());
+        assert_eq!(sequences(&inboxes.shared()[0]), [1]);
+    }
+
+    #[test]
+    fn taking_keeps_the_order_and_what_was_there() {
+        let waiting = Waiting::new(10);
+        let mut taken = vec![command(1)];
+        assert!(waiting.is_empty());
+        assert!(waiting.put(command(2)) && waiting.put(command(3)));
+        assert!(!waiting.is_empty());
+        waiting.take(&mut taken);
+        assert_eq!(taken.iter().map(|command| command.sequence).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(waiting.is_empty());
+    }
+}

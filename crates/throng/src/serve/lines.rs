@@ -1,0 +1,93 @@
+//! A world's way from frames to a published replica: on the `replica` thread, or behind the step of a small world.
+
+use super::inboxes::Waiting;
+use gateway::places::Scene;
+use ids::SessionKey;
+use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use schedule::Waker;
+use std::sync::Arc;
+use std::time::Duration;
+use world::{Action, Command, Frame};
+
+/// What follows the frames of one world.
+pub(super) struct Line {
+    encoder: Encoder,
+    publisher: Publisher,
+    /// Buffers to be filled again.
+    spare: EncodedFrame,
+    scene: Arc<Scene>,
+    waiting: Arc<Waiting>,
+    /// Of the world, when it does not follow its frames itself.
+    waker: Option<Waker>,
+    commands_sent: u64,
+}
+
+/// What lines have counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Followed {
+    pub(super) blocks_encoded: u64,
+    pub(super) resyncs: u64,
+    pub(super) copies: u64,
+}
+
+impl Line {
+    /// Of a world that steps every `dt` and takes commands there. Without `dead_reckoning` every movement is told.
+    pub(super) fn new(
+        scene: &Arc<Scene>,
+        waiting: &Arc<Waiting>,
+        waker: Option<Waker>,
+        dt: Duration,
+        dead_reckoning: bool,
+    ) -> Self {
+        let mut encoder = Encoder::new(dt);
+        if !dead_reckoning {
+            encoder.stop_reckoning();
+        }
+        Self {
+            encoder,
+            publisher: Publisher::new(Replica::new(scene.world, scene.land.size_m as f32)),
+            spare: EncodedFrame::default(),
+            scene: Arc::clone(scene),
+            waiting: Arc::clone(waiting),
+            waker,
+            commands_sent: 0,
+        }
+    }
+
+    /// Encodes a frame and publishes what is true after it, or asks the world for a snapshot.
+    pub(super) fn follow(&mut self, frame: &Frame) {
+        let mut encoded = std::mem::take(&mut self.spare);
+        match self.encoder.encode(frame, &mut encoded) {
+            Intake::Ready => {
+                self.spare = self.publisher.publish(encoded);
+                self.scene.feed.publish(Arc::clone(self.publisher.current()));
+            }
+            Intake::NeedsSnapshot => {
+                self.spare = encoded;
+                self.ask_for_snapshot();
+            }
+            Intake::Waiting => self.spare = encoded,
+        }
+    }
+
+    pub(super) const fn followed(&self) -> Followed {
+        let Self { encoder, publisher, .. } = self;
+        Followed {
+            blocks_encoded: encoder.blocks_encoded,
+            resyncs: encoder.resyncs,
+            copies: publisher.copies,
+        }
+    }
+
+    fn ask_for_snapshot(&mut self) {
+        let command =
+            Command { session: SessionKey::NODE, sequence: self.commands_sent, action: Action::Resync };
+        self.commands_sent += 1;
+        // When the inbox is full, the encoder asks again after a while.
+        if self.waiting.put(command)
+            && let Some(waker) = &self.waker
+        {
+            waker.wake();
+        }
+    }
+}
