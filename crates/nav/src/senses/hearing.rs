@@ -1,0 +1,252 @@
+//! What can be heard in a world: a short list of what sounded lately.
+//!
+//! Chat, the steps of runners, fights and alarms are events with a place and a reach. They stay in the list for as long as
+//! the slowest NPC needs to come round to listening.
+
+use super::{EntityId, KindId, PERIOD_MAX_MS, PERIOD_MIN_MS, Stamp, WorldTime};
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+/// Sounds that a world remembers. When there are more, the one that reaches least far goes.
+pub const SOUNDS_MAX: usize = 32;
+
+/// Milliseconds for which a sound can be heard: who looks least often listens within that, and the ticks around it.
+pub const HEARABLE_MS: u32 = PERIOD_MAX_MS + 2 * PERIOD_MIN_MS;
+
+/// Milliseconds for which an NPC remembers what it heard.
+pub(super) const HEARD_MEMORY_MS: u32 = 20_000;
+
+/// What kind of sound: one of these, or of those that a template lists
+/// ([`Vocabulary::sounds`](crate::behavior::Vocabulary::sounds)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SoundKind(pub u8);
+
+impl SoundKind {
+    /// Somebody says something.
+    pub const CHAT: Self = Self(0);
+    /// Somebody runs.
+    pub const STEPS: Self = Self(1);
+    /// Blows.
+    pub const FIGHT: Self = Self(2);
+    /// Somebody calls others to a target.
+    pub const ALARM: Self = Self(3);
+
+    /// The built-in kinds by name, in order of their numbers; a template's own follow.
+    pub const NAMES: [&str; 4] = ["chat", "steps", "fight", "alarm"];
+
+    /// Kinds that there can be: one bit each in a [`SoundSet`].
+    pub const COUNT_MAX: usize = 32;
+}
+
+/// Some of the kinds of sounds, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SoundSet(pub u32);
+
+impl SoundSet {
+    /// Only this kind.
+    #[must_use]
+    pub const fn only(kind: SoundKind) -> Self {
+        Self(1 << (kind.0 % 32))
+    }
+
+    /// Whether a kind is among them.
+    #[must_use]
+    pub const fn has(self, kind: SoundKind) -> bool {
+        self.0 & Self::only(kind).0 != 0
+    }
+}
+
+/// Whom a sound tells of, as alarms do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// Who.
+    pub who: EntityId,
+    /// What it is.
+    pub kind: KindId,
+    /// Where it was last seen.
+    pub place: Vec3,
+}
+
+/// Something that sounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sound {
+    /// What kind.
+    pub kind: SoundKind,
+    /// Where.
+    pub place: Vec3,
+    /// Metres to where a person just no longer hears it.
+    pub reach_m: f32,
+    /// Who makes it, when it is somebody; it does not hear itself.
+    pub by: Option<EntityId>,
+    /// What that is.
+    pub by_kind: KindId,
+    /// Whom it tells of.
+    pub about: Option<About>,
+}
+
+/// A sound that an NPC heard.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Heard {
+    /// What kind.
+    pub sound: SoundKind,
+    /// 1 to 255: falls evenly with distance, to nothing at the sound's reach.
+    pub strength: u8,
+    /// What made it.
+    pub by_kind: KindId,
+    /// Who made it.
+    pub by: Option<EntityId>,
+    /// Whom it told of.
+    pub about: Option<About>,
+    /// Where it came from.
+    pub place: Vec3,
+    /// When it sounded.
+    pub heard_at: Stamp,
+}
+
+impl Heard {
+    pub(super) const NOTHING: Self = Self {
+        sound: SoundKind(0),
+        strength: 0,
+        by_kind: KindId(0),
+        by: None,
+        about: None,
+        place: Vec3::ZERO,
+        heard_at: Stamp(0),
+    };
+}
+
+/// Who listens, from where, and for what.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener {
+    /// Who listens: does not hear itself.
+    pub me: EntityId,
+    /// Where its ears are.
+    pub position: Vec3,
+    /// How much farther than a person it hears ([`Sight::hearing`](super::Sight::hearing)).
+    pub keenness: f32,
+    /// Kinds that matter to its behaviour ([`BehaviorSet::hearing`](crate::behavior::BehaviorSet::hearing)).
+    pub interest: SoundSet,
+}
+
+/// What sounded lately in one world, at most [`SOUNDS_MAX`] of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sounds {
+    list: Vec<(Stamp, Sound)>,
+    /// Sounds for which there was no room.
+    n_dropped: u64,
+}
+
+impl Sounds {
+    /// Silence.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a sound. A later one of the same kind by the same entity takes the place of the earlier: who runs on makes one
+    /// sound, not one for each step.
+    pub fn add(&mut self, sound: Sound, now: WorldTime) {
+        let now = now.stamp();
+        self.list.retain(|(at, _)| now.since(*at) <= HEARABLE_MS);
+        let same = |(_, other): &&mut (Stamp, Sound)| {
+            sound.by.is_some() && (other.kind, other.by) == (sound.kind, sound.by)
+        };
+        if let Some(known) = self.list.iter_mut().find(same) {
+            *known = (now, sound);
+        } else if self.list.len() < SOUNDS_MAX {
+            self.list.push((now, sound));
+        } else {
+            self.n_dropped += 1;
+            let quietest = self.list.iter_mut().min_by(|(_, a), (_, b)| a.reach_m.total_cmp(&b.reach_m));
+            if let Some(quietest) = quietest
+                && quietest.1.reach_m < sound.reach_m
+            {
+                *quietest = (now, sound);
+            }
+        }
+    }
+
+    /// How many sounds found no room so far.
+    #[must_use]
+    pub const fn n_dropped(&self) -> u64 {
+        self.n_dropped
+    }
+
+    /// What reaches these ears, of what sounded at or after `since`.
+    pub(super) fn heard_from(&self, ears: Listener, since: Stamp, now: Stamp) -> impl Iterator<Item = Heard> {
+        self.list.iter().filter_map(move |&(at, sound)| {
+            let is_new = at.has_reached(since) && now.since(at) <= HEARABLE_MS;
+            if !is_new || !ears.interest.has(sound.kind) || sound.by == Some(ears.me) {
+                return None;
+            }
+            let reach_m = sound.reach_m * ears.keenness;
+            let square = ears.position.distance_squared(sound.place);
+            // What is no number is not within reach either.
+            let is_within = square < reach_m * reach_m;
+            if !is_within {
+                return None;
+            }
+            let strength = (255.0 * (1.0 - libm::sqrtf(square) / reach_m)).max(1.0) as u8;
+            let Sound { kind, place, by, by_kind, about, .. } = sound;
+            Some(Heard { sound: kind, strength, by_kind, by, about, place, heard_at: at })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u32) -> EntityId {
+        EntityId::new(number).unwrap()
+    }
+
+    fn sound(kind: SoundKind, by: u32, x: f32, reach_m: f32) -> Sound {
+        let place = Vec3::new(x, 0.0, 0.0);
+        Sound { kind, place, reach_m, by: EntityId::new(by), by_kind: KindId(1), about: None }
+    }
+
+    fn heard(sounds: &Sounds, since: u64, now: u64) -> Vec<Heard> {
+        let (since, now) = (WorldTime(since).stamp(), WorldTime(now).stamp());
+        let ears = Listener { me: id(9), position: Vec3::ZERO, keenness: 1.0, interest: SoundSet(u32::MAX) };
+        sounds.heard_from(ears, since, now).collect()
+    }
+
+    #[test]
+    fn a_sound_falls_off_to_nothing_at_its_reach() {
+        let mut sounds = Sounds::new();
+        for (by, x) in [(1, 0.0), (2, 10.0), (3, 19.9), (4, 20.0), (9, 1.0)] {
+            sounds.add(sound(SoundKind::CHAT, by, x, 20.0), WorldTime(100));
+        }
+        let strengths: Vec<u8> = heard(&sounds, 0, 100).iter().map(|heard| heard.strength).collect();
+        assert_eq!(strengths, [255, 127, 1]);
+    }
+
+    #[test]
+    fn whoever_runs_on_makes_one_sound_and_others_wait_until_the_slowest_has_listened() {
+        let mut sounds = Sounds::new();
+        for step in 0..100 {
+            sounds.add(sound(SoundKind::STEPS, 1, step as f32 * 0.1, 20.0), WorldTime(step * 50));
+        }
+        sounds.add(sound(SoundKind::CHAT, 1, 1.0, 20.0), WorldTime(5_000));
+        assert_eq!(heard(&sounds, 0, 5_000).len(), 2);
+        let last_ms = 5_000 + u64::from(HEARABLE_MS);
+        assert_eq!(heard(&sounds, 4_990, last_ms).len(), 1);
+        assert_eq!(heard(&sounds, 4_990, last_ms + 1).len(), 0);
+    }
+
+    #[test]
+    fn a_full_list_gives_up_the_quietest() {
+        let mut sounds = Sounds::new();
+        for by in 0..SOUNDS_MAX as u32 {
+            sounds.add(sound(SoundKind::CHAT, by + 100, 0.0, 20.0 + by as f32), WorldTime(1));
+        }
+        sounds.add(sound(SoundKind::STEPS, 1, 0.0, 5.0), WorldTime(2));
+        sounds.add(sound(SoundKind::ALARM, 2, 0.0, 60.0), WorldTime(2));
+        let all = heard(&sounds, 0, 2);
+        assert_eq!((all.len(), sounds.n_dropped()), (SOUNDS_MAX, 2));
+        let has = |kind| all.iter().any(|heard| heard.sound == kind);
+        assert!(has(SoundKind::ALARM) && !has(SoundKind::STEPS));
+        assert!(!all.iter().any(|heard| heard.by == EntityId::new(100)));
+    }
+}

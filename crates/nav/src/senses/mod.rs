@@ -1,0 +1,134 @@
+//! What an NPC notices, and how often it looks.
+//!
+//! [`Perception`] is what one NPC has noticed lately: whom it saw ([`Perception::look`], with a line of sight that the world
+//! answers for), what it heard ([`Perception::listen`] among a world's [`Sounds`]), who hurt it. [`Attention`] says when it is time
+//! to look and to think, by who is around to see it. [`Senses`] is what a thought is given of all that.
+//!
+//! Nothing here knows where walls are, who is a player or what time it is: the world tells.
+
+mod attention;
+mod hearing;
+mod perception;
+mod sight;
+mod time;
+
+pub use attention::{
+    Attention, DWELL_MS, Detail, DetailPolicy, LEVELS, MARGIN, PERIOD_MAX_MS, PERIOD_MIN_MS,
+};
+pub use hearing::{About, HEARABLE_MS, Heard, Listener, SOUNDS_MAX, Sound, SoundKind, SoundSet, Sounds};
+pub use perception::{HEARD_MAX, HURT_MS, Hurt, Perception, PerceptionCounts, SEEN_MAX, Sighting};
+pub use sight::{Candidate, Onlooker, Sight};
+pub use time::{Stamp, WorldTime};
+
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// Whoever can be noticed, player or NPC, by the number that the world gave it; not used again while anybody may remember it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EntityId(pub NonZeroU32);
+
+impl EntityId {
+    /// `None` for zero, which names nobody.
+    #[must_use]
+    pub const fn new(number: u32) -> Option<Self> {
+        match NonZeroU32::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+/// What somebody is: a player, or one of the kinds of NPC that a world's template lists
+/// ([`Vocabulary::kinds`](crate::behavior::Vocabulary::kinds)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct KindId(pub u8);
+
+impl KindId {
+    /// Anybody with a client.
+    pub const PLAYER: Self = Self(0);
+
+    /// Kinds that there can be, players among them: one bit each in a [`KindSet`].
+    pub const COUNT_MAX: usize = 64;
+}
+
+/// Some of the kinds, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct KindSet(pub u64);
+
+impl KindSet {
+    /// Everybody.
+    pub const ALL: Self = Self(u64::MAX);
+    /// Nobody.
+    pub const NONE: Self = Self(0);
+
+    /// Only this kind.
+    #[must_use]
+    pub const fn only(kind: KindId) -> Self {
+        Self(1 << (kind.0 % 64))
+    }
+
+    /// Whether a kind is among them.
+    #[must_use]
+    pub const fn has(self, kind: KindId) -> bool {
+        self.0 & Self::only(kind).0 != 0
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// How a move that an NPC intended is getting on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journey {
+    /// Of the intent that began it ([`Intent::leg`](crate::behavior::Intent::leg)). A report on an earlier leg is ignored.
+    pub leg: u8,
+    /// How far it has come.
+    pub progress: Progress,
+}
+
+/// How far a move has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Progress {
+    /// Under way, or not begun.
+    #[default]
+    Going,
+    /// At the goal, or as near as the ground allows.
+    Arrived,
+    /// There is no way, or it is blocked and nothing else can be found.
+    Unreachable,
+}
+
+/// What an NPC knows when it thinks. The world fills it from its own tables and the NPC's [`Perception`].
+#[derive(Clone, Copy, Debug)]
+pub struct Senses<'a> {
+    /// Where it is.
+    pub position: Vec3,
+    /// What it is.
+    pub kind: KindId,
+    /// 0 to 1.
+    pub health: f32,
+    /// Time of day, minutes since midnight: 0 to 1,439.
+    pub minute: u16,
+    /// How the last intended move is getting on.
+    pub journey: Journey,
+    /// The target ([`Mind::target`](crate::behavior::Mind::target)) is no longer in this world.
+    pub target_is_gone: bool,
+    /// The last [`Deed`](crate::behavior::Deed) could not be done: nothing left to gather, nobody to take what was brought.
+    pub is_refused: bool,
+    /// Whom it saw ([`Perception::seen`]).
+    pub seen: &'a [Sighting],
+    /// What it heard ([`Perception::heard`]).
+    pub heard: &'a [Heard],
+    /// Who hurt it last ([`Perception::hurt`]).
+    pub hurt: Option<Hurt>,
+}

@@ -1,0 +1,233 @@
+//! What one NPC has noticed lately: whom it saw and where, what it heard, who hurt it.
+//!
+//! Small and without pointers, since there is one for each of tens of thousands. It remembers a few of each and forgets the
+//! oldest first.
+
+use super::{
+    EntityId, KindId, Stamp, WorldTime,
+    hearing::{HEARD_MEMORY_MS, Heard, Listener, Sounds},
+    sight::{Candidate, Considered, Onlooker, Sight},
+};
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+/// People whom an NPC considers in one look, and remembers.
+pub const SEEN_MAX: usize = 4;
+
+/// Kinds of sounds that an NPC remembers, the last of each.
+pub const HEARD_MAX: usize = 3;
+
+/// Milliseconds for which a blow is remembered.
+pub const HURT_MS: u32 = 60_000;
+
+/// Somebody who was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sighting {
+    /// Who.
+    pub who: EntityId,
+    /// What.
+    pub kind: KindId,
+    /// In view at the last look. Others are remembered.
+    pub is_fresh: bool,
+    /// Out of the fight when it was last seen.
+    pub has_fallen: bool,
+    /// When it was last seen.
+    pub seen_at: Stamp,
+    /// Where.
+    pub place: Vec3,
+}
+
+/// A blow that was felt.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hurt {
+    /// Who struck, when it was somebody.
+    pub by: Option<EntityId>,
+    /// What it is.
+    pub kind: KindId,
+    /// Where it struck from.
+    pub place: Vec3,
+    /// When.
+    pub at: Stamp,
+}
+
+/// What perception cost, to be counted by whoever owns it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerceptionCounts {
+    /// Looks: one NPC, once.
+    pub looks: u64,
+    /// Candidates who were in question.
+    pub candidates: u64,
+    /// Lines of sight that were asked for.
+    pub rays: u64,
+    /// Those that were clear.
+    pub clear: u64,
+    /// Times that an NPC listened.
+    pub listened: u64,
+}
+
+/// One NPC's senses. Start with [`Perception::look`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Perception {
+    seen: [Sighting; SEEN_MAX],
+    heard: [Heard; HEARD_MAX],
+    hurt: Option<Hurt>,
+    listened_at: Stamp,
+    n_seen: u8,
+    n_heard: u8,
+}
+
+impl Perception {
+    /// Has noticed nothing yet.
+    #[must_use]
+    pub const fn new(now: WorldTime) -> Self {
+        Self {
+            seen: [NOBODY; SEEN_MAX],
+            heard: [Heard::NOTHING; HEARD_MAX],
+            hurt: None,
+            listened_at: now.stamp(),
+            n_seen: 0,
+            n_heard: 0,
+        }
+    }
+
+    /// Looks around: asks `is_clear` (from the eyes, to the middle of a body) about the few who are in question, and remembers
+    /// whom it sees. At most [`SEEN_MAX`] lines of sight.
+    pub fn look(
+        &mut self,
+        eyes: &Onlooker,
+        sight: &Sight,
+        candidates: &[Candidate],
+        now: WorldTime,
+        is_clear: &mut impl FnMut(Vec3, Vec3) -> bool,
+        counts: &mut PerceptionCounts,
+    ) {
+        counts.looks += 1;
+        counts.candidates += candidates.len() as u64;
+        self.forget(now.stamp(), sight.memory_ms);
+        let from = eyes.position + Vec3::Z * sight.eyes_m;
+        for index in Considered::of(eyes, sight, candidates).indexes() {
+            let candidate = &candidates[index];
+            counts.rays += 1;
+            if is_clear(from, candidate.position) {
+                counts.clear += 1;
+                self.remember(candidate, now.stamp(), eyes.target);
+            }
+        }
+    }
+
+    /// Hears what sounded since it last listened.
+    pub fn listen(&mut self, ears: Listener, sounds: &Sounds, now: WorldTime, counts: &mut PerceptionCounts) {
+        counts.listened += 1;
+        let now = now.stamp();
+        let mut n_heard = 0;
+        for index in 0..usize::from(self.n_heard).min(HEARD_MAX) {
+            if now.since(self.heard[index].heard_at) <= HEARD_MEMORY_MS {
+                self.heard[n_heard] = self.heard[index];
+                n_heard += 1;
+            }
+        }
+        self.n_heard = n_heard as u8;
+        let since = self.listened_at;
+        self.listened_at = now;
+        for heard in sounds.heard_from(ears, since, now) {
+            self.keep(heard, since);
+        }
+    }
+
+    /// Feels a blow.
+    pub fn feel(&mut self, by: Option<EntityId>, kind: KindId, place: Vec3, now: WorldTime) {
+        self.hurt = Some(Hurt { by, kind, place, at: now.stamp() });
+    }
+
+    /// Whom it saw, in no order.
+    #[must_use]
+    pub fn seen(&self) -> &[Sighting] {
+        // A damaged snapshot may hold any number.
+        &self.seen[..usize::from(self.n_seen).min(SEEN_MAX)]
+    }
+
+    /// What it heard, in no order.
+    #[must_use]
+    pub fn heard(&self) -> &[Heard] {
+        &self.heard[..usize::from(self.n_heard).min(HEARD_MAX)]
+    }
+
+    /// Who hurt it last.
+    #[must_use]
+    pub const fn hurt(&self) -> Option<Hurt> {
+        self.hurt
+    }
+
+    /// Forgets what is too old. Who is not seen in the look that begins is no longer in view.
+    fn forget(&mut self, now: Stamp, memory_ms: u32) {
+        let mut n_seen = 0;
+        for index in 0..self.seen().len() {
+            let sighting = Sighting { is_fresh: false, ..self.seen[index] };
+            if now.since(sighting.seen_at) <= memory_ms {
+                self.seen[n_seen] = sighting;
+                n_seen += 1;
+            }
+        }
+        self.n_seen = n_seen as u8;
+        if self.hurt.is_some_and(|hurt| now.since(hurt.at) > HURT_MS) {
+            self.hurt = None;
+        }
+    }
+
+    fn remember(&mut self, candidate: &Candidate, now: Stamp, target: Option<EntityId>) {
+        let sighting = Sighting {
+            who: candidate.who,
+            kind: candidate.kind,
+            is_fresh: true,
+            has_fallen: candidate.has_fallen,
+            seen_at: now,
+            place: candidate.position,
+        };
+        let n_seen = self.seen().len();
+        if let Some(known) = self.seen[..n_seen].iter_mut().find(|known| known.who == candidate.who) {
+            *known = sighting;
+        } else if n_seen < SEEN_MAX {
+            self.seen[n_seen] = sighting;
+            self.n_seen += 1;
+        } else {
+            // A look considers no more than fit, so that somebody here is only remembered: the oldest goes, the target last.
+            let oldest = (0..SEEN_MAX).filter(|&index| !self.seen[index].is_fresh).max_by_key(|&index| {
+                (Some(self.seen[index].who) != target, now.since(self.seen[index].seen_at))
+            });
+            if let Some(oldest) = oldest {
+                self.seen[oldest] = sighting;
+            }
+        }
+    }
+
+    /// Of each kind of sound the last is kept, and of those that came since the last listening the strongest: steps, which
+    /// never end, shall not drive out an alarm.
+    fn keep(&mut self, heard: Heard, since: Stamp) {
+        let n_heard = self.heard().len();
+        let known = &mut self.heard[..n_heard];
+        if let Some(known) = known.iter_mut().find(|known| known.sound == heard.sound) {
+            if heard.strength >= known.strength || !known.heard_at.has_reached(since) {
+                *known = heard;
+            }
+        } else if n_heard < HEARD_MAX {
+            self.heard[n_heard] = heard;
+            self.n_heard += 1;
+        } else if let Some(oldest) = known.iter_mut().max_by_key(|known| heard.heard_at.since(known.heard_at))
+        {
+            *oldest = heard;
+        }
+    }
+}
+
+/// What a place for a sighting holds while nobody is in it.
+const NOBODY: Sighting = Sighting {
+    who: EntityId(std::num::NonZeroU32::MIN),
+    kind: KindId(0),
+    is_fresh: false,
+    has_fallen: false,
+    seen_at: Stamp(0),
+    place: Vec3::ZERO,
+};
+
+#[cfg(test)]
+mod tests;

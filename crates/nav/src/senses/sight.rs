@@ -1,0 +1,203 @@
+//! Whom a look considers: of all candidates the few nearest who are in view.
+//!
+//! A line of sight costs far more than everything else about a look, so it is asked for these few only, and only for kinds
+//! that somebody's behaviour cares about.
+
+use super::{EntityId, KindId, KindSet, perception::SEEN_MAX};
+use glam::{Vec2, Vec3};
+use serde::{Deserialize, Serialize};
+
+/// How well a kind of NPC sees and hears; a template has one for each.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sight {
+    /// Metres beyond which nobody is seen.
+    pub radius_m: f32,
+    /// Cosine of half of the field of view: −1 sees all around, 0 sees what is in front.
+    pub half_view_cos: f32,
+    /// Metres within which somebody is noticed whichever way one looks.
+    pub close_m: f32,
+    /// From the middle of the body up to the eyes, metres.
+    pub eyes_m: f32,
+    /// Milliseconds for which somebody who is out of sight is remembered.
+    pub memory_ms: u32,
+    /// How much farther than a person this one hears.
+    pub hearing: f32,
+}
+
+impl Default for Sight {
+    /// A person: 200° of view.
+    fn default() -> Self {
+        Self {
+            radius_m: 40.0,
+            half_view_cos: -0.17,
+            close_m: 2.5,
+            eyes_m: 0.7,
+            memory_ms: 10_000,
+            hearing: 1.0,
+        }
+    }
+}
+
+/// Somebody who may be seen. A world lists its entities once a tick for all who look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Who.
+    pub who: EntityId,
+    /// What.
+    pub kind: KindId,
+    /// Out of the fight: noticed only by those who deal with it already.
+    pub has_fallen: bool,
+    /// The middle of the body: what a line of sight has to reach.
+    pub position: Vec3,
+}
+
+/// Who looks, from where, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Onlooker {
+    /// Who looks: is not a candidate of its own.
+    pub me: EntityId,
+    /// The middle of the body.
+    pub position: Vec3,
+    /// Which way it faces, of length 1.
+    pub facing: Vec2,
+    /// Kinds that matter to its behaviour ([`BehaviorSet::interest`](crate::behavior::BehaviorSet::interest)).
+    pub interest: KindSet,
+    /// Whom it deals with ([`Mind::target`](crate::behavior::Mind::target)): considered before all others, whichever way it faces.
+    pub target: Option<EntityId>,
+}
+
+/// The few to ask a line of sight for, nearest first.
+#[derive(Debug)]
+pub(super) struct Considered {
+    /// Squares of distances, and indexes of candidates.
+    nearest: [(f32, u32); SEEN_MAX],
+    len: usize,
+}
+
+impl Considered {
+    pub(super) fn of(eyes: &Onlooker, sight: &Sight, candidates: &[Candidate]) -> Self {
+        let mut considered = Self { nearest: [(f32::INFINITY, 0); SEEN_MAX], len: 0 };
+        let reach = sight.radius_m * sight.radius_m;
+        for (index, candidate) in (0..).zip(candidates) {
+            let way = candidate.position - eyes.position;
+            let square = way.length_squared();
+            // What is no number is not within reach either.
+            let is_near = square <= reach;
+            if !is_near || candidate.who == eyes.me {
+                continue;
+            }
+            if eyes.target == Some(candidate.who) {
+                considered.insert(-1.0, index);
+            } else if !candidate.has_fallen
+                && eyes.interest.has(candidate.kind)
+                && is_in_view(eyes.facing, way.truncate(), sight)
+            {
+                considered.insert(square, index);
+            }
+        }
+        considered
+    }
+
+    pub(super) fn indexes(&self) -> impl Iterator<Item = usize> {
+        self.nearest[..self.len].iter().map(|&(_, index)| index as usize)
+    }
+
+    /// Keeps the list sorted and short. Of two at the same distance the one listed first stays first.
+    fn insert(&mut self, square: f32, index: u32) {
+        let at = self.nearest[..self.len].partition_point(|&(other, _)| other <= square);
+        if at == SEEN_MAX {
+            return;
+        }
+        self.len = (self.len + 1).min(SEEN_MAX);
+        self.nearest.copy_within(at..self.len - 1, at + 1);
+        self.nearest[at] = (square, index);
+    }
+}
+
+/// Whether a way leads into the field of view, without a root: the signs first, then squares.
+fn is_in_view(facing: Vec2, way: Vec2, sight: &Sight) -> bool {
+    let square = way.length_squared();
+    if square <= sight.close_m * sight.close_m {
+        return true;
+    }
+    let ahead = facing.dot(way);
+    let cos = sight.half_view_cos;
+    if cos >= 0.0 {
+        ahead > 0.0 && ahead * ahead >= cos * cos * square
+    } else {
+        ahead >= 0.0 || ahead * ahead <= cos * cos * square
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(number: u32) -> EntityId {
+        EntityId::new(number).unwrap()
+    }
+
+    fn candidate(number: u32, x: f32, y: f32) -> Candidate {
+        let position = Vec3::new(x, y, 20.0);
+        Candidate { who: id(number), kind: KindId::PLAYER, has_fallen: false, position }
+    }
+
+    fn eyes() -> Onlooker {
+        let position = Vec3::new(0.0, 0.0, 20.0);
+        Onlooker { me: id(99), position, facing: Vec2::X, interest: KindSet::ALL, target: None }
+    }
+
+    fn whom(eyes: &Onlooker, sight: &Sight, candidates: &[Candidate]) -> Vec<u32> {
+        Considered::of(eyes, sight, candidates).indexes().map(|index| candidates[index].who.get()).collect()
+    }
+
+    #[test]
+    fn the_nearest_in_view_come_first_and_no_more_than_can_be_remembered() {
+        let mut candidates: Vec<Candidate> =
+            (1..=20).map(|n| candidate(n, 2.0 * ((n * 7 % 20) as f32) + 1.0, 0.0)).collect();
+        candidates.push(candidate(99, 0.0, 0.0));
+        assert_eq!(whom(&eyes(), &Sight::default(), &candidates), [20, 3, 6, 9]);
+    }
+
+    #[test]
+    fn nobody_behind_one_s_back_is_seen_unless_close_by() {
+        let sight = Sight { half_view_cos: 0.5, ..Sight::default() };
+        let candidates = [
+            candidate(1, -10.0, 0.0),
+            candidate(2, -1.0, 0.0),
+            candidate(3, 5.0, 8.0),
+            candidate(4, 5.0, 9.0),
+        ];
+        assert_eq!(whom(&eyes(), &sight, &candidates), [2, 3]);
+        let target = Onlooker { target: Some(id(1)), ..eyes() };
+        assert_eq!(whom(&target, &sight, &candidates), [1, 2, 3]);
+    }
+
+    #[test]
+    fn the_fallen_and_those_of_no_interest_cost_no_line_of_sight() {
+        let mut candidates = [candidate(1, 5.0, 0.0), candidate(2, 6.0, 0.0), candidate(3, 7.0, 0.0)];
+        candidates[0].has_fallen = true;
+        candidates[1].kind = KindId(7);
+        let eyes = Onlooker { interest: KindSet::only(KindId::PLAYER), ..eyes() };
+        assert_eq!(whom(&eyes, &Sight::default(), &candidates), [3]);
+        let eyes = Onlooker { target: Some(id(1)), ..eyes };
+        assert_eq!(whom(&eyes, &Sight::default(), &candidates), [1, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_field_of_view_is_the_angle_that_it_says(
+            heading in -3.1f32..3.1, direction in -3.1f32..3.1, half in 0.1f32..3.0, far in 3.0f32..39.0,
+        ) {
+            let between = (heading - direction).abs();
+            let between = between.min(core::f32::consts::TAU - between);
+            prop_assume!((between - half).abs() > 0.01);
+            let sight = Sight { half_view_cos: libm::cosf(half), ..Sight::default() };
+            let facing = Vec2::from_angle(heading);
+            let is_seen = is_in_view(facing, Vec2::from_angle(direction) * far, &sight);
+            prop_assert_eq!(is_seen, between < half);
+        }
+    }
+}
