@@ -1,0 +1,273 @@
+//! Actions that lead somewhere: what each intends, and when it is over.
+//!
+//! An action writes movement and pose only when it goes on, so that one that ends or cannot begin leaves nothing for the next
+//! to undo. What an NPC does where it stands is in `deeds`.
+
+use super::{
+    intent::{Face, Go, Pose},
+    mind::{GAVE_UP, Leaf, Phase},
+    node::{Action, Animation, Dm, Gait, People, Spot, Tenths},
+    think::{
+        Outcome::{self, Failure, Running, Success},
+        Thought,
+    },
+    way::{ARRIVED_M, Way, nearest},
+};
+use core::f32::consts::TAU;
+
+/// Metres from its post at which a guard that was pushed goes back.
+const ASTRAY_M: f32 = 3.0;
+/// Tenths of a second between two turns of a guard's head.
+const LOOK_ROUND: (Tenths, Tenths) = (Tenths(30), Tenths(80));
+/// Tenths of a second for which somebody flees who no longer sees why.
+const FRIGHT: Tenths = Tenths(80);
+/// Metres by which a place has to differ to be worth another way.
+const NEWS_M: f32 = 2.0;
+
+impl<R: FnMut() -> u32> Thought<'_, R> {
+    pub(super) fn act(&mut self, action: Action, leaf: &mut Leaf) -> Outcome {
+        match action {
+            Action::Wander { pace, around, within, pause, lasting } => {
+                if self.is_over(leaf, lasting) {
+                    return Success;
+                }
+                self.wander(leaf, pace, around, within, pause)
+            }
+            Action::Patrol { pace, once, route, pause, lasting } => {
+                if self.is_over(leaf, lasting) {
+                    return Success;
+                }
+                self.patrol(leaf, pace, once, route, pause)
+            }
+            Action::Guard { pace, post, lasting } => self.guard(leaf, pace, post, lasting),
+            Action::Flee { pace, from, until } => self.flee(leaf, pace, from, until),
+            Action::Chase { pace, within, leash, lost } => self.chase(leaf, pace, within, leash, lost),
+            Action::Follow { pace, within, lost } => match self.hunt(leaf, pace, within, lost) {
+                Success => {
+                    self.out.face = self.mind.target.map_or(Face::Ahead, Face::Toward);
+                    Running
+                }
+                other => other,
+            },
+            Action::Sit { pace, at, lasting } => {
+                self.stay(leaf, pace, at, lasting, Pose::Sit, Animation::NONE)
+            }
+            Action::Work { pace, at, play, lasting } => self.stay(leaf, pace, at, lasting, Pose::Stand, play),
+            Action::Go { pace, to, within } => self.go(leaf, pace, to, within),
+            Action::Attack { timer, range, every, damage, play } => {
+                self.attack(leaf, timer, range, every, damage, play)
+            }
+            Action::Gather { pace, resource, amount, taking, play } => {
+                self.gather(leaf, pace, resource, amount, taking, play)
+            }
+            Action::Deliver { pace, to } => self.deliver(leaf, pace, to),
+            Action::Talk { n, first, pause } => self.talk(leaf, n, first, pause),
+            Action::Wait { span } => self.wait(leaf, span),
+            Action::Play { animation, lasting } => self.play(leaf, animation, lasting),
+            Action::Say { n, first } => self.say(n, first),
+            Action::Face { spot } => self.face(spot),
+            Action::Sound { sound, reach } => self.sound(sound, reach),
+            Action::Forget => self.forget(),
+        }
+    }
+
+    fn wander(
+        &mut self,
+        leaf: &mut Leaf,
+        pace: Gait,
+        around: Spot,
+        within: Dm,
+        pause: (Tenths, Tenths),
+    ) -> Outcome {
+        match (leaf.phase, self.way(leaf, ARRIVED_M)) {
+            (Phase::There, _) if !self.now.has_reached(leaf.due) => return Running,
+            (Phase::Going, Way::Going) => return self.walk(leaf, pace),
+            (Phase::Going, _) if pause.1.0 > 0 => return self.pause(leaf, pause),
+            _ => {}
+        }
+        let middle = self.place(around).unwrap_or(self.mind.home);
+        let spot = self.point_near(middle, within.metres());
+        self.set_out(leaf, spot);
+        self.walk(leaf, pace)
+    }
+
+    fn patrol(
+        &mut self,
+        leaf: &mut Leaf,
+        pace: Gait,
+        once: bool,
+        route: u16,
+        pause: (Tenths, Tenths),
+    ) -> Outcome {
+        let points = self.set.route(route);
+        // Who was interrupted goes on where it was; who is new here begins at the nearest point.
+        if self.mind.route != route {
+            self.mind.route = route;
+            self.mind.waypoint = nearest(points, self.senses.position);
+        }
+        match (leaf.phase, self.way(leaf, ARRIVED_M)) {
+            (Phase::There, _) if !self.now.has_reached(leaf.due) => return Running,
+            (Phase::Going, Way::Going) => return self.walk(leaf, pace),
+            (Phase::Going, _) => {
+                let n = points.len() as u16;
+                self.mind.waypoint = (self.mind.waypoint % n + 1) % n;
+                leaf.count = leaf.count.saturating_add(1);
+                if once && usize::from(leaf.count) >= points.len() {
+                    return Success;
+                }
+                if pause.1.0 > 0 {
+                    return self.pause(leaf, pause);
+                }
+            }
+            _ => {}
+        }
+        // A damaged snapshot may hold any number.
+        let next = points[usize::from(self.mind.waypoint) % points.len()];
+        self.set_out(leaf, next);
+        self.walk(leaf, pace)
+    }
+
+    fn guard(&mut self, leaf: &mut Leaf, pace: Gait, post: Spot, lasting: Tenths) -> Outcome {
+        let is_astray = leaf.phase == Phase::There
+            && post != Spot::HERE
+            && leaf.spot.distance_squared(self.senses.position) > ASTRAY_M * ASTRAY_M;
+        if is_astray && !self.is_over(leaf, lasting) {
+            let spot = leaf.spot;
+            self.set_out(leaf, spot);
+        }
+        match self.arrive(leaf, pace, post) {
+            Some(Running) => return Running,
+            // Nobody leaves a post for not quite getting there.
+            Some(Failure) => {
+                leaf.spot = self.senses.position;
+                self.settle(leaf);
+            }
+            Some(Success) | None => {}
+        }
+        if self.is_over(leaf, lasting) {
+            return Success;
+        }
+        if self.now.has_reached(leaf.due) {
+            leaf.count = self.below(1 << 16) as u16;
+            leaf.due = self.now.after(self.between(LOOK_ROUND));
+        }
+        self.out.face = Face::Heading(f32::from(leaf.count) * (TAU / 65_536.0));
+        Running
+    }
+
+    fn flee(&mut self, leaf: &mut Leaf, pace: Gait, from: People, until: Dm) -> Outcome {
+        if from != People::Target {
+            let threat = self.nearest_seen(from, Dm(u16::MAX), FRIGHT);
+            self.take(threat);
+        }
+        let safe = if leaf.phase == Phase::New { Failure } else { Success };
+        let is_known = self.mind.target.is_some() && self.now.since(self.mind.last_seen_at) <= FRIGHT.ms();
+        let far_m = until.metres();
+        if !is_known || self.mind.last_seen.distance_squared(self.senses.position) > far_m * far_m {
+            return safe;
+        }
+        let threat = self.mind.last_seen;
+        if leaf.phase == Phase::New || leaf.spot.distance_squared(threat) > NEWS_M * NEWS_M {
+            self.set_out(leaf, threat);
+        }
+        self.out.go = Go::Away { from: leaf.spot };
+        self.out.pace = pace.into();
+        Running
+    }
+
+    fn chase(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, leash: Dm, lost: Tenths) -> Outcome {
+        if leash.0 > 0 {
+            let far_m = self.mind.home.distance(self.senses.position);
+            // Who gave up does not turn round at the leash's end again and again, but goes back half of the way first.
+            let gave_up = self.mind.flags & GAVE_UP != 0;
+            let reach_m = if gave_up { leash.metres() / 2.0 } else { leash.metres() };
+            if far_m > reach_m {
+                self.mind.flags |= GAVE_UP;
+                return Failure;
+            }
+            self.mind.flags &= !GAVE_UP;
+        }
+        self.hunt(leaf, pace, within, lost)
+    }
+
+    /// After the target while it is in view, else to where it was, and for so long no further.
+    fn hunt(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, lost: Tenths) -> Outcome {
+        let Some(who) = self.mind.target else { return Failure };
+        let within_m = within.metres();
+        match self.target_sighting() {
+            Some(sighting) if sighting.has_fallen => {
+                self.forget();
+                return Failure;
+            }
+            Some(sighting) if sighting.is_fresh => {
+                let near = sighting.place.distance_squared(self.senses.position) <= within_m * within_m;
+                // There: in view, with the world steering after it.
+                let is_reached = leaf.phase == Phase::There && matches!(self.way(leaf, 0.0), Way::There);
+                if near || is_reached {
+                    return Success;
+                }
+                if leaf.phase != Phase::There {
+                    self.set_out(leaf, sighting.place);
+                    leaf.phase = Phase::There;
+                }
+                self.out.go = Go::Toward { who, within_m };
+                self.out.pace = pace.into();
+                return Running;
+            }
+            _ => {}
+        }
+        let trail = self.mind.last_seen;
+        if self.now.since(self.mind.last_seen_at) > lost.ms() {
+            self.mind.target = None;
+            return Failure;
+        }
+        if leaf.phase != Phase::Going || leaf.spot.distance_squared(trail) > NEWS_M * NEWS_M {
+            self.set_out(leaf, trail);
+        }
+        match self.way(leaf, ARRIVED_M) {
+            Way::Going => self.walk(leaf, pace),
+            // It was here. Perhaps it comes back into view.
+            Way::There | Way::Blocked => Running,
+        }
+    }
+
+    fn go(&mut self, leaf: &mut Leaf, pace: Gait, to: Spot, within: Dm) -> Outcome {
+        if let (Phase::Going, Spot::TARGET | Spot::LAST_SEEN) = (leaf.phase, to)
+            && let Some(place) = self.place(to)
+            && leaf.spot.distance_squared(place) > NEWS_M * NEWS_M
+        {
+            self.set_out(leaf, place);
+        }
+        if leaf.phase == Phase::New {
+            let Some(spot) = self.point_of(to) else { return Failure };
+            self.set_out(leaf, spot);
+        }
+        match self.way(leaf, within.metres()) {
+            Way::There => Success,
+            Way::Blocked => Failure,
+            Way::Going => self.walk(leaf, pace),
+        }
+    }
+
+    /// Goes somewhere and stays.
+    fn stay(
+        &mut self,
+        leaf: &mut Leaf,
+        pace: Gait,
+        at: Spot,
+        lasting: Tenths,
+        pose: Pose,
+        play: Animation,
+    ) -> Outcome {
+        match self.arrive(leaf, pace, at) {
+            Some(Success) | None => {}
+            Some(other) => return other,
+        }
+        if self.is_over(leaf, lasting) {
+            return Success;
+        }
+        self.out.pose = pose;
+        self.out.animation = play.id();
+        Running
+    }
+}

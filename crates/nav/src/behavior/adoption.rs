@@ -1,0 +1,70 @@
+//! Minds under a new set of behaviours: after files have changed, or after a restart with others than before.
+//!
+//! Minds hold numbers, so that names tell which number became which. The comparison is made once for all minds of a template.
+
+use super::{mind::Mind, node::BehaviorId, set::BehaviorSet};
+use serde::{Deserialize, Serialize};
+
+/// The names of a set that minds hold numbers of ([`BehaviorSet::names`]), as a world's snapshot keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Names {
+    /// Of behaviours.
+    pub behaviors: Vec<String>,
+    /// Of the template's routes.
+    pub routes: Vec<String>,
+    /// Of the template's resources.
+    pub resources: Vec<String>,
+}
+
+/// Which number of an old set is which of a new one.
+#[derive(Clone, Debug)]
+pub struct Adoption {
+    behaviors: Vec<Option<u16>>,
+    routes: Vec<Option<u16>>,
+    resources: Vec<Option<u16>>,
+}
+
+impl Adoption {
+    /// Compares the names of a set that was with a set that is to be.
+    #[must_use]
+    pub fn new(old: &Names, new: &BehaviorSet) -> Self {
+        let new = new.names();
+        Self {
+            behaviors: moves(&old.behaviors, &new.behaviors),
+            routes: moves(&old.routes, &new.routes),
+            resources: moves(&old.resources, &new.resources),
+        }
+    }
+
+    pub(super) fn behavior(&self, old: BehaviorId) -> Option<BehaviorId> {
+        moved(&self.behaviors, old.0).map(BehaviorId)
+    }
+
+    pub(super) fn route(&self, old: u16) -> Option<u16> {
+        moved(&self.routes, old)
+    }
+
+    pub(super) fn resource(&self, old: u8) -> Option<u8> {
+        moved(&self.resources, u16::from(old)).map(|new| new as u8)
+    }
+}
+
+impl Mind {
+    /// Goes over to the new set: begins its behaviour at the root, with what it remembers where the names still exist. False
+    /// when its behaviour is gone; it then does nothing until [`Mind::switch`].
+    pub fn adopt(&mut self, adoption: &Adoption) -> bool {
+        let behavior = adoption.behavior(self.behavior());
+        self.begin_anew(behavior);
+        self.rename(|route| adoption.route(route), |resource| adoption.resource(resource));
+        behavior.is_some()
+    }
+}
+
+fn moves(old: &[String], new: &[String]) -> Vec<Option<u16>> {
+    let place = |name: &String| new.iter().position(|known| known == name).map(|index| index as u16);
+    old.iter().map(place).collect()
+}
+
+fn moved(moves: &[Option<u16>], old: u16) -> Option<u16> {
+    moves.get(usize::from(old)).copied().flatten()
+}

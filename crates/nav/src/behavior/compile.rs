@@ -1,0 +1,163 @@
+//! From trees to flat nodes: what a behaviour uses is put in its place, timers are given out.
+
+use super::{
+    DEPTH_MAX, NODES_MAX, TIMERS_MAX,
+    check::Definition,
+    node::{Action, Condition, Node, Op, People},
+    problem::Fault,
+    read::{Part, Tree},
+};
+use crate::senses::{KindSet, SoundKind, SoundSet};
+
+/// A behaviour, put together.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) nodes: Vec<Node>,
+    /// Timers with a meaning of their own for as long as an NPC has this behaviour, the first ones. Nested ones have the last.
+    pub(super) n_timers: u8,
+    pub(super) interest: Interest,
+}
+
+/// What a behaviour has to notice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Interest {
+    pub(super) kinds: KindSet,
+    pub(super) enemies: bool,
+    pub(super) friends: bool,
+    pub(super) sounds: SoundSet,
+}
+
+/// Puts a behaviour together. `masks` are the kinds that numbers in the nodes stand for.
+pub(super) fn compile(
+    definitions: &[Definition<'_>],
+    index: usize,
+    masks: &[KindSet],
+) -> Result<Compiled, Fault> {
+    let mut builder = Builder { definitions, nodes: Vec::new(), n_timers: 0, nested_max: 0 };
+    builder.body(&definitions[index].body, 0, 0)?;
+    let mut interest = Interest::default();
+    for node in &builder.nodes {
+        interest.add(node.op, masks);
+    }
+    Ok(Compiled { nodes: builder.nodes, n_timers: builder.n_timers, interest })
+}
+
+struct Builder<'d, 'a> {
+    definitions: &'d [Definition<'a>],
+    nodes: Vec<Node>,
+    n_timers: u8,
+    /// Most nested timers on any way.
+    nested_max: u8,
+}
+
+impl Builder<'_, '_> {
+    fn body(&mut self, trees: &[Tree], depth: usize, nested: u8) -> Result<(), Fault> {
+        trees.iter().try_for_each(|tree| self.tree(tree, depth, nested))
+    }
+
+    fn tree(&mut self, tree: &Tree, depth: usize, nested: u8) -> Result<(), Fault> {
+        let mut op = match tree.part {
+            Part::Op(op) => op,
+            Part::Use(used) => return self.used(usize::from(used), depth, nested),
+            Part::Broken => unreachable!("a set with a problem is not put together"),
+        };
+        let mut nested = nested;
+        match &mut op {
+            Op::Random { total } => *total = tree.children.iter().map(weight).sum(),
+            Op::Cooldown { timer, .. } | Op::Chance { timer, .. } | Op::Do(Action::Attack { timer, .. }) => {
+                *timer = self.timer()?
+            }
+            // Of those that do not lie within each other only one is running, so that all of a level share a timer.
+            Op::Repeat { timer, .. } | Op::Timeout { timer, .. } => {
+                nested += 1;
+                self.nested_max = self.nested_max.max(nested);
+                self.check_timers()?;
+                *timer = TIMERS_MAX as u8 - nested;
+            }
+            _ => {}
+        }
+        let at = self.begin(op, depth)?;
+        for child in &tree.children {
+            if matches!(op, Op::Random { .. }) && !matches!(child.part, Part::Op(Op::Weight(_))) {
+                let weighted = self.begin(Op::Weight(1), depth + 1)?;
+                self.tree(child, depth + 2, nested)?;
+                self.end(weighted);
+            } else {
+                self.tree(child, depth + 1, nested)?;
+            }
+        }
+        self.end(at);
+        Ok(())
+    }
+
+    /// Puts another behaviour here. It is one node to those around it.
+    fn used(&mut self, used: usize, depth: usize, nested: u8) -> Result<(), Fault> {
+        let body = &self.definitions[used].body;
+        if let [only] = body.as_slice() {
+            return self.tree(only, depth, nested);
+        }
+        let at = self.begin(Op::Sequence, depth)?;
+        self.body(body, depth + 1, nested)?;
+        self.end(at);
+        Ok(())
+    }
+
+    fn begin(&mut self, op: Op, depth: usize) -> Result<usize, Fault> {
+        if depth >= DEPTH_MAX {
+            return Err(Fault::TooDeep { max: DEPTH_MAX });
+        }
+        if self.nodes.len() >= NODES_MAX {
+            return Err(Fault::TooMany {
+                what: "nodes in this behaviour with all that it uses",
+                max: NODES_MAX,
+            });
+        }
+        self.nodes.push(Node { end: 0, op });
+        Ok(self.nodes.len() - 1)
+    }
+
+    fn end(&mut self, at: usize) {
+        self.nodes[at].end = self.nodes.len() as u16;
+    }
+
+    fn timer(&mut self) -> Result<u8, Fault> {
+        self.n_timers += 1;
+        self.check_timers()?;
+        Ok(self.n_timers - 1)
+    }
+
+    fn check_timers(&self) -> Result<(), Fault> {
+        if usize::from(self.n_timers + self.nested_max) > TIMERS_MAX {
+            return Err(Fault::TooMany {
+                what: "timers in this behaviour with all that it uses (one for each `cooldown`, `chance` and `attack`, and one \
+                       for each level of nested `repeat` and `timeout`)",
+                max: TIMERS_MAX,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn weight(tree: &Tree) -> u16 {
+    if let Part::Op(Op::Weight(weight)) = tree.part { weight } else { 1 }
+}
+
+impl Interest {
+    fn add(&mut self, op: Op, masks: &[KindSet]) {
+        match op {
+            Op::Check { condition: Condition::Sees { whom, .. }, .. }
+            | Op::Do(Action::Flee { from: whom, .. }) => match whom {
+                People::Anyone => self.kinds = KindSet::ALL,
+                People::Enemy => self.enemies = true,
+                People::Friend => self.friends = true,
+                // Whoever deals with somebody looks for that one anyway.
+                People::Target => {}
+                People::Kinds(number) => self.kinds = self.kinds.or(masks[usize::from(number)]),
+            },
+            Op::Check { condition: Condition::Hears { sound, .. }, .. } => {
+                self.sounds.0 |= SoundSet::only(SoundKind(sound)).0;
+            }
+            _ => {}
+        }
+    }
+}

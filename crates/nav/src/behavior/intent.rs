@@ -1,0 +1,139 @@
+//! What an NPC intends until its next thought.
+//!
+//! A thought writes all of it anew. Movement, pose, animation and where to look last until then; words, sounds, gestures, blows
+//! and deeds happen once.
+
+use super::node::{AnimationId, LineId, PlaceId, ResourceId};
+use crate::senses::{EntityId, SoundKind};
+use glam::Vec3;
+
+/// Plain data, to be carried out by the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Intent {
+    /// Where to.
+    pub go: Go,
+    /// Changes when `go` leads to another place: what [`Journey::leg`](crate::senses::Journey::leg) shall report on.
+    pub leg: u8,
+    /// How fast.
+    pub pace: Pace,
+    /// Where to look, once there is nowhere to go.
+    pub face: Face,
+    /// Upright or seated.
+    pub pose: Pose,
+    /// Plays as long as intents say so.
+    pub animation: Option<AnimationId>,
+    /// Plays once.
+    pub gesture: Option<AnimationId>,
+    /// Said once, as chat.
+    pub say: Option<LineId>,
+    /// Sounds once.
+    pub sound: Option<SoundMade>,
+    /// Struck since the last thought.
+    pub attack: Option<Attack>,
+    /// Done once.
+    pub deed: Option<Deed>,
+}
+
+// One for each NPC; two lines of cache with room for what the world keeps beside it.
+const _: () = assert!(size_of::<Intent>() <= 88);
+
+/// Where to go.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Go {
+    /// Nowhere.
+    #[default]
+    Stay,
+    /// To a place.
+    To(Vec3),
+    /// After somebody who is in view, until so near.
+    Toward {
+        /// After whom.
+        who: EntityId,
+        /// Metres.
+        within_m: f32,
+    },
+    /// Wherever it is farther from here.
+    Away {
+        /// From where.
+        from: Vec3,
+    },
+}
+
+/// How fast to go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// Crouching.
+    Creep,
+    /// At the world's walking speed.
+    #[default]
+    Walk,
+    /// At its running speed.
+    Run,
+    /// So many decimetres a second, 1 to 250.
+    Speed(u8),
+}
+
+/// Where to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Face {
+    /// As it stands.
+    #[default]
+    Ahead,
+    /// At somebody.
+    Toward(EntityId),
+    /// At a place.
+    At(Vec3),
+    /// Radians from east, against the clock.
+    Heading(f32),
+}
+
+/// How to hold the body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pose {
+    /// Upright.
+    #[default]
+    Stand,
+    /// On the ground.
+    Sit,
+}
+
+/// A sound that others may hear. What it tells of is the target ([`Mind::about`](super::Mind::about)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SoundMade {
+    /// What kind.
+    pub kind: SoundKind,
+    /// Decimetres to where a person just no longer hears it.
+    pub reach_dm: u16,
+}
+
+/// Blows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attack {
+    /// Whom they hit.
+    pub who: EntityId,
+    /// Of each.
+    pub damage: u16,
+    /// How many since the last thought, 1 to 8: one, but for those who strike more often than they think.
+    pub blows: u8,
+}
+
+/// What changes something in the world besides its doer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Took some.
+    Gathered {
+        /// Of what.
+        resource: ResourceId,
+        /// How much.
+        amount: u8,
+    },
+    /// Put down what it carried.
+    Delivered {
+        /// What.
+        resource: ResourceId,
+        /// How much.
+        amount: u8,
+        /// Where; none at its home.
+        place: Option<PlaceId>,
+    },
+}

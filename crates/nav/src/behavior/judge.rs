@@ -1,0 +1,123 @@
+//! Whether a condition holds, and whom or what it found.
+
+use super::{
+    node::{Condition, Dm, People, Tenths},
+    think::{Found, Thought},
+};
+use crate::senses::{KindSet, Sighting};
+
+impl<R: FnMut() -> u32> Thought<'_, R> {
+    pub(super) fn judge(&self, condition: Condition) -> (bool, Option<Found>) {
+        let senses = self.senses;
+        let holds = match condition {
+            Condition::Sees { whom, within, last } => return found(self.nearest_seen(whom, within, last)),
+            Condition::Hears { sound, from, within, last } => {
+                return found(self.heard(sound, from, within, last));
+            }
+            Condition::Hurt { last } => return self.hurt(last),
+            Condition::HealthBelow { percent } => senses.health * 100.0 < f32::from(percent),
+            Condition::HealthAbove { percent } => senses.health * 100.0 > f32::from(percent),
+            Condition::Time { from, to } if from <= to => (from..to).contains(&senses.minute),
+            Condition::Time { from, to } => senses.minute >= from || senses.minute < to,
+            Condition::Within { spot, far } => {
+                self.place(spot).is_some_and(|place| is_within(place.distance_squared(senses.position), far))
+            }
+            // What is nowhere is not far away either.
+            Condition::Beyond { spot, far } => {
+                self.place(spot).is_some_and(|place| !is_within(place.distance_squared(senses.position), far))
+            }
+            Condition::HasTarget => self.mind.target.is_some(),
+            Condition::TargetIs { whom } => {
+                self.mind.target.is_some() && self.kinds(whom).has(self.mind.target_kind)
+            }
+            Condition::Carries { resource, at_least } => {
+                self.mind.amount >= at_least && self.mind.amount > 0 && self.mind.carried == resource
+            }
+            Condition::CarriesNothing => self.mind.amount == 0,
+        };
+        (holds, None)
+    }
+
+    /// The kinds that are meant. Of `target`, all: the id is compared as well.
+    fn kinds(&self, whom: People) -> KindSet {
+        match whom {
+            People::Anyone | People::Target => KindSet::ALL,
+            People::Enemy => self.set.enemies(self.senses.kind),
+            People::Friend => self.set.friends(self.senses.kind),
+            People::Kinds(number) => self.set.mask(number),
+        }
+    }
+
+    /// The nearest of those who were seen lately; of several the target, so that nobody is left for another who comes by.
+    pub(super) fn nearest_seen(&self, whom: People, within: Dm, last: Tenths) -> Option<Found> {
+        let kinds = self.kinds(whom);
+        let mut nearest: Option<(f32, &Sighting)> = None;
+        for sighting in self.senses.seen {
+            let is_target = self.mind.target == Some(sighting.who);
+            let is_late = !sighting.is_fresh && self.now.since(sighting.seen_at) > last.ms();
+            if is_late
+                || sighting.has_fallen
+                || !kinds.has(sighting.kind)
+                || whom == People::Target && !is_target
+            {
+                continue;
+            }
+            let square = sighting.place.distance_squared(self.senses.position);
+            if !is_within(square, within) {
+                continue;
+            }
+            let rank = if is_target { -1.0 } else { square };
+            if nearest.is_none_or(|(other, _)| rank < other) {
+                nearest = Some((rank, sighting));
+            }
+        }
+        nearest.map(|(_, &Sighting { who, kind, place, seen_at, .. })| Found {
+            who: Some(who),
+            kind,
+            place,
+            at: seen_at,
+        })
+    }
+
+    fn heard(&self, sound: u8, from: People, within: Dm, last: Tenths) -> Option<Found> {
+        let kinds = self.kinds(from);
+        let heard = self.senses.heard.iter().find(|heard| {
+            heard.sound.0 == sound
+                && kinds.has(heard.by_kind)
+                && self.now.since(heard.heard_at) <= last.ms()
+                && (within.0 == 0 || is_within(heard.place.distance_squared(self.senses.position), within))
+                && (from != People::Target || heard.by.is_some() && heard.by == self.mind.target)
+        })?;
+        // Whoever is called to a target deals with that, not with who calls.
+        Some(match heard.about {
+            Some(about) => {
+                Found { who: Some(about.who), kind: about.kind, place: about.place, at: heard.heard_at }
+            }
+            None => Found { who: heard.by, kind: heard.by_kind, place: heard.place, at: heard.heard_at },
+        })
+    }
+
+    fn hurt(&self, last: Tenths) -> (bool, Option<Found>) {
+        match self.senses.hurt {
+            Some(hurt) if self.now.since(hurt.at) <= last.ms() => {
+                // A fall hurts, but is nobody to deal with.
+                let found = hurt.by.map(|by| Found {
+                    who: Some(by),
+                    kind: hurt.kind,
+                    place: hurt.place,
+                    at: hurt.at,
+                });
+                (true, found)
+            }
+            _ => (false, None),
+        }
+    }
+}
+
+fn found(found: Option<Found>) -> (bool, Option<Found>) {
+    (found.is_some(), found)
+}
+
+fn is_within(square: f32, far: Dm) -> bool {
+    square <= far.metres() * far.metres()
+}

@@ -1,0 +1,66 @@
+//! What NPCs do: behaviour trees, written as text, compiled once, followed by thousands.
+//!
+//! [`BehaviorSet::load`] reads files in the language of `docs/operating/behaviours.md` and checks them against what a world's
+//! template offers ([`Vocabulary`]); what is wrong comes back all at once ([`Problems`]). A [`Mind`] is one NPC's place in a
+//! behaviour and what it remembers; [`Mind::think`] turns what it senses into an [`Intent`], which the world carries out until the
+//! next thought. When files change under a running world, [`Adoption`] takes minds over.
+//!
+//! From text to tree: `text` (lines and words), `outline` (who stands under whom), `read` with the table of words in `forms`
+//! (meaning), `check` (does it end? is it reached?), `compile` (flat nodes). Following it: `think` and `composites`, `judge`
+//! (conditions), `act` and `deeds` (actions).
+
+mod act;
+mod adoption;
+mod check;
+mod compile;
+mod composites;
+mod deeds;
+mod forms;
+mod intent;
+mod judge;
+mod lexicon;
+mod load;
+mod meaning;
+mod mind;
+mod node;
+mod outline;
+mod problem;
+mod read;
+mod set;
+mod text;
+mod think;
+mod values;
+mod vocabulary;
+mod way;
+
+pub use adoption::{Adoption, Names};
+pub use intent::{Attack, Deed, Face, Go, Intent, Pace, Pose, SoundMade};
+pub use load::{Loaded, Source};
+pub use mind::{Mind, SPEECH_GAP_MS, TARGET_MEMORY_MS};
+pub use node::{AnimationId, BehaviorId, LineId, PlaceId, ResourceId};
+pub use problem::{Fault, PROBLEMS_MAX, Problem, Problems};
+pub use set::BehaviorSet;
+pub use vocabulary::{Group, Kind, Place, Resource, Route, Vocabulary};
+
+/// Bytes of one file.
+pub const FILE_BYTES_MAX: usize = 128 * 1024;
+/// Files of one set.
+pub const FILES_MAX: usize = 64;
+/// Behaviours of one set.
+pub const BEHAVIORS_MAX: usize = 256;
+/// Lines that mean something, in all files of a set.
+pub const ITEMS_MAX: usize = 16_384;
+/// Nodes of one behaviour, with all that it uses. A thought visits each at most twice.
+pub const NODES_MAX: usize = 256;
+/// How deep nodes may be nested, with all that is used. A thought is as deep on the stack.
+pub const DEPTH_MAX: usize = 24;
+/// Timers of one behaviour, with all that it uses: one for each `cooldown`, `chance` and `attack`, and one for each level
+/// of nested `timeout` and `repeat`.
+pub const TIMERS_MAX: usize = 6;
+/// Lines behind one `say` or `talk`.
+pub const SPEECH_LINES_MAX: usize = 32;
+/// Bytes of one line that is said: what a chat message may have.
+pub const SPEECH_BYTES_MAX: usize = 1_023;
+
+#[cfg(test)]
+mod tests;

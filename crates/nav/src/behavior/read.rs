@@ -1,0 +1,301 @@
+//! What the lines of a file mean: items become nodes, with all that they name looked up.
+//!
+//! Each item is read by itself, so that one that is wrong hides no other problem.
+
+use super::{
+    forms::{FORMS, Form, Parameter, Role, words},
+    meaning::{Arguments, ask, build},
+    node::Op,
+    outline::{Item, Outline},
+    problem::{Fault, shown},
+    text::{Lexeme, Token},
+    values::{Values, Words},
+};
+
+/// A node with its place in the file.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) line: u32,
+    pub(super) column: u32,
+    pub(super) part: Part,
+    pub(super) children: Vec<Self>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Part {
+    Op(Op),
+    /// Another behaviour of the set.
+    Use(u16),
+    /// Something that could not be read, and was reported.
+    Broken,
+}
+
+impl Part {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Op(op) => op.word(),
+            Self::Use(_) => "use",
+            Self::Broken => "this",
+        }
+    }
+}
+
+/// Reads what stands under a behaviour's name.
+pub(super) fn body(outline: &Outline<'_>, root: usize, values: &mut Values<'_, '_>) -> Vec<Tree> {
+    let mut reader = Reader { outline, values };
+    reader.children(&outline.items[root], "behaviour")
+}
+
+struct Reader<'o, 'a, 'r, 'v, 'm> {
+    outline: &'o Outline<'a>,
+    values: &'m mut Values<'r, 'v>,
+}
+
+impl Reader<'_, '_, '_, '_, '_> {
+    fn children(&mut self, item: &Item<'_>, parent: &'static str) -> Vec<Tree> {
+        item.children.iter().map(|&child| self.item(child, parent)).collect()
+    }
+
+    fn item(&mut self, index: usize, parent: &'static str) -> Tree {
+        let item = &self.outline.items[index];
+        let mut words = Words { tokens: &item.tokens, line: item.line, last_column: item.column };
+        let (part, mut conditions) = match words.peek().map(|token| &token.lexeme) {
+            Some(Lexeme::Word("behaviour" | "behavior")) => {
+                self.values.add(&words, Fault::NestedBehavior);
+                (Part::Broken, Vec::new())
+            }
+            Some(&Lexeme::Word(word)) => self.node(item, word, &mut words, parent),
+            // An empty item was reported by the outline.
+            None => (Part::Broken, Vec::new()),
+            Some(other) => {
+                let wanted = "a node such as `select` or `wander`".to_owned();
+                self.values.add(&words, Fault::Expected { wanted, found: other.to_string() });
+                (Part::Broken, Vec::new())
+            }
+        };
+        // What stands under a word that is unknown may be in its place.
+        let word = first_word(item).and_then(Form::of).map_or("", |form| form.word);
+        conditions.extend(self.children(item, word));
+        Tree { line: item.line, column: item.column, part, children: conditions }
+    }
+
+    /// A node, and the conditions that stand on its line.
+    fn node(
+        &mut self,
+        item: &Item<'_>,
+        word: &str,
+        words: &mut Words<'_, '_>,
+        parent: &'static str,
+    ) -> (Part, Vec<Tree>) {
+        // `not` begins a condition, as `sees` does.
+        let Some(form) = Form::of(if word == "not" { "sees" } else { word }) else {
+            let nearest = self.values.report.nearest(word, self::words());
+            self.values.add(words, Fault::UnknownWord { word: shown(word), nearest });
+            return (Part::Broken, Vec::new());
+        };
+        self.placed(item, form, parent);
+        if form.word == "when" || form.role == Role::Condition {
+            let node = if form.word == "when" { "when" } else { "a condition" };
+            if form.word == "when" {
+                words.skip();
+            }
+            return self.conditions(words, node);
+        }
+        words.skip();
+        let arguments = self.arguments(form, words);
+        let part = arguments.and_then(|arguments| build(form.word, &arguments));
+        (part.unwrap_or(Part::Broken), Vec::new())
+    }
+
+    /// Checks that a node stands where it can, with and without others under it.
+    fn placed(&mut self, item: &Item<'_>, form: &Form, parent: &'static str) {
+        let mut add = |fault| self.values.report.add(item.line, item.column, fault);
+        match form.word {
+            _ if parent.is_empty() => {}
+            "weight" if parent != "random" => add(Fault::Misplaced { node: "weight", parent: "random" }),
+            "from" if parent != "schedule" => add(Fault::Misplaced { node: "from", parent: "schedule" }),
+            word if parent == "schedule" && word != "from" => {
+                add(Fault::OnlyUnder { node: "schedule", child: "from" });
+            }
+            _ => {}
+        }
+        match (form.role, item.has_colon, item.children.is_empty()) {
+            (Role::Header, false, _) => add(Fault::MissingColon { node: form.word }),
+            (Role::Header, true, true) => add(Fault::Empty { node: form.word }),
+            (Role::Condition, true, _) => add(Fault::NeedsWhen),
+            (Role::Action, true, _) => add(Fault::NoChildren { node: form.word }),
+            _ => {}
+        }
+    }
+
+    /// Conditions with `and` or `or` between them.
+    fn conditions(&mut self, words: &Words<'_, '_>, node: &'static str) -> (Part, Vec<Tree>) {
+        let is_between = |token: &Token<'_>| matches!(token.lexeme, Lexeme::Word("and" | "or"));
+        let has = |word| words.tokens.iter().any(|token| token.lexeme == Lexeme::Word(word));
+        let any = has("or");
+        if any && has("and") {
+            self.values.add(words, Fault::AndOr);
+            return (Part::Broken, Vec::new());
+        }
+        let mut conditions = Vec::new();
+        let mut last_column = words.last_column;
+        for tokens in words.tokens.split(is_between) {
+            let mut words = Words { tokens, line: words.line, last_column };
+            conditions.push(self.condition(&mut words, node));
+            last_column = tokens.last().map_or(last_column, |token| token.column);
+        }
+        match conditions.len() {
+            1 if node != "when" => {
+                let only = conditions.pop().expect("there is one");
+                (only.part, Vec::new())
+            }
+            n => (Part::Op(Op::When { conditions: n.min(255) as u8, any }), conditions),
+        }
+    }
+
+    fn condition(&mut self, words: &mut Words<'_, '_>, node: &'static str) -> Tree {
+        let (line, column) = (words.line, words.peek().map_or(words.last_column, |token| token.column));
+        let not = words.peek_word() == Some("not");
+        if not {
+            words.skip();
+        }
+        let form = words.peek_word().and_then(Form::of).filter(|form| form.role == Role::Condition);
+        let op = if let Some(form) = form {
+            words.skip();
+            let arguments = self.arguments(form, words);
+            arguments.and_then(|arguments| {
+                let condition = ask(form.word, &arguments);
+                if condition.is_none() {
+                    let needs = "either `below` or `above`, as in `health below 30 %`".to_owned();
+                    self.values.report.add(line, column, Fault::Missing { node: form.word, needs });
+                }
+                Some(Op::Check { not, condition: condition? })
+            })
+        } else {
+            self.unknown_condition(words, node);
+            None
+        };
+        Tree { line, column, part: op.map_or(Part::Broken, Part::Op), children: Vec::new() }
+    }
+
+    fn unknown_condition(&mut self, words: &Words<'_, '_>, node: &'static str) {
+        let fault = match words.peek_word() {
+            None => {
+                Fault::Missing { node, needs: "a condition, such as `sees player within 20 m`".to_owned() }
+            }
+            Some(word) => {
+                let known = words_of(Role::Condition).chain(["not"]);
+                Fault::UnknownWord { word: shown(word), nearest: self.values.report.nearest(word, known) }
+            }
+        };
+        self.values.add(words, fault);
+    }
+
+    /// Reads all that stands behind a node's word. None when something is wrong, all of which is reported.
+    fn arguments(&mut self, form: &'static Form, words: &mut Words<'_, '_>) -> Option<Arguments> {
+        let head = words.last_column;
+        let mut arguments = Arguments(Vec::new());
+        let mut is_whole = true;
+        if let Some(parameter) = form.positional()
+            && (parameter.is_required || self.has_positional(form, words))
+        {
+            match self.values.read(words, parameter.value) {
+                Some(value) => arguments.0.push(("", value)),
+                None => {
+                    is_whole = false;
+                    skip_to_key(form, words);
+                }
+            }
+        }
+        while words.peek().is_some() {
+            match words.peek_word().and_then(|word| form.keyed(word)) {
+                Some(parameter) => is_whole &= self.option(parameter, form, words, &mut arguments),
+                None => {
+                    self.unknown_option(form, words);
+                    is_whole = false;
+                    words.skip();
+                    skip_to_key(form, words);
+                }
+            }
+        }
+        // What was there and could not be read is not missing.
+        if is_whole {
+            for parameter in form.parameters.iter().filter(|parameter| parameter.is_required) {
+                if !arguments.has(parameter.key) {
+                    let needs = format!("`{}`", parameter.key);
+                    let fault = Fault::Missing { node: form.word, needs };
+                    self.values.report.add(words.line, head, fault);
+                    is_whole = false;
+                }
+            }
+        }
+        is_whole.then_some(arguments)
+    }
+
+    fn option(
+        &mut self,
+        parameter: &'static Parameter,
+        form: &'static Form,
+        words: &mut Words<'_, '_>,
+        arguments: &mut Arguments,
+    ) -> bool {
+        const PACES: [&str; 4] = ["creep", "walk", "run", "speed"];
+        let is_pace = PACES.contains(&parameter.key);
+        let is_twice =
+            arguments.has(parameter.key) || is_pace && PACES.iter().any(|pace| arguments.has(pace));
+        if is_twice {
+            let what = if is_pace { "pace" } else { parameter.key }.to_owned();
+            self.values.add(words, Fault::Twice { what });
+        }
+        words.skip();
+        match self.values.read(words, parameter.value) {
+            Some(value) => arguments.0.push((parameter.key, value)),
+            None => {
+                skip_to_key(form, words);
+                return false;
+            }
+        }
+        !is_twice
+    }
+
+    /// Whether something stands where an optional value would, rather than one of the node's own words.
+    fn has_positional(&self, form: &Form, words: &Words<'_, '_>) -> bool {
+        words.peek().is_some_and(|_| words.peek_word().is_none_or(|word| form.keyed(word).is_none()))
+    }
+
+    fn unknown_option(&mut self, form: &'static Form, words: &Words<'_, '_>) {
+        let fault = match words.peek_word() {
+            Some(word) => Fault::UnknownOption {
+                node: form.word,
+                word: shown(word),
+                nearest: self.values.report.nearest(word, form.keys()),
+                takes: form.takes(),
+            },
+            None => Fault::Expected {
+                wanted: format!("a word that `{}` knows ({})", form.word, form.takes()),
+                found: words.peek().map_or_else(String::new, |token| token.lexeme.to_string()),
+            },
+        };
+        self.values.add(words, fault);
+    }
+}
+
+/// The word with which an item begins.
+fn first_word<'a>(item: &Item<'a>) -> Option<&'a str> {
+    match item.tokens.first()?.lexeme {
+        Lexeme::Word(word) => Some(word),
+        _ => None,
+    }
+}
+
+fn words_of(role: Role) -> impl Iterator<Item = &'static str> {
+    FORMS.iter().filter(move |form| form.role == role).map(|form| form.word)
+}
+
+/// Leaves out what cannot be understood, up to a word that can.
+fn skip_to_key(form: &Form, words: &mut Words<'_, '_>) {
+    while words.peek().is_some() && words.peek_word().is_none_or(|word| form.keyed(word).is_none()) {
+        words.skip();
+    }
+}

@@ -1,0 +1,149 @@
+//! Behaviours that were loaded: immutable, shared by all worlds of a template, and nothing in them points anywhere.
+
+use super::{
+    adoption::Names,
+    compile::Interest,
+    node::{BehaviorId, LineId, Node, Spot},
+};
+use crate::senses::{KindId, KindSet, SoundSet};
+use glam::Vec3;
+
+/// All behaviours of a template. Start with [`BehaviorSet::load`].
+#[derive(Debug)]
+pub struct BehaviorSet {
+    /// Of all behaviours, one after the other; indexes within nodes count from the beginning of their behaviour.
+    pub(super) nodes: Box<[Node]>,
+    pub(super) behaviors: Box<[Behavior]>,
+    pub(super) masks: Box<[KindSet]>,
+    /// Enemies and friends of each kind.
+    pub(super) relations: Box<[(KindSet, KindSet)]>,
+    pub(super) places: Box<[(Vec3, f32)]>,
+    /// Of routes and resources.
+    pub(super) points: Box<[Vec3]>,
+    /// Where each one's points are.
+    pub(super) routes: Box<[Range]>,
+    pub(super) resources: Box<[Range]>,
+    pub(super) lines: Box<[Box<str>]>,
+    pub(super) names: Names,
+    pub(super) fingerprint: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Range {
+    pub(super) first: u32,
+    pub(super) len: u32,
+}
+
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Behavior {
+    pub(super) nodes: Range,
+    pub(super) n_timers: u8,
+    pub(super) interest: Interest,
+}
+
+impl BehaviorSet {
+    /// The behaviour with this name.
+    #[must_use]
+    pub fn behavior(&self, name: &str) -> Option<BehaviorId> {
+        let index = self.names.behaviors.iter().position(|known| known == name)?;
+        Some(BehaviorId(index as u16))
+    }
+
+    /// A behaviour's name.
+    #[must_use]
+    pub fn name(&self, behavior: BehaviorId) -> Option<&str> {
+        self.names.behaviors.get(usize::from(behavior.0)).map(String::as_str)
+    }
+
+    /// All names that minds hold numbers of: what a snapshot of a world keeps beside its minds, for
+    /// [`Adoption`](super::Adoption).
+    #[must_use]
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// What is said.
+    #[must_use]
+    pub fn line(&self, line: LineId) -> Option<&str> {
+        self.lines.get(usize::from(line.0)).map(|line| &**line)
+    }
+
+    /// The kinds that matter to an NPC of this kind with this behaviour: for others it needs no line of sight.
+    #[must_use]
+    pub fn interest(&self, behavior: BehaviorId, kind: KindId) -> KindSet {
+        let Some(Behavior { interest, .. }) = self.behaviors.get(usize::from(behavior.0)) else {
+            return KindSet::NONE;
+        };
+        let mut kinds = interest.kinds;
+        if interest.enemies {
+            kinds = kinds.or(self.enemies(kind));
+        }
+        if interest.friends {
+            kinds = kinds.or(self.friends(kind));
+        }
+        kinds
+    }
+
+    /// The sounds that matter to an NPC with this behaviour.
+    #[must_use]
+    pub fn hearing(&self, behavior: BehaviorId) -> SoundSet {
+        self.behaviors
+            .get(usize::from(behavior.0))
+            .map_or_else(SoundSet::default, |known| known.interest.sounds)
+    }
+
+    /// Whom a kind takes for an enemy.
+    #[must_use]
+    pub fn enemies(&self, kind: KindId) -> KindSet {
+        self.relations.get(usize::from(kind.0)).map_or(KindSet::NONE, |relation| relation.0)
+    }
+
+    /// Whom a kind takes for a friend.
+    #[must_use]
+    pub fn friends(&self, kind: KindId) -> KindSet {
+        self.relations.get(usize::from(kind.0)).map_or(KindSet::NONE, |relation| relation.1)
+    }
+
+    /// 64 bits that any change of what minds follow changes: nodes, words, names, positions. Equal for equal content in
+    /// processes of one build.
+    #[must_use]
+    pub const fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Nodes of all behaviours: what a set costs, 14 bytes each.
+    #[must_use]
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A behaviour's nodes, and how many timers of its own it has.
+    pub(super) fn nodes(&self, behavior: BehaviorId) -> Option<(&[Node], u8)> {
+        let behavior = self.behaviors.get(usize::from(behavior.0))?;
+        let Range { first, len } = behavior.nodes;
+        Some((&self.nodes[first as usize..(first + len) as usize], behavior.n_timers))
+    }
+
+    pub(super) fn mask(&self, number: u8) -> KindSet {
+        self.masks[usize::from(number)]
+    }
+
+    /// Middle and radius of a place. None for what is no place of the template.
+    pub(super) fn place(&self, spot: Spot) -> Option<(Vec3, f32)> {
+        self.places.get(usize::from(spot.0)).copied()
+    }
+
+    /// Never empty.
+    pub(super) fn route(&self, number: u16) -> &[Vec3] {
+        self.range(self.routes[usize::from(number)])
+    }
+
+    /// Never empty.
+    pub(super) fn spots(&self, resource: u8) -> &[Vec3] {
+        self.range(self.resources[usize::from(resource)])
+    }
+
+    fn range(&self, Range { first, len }: Range) -> &[Vec3] {
+        &self.points[first as usize..(first + len) as usize]
+    }
+}

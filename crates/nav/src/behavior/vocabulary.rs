@@ -1,0 +1,85 @@
+//! What a world's template offers: the names that behaviours may use.
+//!
+//! Plain data, to be filled from wherever templates come from. [`BehaviorSet::load`](super::BehaviorSet::load) checks it too.
+
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+
+/// All that a template offers. Order counts: ids are places in these lists, so that a changed template appends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Vocabulary {
+    /// What NPCs can be, at most 63: the first has [`KindId`](crate::senses::KindId) 1, since 0 are players.
+    pub kinds: Vec<Kind>,
+    /// Names for several kinds together, at most 64.
+    pub groups: Vec<Group>,
+    /// At most 1,024.
+    pub places: Vec<Place>,
+    /// At most 1,024.
+    pub routes: Vec<Route>,
+    /// At most 255.
+    pub resources: Vec<Resource>,
+    /// At most 1,024. What they show is the world's matter.
+    pub animations: Vec<String>,
+    /// Kinds of sounds besides the built-in ones ([`SoundKind::NAMES`](crate::senses::SoundKind::NAMES)), whose numbers follow
+    /// those; at most 28.
+    pub sounds: Vec<String>,
+    /// Behaviours that NPCs of this template begin with. Each has to be there. When there are none, all behaviours count as
+    /// used.
+    pub entries: Vec<String>,
+}
+
+/// What an NPC can be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Kind {
+    /// As behaviours name it.
+    pub name: String,
+    /// Kinds, groups or `player` that it takes for enemies.
+    pub enemies: Vec<String>,
+    /// Kinds, groups or `player` that it takes for friends.
+    pub friends: Vec<String>,
+}
+
+/// Several kinds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// As behaviours name it.
+    pub name: String,
+    /// Kinds, or `player`.
+    pub members: Vec<String>,
+}
+
+/// Where one can go.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// As behaviours name it.
+    pub name: String,
+    /// Its middle.
+    pub position: Vec3,
+    /// Metres around that belong to it: each who goes there chooses a point of its own.
+    #[serde(default)]
+    pub radius_m: f32,
+}
+
+/// A way to patrol.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// As behaviours name it.
+    pub name: String,
+    /// One after the other, and from the last on to the first; at most 256.
+    pub points: Vec<Vec3>,
+}
+
+/// Something to gather.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resource {
+    /// As behaviours name it.
+    pub name: String,
+    /// Where it is found; at most 256.
+    pub spots: Vec<Vec3>,
+}

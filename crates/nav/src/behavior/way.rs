@@ -1,0 +1,123 @@
+//! Getting somewhere: choosing a goal, being on the way, arriving.
+
+use super::{
+    intent::Go,
+    mind::{Leaf, NONE, Phase},
+    node::{Gait, Spot, Tenths},
+    think::{
+        Outcome::{self, Failure, Running, Success},
+        Thought,
+    },
+};
+use crate::senses::{Journey, Progress};
+use core::f32::consts::TAU;
+use glam::{Vec2, Vec3};
+
+/// Metres from a goal at which somebody is there.
+pub(super) const ARRIVED_M: f32 = 1.0;
+/// Metres of height between two floors: who is below a goal is not there.
+const FLOOR_M: f32 = 2.5;
+/// Milliseconds after which nobody goes on trying to get to one place.
+const WAY_MS_MAX: u32 = 120_000;
+
+/// How far somebody has come.
+pub(super) enum Way {
+    Going,
+    There,
+    /// There is no way, or it took too long.
+    Blocked,
+}
+
+impl<R: FnMut() -> u32> Thought<'_, R> {
+    /// On the way to a place. None for who has been there, whom nothing moves again.
+    pub(super) fn arrive(&mut self, leaf: &mut Leaf, pace: Gait, at: Spot) -> Option<Outcome> {
+        match leaf.phase {
+            Phase::There => return None,
+            Phase::New if at == Spot::HERE => {
+                leaf.spot = self.senses.position;
+                self.settle(leaf);
+                return Some(Success);
+            }
+            Phase::New => {
+                let Some(spot) = self.point_of(at) else { return Some(Failure) };
+                self.set_out(leaf, spot);
+            }
+            Phase::Going => {}
+        }
+        Some(match self.way(leaf, ARRIVED_M) {
+            Way::Going => self.walk(leaf, pace),
+            Way::Blocked => Failure,
+            Way::There => {
+                self.settle(leaf);
+                Success
+            }
+        })
+    }
+
+    /// It is where it wanted to be: how long it stays counts from here.
+    pub(super) fn settle(&self, leaf: &mut Leaf) {
+        leaf.phase = Phase::There;
+        leaf.since = self.now;
+        leaf.due = self.now;
+    }
+
+    pub(super) fn pause(&mut self, leaf: &mut Leaf, pause: (Tenths, Tenths)) -> Outcome {
+        leaf.phase = Phase::There;
+        leaf.due = self.now.after(self.between(pause));
+        Running
+    }
+
+    /// Chooses another goal.
+    pub(super) fn set_out(&self, leaf: &mut Leaf, spot: Vec3) {
+        leaf.spot = spot;
+        leaf.phase = Phase::Going;
+        leaf.due = self.now.after(WAY_MS_MAX);
+        leaf.leg = leaf.leg.wrapping_add(1);
+    }
+
+    pub(super) fn walk(&mut self, leaf: &Leaf, pace: Gait) -> Outcome {
+        self.out.go = Go::To(leaf.spot);
+        self.out.pace = pace.into();
+        Running
+    }
+
+    pub(super) fn way(&self, leaf: &Leaf, within_m: f32) -> Way {
+        let way = leaf.spot - self.senses.position;
+        if way.truncate().length_squared() <= within_m * within_m && way.z.abs() <= FLOOR_M {
+            return Way::There;
+        }
+        match self.senses.journey {
+            Journey { leg, progress: Progress::Arrived } if leg == leaf.leg => Way::There,
+            Journey { leg, progress: Progress::Unreachable } if leg == leaf.leg => Way::Blocked,
+            _ if self.now.has_reached(leaf.due) => Way::Blocked,
+            _ => Way::Going,
+        }
+    }
+
+    /// A point of a place: each who goes there has its own.
+    pub(super) fn point_of(&mut self, spot: Spot) -> Option<Vec3> {
+        match self.set.place(spot) {
+            Some((middle, radius_m)) if radius_m > 0.0 => Some(self.point_near(middle, radius_m)),
+            Some((middle, _)) => Some(middle),
+            None => self.place(spot),
+        }
+    }
+
+    pub(super) fn point_near(&mut self, middle: Vec3, radius_m: f32) -> Vec3 {
+        let (sin, cos) = libm::sincosf(self.share() * TAU);
+        // The root makes all of the disc equally likely.
+        let far_m = radius_m * libm::sqrtf(self.share());
+        middle + (Vec2::new(cos, sin) * far_m).extend(0.0)
+    }
+
+    pub(super) fn is_over(&self, leaf: &Leaf, lasting: Tenths) -> bool {
+        lasting.0 > 0 && self.now.since(leaf.since) >= lasting.ms()
+    }
+}
+
+/// The index of the point that is nearest.
+pub(super) fn nearest(points: &[Vec3], to: Vec3) -> u16 {
+    let squares = points.iter().map(|point| point.distance_squared(to));
+    let nearest = squares.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
+    nearest.map_or(NONE, |(index, _)| index as u16)
+}
