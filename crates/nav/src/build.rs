@@ -1,0 +1,289 @@
+//! From ground and boxes to a navmesh, tile by tile.
+//!
+//! A tile's columns, one a [`CELL_M`](crate::CELL_M), are looked at from above (`samples`): where is a floor, could a walker
+//! stand there. Floors that hang together become regions (`regions`), their borders outlines with few corners (`outlines`), and
+//! the insides of those convex polygons (`polygons`). [ADR 0015](../../../../docs/adr/0015-navmesh.md) says why not by an existing crate.
+//!
+//! A tile depends on nothing but ground and boxes in and closely around it, so that tiles can be built in any order, and one of them
+//! anew when a box has changed: [`NavMesh::rebuild`].
+
+mod outlines;
+mod polygons;
+mod regions;
+mod samples;
+
+use crate::{
+    ground::Ground,
+    mesh::{
+        Border, NavMesh, Parts, PolyRef, TILE_CELLS, TILE_M, Tile, island::Islands, locate::Buckets,
+        poly::Poly,
+    },
+    solids::Solids,
+};
+use glam::Vec2;
+use samples::Samples;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Who walks on the mesh, and where such a walker goes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Walker {
+    /// Half of its width, metres: walls and ledges stay so far away.
+    pub radius_m: f32,
+    /// Upright, metres: what hangs lower is in the way.
+    pub height_m: f32,
+    /// The highest step up, metres.
+    pub step_m: f32,
+    /// The deepest step down, metres; deeper ones are ledges.
+    pub drop_m: f32,
+    /// The steepest walkable slope, metres up per metre.
+    pub slope_max: f32,
+    /// Height of the water, metres.
+    pub water_m: f32,
+    /// How deep it wades, metres.
+    pub wade_m: f32,
+    /// It keeps so far from the border of the region, metres.
+    pub border_m: f32,
+    /// Isles that are smaller, square metres, and cannot be walked to are left out: tops of boxes.
+    pub isle_min_m2: f32,
+}
+
+impl Default for Walker {
+    /// An avatar on dry land.
+    fn default() -> Self {
+        Self {
+            radius_m: 0.3,
+            height_m: 1.9,
+            step_m: 0.4,
+            drop_m: 0.6,
+            slope_max: 1.0,
+            water_m: f32::MIN,
+            wade_m: 0.5,
+            border_m: 0.5,
+            isle_min_m2: 4.0,
+        }
+    }
+}
+
+/// Why there is no mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum BuildError {
+    /// The ground has a height that is none.
+    #[error("the ground at ({x}, {y}) is {height} m high, outside ±{max} m", max = HEIGHT_MAX_M)]
+    Height {
+        /// Metres east of the corner.
+        x: u32,
+        /// Metres north of the corner.
+        y: u32,
+        /// What was found.
+        height: f32,
+    },
+    /// The walker has a measure that is none.
+    #[error("no walker has a {name} of {value}: {least} to {most}")]
+    Walker {
+        /// Which.
+        name: &'static str,
+        /// What was found.
+        value: f32,
+        /// Least allowed.
+        least: f32,
+        /// Most allowed.
+        most: f32,
+    },
+    /// So many boxes on top of each other that building would take too much memory.
+    #[error("too many boxes within the tile at ({x}, {y}) m")]
+    Crowded {
+        /// Metres east of the corner.
+        x: u32,
+        /// Metres north of the corner.
+        y: u32,
+    },
+    /// More polygons than a tile can have.
+    #[error("the tile at ({x}, {y}) m falls into {polys} polygons, more than {max}", max = crate::mesh::poly::Link::POLYS_MAX - 1)]
+    Ragged {
+        /// Metres east of the corner.
+        x: u32,
+        /// Metres north of the corner.
+        y: u32,
+        /// How many there would be.
+        polys: usize,
+    },
+    /// There is no such tile, or the mesh is of another region.
+    #[error("tile {0} is none of this region's")]
+    Tile(u32),
+    /// The caller's answer was no.
+    #[error("the work was called off")]
+    Cancelled,
+}
+
+/// Heights beyond this are no region's, metres.
+const HEIGHT_MAX_M: f32 = 8_192.0;
+
+impl Walker {
+    fn check(&self) -> Result<(), BuildError> {
+        let ranges = [
+            ("radius_m", self.radius_m, 0.0, 0.6),
+            ("height_m", self.height_m, 0.5, 10.0),
+            ("step_m", self.step_m, 0.0, 0.5),
+            ("drop_m", self.drop_m, self.step_m, 0.9),
+            ("slope_max", self.slope_max, 0.0, 3.0),
+            ("wade_m", self.wade_m, 0.0, 10.0),
+            ("border_m", self.border_m, 0.0, 64.0),
+            ("isle_min_m2", self.isle_min_m2, 0.0, 1e6),
+        ];
+        for (name, value, least, most) in ranges {
+            if !(least..=most).contains(&value) {
+                return Err(BuildError::Walker { name, value, least, most });
+            }
+        }
+        if self.water_m.is_nan() {
+            return Err(BuildError::Walker {
+                name: "water_m",
+                value: self.water_m,
+                least: f32::MIN,
+                most: f32::MAX,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl NavMesh {
+    /// Builds the mesh of a region. Before each tile, and now and then within one, `go_on` is asked whether to; a tile takes
+    /// milliseconds, and some megabytes that the next one uses again.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub fn build(
+        ground: Ground<'_>,
+        solids: &Solids,
+        walker: &Walker,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Self, BuildError> {
+        let side = ground.size_m().div_ceil(TILE_M);
+        let empty = || Tile { polys: Arc::from([]), parts: Arc::default() };
+        let mut mesh = Self {
+            size_m: ground.size_m(),
+            side,
+            tiles: (0..side * side).map(|_| empty()).collect(),
+            islands: Arc::default(),
+        };
+        mesh.build_tiles(ground, solids, walker, 0..side * side, go_on)?;
+        Ok(mesh)
+    }
+
+    /// The mesh with some tiles built anew, as after boxes have changed: those of [`NavMesh::tiles_near`]. All others are shared with
+    /// this one. Spots on new tiles have to be located again.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub fn rebuild(
+        &self,
+        ground: Ground<'_>,
+        solids: &Solids,
+        walker: &Walker,
+        tiles: &[u32],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Self, BuildError> {
+        let count = self.tiles.len() as u32;
+        let stranger = tiles.iter().copied().find(|&tile| tile >= count);
+        if let Some(tile) = stranger.or_else(|| (ground.size_m() != self.size_m).then_some(0)) {
+            return Err(BuildError::Tile(tile));
+        }
+        let mut mesh = self.clone();
+        mesh.build_tiles(ground, solids, walker, tiles.iter().copied(), go_on)?;
+        Ok(mesh)
+    }
+
+    /// The tiles that a change between two points, metres, concerns: those it is in or close to.
+    pub fn tiles_near(&self, low: Vec2, high: Vec2) -> impl Iterator<Item = u32> + use<> {
+        let (side, margin) = (self.side, Vec2::splat(samples::MARGIN_M + 1.0));
+        // Casts take what is negative for 0.
+        let tile = move |at: f32| ((at / TILE_M as f32) as u32).min(side - 1);
+        let (low, high) = (low - margin, high + margin);
+        (tile(low.y)..=tile(high.y))
+            .flat_map(move |y| (tile(low.x)..=tile(high.x)).map(move |x| y * side + x))
+    }
+
+    fn build_tiles(
+        &mut self,
+        ground: Ground<'_>,
+        solids: &Solids,
+        walker: &Walker,
+        tiles: impl Iterator<Item = u32> + Clone,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), BuildError> {
+        walker.check()?;
+        for (place, &height) in (0u32..).zip(ground.heights()) {
+            if height.is_nan() || height.abs() > HEIGHT_MAX_M {
+                return Err(BuildError::Height { x: place % self.size_m, y: place / self.size_m, height });
+            }
+        }
+        let mut workshop = Workshop { ground, solids, walker, samples: Samples::default() };
+        for tile in tiles.clone() {
+            if !go_on() {
+                return Err(BuildError::Cancelled);
+            }
+            self.tiles[tile as usize] = workshop.tile(tile % self.side, tile / self.side, go_on)?;
+        }
+        for tile in tiles {
+            self.stitch(tile);
+        }
+        self.islands = Arc::new(Islands::new(self));
+        Ok(())
+    }
+}
+
+/// What building takes from tile to tile.
+struct Workshop<'a> {
+    ground: Ground<'a>,
+    solids: &'a Solids,
+    walker: &'a Walker,
+    samples: Samples,
+}
+
+impl Workshop<'_> {
+    fn tile(&mut self, x: u32, y: u32, go_on: &mut dyn FnMut() -> bool) -> Result<Tile, BuildError> {
+        let (x_m, y_m) = (x * TILE_M, y * TILE_M);
+        self.samples.take([x, y], self.ground, self.solids, self.walker, go_on)?;
+        let regions = regions::Regions::new(&self.samples, self.walker);
+        let outlines = outlines::trace(&self.samples, &regions);
+        if !go_on() {
+            return Err(BuildError::Cancelled);
+        }
+        let origin = [x * TILE_CELLS, y * TILE_CELLS];
+        let shapes = polygons::fill(outlines, &regions);
+        if shapes.len() >= crate::mesh::poly::Link::POLYS_MAX {
+            return Err(BuildError::Ragged { x: x_m, y: y_m, polys: shapes.len() });
+        }
+        let floors = self.samples.floors(&regions, [x_m as f32, y_m as f32].into(), self.solids);
+        let mut polys: Vec<Poly> = shapes.iter().map(|shape| shape.poly(origin, &floors)).collect();
+        polygons::link(&shapes, &mut polys);
+        let borders: Box<[Border]> = polygons::borders(&shapes, |floor, at| {
+            self.floor_height(floor, at, [x_m as f32, y_m as f32].into())
+        });
+        let planes = floors.planes.into_boxed_slice();
+        let buckets = Buckets::new(origin, &polys);
+        Ok(Tile { polys: polys.into(), parts: Arc::new(Parts { floors: planes, borders, buckets }) })
+    }
+
+    /// Height of a floor at a point given in cells from the tile's corner.
+    fn floor_height(&self, floor: u32, at: Vec2, origin: Vec2) -> f32 {
+        let at = origin + at * crate::CELL_M;
+        match floor.checked_sub(1) {
+            None => self.ground.height(at),
+            Some(solid) => samples::top_plane(self.solids.shape(solid as u16))
+                .map_or(0.0, |(z, slope)| z + slope.dot(at)),
+        }
+    }
+}
+
+/// Of a tile without polygons, for callers who ask where one can stand.
+impl NavMesh {
+    /// Whether there is nowhere to walk.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.polys().next().is_none_or(|first: PolyRef| self.poly(first).is_none())
+    }
+}

@@ -1,0 +1,246 @@
+//! Who is near: all bodies of one world, updated as they move.
+//!
+//! As long as there are few, all of them are looked at: they lie side by side in memory. From [`GRID_MIN`] bodies on there is a grid of cells, folded
+//! like a torus onto some buckets, so that its size goes with the number of bodies and not with the region.
+
+use super::{Body, NEIGHBOURS_MAX, REACH_M, STOREY_M};
+use glam::{IVec2, Vec2};
+use smallvec::SmallVec;
+
+/// Fewer bodies are looked at one by one; measured, see `benches/nav.rs`.
+const GRID_MIN: usize = 48;
+
+/// Width of a cell, metres: a query touches nine.
+const CELL_M: f32 = 4.0;
+
+const NOBODY: u32 = u32::MAX;
+
+/// The nearest bodies of one, nearest first.
+pub type Nearby = SmallVec<[Body; NEIGHBOURS_MAX]>;
+
+/// Where everybody is.
+#[derive(Clone, Debug, Default)]
+pub struct Neighbours {
+    bodies: Vec<Body>,
+    /// First body of each bucket, row by row. Empty while there are few bodies.
+    buckets: Vec<u32>,
+    /// Columns and rows of buckets, less one: a mask of a cell's coordinates, as they are a power of two.
+    mask: i32,
+    /// By body, once there are buckets: the next one in the bucket.
+    next: Vec<u32>,
+}
+
+impl Neighbours {
+    /// Nobody.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets everybody and takes these. Their order is their index; who is nowhere (no number) is near to nobody.
+    pub fn rebuild(&mut self, bodies: impl Iterator<Item = Body>) {
+        self.bodies.clear();
+        self.bodies.extend(bodies);
+        self.buckets.clear();
+        self.next.clear();
+        if self.bodies.len() < GRID_MIN {
+            return;
+        }
+        let mut side = 8i32;
+        while (side as usize).pow(2) < self.bodies.len() {
+            side *= 2;
+        }
+        self.mask = side - 1;
+        self.buckets.resize((side as usize).pow(2), NOBODY);
+        self.next.resize(self.bodies.len(), NOBODY);
+        // From behind, so that a bucket lists its bodies in order.
+        for index in (0..self.bodies.len() as u32).rev() {
+            self.link(index);
+        }
+    }
+
+    /// All bodies, by index.
+    #[must_use]
+    pub fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    /// Tells that one has moved, or turned.
+    ///
+    /// # Panics
+    /// When there is no such body.
+    pub fn relocate(&mut self, index: u32, body: Body) {
+        let old = self.bodies[index as usize];
+        if self.buckets.is_empty() || cell_of(old.at) == cell_of(body.at) {
+            self.bodies[index as usize] = body;
+            return;
+        }
+        self.unlink(index);
+        self.bodies[index as usize] = body;
+        self.link(index);
+    }
+
+    /// Writes the nearest bodies around one, without itself: within [`REACH_M`], on the same storey, nearest first. Of equally near ones the lower
+    /// index goes first.
+    ///
+    /// # Panics
+    /// When there is no such body.
+    pub fn around(&self, index: u32, found: &mut Nearby) {
+        let centre = self.bodies[index as usize];
+        let mut ranked = Ranked::default();
+        if self.buckets.is_empty() {
+            for (other, body) in (0u32..).zip(&self.bodies) {
+                if other != index {
+                    ranked.offer(&centre, other, body);
+                }
+            }
+        } else {
+            self.each_near(centre.at, |other, body| {
+                if other != index {
+                    ranked.offer(&centre, other, body);
+                }
+            });
+        }
+        found.clear();
+        found.extend(ranked.list[..ranked.len].iter().map(|&(_, other)| self.bodies[other as usize]));
+    }
+
+    /// Bodies in the cells around a point. Reach is longer than a cell, so two cells on each side.
+    fn each_near(&self, at: Vec2, mut visit: impl FnMut(u32, &Body)) {
+        let (low, high) = (cell_of(at - REACH_M), cell_of(at + REACH_M));
+        // A torus narrower than the query would be looked at twice.
+        let wide = |low: i32, high: i32| low..=high.min(low + self.mask);
+        for y in wide(low.y, high.y) {
+            for x in wide(low.x, high.x) {
+                let mut other = self.buckets[self.bucket(IVec2::new(x, y))];
+                while other != NOBODY {
+                    visit(other, &self.bodies[other as usize]);
+                    other = self.next[other as usize];
+                }
+            }
+        }
+    }
+
+    fn bucket(&self, cell: IVec2) -> usize {
+        ((cell.y & self.mask) * (self.mask + 1) + (cell.x & self.mask)) as usize
+    }
+
+    fn link(&mut self, index: u32) {
+        let bucket = self.bucket(cell_of(self.bodies[index as usize].at));
+        self.next[index as usize] = std::mem::replace(&mut self.buckets[bucket], index);
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let bucket = self.bucket(cell_of(self.bodies[index as usize].at));
+        let after = self.next[index as usize];
+        if self.buckets[bucket] == index {
+            self.buckets[bucket] = after;
+            return;
+        }
+        let mut before = self.buckets[bucket];
+        while before != NOBODY {
+            let next = &mut self.next[before as usize];
+            if *next == index {
+                *next = after;
+                return;
+            }
+            before = *next;
+        }
+    }
+}
+
+/// Casts take what is no number for 0.
+fn cell_of(at: Vec2) -> IVec2 {
+    (at / CELL_M).floor().as_ivec2()
+}
+
+/// The nearest so far: square of the distance and index.
+#[derive(Default)]
+struct Ranked {
+    list: [(f32, u32); NEIGHBOURS_MAX],
+    len: usize,
+}
+
+impl Ranked {
+    #[inline]
+    fn offer(&mut self, centre: &Body, index: u32, body: &Body) {
+        let square = centre.at.distance_squared(body.at);
+        let is_near = square < REACH_M * REACH_M && (centre.z - body.z).abs() < STOREY_M;
+        if !is_near {
+            return;
+        }
+        let key = (square, index);
+        let mut place = self.len;
+        if self.len == NEIGHBOURS_MAX {
+            if key >= self.list[NEIGHBOURS_MAX - 1] {
+                return;
+            }
+            place -= 1;
+        } else {
+            self.len += 1;
+        }
+        while place > 0 && self.list[place - 1] > key {
+            self.list[place] = self.list[place - 1];
+            place -= 1;
+        }
+        self.list[place] = key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn body(x: f32, y: f32, z: f32) -> Body {
+        Body { at: Vec2::new(x, y), z, radius: 0.3, ..Body::default() }
+    }
+
+    fn by_hand(bodies: &[Body], index: usize) -> Vec<Body> {
+        let centre = bodies[index];
+        let mut list: Vec<(f32, usize)> = (0..bodies.len())
+            .filter(|&other| other != index && (bodies[other].z - centre.z).abs() < STOREY_M)
+            .map(|other| (bodies[other].at.distance_squared(centre.at), other))
+            .filter(|&(square, _)| square < REACH_M * REACH_M)
+            .collect();
+        list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        list.iter().take(NEIGHBOURS_MAX).map(|&(_, other)| bodies[other]).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_are_found_however_many_there_are_and_wherever_they_went(
+            places in prop::collection::vec((-20.0f32..90.0, -20.0f32..90.0, 0u8..2), 1..300),
+            moves in prop::collection::vec((0usize..300, -20.0f32..90.0, -20.0f32..90.0), 0..60),
+            index in 0usize..300,
+        ) {
+            let mut bodies: Vec<Body> = places.iter().map(|&(x, y, z)| body(x, y, f32::from(z) * 3.0)).collect();
+            let mut neighbours = Neighbours::new();
+            neighbours.rebuild(bodies.iter().copied());
+            for (who, x, y) in moves {
+                let who = who % bodies.len();
+                bodies[who] = body(x, y, bodies[who].z);
+                neighbours.relocate(who as u32, bodies[who]);
+            }
+            let index = index % bodies.len();
+            let mut found = Nearby::new();
+            neighbours.around(index as u32, &mut found);
+            prop_assert_eq!(found.to_vec(), by_hand(&bodies, index));
+        }
+    }
+
+    #[test]
+    fn who_is_nowhere_is_near_to_nobody() {
+        let mut neighbours = Neighbours::new();
+        for count in [2, 100] {
+            let lost = Body { at: Vec2::NAN, ..body(0.0, 0.0, 0.0) };
+            neighbours
+                .rebuild((0..count).map(|n| if n == 1 { lost } else { body(n as f32 * 9.0, 0.0, 0.0) }));
+            let mut found = Nearby::new();
+            neighbours.around(0, &mut found);
+            assert!(found.is_empty(), "{found:?}");
+            neighbours.around(1, &mut found);
+            assert!(found.is_empty(), "{found:?}");
+        }
+    }
+}

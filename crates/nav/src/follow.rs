@@ -1,0 +1,287 @@
+//! Walking along a path: which way now, when to turn, whether one gets on at all.
+//!
+//! A [`Follower`] is plain data of one walker: a copy of a path's next corners, and how it is getting on. [`Follower::step`] says once a tick which velocity
+//! it wishes and what it needs; it searches nothing itself, since searches have a budget that only the world knows.
+//!
+//! Viewers move a walker on by its velocity until they are told another, so on a straight leg the velocity is the same bit for bit: the direction is
+//! taken once, at the leg's begin, and again only when the walker would miss the corner. A corner costs one change: the walker turns in the
+//! first tick in which it sees the next one.
+
+use crate::{
+    mesh::{CELLS_PER_M, NavMesh, Spot},
+    path::Path,
+};
+use glam::Vec2;
+use serde::{Deserialize, Serialize};
+
+/// Corners that a follower remembers.
+const CORNERS: usize = 12;
+/// Quarters of a cell along a metre: 3 cm each, half of what paths keep away from the ends of doors.
+const QUARTERS_PER_M: f32 = 4.0 * CELLS_PER_M;
+
+/// A walker that would miss its corner by more than this share of the distance takes a new direction: about 3°.
+const MISS: f32 = 0.05;
+/// And by more than this, metres.
+const MISS_MIN_M: f32 = 0.04;
+
+/// Within so many metres of a corner one turns when one sees the next: who is pushed past a corner does not go back for it.
+const TURN_M: f32 = 0.75;
+
+/// Corners that one passes at once: around the end of a wall they are a hand's breadth apart.
+const TURNS_MAX: u32 = 4;
+
+/// Closer to a place one is there, metres.
+const AT_M: f32 = 2e-3;
+
+/// Within so many metres of the goal one walks at half speed.
+const SLOW_M: f32 = 0.75;
+
+/// Coming closer by this, metres, is progress, and for the slow ones what they make in this time, seconds.
+const PROGRESS_M: f32 = 0.1;
+const PROGRESS_S: f32 = 0.2;
+/// Without progress for so long one presses, seconds.
+const PRESS_S: f32 = 0.8;
+/// And for so long one asks for another path, again and again.
+const REPLAN_S: f32 = 2.0;
+/// Near the goal in a crowd: who gets no closer has arrived where there was room, which is taken to be so many metres a second of waiting,
+/// but no farther off: eighty around one point stand within 3 m, two hundred within 5 m.
+const CROWD_M_PER_S: f32 = 2.5;
+const CROWD_S: f32 = 1.0;
+const CROWD_MAX_M: f32 = 5.0;
+
+/// How a walker follows its path.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Follower {
+    /// Direction of the present leg, unit length; zero before the first step on it.
+    heading: Vec2,
+    /// The corner to which it leads, metres.
+    aim: Vec2,
+    /// Metres a second.
+    speed: f32,
+    /// Close enough to the goal, metres.
+    arrival_m: f32,
+    /// Since the last progress, seconds.
+    stuck_s: f32,
+    /// The closest to `aim` so far, metres.
+    closest_m: f32,
+    state: State,
+    /// Next corner after `aim`.
+    next: u8,
+    len: u8,
+    /// Whether the path leads all the way to the goal.
+    complete: bool,
+    /// In quarters of a cell; the goal, which is the last of a complete path, is exact.
+    corners: [[u16; 2]; CORNERS],
+    goal: Spot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
+    Idle,
+    /// It has a goal and no path.
+    Waiting,
+    Walking,
+    Arrived,
+}
+
+/// What a walker needs now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing: it has nowhere to go.
+    Idle,
+    /// A path from where it is to its goal; see [`Follower::goal`] and [`Follower::take`].
+    NeedsPath,
+    /// Nothing: it walks.
+    Walking,
+    /// Nothing: it is there, or as close as others let it, or as the path leads. Said once; then it is idle.
+    Arrived,
+}
+
+/// A walker's wish for this tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Metres a second; zero to stand.
+    pub velocity: Vec2,
+    /// What it needs.
+    pub status: Status,
+    /// Stuck for a while, see [`crate::crowd::Mover::pressing`].
+    pub pressing: bool,
+    /// Metres to the next corner, see [`crate::crowd::Body::left_m`].
+    pub left_m: f32,
+}
+
+impl Default for Follower {
+    fn default() -> Self {
+        Self {
+            heading: Vec2::ZERO,
+            aim: Vec2::ZERO,
+            speed: 0.0,
+            arrival_m: 0.0,
+            stuck_s: 0.0,
+            closest_m: f32::MAX,
+            state: State::Idle,
+            next: 0,
+            len: 0,
+            complete: true,
+            corners: [[0; 2]; CORNERS],
+            goal: Spot::NOWHERE,
+        }
+    }
+}
+
+impl Follower {
+    /// Goes somewhere else from now on: waits for a path. `speed` in metres a second; `arrival_m` is how close is close enough.
+    pub fn go(&mut self, goal: Spot, speed: f32, arrival_m: f32) {
+        *self = Self { goal, speed, arrival_m, state: State::Waiting, ..Self::default() };
+    }
+
+    /// Walks at another speed, along the same path.
+    pub const fn set_speed(&mut self, speed: f32) {
+        self.speed = speed;
+    }
+
+    /// Goes nowhere.
+    pub fn stop(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Where it goes, if it goes anywhere.
+    #[must_use]
+    pub fn goal(&self) -> Option<Spot> {
+        matches!(self.state, State::Waiting | State::Walking).then_some(self.goal)
+    }
+
+    /// Takes a path that was searched from where it is to its goal. A path that is [empty](Path::corners) is none: it has arrived where it is.
+    pub fn take(&mut self, path: &Path) {
+        if self.goal().is_none() {
+            return;
+        }
+        let corners = path.corners();
+        let kept = corners.len().min(CORNERS);
+        self.complete = path.complete && kept == corners.len();
+        self.len = kept as u8;
+        for (to, from) in self.corners.iter_mut().zip(corners) {
+            let quarters = (*from * QUARTERS_PER_M).round();
+            *to = [quarters.x as u16, quarters.y as u16];
+        }
+        if self.complete {
+            self.goal = path.end;
+        }
+        // Another path to the same goal frees nobody who is stuck.
+        if self.state == State::Waiting {
+            self.stuck_s = 0.0;
+        }
+        self.state = if kept == 0 { State::Arrived } else { State::Walking };
+        self.next = 0;
+        self.turn();
+    }
+
+    /// The wish of a walker who is at a spot, for a tick of `dt` seconds. `hindered` says that a wall was in its way in the last one.
+    pub fn step(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> Pace {
+        match self.state {
+            State::Idle => Pace::stand(Status::Idle),
+            State::Waiting => Pace::stand(Status::NeedsPath),
+            State::Arrived => {
+                self.stop();
+                Pace::stand(Status::Arrived)
+            }
+            State::Walking => self.walk(mesh, at, hindered, dt),
+        }
+    }
+
+    fn walk(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> Pace {
+        let stride = self.speed * dt;
+        for _ in 0..TURNS_MAX {
+            if self.is_last() || !self.turns(mesh, at) {
+                break;
+            }
+            if self.next >= self.len {
+                self.state = State::Waiting;
+                return Pace::stand(Status::NeedsPath);
+            }
+            self.turn();
+            self.stuck_s = 0.0;
+        }
+        let rest = self.aim - at.at;
+        let distance = rest.length();
+        if self.is_last() && self.has_arrived(distance) {
+            self.stop();
+            return Pace::stand(Status::Arrived);
+        }
+        self.notice_progress(distance, dt);
+        // On the last leg of a path that goes on there is time for the next search.
+        let is_ending = !self.complete && self.next >= self.len;
+        let status = if is_ending || self.asks_again(dt) { Status::NeedsPath } else { Status::Walking };
+        let pressing = self.stuck_s >= PRESS_S;
+        let has_passed = self.heading != Vec2::ZERO && rest.dot(self.heading) <= 0.0;
+        if distance <= stride && (self.is_last() || has_passed) {
+            // The last step ends at the goal itself, and who has passed a corner and sees no way on goes back to it.
+            return Pace { velocity: rest / dt, status, pressing, left_m: distance };
+        }
+        let miss = self.heading.perp_dot(rest).abs();
+        let is_off =
+            miss > (distance * MISS).max(MISS_MIN_M) || has_passed || hindered && miss > MISS_MIN_M / 4.0;
+        if self.heading == Vec2::ZERO || is_off {
+            self.heading = rest.normalize_or_zero();
+        }
+        let speed = if self.is_last() && distance < SLOW_M { self.speed / 2.0 } else { self.speed };
+        Pace { velocity: self.heading * speed, status, pressing, left_m: distance }
+    }
+
+    /// Whether the present leg leads to the end of the whole way.
+    const fn is_last(&self) -> bool {
+        self.complete && self.next >= self.len
+    }
+
+    /// Whether the corner at the end of the leg is reached: close, and the next one in sight.
+    fn turns(&self, mesh: &NavMesh, at: Spot) -> bool {
+        let square = self.aim.distance_squared(at.at);
+        square <= AT_M * AT_M
+            || square <= TURN_M * TURN_M && self.next < self.len && mesh.ray(at, self.corner(self.next)).clear
+    }
+
+    fn has_arrived(&self, distance: f32) -> bool {
+        let is_crowded =
+            self.stuck_s >= CROWD_S && distance <= (CROWD_M_PER_S * self.stuck_s).min(CROWD_MAX_M);
+        distance <= self.arrival_m.max(AT_M) || is_crowded
+    }
+
+    fn notice_progress(&mut self, distance: f32, dt: f32) {
+        let is_first = self.closest_m == f32::MAX;
+        let is_closer = distance < self.closest_m - PROGRESS_M.min(self.speed * PROGRESS_S);
+        if is_first || is_closer {
+            self.closest_m = distance;
+        }
+        // The first measure on a leg, as after another search, says nothing.
+        self.stuck_s = if is_closer && !is_first { 0.0 } else { self.stuck_s + dt };
+    }
+
+    /// Every so often while one is stuck.
+    fn asks_again(&self, dt: f32) -> bool {
+        let rounds = |stuck_s: f32| (stuck_s / REPLAN_S) as u32;
+        rounds(self.stuck_s) > rounds((self.stuck_s - dt).max(0.0))
+    }
+
+    /// Begins the next leg.
+    fn turn(&mut self) {
+        self.aim = self.corner(self.next);
+        self.next = (self.next + 1).min(self.len);
+        self.heading = Vec2::ZERO;
+        self.closest_m = f32::MAX;
+    }
+
+    /// A corner, or the goal behind the last.
+    fn corner(&self, place: u8) -> Vec2 {
+        let is_goal = self.complete && place + 1 >= self.len;
+        match self.corners.get(usize::from(place)) {
+            Some(&[x, y]) if !is_goal => Vec2::new(f32::from(x), f32::from(y)) / QUARTERS_PER_M,
+            _ => self.goal.at,
+        }
+    }
+}
+
+impl Pace {
+    const fn stand(status: Status) -> Self {
+        Self { velocity: Vec2::ZERO, status, pressing: false, left_m: f32::MAX }
+    }
+}
