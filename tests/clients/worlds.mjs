@@ -16,8 +16,11 @@ const FLAT_M = 22;
 const SAME_PLACE_M = 0.5;
 const ARRIVAL_M = 1.5;
 const WALK_M = 5;
+/** On what is lower one steps. */
+const STEP_M = 0.4;
 const QUIET_MS = 2_000;
 const CAVE_THINGS_MIN = 50;
+const DWELLERS = 12;
 
 await main(async ({ server, loginUri, step, api, log }) => {
   const worlds = new Worlds(server);
@@ -63,6 +66,39 @@ await main(async ({ server, loginUri, step, api, log }) => {
     await until('the ground is flat', () => isFlat(ada), { describe: () => `${ada.terrainHeight(60, 70)} ${ada.terrainHeight(200, 30)}` });
     await until('she is gone for those who stayed', () => !ben.sees(ada.id));
     log('inside', { things: ada.things().length, avatars: ada.avatars().length });
+  });
+
+  await step('those who live there walk about, around what stands there', async () => {
+    const dwellers = () => ada.avatars().filter((avatar) => nameOf(avatar).startsWith('Dweller'));
+    await until('all twelve are shown', () => dwellers().length === DWELLERS, { describe: () => `${dwellers().length}` });
+    const from = new Map(dwellers().map(({ ID, Position }) => [ID, Position]));
+    const walked = new Set();
+    await until('all have walked', () => {
+      for (const { ID, Position } of dwellers()) {
+        if (mapDistance(Position, from.get(ID)) > WALK_M) walked.add(ID);
+        const inside = ada.things().filter((thing) => thing.Scale.z > STEP_M && isInside(Position, thing));
+        assert(inside.length === 0, `a dweller at ${Position} is in a box at ${inside[0]?.Position} of ${inside[0]?.Scale}`);
+      }
+      return walked.size === DWELLERS;
+    }, { describe: () => `${walked.size} of ${DWELLERS}` });
+  });
+
+  await step('one of them answers who speaks to it', async () => {
+    await ada.teleport(await ada.regionHandle(ada.regionName), 68, 70);
+    await ada.say('Ist jemand da?');
+    await until('the gatekeeper answers', () => ada.heard('Be greeted.'));
+    assert(ada.heard('Be greeted.').fromName === 'Gatekeeper Cave', `it was ${ada.heard('Be greeted.').fromName}`);
+    await ada.teleport(await ada.regionHandle(ada.regionName), 60, 70);
+  });
+
+  await step('another comes after her and stops beside her', async () => {
+    await ada.teleport(await ada.regionHandle(ada.regionName), 50, 200);
+    const watchman = () => ada.avatars().find((avatar) => nameOf(avatar) === 'Watchman Cave');
+    const near = () => watchman() && mapDistance(watchman().Position, ada.sees().position) < 3;
+    await until('the watchman is beside her', near, { describe: () => `it is at ${watchman()?.Position}` });
+    await staysTrue('and stays there', () => near() && ada.isStanding(watchman().FullID.toString()), QUIET_MS);
+    await ada.teleport(await ada.regionHandle(ada.regionName), 60, 70);
+    await ada.lands();
   });
 
   await step('she walks there, and stops where she stops', async () => {
@@ -161,6 +197,19 @@ async function isIn(client, firstId) {
   await until(`${client.name} is shown the other world alone`, () => own().length === 1 && belongs(own()[0].ID) && strange().length === 0, {
     describe: () => `own avatar as ${own().map(({ ID }) => ID)}, ${strange().length} strange objects`,
   });
+}
+
+/** "First Last" of an avatar that is shown. */
+function nameOf(avatar) {
+  return `${avatar.NameValue.get('FirstName')?.value} ${avatar.NameValue.get('LastName')?.value}`;
+}
+
+/** Whether a point of the map is within a box, its turn about the vertical counted. */
+function isInside({ x, y }, { Position, Scale, Rotation }) {
+  const turn = -2 * Math.atan2(Rotation.z, Rotation.w);
+  const [dx, dy] = [x - Position.x, y - Position.y];
+  const [along, across] = [dx * Math.cos(turn) - dy * Math.sin(turn), dx * Math.sin(turn) + dy * Math.cos(turn)];
+  return Math.abs(along) < Scale.x / 2 && Math.abs(across) < Scale.y / 2;
 }
 
 function isFlat(client) {

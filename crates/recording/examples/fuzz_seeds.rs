@@ -34,6 +34,7 @@ fn record() -> io::Result<Vec<u8>> {
         size_m: 256,
         local_ids: 1..100_000,
         scenery: Arc::new(Scenery::boxes(3, &terrain, 1)),
+        cast: None,
         terrain,
         water_m: 20.0,
         max_avatars: 100,

@@ -92,6 +92,7 @@ impl About {
             local_ids: self.local_ids.clone(),
             terrain,
             scenery,
+            cast: None,
             water_m: self.water_m,
             max_avatars: self.max_avatars as usize,
             seed: self.seed,

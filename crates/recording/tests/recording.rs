@@ -21,6 +21,7 @@ fn config() -> WorldConfig {
         local_ids: 1..100_000,
         terrain: Arc::new(Terrain::hills(256, 5)),
         scenery: Arc::default(),
+        cast: None,
         water_m: 20.0,
         max_avatars: 100,
         seed: 9,

@@ -398,6 +398,7 @@ impl Resident {
             local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
             scenery: Arc::new(Scenery::boxes(BOXES, &terrain, rng.next())),
             terrain: Arc::new(terrain),
+            cast: None,
             water_m: WATER_M,
             max_avatars: WorldConfig::MAX_AVATARS,
             seed: rng.next(),

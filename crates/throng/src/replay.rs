@@ -170,6 +170,7 @@ mod tests {
             local_ids: 1..1_000,
             terrain: Arc::new(Terrain::flat(256, 21.0)),
             scenery: Arc::default(),
+            cast: None,
             water_m: 20.0,
             max_avatars: 10,
             seed: 1,

@@ -58,6 +58,16 @@ built_in! {
     SIT_GROUND = 0x1a2bd58e_87ff_0df8_0b4c_53e047b0bb6e;
     /// Types.
     TYPE = 0xc541c47f_e0c0_058b_ad1a_d6ae3a4584d9;
+    /// Lies as if dead.
+    DEAD = 0x57abaae6_1d17_7b1b_5f98_6d11a6411276;
+    /// Punches with both fists.
+    PUNCH_ONE_TWO = 0xeefc79be_daae_a239_8c04_890f5d23654a;
+    /// Punches with the left.
+    PUNCH_LEFT = 0xf3300ad9_3462_1d07_2044_0fef80062da0;
+    /// Punches with the right.
+    PUNCH_RIGHT = 0xc8e42d32_7310_6906_c903_cab5d4a34656;
+    /// Strikes with a sword.
+    SWORD_STRIKE = 0x85428680_6bf9_3e64_b489_6f81087c24bd;
     /// Is away from the keyboard.
     AWAY = 0xfd037134_85d4_f241_72c6_4f42164fedee;
 }

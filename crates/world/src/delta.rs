@@ -21,6 +21,7 @@ impl World {
         out.changes.extend(self.removed.drain(..).map(Change::Removed));
         let newcomers = self.roster.iter().filter(|(_, presence)| presence.news.created);
         out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));
+        self.tell_new_npcs(out);
 
         for (slot, presence) in self.roster.iter_mut() {
             let news = std::mem::take(&mut presence.news);
@@ -48,5 +49,6 @@ impl World {
             let former = std::mem::replace(&mut presence.hashes.whole, hash);
             self.presences_hash = self.presences_hash.wrapping_sub(former).wrapping_add(hash);
         }
+        self.tell_npcs(out);
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     counters::WorldCounters,
     frame::{Event, Frame, Refusal},
     ground::Ground,
+    npc,
     presence::{Presence, Stance, facing},
     world::World,
 };
@@ -28,7 +29,12 @@ impl World {
                     self.resync.request();
                 }
                 action => match self.roster.of_session_mut(session) {
-                    Some(presence) => act(presence, action, &self.ground, &mut self.counters, out),
+                    Some(presence) => {
+                        if npc::is_punch(&action) {
+                            self.punches.push(presence.id);
+                        }
+                        act(presence, action, &self.ground, &mut self.counters, out);
+                    }
                     // It left while this was on its way.
                     None => self.counters.ignored += 1,
                 },
@@ -74,7 +80,7 @@ impl World {
     }
 
     /// The next local id. They ascend; once the range is used up they begin again, and those still alive are left out.
-    fn next_id(&mut self) -> LocalId {
+    pub(crate) fn next_id(&mut self) -> LocalId {
         loop {
             if self.next_local_id >= self.local_ids.end {
                 self.next_local_id = self.local_ids.start;
@@ -83,8 +89,9 @@ impl World {
             let id = LocalId(self.next_local_id);
             self.next_local_id += 1;
             let taken = |(_, presence): (u32, &Presence)| presence.id == id;
+            let is_npc = || self.npcs.ids().any(|taken| taken == id);
             // There are more ids than avatars, so this ends.
-            if !self.local_ids_wrapped || !self.roster.iter().any(taken) {
+            if !self.local_ids_wrapped || !self.roster.iter().any(taken) && !is_npc() {
                 return id;
             }
         }

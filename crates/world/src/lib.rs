@@ -18,6 +18,7 @@ mod hash;
 mod inbox;
 mod life;
 mod movement;
+mod npc;
 mod presence;
 mod resync;
 mod roster;
@@ -36,6 +37,7 @@ pub use gait::{
 pub use generate::{PLAZA_M, WATER_M};
 pub use ground::{BORDER_MARGIN_M, CEILING_M};
 pub use life::{Beginning, Fault, Life};
+pub use npc::{Actor, Cast, CastError, NPCS_MAX, NpcCounts, Script, Spawn};
 pub use resync::CHUNK_ENTITIES_MAX;
 pub use scenery::{Scenery, SceneryError, Standing};
 pub use snapshot::{Checkpoint, IdsUsed, RestoreError};

@@ -296,7 +296,7 @@ impl Presence {
 }
 
 /// No avatar moves faster along any axis, nor could a terse update say so (PROTOCOL §5.2).
-const SPEED_MAX_M_PER_S: f32 = 128.0;
+pub(crate) const SPEED_MAX_M_PER_S: f32 = 128.0;
 
 fn is_unit(rotation: Quat) -> bool {
     (rotation.length_squared() - 1.0).abs() < 1e-3

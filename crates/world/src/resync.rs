@@ -8,7 +8,7 @@
 
 use crate::{
     frame::{Change, Entity, Frame, SnapshotChunk},
-    roster::Roster,
+    world::World,
 };
 use ids::LocalId;
 use serde::{Deserialize, Serialize};
@@ -28,9 +28,12 @@ pub(crate) struct Resync {
     standing_next: u32,
 }
 
+/// Of NPCs.
+const NO_SLOT: u32 = u32::MAX;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Run {
-    /// Who was here when it began, with slots. Later arrivals are in the changes.
+    /// Who was here when it began, visitors with their slots and NPCs behind them. Later arrivals are in the changes.
     members: Vec<(u32, LocalId)>,
     next_index: u32,
 }
@@ -54,19 +57,20 @@ impl Resync {
 
     /// Puts the next part into a frame that has all its changes.
     #[inline(never)]
-    pub(crate) fn tell(&mut self, standing: &[Arc<Entity>], roster: &Roster, out: &mut Frame) {
+    pub(crate) fn tell(&mut self, world: &World, out: &mut Frame) {
         System::WorldResync.enter();
         if self.run.is_none() && self.requested {
             self.requested = false;
-            let members = roster.iter().map(|(slot, presence)| (slot, presence.id)).collect();
+            let visitors = world.roster.iter().map(|(slot, presence)| (slot, presence.id));
+            let members = visitors.chain(world.npcs.ids().map(|id| (NO_SLOT, id))).collect();
             self.run = Some(Run { members, next_index: 0 });
-            self.standing_left = u32::try_from(standing.len()).expect("local ids are 32 bits");
+            self.standing_left = u32::try_from(world.standing.len()).expect("local ids are 32 bits");
         }
         let Some(run) = &mut self.run else {
-            self.tell_standing(standing, out);
+            self.tell_standing(&world.standing, out);
             return;
         };
-        out.snapshot = Some(run.chunk(roster));
+        out.snapshot = Some(run.chunk(world));
         if run.is_over() {
             self.run = None;
         }
@@ -82,6 +86,18 @@ impl Resync {
     }
 }
 
+impl World {
+    /// Puts the next part of a snapshot into a frame, if one was asked for.
+    pub(crate) fn tell_snapshot(&mut self, out: &mut Frame) {
+        if self.resync.is_done() {
+            return;
+        }
+        let mut resync = std::mem::take(&mut self.resync);
+        resync.tell(self, out);
+        self.resync = resync;
+    }
+}
+
 impl Run {
     /// Parts in all; an empty world has one, too, for the replica to know.
     fn count(&self) -> u32 {
@@ -92,14 +108,16 @@ impl Run {
         self.next_index == self.count()
     }
 
-    fn chunk(&mut self, roster: &Roster) -> SnapshotChunk {
+    fn chunk(&mut self, world: &World) -> SnapshotChunk {
         let index = self.next_index;
         self.next_index += 1;
         let part = self.members.chunks(CHUNK_ENTITIES_MAX).nth(index as usize).unwrap_or_default();
         let entities = part
             .iter()
-            .filter_map(|&(slot, id)| roster.get(slot).filter(|presence| presence.id == id))
-            .map(|presence| presence.entity())
+            .filter_map(|&(slot, id)| match slot {
+                NO_SLOT => world.npc_with_id(id),
+                slot => Some(world.roster.get(slot).filter(|presence| presence.id == id)?.entity()),
+            })
             .collect();
         SnapshotChunk { index, count: self.count(), entities }
     }

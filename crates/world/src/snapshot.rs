@@ -12,6 +12,7 @@
 use crate::{
     hash::StateHasher,
     movement::SUB_STEP_DUE,
+    npc::Npcs,
     presence::Presence,
     resync::Resync,
     roster::Roster,
@@ -25,7 +26,7 @@ use thiserror::Error;
 const MAGIC: [u8; 4] = *b"THRW";
 
 /// Rises whenever the body changes its form.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 const HEADER_LEN: usize = MAGIC.len() + 2 + 8;
 
@@ -58,6 +59,14 @@ pub enum RestoreError {
         /// Fingerprint in the snapshot.
         found: u64,
     },
+    /// Others live in it than the configuration's.
+    #[error("the snapshot is of a world with cast {found:016x}, not {expected:016x}")]
+    OtherCast {
+        /// Fingerprint of the configured cast, 0 without one.
+        expected: u64,
+        /// Fingerprint in the snapshot.
+        found: u64,
+    },
     /// Other things stand in it than the configuration's.
     #[error("the snapshot is of a world with scenery {found:016x}, not {expected:016x}")]
     OtherScenery {
@@ -68,11 +77,12 @@ pub enum RestoreError {
     },
 }
 
-/// The body; `S` holds the slots, borrowed to write and owned to read.
+/// The body; `S` holds the slots and `N` the NPCs, borrowed to write and owned to read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Body<S> {
+struct Body<S, N> {
     terrain: u64,
     scenery: u64,
+    cast: u64,
     epoch: Epoch,
     next_sequence: u64,
     next_local_id: u32,
@@ -80,13 +90,14 @@ struct Body<S> {
     sub_step_carry: u64,
     resync: Resync,
     slots: S,
+    npcs: N,
 }
 
 /// The whole state of a world between two steps, to begin again from in the same process, or to be encoded elsewhere than on
 /// the world's thread.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    body: Body<Vec<Option<Presence>>>,
+    body: Body<Vec<Option<Presence>>, Npcs>,
 }
 
 impl Checkpoint {
@@ -121,29 +132,32 @@ impl World {
     /// The whole state between two steps, as bytes.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        encode(&self.body(self.roster.slots()))
+        encode(&self.body(self.roster.slots(), &self.npcs))
     }
 
     /// The whole state between two steps, as values. Takes an allocation for each avatar and one for all: encoding it
     /// costs more by far.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { body: self.body(self.roster.slots().to_vec()) }
+        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.clone()) }
     }
 
     /// As [`Self::checkpoint`], into the memory of a former one: of thousands it is megabytes, which the system would have to make
     /// and clear anew each time.
     pub fn checkpoint_into(&self, checkpoint: &mut Checkpoint) {
         let mut slots = std::mem::take(&mut checkpoint.body.slots);
+        let mut npcs = std::mem::take(&mut checkpoint.body.npcs);
         // Element by element, since a whole copy of another length would ask for memory.
         self.roster.slots().clone_into(&mut slots);
-        checkpoint.body = self.body(slots);
+        self.npcs.copy_into(&mut npcs);
+        checkpoint.body = self.body(slots, npcs);
     }
 
-    fn body<S>(&self, slots: S) -> Body<S> {
+    fn body<S, N>(&self, slots: S, npcs: N) -> Body<S, N> {
         Body {
             terrain: self.ground.terrain.fingerprint(),
             scenery: self.scenery.fingerprint(),
+            cast: self.cast_fingerprint(),
             epoch: self.epoch,
             next_sequence: self.next_sequence,
             next_local_id: self.next_local_id,
@@ -151,6 +165,7 @@ impl World {
             sub_step_carry: self.sub_step_carry,
             resync: self.resync.clone(),
             slots,
+            npcs,
         }
     }
 
@@ -192,7 +207,11 @@ impl World {
         self.local_ids_wrapped = used.wrapped;
     }
 
-    fn from_body(config: WorldConfig, body: Body<Vec<Option<Presence>>>) -> Result<Self, RestoreError> {
+    fn cast_fingerprint(&self) -> u64 {
+        self.cast.as_ref().map_or(0, |cast| cast.fingerprint())
+    }
+
+    fn from_body(config: WorldConfig, body: Body<Vec<Option<Presence>>, Npcs>) -> Result<Self, RestoreError> {
         let mut world = Self::new(config);
         let expected = world.ground.terrain.fingerprint();
         if body.terrain != expected {
@@ -201,6 +220,10 @@ impl World {
         let expected = world.scenery.fingerprint();
         if body.scenery != expected {
             return Err(RestoreError::OtherScenery { expected, found: body.scenery });
+        }
+        let expected = world.cast_fingerprint();
+        if body.cast != expected {
+            return Err(RestoreError::OtherCast { expected, found: body.cast });
         }
         let sound = body.resync.is_sound(world.standing.len())
             && body.sub_step_carry < SUB_STEP_DUE
@@ -226,11 +249,19 @@ impl World {
             }
             world.presences_hash = world.presences_hash.wrapping_add(presence.hashes.whole);
         }
+        let is_sound = match &world.cast {
+            Some(cast) => body.npcs.is_sound(cast),
+            None => body.npcs.is_empty(),
+        };
+        world.npcs = body.npcs;
+        if !is_sound || !world.npcs.revive() || !world.npcs.ids().all(|id| ids.insert(id)) {
+            return Err(RestoreError::Inconsistent);
+        }
         Ok(world)
     }
 }
 
-fn encode<S: Serialize>(body: &Body<S>) -> Vec<u8> {
+fn encode<S: Serialize, N: Serialize>(body: &Body<S, N>) -> Vec<u8> {
     let header = vec![0; HEADER_LEN];
     let mut bytes = postcard::to_extend(body, header).expect("plain data in memory always encodes");
     let checksum = checksum(&bytes[HEADER_LEN..]);
@@ -285,6 +316,7 @@ mod tests {
             local_ids: 1..1_000,
             terrain: Arc::new(Terrain::flat(256, 21.0)),
             scenery: Arc::default(),
+            cast: None,
             water_m: 20.0,
             max_avatars: 10,
             seed: 1,

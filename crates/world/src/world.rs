@@ -1,7 +1,7 @@
 //! A world: what it is made of, and its step.
 //!
-//! A step is four phases, each a file: `inbox` (commands) → `movement` (steering and physics) → `delta` (what the
-//! frame tells) → `resync` (a part of a snapshot, when one was asked for).
+//! A step is five phases, each a file: `inbox` (commands) → `movement` (steering and physics) → `npc` (those without a client) →
+//! `delta` (what the frame tells) → `resync` (a part of a snapshot, when one was asked for).
 
 use crate::{
     command::Command,
@@ -11,6 +11,7 @@ use crate::{
     ground::Ground,
     hash::StateHasher,
     movement::Mover,
+    npc::{Cast, NpcCounts, Npcs},
     resync::Resync,
     roster::Roster,
     scenery::Scenery,
@@ -27,7 +28,8 @@ pub(crate) const fn system(name: &'static str, limit_ms: u64) -> Scope {
 }
 
 static INBOX: Scope = system("world.inbox", 10);
-static MOVEMENT: Scope = system("world.movement", 25);
+static MOVEMENT: Scope = system("world.movement", 15);
+static NPCS: Scope = system("world.npcs", 10);
 static TELL: Scope = system("world.tell", 10);
 static RESYNC: Scope = system("world.resync", 5);
 
@@ -40,16 +42,18 @@ pub struct WorldConfig {
     pub epoch: Epoch,
     /// Width and depth in metres: 256, 512, 768 or 1,024.
     pub size_m: u32,
-    /// Local ids it may hand out; no other world of the node has any of them. More than `scenery` and `max_avatars` need,
+    /// Local ids it may hand out; no other world of the node has any of them. More than `scenery`, `cast` and `max_avatars` need,
     /// and the more the longer until one comes again.
     pub local_ids: Range<u32>,
     /// The ground, `size_m` wide.
     pub terrain: Arc<Terrain>,
     /// What stands on it.
     pub scenery: Arc<Scenery>,
+    /// Those who live in it, if anybody does.
+    pub cast: Option<Arc<Cast>>,
     /// Height of the water, metres.
     pub water_m: f32,
-    /// Avatars it lets in, [`WorldConfig::MAX_AVATARS`] by default. Half a kilobyte of memory each, and time in every step.
+    /// Avatars of visitors it lets in, [`WorldConfig::MAX_AVATARS`] by default. Half a kilobyte of memory each, and time in every step.
     pub max_avatars: usize,
     /// Decides everything that is left to chance.
     pub seed: u64,
@@ -76,6 +80,7 @@ impl WorldConfig {
 ///     local_ids: 1..1_000_000,
 ///     terrain: Arc::new(Terrain::hills(256, 1)),
 ///     scenery: Arc::default(),
+///     cast: None,
 ///     water_m: 20.0,
 ///     max_avatars: WorldConfig::MAX_AVATARS,
 ///     seed: 1,
@@ -100,6 +105,8 @@ pub struct World {
     /// It as frames tell it.
     pub(crate) standing: Vec<Arc<Entity>>,
 
+    pub(crate) cast: Option<Arc<Cast>>,
+    pub(crate) npcs: Npcs,
     pub(crate) roster: Roster,
     /// Number of the next frame.
     pub(crate) next_sequence: u64,
@@ -116,6 +123,8 @@ pub struct World {
     pub(crate) removed: Vec<LocalId>,
     pub(crate) movers: Vec<Mover>,
     pub(crate) contacts: Contacts,
+    /// Who strikes in this tick.
+    pub(crate) punches: Vec<LocalId>,
     pub(crate) counters: WorldCounters,
 }
 
@@ -126,17 +135,19 @@ impl World {
     /// When the configuration contradicts itself: another terrain's size, or fewer local ids than avatars and things.
     #[must_use]
     pub fn new(config: WorldConfig) -> Self {
-        let WorldConfig { id, epoch, size_m, local_ids, terrain, scenery, water_m, max_avatars, seed } =
+        let WorldConfig { id, epoch, size_m, local_ids, terrain, scenery, cast, water_m, max_avatars, seed } =
             config;
         assert_eq!(size_m, terrain.size_m(), "the terrain of {id:?} is another region's");
+        let n_npcs = cast.as_ref().map_or(0, |cast| cast.len());
         assert!(
-            local_ids.len() > max_avatars + scenery.len(),
-            "{id:?} lets in {max_avatars} beside {} objects with {} local ids",
+            local_ids.len() > max_avatars + n_npcs + scenery.len(),
+            "{id:?} lets in {max_avatars} beside {n_npcs} NPCs and {} objects with {} local ids",
             scenery.len(),
             local_ids.len()
         );
         let standing = scenery.entities(local_ids.start);
         let local_ids = local_ids.start + standing.len() as u32..local_ids.end;
+        let npcs = cast.as_ref().map(|cast| Npcs::of(cast, &terrain, local_ids.start)).unwrap_or_default();
         Self {
             id,
             epoch,
@@ -145,9 +156,11 @@ impl World {
             ground: Ground { terrain, water_m },
             scenery,
             standing,
+            cast,
+            npcs,
             roster: Roster::default(),
             next_sequence: 0,
-            next_local_id: local_ids.start,
+            next_local_id: local_ids.start + n_npcs as u32,
             local_ids,
             local_ids_wrapped: false,
             sub_step_carry: 0,
@@ -156,6 +169,7 @@ impl World {
             removed: Vec::new(),
             movers: Vec::new(),
             contacts: Contacts::default(),
+            punches: Vec::new(),
             counters: WorldCounters::default(),
         }
     }
@@ -179,8 +193,11 @@ impl World {
         let world = u64::from(self.id.0);
         recorded(&INBOX, world, || self.receive(commands, out));
         recorded(&MOVEMENT, world, || self.move_avatars(dt));
+        if !self.npcs.is_empty() {
+            recorded(&NPCS, world, || self.step_npcs(dt, out));
+        }
         recorded(&TELL, world, || self.tell(out));
-        recorded(&RESYNC, world, || self.resync.tell(&self.standing, &self.roster, out));
+        recorded(&RESYNC, world, || self.tell_snapshot(out));
 
         out.state_hash = self.state_hash();
     }
@@ -190,7 +207,7 @@ impl World {
         self.resync.request();
     }
 
-    /// Whether nobody is here and a step would tell nothing: a scheduler may leave it out until there is a command.
+    /// Whether no visitor is here and a step would tell nothing: a scheduler may leave it out until there is a command.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.roster.is_empty() && self.resync.is_done()
@@ -202,7 +219,7 @@ impl World {
         self.epoch
     }
 
-    /// Everybody in it, as a frame would tell them now.
+    /// All visitors in it, as a frame would tell them now.
     pub fn avatars(&self) -> impl Iterator<Item = Arc<Entity>> {
         self.roster.iter().map(|(_, presence)| presence.entity())
     }
@@ -212,7 +229,7 @@ impl World {
         self.roster.iter().map(|(_, presence)| presence.identity.session)
     }
 
-    /// Avatars that are in it.
+    /// Avatars of visitors that are in it.
     #[must_use]
     pub fn n_avatars(&self) -> usize {
         self.roster.len()
@@ -224,6 +241,18 @@ impl World {
         &self.counters
     }
 
+    /// Those who live in it.
+    #[must_use]
+    pub fn n_npcs(&self) -> usize {
+        self.npcs.len()
+    }
+
+    /// What these have done since the world was made or restored.
+    #[must_use]
+    pub const fn npc_counts(&self) -> &NpcCounts {
+        &self.npcs.counts
+    }
+
     /// Hash of everything that decides the world's future: avatars, local ids, time carried over, what stands. Which frames were
     /// sent, and whether somebody is being resynchronised, does not count. Costs nothing: steps keep it up to date.
     #[must_use]
@@ -233,6 +262,7 @@ impl World {
         hasher.u64(u64::from(self.next_local_id) << 1 | u64::from(self.local_ids_wrapped));
         hasher.u64(self.sub_step_carry);
         hasher.u64(self.scenery.fingerprint());
+        hasher.u64(self.npcs.hash);
         hasher.finish()
     }
 }

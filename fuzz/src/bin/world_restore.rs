@@ -18,6 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         local_ids: 1..1_000_000,
         terrain: TERRAIN.clone(),
         scenery: Arc::default(),
+        cast: None,
         water_m: 20.0,
         max_avatars: 100,
         seed: 1,

@@ -518,6 +518,7 @@ impl Region {
             local_ids: n * 1_000_000 + 1..(n + 1) * 1_000_000,
             terrain: Arc::clone(&land.terrain),
             scenery: Arc::clone(&land.scenery),
+            cast: None,
             water_m: land.water_m,
             max_avatars,
             seed: 11,

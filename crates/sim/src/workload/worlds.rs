@@ -144,6 +144,7 @@ impl Line {
             local_ids: first_id..first_id + 100_000,
             terrain: Arc::new(Terrain::hills(REGION_M, rng.next())),
             scenery: Arc::default(),
+            cast: None,
             water_m: WATER_M,
             max_avatars: WorldConfig::MAX_AVATARS,
             seed: rng.next(),

@@ -122,7 +122,13 @@ pub fn load(sources: &Sources) -> Result<Effective, ConfigError> {
     if !problems.is_empty() {
         return Err(ConfigError::new(problems));
     }
-    let config: Config = figment.extract().expect("values that were checked fit the fields");
+    let mut config: Config = figment.extract().expect("values that were checked fit the fields");
+    // Files that belong together are moved together.
+    if let Some(directory) = sources.file.as_ref().and_then(|file| file.parent()) {
+        for template in config.template.iter_mut().filter(|template| !template.npcs.as_os_str().is_empty()) {
+            template.npcs = directory.join(&template.npcs);
+        }
+    }
     let problems = check::together(&config);
     if problems.is_empty() { Ok(Effective::new(config, figment)) } else { Err(ConfigError::new(problems)) }
 }

@@ -46,6 +46,15 @@ pub enum ServeError {
         /// How many.
         wanted: u16,
     },
+    /// Who lives in a template's instances.
+    #[error("cannot make the NPCs of template {name:?}")]
+    Template {
+        /// Which.
+        name: String,
+        /// What is wrong with its files.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A thread.
     #[error("cannot start the {name} thread")]
     Thread {

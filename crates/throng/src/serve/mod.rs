@@ -216,7 +216,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let first_world = places.len() as u32;
     let max_instances = config.instances.max as usize;
     let instances = Arc::new(Instances::new(instances::Start {
-        table: Table::new(places::templates(config), max_instances, first_world),
+        table: Table::new(places::templates(config)?, max_instances, first_world),
         inboxes: &worlds.inboxes,
         workplace: worlds.workplace(),
         sessions: &sessions.sessions,

@@ -1,6 +1,7 @@
 //! From configured regions to places, and from templates to what instances are made from.
 
-use super::instances::Template;
+use super::ServeError;
+use super::instances::{self, Template};
 use crate::config::{self, Config, TerrainShape};
 use gateway::places::{Land, PlaceSettings, Portal, PortalTo};
 use glam::Vec3;
@@ -25,10 +26,23 @@ pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
 }
 
 /// What instances are made from.
-pub(super) fn templates(config: &Config) -> Vec<Template> {
+///
+/// # Errors
+/// When a template's NPCs cannot be had.
+pub(super) fn templates(config: &Config) -> Result<Vec<Template>, ServeError> {
     let template = |template: &config::Template| {
         let (land, portals) = Ground::of_template(template).build(config);
-        Template { name: template.name.clone(), land, portals, max_avatars: template.max_avatars }
+        let name = template.name.clone();
+        let load = |path| instances::load(path, &land.terrain, &land.scenery, land.water_m);
+        let cast =
+            match template.npcs.as_os_str().is_empty() {
+                true => None,
+                false => Some(Arc::new(load(&template.npcs).map_err(|source| ServeError::Template {
+                    name: name.clone(),
+                    source: Box::new(source),
+                })?)),
+            };
+        Ok(Template { name, land, portals, cast, max_avatars: template.max_avatars })
     };
     config.template.iter().map(template).collect()
 }

@@ -14,7 +14,7 @@ use super::{Clock, ServeError};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use gateway::places::{Place, Places, Scene};
 use gateway::sessions::Sessions;
-use ids::{Epoch, Instant, Tick, WorldId};
+use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
 use schedule::{Backoff, Panicked};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -283,7 +283,9 @@ impl Line {
         let Some((next_at, left)) = self.sweeps.filter(|(next_at, _)| *next_at <= now) else { return };
         self.sweeps = (left > 1).then_some((next_at + SWEEP_PERIOD, left - 1));
         let replica = self.scene.feed.current();
-        let present = replica.entities().map(|(_, _, slot)| slot.session);
+        // NPCs have no login that could have ended.
+        let shown = replica.entities().map(|(_, _, slot)| slot.session);
+        let present = shown.filter(|session| *session != SessionKey::NODE);
         for command in sessions.with(|hub| hub.dismiss(self.scene.world, present)) {
             // When the inbox is full, the next look finds them again.
             let _ = self.inbox.put(command);

@@ -360,6 +360,7 @@ pub(super) fn world_config(place: &Place) -> WorldConfig {
         local_ids: first..first + LOCAL_IDS - 1,
         terrain: Arc::clone(&place.land().terrain),
         scenery: Arc::clone(&place.land().scenery),
+        cast: None,
         water_m: place.land().water_m,
         max_avatars: place.scene.max_avatars as usize,
         seed: place.handle.0,

@@ -4,6 +4,7 @@ mod arriving;
 mod chatting;
 mod determinism;
 mod flying;
+mod npcs;
 mod posture;
 mod restarting;
 mod resync;

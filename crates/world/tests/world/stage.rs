@@ -21,6 +21,7 @@ pub(crate) fn config(terrain: Terrain) -> WorldConfig {
         local_ids: 1_000..2_000_000,
         terrain: Arc::new(terrain),
         scenery: Arc::default(),
+        cast: None,
         water_m: 20.0,
         max_avatars: WorldConfig::MAX_AVATARS,
         seed: 42,

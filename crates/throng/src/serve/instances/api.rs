@@ -33,6 +33,8 @@ struct Told {
     /// Account whose own it is.
     owner: Option<Uuid>,
     size_m: u32,
+    /// Those who live in it.
+    npcs: usize,
     /// Users in it, or on their way into it.
     users: usize,
     max_users: u32,
@@ -42,13 +44,14 @@ struct Told {
 
 impl From<(Entry, usize)> for Told {
     fn from((entry, users): (Entry, usize)) -> Self {
-        let Entry { id, template, owner, scene, created_at, .. } = entry;
+        let Entry { id, template, owner, scene, cast, created_at, .. } = entry;
         Self {
             id,
             name: scene.name.clone(),
             template,
             owner: owner.map(|owner| owner.0),
             size_m: scene.land.size_m,
+            npcs: cast.map_or(0, |cast| cast.len()),
             users,
             max_users: scene.max_avatars,
             created_s: created_at.0 as f64 / 1e9,

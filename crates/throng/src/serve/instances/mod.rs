@@ -5,10 +5,12 @@
 
 mod api;
 mod keeper;
+mod script;
 mod table;
 
 pub(super) use api::router;
 pub(super) use keeper::{ORDERS_MAX, keep};
+pub(super) use script::load;
 pub(super) use table::{Entry, Table, TableRefusal, Template};
 
 use super::Clock;
@@ -116,6 +118,7 @@ impl Instances {
             local_ids: entry.local_ids.clone(),
             terrain: Arc::clone(&entry.scene.land.terrain),
             scenery: Arc::clone(&entry.scene.land.scenery),
+            cast: entry.cast.clone(),
             water_m: entry.scene.land.water_m,
             max_avatars: entry.scene.max_avatars as usize,
             seed: id.as_u64_pair().0,

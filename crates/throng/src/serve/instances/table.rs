@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
+use world::Cast;
 
 /// Local ids of instances begin here; those below belong to the worlds that lie at a place.
 const FIRST_LOCAL_ID: u32 = 1 << 31;
@@ -20,6 +21,8 @@ pub(in crate::serve) struct Template {
     pub(in crate::serve) name: String,
     pub(in crate::serve) land: Arc<Land>,
     pub(in crate::serve) portals: Arc<[Portal]>,
+    /// Who lives there.
+    pub(in crate::serve) cast: Option<Arc<Cast>>,
     /// Avatars of users that may be in one at once.
     pub(in crate::serve) max_avatars: u32,
 }
@@ -32,6 +35,7 @@ pub(in crate::serve) struct Entry {
     /// Whose own it is.
     pub(in crate::serve) owner: Option<AgentId>,
     pub(in crate::serve) scene: Arc<Scene>,
+    pub(in crate::serve) cast: Option<Arc<Cast>>,
     pub(in crate::serve) local_ids: Range<u32>,
     pub(in crate::serve) created_at: Instant,
 }
@@ -104,9 +108,9 @@ impl Table {
         self.next_world += 1;
         let n_ids = template.land.scenery.len() as u32 + AVATAR_IDS.max(4 * template.max_avatars);
         let local_ids = self.take_local_ids(n_ids);
-        let Template { name: template, land, portals, max_avatars } = template;
+        let Template { name: template, land, portals, cast, max_avatars } = template;
         let scene = Arc::new(Scene::instance(world, name, max_avatars, land, portals));
-        let entry = Entry { id, template, owner, scene, local_ids, created_at: now };
+        let entry = Entry { id, template, owner, scene, cast, local_ids, created_at: now };
         self.by_world.insert(world, entry.clone());
         self.by_id.insert(id, world);
         Ok(entry)
@@ -168,8 +172,13 @@ mod tests {
 
     fn table(max: usize) -> Table {
         let land = Land::new(Arc::new(Terrain::flat(256, 22.0)), Arc::default(), 20.0);
-        let template =
-            Template { name: "Cave".into(), land: Arc::new(land), portals: Arc::default(), max_avatars: 8 };
+        let template = Template {
+            name: "Cave".into(),
+            land: Arc::new(land),
+            portals: Arc::default(),
+            cast: None,
+            max_avatars: 8,
+        };
         Table::new(vec![template], max, 2)
     }
 

@@ -1,0 +1,215 @@
+//! From what a thought intends to what legs, mouth and fists do until the next one.
+
+use super::{Cast, Errand, HALF_HEIGHT_M, Scratch, Standing, Target, Toward, cast::ground_of};
+use crate::{
+    chat::CHAT_BYTES_MAX,
+    command::ChatKind,
+    frame::{Chat, Event, Frame},
+    presence::SPEED_MAX_M_PER_S,
+    world::World,
+};
+use glam::{Vec2, Vec3};
+use ids::SessionKey;
+use nav::{
+    PolyRef, Spot,
+    behavior::{Attack, Face, Go, Intent, Pace, Pose},
+    senses::{Candidate, EntityId, Journey, Progress, Sound, WorldTime},
+};
+use std::sync::Arc;
+
+/// A goal may lie so far from where one can walk, metres.
+const GOAL_REACH_M: f32 = 4.0;
+/// Close enough to a point, metres.
+const ARRIVAL_M: f32 = 0.5;
+/// Somebody who is followed may have moved so far before another way is chosen, metres.
+const FOLLOW_M: f32 = 1.5;
+/// How far away from a threat is looked for, metres.
+const FLIGHT_M: f32 = 16.0;
+/// Blows reach so far, metres between middles; a target that has stepped back since the thought is missed.
+const BLOW_REACH_M: f32 = 3.5;
+
+impl World {
+    /// Begins what an NPC intends.
+    pub(super) fn begin(
+        &mut self,
+        cast: &Cast,
+        number: usize,
+        intent: &Intent,
+        scratch: &Scratch,
+        out: &mut Frame,
+    ) {
+        self.set_out(cast, number, intent, &scratch.candidates);
+        let now = self.npcs.now();
+        let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
+        legs.sits = intent.pose == Pose::Sit;
+        head.errand.face = match intent.face {
+            Face::Ahead => Toward::Ahead,
+            Face::Toward(who) => Toward::Somebody(who),
+            Face::At(place) => Toward::Point(place),
+            Face::Heading(radians) => Toward::Heading(radians),
+        };
+        let wanted = intent.animation.map(|animation| animation.0);
+        let mut changes = smallvec::SmallVec::<[(ids::Uuid, bool); 3]>::new();
+        let id_of = |animation: u16| cast.animations.get(usize::from(animation)).copied();
+        if wanted != head.plays {
+            changes.extend(head.plays.and_then(id_of).map(|id| (id, false)));
+            changes.extend(wanted.and_then(id_of).map(|id| (id, true)));
+            head.plays = wanted;
+        }
+        changes.extend(intent.gesture.and_then(|gesture| id_of(gesture.0)).map(|id| (id, true)));
+        if !changes.is_empty() {
+            legs.news.animated |= head.animator.choose(&changes);
+        }
+        if let Some(made) = intent.sound {
+            let role = &cast.roles[number];
+            let sound = Sound {
+                kind: made.kind,
+                place: legs.position(),
+                reach_m: f32::from(made.reach_dm) / 10.0,
+                by: legs.entity(),
+                by_kind: role.kind,
+                about: head.mind.about(),
+            };
+            self.npcs.sounds.add(sound, now);
+        }
+        if let Some(line) = intent.say.and_then(|line| cast.behaviors.line(line)) {
+            self.npc_says(cast, number, line, out);
+        }
+        if let Some(attack) = intent.attack {
+            self.npc_strikes(cast, number, attack, &scratch.candidates, now);
+        }
+    }
+
+    /// Where to, if that is somewhere else than before.
+    fn set_out(&mut self, cast: &Cast, number: usize, intent: &Intent, candidates: &[Candidate]) {
+        let terrain = Arc::clone(&self.ground.terrain);
+        let ground = ground_of(&terrain);
+        let actor = cast.actor(cast.roles[number].kind);
+        let speed = match intent.pace {
+            Pace::Creep => crate::CROUCH_M_PER_S,
+            Pace::Walk => actor.walk_m_per_s,
+            Pace::Run => actor.run_m_per_s,
+            Pace::Speed(dm) => f32::from(dm) / 10.0,
+        }
+        .min(SPEED_MAX_M_PER_S);
+        let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
+        let is_new = head.errand.leg != intent.leg;
+        head.errand.leg = intent.leg;
+        if is_new {
+            head.journey = Journey { leg: intent.leg, progress: Progress::Going };
+        }
+        let hint = legs.spot.poly;
+        let at_feet = |position: Vec3| position - Vec3::Z * HALF_HEIGHT_M;
+        let locate = |point: Vec3| cast.mesh.locate(ground, point, GOAL_REACH_M, PolyRef::NONE);
+        let goal: Option<(Spot, f32)> = match intent.go {
+            Go::Stay => {
+                legs.follower.stop();
+                legs.wants_path = false;
+                head.errand.target = Target::None;
+                return;
+            }
+            Go::To(point) => {
+                if !is_new && head.errand.target == Target::Point(point) {
+                    legs.follower.set_speed(speed);
+                    return;
+                }
+                head.errand.target = Target::Point(point);
+                locate(point).map(|spot| (spot, ARRIVAL_M))
+            }
+            Go::Toward { who, within_m } => {
+                let Some(there) = candidates.iter().find(|candidate| candidate.who == who) else {
+                    head.journey.progress = Progress::Unreachable;
+                    legs.follower.stop();
+                    return;
+                };
+                let at = there.position.truncate();
+                let is_known = matches!(head.errand.target, Target::Somebody { who: known, at: chosen, .. }
+                    if known == who && chosen.distance_squared(at) < FOLLOW_M * FOLLOW_M);
+                if is_known && (legs.follower.goal().is_some() || legs.spot.at.distance(at) <= within_m) {
+                    legs.follower.set_speed(speed);
+                    return;
+                }
+                head.errand.target = Target::Somebody { who, within_m, at };
+                let feet = at_feet(there.position);
+                cast.mesh.locate(ground, feet, GOAL_REACH_M, hint).map(|spot| (spot, within_m.max(ARRIVAL_M)))
+            }
+            Go::Away { from } => {
+                let is_known =
+                    matches!(head.errand.target, Target::Away(_)) && legs.follower.goal().is_some();
+                if is_known && !is_new {
+                    legs.follower.set_speed(speed);
+                    return;
+                }
+                head.errand.target = Target::Away(from);
+                let away = (legs.spot.at - from.truncate()).normalize_or(legs.facing);
+                let point = (legs.spot.at + away * FLIGHT_M).extend(legs.feet_m);
+                let seed = u64::from(head.errand.leg) << 32 ^ number as u64 ^ self.npcs.turns << 8;
+                let aside = || cast.mesh.random_near(ground, legs.spot, FLIGHT_M, seed);
+                cast.mesh
+                    .locate(ground, point, FLIGHT_M / 2.0, PolyRef::NONE)
+                    .or_else(aside)
+                    .map(|spot| (spot, 1.0))
+            }
+        };
+        match goal {
+            Some((spot, arrival_m)) => {
+                legs.follower.go(spot, speed, arrival_m);
+                legs.wants_path = true;
+            }
+            _ => {
+                legs.follower.stop();
+                legs.wants_path = false;
+                head.journey.progress = Progress::Unreachable;
+            }
+        }
+    }
+
+    fn npc_says(&self, cast: &Cast, number: usize, line: &str, out: &mut Frame) {
+        let (legs, role) = (&self.npcs.legs[number], &cast.roles[number]);
+        let mut text = line.to_owned();
+        text.truncate(text.floor_char_boundary(CHAT_BYTES_MAX));
+        out.events.push(Event::Chat(Arc::new(Chat {
+            source: self.npc_agent(number).0,
+            session: SessionKey::NODE,
+            name: format!("{} {}", role.first_name, role.last_name),
+            position: legs.position(),
+            radius_m: ChatKind::Say.radius_m(),
+            kind: ChatKind::Say,
+            channel: 0,
+            text,
+        })));
+    }
+
+    fn npc_strikes(
+        &mut self,
+        cast: &Cast,
+        number: usize,
+        attack: Attack,
+        candidates: &[Candidate],
+        now: WorldTime,
+    ) {
+        let from = self.npcs.legs[number].position();
+        let Some(there) = candidates.iter().position(|candidate| candidate.who == attack.who) else { return };
+        if candidates[there].position.distance(from) > BLOW_REACH_M {
+            return;
+        }
+        let damage = attack.damage.saturating_mul(attack.blows.into());
+        let by: Option<EntityId> = self.npcs.legs[number].entity();
+        // Visitors have no health yet: they are struck at, and feel nothing.
+        if there < self.npcs.len() && self.npcs.legs[there].standing == Standing::Up {
+            self.npcs.hurt(cast, there, damage, by, cast.roles[number].kind, from, now);
+        }
+    }
+}
+
+impl Default for Errand {
+    fn default() -> Self {
+        Self { leg: 0, target: Target::None, face: Toward::Ahead }
+    }
+}
+
+/// Direction of a heading, radians from east against the clock.
+pub(super) fn direction(radians: f32) -> Vec2 {
+    let (sin, cos) = libm::sincosf(radians);
+    Vec2::new(cos, sin)
+}

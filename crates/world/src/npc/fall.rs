@@ -1,0 +1,120 @@
+//! Blows, and what they come to: an NPC falls, lies, goes, and begins again where it began.
+
+use super::{Cast, Head, Legs, News, Npcs, Scratch, Standing, home_of};
+use crate::{animations, command::Action, world::World};
+use glam::Vec3;
+use nav::senses::{EntityId, KindId, WorldTime};
+use std::sync::Arc;
+
+/// Animations with which an avatar strikes: all that an unmodified client can do to somebody.
+const PUNCHES: [ids::Uuid; 4] =
+    [animations::PUNCH_ONE_TWO, animations::PUNCH_LEFT, animations::PUNCH_RIGHT, animations::SWORD_STRIKE];
+/// What a visitor's blow takes.
+const PUNCH_DAMAGE: u16 = 10;
+/// Whom it reaches: so near, metres, and so far from straight ahead, as the cosine of the angle.
+const PUNCH_REACH_M: f32 = 2.5;
+const PUNCH_COS: f32 = 0.5;
+/// Milliseconds between two blows of one visitor; more of them are gestures.
+const PUNCH_GAP_MS: u32 = 500;
+
+/// Whether somebody strikes.
+pub(crate) fn is_punch(action: &Action) -> bool {
+    matches!(action, Action::Animate(wishes) if wishes.iter().any(|(id, on)| *on && PUNCHES.contains(id)))
+}
+
+impl Npcs {
+    /// Takes some of an NPC's health.
+    #[expect(clippy::too_many_arguments, reason = "a blow has a giver, a taker and a place")]
+    pub(super) fn hurt(
+        &mut self,
+        cast: &Cast,
+        number: usize,
+        damage: u16,
+        by: Option<EntityId>,
+        kind: KindId,
+        from: Vec3,
+        now: WorldTime,
+    ) {
+        let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
+        self.counts.blows += 1;
+        head.health = head.health.saturating_sub(damage);
+        head.perception.feel(by, kind, from, now);
+        legs.attention.hasten(now);
+        if head.health == 0 {
+            self.counts.falls += 1;
+            legs.follower.stop();
+            (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
+            let lies_s = cast.actor(cast.roles[number].kind).lies_s;
+            legs.standing = Standing::Fallen(now.stamp().after(u32::from(lies_s) * 1_000));
+            legs.news.moved = true;
+            legs.news.animated |= head.animator.show_movement(animations::DEAD);
+        }
+    }
+}
+
+impl World {
+    /// Visitors who strike hit the nearest NPC in front of them.
+    pub(super) fn take_punches(&mut self, cast: &Cast, scratch: &Scratch) {
+        let now = self.npcs.now();
+        let stamp = now.stamp();
+        self.npcs.struck.retain(|(_, at)| stamp.since(*at) < PUNCH_GAP_MS);
+        for id in std::mem::take(&mut self.punches) {
+            let Some((_, presence)) = self.roster.iter().find(|(_, presence)| presence.id == id) else {
+                continue;
+            };
+            if self.npcs.struck.iter().any(|(who, _)| *who == id) {
+                continue;
+            }
+            self.npcs.struck.push((id, stamp));
+            let (from, ahead) = (presence.motion.position, presence.motion.rotation * Vec3::X);
+            let npcs = scratch.candidates[..self.npcs.len()].iter().enumerate();
+            let in_reach = npcs.filter_map(|(number, candidate)| {
+                let way = candidate.position - from;
+                let distance = way.length();
+                let is_hit = !candidate.has_fallen
+                    && distance <= PUNCH_REACH_M
+                    && way.dot(ahead) >= distance * PUNCH_COS;
+                is_hit.then_some((distance, number))
+            });
+            let nearest = in_reach.min_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((_, number)) =
+                nearest.filter(|(_, number)| self.npcs.legs[*number].standing == Standing::Up)
+            {
+                self.npcs.hurt(cast, number, PUNCH_DAMAGE, EntityId::new(id.0), KindId::PLAYER, from, now);
+            }
+        }
+    }
+
+    /// Takes those out of the world who have lain long enough, and brings others back.
+    pub(super) fn fall_and_rise(&mut self, cast: &Cast) {
+        let now = self.npcs.now();
+        for number in 0..self.npcs.len() {
+            let role = &cast.roles[number];
+            let actor = cast.actor(role.kind);
+            match self.npcs.legs[number].standing {
+                Standing::Fallen(until) if now.stamp().has_reached(until) => {
+                    let legs = &mut self.npcs.legs[number];
+                    let back = now.stamp().after(u32::from(actor.respawn_s) * 1_000);
+                    legs.standing = Standing::Gone((actor.respawn_s > 0).then_some(back));
+                    legs.news = News::default();
+                    self.removed.extend(legs.id.take());
+                }
+                Standing::Gone(Some(until)) if now.stamp().has_reached(until) => {
+                    // Nobody mistakes it for the one that fell.
+                    let id = self.next_id();
+                    let terrain = Arc::clone(&self.ground.terrain);
+                    let hash = self.npcs.legs[number].hash;
+                    let mut legs = Legs::at_home(cast, role, &terrain, id, number as u32, now);
+                    legs.hash = hash;
+                    self.npcs.legs[number] = legs;
+                    self.npcs.heads[number] = Head::new(cast, role, home_of(cast, role, &terrain), now);
+                    self.npcs.counts.respawns += 1;
+                }
+                Standing::Up => continue,
+                Standing::Fallen(_) | Standing::Gone(_) => {}
+            }
+            let (legs, head) = (&mut self.npcs.legs[number], &self.npcs.heads[number]);
+            super::walk::rehash(&mut self.npcs.hash, number, legs, head);
+        }
+    }
+}

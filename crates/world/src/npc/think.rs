@@ -1,0 +1,197 @@
+//! Who is due looks around, listens and thinks.
+
+use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_TICKS, Scratch, Standing, cast::ground_of};
+use crate::{
+    command::ChatKind,
+    frame::{Event, Frame},
+    hash::mix,
+    world::World,
+};
+use glam::Vec3;
+use nav::{
+    behavior::Intent,
+    senses::{
+        Candidate, EntityId, KindId, Listener, Onlooker, PerceptionCounts, Senses, Sound, SoundKind,
+        WorldTime,
+    },
+};
+
+/// Every so many ticks it is looked who runs: half a second.
+const STEPS_TICKS: u64 = 10;
+/// Who is faster than that runs, metres a second.
+const RUNNING_M_PER_S: f32 = 4.0;
+/// How far steps are heard, metres.
+const STEPS_REACH_M: f32 = 12.0;
+
+fn visitor_sound(kind: SoundKind, place: Vec3, reach_m: f32, by: Option<EntityId>) -> Sound {
+    Sound { kind, place, reach_m, by, by_kind: KindId::PLAYER, about: None }
+}
+
+/// Minutes of a day.
+const DAY_MIN: u64 = 24 * 60;
+
+impl World {
+    /// Everybody who may be noticed: NPCs by number, those who are not in the world somewhere out of sight, then visitors.
+    pub(super) fn list_candidates(&self, cast: &Cast, scratch: &mut Scratch) {
+        scratch.candidates.clear();
+        let npc = |(legs, role): (&super::Legs, &super::Role)| Candidate {
+            who: legs.entity().unwrap_or(NOBODY),
+            kind: role.kind,
+            has_fallen: legs.standing != Standing::Up,
+            position: if legs.id.is_some() { legs.position() } else { Vec3::INFINITY },
+        };
+        scratch.candidates.extend(self.npcs.legs.iter().zip(&cast.roles).map(npc));
+        let visitor = |(_, presence): (u32, &crate::presence::Presence)| {
+            Some(Candidate {
+                who: EntityId::new(presence.id.0)?,
+                kind: KindId::PLAYER,
+                has_fallen: false,
+                position: presence.motion.position,
+            })
+        };
+        scratch.candidates.extend(self.roster.iter().filter_map(visitor));
+    }
+
+    /// What visitors say and how they run sounds in the world.
+    pub(super) fn overhear(&mut self, out: &Frame) {
+        let now = self.npcs.now();
+        for event in &out.events {
+            let Event::Chat(chat) = event else { continue };
+            let is_said = matches!(chat.kind, ChatKind::Whisper | ChatKind::Say | ChatKind::Shout);
+            if is_said && chat.channel == 0 {
+                let speaker = self.roster.slot_of(chat.session).and_then(|slot| self.roster.get(slot));
+                let by = speaker.and_then(|presence| EntityId::new(presence.id.0));
+                self.npcs.sounds.add(visitor_sound(SoundKind::CHAT, chat.position, chat.radius_m, by), now);
+            }
+        }
+        if !self.npcs.turns.is_multiple_of(STEPS_TICKS) {
+            return;
+        }
+        let runs = |presence: &&crate::presence::Presence| {
+            let speed = presence.motion.velocity.truncate().length_squared();
+            presence.stance.is_grounded() && speed > RUNNING_M_PER_S * RUNNING_M_PER_S
+        };
+        for presence in self.roster.iter().map(|(_, presence)| presence).filter(runs) {
+            let by = EntityId::new(presence.id.0);
+            let sound = visitor_sound(SoundKind::STEPS, presence.motion.position, STEPS_REACH_M, by);
+            self.npcs.sounds.add(sound, now);
+        }
+    }
+
+    /// Tells some of the NPCs how far away the nearest visitor is: who is far from all thinks less often.
+    pub(super) fn observe(&mut self, cast: &Cast, scratch: &Scratch) {
+        let now = self.npcs.now();
+        let turn = self.npcs.turns % OBSERVE_TICKS;
+        let visitors = &scratch.candidates[self.npcs.len()..];
+        for legs in self.npcs.legs.iter_mut().skip(turn as usize).step_by(OBSERVE_TICKS as usize) {
+            let at = legs.position();
+            let squares = visitors.iter().map(|visitor| visitor.position.distance_squared(at));
+            let nearest = squares.min_by(f32::total_cmp).map(libm::sqrtf);
+            legs.attention.observe(&cast.policy, nearest, true, now);
+        }
+    }
+
+    /// Looks and thoughts that are due, and what comes of these.
+    pub(super) fn think(&mut self, cast: &Cast, scratch: &mut Scratch, out: &mut Frame) {
+        let now = self.npcs.now();
+        let terrain = std::sync::Arc::clone(&self.ground.terrain);
+        let ground = ground_of(&terrain);
+        for number in 0..self.npcs.len() {
+            let legs = &mut self.npcs.legs[number];
+            if legs.standing != Standing::Up {
+                continue;
+            }
+            let (looks, thinks) = (legs.attention.is_look_due(now), legs.attention.is_think_due(now));
+            if looks {
+                legs.attention.looked(&cast.policy, now);
+                self.npcs.look(cast, number, &scratch.candidates, now, |from, to| {
+                    cast.view.is_clear(ground, from, to)
+                });
+            }
+            if thinks {
+                self.npcs.legs[number].attention.thought(&cast.policy, now);
+                let intent = self.npcs.thought(cast, number, &scratch.candidates, now, self.seed);
+                self.begin(cast, number, &intent, scratch, out);
+            }
+        }
+    }
+}
+
+/// Who is not in the world. No candidate with this number is within reach of anybody.
+const NOBODY: EntityId = EntityId(std::num::NonZeroU32::MAX);
+
+impl Npcs {
+    fn look(
+        &mut self,
+        cast: &Cast,
+        number: usize,
+        candidates: &[Candidate],
+        now: WorldTime,
+        mut is_clear: impl FnMut(Vec3, Vec3) -> bool,
+    ) {
+        let (legs, head, role) = (&self.legs[number], &mut self.heads[number], &cast.roles[number]);
+        let Some(me) = legs.entity() else { return };
+        let behavior = head.mind.behavior();
+        let eyes = Onlooker {
+            me,
+            position: legs.position(),
+            facing: legs.facing,
+            interest: cast.behaviors.interest(behavior, role.kind),
+            target: head.mind.target(),
+        };
+        let mut counts = PerceptionCounts::default();
+        let sight = &cast.actor(role.kind).sight;
+        head.perception.look(&eyes, sight, candidates, now, &mut is_clear, &mut counts);
+        self.counts.looks += counts.looks;
+        self.counts.rays += counts.rays;
+    }
+
+    fn thought(
+        &mut self,
+        cast: &Cast,
+        number: usize,
+        candidates: &[Candidate],
+        now: WorldTime,
+        seed: u64,
+    ) -> Intent {
+        let (legs, head, role) = (&self.legs[number], &mut self.heads[number], &cast.roles[number]);
+        let mut intent = Intent::default();
+        let Some(me) = legs.entity() else { return intent };
+        let actor = cast.actor(role.kind);
+        let ears = Listener {
+            me,
+            position: legs.position(),
+            keenness: actor.sight.hearing,
+            interest: cast.behaviors.hearing(head.mind.behavior()),
+        };
+        head.perception.listen(ears, &self.sounds, now, &mut PerceptionCounts::default());
+        let is_here = |who: EntityId| candidates.iter().any(|candidate| candidate.who == who);
+        let senses = Senses {
+            position: legs.position() - Vec3::Z * HALF_HEIGHT_M,
+            kind: role.kind,
+            health: f32::from(head.health) / f32::from(actor.health.max(1)),
+            minute: minute_of(now, cast.day_s),
+            journey: head.journey,
+            target_is_gone: head.mind.target().is_some_and(|target| !is_here(target)),
+            is_refused: false,
+            seen: head.perception.seen(),
+            heard: head.perception.heard(),
+            hurt: head.perception.hurt(),
+        };
+        let mut random = seed ^ mix((number as u64) << 40 ^ now.0);
+        let mut draw = || {
+            random = mix(random);
+            (random >> 32) as u32
+        };
+        head.mind.think(&cast.behaviors, &senses, now, &mut draw, &mut intent);
+        self.counts.thoughts += 1;
+        intent
+    }
+}
+
+/// Time of day, minutes since midnight. A world begins at eight in the morning.
+fn minute_of(now: WorldTime, day_s: u32) -> u16 {
+    const DAWN_MIN: u64 = 8 * 60;
+    let passed = now.0 * DAY_MIN / (u64::from(day_s) * 1_000);
+    ((passed + DAWN_MIN) % DAY_MIN) as u16
+}

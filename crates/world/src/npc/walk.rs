@@ -1,0 +1,174 @@
+//! Everybody walks a tick further: along the path, around others, on the mesh.
+
+use super::{
+    Cast, Legs, PATH_NODES_MAX, PATHS_PER_TICK, Scratch, Standing, Toward, act::direction, cast::ground_of,
+};
+use crate::{animations, world::World};
+use glam::Vec2;
+use nav::{
+    End, Path, Status,
+    crowd::{self, Body, Mover},
+    senses::{Candidate, Progress},
+};
+use std::{sync::Arc, time::Duration};
+
+/// A direction that differs by less is kept, as the square of the sine: about two degrees. Every turn is told to everybody.
+const TURN_MIN: f32 = 0.0012;
+
+impl World {
+    /// Gives some of those who wait for a path theirs.
+    pub(super) fn find_paths(&mut self, cast: &Cast, scratch: &mut Scratch) {
+        let n = self.npcs.len();
+        let first = (self.npcs.turns as usize * PATHS_PER_TICK) % n.max(1);
+        let mut left = PATHS_PER_TICK;
+        let now = self.npcs.now();
+        for number in (first..n).chain(0..first) {
+            let legs = &mut self.npcs.legs[number];
+            if !legs.wants_path || legs.standing != Standing::Up {
+                continue;
+            }
+            if left == 0 {
+                self.npcs.counts.path_waits += 1;
+                continue;
+            }
+            left -= 1;
+            legs.wants_path = false;
+            let Some(goal) = legs.follower.goal() else { continue };
+            let mut path = Path::EMPTY;
+            let search = scratch.finder.find(&cast.mesh, legs.spot, goal, PATH_NODES_MAX, &mut path);
+            self.npcs.counts.paths += 1;
+            self.npcs.counts.path_nodes += u64::from(search.nodes);
+            if search.end == End::Nowhere {
+                legs.follower.stop();
+                self.npcs.heads[number].journey.progress = Progress::Unreachable;
+                legs.attention.hasten(now);
+            } else {
+                legs.follower.take(&path);
+            }
+        }
+    }
+
+    /// Moves everybody by one tick.
+    pub(super) fn walk_npcs(&mut self, cast: &Cast, scratch: &mut Scratch, dt: Duration) {
+        let dt_s = dt.as_secs_f32();
+        let terrain = Arc::clone(&self.ground.terrain);
+        let ground = ground_of(&terrain);
+        let now = self.npcs.now();
+        // Those who are not on their feet are in nobody's way.
+        scratch.bodies.clear();
+        let mut n_bodies = 0;
+        for legs in &self.npcs.legs {
+            let is_up = legs.standing == Standing::Up;
+            scratch.bodies.push(if is_up { n_bodies } else { u32::MAX });
+            n_bodies += u32::from(is_up);
+        }
+        let visitors = scratch.candidates[self.npcs.len()..].iter().map(visitor_body);
+        let up = self.npcs.legs.iter().filter(|legs| legs.standing == Standing::Up).map(Legs::body);
+        scratch.neighbours.rebuild(up.chain(visitors));
+
+        for number in 0..self.npcs.len() {
+            let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
+            if legs.standing != Standing::Up {
+                continue;
+            }
+            self.npcs.counts.ticks += 1;
+            let body = scratch.bodies[number];
+            let pace = legs.follower.step(&cast.mesh, legs.spot, legs.hindered, dt_s);
+            match pace.status {
+                Status::NeedsPath => legs.wants_path = true,
+                Status::Arrived => {
+                    head.journey.progress = Progress::Arrived;
+                    legs.attention.hasten(now);
+                }
+                Status::Idle | Status::Walking => {}
+            }
+            (legs.wish, legs.left_m) = (pace.velocity, pace.left_m);
+            let stands = pace.velocity == Vec2::ZERO && legs.velocity == Vec2::ZERO;
+            // Whoever stands makes room now and then for those who stand in it.
+            if stands && !(self.npcs.turns + number as u64).is_multiple_of(STANDERS_TICKS) {
+                legs.news.moved |= turn(legs, &head.errand.face, &scratch.candidates);
+                legs.news.animated |= head.animator.show_movement(resting(legs));
+                rehash(&mut self.npcs.hash, number, legs, head);
+                continue;
+            }
+            scratch.neighbours.around(body, &mut scratch.nearby);
+            let mover = Mover { body: legs.body(), pressing: pace.pressing };
+            let step = crowd::walk(&cast.mesh, legs.spot, &mover, &scratch.nearby, dt_s);
+            legs.hindered = step.hindered;
+            let was = (legs.spot.at, legs.velocity, legs.facing);
+            legs.spot = step.spot;
+            legs.velocity = step.velocity;
+            let (height, slope) = cast.mesh.facet(ground, step.spot);
+            legs.feet_m = height;
+            legs.climb = step.velocity.dot(slope);
+            if step.velocity == Vec2::ZERO {
+                turn(legs, &head.errand.face, &scratch.candidates);
+            } else {
+                self.npcs.counts.moving += 1;
+                let way = step.velocity.normalize();
+                let sine = legs.facing.perp_dot(way);
+                if sine * sine > TURN_MIN || legs.facing.dot(way) < 0.0 {
+                    legs.facing = way;
+                }
+            }
+            legs.news.moved |= was != (legs.spot.at, legs.velocity, legs.facing);
+            let shown = movement(legs, pace.velocity, cast.actor(cast.roles[number].kind).walk_m_per_s);
+            legs.news.animated |= head.animator.show_movement(shown);
+            scratch.neighbours.relocate(body, legs.body());
+            rehash(&mut self.npcs.hash, number, legs, head);
+        }
+    }
+}
+
+/// Every so many ticks who stands is looked at for somebody in the same place.
+const STANDERS_TICKS: u64 = 4;
+
+pub(super) fn rehash(sum: &mut u64, number: usize, legs: &mut Legs, head: &super::Head) {
+    let hash = legs.state_hash(number as u64, head);
+    *sum = sum.wrapping_sub(std::mem::replace(&mut legs.hash, hash)).wrapping_add(hash);
+}
+
+fn visitor_body(candidate: &Candidate) -> Body {
+    // How fast they are is not theirs to say: who walks into NPCs finds them standing aside a moment later.
+    Body {
+        at: candidate.position.truncate(),
+        velocity: Vec2::ZERO,
+        wish: Vec2::ZERO,
+        z: candidate.position.z - super::HALF_HEIGHT_M,
+        radius: super::RADIUS_M,
+        left_m: 0.0,
+    }
+}
+
+/// Turns who stands toward what it is to look at; true when it did.
+fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
+    let to = match face {
+        Toward::Ahead => return false,
+        Toward::Somebody(who) => {
+            let Some(there) = candidates.iter().find(|candidate| candidate.who == *who) else { return false };
+            there.position.truncate() - legs.spot.at
+        }
+        Toward::Point(point) => point.truncate() - legs.spot.at,
+        Toward::Heading(radians) => direction(*radians),
+    };
+    let Some(to) = to.try_normalize() else { return false };
+    let sine = legs.facing.perp_dot(to);
+    let turns = sine * sine > TURN_MIN || legs.facing.dot(to) < 0.0;
+    if turns {
+        legs.facing = to;
+    }
+    turns
+}
+
+const fn resting(legs: &Legs) -> ids::Uuid {
+    if legs.sits { animations::SIT_GROUND } else { animations::STAND }
+}
+
+/// The animation of how it gets on.
+fn movement(legs: &Legs, wish: Vec2, walk_m_per_s: f32) -> ids::Uuid {
+    if legs.velocity == Vec2::ZERO && wish == Vec2::ZERO {
+        return resting(legs);
+    }
+    // Between a walk and a run; who is slowed down by others does not change its gait.
+    if wish.length_squared() > walk_m_per_s * walk_m_per_s * 1.2 { animations::RUN } else { animations::WALK }
+}
