@@ -30,7 +30,7 @@ impl World {
                 }
                 action => match self.roster.of_session_mut(session) {
                     Some(presence) => {
-                        if npc::is_punch(&action) {
+                        if !self.npcs.is_empty() && npc::is_punch(&action) {
                             self.punches.push(presence.id);
                         }
                         act(presence, action, &self.ground, &mut self.counters, out);

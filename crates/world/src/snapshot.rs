@@ -343,6 +343,17 @@ mod tests {
         world
     }
 
+    #[test]
+    fn a_world_without_npcs_remembers_no_blows() {
+        let mut world = world_of_two();
+        for sequence in 1..100 {
+            let action = Action::Animate(vec![(crate::animations::PUNCH_LEFT, true)]);
+            let mut commands = vec![Command { session: SessionKey(1), sequence, action }];
+            world.step(Tick(sequence), Duration::from_millis(50), 1.0, &mut commands, &mut Frame::empty());
+        }
+        assert!(world.punches.is_empty());
+    }
+
     /// Bytes that are whole and still describe no world: those of a bug, or of an attacker who can compute checksums.
     #[test]
     fn impossible_worlds_are_refused() {

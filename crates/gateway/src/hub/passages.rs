@@ -115,12 +115,23 @@ impl Hub {
         self.pass_to_spot(now, circuit, spot, VIA_LOCATION)
     }
 
-    /// Sends everybody out of an instance that is about to end. Those who cannot go anywhere are put out.
+    /// Sends everybody out of an instance that is about to end. Who is on the way into it stays where it is; who cannot go anywhere is put
+    /// out.
     pub fn empty(&mut self, now: Instant, world: WorldId, why: &str) {
         let inside = |session: &&super::Session| session.counts_for().any(|counted| counted == world);
         let everybody: Vec<SessionKey> =
             self.sessions.values().filter(inside).map(|session| session.key).collect();
         for session in everybody {
+            // A passage under way would be one to or from nowhere.
+            let Some(state) = self.sessions.get(&session) else { continue };
+            if let (Some(_), Some(pending)) = (state.root, state.pending) {
+                let pending = state.circuit(pending);
+                self.fail_teleport(now, pending, why);
+            }
+            let is_inside = self.arrived(session).ok().and_then(|circuit| self.place_of(circuit));
+            if is_inside.is_some_and(|place| place.world() != world) {
+                continue;
+            }
             if self.leave(now, session).is_err() {
                 self.end_session(now, session, why);
             }

@@ -200,7 +200,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
                 return Failure;
             }
             Some(sighting) if sighting.is_fresh => {
-                let near = sighting.place.distance_squared(self.senses.position) <= within_m * within_m;
+                let near = self.square_to(sighting.place) <= within_m * within_m;
                 // There: in view, with the world steering after it.
                 let is_reached = leaf.phase == Phase::There && matches!(self.way(leaf, 0.0), Way::There);
                 if near || is_reached {

@@ -38,7 +38,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
         let is_new = leaf.phase == Phase::New;
         let reach_m = range.metres() * if is_new { 1.0 } else { FIGHT_REACH };
-        let square = sighting.place.distance_squared(self.senses.position);
+        let square = self.square_to(sighting.place);
         if !sighting.is_fresh || square > reach_m * reach_m {
             return Failure;
         }
@@ -142,7 +142,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
 
     pub(super) fn talk(&mut self, leaf: &mut Leaf, n: u8, first: u16, pause: Tenths) -> Outcome {
         let partner = self.target_sighting().filter(|partner| {
-            let square = partner.place.distance_squared(self.senses.position);
+            let square = self.square_to(partner.place);
             partner.is_fresh && square <= TALK_M * TALK_M
         });
         let Some(partner) = partner else { return Failure };

@@ -81,6 +81,13 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         Running
     }
 
+    /// Square of the metres to somebody. A height counts from that of a floor on: on a slope one stands higher, and bodies are measured at
+    /// their middles but who measures at its feet.
+    pub(super) fn square_to(&self, place: Vec3) -> f32 {
+        let way = place - self.senses.position;
+        if way.z.abs() <= FLOOR_M { way.truncate().length_squared() } else { way.length_squared() }
+    }
+
     pub(super) fn way(&self, leaf: &Leaf, within_m: f32) -> Way {
         let way = leaf.spot - self.senses.position;
         if way.truncate().length_squared() <= within_m * within_m && way.z.abs() <= FLOOR_M {

@@ -185,9 +185,15 @@ impl Thread {
                 line.sweep(now, &self.sessions);
                 line.look_who_is_back(now, &self.sessions);
             }
-            // Of an instance nothing is kept once it has ended.
-            let inboxes = &self.inboxes;
-            self.lines.retain(|&world, line| line.scene.is_shared || inboxes.of(world).is_some());
+            // Of an instance nothing is kept once it has ended; it may have ended while it was about to begin again.
+            let (inboxes, workplace) = (&self.inboxes, &self.workplace);
+            self.lines.retain(|&world, line| {
+                let is_kept = line.scene.is_shared || inboxes.of(world).is_some();
+                if !is_kept {
+                    drop(workplace.let_go(world, &line.inbox));
+                }
+                is_kept
+            });
             frame_end();
         }
     }

@@ -25,8 +25,6 @@ const ARRIVAL_M: f32 = 0.5;
 const FOLLOW_M: f32 = 1.5;
 /// How far away from a threat is looked for, metres.
 const FLIGHT_M: f32 = 16.0;
-/// Blows reach so far, metres between middles; a target that has stepped back since the thought is missed.
-const BLOW_REACH_M: f32 = 3.5;
 
 impl World {
     /// Begins what an NPC intends.
@@ -106,6 +104,10 @@ impl World {
                 legs.follower.stop();
                 legs.wants_path = false;
                 head.errand.target = Target::None;
+                // Who stays after it arrived may go on to the same goal later, which may have moved meanwhile.
+                if head.journey.progress == Progress::Arrived {
+                    head.journey.progress = Progress::Going;
+                }
                 return;
             }
             Go::To(point) => {
@@ -125,8 +127,12 @@ impl World {
                 let at = there.position.truncate();
                 let is_known = matches!(head.errand.target, Target::Somebody { who: known, at: chosen, .. }
                     if known == who && chosen.distance_squared(at) < FOLLOW_M * FOLLOW_M);
-                if is_known && (legs.follower.goal().is_some() || legs.spot.at.distance(at) <= within_m) {
+                if is_known && legs.follower.goal().is_some() {
                     legs.follower.set_speed(speed);
+                    return;
+                }
+                if is_known && legs.spot.at.distance(at) <= within_m {
+                    head.journey.progress = Progress::Arrived;
                     return;
                 }
                 head.errand.target = Target::Somebody { who, within_m, at };
@@ -189,10 +195,8 @@ impl World {
         now: WorldTime,
     ) {
         let from = self.npcs.legs[number].position();
+        // Whether it reaches so far the behaviour has judged, a moment ago.
         let Some(there) = candidates.iter().position(|candidate| candidate.who == attack.who) else { return };
-        if candidates[there].position.distance(from) > BLOW_REACH_M {
-            return;
-        }
         let damage = attack.damage.saturating_mul(attack.blows.into());
         let by: Option<EntityId> = self.npcs.legs[number].entity();
         // Visitors have no health yet: they are struck at, and feel nothing.

@@ -2,7 +2,7 @@
 //!
 //! Immutable, and behind an `Arc` in every world of the template. A world's own is what it takes for each of them.
 
-use crate::{command::Appearance, scenery::Scenery, terrain::Terrain};
+use crate::{command::Appearance, presence::SPEED_MAX_M_PER_S, scenery::Scenery, terrain::Terrain};
 use glam::{Vec2, Vec3};
 use ids::Uuid;
 use nav::{
@@ -117,6 +117,18 @@ pub enum CastError {
     /// More than a world takes.
     #[error("{0} NPCs are more than {NPCS_MAX}")]
     TooMany(usize),
+    /// A number of a kind that nobody can have.
+    #[error("kind {kind:?}: {what} is {value}, and has to be {has_to_be}")]
+    Number {
+        /// The kind's name.
+        kind: String,
+        /// Of what.
+        what: &'static str,
+        /// In the script.
+        value: f32,
+        /// What it may be.
+        has_to_be: &'static str,
+    },
     /// A spawn names what is not there.
     #[error("NPC {number} ({name}): there is no {what} {wanted:?}")]
     Unknown {
@@ -192,6 +204,9 @@ impl Cast {
         if spawns.len() > NPCS_MAX {
             return Err(CastError::TooMany(spawns.len()));
         }
+        for (kind, actor) in vocabulary.kinds.iter().zip(&actors) {
+            check(&kind.name, actor)?;
+        }
         let sources: Vec<Source<'_>> = files.iter().map(|(file, bytes)| Source { file, bytes }).collect();
         let behaviors = BehaviorSet::load(&sources, &vocabulary).map_err(CastError::Behaviors)?.set;
 
@@ -209,7 +224,13 @@ impl Cast {
         for (number, spawn) in spawns.into_iter().enumerate() {
             roles.push(role(number, spawn, &vocabulary, &behaviors, &mesh, ground)?);
         }
-        let fingerprint = fingerprint(&mesh, &behaviors, &actors, &roles);
+        let day_s = if day_s == 0 { DAY_S } else { day_s };
+        let mut hasher = crate::hash::StateHasher::new();
+        hasher.u32(day_s);
+        animations.iter().for_each(|id| hasher.bytes(id.as_bytes()));
+        hash_people(&mut hasher, &actors, &roles);
+        hasher.u64(mesh.fingerprint());
+        hasher.u64(behaviors.fingerprint());
         Ok(Self {
             view: nav::Sight::new(ground, solids),
             mesh,
@@ -218,8 +239,8 @@ impl Cast {
             actors,
             animations,
             roles,
-            day_s: if day_s == 0 { DAY_S } else { day_s },
-            fingerprint,
+            day_s,
+            fingerprint: hasher.finish(),
         })
     }
 
@@ -279,10 +300,33 @@ fn role(
     Ok(Role { kind, behavior, first_name, last_name, spot, facing })
 }
 
-fn fingerprint(mesh: &NavMesh, behaviors: &BehaviorSet, actors: &[Actor], roles: &[Role]) -> u64 {
-    let mut hasher = crate::hash::StateHasher::new();
-    hasher.u64(mesh.fingerprint());
-    hasher.u64(behaviors.fingerprint());
+/// Numbers that would make somebody walk backwards, for ever or nowhere are errors.
+fn check(kind: &str, actor: &Actor) -> Result<(), CastError> {
+    let wrong =
+        |what, value, has_to_be| Err(CastError::Number { kind: kind.to_owned(), what, value, has_to_be });
+    for (what, speed) in [("walk_m_per_s", actor.walk_m_per_s), ("run_m_per_s", actor.run_m_per_s)] {
+        if !(0.1..=SPEED_MAX_M_PER_S).contains(&speed) {
+            return wrong(what, speed, "between 0.1 and 128");
+        }
+    }
+    let Sight { radius_m, half_view_cos, close_m, eyes_m, memory_ms: _, hearing } = actor.sight;
+    for (what, length) in [
+        ("sight.radius_m", radius_m),
+        ("sight.close_m", close_m),
+        ("sight.eyes_m", eyes_m),
+        ("sight.hearing", hearing),
+    ] {
+        if !(0.0..=1_000.0).contains(&length) {
+            return wrong(what, length, "between 0 and 1000");
+        }
+    }
+    if !(-1.0..=1.0).contains(&half_view_cos) {
+        return wrong("sight.half_view_cos", half_view_cos, "between -1 and 1");
+    }
+    Ok(())
+}
+
+fn hash_people(hasher: &mut crate::hash::StateHasher, actors: &[Actor], roles: &[Role]) {
     for actor in actors {
         hasher
             .u64(u64::from(actor.health) << 32 | u64::from(actor.lies_s) << 16 | u64::from(actor.respawn_s));
@@ -299,5 +343,4 @@ fn fingerprint(mesh: &NavMesh, behaviors: &BehaviorSet, actors: &[Actor], roles:
         hasher.vec3(role.spot.at.extend(role.facing.x));
         hasher.u64(u64::from(role.spot.poly.0) << 32 | u64::from(role.facing.y.to_bits()));
     }
-    hasher.finish()
 }

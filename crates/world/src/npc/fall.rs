@@ -47,6 +47,9 @@ impl Npcs {
             let lies_s = cast.actor(cast.roles[number].kind).lies_s;
             legs.standing = Standing::Fallen(now.stamp().after(u32::from(lies_s) * 1_000));
             legs.news.moved = true;
+            let played =
+                head.plays.take().and_then(|played| cast.animations.get(usize::from(played)).copied());
+            legs.news.animated |= played.is_some_and(|id| head.animator.choose(&[(id, false)]));
             legs.news.animated |= head.animator.show_movement(animations::DEAD);
         }
     }

@@ -20,6 +20,16 @@ behaviour hound:
     select:
         when sees enemy within 25 m in last 4 s: chase target within 2 m
         wait 2 s
+behaviour wolf:
+    select:
+        when sees enemy within 25 m in last 4 s:
+            chase target
+            attack target every 0.5 s damage 10
+        wait 2 s
+behaviour dog:
+    select:
+        when sees player within 40 m in last 9 s: follow target
+        wait 2 s
 behaviour gossip:
     when hears chat within 20 m: cooldown 5 s: say \"I heard that.\"
 ";
@@ -51,14 +61,14 @@ fn script(spawns: Vec<Spawn>) -> Script {
     let point = |x, y| Vec3::new(x, y, GROUND_M);
     Script {
         vocabulary: Vocabulary {
-            kinds: vec![kind("folk", &[]), kind("hound", &["player"])],
+            kinds: vec![kind("folk", &[]), kind("hound", &["player"]), kind("wolf", &["folk"])],
             routes: vec![Route {
                 name: "round".into(),
                 points: vec![point(100.0, 128.0), point(156.0, 100.0)],
             }],
             ..Vocabulary::default()
         },
-        actors: vec![Actor { health: 30, lies_s: 2, respawn_s: 3, ..Actor::default() }; 2],
+        actors: vec![Actor { health: 30, lies_s: 2, respawn_s: 3, ..Actor::default() }; 3],
         files: vec![("test.behaviour".into(), BEHAVIORS.into())],
         spawns,
         ..Script::default()
@@ -149,6 +159,28 @@ fn a_hound_notices_chases_and_stops_before_its_prey_but_not_through_a_wall() {
     // It faces whom it has caught up with.
     let ahead = (npc(&stage).motion.rotation * Vec3::X).truncate();
     assert!(ahead.dot((stage.at(1) - at(npc(&stage))).normalize()) > 0.9);
+}
+
+#[test]
+fn who_catches_up_with_the_usual_distances_strikes_until_its_prey_falls() {
+    let mut stage = stage(vec![spawn("wolf", "wolf", 70.0, 80.0), spawn("folk", "stand", 84.0, 80.0)]);
+    stage.run(160);
+    assert_eq!(stage.world.npc_counts().falls, 1);
+}
+
+#[test]
+fn who_follows_goes_on_when_whom_it_caught_up_with_does() {
+    let mut stage = stage(vec![spawn("hound", "dog", 54.0, 60.0)]);
+    let mut place = Vec3::new(60.0, 60.0, GROUND_M + STANDING);
+    for _ in 0..3 {
+        stage.run(200);
+        let distance = at(npc(&stage)).distance(stage.at(1));
+        assert!((0.5..3.8).contains(&distance), "{distance} m away");
+        // In view all the time, ahead of it.
+        let away = (stage.at(1) - at(npc(&stage))).normalize() * 15.0;
+        place += away.extend(0.0);
+        stage.send(1, Action::Teleport { position: place, look_at: Vec3::X });
+    }
 }
 
 #[test]

@@ -286,6 +286,38 @@ fn an_instance_that_ends_sends_everybody_back() {
     assert_eq!(node.hub.n_in(cave.world), 0);
 }
 
+#[test]
+fn who_is_teleporting_when_an_instance_ends_stays_logged_in() {
+    // On the way into it.
+    let (mut node, ada, session, _) = visitor();
+    let plain = node.instance("Plain", 512, 0, 10);
+    assert_eq!(node.hub.enter(node.now, session, &plain, None), Ok(Passage::Teleported));
+    node.hub.empty(node.now, plain.world, "That world has ended.");
+    node.relay();
+    node.run_ms(3_000);
+    assert!(node.position_in(HARBOUR, "Ada").is_some(), "she stays where she is");
+    assert_eq!((node.hub.n_in(plain.world), node.hub.n_in(node.places.get(HARBOUR).world())), (0, 1));
+    let told: Vec<String> = events(&mut node, ada).into_iter().map(|(name, _)| name).collect();
+    assert!(told.contains(&"TeleportFailed".to_owned()), "{told:?}");
+
+    // On the way out of it.
+    let other = node.instance("Other", 512, 0, 10);
+    assert_eq!(node.hub.enter(node.now, session, &other, None), Ok(Passage::Teleported));
+    node.relay();
+    let told = events(&mut node, ada);
+    let (_, body) = told.iter().find(|(name, _)| name == "TeleportFinish").expect("a way there");
+    let there = node.follow(ada, body);
+    node.run_until(|node| node.clients[there].sees_itself());
+    assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Teleported));
+    node.hub.empty(node.now, other.world, "That world has ended.");
+    node.relay();
+    let told = events(&mut node, there);
+    let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a way back");
+    let home = node.follow(there, body);
+    node.run_until(|node| node.clients[home].sees_itself());
+    assert_eq!(node.hub.n_in(node.places.get(HARBOUR).world()), 1);
+}
+
 /// Puts a client's avatar somewhere and lets time pass.
 fn put(node: &mut Node, session: SessionKey, at: Vec3) {
     let here = node.places.get(HARBOUR).id;

@@ -134,10 +134,11 @@ impl Instances {
             dt: self.dt,
         });
         let Some(inbox) = self.workplace.take_in(stepper, waiting) else {
-            self.table().remove(id);
+            self.table().forget(&entry);
             return Err(Refusal::Stopping);
         };
         self.inboxes.add(entry.scene.world, inbox);
+        self.table().open(&entry);
         tracing::info!(%id, template, world = entry.scene.world.0, "an instance begins");
         Ok(entry)
     }

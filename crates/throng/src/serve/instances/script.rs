@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use world::{Actor, Cast, CastError, Scenery, Script, Spawn, Terrain};
+use world::{Actor, Cast, CastError, NPCS_MAX, Scenery, Script, Spawn, Terrain};
 
 /// Bytes of a file: a thousand NPCs fill less.
 const BYTES_MAX: u64 = 1 << 20;
@@ -143,6 +143,12 @@ pub(in crate::serve) fn load(
     let text = String::from_utf8_lossy(&read(path)?).into_owned();
     let parse = |source| ScriptError::Parse { path: path.to_owned(), source: Box::new(source) };
     let file: File = toml::from_str(&text).map_err(parse)?;
+    // Before any of them is made: a file of a few bytes could ask for billions.
+    let n_npcs: usize = file.npc.iter().map(|npc| usize::from(npc.count)).sum();
+    if n_npcs > NPCS_MAX {
+        let source = Box::new(CastError::TooMany(n_npcs));
+        return Err(ScriptError::Cast { path: path.to_owned(), source });
+    }
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let mut files = Vec::new();
     for name in &file.behaviours {
@@ -201,7 +207,7 @@ fn script(file: File, files: Vec<(String, Vec<u8>)>, terrain: &Terrain) -> Scrip
         actors: kind.into_iter().map(actor).collect(),
         animations: animation.into_iter().map(|animation| animation.id).collect(),
         files,
-        spawns: npc.iter().flat_map(|npc| spawns(npc, at(npc.position))).collect(),
+        spawns: npc.iter().flat_map(|npc| spawns(npc, &at)).collect(),
         day_s,
     }
 }
@@ -219,18 +225,23 @@ fn actor(kind: KindEntry) -> Actor {
     }
 }
 
-fn spawns(npc: &NpcEntry, at: Vec3) -> impl Iterator<Item = Spawn> {
+fn spawns(npc: &NpcEntry, at: &impl Fn(Point) -> Vec3) -> impl Iterator<Item = Spawn> {
+    let first_at = at(npc.position);
     let side = (1..).find(|side| side * side >= npc.count).unwrap_or(1);
     (0..npc.count).map(move |n| {
-        let aside = Vec3::new(f32::from(n % side), f32::from(n / side), 0.0) * SPREAD_M;
+        let (east, north) = (f32::from(n % side) * SPREAD_M, f32::from(n / side) * SPREAD_M);
+        let position = at(match npc.position {
+            Point::Ground([x, y]) => Point::Ground([x + east, y + north]),
+            Point::At([x, y, z]) => Point::At([x + east, y + north, z]),
+        });
         let (first, last) = npc.name.split_once(' ').unwrap_or((&npc.name, LAST_NAME));
-        let look_at = npc.look_at.map_or(Vec3::X, |[x, y]| Vec3::new(x, y, 0.0) - at);
+        let look_at = npc.look_at.map_or(Vec3::X, |[x, y]| Vec3::new(x, y, 0.0) - first_at);
         Spawn {
             kind: npc.kind.clone(),
             behavior: npc.behaviour.clone(),
             first_name: if npc.count > 1 { format!("{first}{}", n + 1) } else { first.to_owned() },
             last_name: last.to_owned(),
-            position: at + aside,
+            position,
             look_at,
         }
     })
@@ -280,6 +291,17 @@ mod tests {
     fn what_is_wrong_is_named_with_its_file() {
         for (text, behaviours, words) in [
             (SCRIPT.replace("health", "helth").as_str(), BEHAVIOURS, ["cave.toml", "helth"]),
+            (SCRIPT.replace("count = 5", "count = 65535").as_str(), BEHAVIOURS, ["65535 NPCs", "256"]),
+            (
+                SCRIPT.replace("health = 40", "walk_m_per_s = nan").as_str(),
+                BEHAVIOURS,
+                ["bandit", "walk_m_per_s is NaN"],
+            ),
+            (
+                SCRIPT.replace("health = 40", "run_m_per_s = -3.0").as_str(),
+                BEHAVIOURS,
+                ["run_m_per_s is -3", "between 0.1 and 128"],
+            ),
             (
                 SCRIPT.replace("cave.behaviour", "none.behaviour").as_str(),
                 BEHAVIOURS,

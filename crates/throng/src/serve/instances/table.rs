@@ -40,6 +40,12 @@ pub(in crate::serve) struct Entry {
     pub(in crate::serve) created_at: Instant,
 }
 
+impl Entry {
+    fn is_of(&self, owner: AgentId, template: &str) -> bool {
+        self.owner == Some(owner) && self.template.eq_ignore_ascii_case(template)
+    }
+}
+
 /// Why the table does not have what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(in crate::serve) enum TableRefusal {
@@ -79,7 +85,7 @@ impl Table {
         }
     }
 
-    /// Adds one. Without a name it is called as its template.
+    /// Takes numbers for one. Without a name it is called as its template. Nobody finds it until it is open.
     pub(super) fn add(
         &mut self,
         id: Uuid,
@@ -97,7 +103,7 @@ impl Table {
         if !(1..=NAME_BYTES_MAX).contains(&name.len()) || name.chars().any(char::is_control) {
             return Err(TableRefusal::Name);
         }
-        if owner.is_some_and(|owner| self.of_owner(owner, &template.name).is_some()) {
+        if owner.is_some_and(|owner| self.by_world.values().any(|entry| entry.is_of(owner, &template.name))) {
             return Err(TableRefusal::Owned);
         }
         if self.by_world.len() >= self.max {
@@ -112,8 +118,17 @@ impl Table {
         let scene = Arc::new(Scene::instance(world, name, max_avatars, land, portals));
         let entry = Entry { id, template, owner, scene, cast, local_ids, created_at: now };
         self.by_world.insert(world, entry.clone());
-        self.by_id.insert(id, world);
         Ok(entry)
+    }
+
+    /// Commands for its world find it from here on: so do those who ask for it.
+    pub(super) fn open(&mut self, entry: &Entry) {
+        self.by_id.insert(entry.id, entry.scene.world);
+    }
+
+    /// Gives the numbers back of one that was not opened.
+    pub(super) fn forget(&mut self, entry: &Entry) {
+        self.by_world.remove(&entry.scene.world);
     }
 
     pub(super) fn get(&self, id: Uuid) -> Result<&Entry, TableRefusal> {
@@ -123,9 +138,7 @@ impl Table {
 
     /// A user's own instance of a template.
     pub(super) fn of_owner(&self, owner: AgentId, template: &str) -> Option<&Entry> {
-        let is_it =
-            |entry: &&Entry| entry.owner == Some(owner) && entry.template.eq_ignore_ascii_case(template);
-        self.by_world.values().find(is_it)
+        self.iter().find(|entry| entry.is_of(owner, template))
     }
 
     pub(super) fn remove(&mut self, id: Uuid) -> Option<Entry> {
@@ -135,7 +148,7 @@ impl Table {
 
     /// In order of their making.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.by_world.values()
+        self.by_world.values().filter(|entry| self.by_id.contains_key(&entry.id))
     }
 
     /// Local ids that no instance has. The numbers go round, so that those of an instance that has ended rest for as long as
@@ -183,7 +196,9 @@ mod tests {
     }
 
     fn add(table: &mut Table, n: u128) -> Result<Entry, TableRefusal> {
-        table.add(Uuid::from_u128(n), "cave", None, None, Instant::ZERO)
+        let entry = table.add(Uuid::from_u128(n), "cave", None, None, Instant::ZERO)?;
+        table.open(&entry);
+        Ok(entry)
     }
 
     #[test]
@@ -206,14 +221,31 @@ mod tests {
     fn a_user_has_one_instance_of_a_template() {
         let mut table = table(10);
         let (ada, ben) = (AgentId(Uuid::from_u128(1)), AgentId(Uuid::from_u128(2)));
-        let mut own = |n, owner| table.add(Uuid::from_u128(n), "Cave", None, Some(owner), Instant::ZERO);
-        let hers = own(1, ada).expect("room");
-        own(2, ben).expect("room");
-        assert_eq!(own(3, ada).map(|_| ()), Err(TableRefusal::Owned));
+        let own = |table: &mut Table, n, owner| {
+            table.add(Uuid::from_u128(n), "Cave", None, Some(owner), Instant::ZERO)
+        };
+        let hers = own(&mut table, 1, ada).expect("room");
+        own(&mut table, 2, ben).expect("room");
+        // Also while it is being made.
+        assert_eq!(own(&mut table, 3, ada).map(|_| ()), Err(TableRefusal::Owned));
+        table.open(&hers);
+        assert_eq!(own(&mut table, 3, ada).map(|_| ()), Err(TableRefusal::Owned));
         assert_eq!(table.of_owner(ada, "cave").map(|entry| entry.id), Some(hers.id));
         assert!(table.of_owner(ada, "Castle").is_none());
         table.remove(hers.id).expect("it is there");
         assert!(table.of_owner(ada, "Cave").is_none());
+    }
+
+    #[test]
+    fn what_is_being_made_is_found_by_nobody_and_has_its_room() {
+        let mut table = table(1);
+        let id = Uuid::from_u128(1);
+        let entry = table.add(id, "cave", None, None, Instant::ZERO).expect("room");
+        assert!(table.get(id).is_err() && table.remove(id).is_none() && table.iter().next().is_none());
+        assert_eq!(add(&mut table, 2).map(|_| ()), Err(TableRefusal::Full(1)));
+        table.forget(&entry);
+        let entry = add(&mut table, 2).expect("room again");
+        assert_eq!(table.get(entry.id).map(|found| found.scene.world), Ok(entry.scene.world));
     }
 
     #[test]
