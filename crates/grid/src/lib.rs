@@ -1,10 +1,10 @@
-//! The services of the grid: accounts, login, inventory, names, and the answers behind most capabilities.
+//! The services of the grid: accounts, login, inventory, names, tokens of the API, and the answers behind most capabilities.
 //!
 //! This crate decides; `store` keeps, `wire` spells and `gateway` carries. It knows no socket, no session and no
 //! circuit: a caller says who asks (the session's agent, never what a request claims) and what time it is.
 //!
 //! Start with [`login::LoginService`] for the way in, [`inventory`] and [`capability`] for what clients ask next,
-//! and [`users::Users`] for the operator's commands.
+//! [`users::Users`] for the operator's commands, and [`tokens::Tokens`] for the programs that use the operator's API.
 
 pub mod attempts;
 pub mod capability;
@@ -12,6 +12,7 @@ pub mod inventory;
 pub mod login;
 pub mod names;
 pub mod password;
+pub mod tokens;
 pub mod users;
 
 use uuid::Uuid;

@@ -36,6 +36,10 @@ pub struct CircuitCode(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LocalId(pub u32);
 
+/// High half of the ids of textures that people without clients wear. The low half is a number, and means the same to who dresses them
+/// and to who serves it.
+pub const COLOUR_TEXTURES: u64 = 0x7468_726f_6e67_4004;
+
 /// A world on this node, in order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorldId(pub u32);

@@ -28,8 +28,8 @@ PRAGMA trusted_schema = OFF;
 PRAGMA foreign_keys = ON;
 ";
 
-/// Statements kept compiled; there are about twenty in all.
-const STATEMENTS_MAX: usize = 32;
+/// Statements kept compiled; there are about thirty in all.
+const STATEMENTS_MAX: usize = 48;
 
 /// The database. Cheap to share behind an `Arc`; calls from several threads take turns.
 #[derive(Debug)]

@@ -52,6 +52,9 @@ pub enum StoreError {
         /// Last name as asked for.
         last: String,
     },
+    /// There is a token of this name.
+    #[error("there is already a token named {0}")]
+    TokenTaken(String),
     /// The account to be changed does not exist.
     #[error("there is no account with the id {}", .0.0)]
     UnknownAccount(AgentId),

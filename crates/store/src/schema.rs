@@ -12,8 +12,12 @@ struct Migration {
 }
 
 /// All steps; the version of a step is its place in the list, from 1.
-const MIGRATIONS: &[Migration] =
-    &[Migration { name: "accounts and inventories", sql: ACCOUNTS_AND_INVENTORIES }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "accounts and inventories", sql: ACCOUNTS_AND_INVENTORIES },
+    Migration { name: "instances", sql: INSTANCES },
+    Migration { name: "tokens", sql: TOKENS },
+    Migration { name: "births of instances", sql: BIRTHS },
+];
 
 /// Ids are 16-byte blobs, times are seconds since 1970, booleans are the absence of NULL.
 ///
@@ -84,6 +88,67 @@ CREATE TABLE inventory_items (
     FOREIGN KEY (owner, folder) REFERENCES inventory_folders (owner, folder) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX inventory_items_by_folder ON inventory_items (owner, folder);
+";
+
+/// What there is to know of each instance is one small row, so that a start reads those and nothing else. Its whole state lies in a table
+/// with row ids: blobs of kilobytes in the tree of keys would make every search dear. `sequence` says which of two states is the later one.
+/// What was set aside refers to nothing: it outlives what it was of.
+const INSTANCES: &str = "
+CREATE TABLE instances (
+    instance        BLOB    NOT NULL PRIMARY KEY,
+    template        TEXT    NOT NULL,
+    name            TEXT    NOT NULL,
+    owner           BLOB,
+    created_s       INTEGER NOT NULL,
+    checksum        INTEGER NOT NULL,
+    trouble         TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE instance_images (
+    instance        BLOB    NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    sequence        INTEGER NOT NULL,
+    state           BLOB    NOT NULL,
+    checksum        INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE instance_journal (
+    instance        BLOB    NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    sequence        INTEGER NOT NULL,
+    state           BLOB    NOT NULL,
+    checksum        INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE instances_set_aside (
+    number          INTEGER NOT NULL PRIMARY KEY,
+    instance        BLOB    NOT NULL,
+    part            TEXT    NOT NULL,
+    why             TEXT    NOT NULL,
+    content         BLOB
+) STRICT;
+";
+
+/// What was made with a token refers to neither: tokens are replaced under the same name, and who counts looks whether an instance is
+/// still there.
+const TOKENS: &str = "
+CREATE TABLE api_tokens (
+    name            TEXT    NOT NULL PRIMARY KEY,
+    hash            BLOB    NOT NULL,
+    scopes          TEXT    NOT NULL,
+    created_s       INTEGER NOT NULL,
+    expires_s       INTEGER,
+    worlds_max      INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE api_worlds (
+    instance        BLOB    NOT NULL PRIMARY KEY,
+    token           TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_worlds_by_token ON api_worlds (token);
+";
+
+/// States with numbers up to `born` are of an earlier instance with the same id. Those from before this step have none.
+const BIRTHS: &str = "
+ALTER TABLE instances ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
 ";
 
 /// Applies the steps that the file does not have yet, each in a transaction of its own.

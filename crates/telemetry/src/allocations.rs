@@ -1,4 +1,4 @@
-//! How often each thread asks for memory. What runs at every tick should not (DESIGN §5), and only a count tells.
+//! How often each thread asks for memory, and how much of it. What runs at every tick should not (DESIGN §5), and only a count tells.
 //!
 //! The executable makes [`CountingAllocator`] its global allocator; threads that are [counted](count_here) have a place each.
 
@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The system's allocator, with a count. Costs a nanosecond a call.
@@ -43,6 +43,8 @@ struct Place {
     name: String,
     /// Only the thread that sits here writes it.
     count: AtomicU64,
+    /// Bytes asked for less bytes given back, likewise. Who frees more than it asked for comes below zero.
+    held: AtomicI64,
     is_taken: AtomicBool,
 }
 
@@ -72,8 +74,9 @@ pub fn count_here(name: &str) {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     let is_free = |place: &&&Place| place.name == name && !place.is_taken.swap(true, Ordering::Acquire);
     let place = places.iter().find(is_free).copied().unwrap_or_else(|| {
-        let (name, count, is_taken) = (name.to_owned(), AtomicU64::new(0), AtomicBool::new(true));
-        let place: &Place = Box::leak(Box::new(Place { name, count, is_taken }));
+        let (name, is_taken) = (name.to_owned(), AtomicBool::new(true));
+        let place = Place { name, count: AtomicU64::new(0), held: AtomicI64::new(0), is_taken };
+        let place: &Place = Box::leak(Box::new(place));
         places.push(place);
         place
     });
@@ -93,35 +96,56 @@ pub fn counted() -> BTreeMap<String, u64> {
     counted
 }
 
-fn note() {
+/// Requests of the calling thread's place so far; zero of a thread that is not [counted](count_here).
+#[must_use]
+pub fn counted_here() -> u64 {
+    HERE.get().map_or(0, |place| place.count.load(Ordering::Relaxed))
+}
+
+/// Bytes that the calling thread's place has asked for less those that it gave back, as they were asked for: zero of a thread that is
+/// not [counted](count_here). What one piece of work keeps is the difference from before it to behind it, whatever others do
+/// meanwhile, unless it frees what it did not ask for or leaves something to others to free.
+#[must_use]
+pub fn held_here() -> i64 {
+    HERE.get().map_or(0, |place| place.held.load(Ordering::Relaxed))
+}
+
+fn note(requests: u64, bytes: i64) {
     // A thread that is ending may have nothing to look at any more.
-    if let Ok(Some(Place { count, .. })) = HERE.try_with(Cell::get) {
+    if let Ok(Some(Place { count, held, .. })) = HERE.try_with(Cell::get) {
         // Nobody else writes, so nothing is lost between the two.
-        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        count.store(count.load(Ordering::Relaxed) + requests, Ordering::Relaxed);
+        held.store(held.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
     }
+}
+
+/// No block is as large as half the address space ([`Layout`]).
+const fn signed(size: usize) -> i64 {
+    size as i64
 }
 
 // SAFETY: every call goes to the system's allocator as it is; counting allocates nothing and cannot unwind.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note();
+        note(1, signed(layout.size()));
         // SAFETY: the caller keeps the promises of `alloc`, which are the system's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note();
+        note(1, signed(layout.size()));
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note();
+        note(1, signed(size) - signed(layout.size()));
         // SAFETY: as above, and the block came from the system's allocator.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        note(0, -signed(layout.size()));
         // SAFETY: as for `realloc`.
         unsafe { System.dealloc(block, layout) }
     }
@@ -154,6 +178,25 @@ mod tests {
         .join()
         .expect("no panic");
         assert_eq!(count("somebody else"), 0);
+    }
+
+    #[test]
+    fn what_a_thread_keeps_is_told_and_what_it_frees_is_not_in_it() {
+        std::thread::spawn(|| {
+            let uncounted: Vec<u8> = Vec::with_capacity(5_000);
+            assert_eq!(held_here(), 0);
+            count_here("holder");
+            let before = held_here();
+            let mut kept: Vec<u8> = Vec::with_capacity(1_000);
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(100_000)));
+            assert_eq!(held_here() - before, 1_000);
+            kept.reserve_exact(3_000);
+            assert_eq!(held_here() - before, 3_000);
+            drop((kept, uncounted));
+            assert_eq!(held_here() - before, -5_000, "it has freed what it had not asked for");
+        })
+        .join()
+        .expect("no panic");
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Durations down to a microsecond, for stages that a [`Timing`](crate::Timing) would put into one bucket.
 
+use crate::tally::Tally;
 use crate::timing::Maximum;
-use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Upper bounds of the histogram of every fine timing, in nanoseconds: five a decade from a microsecond to a second, each 1.6
@@ -63,64 +62,6 @@ impl FineTiming {
         self.tally.add(duration);
         self.maximum.raise(duration);
     }
-}
-
-/// What was recorded since the start.
-#[derive(Debug)]
-pub(crate) struct Tally {
-    /// By bucket; the last is for all that is longer.
-    counts: [AtomicU64; FINE_BUCKETS_NS.len() + 1],
-    sum_ns: AtomicU64,
-    /// In square seconds, as the bits of a floating-point number: whole square nanoseconds would overflow after 18 seconds.
-    squares: AtomicU64,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            counts: std::array::from_fn(|_| AtomicU64::new(0)),
-            sum_ns: AtomicU64::new(0),
-            squares: AtomicU64::new(0.0_f64.to_bits()),
-        }
-    }
-}
-
-impl Tally {
-    fn add(&self, duration: Duration) {
-        // 584 years fit.
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        let bucket = FINE_BUCKETS_NS.partition_point(|&limit| limit < nanos);
-        self.counts[bucket].fetch_add(1, Ordering::Relaxed);
-        self.sum_ns.fetch_add(nanos, Ordering::Relaxed);
-        let square = duration.as_secs_f64().powi(2);
-        let with_it = |bits| Some((f64::from_bits(bits) + square).to_bits());
-        // It is never refused.
-        let _ = self.squares.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_it);
-    }
-
-    /// The lines of a histogram. `labels` are `a="x",b="y"`, or empty.
-    pub(crate) fn render(&self, name: &str, labels: &str, out: &mut String) {
-        let comma = if labels.is_empty() { "" } else { "," };
-        let limits = FINE_BUCKETS_NS.iter().map(|&limit| (limit as f64 / 1e9).to_string());
-        let mut count = 0;
-        for (limit, n) in limits.chain(["+Inf".to_owned()]).zip(&self.counts) {
-            count += n.load(Ordering::Relaxed);
-            let _ = writeln!(out, "{name}_bucket{{{labels}{comma}le=\"{limit}\"}} {count}");
-        }
-        let sum = self.sum_ns.load(Ordering::Relaxed) as f64 / 1e9;
-        let braced = braced(labels);
-        let _ = writeln!(out, "{name}_sum{braced} {sum}\n{name}_count{braced} {count}");
-    }
-
-    /// The line of the squares' sum.
-    pub(crate) fn render_squares(&self, name: &str, labels: &str, out: &mut String) {
-        let squares = f64::from_bits(self.squares.load(Ordering::Relaxed));
-        let _ = writeln!(out, "{name}{} {squares}", braced(labels));
-    }
-}
-
-fn braced(labels: &str) -> String {
-    if labels.is_empty() { String::new() } else { format!("{{{labels}}}") }
 }
 
 #[cfg(test)]

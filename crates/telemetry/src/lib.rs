@@ -41,11 +41,12 @@ mod logging;
 mod metrics;
 pub mod probe;
 pub mod recorder;
+mod tally;
 mod timing;
 
 pub use crate::fine::{FINE_BUCKETS_NS, FineTiming};
 pub use crate::lock_wait::LockWait;
 pub use crate::logging::{LogFormat, LoggingError, start_logging};
 pub use crate::metrics::Metrics;
-pub use crate::timing::{TIMING_BUCKETS_S, Timing};
+pub use crate::timing::{TIMING_BUCKETS_NS, Timing};
 pub use ::metrics::{Counter, Gauge};

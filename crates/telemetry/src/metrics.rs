@@ -1,7 +1,8 @@
 //! The registry: makes handles and renders what they hold.
 
-use crate::fine::{FineTiming, Tally};
-use crate::timing::{Maximum, TIMING_BUCKETS_S, Timing};
+use crate::fine::{FINE_BUCKETS_NS, FineTiming};
+use crate::tally::Tally;
+use crate::timing::{Maximum, TIMING_BUCKETS_NS, Timing};
 use ::metrics::{Counter, Gauge, Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,13 +23,13 @@ pub struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     maxima: Mutex<BTreeMap<Key, Kept>>,
-    /// Histograms that the exporter does not know, by name.
-    fine: Mutex<BTreeMap<&'static str, Fine>>,
+    /// Histograms by name. The exporter's own keep every duration until it has sorted it, for which whoever records takes memory.
+    families: Mutex<BTreeMap<&'static str, Family>>,
 }
 
-/// Fine timings of one name.
+/// Timings of one name.
 #[derive(Debug)]
-struct Fine {
+struct Family {
     help: &'static str,
     /// By their labels, as they are written.
     tallies: BTreeMap<String, Arc<Tally>>,
@@ -55,12 +56,9 @@ impl Metrics {
     /// An empty registry.
     #[must_use]
     pub fn new() -> Self {
-        let recorder = PrometheusBuilder::new()
-            .set_buckets(&TIMING_BUCKETS_S)
-            .expect("the list of buckets is not empty")
-            .build_recorder();
+        let recorder = PrometheusBuilder::new().build_recorder();
         let handle = recorder.handle();
-        Self { recorder, handle, maxima: Mutex::default(), fine: Mutex::default() }
+        Self { recorder, handle, maxima: Mutex::default(), families: Mutex::default() }
     }
 
     /// A count that only rises: [`Counter::increment`] it, or publish a core's own count by [`Counter::absolute`].
@@ -97,13 +95,11 @@ impl Metrics {
     /// When `name` is not `throng_…_seconds`.
     #[must_use]
     pub fn timing(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Timing {
-        check_name(name, "_seconds");
-        self.recorder.describe_histogram(KeyName::from(name), None, SharedString::from(help));
-        let histogram = self.recorder.register_histogram(&key(name, labels), &ORIGIN);
-        Timing::new(histogram, self.maximum(name, help, labels))
+        let tally = self.tally(name, help, labels, || Tally::new(&TIMING_BUCKETS_NS));
+        Timing::new(tally, self.maximum(name, help, labels))
     }
 
-    /// Durations down to a microsecond, as [`Self::timing`] with the buckets [`FINE_BUCKETS_NS`](crate::FINE_BUCKETS_NS); the
+    /// Durations down to a microsecond, as [`Self::timing`] with the buckets [`FINE_BUCKETS_NS`]; the
     /// counter `name_squared_total` is the sum of their squares, from which follows the standard deviation.
     ///
     /// # Panics
@@ -115,14 +111,25 @@ impl Metrics {
         help: &'static str,
         labels: &[(&'static str, &str)],
     ) -> FineTiming {
+        let tally = self.tally(name, help, labels, || Tally::with_squares(&FINE_BUCKETS_NS));
+        FineTiming::new(tally, self.maximum(name, help, labels))
+    }
+
+    /// The histogram with this name and these labels.
+    fn tally(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+        new: impl FnOnce() -> Tally,
+    ) -> Arc<Tally> {
         check_name(name, "_seconds");
         let written: Vec<String> =
             labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-        let mut fine = self.fine.lock().unwrap_or_else(PoisonError::into_inner);
-        let Fine { tallies, .. } =
-            fine.entry(name).or_insert_with(|| Fine { help, tallies: BTreeMap::new() });
-        let tally = tallies.entry(written.join(",")).or_default();
-        FineTiming::new(Arc::clone(tally), self.maximum(name, help, labels))
+        let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
+        let Family { tallies, .. } =
+            families.entry(name).or_insert_with(|| Family { help, tallies: BTreeMap::new() });
+        Arc::clone(tallies.entry(written.join(",")).or_insert_with(|| Arc::new(new())))
     }
 
     /// The kept maximum of a timing.
@@ -149,19 +156,23 @@ impl Metrics {
             kept.gauge.set(longest.as_secs_f64());
         }
         let mut text = self.handle.render();
-        for (name, Fine { help, tallies }) in &*self.fine.lock().unwrap_or_else(PoisonError::into_inner) {
+        for (name, Family { help, tallies }) in &*self.families.lock().unwrap_or_else(PoisonError::into_inner)
+        {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} histogram");
             tallies.iter().for_each(|(labels, tally)| tally.render(name, labels, &mut text));
-            let squared = format!("{name}_squared_total");
-            let _ = writeln!(text, "\n# HELP {squared} {help} Squares.\n# TYPE {squared} counter");
-            tallies.iter().for_each(|(labels, tally)| tally.render_squares(&squared, labels, &mut text));
             text.push('\n');
+            let mut squares = String::new();
+            let squared = format!("{name}_squared_total");
+            tallies.iter().for_each(|(labels, tally)| tally.render_squares(&squared, labels, &mut squares));
+            if !squares.is_empty() {
+                let _ =
+                    writeln!(text, "# HELP {squared} {help} Squares.\n# TYPE {squared} counter\n{squares}");
+            }
         }
         text
     }
 
-    /// Ends a second: begins a new one for the kept maxima, and sorts the durations that were recorded into their
-    /// buckets (until then each takes eight bytes, also when nobody scrapes). Call it once a second.
+    /// Ends a second: begins a new one for the kept maxima. Call it once a second.
     pub fn upkeep(&self) {
         for kept in self.maxima.lock().unwrap_or_else(PoisonError::into_inner).values_mut() {
             if kept.seconds.len() == Self::MAX_WINDOW_S {
@@ -169,7 +180,6 @@ impl Metrics {
             }
             kept.seconds.push_back(kept.current.take());
         }
-        self.handle.run_upkeep();
     }
 }
 

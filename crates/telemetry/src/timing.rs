@@ -1,41 +1,52 @@
 //! Durations that keep their maximum.
 
-use ::metrics::Histogram;
-use std::fmt;
+use crate::tally::Tally;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Upper bounds of the histogram of every timing, in seconds. Dense around what we must tell apart: 50 ms is a tick at
+/// Upper bounds of the histogram of every timing, in nanoseconds. Dense around what we must tell apart: 50 ms is a tick at
 /// 20 Hz, 22 and 33 ms one at 45 and 30 Hz, and encoding passes take fractions of a millisecond. Twenty bounds, since each is a
 /// series per label set.
-pub const TIMING_BUCKETS_S: [f64; 20] = [
-    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.015, 0.022, 0.033, 0.05, 0.075, 0.1,
-    0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+pub const TIMING_BUCKETS_NS: [u64; 20] = [
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    15_000_000,
+    22_000_000,
+    33_000_000,
+    50_000_000,
+    75_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    5_000_000_000,
+    10_000_000_000,
 ];
 
-/// A handle to a histogram of durations and its kept maximum. Recording takes two atomic operations and no lock.
-#[derive(Clone)]
+/// A handle to a histogram of durations and its kept maximum. Recording takes three atomic operations, no lock and no memory.
+#[derive(Clone, Debug)]
 pub struct Timing {
-    histogram: Histogram,
+    tally: Arc<Tally>,
     maximum: Maximum,
 }
 
 impl Timing {
-    pub(crate) const fn new(histogram: Histogram, maximum: Maximum) -> Self {
-        Self { histogram, maximum }
+    pub(crate) const fn new(tally: Arc<Tally>, maximum: Maximum) -> Self {
+        Self { tally, maximum }
     }
 
     /// Adds one duration.
     pub fn record(&self, duration: Duration) {
-        self.histogram.record(duration.as_secs_f64());
+        self.tally.add(duration);
         self.maximum.raise(duration);
-    }
-}
-
-impl fmt::Debug for Timing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timing").field("maximum", &self.maximum).finish_non_exhaustive()
     }
 }
 
@@ -56,5 +67,13 @@ impl Maximum {
 
     pub(crate) fn take(&self) -> Duration {
         Duration::from_nanos(self.0.swap(0, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn limits_rise() {
+        assert!(super::TIMING_BUCKETS_NS.is_sorted_by(|a, b| a < b));
     }
 }

@@ -1,7 +1,8 @@
 //! ViewerAsset and GetTexture: bytes by id (PROTOCOL §7.4).
 //!
-//! Until uploads come, the server holds the four body parts that every account begins with. They are of our own
-//! making, in the text form of wearables, with the fewest parameters: what is not given has the viewer's default.
+//! Until uploads come, the server holds the four body parts that every account begins with, and the textures of those who have no
+//! client. All are of our own making: body parts in the text form of wearables, with the fewest parameters, since what is not given has the
+//! viewer's default; textures as plain colours, by `body/colours.py`.
 
 use crate::inventory::WearableType;
 use uuid::{Uuid, uuid};
@@ -47,6 +48,10 @@ pub const BODY_PARTS: [BodyPart; 4] = [
     },
 ];
 
+/// Textures one behind the other, each behind its length as u16. Their numbers are the low halves of their ids
+/// ([`ids::COLOUR_TEXTURES`]).
+const COLOURS: &[u8] = include_bytes!("body/colours.j2cs");
+
 /// What to answer over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetReply {
@@ -64,10 +69,9 @@ pub struct AssetReply {
 /// `range` is the `Range` header.
 #[must_use]
 pub fn viewer_asset(query: &str, range: Option<&str>) -> AssetReply {
-    let Some(part) = asked(query) else {
+    let Some((bytes, content_type)) = asked(query) else {
         return AssetReply { status: 404, content_type: "text/plain", content_range: None, body: &[] };
     };
-    let (bytes, content_type) = (part.text.as_bytes(), "application/vnd.ll.bodypart");
     match range.and_then(|range| parse_range(range, bytes.len())) {
         None => AssetReply { status: 200, content_type, content_range: None, body: bytes },
         Some(Err(Unsatisfiable)) => AssetReply {
@@ -85,11 +89,32 @@ pub fn viewer_asset(query: &str, range: Option<&str>) -> AssetReply {
     }
 }
 
-/// The asset named by the query. The kind in the key must be the asset's: else one kind could be had as another.
-fn asked(query: &str) -> Option<&'static BodyPart> {
-    let (_, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "bodypart_id")?;
+/// The asset named by the query, and its type. The kind in the key must be the asset's: else one kind could be had as another.
+fn asked(query: &str) -> Option<(&'static [u8], &'static str)> {
+    let is_kind = |key: &str| matches!(key, "bodypart_id" | "texture_id");
+    let (key, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| is_kind(key))?;
     let id = Uuid::try_parse(&id).ok()?;
-    BODY_PARTS.iter().find(|part| part.asset == id)
+    if key == "texture_id" {
+        let (space, number) = id.as_u64_pair();
+        let bytes = (space == ids::COLOUR_TEXTURES).then(|| colour(number))??;
+        return Some((bytes, "image/x-j2c"));
+    }
+    let part = BODY_PARTS.iter().find(|part| part.asset == id)?;
+    Some((part.text.as_bytes(), "application/vnd.ll.bodypart"))
+}
+
+/// The texture with a number.
+fn colour(number: u64) -> Option<&'static [u8]> {
+    let mut rest = COLOURS;
+    for n in 0.. {
+        let (length, behind) = rest.split_first_chunk()?;
+        let (texture, behind) = behind.split_at_checked(u16::from_le_bytes(*length).into())?;
+        if n == number {
+            return Some(texture);
+        }
+        rest = behind;
+    }
+    None
 }
 
 /// The part asked for lies behind the end.
@@ -140,6 +165,26 @@ mod tests {
         ] {
             assert_eq!(viewer_asset(query, None).status, 404, "{query}");
         }
+    }
+
+    #[test]
+    fn textures_of_people_without_clients_are_served() {
+        let texture = |number| {
+            let id = Uuid::from_u64_pair(ids::COLOUR_TEXTURES, number);
+            viewer_asset(&format!("texture_id={id}"), None)
+        };
+        let mut seen = BTreeSet::new();
+        for number in 0..40 {
+            let reply = texture(number);
+            assert_eq!((reply.status, reply.content_type), (200, "image/x-j2c"), "{number}");
+            // A codestream's first marker with the one for its size, and the last one.
+            assert!(reply.body.starts_with(&[0xff, 0x4f, 0xff, 0x51]) && reply.body.ends_with(&[0xff, 0xd9]));
+            assert!(seen.insert(reply.body), "{number} is another's colour");
+        }
+        assert_eq!(texture(40).status, 404);
+        let id = Uuid::from_u64_pair(ids::COLOUR_TEXTURES, 0);
+        assert_eq!(viewer_asset(&format!("bodypart_id={id}"), None).status, 404, "it is a texture");
+        assert_eq!(viewer_asset(&format!("texture_id={}", BODY_PARTS[0].asset), None).status, 404);
     }
 
     #[test]
