@@ -1,7 +1,9 @@
-//! When a frame is due, and how much slower than the wall's the world's time runs.
+//! When the worlds of one rate are due, and how much slower than the wall's their time runs.
 //!
-//! Every frame is worth the same `dt` of world time. A world that cannot keep up gets its frames later, never more of them:
-//! there are no bursts to catch up, and viewers are told the dilation.
+//! Every frame is worth the same `dt` of world time. Worlds of one rate share a [`FrameClock`], whose beats begin their frames;
+//! each has a [`Rhythm`] of its own, from which its dilation follows. A node that cannot keep up gets its beats later, never
+//! more of them, and so does a world that cannot keep up alone: there are no bursts to catch up, and viewers are told the
+//! dilation.
 
 use ids::Instant;
 use std::time::Duration;
@@ -9,86 +11,136 @@ use std::time::Duration;
 /// Frames that dilation is averaged over: at 20 Hz 0.8 s, slow enough for viewers to follow.
 const WINDOW: usize = 16;
 
-/// A longer pause is the machine's and not the world's: a debugger, a stopped process, a suspended VM. Time did not run
-/// slowly meanwhile, it stood still, and goes on as if nothing had been (DESIGN §6).
-const GAP_MAX: Duration = Duration::from_secs(1);
+/// When a frame comes so much later than it should, that is the machine's doing and not the world's: a debugger, a stopped process, a
+/// suspended VM. Time did not run slowly meanwhile, it stood still, and goes on as if nothing had been (DESIGN §6). Machines do that
+/// seldom: when it happens again within the window the world is that slow, and viewers are told.
+const GAP_MIN: Duration = Duration::from_secs(1);
 
-/// Wake-ups come a little late at random. Above this figure that is all there is to it.
+/// Intervals are kept in whole microseconds. Above this figure that is all there is to it.
 const DILATION_NOISE: f64 = 0.99;
 
-/// Decides when frames of one world begin.
+/// Decides when the frames of one rate begin.
 #[derive(Clone, Debug)]
-pub struct FrameClock {
+pub(crate) struct FrameClock {
     dt: Duration,
     due_at: Instant,
-    last_began_at: Option<Instant>,
-    /// Wall time between the last frames, oldest overwritten first.
-    intervals: [Duration; WINDOW],
-    next_index: usize,
-}
-
-/// A frame that may begin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beat {
-    /// World time passed ÷ wall time passed, 0–1.
-    pub dilation: f32,
-    /// How long ago the frame was due.
-    pub late_by: Duration,
 }
 
 impl FrameClock {
-    /// A clock whose first frame is due at once.
+    /// A clock whose first beat is due at once.
     ///
     /// # Panics
     /// When `dt` is zero.
-    #[must_use]
-    pub const fn new(now: Instant, dt: Duration) -> Self {
+    pub(crate) const fn new(now: Instant, dt: Duration) -> Self {
         assert!(!dt.is_zero(), "frames have a length");
-        Self { dt, due_at: now, last_began_at: None, intervals: [dt; WINDOW], next_index: 0 }
+        Self { dt, due_at: now }
     }
 
     /// World time of every frame.
-    #[must_use]
-    pub const fn dt(&self) -> Duration {
+    pub(crate) const fn dt(&self) -> Duration {
         self.dt
     }
 
-    /// When the next frame may begin.
-    #[must_use]
-    pub const fn due_at(&self) -> Instant {
+    /// When the next beat may come.
+    pub(crate) const fn due_at(&self) -> Instant {
         self.due_at
     }
 
-    /// Begins the next frame if it is due.
-    pub fn begin(&mut self, now: Instant) -> Option<Beat> {
+    /// Takes the beat if it is due. What comes back is the time that it counts as: when it was due, or now if that is so long ago
+    /// that the rhythm moves. The next one is due after `dt` times `stretch`, which is 1 unless there is too much to do.
+    pub(crate) fn begin(&mut self, now: Instant, stretch: f64) -> Option<Instant> {
         if now < self.due_at {
             return None;
         }
-        let late_by = now - self.due_at;
-        // A little late, the next frame comes at its time, so that the mean rate holds. More than that, and the whole rhythm
-        // moves: frames never follow each other faster than half of `dt`.
-        self.due_at = if late_by > self.dt / 2 { now + self.dt } else { self.due_at + self.dt };
-
-        if let Some(last) = self.last_began_at.replace(now) {
-            let interval = now - last;
-            self.intervals[self.next_index] = if interval > GAP_MAX { self.dt } else { interval };
-            self.next_index = (self.next_index + 1) % WINDOW;
-        }
-        Some(Beat { dilation: self.dilation(), late_by })
+        let nominal = nominal(self.due_at, now, self.dt);
+        self.due_at = nominal + if stretch > 1.0 { self.dt.mul_f64(stretch) } else { self.dt };
+        Some(nominal)
     }
 
-    /// Goes on after a sleep in which no frame was wanted. The sleep is no dilation.
-    pub fn resume(&mut self, now: Instant) {
+    /// Goes on after a time in which no frame was wanted.
+    pub(crate) fn resume(&mut self, now: Instant) {
         self.due_at = self.due_at.max(now);
-        self.last_began_at = None;
+    }
+}
+
+/// The time that a frame counts as which was due at `due_at` and comes `now`. A little late, the next one comes at its time, so that
+/// the mean rate holds. More than that, and the whole rhythm moves: beats never follow each other faster than half of `dt`.
+pub(crate) fn nominal(due_at: Instant, now: Instant, dt: Duration) -> Instant {
+    if now - due_at > dt / 2 { now } else { due_at }
+}
+
+/// The times of one world's frames, as nominal times: where in a batch a world had its turn is no dilation.
+#[derive(Clone, Debug)]
+pub(crate) struct Rhythm {
+    dt_us: u32,
+    next_index: u8,
+    /// Intervals since the last one that was as long as a gap, up to those of the window.
+    since_long: u8,
+    last: Option<Instant>,
+    sum_us: u64,
+    /// Wall time between the last frames, oldest overwritten first.
+    intervals_us: [u32; WINDOW],
+}
+
+impl Rhythm {
+    pub(crate) fn new(dt: Duration) -> Self {
+        let dt_us = whole_us(dt);
+        let sum_us = u64::from(dt_us) * WINDOW as u64;
+        Self {
+            dt_us,
+            next_index: 0,
+            since_long: WINDOW as u8,
+            last: None,
+            sum_us,
+            intervals_us: [dt_us; WINDOW],
+        }
     }
 
-    fn dilation(&self) -> f32 {
-        let wall: Duration = self.intervals.iter().sum();
-        let world = self.dt.as_secs_f64() * WINDOW as f64;
-        let ratio = world / wall.as_secs_f64();
+    /// World time passed ÷ wall time passed, 0–1, if the next frame counts as this time.
+    pub(crate) fn dilation_at(&self, nominal: Instant) -> f32 {
+        let oldest_us = u64::from(self.intervals_us[usize::from(self.next_index)]);
+        let wall_us =
+            self.interval_us(nominal).map_or(self.sum_us, |us| self.sum_us - oldest_us + u64::from(us));
+        let ratio = f64::from(self.dt_us) * WINDOW as f64 / wall_us.max(1) as f64;
         if ratio > DILATION_NOISE { 1.0 } else { ratio as f32 }
     }
+
+    /// A frame was made that counts as this time. The interval that ends with it is a sample, and so is the one that begins with
+    /// it when it is `anchored`: who was woken between two beats and then takes up the beat has not been slow.
+    pub(crate) fn frame(&mut self, nominal: Instant, anchored: bool) {
+        if let Some(us) = self.interval_us(nominal) {
+            self.since_long = if self.is_long(nominal) { 0 } else { (self.since_long + 1).min(WINDOW as u8) };
+            let oldest = &mut self.intervals_us[usize::from(self.next_index)];
+            self.sum_us = self.sum_us - u64::from(*oldest) + u64::from(us);
+            *oldest = us;
+            self.next_index = (self.next_index + 1) % WINDOW as u8;
+        }
+        self.last = anchored.then_some(nominal);
+    }
+
+    /// A sleep begins or ends, in which no frame is wanted. It is no dilation.
+    pub(crate) const fn rest(&mut self) {
+        self.last = None;
+    }
+
+    fn interval_us(&self, nominal: Instant) -> Option<u32> {
+        let interval = nominal - self.last?;
+        Some(if self.is_gap(nominal) { self.dt_us } else { whole_us(interval) })
+    }
+
+    /// Whether the time until then is the machine's doing.
+    fn is_gap(&self, nominal: Instant) -> bool {
+        self.is_long(nominal) && usize::from(self.since_long) >= WINDOW
+    }
+
+    fn is_long(&self, nominal: Instant) -> bool {
+        let dt = Duration::from_micros(self.dt_us.into());
+        self.last.is_some_and(|last| nominal - last > dt + GAP_MIN)
+    }
+}
+
+fn whole_us(duration: Duration) -> u32 {
+    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -101,87 +153,119 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// Runs frames that each take `cost`, woken `jitter` late; returns when they began and the last dilation.
-    fn run(frames: usize, cost: Duration, jitter: Duration) -> (Vec<Instant>, f32) {
-        let mut clock = FrameClock::new(at(0), DT);
-        let (mut now, mut began, mut dilation) = (at(0), Vec::new(), 1.0);
-        for _ in 0..frames {
+    /// Beats of a node whose frames each take `cost`, woken `jitter` late; returns when they came and the last dilation.
+    fn run(beats: usize, cost: Duration, jitter: Duration) -> (Vec<Instant>, f32) {
+        let (mut clock, mut rhythm) = (FrameClock::new(at(0), DT), Rhythm::new(DT));
+        let (mut now, mut came, mut dilation) = (at(0), Vec::new(), 1.0);
+        for _ in 0..beats {
             now = now.max(clock.due_at() + jitter);
-            dilation = clock.begin(now).expect("it is due").dilation;
-            began.push(now);
+            let beat = clock.begin(now, 1.0).expect("it is due");
+            dilation = rhythm.dilation_at(beat);
+            rhythm.frame(beat, true);
+            came.push(now);
             now += cost;
         }
-        (began, dilation)
+        (came, dilation)
     }
 
     #[test]
     fn nothing_begins_before_it_is_due() {
         let mut clock = FrameClock::new(at(100), DT);
-        assert_eq!(clock.begin(at(99)), None);
-        assert_eq!(clock.begin(at(100)), Some(Beat { dilation: 1.0, late_by: Duration::ZERO }));
-        assert_eq!(clock.begin(at(149)), None);
-        assert!(clock.begin(at(150)).is_some());
+        assert_eq!(clock.begin(at(99), 1.0), None);
+        assert_eq!(clock.begin(at(100), 1.0), Some(at(100)));
+        assert_eq!(clock.begin(at(149), 1.0), None);
+        assert!(clock.begin(at(150), 1.0).is_some());
     }
 
     #[test]
     fn late_wake_ups_shift_no_rhythm_and_are_no_dilation() {
-        let (began, dilation) = run(1_000, Duration::from_millis(20), Duration::from_millis(3));
-        assert_eq!(began[999], at(999 * 50 + 3));
+        let (came, dilation) = run(1_000, Duration::from_millis(20), Duration::from_millis(3));
+        assert_eq!(came[999], at(999 * 50 + 3));
         assert_eq!(dilation, 1.0);
     }
 
     #[test]
-    fn a_world_that_needs_twice_its_time_runs_at_half_speed() {
-        let (began, dilation) = run(100, Duration::from_millis(100), Duration::ZERO);
-        assert_eq!(began[99], at(9_900));
+    fn a_node_that_needs_twice_its_time_runs_at_half_speed() {
+        let (came, dilation) = run(100, Duration::from_millis(100), Duration::ZERO);
+        assert_eq!(came[99], at(9_900));
         assert!((dilation - 0.5).abs() < 1e-6, "{dilation}");
     }
 
     #[test]
     fn one_slow_frame_is_not_caught_up_by_a_burst() {
         let mut clock = FrameClock::new(at(0), DT);
-        clock.begin(at(0)).unwrap();
-        let mut began = vec![at(0)];
+        clock.begin(at(0), 1.0).unwrap();
+        let mut came = vec![at(0)];
         for ms in 300..1_000 {
-            if clock.begin(at(ms)).is_some() {
-                began.push(at(ms));
+            if clock.begin(at(ms), 1.0).is_some() {
+                came.push(at(ms));
             }
         }
-        assert_eq!(began.len(), 1 + 14, "700 ms hold 14 frames, whatever was missed before");
-        assert!(began.windows(2).all(|pair| pair[1] - pair[0] >= DT / 2), "{began:?}");
+        assert_eq!(came.len(), 1 + 14, "700 ms hold 14 beats, whatever was missed before");
+        assert!(came.windows(2).all(|pair| pair[1] - pair[0] >= DT / 2), "{came:?}");
     }
 
     #[test]
     fn dilation_recovers_when_the_load_is_gone() {
-        let mut clock = FrameClock::new(at(0), DT);
-        let mut now = 0;
-        for _ in 0..20 {
-            clock.begin(at(now)).unwrap();
-            now += 80;
+        let mut rhythm = Rhythm::new(DT);
+        for frame in 0..20 {
+            rhythm.frame(at(frame * 80), true);
         }
-        assert!(clock.dilation() < 0.65);
-        for _ in 0..=WINDOW {
-            now = now.max(clock.due_at().0 / 1_000_000);
-            clock.begin(at(now)).unwrap();
+        assert!(rhythm.dilation_at(at(20 * 80)) < 0.65);
+        for frame in 0..=WINDOW as u64 {
+            rhythm.frame(at(19 * 80 + frame * 50), true);
         }
-        assert_eq!(clock.dilation(), 1.0);
+        assert_eq!(rhythm.dilation_at(at(19 * 80 + 17 * 50)), 1.0);
     }
 
     #[test]
-    fn a_stopped_process_makes_one_frame_and_no_dilation() {
-        let mut clock = FrameClock::new(at(0), DT);
-        clock.begin(at(0)).unwrap();
-        let beat = clock.begin(at(30_000)).unwrap();
-        assert_eq!(beat, Beat { dilation: 1.0, late_by: Duration::from_millis(29_950) });
-        assert_eq!(clock.begin(at(30_001)), None);
+    fn a_stopped_process_makes_one_beat_and_no_dilation() {
+        let (mut clock, mut rhythm) = (FrameClock::new(at(0), DT), Rhythm::new(DT));
+        rhythm.frame(clock.begin(at(0), 1.0).unwrap(), true);
+        let beat = clock.begin(at(30_000), 1.0).unwrap();
+        assert_eq!(beat, at(30_000), "the rhythm moves");
+        assert_eq!(rhythm.dilation_at(beat), 1.0);
+        assert_eq!(clock.begin(at(30_001), 1.0), None);
         assert_eq!(clock.due_at(), at(30_050));
     }
 
     #[test]
-    fn a_sleep_is_no_dilation_and_the_first_frame_after_it_is_due_at_once() {
-        let mut clock = FrameClock::new(at(0), DT);
-        clock.begin(at(0)).unwrap();
-        clock.resume(at(800));
-        assert_eq!(clock.begin(at(800)), Some(Beat { dilation: 1.0, late_by: Duration::ZERO }));
+    fn a_world_whose_frames_take_seconds_is_told_so() {
+        for (dt, cost) in [(DT, 1_500), (DT, 20_000), (Duration::from_secs(2), 4_000)] {
+            let mut rhythm = Rhythm::new(dt);
+            (0..20).for_each(|frame| rhythm.frame(at(frame * cost), true));
+            let speed = dt.as_secs_f32() * 1e3 / cost as f32;
+            let dilation = rhythm.dilation_at(at(20 * cost));
+            assert!((dilation / speed - 1.0).abs() < 0.01, "{dilation}, {speed} is true");
+        }
+        // One in three is enough.
+        let mut rhythm = Rhythm::new(DT);
+        let mut now = at(0);
+        for frame in 0..60 {
+            now += if frame % 3 == 0 { Duration::from_secs(2) } else { DT };
+            rhythm.frame(now, true);
+        }
+        assert!(rhythm.dilation_at(now + DT) < 0.1);
+    }
+
+    #[test]
+    fn who_is_always_a_second_between_two_frames_is_not_slow() {
+        let dt = Duration::from_secs(2);
+        let mut rhythm = Rhythm::new(dt);
+        (0..40).for_each(|frame| rhythm.frame(at(frame * 2_000), true));
+        assert_eq!(rhythm.dilation_at(at(80_000)), 1.0);
+        assert!(rhythm.dilation_at(at(81_000)) < 1.0, "a second late is late");
+    }
+
+    #[test]
+    fn neither_a_sleep_nor_taking_up_the_beat_after_it_is_dilation() {
+        let mut rhythm = Rhythm::new(DT);
+        rhythm.frame(at(0), true);
+        rhythm.rest();
+        assert_eq!(rhythm.dilation_at(at(830)), 1.0);
+        rhythm.frame(at(830), false);
+        assert_eq!(rhythm.dilation_at(at(900)), 1.0, "the first beat at least half a dt later");
+        rhythm.frame(at(900), true);
+        assert_eq!(rhythm.sum_us, 16 * 50_000);
     }
 }

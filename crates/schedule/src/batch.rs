@@ -1,0 +1,282 @@
+//! A flat list of frames to make, from which workers pull the next without a lock.
+//!
+//! A batch is filled by one thread, shared while it is worked off, and filled again when nobody holds it any more. The order is
+//! fixed when it is shared: pulling is one addition to an index. What became of a job is written where it stands, by whoever
+//! made it, and read by whoever takes it back ([`crate::Schedule::leave`]).
+
+use crate::{Start, TaskId};
+use ids::{Instant, Tick};
+use std::{
+    sync::{
+        Arc,
+        atomic::{
+            AtomicU64, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+    time::Duration,
+};
+
+/// Workers of one pool: what the number of one fits into, where a job keeps who made it.
+pub const WORKERS_MAX: usize = 1 << WORKER_BITS;
+
+const WORKER_BITS: u32 = 10;
+const OUTCOME_BITS: u32 = 3;
+const TOOK_SHIFT: u32 = WORKER_BITS + OUTCOME_BITS;
+
+/// One frame of one task. As long as a cache line, so that two workers whose jobs are neighbours do not disturb each other.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct Job<H> {
+    handle: H,
+    id: TaskId,
+    tick: Tick,
+    due_at: Instant,
+    dt_ns: u64,
+    dilation: f32,
+    pub(crate) slot: u32,
+    began_ns: AtomicU64,
+    /// Nanoseconds that it took, then who made it, then the outcome; 0 until it is over.
+    result: AtomicU64,
+}
+
+/// What a job is made of.
+pub(crate) struct Plan<H> {
+    pub(crate) handle: H,
+    pub(crate) id: TaskId,
+    pub(crate) tick: Tick,
+    pub(crate) due_at: Instant,
+    pub(crate) dt: Duration,
+    pub(crate) dilation: f32,
+    pub(crate) slot: u32,
+}
+
+/// What became of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) outcome: Outcome,
+    pub(crate) worker: u16,
+    pub(crate) began_at: Instant,
+    /// How long it had been due then.
+    pub(crate) late_by: Duration,
+    pub(crate) took: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The step was made, and there is another to make.
+    Awake = 1,
+    /// The step was made, and the next would do nothing.
+    Quiet = 2,
+    /// It was pulled before its time.
+    PutOff = 3,
+    /// There was no such task any more: it had been removed.
+    Gone = 4,
+    /// The step was begun, and the task is no more.
+    Panicked = 5,
+}
+
+/// Stands in a result that was taken.
+const TAKEN: u64 = 7;
+
+impl<H> Job<H> {
+    pub(crate) fn new(plan: Plan<H>) -> Self {
+        let Plan { handle, id, tick, due_at, dt, dilation, slot } = plan;
+        let dt_ns = whole_ns(dt);
+        let (began_ns, result) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { handle, id, tick, due_at, dt_ns, dilation, slot, began_ns, result }
+    }
+
+    /// What the task was added with.
+    pub const fn handle(&self) -> &H {
+        &self.handle
+    }
+
+    /// World time to pass.
+    pub const fn dt(&self) -> Duration {
+        Duration::from_nanos(self.dt_ns)
+    }
+
+    /// Begins it; `None` before its time: put it off.
+    pub fn start(&self, now: Instant) -> Option<Start> {
+        if now < self.due_at {
+            return None;
+        }
+        self.began_ns.store(now.0, Relaxed);
+        let late_by = now - self.due_at;
+        Some(Start { id: self.id, tick: self.tick, dt: self.dt(), dilation: self.dilation, at: now, late_by })
+    }
+
+    /// The step was made.
+    pub fn done(&self, worker: usize, now: Instant, quiet: bool) {
+        let took = now - Instant(self.began_ns.load(Relaxed));
+        self.tell(worker, took, if quiet { Outcome::Quiet } else { Outcome::Awake });
+    }
+
+    /// It was pulled before its time, and comes again.
+    pub fn put_off(&self, worker: usize) {
+        self.tell(worker, Duration::ZERO, Outcome::PutOff);
+    }
+
+    /// The step ended in a panic, and the task is no more.
+    pub fn panicked(&self, worker: usize, now: Instant) {
+        self.tell(worker, now - Instant(self.began_ns.load(Relaxed)), Outcome::Panicked);
+    }
+
+    /// The task was no more when its turn came.
+    pub fn gone(&self, worker: usize) {
+        self.tell(worker, Duration::ZERO, Outcome::Gone);
+    }
+
+    fn tell(&self, worker: usize, took: Duration, outcome: Outcome) {
+        let took_ns = whole_ns(took).min(u64::MAX >> TOOK_SHIFT);
+        let result = took_ns << TOOK_SHIFT | (worker as u64) << OUTCOME_BITS | outcome as u64;
+        self.result.store(result, Release);
+    }
+
+    /// What became of it, once.
+    pub(crate) fn take(&self) -> Option<Made> {
+        let result = self.result.load(Acquire);
+        let outcome = match result & ((1 << OUTCOME_BITS) - 1) {
+            1 => Outcome::Awake,
+            2 => Outcome::Quiet,
+            3 => Outcome::PutOff,
+            4 => Outcome::Gone,
+            5 => Outcome::Panicked,
+            _ => return None,
+        };
+        // Nobody else takes: whoever does holds the schedule.
+        self.result.store(TAKEN, Relaxed);
+        let worker = (result >> OUTCOME_BITS & ((1 << WORKER_BITS) - 1)) as u16;
+        let took = Duration::from_nanos(result >> TOOK_SHIFT);
+        let began_at = Instant(self.began_ns.load(Relaxed));
+        Some(Made { outcome, worker, began_at, late_by: began_at - self.due_at, took })
+    }
+
+    /// Whether it was pulled before its time, and that was not taken.
+    pub(crate) fn is_put_off(&self) -> bool {
+        self.result.load(Acquire) & ((1 << OUTCOME_BITS) - 1) == Outcome::PutOff as u64
+    }
+
+    /// Whether what became of it was taken.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.result.load(Relaxed) == TAKEN
+    }
+}
+
+/// Jobs in the order in which they shall be begun.
+#[derive(Debug)]
+pub(crate) struct Batch<H> {
+    pub(crate) jobs: Vec<Job<H>>,
+    next: AtomicUsize,
+}
+
+impl<H> Default for Batch<H> {
+    fn default() -> Self {
+        Self { jobs: Vec::new(), next: AtomicUsize::new(0) }
+    }
+}
+
+impl<H> Batch<H> {
+    pub(crate) fn clear(&mut self) {
+        self.jobs.clear();
+        *self.next.get_mut() = 0;
+    }
+
+    /// Jobs that nobody has pulled yet.
+    pub(crate) fn remaining(&self) -> usize {
+        self.jobs.len().saturating_sub(self.next.load(Relaxed))
+    }
+}
+
+/// A worker's time with one batch. It ends in [`crate::Schedule::leave`].
+#[derive(Debug)]
+#[must_use = "what was pulled has to be handed back"]
+pub struct Stay<H> {
+    pub(crate) batch: Arc<Batch<H>>,
+    /// Jobs pulled so far.
+    pub(crate) n_pulled: usize,
+    /// The last of them.
+    pub(crate) last: usize,
+    /// [`crate::Signs`] of when it began.
+    pub(crate) round: u32,
+}
+
+impl<H> Stay<H> {
+    /// The next job, until there is none.
+    pub fn pull(&mut self) -> Option<&Job<H>> {
+        let index = self.batch.next.fetch_add(1, Relaxed);
+        let job = self.batch.jobs.get(index)?;
+        self.n_pulled += 1;
+        self.last = index;
+        Some(job)
+    }
+
+    /// The job that was pulled last.
+    pub(crate) fn last_job(&self) -> Option<&Job<H>> {
+        (self.n_pulled > 0).then(|| &self.batch.jobs[self.last])
+    }
+
+    /// Jobs that nobody has pulled yet.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.batch.remaining()
+    }
+}
+
+fn whole_ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(due_ms: u64) -> Job<()> {
+        let due_at = Instant::from_millis(due_ms);
+        let dt = Duration::from_millis(50);
+        Job::new(Plan { handle: (), id: TaskId(7), tick: Tick(3), due_at, dt, dilation: 0.5, slot: 0 })
+    }
+
+    #[test]
+    fn a_job_fills_a_cache_line() {
+        assert_eq!(size_of::<Job<Arc<()>>>(), 64);
+    }
+
+    #[test]
+    fn who_made_it_and_how_long_it_took_comes_back_once() {
+        let job = job(10);
+        assert_eq!(job.take(), None);
+        let began_at = Instant::from_millis(12);
+        let start = job.start(began_at).unwrap();
+        assert_eq!((start.late_by, start.dt), (Duration::from_millis(2), Duration::from_millis(50)));
+        let took = Duration::from_nanos(123_456_789);
+        job.done(WORKERS_MAX - 1, began_at + took, true);
+        let worker = WORKERS_MAX as u16 - 1;
+        let late_by = Duration::from_millis(2);
+        assert_eq!(job.take(), Some(Made { outcome: Outcome::Quiet, worker, began_at, late_by, took }));
+        assert_eq!((job.take(), job.is_taken()), (None, true));
+    }
+
+    #[test]
+    fn nothing_begins_before_it_is_due() {
+        let job = job(10);
+        assert_eq!(job.start(Instant::from_millis(9)), None);
+        job.put_off(0);
+        assert_eq!(job.take().map(|made| made.outcome), Some(Outcome::PutOff));
+    }
+
+    #[test]
+    fn everything_is_pulled_once_and_in_order() {
+        let batch = Batch { jobs: (0..5).map(job).collect(), ..Batch::default() };
+        let batch = Arc::new(batch);
+        let stay = || Stay { batch: Arc::clone(&batch), n_pulled: 0, last: 0, round: 0 };
+        let mut stays = [stay(), stay()];
+        let mut pulled = Vec::new();
+        while let Some(job) = stays[pulled.len() % 2].pull() {
+            pulled.push(job.due_at);
+        }
+        assert_eq!(pulled, (0..5).map(Instant::from_millis).collect::<Vec<_>>());
+        assert!(stays.iter_mut().all(|stay| stay.pull().is_none() && stay.remaining() == 0));
+    }
+}

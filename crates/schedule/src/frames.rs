@@ -1,0 +1,358 @@
+//! What frames took, and on request how worlds were packed on workers.
+//!
+//! Every batch is told of when the last of its worlds is done. A watcher that looks once a second gets the latest records and a
+//! summary that keeps the worst, however many there were.
+
+use crate::{TaskId, batch::Made};
+use ids::Instant;
+use std::{collections::VecDeque, time::Duration};
+
+/// Records kept for the watcher: ten seconds of worlds at 20, 30 and 45 Hz. Beyond that the oldest go, counted.
+pub const FRAMES_MAX: usize = 1_024;
+/// Frames of one trace: some seconds.
+pub const TRACE_FRAMES_MAX: usize = 128;
+/// Steps of one trace: 64 frames of a thousand worlds, 3 MB. What does not fit is counted.
+pub const TRACE_STEPS_MAX: usize = 65_536;
+
+/// One batch of worlds, when the last of them was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameRecord {
+    /// All awake worlds of one rate; otherwise those that had missed their beat, were added or woken.
+    pub is_beat: bool,
+    /// World time of the frame; of the fastest where rates are mixed.
+    pub dt: Duration,
+    /// When it was due: the earliest of its worlds.
+    pub due_at: Instant,
+    /// When it was put together.
+    pub formed_at: Instant,
+    /// When its first world began.
+    pub began_at: Instant,
+    /// When its last world was done.
+    pub ended_at: Instant,
+    /// Worlds that were stepped.
+    pub worlds: u32,
+    /// What they took together.
+    pub cost: Duration,
+    /// What the dearest of them took.
+    pub longest: Duration,
+    /// The starvation level when it was put together.
+    pub level: u8,
+}
+
+impl FrameRecord {
+    /// From when it was due until its last world was done.
+    #[must_use]
+    pub const fn lasted(&self) -> Duration {
+        self.ended_at.since(self.due_at)
+    }
+}
+
+/// Frames since the last look, with the worst kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameSummary {
+    /// Beats of all rates.
+    pub beats: u64,
+    /// Batches between them, of worlds that had missed their beat, were added or woken.
+    pub between: u64,
+    /// Beats that lasted longer than their `dt`.
+    pub over: u64,
+    /// The beat that lasted longest.
+    pub worst: Option<FrameRecord>,
+    /// Worlds of one beat.
+    pub worlds_max: u32,
+    /// What the worlds of all batches took.
+    pub cost: Duration,
+    /// What the worlds of one beat took.
+    pub cost_max: Duration,
+    /// What one world took.
+    pub longest: Duration,
+    /// The highest starvation level.
+    pub level_max: u8,
+    /// Records that nobody read in time ([`FRAMES_MAX`]).
+    pub dropped: u64,
+    /// How long workers had the schedule, and one that wanted it would have waited: all heads and tails.
+    pub serial: Duration,
+}
+
+/// A few frames in every detail.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Batches in the order in which they were put together.
+    pub frames: Vec<FrameRecord>,
+    /// Who made which step when, by batch.
+    pub steps: Vec<TracedStep>,
+    /// Steps and batches for which there was no room ([`TRACE_STEPS_MAX`], [`TRACE_FRAMES_MAX`]).
+    pub dropped: u64,
+}
+
+/// One step of one world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracedStep {
+    /// Of which of [`Trace::frames`].
+    pub frame: u32,
+    /// Which worker made it.
+    pub worker: u16,
+    /// Whose.
+    pub task: TaskId,
+    /// When it began.
+    pub began_at: Instant,
+    /// When it was done.
+    pub ended_at: Instant,
+}
+
+/// A batch under way, as it will be told of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Open {
+    record: FrameRecord,
+    /// The trace that it is part of, and its place there.
+    traced: Option<(u32, u32)>,
+}
+
+/// All of it. Everything is allocated when it is made, or by whoever asks for a trace.
+#[derive(Debug)]
+pub(crate) struct FrameLog {
+    recent: VecDeque<FrameRecord>,
+    summary: FrameSummary,
+    tracing: Option<Tracing>,
+    /// Traces that were asked for.
+    n_traces: u32,
+}
+
+#[derive(Debug)]
+struct Tracing {
+    /// Which one it is: batches of a trace that was given up may still be under way.
+    number: u32,
+    trace: Trace,
+    /// Beats to begin still.
+    to_begin: usize,
+    /// Batches that are not over.
+    n_open: usize,
+}
+
+impl FrameLog {
+    pub(crate) fn new() -> Self {
+        Self {
+            recent: VecDeque::with_capacity(FRAMES_MAX),
+            summary: FrameSummary::default(),
+            tracing: None,
+            n_traces: 0,
+        }
+    }
+
+    /// A batch was put together.
+    pub(crate) fn open(&mut self, record: FrameRecord) -> Open {
+        let traced = self.tracing.as_mut().and_then(|tracing| tracing.open(&record));
+        Open { record, traced }
+    }
+
+    /// One of its steps was made.
+    pub(crate) fn step(&mut self, open: &mut Open, task: TaskId, made: &Made) {
+        let record = &mut open.record;
+        let ended_at = made.began_at + made.took;
+        record.began_at = if record.worlds == 0 { made.began_at } else { record.began_at.min(made.began_at) };
+        record.ended_at = record.ended_at.max(ended_at);
+        record.worlds += 1;
+        record.cost += made.took;
+        record.longest = record.longest.max(made.took);
+        if let Some((frame, tracing)) = self.tracing_of(open.traced) {
+            let (worker, began_at) = (made.worker, made.began_at);
+            tracing.step(TracedStep { frame, worker, task, began_at, ended_at });
+        }
+    }
+
+    /// All of its steps were.
+    pub(crate) fn close(&mut self, open: &Open) {
+        let Open { record, traced } = open;
+        if let Some((frame, tracing)) = self.tracing_of(*traced) {
+            tracing.trace.frames[frame as usize] = *record;
+            tracing.n_open -= 1;
+        }
+        if record.worlds == 0 {
+            return;
+        }
+        self.summary.add(record);
+        if self.recent.len() == FRAMES_MAX {
+            self.recent.pop_front();
+            self.summary.dropped += 1;
+        }
+        self.recent.push_back(*record);
+    }
+
+    /// The records since the last call, appended to `records` in the order in which they ended, and what they come to.
+    pub(crate) fn take(&mut self, records: &mut Vec<FrameRecord>) -> FrameSummary {
+        records.extend(self.recent.drain(..));
+        std::mem::take(&mut self.summary)
+    }
+
+    /// Keeps the details of the next beats and of what is run between them. `trace` is where they will stand. What had been kept for a trace
+    /// that nobody took comes back, since it is large.
+    pub(crate) fn trace(&mut self, trace: Trace, n_beats: usize) -> Option<Trace> {
+        self.n_traces += 1;
+        let (number, to_begin) = (self.n_traces, n_beats.clamp(1, TRACE_FRAMES_MAX));
+        let former = self.tracing.replace(Tracing { number, trace, to_begin, n_open: 0 });
+        former.map(|former| former.trace)
+    }
+
+    fn tracing_of(&mut self, traced: Option<(u32, u32)>) -> Option<(u32, &mut Tracing)> {
+        let (number, frame) = traced?;
+        let tracing = self.tracing.as_mut().filter(|tracing| tracing.number == number)?;
+        Some((frame, tracing))
+    }
+
+    /// The trace that was asked for, once all of it is there.
+    pub(crate) fn take_trace(&mut self) -> Option<Trace> {
+        let tracing = self.tracing.take_if(|tracing| tracing.to_begin == 0 && tracing.n_open == 0)?;
+        Some(tracing.trace)
+    }
+}
+
+impl Tracing {
+    fn open(&mut self, record: &FrameRecord) -> Option<(u32, u32)> {
+        if self.to_begin == 0 {
+            return None;
+        }
+        if record.is_beat {
+            self.to_begin -= 1;
+        }
+        let frames = &mut self.trace.frames;
+        if frames.len() == frames.capacity() {
+            self.trace.dropped += 1;
+            return None;
+        }
+        self.n_open += 1;
+        frames.push(*record);
+        Some((self.number, frames.len() as u32 - 1))
+    }
+
+    fn step(&mut self, step: TracedStep) {
+        let steps = &mut self.trace.steps;
+        if steps.len() == steps.capacity() {
+            self.trace.dropped += 1;
+        } else {
+            steps.push(step);
+        }
+    }
+}
+
+impl Trace {
+    /// An empty one with room for so many beats, each with so many steps and half as many again for what is run in between.
+    #[must_use]
+    pub fn with_room(n_beats: usize, n_steps: usize) -> Self {
+        let n_beats = n_beats.clamp(1, TRACE_FRAMES_MAX);
+        Self {
+            frames: Vec::with_capacity(TRACE_FRAMES_MAX),
+            steps: Vec::with_capacity((n_beats * (n_steps + n_steps / 2 + 64)).min(TRACE_STEPS_MAX)),
+            dropped: 0,
+        }
+    }
+}
+
+impl FrameSummary {
+    fn add(&mut self, record: &FrameRecord) {
+        self.cost += record.cost;
+        self.longest = self.longest.max(record.longest);
+        self.level_max = self.level_max.max(record.level);
+        if !record.is_beat {
+            self.between += 1;
+            return;
+        }
+        self.beats += 1;
+        self.over += u64::from(record.lasted() > record.dt);
+        self.worlds_max = self.worlds_max.max(record.worlds);
+        self.cost_max = self.cost_max.max(record.cost);
+        if self.worst.is_none_or(|worst| record.lasted() > worst.lasted()) {
+            self.worst = Some(*record);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Outcome;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn due(due_at: Instant) -> FrameRecord {
+        FrameRecord { is_beat: true, dt: ms(50), due_at, formed_at: due_at, ..FrameRecord::default() }
+    }
+
+    fn step(began_ms: u64, took_ms: u64) -> Made {
+        let (began_at, took) = (at(began_ms), ms(took_ms));
+        Made { outcome: Outcome::Awake, worker: 0, began_at, late_by: Duration::ZERO, took }
+    }
+
+    fn run(log: &mut FrameLog, due_ms: u64, steps: &[(u64, u64)]) {
+        let mut open = log.open(due(at(due_ms)));
+        for (task, &(began, took)) in (1..).zip(steps) {
+            let made = step(began, took);
+            log.step(&mut open, TaskId(task), &made);
+        }
+        log.close(&open);
+    }
+
+    #[test]
+    fn a_frame_lasts_from_when_it_was_due_until_its_last_world_is_done() {
+        let mut log = FrameLog::new();
+        run(&mut log, 100, &[(103, 20), (102, 5), (120, 10)]);
+        run(&mut log, 150, &[(150, 60)]);
+        let mut records = Vec::new();
+        let summary = log.take(&mut records);
+        let first = &records[0];
+        assert_eq!((first.began_at, first.ended_at, first.lasted()), (at(102), at(130), ms(30)));
+        assert_eq!((first.worlds, first.cost, first.longest), (3, ms(35), ms(20)));
+        assert_eq!((summary.beats, summary.over, summary.worst), (2, 1, Some(records[1])));
+        assert_eq!((summary.cost, summary.cost_max, summary.longest), (ms(95), ms(60), ms(60)));
+        assert_eq!(log.take(&mut records), FrameSummary::default());
+    }
+
+    #[test]
+    fn the_worst_is_kept_when_nobody_reads() {
+        let mut log = FrameLog::new();
+        run(&mut log, 0, &[(0, 400)]);
+        for frame in 1..=FRAMES_MAX as u64 {
+            run(&mut log, frame * 50, &[(frame * 50, 1)]);
+        }
+        let mut records = Vec::new();
+        let summary = log.take(&mut records);
+        assert_eq!((records.len(), summary.dropped), (FRAMES_MAX, 1));
+        assert_eq!(summary.worst.map(|worst| worst.lasted()), Some(ms(400)));
+    }
+
+    #[test]
+    fn a_trace_has_the_frames_that_were_asked_for_once_all_are_over() {
+        let mut log = FrameLog::new();
+        assert_eq!(log.trace(Trace::with_room(2, 3), 2), None);
+        run(&mut log, 0, &[(0, 1), (1, 2)]);
+        let unended = log.open(due(at(50)));
+        assert_eq!(log.take_trace(), None);
+        log.close(&unended);
+        run(&mut log, 100, &[(100, 1)]);
+        let trace = log.take_trace().unwrap();
+        assert_eq!((trace.frames.len(), trace.steps.len(), trace.dropped), (2, 2, 0));
+        assert_eq!((trace.steps[1].began_at, trace.steps[1].ended_at), (at(1), at(3)));
+        assert_eq!(log.take_trace(), None);
+    }
+
+    #[test]
+    fn a_batch_of_a_trace_that_was_given_up_disturbs_no_other() {
+        let mut log = FrameLog::new();
+        assert_eq!(log.trace(Trace::with_room(1, 1), 1), None);
+        let mut open = log.open(due(at(0)));
+        let former = log.trace(Trace::with_room(1, 1), 1).expect("nobody took it");
+        assert_eq!(former.frames.len(), 1);
+        let made = step(1, 1);
+        log.step(&mut open, TaskId(1), &made);
+        log.close(&open);
+        run(&mut log, 50, &[(50, 1)]);
+        let trace = log.take_trace().unwrap();
+        assert_eq!((trace.frames.len(), trace.steps.len()), (1, 1));
+        assert_eq!(trace.steps[0].began_at, at(50));
+    }
+}
