@@ -2,22 +2,21 @@
 //!
 //! A tile's columns, one a [`CELL_M`](crate::CELL_M), are looked at from above (`samples`): where is a floor, could a walker
 //! stand there. Floors that hang together become regions (`regions`), their borders outlines with few corners (`outlines`), and
-//! the insides of those convex polygons (`polygons`). [ADR 0015](../../../../docs/adr/0015-navmesh.md) says why not by an existing crate.
+//! the insides of those convex polygons (`polygons`). ADR 0015 says why not by an existing crate.
 //!
 //! A tile depends on nothing but ground and boxes in and closely around it, so that tiles can be built in any order, and one of them
 //! anew when a box has changed: [`NavMesh::rebuild`].
 
+mod lines;
 mod outlines;
 mod polygons;
 mod regions;
 mod samples;
+mod shapes;
 
 use crate::{
     ground::Ground,
-    mesh::{
-        Border, NavMesh, Parts, PolyRef, TILE_CELLS, TILE_M, Tile, island::Islands, locate::Buckets,
-        poly::Poly,
-    },
+    mesh::{Border, NavMesh, Parts, TILE_CELLS, TILE_M, Tile, island::Islands, locate::Buckets, poly::Poly},
     solids::Solids,
 };
 use glam::Vec2;
@@ -196,6 +195,12 @@ impl NavMesh {
         Ok(mesh)
     }
 
+    /// Whether there is nowhere to walk.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.poly_count() == 0
+    }
+
     /// The tiles that a change between two points, metres, concerns: those it is in or close to.
     pub fn tiles_near(&self, low: Vec2, high: Vec2) -> impl Iterator<Item = u32> + use<> {
         let (side, margin) = (self.side, Vec2::splat(samples::MARGIN_M + 1.0));
@@ -259,8 +264,8 @@ impl Workshop<'_> {
         }
         let floors = self.samples.floors(&regions, [x_m as f32, y_m as f32].into(), self.solids);
         let mut polys: Vec<Poly> = shapes.iter().map(|shape| shape.poly(origin, &floors)).collect();
-        polygons::link(&shapes, &mut polys);
-        let borders: Box<[Border]> = polygons::borders(&shapes, |floor, at| {
+        shapes::link(&shapes, &mut polys);
+        let borders: Box<[Border]> = shapes::borders(&shapes, |floor, at| {
             self.floor_height(floor, at, [x_m as f32, y_m as f32].into())
         });
         let planes = floors.planes.into_boxed_slice();
@@ -273,17 +278,9 @@ impl Workshop<'_> {
         let at = origin + at * crate::CELL_M;
         match floor.checked_sub(1) {
             None => self.ground.height(at),
-            Some(solid) => samples::top_plane(self.solids.shape(solid as u16))
-                .map_or(0.0, |(z, slope)| z + slope.dot(at)),
+            Some(solid) => {
+                lines::top_plane(self.solids.shape(solid as u16)).map_or(0.0, |(z, slope)| z + slope.dot(at))
+            }
         }
-    }
-}
-
-/// Of a tile without polygons, for callers who ask where one can stand.
-impl NavMesh {
-    /// Whether there is nowhere to walk.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.polys().next().is_none_or(|first: PolyRef| self.poly(first).is_none())
     }
 }

@@ -8,6 +8,7 @@
 //! first tick in which it sees the next one.
 
 use crate::{
+    hash::StateHasher,
     mesh::{CELLS_PER_M, NavMesh, Spot},
     path::Path,
 };
@@ -43,6 +44,13 @@ const PROGRESS_S: f32 = 0.2;
 const PRESS_S: f32 = 0.8;
 /// And for so long one asks for another path, again and again.
 const REPLAN_S: f32 = 2.0;
+/// Who has not come so far away from a place, metres, in so long, seconds, gives up: where there is room for one and two want to pass, somebody
+/// has to go elsewhere, and whoever waits in a queue for that long has chosen the wrong door.
+const STILL_M: f32 = 0.5;
+/// No world reaches as far from its corner, metres.
+const PLACE_MAX_M: f32 = 65_536.0;
+/// See [`Status::GaveUp`].
+pub const GIVE_UP_S: f32 = 20.0;
 /// Near the goal in a crowd: who gets no closer has arrived where there was room, which is taken to be so many metres a second of waiting,
 /// but no farther off: eighty around one point stand within 3 m, two hundred within 5 m.
 const CROWD_M_PER_S: f32 = 2.5;
@@ -64,6 +72,9 @@ pub struct Follower {
     stuck_s: f32,
     /// The closest to `aim` so far, metres.
     closest_m: f32,
+    /// Since it was farther than [`STILL_M`] from `still_at`, seconds.
+    still_s: f32,
+    still_at: Vec2,
     state: State,
     /// Next corner after `aim`.
     next: u8,
@@ -95,6 +106,8 @@ pub enum Status {
     Walking,
     /// Nothing: it is there, or as close as others let it, or as the path leads. Said once; then it is idle.
     Arrived,
+    /// Nothing: it has not come away from a place for [`GIVE_UP_S`], mostly since others are in the way. Said once; then it is idle.
+    GaveUp,
 }
 
 /// A walker's wish for this tick.
@@ -119,6 +132,8 @@ impl Default for Follower {
             arrival_m: 0.0,
             stuck_s: 0.0,
             closest_m: f32::MAX,
+            still_s: 0.0,
+            still_at: Vec2::INFINITY,
             state: State::Idle,
             next: 0,
             len: 0,
@@ -178,6 +193,10 @@ impl Follower {
 
     /// The wish of a walker who is at a spot, for a tick of `dt` seconds. `hindered` says that a wall was in its way in the last one.
     pub fn step(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> Pace {
+        if self.goal().is_some() && self.is_still(at.at, dt) {
+            self.stop();
+            return Pace::stand(Status::GaveUp);
+        }
         match self.state {
             State::Idle => Pace::stand(Status::Idle),
             State::Waiting => Pace::stand(Status::NeedsPath),
@@ -187,6 +206,55 @@ impl Follower {
             }
             State::Walking => self.walk(mesh, at, hindered, dt),
         }
+    }
+
+    /// What is different after each step, as one number, for comparing runs. With [`Self::way_hash`] it is all that decides what the
+    /// walker does.
+    #[must_use]
+    pub const fn step_hash(&self) -> u64 {
+        let Self { heading, aim, stuck_s, closest_m, state, next, len, complete, .. } = *self;
+        let mut hasher = StateHasher::new();
+        let small = [state as u8, next, len, complete as u8];
+        hasher.u64((u32::from_le_bytes(small) as u64) << 32 | stuck_s.to_bits() as u64);
+        hasher.u64((closest_m.to_bits() as u64) << 32 | heading.x.to_bits() as u64);
+        hasher.u64((heading.y.to_bits() as u64) << 32 | aim.x.to_bits() as u64);
+        hasher.u32(aim.y.to_bits());
+        hasher.digest()
+    }
+
+    /// Where it goes, by which corners and how fast, as one number: different after [`Self::go`], [`Self::take`], [`Self::set_speed`] and
+    /// [`Self::stop`], and after a step that says [`Status::Arrived`].
+    #[must_use]
+    pub fn way_hash(&self) -> u64 {
+        let pair = |a: f32, b: f32| u64::from(a.to_bits()) << 32 | u64::from(b.to_bits());
+        let mut hasher = StateHasher::new();
+        hasher.u64(u64::from(self.goal.poly.0));
+        hasher.u64(pair(self.goal.at.x, self.goal.at.y));
+        hasher.u64(pair(self.speed, self.arrival_m));
+        for [x, y] in &self.corners[..usize::from(self.len).min(CORNERS)] {
+            hasher.u32(u32::from(*x) << 16 | u32::from(*y));
+        }
+        hasher.digest()
+    }
+
+    /// Whether a walker on this mesh who goes no faster than `speed_max`, metres a second, can be like that: what came out of a
+    /// snapshot may be anything.
+    #[must_use]
+    pub fn is_sound(&self, mesh: &NavMesh, speed_max: f32) -> bool {
+        let Self { heading, aim, speed, arrival_m, stuck_s, closest_m, still_s, still_at, next, len, .. } =
+            *self;
+        let is_length = |metres: f32| metres.is_finite() && metres >= 0.0;
+        // Farther than any world reaches, a distance would not be a number.
+        let is_place = |at: Vec2| at.is_finite() && at.abs().max_element() <= PLACE_MAX_M;
+        let has_goal = self.goal().is_none_or(|goal| mesh.poly(goal.poly).is_some() && is_place(goal.at));
+        has_goal
+            && next <= len
+            && usize::from(len) <= CORNERS
+            && (heading == Vec2::ZERO || (heading.length_squared() - 1.0).abs() < 1e-3)
+            && is_place(aim)
+            && (is_place(still_at) || still_at == Vec2::INFINITY)
+            && (0.0..=speed_max).contains(&speed)
+            && [arrival_m, stuck_s, closest_m, still_s].into_iter().all(is_length)
     }
 
     fn walk(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> Pace {
@@ -246,6 +314,13 @@ impl Follower {
         distance <= self.arrival_m.max(AT_M) || is_crowded
     }
 
+    /// Whether it has been where it is for too long. Corners and further searches do not count: in a jam one is pushed past some.
+    fn is_still(&mut self, at: Vec2, dt: f32) -> bool {
+        let is_near = at.distance_squared(self.still_at) <= STILL_M * STILL_M;
+        (self.still_at, self.still_s) = if is_near { (self.still_at, self.still_s + dt) } else { (at, 0.0) };
+        self.still_s >= GIVE_UP_S
+    }
+
     fn notice_progress(&mut self, distance: f32, dt: f32) {
         let is_first = self.closest_m == f32::MAX;
         let is_closer = distance < self.closest_m - PROGRESS_M.min(self.speed * PROGRESS_S);
@@ -285,3 +360,6 @@ impl Pace {
         Self { velocity: Vec2::ZERO, status, pressing: false, left_m: f32::MAX }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -233,7 +233,7 @@ impl PathFinder {
     /// The node of a polygon, or the place in the table where it would be.
     fn lookup(&self, poly: PolyRef) -> Result<u32, usize> {
         let mask = self.table.len() - 1;
-        let mut place = poly.0.wrapping_mul(0x9E37_79B1) as usize >> 7 & mask;
+        let mut place = (poly.0.wrapping_mul(0x9E37_79B1) >> 7) as usize & mask;
         loop {
             match self.table[place] {
                 NOBODY => return Err(place),

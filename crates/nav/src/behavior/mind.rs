@@ -165,6 +165,19 @@ impl Mind {
         self.trail(place, now.stamp());
     }
 
+    /// Gives its target another number; without one it has none any more.
+    pub fn rename_target(&mut self, name: impl Fn(EntityId) -> Option<EntityId>) {
+        self.target = self.target.and_then(name);
+    }
+
+    /// Whether it can be the mind of somebody who follows these behaviours: what came out of a snapshot may be anything.
+    #[must_use]
+    pub fn is_sound(&self, set: &BehaviorSet) -> bool {
+        let n_nodes = set.nodes(self.behavior).map(|(nodes, _)| nodes.len());
+        n_nodes.is_some_and(|n| self.leaf == NONE || usize::from(self.leaf) < n)
+            && [self.home, self.last_seen, self.state.spot].into_iter().all(Vec3::is_finite)
+    }
+
     /// All of its state as one number, for comparing runs.
     #[must_use]
     pub fn state_hash(&self) -> u64 {

@@ -6,13 +6,9 @@
 use super::{
     outlines::{Corner, Fixed, Outline, bulge, straighten},
     regions::{Behind, Regions},
-    samples::Floors,
+    shapes::Shape,
 };
-use crate::mesh::{
-    Border,
-    poly::{Link, Poly, Side},
-};
-use glam::Vec2;
+use crate::mesh::poly::Poly;
 use smallvec::SmallVec;
 use spade::{ConstrainedDelaunayTriangulation, Point2, Triangulation};
 
@@ -20,16 +16,6 @@ use spade::{ConstrainedDelaunayTriangulation, Point2, Triangulation};
 const ROUNDS_GENTLE: u32 = 8;
 /// Rounds in all; a region that is in trouble even then is left out.
 const ROUNDS_MAX: u32 = 12;
-
-/// A convex polygon in cells from the tile's corner.
-#[derive(Clone, Debug)]
-pub(super) struct Shape {
-    region: u32,
-    floor: u32,
-    corners: SmallVec<[[u16; 2]; Poly::CORNERS_MAX]>,
-    /// By edge; `None` within the region.
-    behind: SmallVec<[Option<Behind>; Poly::CORNERS_MAX]>,
-}
 
 /// Fills all outlines of a tile.
 pub(super) fn fill(outlines: Vec<Outline>, regions: &Regions) -> Vec<Shape> {
@@ -48,62 +34,6 @@ pub(super) fn fill(outlines: Vec<Outline>, regions: &Regions) -> Vec<Shape> {
         }
     }
     drafts.iter().flat_map(|draft| draft.shapes(regions)).collect()
-}
-
-/// Links polygons within the tile: those that share an edge.
-pub(super) fn link(shapes: &[Shape], polys: &mut [Poly]) {
-    let mut edges = Vec::new();
-    for (index, shape) in shapes.iter().enumerate() {
-        for (edge, behind) in shape.behind.iter().enumerate() {
-            let (other, leads_out) = match behind {
-                None => (shape.region, true),
-                Some(Behind::Region { region, passage }) => (*region, passage.out),
-                Some(Behind::Wall | Behind::Border { .. }) => continue,
-            };
-            let (a, b) = (shape.corners[edge], shape.corners[(edge + 1) % shape.corners.len()]);
-            let key = (a.min(b), a.max(b), shape.region.min(other), shape.region.max(other));
-            edges.push((key, index, edge, leads_out));
-        }
-    }
-    edges.sort_unstable();
-    for pair in edges.windows(2) {
-        if let [(key, a, edge_a, a_leads), (other, b, edge_b, b_leads)] = *pair
-            && key == other
-        {
-            if a_leads {
-                polys[a].links[edge_a] = Link::new(Side::Inside, b as u16);
-            }
-            if b_leads {
-                polys[b].links[edge_b] = Link::new(Side::Inside, a as u16);
-            }
-        }
-    }
-}
-
-/// The edges across which the tile may be left or entered. `height` is that of a floor at a point.
-pub(super) fn borders(shapes: &[Shape], height: impl Fn(u32, Vec2) -> f32) -> Box<[Border]> {
-    let mut borders = Vec::new();
-    for (poly, shape) in (0u16..).zip(shapes) {
-        for (edge, behind) in shape.behind.iter().enumerate() {
-            if let Some(Behind::Border { side, passage, .. }) = *behind {
-                let end = |place: usize| {
-                    let [x, y] = shape.corners[place % shape.corners.len()];
-                    Vec2::new(f32::from(x), f32::from(y))
-                };
-                let z = height(shape.floor, (end(edge) + end(edge + 1)) / 2.0);
-                borders.push(Border { side, leads_out: passage.out, edge: edge as u8, poly, z });
-            }
-        }
-    }
-    borders.into()
-}
-
-impl Shape {
-    pub(super) fn poly(&self, origin: [u32; 2], floors: &Floors) -> Poly {
-        let corner = |[x, y]: &[u16; 2]| [x + origin[0] as u16, y + origin[1] as u16];
-        let corners: SmallVec<[[u16; 2]; Poly::CORNERS_MAX]> = self.corners.iter().map(corner).collect();
-        Poly::new(&corners, floors.place(self.floor))
-    }
 }
 
 /// A region on its way from outline to polygons.

@@ -208,9 +208,9 @@ impl Regions {
             size[root(&mut group, region as u32) as usize] += cells[region];
         }
         let mut open: Vec<u32> = Vec::new();
-        for (region, is_entered) in is_reached.iter().enumerate() {
-            let of = root(&mut group, region as u32);
-            if *is_entered || size[of as usize] as f32 >= least {
+        for (region, &is_reached) in (0u32..).zip(&is_reached) {
+            let of = root(&mut group, region);
+            if is_reached || size[of as usize] as f32 >= least {
                 open.push(of);
             }
         }

@@ -5,14 +5,18 @@
 //! radius, meets the line between the height of a step and the walker's. Widening keeps the edges straight, so corners stand a little
 //! farther off than they would have to, and outlines have four corners instead of rounded ones.
 
-use super::{BuildError, Walker, regions::Regions};
+use super::{
+    BuildError, Walker,
+    lines::{Hit, Lines, top_plane},
+    regions::Regions,
+};
 use crate::{
     CELL_M,
     ground::Ground,
     mesh::{TILE_CELLS, TILE_M, poly::Plane},
-    solids::{Shape, Solids},
+    solids::Solids,
 };
-use glam::{Vec2, Vec3};
+use glam::Vec2;
 
 /// Columns looked at beyond the tile on each side, so that what is at its border is known as well as what is inside.
 const MARGIN: u32 = 6;
@@ -27,7 +31,7 @@ const HITS_MAX: usize = 1 << 20;
 /// Boxes on one line: among more there is nowhere to stand.
 const PILE_MAX: usize = 64;
 /// Floors that differ less are one.
-const SAME_M: f32 = 0.01;
+pub(super) const SAME_M: f32 = 0.01;
 /// Between two questions whether to go on.
 const HITS_PER_QUESTION: usize = 1 << 16;
 
@@ -62,21 +66,6 @@ pub(super) struct Samples {
     order: Vec<u32>,
     near: Vec<u16>,
     seeds: Vec<(u32, u32)>,
-}
-
-/// A column's line through a box.
-#[derive(Clone, Copy, Debug)]
-struct Hit {
-    column: u32,
-    solid: u16,
-    /// Whether one could stand where the line leaves it.
-    is_floor: bool,
-    /// Where the line is inside; empty when it only meets the widened box.
-    low: f32,
-    high: f32,
-    /// Where it is inside the widened box.
-    wide_low: f32,
-    wide_high: f32,
 }
 
 /// What a tile's polygons lie on.
@@ -316,77 +305,6 @@ impl Floors {
     /// Place of a floor's plane.
     pub(super) fn place(&self, floor: u32) -> u16 {
         self.of.binary_search(&floor).expect("floors are those of all regions") as u16
-    }
-}
-
-/// The plane of a box's uppermost face: height at the region's corner, and slope. None for a face on edge.
-pub(super) fn top_plane(shape: &Shape) -> Option<(f32, Vec2)> {
-    let (axis, half) = top_face(shape);
-    if axis.z < 1e-3 {
-        return None;
-    }
-    let slope = -axis.truncate() / axis.z;
-    let face = shape.centre + axis * half;
-    Some((face.z - slope.dot(face.truncate()), slope))
-}
-
-/// Upward normal of the uppermost face, and its distance from the centre.
-fn top_face(shape: &Shape) -> (Vec3, f32) {
-    let faces = shape.axes.into_iter().zip(shape.half.to_array());
-    let (axis, half) =
-        faces.fold(
-            (Vec3::ZERO, 0.0),
-            |best: (Vec3, f32), face| {
-                if face.0.z.abs() > best.0.z.abs() { face } else { best }
-            },
-        );
-    (if axis.z < 0.0 { -axis } else { axis }, half)
-}
-
-/// Upright lines through one box.
-struct Lines<'a> {
-    shape: &'a Shape,
-    /// What the radius adds to half of the width along each axis.
-    wider: Vec3,
-    is_floor: bool,
-    top: Option<(f32, Vec2)>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(shape: &'a Shape, walker: &Walker) -> Self {
-        // How far a level circle of the walker's radius reaches along an axis.
-        let reach = |axis: Vec3| walker.radius_m * axis.truncate().length();
-        let [x, y, z] = shape.axes.map(reach);
-        let top = top_plane(shape);
-        let is_floor = top.is_some_and(|(_, slope)| slope.length() <= walker.slope_max + 1e-3);
-        Self { shape, wider: Vec3::new(x, y, z), is_floor, top }
-    }
-
-    fn meet(&self, at: Vec2, column: u32, solid: u16) -> Option<Hit> {
-        let (wide_low, wide_high) = self.inside(at, self.shape.half + self.wider)?;
-        let (low, high) = self.inside(at, self.shape.half).unwrap_or((f32::MAX, f32::MIN));
-        // Of a tilted box the line may leave by a side.
-        let leaves_by_top = self.top.is_some_and(|(z, slope)| (z + slope.dot(at) - high).abs() < SAME_M);
-        Some(Hit { column, solid, is_floor: self.is_floor && leaves_by_top, low, high, wide_low, wide_high })
-    }
-
-    /// Where the upright line at a point is inside of a box of these half widths around the same centre.
-    fn inside(&self, at: Vec2, half: Vec3) -> Option<(f32, f32)> {
-        let level = (at - self.shape.centre.truncate()).extend(0.0);
-        let (mut low, mut high) = (f32::MIN, f32::MAX);
-        for (axis, half) in self.shape.axes.into_iter().zip(half.to_array()) {
-            let offset = axis.dot(level);
-            if axis.z.abs() < 1e-6 {
-                if offset.abs() > half {
-                    return None;
-                }
-                continue;
-            }
-            let (a, b) = ((-half - offset) / axis.z, (half - offset) / axis.z);
-            low = low.max(a.min(b));
-            high = high.min(a.max(b));
-        }
-        (low <= high).then_some((self.shape.centre.z + low, self.shape.centre.z + high))
     }
 }
 

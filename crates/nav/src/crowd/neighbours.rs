@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 /// Fewer bodies are looked at one by one; measured, see `benches/nav.rs`.
 const GRID_MIN: usize = 48;
 
-/// Width of a cell, metres: a query touches nine.
-const CELL_M: f32 = 4.0;
+/// Width of a cell, metres.
+const CELL_M: f32 = 2.5;
 
 const NOBODY: u32 = u32::MAX;
 
@@ -95,19 +95,26 @@ impl Neighbours {
                 }
             }
         } else {
-            self.each_near(centre.at, |other, body| {
-                if other != index {
-                    ranked.offer(&centre, other, body);
+            // In a throng the nearest eight are found close by, and whoever is farther away need not be looked at.
+            for reach in [REACH_M / 2.0, REACH_M] {
+                ranked.len = 0;
+                self.each_near(centre.at, reach, |other, body| {
+                    if other != index {
+                        ranked.offer(&centre, other, body);
+                    }
+                });
+                if ranked.len == NEIGHBOURS_MAX && ranked.list[NEIGHBOURS_MAX - 1].0 <= reach * reach {
+                    break;
                 }
-            });
+            }
         }
         found.clear();
         found.extend(ranked.list[..ranked.len].iter().map(|&(_, other)| self.bodies[other as usize]));
     }
 
-    /// Bodies in the cells around a point. Reach is longer than a cell, so two cells on each side.
-    fn each_near(&self, at: Vec2, mut visit: impl FnMut(u32, &Body)) {
-        let (low, high) = (cell_of(at - REACH_M), cell_of(at + REACH_M));
+    /// Bodies in the cells around a point.
+    fn each_near(&self, at: Vec2, reach: f32, mut visit: impl FnMut(u32, &Body)) {
+        let (low, high) = (cell_of(at - reach), cell_of(at + reach));
         // A torus narrower than the query would be looked at twice.
         let wide = |low: i32, high: i32| low..=high.min(low + self.mask);
         for y in wide(low.y, high.y) {

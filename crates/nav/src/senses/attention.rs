@@ -9,7 +9,7 @@
 //! even, whatever the order in which they came, and equal runs are equal.
 
 use super::{Stamp, WorldTime};
-use crate::hash::mix;
+use crate::hash::{StateHasher, mix};
 use serde::{Deserialize, Serialize};
 
 /// Levels of detail, the finest first.
@@ -149,6 +149,12 @@ impl Attention {
         now.stamp().has_reached(self.look_at)
     }
 
+    /// When the next look is due.
+    #[must_use]
+    pub const fn look_due_at(&self) -> Stamp {
+        self.look_at
+    }
+
     /// Whether it is time to think.
     #[must_use]
     pub const fn is_think_due(&self, now: WorldTime) -> bool {
@@ -169,6 +175,17 @@ impl Attention {
     /// occasion.
     pub const fn hasten(&mut self, now: WorldTime) {
         self.think_at = now.stamp();
+    }
+
+    /// All of its state as one number, for comparing runs.
+    #[must_use]
+    pub const fn state_hash(&self) -> u64 {
+        let Self { look_at, think_at, changed_at, phase, level } = *self;
+        let mut hasher = StateHasher::new();
+        hasher.u64((look_at.0 as u64) << 32 | think_at.0 as u64);
+        hasher.u64((changed_at.0 as u64) << 32 | phase as u64);
+        hasher.u32(level as u32);
+        hasher.digest()
     }
 
     fn period(&self, policy: &DetailPolicy) -> Detail {

@@ -4,6 +4,7 @@
 //! the slowest NPC needs to come round to listening.
 
 use super::{EntityId, KindId, PERIOD_MAX_MS, PERIOD_MIN_MS, Stamp, WorldTime};
+use crate::hash::StateHasher;
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +104,31 @@ pub struct Heard {
     pub heard_at: Stamp,
 }
 
+impl About {
+    pub(super) fn renamed(about: Option<Self>, name: impl Fn(EntityId) -> Option<EntityId>) -> Option<Self> {
+        about.and_then(|about| Some(Self { who: name(about.who)?, ..about }))
+    }
+
+    pub(super) fn hash(about: Option<Self>, hasher: &mut StateHasher) {
+        let Some(Self { who, kind, place }) = about else {
+            hasher.u64(0);
+            return;
+        };
+        hasher.u64(u64::from(who.get()) << 8 | u64::from(kind.0));
+        hasher.vec3(place);
+    }
+}
+
 impl Heard {
+    pub(super) fn hash(&self, hasher: &mut StateHasher) {
+        let Self { sound, strength, by_kind, by, about, place, heard_at } = *self;
+        let small = u32::from_le_bytes([sound.0, strength, by_kind.0, 0]);
+        hasher.u64(u64::from(small) << 32 | u64::from(by.map_or(0, EntityId::get)));
+        About::hash(about, hasher);
+        hasher.vec3(place);
+        hasher.u32(heard_at.0);
+    }
+
     pub(super) const NOTHING: Self = Self {
         sound: SoundKind(0),
         strength: 0,
@@ -170,6 +195,38 @@ impl Sounds {
     #[must_use]
     pub const fn n_dropped(&self) -> u64 {
         self.n_dropped
+    }
+
+    /// All of it as one number, for comparing runs.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut hasher = StateHasher::new();
+        for (at, Sound { kind, place, reach_m, by, by_kind, about }) in &self.list {
+            let small = u64::from(kind.0) << 40 | u64::from(by_kind.0) << 32;
+            hasher.u64(small | u64::from(by.map_or(0, EntityId::get)));
+            hasher.u64(u64::from(at.0) << 32 | u64::from(reach_m.to_bits()));
+            hasher.vec3(*place);
+            About::hash(*about, &mut hasher);
+        }
+        hasher.u64(self.n_dropped);
+        hasher.digest()
+    }
+
+    /// Whether there can be such a list: what came out of a snapshot may be anything.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let is_finite = |(_, sound): &(Stamp, Sound)| {
+            sound.place.is_finite() && sound.about.is_none_or(|about| about.place.is_finite())
+        };
+        self.list.len() <= SOUNDS_MAX && self.n_dropped < u64::MAX / 2 && self.list.iter().all(is_finite)
+    }
+
+    /// Gives everybody in it another number; who has none any more made no sound, and is told of in none.
+    pub fn rename(&mut self, name: impl Fn(EntityId) -> Option<EntityId>) {
+        for (_, sound) in &mut self.list {
+            sound.by = sound.by.and_then(&name);
+            sound.about = About::renamed(sound.about, &name);
+        }
     }
 
     /// What reaches these ears, of what sounded at or after `since`.

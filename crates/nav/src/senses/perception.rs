@@ -5,9 +5,10 @@
 
 use super::{
     EntityId, KindId, Stamp, WorldTime,
-    hearing::{HEARD_MEMORY_MS, Heard, Listener, Sounds},
+    hearing::{About, HEARD_MEMORY_MS, Heard, Listener, Sounds},
     sight::{Candidate, Considered, Onlooker, Sight},
 };
+use crate::hash::StateHasher;
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +157,58 @@ impl Perception {
     #[must_use]
     pub const fn hurt(&self) -> Option<Hurt> {
         self.hurt
+    }
+
+    /// All of its state as one number, for comparing runs.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut hasher = StateHasher::new();
+        hasher.u64(
+            u64::from(self.n_seen) << 40 | u64::from(self.n_heard) << 32 | u64::from(self.listened_at.0),
+        );
+        for Sighting { who, kind, is_fresh, has_fallen, seen_at, place } in self.seen() {
+            let small = u32::from_le_bytes([kind.0, u8::from(*is_fresh), u8::from(*has_fallen), 0]);
+            hasher.u64(u64::from(who.get()) << 32 | u64::from(small));
+            hasher.u32(seen_at.0);
+            hasher.vec3(*place);
+        }
+        self.heard().iter().for_each(|heard| heard.hash(&mut hasher));
+        if let Some(Hurt { by, kind, place, at }) = self.hurt {
+            hasher.u64(u64::from(by.map_or(0, EntityId::get)) << 8 | u64::from(kind.0));
+            hasher.vec3(place);
+            hasher.u32(at.0);
+        }
+        hasher.digest()
+    }
+
+    /// Whether there can be such a one: what came out of a snapshot may be anything.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let about = |heard: &Heard| heard.about.is_none_or(|about| about.place.is_finite());
+        usize::from(self.n_seen) <= SEEN_MAX
+            && usize::from(self.n_heard) <= HEARD_MAX
+            && self.seen().iter().all(|sighting| sighting.place.is_finite())
+            && self.heard().iter().all(|heard| heard.place.is_finite() && about(heard))
+            && self.hurt.is_none_or(|hurt| hurt.place.is_finite())
+    }
+
+    /// Gives everybody in it another number; who has none any more was never seen, and struck from nowhere.
+    pub fn rename(&mut self, name: impl Fn(EntityId) -> Option<EntityId>) {
+        let mut n_seen = 0;
+        for index in 0..self.seen().len() {
+            if let Some(who) = name(self.seen[index].who) {
+                self.seen[n_seen] = Sighting { who, ..self.seen[index] };
+                n_seen += 1;
+            }
+        }
+        self.n_seen = n_seen as u8;
+        for heard in &mut self.heard {
+            heard.by = heard.by.and_then(&name);
+            heard.about = About::renamed(heard.about, &name);
+        }
+        if let Some(hurt) = &mut self.hurt {
+            hurt.by = hurt.by.and_then(&name);
+        }
     }
 
     /// Forgets what is too old. Who is not seen in the look that begins is no longer in view.

@@ -1,125 +1,14 @@
 //! Many walkers: nobody in a wall, nobody in anybody, nobody stuck for long.
 
+mod properties;
+#[path = "../site/mod.rs"]
 mod site;
+mod throng;
 
 use glam::{Vec2, Vec3};
-use nav::{
-    Follower, NavMesh, Path, PathFinder, PolyRef, Spot, Status,
-    crowd::{self, Body, Mover, Nearby, Neighbours, OVERLAP_MAX_M},
-};
+use nav::{PolyRef, crowd::OVERLAP_MAX_M};
 use site::{Random, Site};
-
-const DT: f32 = 0.05;
-const RADIUS_M: f32 = 0.3;
-
-struct Walker {
-    spot: Spot,
-    velocity: Vec2,
-    hindered: bool,
-    wish: Vec2,
-    left_m: f32,
-    follower: Follower,
-    /// Ticks without 10 cm of way, while it wants to go somewhere.
-    waiting: u32,
-    since: Vec2,
-}
-
-/// A world as `world` will have it.
-struct Crowd<'a> {
-    site: &'a Site,
-    mesh: NavMesh,
-    walkers: Vec<Walker>,
-    neighbours: Neighbours,
-    finder: PathFinder,
-    /// Longest wait of anybody, ticks.
-    waited: u32,
-    /// Deepest overlap of any two.
-    deepest: f32,
-}
-
-impl<'a> Crowd<'a> {
-    fn new(site: &'a Site, places: impl Iterator<Item = Vec2>) -> Self {
-        let mesh = site.mesh();
-        let stand = |at: Vec2| {
-            let spot = mesh.locate(site.ground(), at.extend(20.0), 1.0, PolyRef::NONE).unwrap();
-            Walker {
-                spot,
-                velocity: Vec2::ZERO,
-                hindered: false,
-                wish: Vec2::ZERO,
-                left_m: f32::MAX,
-                follower: Follower::default(),
-                waiting: 0,
-                since: spot.at,
-            }
-        };
-        let walkers = places.map(stand).collect();
-        let (neighbours, finder) = (Neighbours::new(), PathFinder::new());
-        Self { site, walkers, mesh, neighbours, finder, waited: 0, deepest: f32::MIN }
-    }
-
-    fn send(&mut self, index: usize, to: Vec2) {
-        let goal = self.mesh.locate(self.site.ground(), to.extend(20.0), 1.0, PolyRef::NONE).unwrap();
-        self.walkers[index].follower.go(goal, 3.2, 0.2);
-    }
-
-    fn tick(&mut self) {
-        let body = |walker: &Walker| Body {
-            at: walker.spot.at,
-            velocity: walker.velocity,
-            z: 20.0,
-            radius: RADIUS_M,
-            wish: walker.wish,
-            left_m: walker.left_m,
-        };
-        self.neighbours.rebuild(self.walkers.iter().map(body));
-        let (mut nearby, mut path) = (Nearby::new(), Path::EMPTY);
-        for (index, walker) in (0u32..).zip(&mut self.walkers) {
-            let pace = walker.follower.step(&self.mesh, walker.spot, walker.hindered, DT);
-            if let (Status::NeedsPath, Some(goal)) = (pace.status, walker.follower.goal()) {
-                self.finder.find(&self.mesh, walker.spot, goal, 2_000, &mut path);
-                walker.follower.take(&path);
-            }
-            (walker.wish, walker.left_m) = (pace.velocity, pace.left_m);
-            self.neighbours.around(index, &mut nearby);
-            let mover = Mover { body: body(walker), pressing: pace.pressing };
-            let step = crowd::walk(&self.mesh, walker.spot, &mover, &nearby, DT);
-            assert!(self.mesh.holds(step.spot), "off the mesh: {:?}", step.spot);
-            assert!(step.spot.at.distance(walker.spot.at) <= 3.2 * DT * 1.01 + 1e-3, "too fast: {step:?}");
-            (walker.spot, walker.velocity, walker.hindered) = (step.spot, step.velocity, step.hindered);
-            if walker.follower.goal().is_none() || walker.spot.at.distance(walker.since) > 0.1 {
-                (walker.waiting, walker.since) = (0, walker.spot.at);
-            } else {
-                walker.waiting += 1;
-            }
-            self.waited = self.waited.max(walker.waiting);
-            self.neighbours.relocate(index, body(walker));
-        }
-        for (index, a) in self.walkers.iter().enumerate() {
-            for b in &self.walkers[..index] {
-                self.deepest = self.deepest.max(2.0 * RADIUS_M - a.spot.at.distance(b.spot.at));
-            }
-        }
-    }
-
-    /// Ticks until nobody has a goal any more.
-    fn until_all_are_there(&mut self, ticks: u32) -> u32 {
-        for tick in 0..ticks {
-            if self.walkers.iter().all(|walker| walker.follower.goal().is_none()) {
-                return tick;
-            }
-            self.tick();
-        }
-        let late: Vec<Vec2> = self
-            .walkers
-            .iter()
-            .filter(|walker| walker.follower.goal().is_some())
-            .map(|walker| walker.spot.at)
-            .collect();
-        let all: Vec<Vec2> = self.walkers.iter().map(|walker| walker.spot.at).collect();
-        panic!("after {ticks} ticks {} are on their way, at {late:?}, among {all:?}", late.len());
-    }
-}
+use throng::Crowd;
 
 fn square(count: u32, corner: Vec2, apart: f32) -> impl Iterator<Item = Vec2> {
     let side = libm::ceilf(libm::sqrtf(count as f32)) as u32;
