@@ -6,7 +6,7 @@
 //! chunk:  kind u8 | 0 u8 ×3 | stored u32 | raw u32 | checksum u64 | body          20 bytes, then `stored` bytes
 //!
 //! kind    body, deflated (zlib) to `stored` bytes of `raw`; as it is where both are equal
-//! 'A'     About: which world, and what it is made from (postcard)             first
+//! 'A'     About: which world, who lives in it, what it is made from (postcard) first
 //! 'G'     ground: every height as f32, row by row from the south-west corner  second
 //! 'O'     what stands on it (postcard)                                        third
 //! 'S'     snapshot: `World::snapshot`                                         fourth
@@ -21,10 +21,10 @@
 use ids::{Epoch, Instant, Tick, WorldId};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
-use world::{Command, Scenery, Terrain, WorldConfig};
+use world::{Cast, Command, Scenery, Script, Terrain, WorldConfig};
 
 /// Rises whenever anything in the file changes its form: a command, too.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 4;
 
 pub(crate) const MAGIC: [u8; 4] = *b"THRR";
 
@@ -59,6 +59,17 @@ pub struct About {
     pub scenery: u64,
     /// How much stood on it.
     pub n_objects: u32,
+    /// Who lived in it, if anybody did.
+    pub inhabitants: Option<Inhabitants>,
+}
+
+/// What a world's cast was made from, beside its ground and what stood on it: where one could walk is found out anew.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inhabitants {
+    /// [`Cast::fingerprint`]. A build that makes another cast of the same script cannot replay the world.
+    pub fingerprint: u64,
+    /// Files of behaviours and all.
+    pub script: Script,
 }
 
 impl About {
@@ -80,11 +91,20 @@ impl About {
             terrain: config.terrain.fingerprint(),
             scenery: config.scenery.fingerprint(),
             n_objects: u32::try_from(config.scenery.len()).unwrap_or(u32::MAX),
+            inhabitants: config
+                .cast
+                .as_ref()
+                .map(|cast| Inhabitants { fingerprint: cast.fingerprint(), script: cast.script().clone() }),
         }
     }
 
     /// What to make the world from again.
-    pub(crate) fn config(&self, terrain: Arc<Terrain>, scenery: Arc<Scenery>) -> WorldConfig {
+    pub(crate) fn config(
+        &self,
+        terrain: Arc<Terrain>,
+        scenery: Arc<Scenery>,
+        cast: Option<Arc<Cast>>,
+    ) -> WorldConfig {
         WorldConfig {
             id: self.id,
             epoch: self.epoch,
@@ -92,7 +112,7 @@ impl About {
             local_ids: self.local_ids.clone(),
             terrain,
             scenery,
-            cast: None,
+            cast,
             water_m: self.water_m,
             max_avatars: self.max_avatars as usize,
             seed: self.seed,
@@ -101,7 +121,8 @@ impl About {
 
     /// Whether a world can be made from it, so that nothing asserts later.
     pub(crate) fn is_sound(&self) -> bool {
-        let ids_needed = self.max_avatars as usize + self.n_objects as usize;
+        let n_npcs = self.inhabitants.as_ref().map_or(0, |inhabitants| inhabitants.script.spawns.len());
+        let ids_needed = self.max_avatars as usize + self.n_objects as usize + n_npcs;
         self.local_ids.len() > ids_needed && self.water_m.is_finite()
     }
 }

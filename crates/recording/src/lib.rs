@@ -2,7 +2,7 @@
 //!
 //! Worlds are deterministic, so this is all it takes. A [`Tape`] runs along with a live world and costs it a copy of
 //! its commands; [`write`](fn@write) makes a file of it on another thread; [`Recording::open`] reads one, whole or not at all,
-//! and [`Replay`] steps it. Files carry their terrain and depend on nothing else.
+//! and [`Replay`] steps it. Files carry their terrain and what their NPCs do, and depend on nothing else.
 //!
 //! It is no log of frames and no network capture: what clients saw follows from the replay. It reads no clock.
 //!
@@ -26,7 +26,7 @@ mod replay;
 mod tape;
 mod write;
 
-pub use format::{About, End, Ending, Step, VERSION};
+pub use format::{About, End, Ending, Inhabitants, Step, VERSION};
 pub use read::{Recording, RecordingError, Steps};
 pub use replay::Replay;
 pub use tape::{QUEUE_STEPS_MAX, Reel, Tape};

@@ -1,14 +1,17 @@
 //! Reading a recording: the whole file is checked before anything is made of it.
 
 use crate::chunk::{self, Chain, Kind};
-use crate::format::{About, End, MAGIC, Step, VERSION};
+use crate::format::{About, End, Inhabitants, MAGIC, Step, VERSION};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use world::{RestoreError, Scenery, SceneryError, Standing, Terrain, TerrainError, World, WorldConfig};
+use world::{
+    Cast, CastErrors, RestoreError, Scenery, SceneryError, Standing, Terrain, TerrainError, World,
+    WorldConfig,
+};
 
 /// Why bytes are no recording, or none that this build can replay.
 #[derive(Debug, Error)]
@@ -64,6 +67,19 @@ pub enum RecordingError {
         /// What is there.
         found: u64,
     },
+    /// Those who lived in it cannot be.
+    #[error("nobody can live in the recording's world as it says: {0}")]
+    Cast(#[from] CastErrors),
+    /// Others than the world's: their behaviours or their ways are made otherwise by this build.
+    #[error(
+        "the recording makes cast {found:016x}, and its world had {expected:016x}: another build recorded it"
+    )]
+    OtherCast {
+        /// Who lived in the world.
+        expected: u64,
+        /// What is made of the same script here.
+        found: u64,
+    },
     /// The world that it begins with cannot be restored.
     #[error("the world of the recording cannot be restored: {0}")]
     Restore(#[from] RestoreError),
@@ -76,6 +92,7 @@ pub struct Recording<R = BufReader<File>> {
     about: About,
     terrain: Arc<Terrain>,
     scenery: Arc<Scenery>,
+    cast: Option<Arc<Cast>>,
     snapshot: Vec<u8>,
     end: End,
     /// Where the steps begin: offset, and the checksum before them.
@@ -145,7 +162,9 @@ impl<R: Read + Seek> Recording<R> {
         let steps_at = input.stream_position()?;
         let first_steps = chain;
         let end = check_steps(&mut input, &mut chain, &mut raw)?;
-        Ok(Self { input, about, terrain, scenery, snapshot, end, steps_at, chain: first_steps })
+        // It takes a while, so that whatever is quicker found wrong comes first.
+        let cast = cast(&about, &terrain, &scenery)?;
+        Ok(Self { input, about, terrain, scenery, cast, snapshot, end, steps_at, chain: first_steps })
     }
 
     /// Which world it is of.
@@ -161,7 +180,7 @@ impl<R: Read + Seek> Recording<R> {
     /// What its world is made from, ground and scenery and all.
     #[must_use]
     pub fn config(&self) -> WorldConfig {
-        self.about.config(Arc::clone(&self.terrain), Arc::clone(&self.scenery))
+        self.about.config(Arc::clone(&self.terrain), Arc::clone(&self.scenery), self.cast.clone())
     }
 
     /// The world as it was before the first step.
@@ -180,6 +199,17 @@ impl<R: Read + Seek> Recording<R> {
         self.input.seek(SeekFrom::Start(self.steps_at))?;
         Ok(Steps { input: &mut self.input, chain: self.chain, raw: Vec::new(), at: 0, is_over: false })
     }
+}
+
+/// Those who lived in it.
+fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Arc<Cast>>, RecordingError> {
+    let Some(Inhabitants { fingerprint, script }) = &about.inhabitants else { return Ok(None) };
+    let cast = Cast::new(script.clone(), terrain, scenery, about.water_m, &mut || true)?;
+    let (expected, found) = (*fingerprint, cast.fingerprint());
+    if found != expected {
+        return Err(RecordingError::OtherCast { expected, found });
+    }
+    Ok(Some(Arc::new(cast)))
 }
 
 /// The steps of a recording in order.

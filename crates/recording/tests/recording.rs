@@ -2,14 +2,18 @@
 
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use nav::behavior::{Kind, Vocabulary};
 use proptest::prelude::*;
 use recording::{
-    About, Ending, QUEUE_STEPS_MAX, Recording, RecordingError, Reel, Replay, Tape, WriteError, write,
+    About, Ending, QUEUE_STEPS_MAX, Recording, RecordingError, Reel, Replay, Tape, WriteError, Writer, write,
 };
 use std::io::{self, Cursor, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Action, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain, World, WorldConfig};
+use world::{
+    Action, Actor, Cast, Command, Control, ControlFlags, Enter, Frame, Scenery, Script, Spawn, Terrain,
+    World, WorldConfig,
+};
 
 const TICK: Duration = Duration::from_millis(50);
 
@@ -218,7 +222,7 @@ fn what_is_no_recording_of_ours_is_refused_with_the_reason() {
     assert_eq!(refused(b"THRW\x01\0\0\0"), "not a recording");
     let mut other = bytes.clone();
     other[4] = 9;
-    assert_eq!(refused(&other), "recording version 9, this build reads 2");
+    assert_eq!(refused(&other), "recording version 9, this build reads 4");
     let mut longer = bytes.clone();
     longer.extend_from_slice(&bytes[8..]);
     assert_eq!(refused(&longer), "the recording is damaged");
@@ -229,16 +233,14 @@ fn other_ground_or_scenery_than_the_worlds_is_refused() {
     let stage = Stage::new();
     let ground = Terrain::flat(256, 21.0);
     let writer =
-        recording::Writer::begin(Vec::new(), &about(), &ground, &Scenery::default(), &stage.world.snapshot())
-            .unwrap();
+        Writer::begin(Vec::new(), &about(), &ground, &Scenery::default(), &stage.world.snapshot()).unwrap();
     let (bytes, ..) = writer.finish(Ending::Complete).unwrap();
     let error = open(&bytes).err().unwrap();
     assert!(matches!(error, RecordingError::OtherTerrain { .. }), "{error}");
 
     let boxes = Scenery::boxes(1, &config().terrain, 1);
     let writer =
-        recording::Writer::begin(Vec::new(), &about(), &config().terrain, &boxes, &stage.world.snapshot())
-            .unwrap();
+        Writer::begin(Vec::new(), &about(), &config().terrain, &boxes, &stage.world.snapshot()).unwrap();
     let (bytes, ..) = writer.finish(Ending::Complete).unwrap();
     let error = open(&bytes).err().unwrap();
     assert!(matches!(error, RecordingError::OtherScenery { .. }), "{error}");
@@ -247,11 +249,65 @@ fn other_ground_or_scenery_than_the_worlds_is_refused() {
     let other = WorldConfig { terrain: Arc::new(Terrain::flat(256, 21.0)), ..config() };
     let about = About::new("Harbour", "test", 0, &other);
     let writer =
-        recording::Writer::begin(Vec::new(), &about, &other.terrain, &other.scenery, &stage.world.snapshot())
-            .unwrap();
+        Writer::begin(Vec::new(), &about, &other.terrain, &other.scenery, &stage.world.snapshot()).unwrap();
     let (bytes, ..) = writer.finish(Ending::Complete).unwrap();
     let error = open(&bytes).unwrap().world().err().unwrap();
     assert!(matches!(error, RecordingError::Restore(world::RestoreError::OtherTerrain { .. })), "{error}");
+}
+
+/// The same world with somebody in it.
+fn inhabited() -> WorldConfig {
+    let config = WorldConfig { terrain: Arc::new(Terrain::flat(256, 21.0)), ..config() };
+    let kind = |name: &str| Kind { name: name.into(), ..Kind::default() };
+    let spawn = |n: u16| Spawn {
+        kind: "folk".into(),
+        behavior: "stroll".into(),
+        first_name: format!("Folk{n}"),
+        last_name: "Npc".into(),
+        position: Vec3::new(100.0 + 2.0 * f32::from(n), 100.0, 21.0),
+        look_at: Vec3::X,
+    };
+    let script = Script {
+        vocabulary: Vocabulary { kinds: vec![kind("folk")], ..Vocabulary::default() },
+        actors: vec![Actor::default()],
+        files: vec![("folk.behaviour".into(), b"behaviour stroll: wander within 9 m".to_vec())],
+        spawns: (0..5).map(spawn).collect(),
+        ..Script::default()
+    };
+    let cast = Cast::new(script, &config.terrain, &config.scenery, config.water_m, &mut || true);
+    WorldConfig { cast: Some(Arc::new(cast.unwrap())), ..config }
+}
+
+#[test]
+fn a_world_with_npcs_is_replayed_with_them() {
+    let config = inhabited();
+    let mut stage = Stage { world: World::new(config.clone()), ..Stage::new() };
+    (0..30).for_each(|_| stage.step());
+    let reel = stage.record_for(120);
+    (0..120).for_each(|_| stage.step());
+    let about = About::new("Village", "test", 0, &config);
+    let (bytes, ..) = write(&reel, &about, &config.terrain, &config.scenery, Vec::new()).unwrap();
+    let mut recording = open(&bytes).unwrap();
+    let mut replay = Replay::new(&recording).unwrap();
+    assert_eq!(replay.world().n_npcs(), 5);
+    let steps: Vec<_> = recording.steps().unwrap().map(Result::unwrap).collect();
+    let hashes: Vec<u64> = steps.into_iter().map(|step| replay.step(step).state_hash).collect();
+    assert_eq!(hashes, stage.hashes);
+    assert!(replay.world().npc_counts().moving > 0);
+
+    // Another build that makes something else of the same files says so.
+    let mut about = about;
+    about.inhabitants.as_mut().unwrap().fingerprint ^= 1;
+    let finish = |about: &About| {
+        let snapshot = stage.world.snapshot();
+        let writer = Writer::begin(Vec::new(), about, &config.terrain, &config.scenery, &snapshot);
+        writer.unwrap().finish(Ending::Complete).unwrap().0
+    };
+    let error = open(&finish(&about)).err().unwrap();
+    assert!(matches!(error, RecordingError::OtherCast { .. }), "{error}");
+    about.inhabitants.as_mut().unwrap().script.files[0].1 = b"behaviour stroll: fly".to_vec();
+    let error = open(&finish(&about)).err().unwrap();
+    assert!(matches!(error, RecordingError::Cast(_)) && error.to_string().contains("fly"), "{error}");
 }
 
 proptest! {

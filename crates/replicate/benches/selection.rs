@@ -11,11 +11,12 @@
 
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
+use replicate::scenery::Scenery;
 use replicate::selection::{Allowance, Selection};
 use replicate::{EncodedFrame, Encoder, Intake, Lister, Publisher, Replica, Viewer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use world::{Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion};
+use world::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
 
 /// A client's share of a send at 128 KiB/s and 10 Hz, and of full updates.
 const ALLOWANCE: Allowance = Allowance { bytes: 12_800, full: 24, blocks_per_datagram: 18, near_only: false };
@@ -84,7 +85,7 @@ struct Stage {
 
 impl Stage {
     fn new(n_avatars: u32) -> Self {
-        let replica = Replica::new(WorldId(0), 512.0);
+        let replica = Replica::new(WorldId(0), 512.0, Scenery::default());
         let mut stage = Self {
             encoder: Encoder::new(Duration::from_millis(50)),
             publisher: Publisher::new(replica),
@@ -114,7 +115,7 @@ fn enter(avatar: u32) -> Change {
         id: LocalId(avatar),
         audience: Audience::All,
         motion: Motion { position: place(avatar, 0), ..Motion::default() },
-        kind: EntityKind::Avatar(Avatar {
+        avatar: Avatar {
             session: SessionKey(avatar.into()),
             agent: AgentId(Uuid::from_u128(avatar.into())),
             first_name: format!("Visitor{avatar}"),
@@ -122,7 +123,7 @@ fn enter(avatar: u32) -> Change {
             size: Appearance::DEFAULT_SIZE,
             appearance: None,
             animations: world::Animations::new(),
-        }),
+        },
     }))
 }
 

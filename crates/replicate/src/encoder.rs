@@ -11,15 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
-use wire::messages::{
-    AvatarAppearance, AvatarAppearanceAppearanceData, AvatarAppearanceObjectData, AvatarAppearanceSender,
-    AvatarAppearanceVisualParam,
-};
-use wire::object_update::{FullAvatar, FullMotion, FullPrim};
+use wire::object_update::{FullAvatar, FullMotion};
 use wire::terse::{AVATAR_BLOCK_LEN, TerseAvatar};
-use world::{
-    Animation, Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion, Prim, SnapshotChunk,
-};
+use world::{Animation, Appearance, Audience, Avatar, Change, Entity, Frame, Motion, SnapshotChunk};
 
 /// Number and body of AvatarAnimation. That of three animations, as many as most avatars ever play, needs no memory of its own.
 pub type AnimationMessage = SmallVec<[u8; 80]>;
@@ -48,12 +42,6 @@ pub enum EncodedChange {
         terse: [u8; AVATAR_BLOCK_LEN],
         full: Vec<u8>,
         animation: AnimationMessage,
-        appearance: Option<Arc<[u8]>>,
-    },
-    Stands {
-        id: LocalId,
-        position: Vec3,
-        block: Arc<[u8]>,
     },
     Moved {
         id: LocalId,
@@ -69,7 +57,7 @@ pub enum EncodedChange {
     Appeared {
         id: LocalId,
         size: Vec3,
-        appearance: Arc<[u8]>,
+        appearance: Option<Arc<Appearance>>,
     },
     Removed {
         id: LocalId,
@@ -109,7 +97,7 @@ pub struct Encoder {
 /// What is remembered of an entity from frame to frame.
 #[derive(Debug)]
 struct Tracked {
-    /// Animation and appearance messages name the agent, changes only the local id.
+    /// Animation messages name the agent, changes only the local id.
     agent: ids::AgentId,
     reckoning: Reckoning,
 }
@@ -177,6 +165,9 @@ impl Encoder {
         for change in &frame.changes {
             self.encode_change(frame.tick, change, &mut out.changes);
         }
+        // For all that may move at once and begin another animation: who comes is rare, and memory is taken then and not in the busiest
+        // tick so far.
+        out.changes.reserve((2 * self.entities.len()).saturating_sub(out.changes.len()));
         Intake::Ready
     }
 
@@ -216,18 +207,11 @@ impl Encoder {
         self.blocks_encoded += 1;
         out.push(match change {
             Change::Created(entity) => {
-                let avatar = match &entity.kind {
-                    EntityKind::Avatar(avatar) => avatar,
-                    EntityKind::Prim(prim) => {
-                        let (id, position) = (entity.id, entity.motion.position);
-                        out.push(EncodedChange::Stands { id, position, block: prim_block(entity, prim) });
-                        return;
-                    }
-                };
+                let avatar = &entity.avatar;
                 let reckoning = Reckoning::new(tick, &entity.motion);
                 self.entities.insert(entity.id, Tracked { agent: avatar.agent, reckoning });
                 let mut full = Vec::with_capacity(320);
-                wire::object_update::encode_avatar(&full_block(entity, avatar), &mut full);
+                wire::object_update::encode_avatar(&full_block(entity), &mut full);
                 EncodedChange::Created {
                     id: entity.id,
                     audience: entity.audience,
@@ -235,7 +219,6 @@ impl Encoder {
                     terse: terse_block(entity.id, &entity.motion),
                     full,
                     animation: animation_message(avatar.agent, &avatar.animations, &mut self.scratch),
-                    appearance: avatar.appearance.as_ref().map(|a| appearance_message(avatar.agent, a)),
                     avatar: Box::new(avatar.clone()),
                 }
             }
@@ -251,12 +234,11 @@ impl Encoder {
                 EncodedChange::Animated { id: *id, animation }
             }
             Change::Appeared(id, appearance) => {
-                let Some(Tracked { agent, .. }) = self.entities.get(id) else { return };
-                EncodedChange::Appeared {
-                    id: *id,
-                    size: Appearance::avatar_size(Some(appearance)),
-                    appearance: appearance_message(*agent, appearance),
+                if !self.entities.contains_key(id) {
+                    return;
                 }
+                let size = Appearance::avatar_size(appearance.as_deref());
+                EncodedChange::Appeared { id: *id, size, appearance: appearance.clone() }
             }
             Change::Removed(id) => {
                 self.entities.remove(id);
@@ -290,8 +272,8 @@ impl Resync {
                 }
             }
             Change::Appeared(id, appearance) => self.edit(*id, |avatar| {
-                avatar.size = Appearance::avatar_size(Some(appearance));
-                avatar.appearance = Some(Arc::clone(appearance));
+                avatar.size = Appearance::avatar_size(appearance.as_deref());
+                avatar.appearance.clone_from(appearance);
             }),
             Change::Animated(id, animations) => {
                 self.edit(*id, |avatar| avatar.animations.clone_from(animations));
@@ -300,9 +282,8 @@ impl Resync {
     }
 
     fn edit(&mut self, id: LocalId, edit: impl FnOnce(&mut Avatar)) {
-        let entity = self.entities.get_mut(&id).map(Arc::make_mut);
-        if let Some(Entity { kind: EntityKind::Avatar(avatar), .. }) = entity {
-            edit(avatar);
+        if let Some(entity) = self.entities.get_mut(&id) {
+            edit(&mut Arc::make_mut(entity).avatar);
         }
     }
 }
@@ -324,7 +305,8 @@ fn terse_block(id: LocalId, motion: &Motion) -> [u8; AVATAR_BLOCK_LEN] {
     block
 }
 
-fn full_block<'a>(entity: &Entity, avatar: &'a Avatar) -> FullAvatar<'a> {
+fn full_block(entity: &Entity) -> FullAvatar<'_> {
+    let avatar = &entity.avatar;
     FullAvatar {
         local_id: entity.id,
         agent: avatar.agent,
@@ -338,24 +320,6 @@ fn full_block<'a>(entity: &Entity, avatar: &'a Avatar) -> FullAvatar<'a> {
         title: "",
         texture_entry: &[],
     }
-}
-
-fn prim_block(entity: &Entity, prim: &Prim) -> Arc<[u8]> {
-    let mut block = Vec::with_capacity(320);
-    wire::object_update::encode_prim(
-        &FullPrim {
-            local_id: entity.id,
-            id: prim.id,
-            parent: LocalId(0),
-            state: 0,
-            scale: prim.scale,
-            motion: full_motion(&entity.motion),
-            update_flags: 0,
-            texture_entry: &prim.texture_entry,
-        },
-        &mut block,
-    );
-    block.into()
 }
 
 /// A motion in the words of the wire.
@@ -377,25 +341,4 @@ fn animation_message(
     scratch.clear();
     wire::fanout::write_animations(agent, animations.iter().map(|a| (a.id, a.sequence)), scratch);
     AnimationMessage::from_slice(scratch)
-}
-
-fn appearance_message(agent: ids::AgentId, appearance: &Appearance) -> Arc<[u8]> {
-    let mut body = Vec::with_capacity(64 + appearance.texture_entry.len() + appearance.visual_params.len());
-    AvatarAppearance {
-        sender: AvatarAppearanceSender { id: agent.0, is_trial: false },
-        object_data: AvatarAppearanceObjectData { texture_entry: appearance.texture_entry.clone() },
-        visual_param: appearance
-            .visual_params
-            .iter()
-            .map(|&value| AvatarAppearanceVisualParam { param_value: value })
-            .collect(),
-        appearance_data: vec![AvatarAppearanceAppearanceData {
-            appearance_version: 0,
-            cof_version: appearance.cof_version,
-            flags: 0,
-        }],
-        ..AvatarAppearance::default()
-    }
-    .encode(&mut body);
-    body.into()
 }

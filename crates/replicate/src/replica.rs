@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wire::object_update::{patch_avatar_motion, patch_avatar_size};
 use wire::terse::AVATAR_BLOCK_LEN;
-use world::{Audience, Avatar, Motion};
+use world::{Appearance, Audience, Avatar, Motion};
 
 /// Where an entity stands in [`Replica::hot`] and [`Replica::slot`].
 pub type SlotIndex = u32;
@@ -74,8 +74,8 @@ pub struct Slot {
     pub full: Vec<u8>,
     /// Number and body of AvatarAnimation.
     pub animation: AnimationMessage,
-    /// Number and body of AvatarAppearance, once it is known.
-    pub appearance: Option<Arc<[u8]>>,
+    /// How it looks, once that is known: the world's own. A message of it is sent to a viewer once, so that none is kept.
+    pub appearance: Option<Arc<Appearance>>,
 }
 
 /// One world's visible state.
@@ -95,7 +95,7 @@ pub struct Replica {
     terse: Vec<TerseBlock>,
     slots: Vec<Option<Slot>>,
     cells: Cells,
-    scenery: Arc<Scenery>,
+    scenery: Scenery,
     /// Avatars that have left since the beginning.
     removals: u64,
     /// Somebody came, went or moved since the cells were filled.
@@ -107,9 +107,9 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// An empty one of a region of so many metres along a side, before the world's first frame.
+    /// One without avatars of a region of so many metres along a side, before the world's first frame.
     #[must_use]
-    pub fn new(world: WorldId, size_m: f32) -> Self {
+    pub fn new(world: WorldId, size_m: f32, scenery: Scenery) -> Self {
         Self {
             world,
             epoch: Epoch(0),
@@ -120,7 +120,7 @@ impl Replica {
             terse: Vec::new(),
             slots: Vec::new(),
             cells: Cells::new(size_m),
-            scenery: Arc::new(Scenery::new(size_m)),
+            scenery,
             removals: 0,
             stirred: false,
             free: Vec::new(),
@@ -151,9 +151,9 @@ impl Replica {
         &self.cells
     }
 
-    /// What stands in the world. It is in no slot.
+    /// What stands in the world. It is in no slot, and the same as long as the world lives.
     #[must_use]
-    pub fn scenery(&self) -> &Scenery {
+    pub const fn scenery(&self) -> &Scenery {
         &self.scenery
     }
 
@@ -228,17 +228,17 @@ impl Replica {
 
     fn apply_change(&mut self, change: &EncodedChange, tick: Tick) {
         match change {
-            EncodedChange::Created { id, audience, avatar, motion, terse, full, animation, appearance } => {
+            EncodedChange::Created { id, audience, avatar, motion, terse, full, animation } => {
                 let hot = Hot {
                     id: id.0,
                     changed_at: [tick.0 as u32; BANDS],
                     position: motion.position,
                     animation_serial: 1,
-                    appearance_serial: u16::from(appearance.is_some()),
+                    appearance_serial: u16::from(avatar.appearance.is_some()),
                     at_rest: motion.at_rest(),
                     private: matches!(audience, Audience::Session(_)),
                 };
-                let slot = slot_of(avatar, motion, full, animation, appearance.as_ref());
+                let slot = slot_of(avatar, motion, full, animation);
                 self.insert(*id, hot, slot, terse);
             }
             EncodedChange::Moved { id, motion, bands, terse } => {
@@ -266,10 +266,7 @@ impl Replica {
                 let Some((hot, slot)) = self.get_mut(*id) else { return };
                 hot.appearance_serial = next_serial(hot.appearance_serial);
                 patch_avatar_size(&mut slot.full, *size);
-                slot.appearance = Some(Arc::clone(appearance));
-            }
-            EncodedChange::Stands { id, position, block } => {
-                Arc::make_mut(&mut self.scenery).put(*id, *position, Arc::clone(block));
+                slot.appearance.clone_from(appearance);
             }
             EncodedChange::Removed { id } => self.remove(*id),
         }
@@ -349,13 +346,7 @@ const fn next_serial(serial: u16) -> u16 {
     }
 }
 
-fn slot_of(
-    avatar: &Avatar,
-    motion: &Motion,
-    full: &[u8],
-    animation: &AnimationMessage,
-    appearance: Option<&Arc<[u8]>>,
-) -> Slot {
+fn slot_of(avatar: &Avatar, motion: &Motion, full: &[u8], animation: &AnimationMessage) -> Slot {
     Slot {
         session: avatar.session,
         agent: avatar.agent,
@@ -364,6 +355,6 @@ fn slot_of(
         motion: *motion,
         full: full.to_vec(),
         animation: animation.clone(),
-        appearance: appearance.cloned(),
+        appearance: avatar.appearance.clone(),
     }
 }

@@ -3,11 +3,15 @@
 //! Things that never move need no turns, no bands and no kills: a client is sent each one in full when it comes near, keeps it,
 //! and is not told when it walks away (a viewer culls by itself, and a KillObject would cost it its cache; DESIGN §2). So all
 //! that is remembered of a client is a bit for each thing.
+//!
+//! Worlds that look alike, as a template's instances do, share one [`Things`]. They differ in their local ids, which no two worlds of
+//! a node have in common: a [`Scenery`] is those things with the first local id of one world.
 
 use glam::Vec3;
 use ids::LocalId;
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use wire::object_update::{FullMotion, FullPrim, encode_prim, patch_local_id};
+use world::Standing;
 
 /// Metres within which a client has everything, as far as its bytes go.
 pub const REACH_M: f32 = 64.0;
@@ -16,90 +20,50 @@ const STRIDE_M: f32 = 8.0;
 /// Side of a cell, metres: a look visits about 80 of them.
 const CELL_M: f32 = 16.0;
 
-/// Where a thing stands in [`Scenery`]. Things keep their place for ever.
+/// Where a thing stands in [`Things`], counted from 0 in the order of local ids.
 pub type ThingIndex = u32;
 
-/// Everything that stands in one world, encoded.
-#[derive(Clone, Debug)]
-pub struct Scenery {
+/// Everything that stands in worlds that look alike, encoded once for all of them. The default is nothing.
+#[derive(Debug)]
+pub struct Things {
     things: Vec<Thing>,
-    by_id: BTreeMap<LocalId, ThingIndex>,
     /// By row and column of cells.
     cells: Vec<Vec<ThingIndex>>,
     /// Cells along a side.
     side: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Thing {
-    id: LocalId,
     position: Vec3,
-    /// Of an ObjectUpdate, not zero-coded, with update flags of somebody who may do nothing.
-    block: Arc<[u8]>,
+    /// Of an ObjectUpdate, not zero-coded, with update flags of somebody who may do nothing. The world's local id is patched in.
+    block: Box<[u8]>,
 }
 
-impl Scenery {
-    /// Nothing yet in a region of so many metres along a side.
-    pub(crate) fn new(size_m: f32) -> Self {
+impl Default for Things {
+    fn default() -> Self {
+        Self::new(&world::Scenery::default(), 0.0)
+    }
+}
+
+impl Things {
+    /// Encodes what stands in a region of so many metres along a side.
+    #[must_use]
+    pub fn new(scenery: &world::Scenery, size_m: f32) -> Self {
         let side = (size_m / CELL_M).ceil().max(1.0) as usize;
-        Self { things: Vec::new(), by_id: BTreeMap::new(), cells: vec![Vec::new(); side * side], side }
-    }
-
-    /// Adds a thing, or tells one anew that a snapshot repeats: it stands where it stood.
-    pub(crate) fn put(&mut self, id: LocalId, position: Vec3, block: Arc<[u8]>) {
-        if self.by_id.contains_key(&id) {
-            return;
+        let mut cells = vec![Vec::new(); side * side];
+        let mut things = Vec::with_capacity(scenery.len());
+        for (standing, index) in scenery.prims().iter().zip(0..) {
+            let Vec3 { x, y, .. } = standing.position;
+            cells[cell(y, side) * side + cell(x, side)].push(index);
+            things.push(Thing { position: standing.position, block: block(standing) });
         }
-        let index = self.things.len() as ThingIndex;
-        self.by_id.insert(id, index);
-        self.things.push(Thing { id, position, block });
-        let (column, row) = (self.cell(position.x), self.cell(position.y));
-        self.cells[row * self.side + column].push(index);
-    }
-
-    /// How much stands here.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.things.len()
-    }
-
-    /// Whether nothing does.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.things.is_empty()
-    }
-
-    /// The thing with a local id.
-    #[must_use]
-    pub fn of_id(&self, id: LocalId) -> Option<ThingIndex> {
-        self.by_id.get(&id).copied()
-    }
-
-    /// Its local id.
-    ///
-    /// # Panics
-    /// When there is no such thing.
-    #[must_use]
-    pub fn id(&self, index: ThingIndex) -> LocalId {
-        self.things[index as usize].id
-    }
-
-    /// Its block.
-    ///
-    /// # Panics
-    /// When there is no such thing.
-    #[must_use]
-    pub fn block(&self, index: ThingIndex) -> &[u8] {
-        &self.things[index as usize].block
-    }
-
-    fn cell(&self, along: f32) -> usize {
-        ((along / CELL_M) as usize).min(self.side - 1)
+        Self { things, cells, side }
     }
 
     /// Things around a place, with the squares of their distances.
     fn around(&self, eye: Vec3, radius_m: f32) -> impl Iterator<Item = (f32, ThingIndex)> {
-        let span = |along: f32| self.cell(along - radius_m)..=self.cell(along + radius_m);
+        let span = |along: f32| cell(along - radius_m, self.side)..=cell(along + radius_m, self.side);
         let columns = span(eye.x);
         let cells = span(eye.y).flat_map(move |row| columns.clone().map(move |column| (row, column)));
         let things = cells.flat_map(|(row, column)| &self.cells[row * self.side + column]);
@@ -110,13 +74,102 @@ impl Scenery {
     }
 }
 
+/// In which of so many rows, or columns, of cells a coordinate lies. What lies outside the region is in those at its borders.
+fn cell(along: f32, side: usize) -> usize {
+    ((along / CELL_M) as usize).min(side - 1)
+}
+
+fn block(standing: &Standing) -> Box<[u8]> {
+    let Standing { position, rotation, prim } = standing;
+    let mut block = Vec::new();
+    encode_prim(
+        &FullPrim {
+            local_id: LocalId(0),
+            id: prim.id,
+            parent: LocalId(0),
+            state: 0,
+            scale: prim.scale,
+            motion: FullMotion { position: *position, rotation: *rotation, ..FullMotion::default() },
+            update_flags: 0,
+            texture_entry: &prim.texture_entry,
+        },
+        &mut block,
+    );
+    block.into()
+}
+
+/// What stands in one world: things that other worlds may have, too, with local ids of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Scenery {
+    things: Arc<Things>,
+    /// Local id of the first; the others have those that follow.
+    first_id: u32,
+}
+
+impl Scenery {
+    /// Things of a world, whose local ids begin with this one.
+    #[must_use]
+    pub const fn new(things: Arc<Things>, first_id: u32) -> Self {
+        Self { things, first_id }
+    }
+
+    /// What it shares with all worlds that look alike.
+    #[must_use]
+    pub const fn things(&self) -> &Arc<Things> {
+        &self.things
+    }
+
+    /// How much stands here.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.things.things.len()
+    }
+
+    /// Whether nothing does.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.things.things.is_empty()
+    }
+
+    /// The thing with a local id.
+    #[must_use]
+    pub fn of_id(&self, id: LocalId) -> Option<ThingIndex> {
+        id.0.checked_sub(self.first_id).filter(|&index| (index as usize) < self.len())
+    }
+
+    /// The local id of a thing that stands here.
+    #[must_use]
+    pub const fn id(&self, index: ThingIndex) -> LocalId {
+        LocalId(self.first_id + index)
+    }
+
+    /// Bytes of its block.
+    ///
+    /// # Panics
+    /// When there is no such thing.
+    #[must_use]
+    pub fn block_len(&self, index: ThingIndex) -> usize {
+        self.things.things[index as usize].block.len()
+    }
+
+    /// Appends its block, as clients of this world are sent it.
+    ///
+    /// # Panics
+    /// When there is no such thing.
+    pub fn write_block(&self, index: ThingIndex, out: &mut Vec<u8>) {
+        let at = out.len();
+        out.extend_from_slice(&self.things.things[index as usize].block);
+        patch_local_id(&mut out[at..], self.id(index));
+    }
+}
+
 /// What of a world's scenery one client was sent.
 #[derive(Debug, Default)]
 pub struct Sight {
     /// A bit for each thing.
     sent: Vec<u64>,
-    /// Where it stood, and how much there was, when it last had everything near.
-    complete: Option<(Vec3, usize)>,
+    /// Where it stood when it last had everything near.
+    complete: Option<Vec3>,
 }
 
 impl Sight {
@@ -124,16 +177,14 @@ impl Sight {
     #[must_use]
     pub fn is_due(&self, scenery: &Scenery, eye: Vec3) -> bool {
         !scenery.is_empty()
-            && self.complete.is_none_or(|(from, n)| {
-                n != scenery.len() || from.distance_squared(eye) >= STRIDE_M * STRIDE_M
-            })
+            && self.complete.is_none_or(|from| from.distance_squared(eye) >= STRIDE_M * STRIDE_M)
     }
 
     /// Fills `found` with the nearest things not sent yet, at most so many, the nearest first, with the squares of their
     /// distances. Fewer than `most` are all that there are.
     pub fn choose(&mut self, scenery: &Scenery, eye: Vec3, most: usize, found: &mut Vec<(f32, ThingIndex)>) {
         found.clear();
-        found.extend(scenery.around(eye, REACH_M + STRIDE_M).filter(|&(_, index)| !self.has(index)));
+        found.extend(scenery.things.around(eye, REACH_M + STRIDE_M).filter(|&(_, index)| !self.has(index)));
         let nearest = |a: &(f32, ThingIndex), b: &(f32, ThingIndex)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         if found.len() > most {
             if most > 0 {
@@ -141,7 +192,7 @@ impl Sight {
             }
             found.truncate(most);
         } else {
-            self.complete = Some((eye, scenery.len()));
+            self.complete = Some(eye);
         }
         found.sort_unstable_by(nearest);
     }
@@ -169,7 +220,9 @@ impl Sight {
         self.complete = None;
     }
 
-    fn has(&self, index: ThingIndex) -> bool {
+    /// Whether the client was sent a thing.
+    #[must_use]
+    pub fn has(&self, index: ThingIndex) -> bool {
         self.sent.get(index as usize / 64).is_some_and(|word| word & 1 << (index % 64) != 0)
     }
 }
@@ -177,18 +230,34 @@ impl Sight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::Quat;
+    use ids::Uuid;
     use proptest::prelude::*;
+    use world::Prim;
 
     fn place() -> impl Strategy<Value = Vec3> {
         (0.0f32..=256.0, 0.0f32..=256.0, 20.0f32..40.0).prop_map(Vec3::from)
     }
 
+    fn prim(n: u128, position: Vec3) -> Standing {
+        let prim = Prim { id: Uuid::from_u128(n), scale: Vec3::ONE, texture_entry: Arc::default() };
+        Standing { position, rotation: Quat::IDENTITY, prim }
+    }
+
     fn scenery(places: &[Vec3]) -> Scenery {
-        let mut scenery = Scenery::new(256.0);
-        for (&place, id) in places.iter().zip(1..) {
-            scenery.put(LocalId(id), place, Arc::from([id as u8]));
-        }
-        scenery
+        let prims = places.iter().zip(1..).map(|(&place, n)| prim(n, place)).collect();
+        let scenery = world::Scenery::new(prims).expect("somewhere");
+        Scenery::new(Arc::new(Things::new(&scenery, 256.0)), 1)
+    }
+
+    fn any_prim() -> impl Strategy<Value = Standing> {
+        let texture_entry = prop::collection::vec(any::<u8>(), 0..=Prim::TEXTURE_ENTRY_MAX);
+        let of = (any::<u128>(), place(), 0.0f32..6.0, 0.01f32..64.0, texture_entry);
+        of.prop_map(|(n, position, turn, size, texture_entry)| {
+            let Standing { prim, .. } = prim(n, position);
+            let prim = Prim { scale: Vec3::new(size, 1.0, 2.0), texture_entry: texture_entry.into(), ..prim };
+            Standing { position, rotation: Quat::from_rotation_z(turn), prim }
+        })
     }
 
     /// Sends everything that is due, so many at a time.
@@ -207,6 +276,43 @@ mod tests {
     }
 
     proptest! {
+        /// Whoever shares things sends the bytes that it would send if it had encoded them for itself.
+        #[test]
+        fn shared_blocks_are_those_of_each_world(
+            prims in prop::collection::vec(any_prim(), 1..20),
+            first_ids in [any::<u32>(), any::<u32>()],
+        ) {
+            let things = world::Scenery::new(prims.clone()).expect("somewhere");
+            let things = Arc::new(Things::new(&things, 256.0));
+            for first_id in first_ids.map(|id| id.min(u32::MAX - 20)) {
+                let scenery = Scenery::new(Arc::clone(&things), first_id);
+                for (Standing { position, rotation, prim }, index) in prims.iter().zip(0..) {
+                    let local_id = LocalId(first_id + index);
+                    let motion =
+                        FullMotion { position: *position, rotation: *rotation, ..FullMotion::default() };
+                    let own = FullPrim {
+                        local_id,
+                        id: prim.id,
+                        parent: LocalId(0),
+                        state: 0,
+                        scale: prim.scale,
+                        motion,
+                        update_flags: 0,
+                        texture_entry: &prim.texture_entry,
+                    };
+                    let (mut expected, mut found) = (vec![7, 7], vec![7, 7]);
+                    encode_prim(&own, &mut expected);
+                    scenery.write_block(index, &mut found);
+                    prop_assert_eq!(scenery.block_len(index) + 2, found.len());
+                    prop_assert_eq!(found, expected);
+                    prop_assert_eq!((scenery.id(index), scenery.of_id(local_id)), (local_id, Some(index)));
+                }
+                let behind = LocalId(first_id + scenery.len() as u32);
+                prop_assert_eq!(scenery.of_id(behind), None);
+                prop_assert_eq!(first_id.checked_sub(1).and_then(|id| scenery.of_id(LocalId(id))), None);
+            }
+        }
+
         /// A viewer that walks any way has everything within reach, and each thing once.
         #[test]
         fn who_walks_has_all_that_is_near_and_nothing_twice(
@@ -248,14 +354,8 @@ mod tests {
     }
 
     #[test]
-    fn things_that_come_later_are_sent_to_who_has_not_moved() {
-        let mut scenery = scenery(&[Vec3::splat(20.0)]);
-        let mut sight = Sight::default();
-        look(&mut sight, &scenery, Vec3::splat(20.0), 10);
-        scenery.put(LocalId(9), Vec3::splat(22.0), Arc::from([9]));
-        assert_eq!(look(&mut sight, &scenery, Vec3::splat(20.0), 10), [1]);
-        // A snapshot that tells it again changes nothing.
-        scenery.put(LocalId(9), Vec3::splat(22.0), Arc::from([9]));
-        assert_eq!((scenery.len(), scenery.of_id(LocalId(9))), (2, Some(1)));
+    fn nothing_is_due_where_nothing_stands() {
+        assert!(!Sight::default().is_due(&Scenery::default(), Vec3::splat(20.0)));
+        assert_eq!(Scenery::default().of_id(LocalId(0)), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::node::TICK;
 use gateway::feed::Feed;
-use ids::{SessionKey, WorldId};
+use ids::SessionKey;
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
 use world::{Action, Command, Frame};
@@ -16,11 +16,12 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    pub(crate) fn new(world: WorldId, size_m: u32) -> Self {
+    /// Of a world of which this is known before its first frame.
+    pub(crate) fn new(replica: Replica) -> Self {
         Self {
             encoder: Encoder::new(TICK),
             encoded: EncodedFrame::default(),
-            publisher: Publisher::new(Replica::new(world, size_m as f32)),
+            publisher: Publisher::new(replica),
             next_command: 0,
         }
     }

@@ -16,7 +16,7 @@ use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
-use ids::{AgentId, Epoch, Instant, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, Instant, LocalId, Tick, Uuid, WorldId};
 use recording::{About, Ending, Step, Writer};
 use replicate::Replica;
 use schedule::Backoff;
@@ -61,6 +61,8 @@ struct Resident {
     /// Until when it is looked at for avatars without a login, and when next.
     sweeps: Option<Sweeps>,
     follower: Follower,
+    /// What clients are told of it.
+    land: Arc<Land>,
 }
 
 /// Looks at a world that began again.
@@ -109,7 +111,9 @@ impl Node {
             name: format!("Region {n}"),
             grid: grid(n, size_m),
             max_avatars: 10_000,
-            land: resident.land(),
+            hz: 20,
+            local_ids: resident.life.config().local_ids.clone(),
+            land: Arc::clone(&resident.land),
             portals: Arc::default(),
         });
         let places = Arc::new(Places::new(settings.collect()));
@@ -146,6 +150,13 @@ impl Node {
 
     pub(crate) fn places(&self) -> &Places {
         &self.places
+    }
+
+    /// What stands in a world, as it is made.
+    pub(crate) fn things(&self, world: WorldId) -> BTreeMap<LocalId, Vec3> {
+        let config = self.residents[world.0 as usize].life.config();
+        let ids = config.local_ids.clone().map(LocalId);
+        ids.zip(config.scenery.prims()).map(|(id, thing)| (id, thing.position)).collect()
     }
 
     /// Steps every world that is not down; `panics` says whose step does, `misses` whose frame does not reach its replica.
@@ -403,8 +414,12 @@ impl Resident {
             max_avatars: WorldConfig::MAX_AVATARS,
             seed: rng.next(),
         };
+        let land =
+            Arc::new(Land::new(Arc::clone(&config.terrain), Arc::clone(&config.scenery), config.water_m));
+        let scenery = replicate::scenery::Scenery::new(Arc::clone(&land.things), config.local_ids.start);
         Self {
-            follower: Follower::new(config.id, size_m),
+            follower: Follower::new(Replica::new(config.id, size_m as f32, scenery)),
+            land,
             // The two take their checkpoints in different ticks.
             life: Life::new(config, n as f32 / 2.0),
             inbox: Vec::new(),
@@ -420,12 +435,6 @@ impl Resident {
 
     const fn id(&self) -> WorldId {
         self.life.config().id
-    }
-
-    /// What clients are told of it.
-    fn land(&self) -> Arc<Land> {
-        let config = self.life.config();
-        Arc::new(Land::new(Arc::clone(&config.terrain), Arc::clone(&config.scenery), config.water_m))
     }
 
     /// What a worker of the pool does, and what the pool does when that panics.
@@ -520,7 +529,6 @@ fn shard_config(seed: u64) -> ShardConfig {
         visible_max: VISIBLE_MAX,
         filter: FilterMode::Significance,
         unix_start_s: 1_700_000_000,
-        world_rate_hz: 20.0,
         sending: Sending::default(),
         hash_keys: [seed, !seed],
     }
@@ -530,8 +538,8 @@ fn shard_config(seed: u64) -> ShardConfig {
 const fn circuit_of(mail: &FromShard) -> CircuitKey {
     match mail {
         FromShard::Opened(circuit)
-        | FromShard::Arrived(circuit)
-        | FromShard::Refused(circuit, _)
+        | FromShard::Arrived(circuit, _)
+        | FromShard::Refused(circuit, ..)
         | FromShard::Left { circuit, .. }
         | FromShard::Closed { circuit, .. }
         | FromShard::Appeared(circuit, _)

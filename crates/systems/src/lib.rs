@@ -16,6 +16,8 @@ pub enum System {
     WorldInbox,
     /// Steering and physics.
     WorldMovement,
+    /// Those without a client: looks, thoughts, paths, walking.
+    WorldNpcs,
     /// What a frame tells.
     WorldTell,
     /// Parts of snapshots for replicas that missed something.
@@ -42,9 +44,10 @@ pub enum System {
 
 impl System {
     /// Every system.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::WorldInbox,
         Self::WorldMovement,
+        Self::WorldNpcs,
         Self::WorldTell,
         Self::WorldResync,
         Self::ReplicaEncode,
@@ -64,6 +67,7 @@ impl System {
         match self {
             Self::WorldInbox => "world.inbox",
             Self::WorldMovement => "world.movement",
+            Self::WorldNpcs => "world.npcs",
             Self::WorldTell => "world.tell",
             Self::WorldResync => "world.resync",
             Self::ReplicaEncode => "replica.encode",
@@ -85,6 +89,7 @@ impl System {
         match self {
             Self::WorldInbox => &["world::inbox::<impl world::world::World>::receive"],
             Self::WorldMovement => &["world::movement::<impl world::world::World>::move_avatars"],
+            Self::WorldNpcs => &["world::npc::<impl world::world::World>::step_npcs"],
             Self::WorldTell => &["world::delta::<impl world::world::World>::tell"],
             Self::WorldResync => &["world::resync::Resync::tell"],
             Self::ReplicaEncode => &["replicate::encoder::Encoder::encode"],

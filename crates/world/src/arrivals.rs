@@ -35,7 +35,9 @@ impl World {
                 continue;
             }
             presence.news.arriving = false;
-            let random = mix(self.seed ^ u64::from(presence.id.0));
+            // Not the id itself, which is another one where the world goes on elsewhere.
+            let arrival = presence.id.0 - self.local_ids.start;
+            let random = mix(self.seed ^ u64::from(arrival));
             presence.motion.position = free_spot(presence, random, &self.ground, &self.contacts);
             self.contacts.insert(slot, presence.motion.position, presence.half_height());
         }

@@ -155,9 +155,9 @@ impl ControlFlags {
 /// How an avatar looks, opaque to the world: the bytes go to clients as they came.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Appearance {
-    /// Texture entry (PROTOCOL §5.4), at most 2,048 bytes.
+    /// Texture entry (PROTOCOL §5.4), at most [`Appearance::TEXTURE_ENTRY_MAX`] bytes.
     pub texture_entry: Vec<u8>,
-    /// One byte per visual parameter, 218–251 of them.
+    /// One byte per visual parameter, 218–253 of them.
     pub visual_params: Vec<u8>,
     /// Current Outfit version that the client announced, or 0.
     pub cof_version: i32,
@@ -166,6 +166,11 @@ pub struct Appearance {
 }
 
 impl Appearance {
+    /// Bytes of a texture entry at most: 45 faces with every field set differ by less (PROTOCOL §5.4).
+    pub const TEXTURE_ENTRY_MAX: usize = 2_048;
+    /// Visual parameters at most, since their count is a byte; viewers send 218–253.
+    pub const VISUAL_PARAMS_MAX: usize = 255;
+
     /// Width and depth of every avatar's box, metres, and its height when none is known.
     pub const DEFAULT_SIZE: Vec3 = Vec3::new(0.45, 0.6, 1.9);
 

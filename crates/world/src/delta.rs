@@ -4,20 +4,16 @@ use crate::{
     frame::{Change, Frame},
     world::World,
 };
-use ids::Epoch;
 use systems::System;
 
 impl World {
     /// Fills in the changes and brings the state hash up to date.
     ///
-    /// A world's very first frame begins with what stands in it. Removals come first of the rest, then newcomers as they are at the end of the tick, then what is new about the others. Who came
-    /// and went within the tick is not mentioned.
+    /// Removals come first, then newcomers as they are at the end of the tick, then what is new about the others. Who came and went
+    /// within the tick is not mentioned.
     #[inline(never)]
     pub(crate) fn tell(&mut self, out: &mut Frame) {
         System::WorldTell.enter();
-        if out.sequence == 0 && out.epoch == Epoch(0) {
-            out.changes.extend(self.standing.iter().cloned().map(Change::Created));
-        }
         out.changes.extend(self.removed.drain(..).map(Change::Removed));
         let newcomers = self.roster.iter().filter(|(_, presence)| presence.news.created);
         out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));
@@ -30,10 +26,8 @@ impl World {
             }
             let told = out.changes.len();
             if !news.created {
-                if news.appeared
-                    && let Some(appearance) = &presence.appearance
-                {
-                    out.changes.push(Change::Appeared(presence.id, appearance.clone()));
+                if news.appeared {
+                    out.changes.push(Change::Appeared(presence.id, presence.appearance.clone()));
                 }
                 if news.animated {
                     out.changes.push(Change::Animated(presence.id, presence.animator.list().clone()));

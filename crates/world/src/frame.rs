@@ -71,19 +71,21 @@ pub enum Audience {
 /// A difference to the tick before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Change {
-    /// A new entity, or one that stands and is told again after a snapshot.
+    /// A new entity.
     Created(Arc<Entity>),
     /// It moved, turned, stopped, sat down or stood up.
     Moved(LocalId, Motion),
-    /// It looks different.
-    Appeared(LocalId, Arc<Appearance>),
+    /// It looks different; `None` when nobody knows any more how. That cannot be told to clients that were told before, and is news for those
+    /// who come.
+    Appeared(LocalId, Option<Arc<Appearance>>),
     /// It plays other animations.
     Animated(LocalId, #[serde(deserialize_with = "read_few")] Animations),
     /// It is gone; its local id is not used again in this epoch.
     Removed(LocalId),
 }
 
-/// The whole state of an entity as others may see it.
+/// The whole state of an entity as others may see it. All are avatars: what stands never changes, and no frame tells of it
+/// ([`crate::Scenery`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
     /// Its number in messages.
@@ -92,33 +94,8 @@ pub struct Entity {
     pub audience: Audience,
     /// Where it is and how it moves.
     pub motion: Motion,
-    /// What it is.
-    pub kind: EntityKind,
-}
-
-/// What an entity is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum EntityKind {
-    /// Somebody's avatar.
-    Avatar(Avatar),
-    /// A thing that stands: it neither moves nor changes ([`crate::Scenery`]).
-    Prim(Prim),
-}
-
-/// The visible state of a box.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Prim {
-    /// Its id in every region; `FullID` in messages.
-    pub id: Uuid,
-    /// Size along each axis, in metres.
-    pub scale: Vec3,
-    /// Its textures as the protocol packs them (PROTOCOL §5.4).
-    pub texture_entry: Arc<[u8]>,
-}
-
-impl Prim {
-    /// Bytes of textures that a message can carry beside the rest of the object.
-    pub const TEXTURE_ENTRY_MAX: usize = 900;
+    /// Who it is.
+    pub avatar: Avatar,
 }
 
 /// The visible state of an avatar.
@@ -200,6 +177,39 @@ pub enum Event {
     },
     /// A teleport inside this world was carried out; the position is in the entity's motion.
     Teleported(SessionKey),
+    /// A visitor or an NPC was struck, and lost health.
+    Struck {
+        /// Who.
+        who: LocalId,
+        /// By whom.
+        by: Option<LocalId>,
+        /// How much.
+        points: u16,
+    },
+    /// Somebody's health came to nothing. An NPC lies now; a visitor is put where visitors arrive.
+    Fell(LocalId),
+    /// An NPC that had fallen is back.
+    Rose(LocalId),
+    /// How a visitor is: told when it comes in and whenever it changes, in worlds where damage is on.
+    Health {
+        /// Whose visitor.
+        session: SessionKey,
+        /// 0 to [`crate::HEALTH_MAX`].
+        points: u8,
+    },
+    /// A mission has come to its next waypoint, or to its end.
+    Mission {
+        /// Who is to know; everybody who is here, without one.
+        session: Option<SessionKey>,
+        /// Its place in the template.
+        mission: u8,
+        /// Waypoints that are done.
+        done: u8,
+        /// Waypoints in all.
+        waypoints: u8,
+        /// What there is to do now, or that it is done.
+        text: Arc<str>,
+    },
 }
 
 /// Why a session cannot be in a world.

@@ -40,6 +40,7 @@ impl World {
                 },
             }
         }
+        self.bring_back(out);
     }
 
     fn enter(&mut self, session: SessionKey, enter: Enter, out: &mut Frame) {
@@ -52,8 +53,12 @@ impl World {
             if let Some(appearance) = enter.appearance {
                 presence.wear(appearance);
             }
+            let agent = presence.identity.agent;
             self.counters.enter += 1;
             relocate(presence, position, look_at, &self.ground, &mut self.counters);
+            // The world may have begun again from an earlier state than the client was told of.
+            self.tell_health(session, agent, out);
+            self.tell_missions(session, out);
             return;
         }
         if self.roster.len() >= self.max_avatars {
@@ -62,9 +67,12 @@ impl World {
             return;
         }
         self.counters.enter += 1;
+        let agent = enter.agent;
         let mut presence = Presence::new(session, self.next_id(), enter);
         relocate(&mut presence, position, look_at, &self.ground, &mut self.counters);
         self.roster.insert(presence);
+        self.tell_health(session, agent, out);
+        self.tell_missions(session, out);
     }
 
     fn leave(&mut self, session: SessionKey) {
@@ -138,7 +146,13 @@ fn act(
 }
 
 /// Puts an avatar elsewhere. What its owner holds stays held.
-fn relocate(presence: &mut Presence, to: Vec3, look_at: Vec3, ground: &Ground, counters: &mut WorldCounters) {
+pub(crate) fn relocate(
+    presence: &mut Presence,
+    to: Vec3,
+    look_at: Vec3,
+    ground: &Ground,
+    counters: &mut WorldCounters,
+) {
     if !ground.holds(to, presence.half_height()) {
         counters.recovered += 1;
     }
@@ -146,5 +160,44 @@ fn relocate(presence: &mut Presence, to: Vec3, look_at: Vec3, ground: &Ground, c
     if let Some(rotation) = facing(look_at) {
         presence.controls.body_rotation = rotation;
         presence.motion.rotation = rotation;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Terrain, WorldConfig, animations::PUNCH_LEFT};
+    use ids::{AgentId, Epoch, Tick, Uuid, WorldId};
+    use std::{sync::Arc, time::Duration};
+
+    #[test]
+    fn a_world_without_npcs_remembers_no_blows() {
+        let enter = Action::Enter(Box::new(Enter {
+            agent: AgentId(Uuid::from_u128(1)),
+            first_name: "Ada".into(),
+            last_name: "Resident".into(),
+            position: Vec3::splat(50.0),
+            look_at: Vec3::X,
+            flying: false,
+            appearance: None,
+        }));
+        let mut world = World::new(WorldConfig {
+            id: WorldId(0),
+            epoch: Epoch(0),
+            size_m: 256,
+            local_ids: 1..1_000,
+            terrain: Arc::new(Terrain::flat(256, 21.0)),
+            scenery: Arc::default(),
+            cast: None,
+            water_m: 20.0,
+            max_avatars: 10,
+            seed: 1,
+        });
+        let punch = || Action::Animate(vec![(PUNCH_LEFT, true)]);
+        for (sequence, action) in (0..).zip([enter].into_iter().chain((0..100).map(|_| punch()))) {
+            let mut commands = vec![Command { session: SessionKey(1), sequence, action }];
+            world.step(Tick(sequence), Duration::from_millis(50), 1.0, &mut commands, &mut Frame::empty());
+        }
+        assert!(world.punches.is_empty());
     }
 }

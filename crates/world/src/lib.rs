@@ -12,6 +12,7 @@ mod counters;
 mod delta;
 mod frame;
 mod gait;
+mod game;
 mod generate;
 mod ground;
 mod hash;
@@ -19,6 +20,7 @@ mod inbox;
 mod life;
 mod movement;
 mod npc;
+mod periods;
 mod presence;
 mod resync;
 mod roster;
@@ -34,12 +36,19 @@ pub use frame::*;
 pub use gait::{
     CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, RUN_M_PER_S, SUB_STEPS_PER_S, WALK_M_PER_S,
 };
+pub use game::{
+    HEALTH_MAX, MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionProblem, MissionStatus,
+    ProgressError, WAYPOINTS_MAX, Waypoint,
+};
 pub use generate::{PLAZA_M, WATER_M};
 pub use ground::{BORDER_MARGIN_M, CEILING_M};
 pub use life::{Beginning, Fault, Life};
-pub use npc::{Actor, Cast, CastError, NPCS_MAX, NpcCounts, Script, Spawn};
+pub use npc::{
+    Actor, Cast, CastError, CastErrors, Looks, LooksError, NPCS_MAX, NpcCounts, Recast, RecastRefusal,
+    Script, Spawn,
+};
 pub use resync::CHUNK_ENTITIES_MAX;
-pub use scenery::{Scenery, SceneryError, Standing};
+pub use scenery::{Prim, Scenery, SceneryError, Standing};
 pub use snapshot::{Checkpoint, IdsUsed, RestoreError};
 pub use terrain::{Terrain, TerrainError};
 pub use world::{World, WorldConfig};

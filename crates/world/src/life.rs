@@ -12,15 +12,20 @@
 //!   everything that was told of the old one.
 //! - *Commands* of the step that failed were taken and are gone. They are never given to the new life, since they may be what
 //!   the old one died of.
+//!
+//! A world that goes over to another cast has it on trial: what it was before is kept until it has lived so for a while
+//! ([`Life::TRIAL`]), and a second panic within that takes it back there, with the cast that it had.
 
 use crate::{
     command::Command,
     frame::Frame,
+    game::ProgressError,
+    npc::{Cast, Recast},
     snapshot::{Checkpoint, IdsUsed, RestoreError},
     world::{World, WorldConfig, system},
 };
 use ids::{Epoch, Instant, Tick};
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 use telemetry::recorder::Scope;
 
 /// It comes every few seconds, and the visitors should not see it.
@@ -40,7 +45,24 @@ pub struct Life {
     newest: Option<Checkpoint>,
     /// The one before: the newest may have been taken of a state that cannot go on.
     older: Option<Checkpoint>,
+    /// What it was before it went over to the cast that it has on trial.
+    former: Option<Former>,
+    /// The memory of a checkpoint that is not needed any more. From the first change of the cast on, and as long as it lives, a world keeps
+    /// three of them: to free one takes too long for a step, and the next change needs it again.
+    spare: Option<Checkpoint>,
+    /// Panics in a row, as the caller counted them last.
+    panics: u32,
+    /// Of these, those before the world went over to another cast, or back: it is not to pay for what others did.
+    forgiven: u32,
     fault: Option<Fault>,
+}
+
+/// A world before it went over to another cast.
+struct Former {
+    checkpoint: Checkpoint,
+    cast: Arc<Cast>,
+    /// World time that the other one has still to last.
+    left: Duration,
 }
 
 /// What a new life began from.
@@ -50,6 +72,8 @@ pub enum Beginning {
     Newest,
     /// The one before.
     Older,
+    /// One from before it went over to another cast, on which it was given up: it has the one before again.
+    Former,
     /// Nothing: a new world. Its visitors come in again.
     Empty,
 }
@@ -59,6 +83,10 @@ impl Life {
     /// since then come in again where they were.
     pub const CHECKPOINT_PERIOD: Duration = Duration::from_secs(4);
 
+    /// World time without a panic after which another cast, given by [`Life::recast`], is trusted. As long as it is not, a restart may put
+    /// the world back by so much and a checkpoint's period.
+    pub const TRIAL: Duration = Duration::from_secs(30);
+
     /// The first life of a world. `share`, 0 to 1, is its place in the period: worlds of a node that have different ones take
     /// their checkpoints in different ticks.
     ///
@@ -66,16 +94,52 @@ impl Life {
     /// As [`World::new`].
     #[must_use]
     pub fn new(config: WorldConfig, share: f32) -> Self {
-        let world = World::new(config.clone());
+        Self::of(World::new(config.clone()), config, share)
+    }
+
+    /// As [`Life::new`], of a world that was restored into this configuration.
+    ///
+    /// # Panics
+    /// When it is another one's.
+    #[must_use]
+    pub fn of(world: World, config: WorldConfig, share: f32) -> Self {
+        assert_eq!((world.id, world.epoch), (config.id, config.epoch), "a world of another configuration");
         let offset = Self::CHECKPOINT_PERIOD.mul_f32(share.clamp(0.0, 1.0));
         let ids = world.ids_used();
-        Self { config, world, ids, next_at: Instant::ZERO + offset, newest: None, older: None, fault: None }
+        Self {
+            config,
+            world,
+            ids,
+            next_at: Instant::ZERO + offset,
+            newest: None,
+            older: None,
+            former: None,
+            spare: None,
+            panics: 0,
+            forgiven: 0,
+            fault: None,
+        }
+    }
+
+    /// Takes a checkpoint now, of a world that was restored: should it panic before the next one is due, it is not to begin empty.
+    #[must_use]
+    pub fn kept(mut self) -> Self {
+        self.newest = Some(self.world.checkpoint());
+        self
     }
 
     /// The world.
     #[must_use]
     pub const fn world(&self) -> &World {
         &self.world
+    }
+
+    /// [`World::take_up_progress`].
+    ///
+    /// # Errors
+    /// As that one's.
+    pub fn take_up_progress(&mut self, bytes: &[u8]) -> Result<(), ProgressError> {
+        self.world.take_up_progress(bytes)
     }
 
     /// What it is made from, in this epoch.
@@ -99,18 +163,33 @@ impl Life {
             fault();
         }
         self.ids = self.world.ids_used();
+        self.try_cast(dt);
         if now >= self.next_at {
             let _scope = CHECKPOINT.enter(self.config.id.0.into());
             self.next_at = next_on_grid(self.next_at, now);
             // The newest stands until there is another one: whatever is cut short, one is whole.
-            let spare = std::mem::replace(&mut self.older, self.newest.take());
-            self.newest = Some(match spare {
-                Some(mut checkpoint) => {
-                    self.world.checkpoint_into(&mut checkpoint);
-                    checkpoint
-                }
-                None => self.world.checkpoint(),
-            });
+            let memory = std::mem::replace(&mut self.older, self.newest.take());
+            self.newest = Some(self.checkpoint_into(memory));
+        }
+    }
+
+    /// A checkpoint, in the memory of a former one if there is any.
+    fn checkpoint_into(&mut self, memory: Option<Checkpoint>) -> Checkpoint {
+        match memory.or_else(|| self.spare.take()) {
+            Some(mut checkpoint) => {
+                self.world.checkpoint_into(&mut checkpoint);
+                checkpoint
+            }
+            None => self.world.checkpoint(),
+        }
+    }
+
+    /// Trusts another cast once the world has lived with it for long enough.
+    fn try_cast(&mut self, dt: Duration) {
+        let Some(former) = &mut self.former else { return };
+        former.left = former.left.saturating_sub(dt);
+        if former.left.is_zero() {
+            self.spare = self.former.take().map(|former| former.checkpoint);
         }
     }
 
@@ -125,34 +204,93 @@ impl Life {
     /// # Errors
     /// When it does not read what it wrote.
     pub fn reload(&mut self) -> Result<(), RestoreError> {
+        let former = self.world.progress_version();
         self.world = World::restore(self.config.clone(), &self.world.snapshot())?;
+        self.world.game.outlive(former);
         Ok(())
+    }
+
+    /// [`World::recast`], for this life and those that follow; false when the world has another cast than the one to go over from. The
+    /// former one is kept for [`Life::TRIAL`].
+    pub fn recast(&mut self, recast: &Recast) -> bool {
+        let Some(cast) = self.config.cast.clone().filter(|cast| Arc::ptr_eq(cast, recast.from())) else {
+            return false;
+        };
+        // Should it panic in what follows, there is something of before.
+        if self.newest.is_none() {
+            self.newest = Some(self.world.checkpoint());
+        }
+        if !self.world.recast(recast) {
+            return false;
+        }
+        self.config.cast = Some(Arc::clone(recast.to()));
+        let memory = self.older.take();
+        let newest = self.checkpoint_into(memory);
+        let before = self.newest.replace(newest);
+        match &mut self.former {
+            // What it goes over from has not proved itself either.
+            Some(former) => (former.left, self.spare) = (Self::TRIAL, before),
+            None => {
+                self.former = before.map(|checkpoint| Former { checkpoint, cast, left: Self::TRIAL });
+            }
+        }
+        self.forgiven = self.panics;
+        true
     }
 
     /// Begins the next epoch, after a step that panicked. The first attempt takes the newest checkpoint; one that follows a
     /// panic soon after, so that `in_a_row` is 2, the one before; later ones begin with an empty world. A checkpoint that
     /// turns out to be of no possible world is passed over.
     ///
+    /// Of a world that has another cast on trial the second attempt goes back to what was before it. From there on, as from a change of
+    /// the cast, attempts are counted anew.
+    ///
     /// Returns what is left of the former life, to be dropped where that disturbs nobody.
     pub fn begin_again(&mut self, in_a_row: u32) -> (Beginning, World) {
         let Epoch(former) = self.config.epoch;
         self.config.epoch = Epoch(former + 1);
-        let checkpoints = [(Beginning::Newest, &self.newest), (Beginning::Older, &self.older)];
-        let tried_before = in_a_row.saturating_sub(1) as usize;
-        let resumed = checkpoints.into_iter().skip(tried_before).find_map(|(beginning, checkpoint)| {
-            let world = World::resume(self.config.clone(), checkpoint.as_ref()?).ok()?;
-            Some((beginning, world))
-        });
-        let (beginning, mut world) =
-            resumed.unwrap_or_else(|| (Beginning::Empty, World::new(self.config.clone())));
+        // When there are fewer than there were, a good while lies between.
+        if in_a_row <= self.forgiven {
+            self.forgiven = 0;
+        }
+        self.panics = in_a_row;
+        let (beginning, mut world) = self.next_life(in_a_row - self.forgiven);
         world.skip_ids(self.ids);
         world.counters = self.world.counters;
+        world.game.outlive(self.world.progress_version());
         world.ask_for_snapshot();
-        if beginning == Beginning::Empty {
-            self.newest = None;
-            self.older = None;
-        }
         (beginning, std::mem::replace(&mut self.world, world))
+    }
+
+    /// The world of the next epoch, at the so-manieth attempt.
+    fn next_life(&mut self, attempt: u32) -> (Beginning, World) {
+        let is_given_up = self.former.is_some() && attempt > 1;
+        if !is_given_up {
+            let checkpoints = [(Beginning::Newest, &self.newest), (Beginning::Older, &self.older)];
+            let tried_before = attempt.saturating_sub(1) as usize;
+            let resumed = checkpoints.into_iter().skip(tried_before).find_map(|(beginning, checkpoint)| {
+                let world = World::resume(self.config.clone(), checkpoint.as_ref()?).ok()?;
+                Some((beginning, world))
+            });
+            if let Some(resumed) = resumed {
+                if let Some(former) = &mut self.former {
+                    former.left = Self::TRIAL;
+                }
+                return resumed;
+            }
+        }
+        (self.newest, self.older) = (None, None);
+        let gone_back = self.former.take().and_then(|former| self.go_back(former));
+        gone_back.unwrap_or_else(|| (Beginning::Empty, World::new(self.config.clone())))
+    }
+
+    /// Takes up the cast that was before, and the state with it.
+    fn go_back(&mut self, Former { checkpoint, cast, .. }: Former) -> Option<(Beginning, World)> {
+        self.config.cast = Some(cast);
+        self.forgiven = self.panics;
+        let world = World::resume(self.config.clone(), &checkpoint).ok()?;
+        self.newest = Some(checkpoint);
+        Some((Beginning::Former, world))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     animations::Animator,
     command::{Appearance, Control, ControlFlags, Enter},
-    frame::{Audience, Avatar, Entity, EntityKind, Motion},
+    frame::{Audience, Avatar, Entity, Motion},
     ground::Ground,
     hash::StateHasher,
 };
@@ -244,7 +244,7 @@ impl Presence {
             id: self.id,
             audience: Audience::All,
             motion: self.motion,
-            kind: EntityKind::Avatar(Avatar {
+            avatar: Avatar {
                 session,
                 agent,
                 first_name,
@@ -252,7 +252,7 @@ impl Presence {
                 size: self.size,
                 appearance: self.appearance.clone(),
                 animations: self.animator.list().clone(),
-            }),
+            },
         })
     }
 

@@ -2,17 +2,13 @@
 //!
 //! A part holds avatars as they are after its frame's changes. So a replica that empties itself at part 0, applies
 //! changes (of avatars it does not know yet: none), and adds each part, is complete after the last.
-//!
-//! What stands in the world follows as changes, in frames after those parts: most who ask have it already, since it never
-//! changes, and nobody is to wait for it who wants to see the others.
 
 use crate::{
-    frame::{Change, Entity, Frame, SnapshotChunk},
+    frame::{Frame, SnapshotChunk},
     world::World,
 };
 use ids::LocalId;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use systems::System;
 
 /// Entities in one part: 20 frames, a second, for 5,000.
@@ -23,9 +19,6 @@ pub const CHUNK_ENTITIES_MAX: usize = 256;
 pub(crate) struct Resync {
     requested: bool,
     run: Option<Run>,
-    /// Of what stands, so many are to be told, in turn from this one on.
-    standing_left: u32,
-    standing_next: u32,
 }
 
 /// Of NPCs.
@@ -45,14 +38,12 @@ impl Resync {
     }
 
     pub(crate) const fn is_done(&self) -> bool {
-        !self.requested && self.run.is_none() && self.standing_left == 0
+        !self.requested && self.run.is_none()
     }
 
-    /// Whether it can have come out of a snapshot of ours, of a world in which so much stands.
-    pub(crate) fn is_sound(&self, n_standing: usize) -> bool {
+    /// Whether it can have come out of a snapshot of ours.
+    pub(crate) fn is_sound(&self) -> bool {
         self.run.as_ref().is_none_or(|run| run.next_index < run.count())
-            && self.standing_left as usize <= n_standing
-            && self.standing_next as usize <= n_standing
     }
 
     /// Puts the next part into a frame that has all its changes.
@@ -64,25 +55,12 @@ impl Resync {
             let visitors = world.roster.iter().map(|(slot, presence)| (slot, presence.id));
             let members = visitors.chain(world.npcs.ids().map(|id| (NO_SLOT, id))).collect();
             self.run = Some(Run { members, next_index: 0 });
-            self.standing_left = u32::try_from(world.standing.len()).expect("local ids are 32 bits");
         }
-        let Some(run) = &mut self.run else {
-            self.tell_standing(&world.standing, out);
-            return;
-        };
+        let Some(run) = &mut self.run else { return };
         out.snapshot = Some(run.chunk(world));
         if run.is_over() {
             self.run = None;
         }
-    }
-
-    /// Tells the next of what stands. A wish that comes before all of it was told begins a round of its own where this one is.
-    fn tell_standing(&mut self, standing: &[Arc<Entity>], out: &mut Frame) {
-        let n = (self.standing_left as usize).min(CHUNK_ENTITIES_MAX);
-        let part = standing.iter().cycle().skip(self.standing_next as usize).take(n);
-        out.changes.extend(part.cloned().map(Change::Created));
-        self.standing_left -= n as u32;
-        self.standing_next = ((self.standing_next as usize + n) % standing.len().max(1)) as u32;
     }
 }
 

@@ -1,13 +1,13 @@
 //! What stands in a region and stays: prims that never move, change or vanish while the world lives.
 //!
-//! Immutable and shared, as the ground is. They have the first local ids of their world, in their own order, so that they are
-//! the same entities in every life of it. Nobody bumps into them yet.
+//! Immutable and shared, as the ground is, so that frames tell nothing of it: replicas have it from the same place as the world. In
+//! each world the prims have the first local ids, in their own order, so that they are the same in every life of it. Nobody
+//! bumps into them yet.
 
-use crate::frame::{Audience, Entity, EntityKind, Motion, Prim};
 use crate::hash::{StateHasher, mix};
 use crate::terrain::Terrain;
 use glam::{Quat, Vec3};
-use ids::{LocalId, Uuid};
+use ids::Uuid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use thiserror::Error;
@@ -21,20 +21,23 @@ const ARCH_ID_SPACE: u64 = 0x7468_726f_6e67_4003;
 const ARCH_HEIGHT_M: f32 = 3.0;
 const ARCH_THICK_M: f32 = 0.4;
 
-/// A plain cube's textures (PROTOCOL §5.4): plywood on every face, white, once each way, nothing else.
-const PLYWOOD: [u8; 47] = {
+/// A plain cube's textures: plywood.
+const PLYWOOD: [u8; 47] = plain_texture(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f);
+
+/// A texture entry (PROTOCOL §5.4) with one texture on every face, white, once each way, nothing else.
+pub(crate) const fn plain_texture(texture: u128) -> [u8; 47] {
     let mut entry = [0; 47];
-    let plywood = 0x8955_6747_24cb_43ed_920b_47ca_ed15_465f_u128.to_be_bytes();
+    let texture = texture.to_be_bytes();
     let mut at = 0;
     while at < 16 {
-        entry[at] = plywood[at];
+        entry[at] = texture[at];
         at += 1;
     }
     // Colours are inverted, so white is zeros; then 1.0 and 1.0, the repeats.
     (entry[24], entry[25]) = (0x80, 0x3f);
     (entry[29], entry[30]) = (0x80, 0x3f);
     entry
-};
+}
 
 /// A prim that stands in a region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +48,22 @@ pub struct Standing {
     pub rotation: Quat,
     /// What it is.
     pub prim: Prim,
+}
+
+/// The visible state of a box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prim {
+    /// Its id in every region; `FullID` in messages.
+    pub id: Uuid,
+    /// Size along each axis, in metres.
+    pub scale: Vec3,
+    /// Its textures as the protocol packs them (PROTOCOL §5.4).
+    pub texture_entry: Arc<[u8]>,
+}
+
+impl Prim {
+    /// Bytes of textures that a message can carry beside the rest of the object.
+    pub const TEXTURE_ENTRY_MAX: usize = 900;
 }
 
 /// Everything that stands in a region.
@@ -165,19 +184,6 @@ impl Scenery {
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         self.fingerprint
-    }
-
-    /// As frames tell it, with local ids from `first` on.
-    pub(crate) fn entities(&self, first: u32) -> Vec<Arc<Entity>> {
-        let entity = |(n, Standing { position, rotation, prim }): (u32, &Standing)| {
-            Arc::new(Entity {
-                id: LocalId(n),
-                audience: Audience::All,
-                motion: Motion { position: *position, rotation: *rotation, ..Motion::default() },
-                kind: EntityKind::Prim(prim.clone()),
-            })
-        };
-        (first..).zip(&self.prims).map(entity).collect()
     }
 }
 

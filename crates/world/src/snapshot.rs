@@ -7,26 +7,35 @@
 //! "THRW" | version u16 | checksum u64 | body (postcard)          integers little-endian
 //! ```
 //!
-//! Ground and scenery are not in it, only their fingerprints: they are stored once and shared. Counters are not state.
+//! Ground and scenery are not in it, only their fingerprints: they are stored once and shared. Of the cast there are the names that
+//! minds hold numbers of, so that the same NPCs go on with other behaviours. Counters are not state.
 
 use crate::{
+    game::Game,
     hash::StateHasher,
     movement::SUB_STEP_DUE,
-    npc::Npcs,
+    npc::{CastMark, Npcs},
     presence::Presence,
     resync::Resync,
     roster::Roster,
     world::{World, WorldConfig},
 };
-use ids::Epoch;
+use ids::{Epoch, LocalId, WorldId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 use thiserror::Error;
+
+mod renaming;
+
+pub(crate) use renaming::Renaming;
 
 const MAGIC: [u8; 4] = *b"THRW";
 
 /// Rises whenever the body changes its form.
-const VERSION: u16 = 3;
+const VERSION: u16 = 6;
+
+/// Nanoseconds, ticks or frames of a world are fewer, by far: six years.
+pub(crate) const TIME_MAX: u64 = u64::MAX / 100;
 
 const HEADER_LEN: usize = MAGIC.len() + 2 + 8;
 
@@ -51,6 +60,14 @@ pub enum RestoreError {
     /// It decodes to what no world can be: a session or local id twice, somebody underground, time that was never due.
     #[error("the snapshot describes no possible world")]
     Inconsistent,
+    /// Somebody in it has a local id for which the configuration's range has no place.
+    #[error("the snapshot uses {used} local ids, and there are {found}")]
+    TooFewIds {
+        /// From the first of its range to the last of somebody who is there.
+        used: u32,
+        /// Of the configuration, without those of the scenery.
+        found: u32,
+    },
     /// It stands on other ground than the configuration's.
     #[error("the snapshot stands on terrain {found:016x}, not on {expected:016x}")]
     OtherTerrain {
@@ -59,7 +76,7 @@ pub enum RestoreError {
         /// Fingerprint in the snapshot.
         found: u64,
     },
-    /// Others live in it than the configuration's.
+    /// Others live in it than the configuration's. That the same do something else is no error: they go over to it.
     #[error("the snapshot is of a world with cast {found:016x}, not {expected:016x}")]
     OtherCast {
         /// Fingerprint of the configured cast, 0 without one.
@@ -77,13 +94,16 @@ pub enum RestoreError {
     },
 }
 
-/// The body; `S` holds the slots and `N` the NPCs, borrowed to write and owned to read.
+/// The body; `S` holds the slots, `N` the NPCs and `G` the game, borrowed to write and owned to read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Body<S, N> {
+struct Body<S, N, G> {
     terrain: u64,
     scenery: u64,
-    cast: u64,
+    cast: CastMark,
+    id: WorldId,
     epoch: Epoch,
+    /// Those of avatars.
+    local_ids: Range<u32>,
     next_sequence: u64,
     next_local_id: u32,
     local_ids_wrapped: bool,
@@ -91,14 +111,26 @@ struct Body<S, N> {
     resync: Resync,
     slots: S,
     npcs: N,
+    game: G,
+}
+
+/// How replicas follow a world that was restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follow {
+    /// By its next frame, if it is the same life.
+    On,
+    /// By a snapshot.
+    Anew,
 }
 
 /// The whole state of a world between two steps, to begin again from in the same process, or to be encoded elsewhere than on
 /// the world's thread.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    body: Body<Vec<Option<Presence>>, Npcs>,
+    body: OwnedBody,
 }
+
+type OwnedBody = Body<Vec<Option<Presence>>, Npcs, Game>;
 
 impl Checkpoint {
     /// As bytes, the same that [`World::snapshot`] gives.
@@ -132,14 +164,14 @@ impl World {
     /// The whole state between two steps, as bytes.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        encode(&self.body(self.roster.slots(), &self.npcs))
+        encode(&self.body(self.roster.slots(), &self.npcs, &self.game))
     }
 
     /// The whole state between two steps, as values. Takes an allocation for each avatar and one for all: encoding it
     /// costs more by far.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.clone()) }
+        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.clone(), self.game.clone()) }
     }
 
     /// As [`Self::checkpoint`], into the memory of a former one: of thousands it is megabytes, which the system would have to make
@@ -147,18 +179,22 @@ impl World {
     pub fn checkpoint_into(&self, checkpoint: &mut Checkpoint) {
         let mut slots = std::mem::take(&mut checkpoint.body.slots);
         let mut npcs = std::mem::take(&mut checkpoint.body.npcs);
+        let mut game = std::mem::take(&mut checkpoint.body.game);
         // Element by element, since a whole copy of another length would ask for memory.
         self.roster.slots().clone_into(&mut slots);
         self.npcs.copy_into(&mut npcs);
-        checkpoint.body = self.body(slots, npcs);
+        self.game.copy_into(&mut game);
+        checkpoint.body = self.body(slots, npcs, game);
     }
 
-    fn body<S, N>(&self, slots: S, npcs: N) -> Body<S, N> {
+    fn body<S, N, G>(&self, slots: S, npcs: N, game: G) -> Body<S, N, G> {
         Body {
             terrain: self.ground.terrain.fingerprint(),
             scenery: self.scenery.fingerprint(),
-            cast: self.cast_fingerprint(),
+            cast: self.cast_mark(),
+            id: self.id,
             epoch: self.epoch,
+            local_ids: self.local_ids.clone(),
             next_sequence: self.next_sequence,
             next_local_id: self.next_local_id,
             local_ids_wrapped: self.local_ids_wrapped,
@@ -166,13 +202,17 @@ impl World {
             resync: self.resync.clone(),
             slots,
             npcs,
+            game,
         }
     }
 
     /// A world that goes on where [`World::snapshot`] was taken.
     ///
-    /// In the same epoch its frames are numbered on. In another one they begin at 0, and the first ones carry a snapshot
-    /// for replicas.
+    /// With the same number, epoch and local ids its frames are numbered on. Else they begin at 0, and the first ones carry a
+    /// snapshot for replicas.
+    ///
+    /// The configuration may have other local ids: everybody gets the one at the same place in that range, so that nobody is
+    /// taken for somebody else. The seed is the configuration's; with another one chance falls differently from here on.
     ///
     /// # Errors
     /// [`RestoreError`]; the bytes are checked before anything is made of them.
@@ -180,19 +220,33 @@ impl World {
     /// # Panics
     /// As [`World::new`].
     pub fn restore(config: WorldConfig, bytes: &[u8]) -> Result<Self, RestoreError> {
-        Self::from_body(config, postcard::from_bytes(verified_body(bytes)?)?)
+        Self::from_body(config, postcard::from_bytes(verified_body(bytes)?)?, Follow::On)
+    }
+
+    /// As [`World::restore`], without the visitors: as if all of them had left. Of a world that was put away their circuits are
+    /// gone, and its frames are numbered from 0 whatever its epoch is. Where the cast has other missions by now, or damage is on or off
+    /// otherwise, missions and health begin anew.
+    ///
+    /// # Errors
+    /// [`RestoreError`].
+    ///
+    /// # Panics
+    /// As [`World::new`].
+    pub fn restore_without_visitors(config: WorldConfig, bytes: &[u8]) -> Result<Self, RestoreError> {
+        let mut body: OwnedBody = postcard::from_bytes(verified_body(bytes)?)?;
+        body.slots.clear();
+        Self::from_body(config, body, Follow::Anew)
     }
 
     /// As [`World::restore`], from a checkpoint.
     ///
     /// # Errors
-    /// [`RestoreError::Inconsistent`] when the state that was kept is one that no step leaves,
-    /// [`RestoreError::OtherTerrain`] and [`RestoreError::OtherScenery`].
+    /// [`RestoreError`], but for those of bytes.
     ///
     /// # Panics
     /// As [`World::new`].
     pub fn resume(config: WorldConfig, checkpoint: &Checkpoint) -> Result<Self, RestoreError> {
-        Self::from_body(config, checkpoint.body.clone())
+        Self::from_body(config, checkpoint.body.clone(), Follow::On)
     }
 
     /// How far it has come with its local ids.
@@ -207,61 +261,140 @@ impl World {
         self.local_ids_wrapped = used.wrapped;
     }
 
-    fn cast_fingerprint(&self) -> u64 {
+    pub(crate) fn cast_fingerprint(&self) -> u64 {
         self.cast.as_ref().map_or(0, |cast| cast.fingerprint())
     }
 
-    fn from_body(config: WorldConfig, body: Body<Vec<Option<Presence>>, Npcs>) -> Result<Self, RestoreError> {
+    fn cast_mark(&self) -> CastMark {
+        self.cast.as_ref().map_or_else(CastMark::default, |cast| cast.mark().clone())
+    }
+
+    fn from_body(config: WorldConfig, mut body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {
         let mut world = Self::new(config);
-        let expected = world.ground.terrain.fingerprint();
-        if body.terrain != expected {
-            return Err(RestoreError::OtherTerrain { expected, found: body.terrain });
-        }
-        let expected = world.scenery.fingerprint();
-        if body.scenery != expected {
-            return Err(RestoreError::OtherScenery { expected, found: body.scenery });
-        }
-        let expected = world.cast_fingerprint();
-        if body.cast != expected {
-            return Err(RestoreError::OtherCast { expected, found: body.cast });
-        }
-        let sound = body.resync.is_sound(world.standing.len())
+        world.is_the_place_of(&body)?;
+        let keeps_game = world.can_go_on_with(&body.cast, follow)?;
+        let is_sound = body.resync.is_sound()
             && body.sub_step_carry < SUB_STEP_DUE
-            && body.next_local_id >= world.local_ids.start
-            && body.next_sequence < u64::MAX / 2;
-        if !sound {
+            && body.local_ids.start <= body.next_local_id
+            && body.next_local_id <= body.local_ids.end
+            && body.next_sequence < TIME_MAX;
+        if !is_sound {
             return Err(RestoreError::Inconsistent);
         }
-        if body.epoch == world.epoch {
+        let renaming = Renaming { from: body.local_ids.clone(), to: world.local_ids.clone() };
+        let visitors = body.slots.iter().flatten().map(|presence| presence.id);
+        renaming.check(visitors.clone().chain(body.npcs.ids()))?;
+        // Ids are given in order; only once they have begun anew is it looked whether one is taken.
+        let is_given = |id: LocalId| body.local_ids_wrapped || id.0 < body.next_local_id;
+        if !visitors.chain(body.npcs.ids()).all(is_given) {
+            return Err(RestoreError::Inconsistent);
+        }
+        let is_same_life = follow == Follow::On
+            && (body.id, body.epoch) == (world.id, world.epoch)
+            && renaming.changes_nothing();
+        if is_same_life {
             world.next_sequence = body.next_sequence;
             world.resync = body.resync;
         } else {
             world.ask_for_snapshot();
+            body.npcs.forget_news();
         }
-        world.next_local_id = body.next_local_id;
-        world.local_ids_wrapped = body.local_ids_wrapped;
+        (world.next_local_id, world.local_ids_wrapped) =
+            renaming.next(body.next_local_id, body.local_ids_wrapped);
         world.sub_step_carry = body.sub_step_carry;
-        world.roster = Roster::from_slots(body.slots).ok_or(RestoreError::Inconsistent)?;
-        let mut ids = BTreeSet::new();
-        for (slot, presence) in world.roster.iter_mut() {
-            if !presence.revive(slot, &world.ground) || !ids.insert(presence.id) {
-                return Err(RestoreError::Inconsistent);
-            }
-            world.presences_hash = world.presences_hash.wrapping_add(presence.hashes.whole);
+        world.take_visitors(body.slots, &renaming)?;
+        world.take_npcs(body.npcs, &body.cast, &renaming)?;
+        if keeps_game {
+            world.take_game(body.game)?;
         }
-        let is_sound = match &world.cast {
-            Some(cast) => body.npcs.is_sound(cast),
-            None => body.npcs.is_empty(),
-        };
-        world.npcs = body.npcs;
-        if !is_sound || !world.npcs.revive() || !world.npcs.ids().all(|id| ids.insert(id)) {
+        // Else whoever looks for a free local id would look for ever.
+        if world.roster.len() + world.npcs.len() >= world.local_ids.len() {
             return Err(RestoreError::Inconsistent);
         }
         Ok(world)
     }
+
+    /// Whether what stands here, and who lives here, is what was there.
+    fn is_the_place_of(&self, body: &OwnedBody) -> Result<(), RestoreError> {
+        let expected = self.ground.terrain.fingerprint();
+        if body.terrain != expected {
+            return Err(RestoreError::OtherTerrain { expected, found: body.terrain });
+        }
+        let expected = self.scenery.fingerprint();
+        if body.scenery != expected {
+            return Err(RestoreError::OtherScenery { expected, found: body.scenery });
+        }
+        Ok(())
+    }
+
+    /// Whether missions and health go on as well. Where a world was put away they begin anew if there are other ones by now, and the rest
+    /// goes on all the same.
+    fn can_go_on_with(&self, mark: &CastMark, follow: Follow) -> Result<bool, RestoreError> {
+        let cast = self.cast.as_deref();
+        if mark.fits(cast) {
+            return Ok(true);
+        }
+        match cast {
+            Some(cast) if follow == Follow::Anew && mark.fits_but_for_plan(cast) => Ok(false),
+            _ => Err(RestoreError::OtherCast { expected: self.cast_fingerprint(), found: mark.fingerprint }),
+        }
+    }
+
+    fn take_visitors(
+        &mut self,
+        slots: Vec<Option<Presence>>,
+        renaming: &Renaming,
+    ) -> Result<(), RestoreError> {
+        self.roster = Roster::from_slots(slots).ok_or(RestoreError::Inconsistent)?;
+        let mut ids = BTreeSet::new();
+        for (slot, presence) in self.roster.iter_mut() {
+            presence.id = renaming.of(presence.id).ok_or(RestoreError::Inconsistent)?;
+            if !presence.revive(slot, &self.ground) || !ids.insert(presence.id) {
+                return Err(RestoreError::Inconsistent);
+            }
+            self.presences_hash = self.presences_hash.wrapping_add(presence.hashes.whole);
+        }
+        Ok(())
+    }
+
+    fn take_npcs(
+        &mut self,
+        mut npcs: Npcs,
+        mark: &CastMark,
+        renaming: &Renaming,
+    ) -> Result<(), RestoreError> {
+        let Some(cast) = &self.cast else {
+            return if npcs.is_empty() { Ok(()) } else { Err(RestoreError::Inconsistent) };
+        };
+        // First, since what they have in mind need not be anything to those who follow this cast.
+        if mark.fingerprint != cast.fingerprint() {
+            npcs.take_over(&mark.names, cast);
+        }
+        let is_sound = npcs.is_sound(cast, &self.ground);
+        let mut ids: BTreeSet<LocalId> = self.roster.iter().map(|(_, presence)| presence.id).collect();
+        if !is_sound
+            || !renaming.changes_nothing() && !npcs.rename(renaming)
+            || !npcs.revive()
+            || !npcs.ids().all(|id| self.local_ids.contains(&id.0) && ids.insert(id))
+        {
+            return Err(RestoreError::Inconsistent);
+        }
+        self.npcs = npcs;
+        Ok(())
+    }
+
+    fn take_game(&mut self, game: Game) -> Result<(), RestoreError> {
+        let Some(cast) = &self.cast else { return Ok(()) };
+        if !game.is_sound(&cast.plan) {
+            return Err(RestoreError::Inconsistent);
+        }
+        self.game = game;
+        self.game.settle_hash();
+        Ok(())
+    }
 }
 
-fn encode<S: Serialize, N: Serialize>(body: &Body<S, N>) -> Vec<u8> {
+fn encode<S: Serialize, N: Serialize, G: Serialize>(body: &Body<S, N, G>) -> Vec<u8> {
     let header = vec![0; HEADER_LEN];
     let mut bytes = postcard::to_extend(body, header).expect("plain data in memory always encodes");
     let checksum = checksum(&bytes[HEADER_LEN..]);
@@ -296,85 +429,4 @@ fn checksum(body: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        command::{Action, Command, Enter},
-        frame::Frame,
-        presence::Presence,
-        terrain::Terrain,
-    };
-    use glam::{Quat, Vec3};
-    use ids::{AgentId, LocalId, SessionKey, Tick, Uuid, WorldId};
-    use std::{sync::Arc, time::Duration};
-
-    fn config() -> WorldConfig {
-        WorldConfig {
-            id: WorldId(0),
-            epoch: Epoch(0),
-            size_m: 256,
-            local_ids: 1..1_000,
-            terrain: Arc::new(Terrain::flat(256, 21.0)),
-            scenery: Arc::default(),
-            cast: None,
-            water_m: 20.0,
-            max_avatars: 10,
-            seed: 1,
-        }
-    }
-
-    fn world_of_two() -> World {
-        let enter = |session| Command {
-            session: SessionKey(session),
-            sequence: 0,
-            action: Action::Enter(Box::new(Enter {
-                agent: AgentId(Uuid::from_u128(1)),
-                first_name: "Ada".into(),
-                last_name: "Resident".into(),
-                position: Vec3::splat(50.0),
-                look_at: Vec3::X,
-                flying: false,
-                appearance: None,
-            })),
-        };
-        let mut world = World::new(config());
-        let mut commands = vec![enter(1), enter(2)];
-        world.step(Tick(0), Duration::from_millis(50), 1.0, &mut commands, &mut Frame::empty());
-        world
-    }
-
-    #[test]
-    fn a_world_without_npcs_remembers_no_blows() {
-        let mut world = world_of_two();
-        for sequence in 1..100 {
-            let action = Action::Animate(vec![(crate::animations::PUNCH_LEFT, true)]);
-            let mut commands = vec![Command { session: SessionKey(1), sequence, action }];
-            world.step(Tick(sequence), Duration::from_millis(50), 1.0, &mut commands, &mut Frame::empty());
-        }
-        assert!(world.punches.is_empty());
-    }
-
-    /// Bytes that are whole and still describe no world: those of a bug, or of an attacker who can compute checksums.
-    #[test]
-    fn impossible_worlds_are_refused() {
-        let first = |world: &mut World, spoil: fn(&mut Presence)| spoil(world.roster.get_mut(0).unwrap());
-        let spoilt: [&dyn Fn(&mut World); 7] = [
-            &|world| first(world, |presence| presence.motion.position.x = f32::NAN),
-            &|world| first(world, |presence| presence.motion.position.z = 3.0),
-            &|world| first(world, |presence| presence.motion.velocity = Vec3::splat(1e30)),
-            &|world| {
-                first(world, |presence| presence.controls.body_rotation = Quat::from_xyzw(0.0, 0.0, 0.0, 0.0))
-            },
-            &|world| first(world, |presence| presence.id = LocalId(2)),
-            &|world| first(world, |presence| Arc::make_mut(&mut presence.identity).session = SessionKey(2)),
-            &|world| world.sub_step_carry = u64::MAX,
-        ];
-        assert!(World::restore(config(), &world_of_two().snapshot()).is_ok());
-        for (index, spoil) in spoilt.iter().enumerate() {
-            let mut world = world_of_two();
-            spoil(&mut world);
-            let result = World::restore(config(), &world.snapshot());
-            assert!(matches!(result, Err(RestoreError::Inconsistent)), "case {index}: {result:?}");
-        }
-    }
-}
+mod tests;

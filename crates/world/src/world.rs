@@ -1,13 +1,14 @@
 //! A world: what it is made of, and its step.
 //!
-//! A step is five phases, each a file: `inbox` (commands) → `movement` (steering and physics) → `npc` (those without a client) →
-//! `delta` (what the frame tells) → `resync` (a part of a snapshot, when one was asked for).
+//! A step is six phases, each a file: `inbox` (commands) → `movement` (steering and physics) → `npc` (those without a client) →
+//! `game` (missions and health) → `delta` (what the frame tells) → `resync` (a part of a snapshot, when one was asked for).
 
 use crate::{
     command::Command,
     contacts::Contacts,
     counters::WorldCounters,
     frame::{Entity, Frame},
+    game::Game,
     ground::Ground,
     hash::StateHasher,
     movement::Mover,
@@ -42,8 +43,8 @@ pub struct WorldConfig {
     pub epoch: Epoch,
     /// Width and depth in metres: 256, 512, 768 or 1,024.
     pub size_m: u32,
-    /// Local ids it may hand out; no other world of the node has any of them. More than `scenery`, `cast` and `max_avatars` need,
-    /// and the more the longer until one comes again.
+    /// Local ids it may hand out; no other world of the node has any of them. The first ones are those of `scenery`. More than
+    /// `scenery`, `cast` and `max_avatars` need, and the more the longer until one comes again.
     pub local_ids: Range<u32>,
     /// The ground, `size_m` wide.
     pub terrain: Arc<Terrain>,
@@ -96,17 +97,16 @@ impl WorldConfig {
 pub struct World {
     pub(crate) id: WorldId,
     pub(crate) epoch: Epoch,
-    /// Those of avatars; the ones before them are the scenery's.
+    /// Those of avatars; the ones before them are those of what stands.
     pub(crate) local_ids: Range<u32>,
     pub(crate) max_avatars: usize,
     pub(crate) seed: u64,
     pub(crate) ground: Ground,
     pub(crate) scenery: Arc<Scenery>,
-    /// It as frames tell it.
-    pub(crate) standing: Vec<Arc<Entity>>,
 
     pub(crate) cast: Option<Arc<Cast>>,
     pub(crate) npcs: Npcs,
+    pub(crate) game: Game,
     pub(crate) roster: Roster,
     /// Number of the next frame.
     pub(crate) next_sequence: u64,
@@ -145,8 +145,7 @@ impl World {
             scenery.len(),
             local_ids.len()
         );
-        let standing = scenery.entities(local_ids.start);
-        let local_ids = local_ids.start + standing.len() as u32..local_ids.end;
+        let local_ids = local_ids.start + scenery.len() as u32..local_ids.end;
         let npcs = cast.as_ref().map(|cast| Npcs::of(cast, &terrain, local_ids.start)).unwrap_or_default();
         Self {
             id,
@@ -155,7 +154,7 @@ impl World {
             seed,
             ground: Ground { terrain, water_m },
             scenery,
-            standing,
+            game: cast.as_ref().map(|cast| Game::new(&cast.plan)).unwrap_or_default(),
             cast,
             npcs,
             roster: Roster::default(),
@@ -193,8 +192,11 @@ impl World {
         let world = u64::from(self.id.0);
         recorded(&INBOX, world, || self.receive(commands, out));
         recorded(&MOVEMENT, world, || self.move_avatars(dt));
-        if !self.npcs.is_empty() {
-            recorded(&NPCS, world, || self.step_npcs(dt, out));
+        if self.cast.is_some() {
+            recorded(&NPCS, world, || {
+                self.step_npcs(dt, out);
+                self.play(dt, out);
+            });
         }
         recorded(&TELL, world, || self.tell(out));
         recorded(&RESYNC, world, || self.tell_snapshot(out));
@@ -253,8 +255,9 @@ impl World {
         &self.npcs.counts
     }
 
-    /// Hash of everything that decides the world's future: avatars, local ids, time carried over, what stands. Which frames were
-    /// sent, and whether somebody is being resynchronised, does not count. Costs nothing: steps keep it up to date.
+    /// Hash of everything that decides the world's future: avatars, NPCs with all that they remember, local ids, time carried over, what
+    /// stands. Which frames were sent, and whether somebody is being resynchronised, does not count. Costs nothing: steps keep it up
+    /// to date.
     #[must_use]
     pub fn state_hash(&self) -> u64 {
         let mut hasher = StateHasher::new();
@@ -262,7 +265,9 @@ impl World {
         hasher.u64(u64::from(self.next_local_id) << 1 | u64::from(self.local_ids_wrapped));
         hasher.u64(self.sub_step_carry);
         hasher.u64(self.scenery.fingerprint());
-        hasher.u64(self.npcs.hash);
+        hasher.u64(self.cast_fingerprint());
+        hasher.u64(self.npcs.state_hash());
+        hasher.u64(self.game.hash());
         hasher.finish()
     }
 }

@@ -133,6 +133,8 @@ fn a_reader_that_holds_a_state_over_two_frames_costs_one_copy() {
         publish_next(&mut source, &mut follower, &mut publisher);
     }
     assert_eq!(publisher.copies, 1);
+    let things = [&held, publisher.current()].map(|replica| replica.scenery().things());
+    assert!(Arc::ptr_eq(things[0], things[1]), "what stands is in no copy");
     assert_eq!(held.sequence, 0);
     assert_eq!(publisher.current().sequence, 6);
 }
@@ -152,4 +154,19 @@ fn a_slot_that_became_free_is_used_again() {
     follower.follow(&source.step());
     assert_eq!(follower.replica.hot().len(), 3, "no slot was added");
     assert_eq!(follower.replica.hot()[1].id, 4, "local ids go on");
+}
+
+#[test]
+fn memory_for_all_that_may_move_is_taken_when_they_come() {
+    let mut source = Source::new();
+    let mut follower = Follower::new();
+    let mut publisher = Publisher::new(empty());
+    (1..=20).for_each(|who| source.enter(who));
+    let mut spent = EncodedFrame::default();
+    // The frame in which they come, and the next one: by then both buffers have been filled once. Each may move and be animated.
+    for _ in 0..2 {
+        assert_eq!(follower.encoder.encode(&source.step(), &mut spent), Intake::Ready);
+        assert!(spent.changes.capacity() >= 40, "{}", spent.changes.capacity());
+        spent = publisher.publish(spent);
+    }
 }

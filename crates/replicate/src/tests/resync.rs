@@ -1,12 +1,13 @@
 //! Frames that got lost, and the snapshots that make up for them.
 
+use super::scene::Scene;
 use super::source::{Follower, Source, portraits};
 use crate::viewer::LIST_TICKS;
 use crate::{Encoder, Hot, Intake, Lister, Shown, Told, Viewer};
 use glam::Vec3;
 use ids::{Epoch, LocalId, SessionKey};
 use wire::object_update;
-use world::{Action, ControlFlags, Frame};
+use world::{Action, Appearance, ControlFlags, Frame};
 
 /// Enough for three parts of a snapshot.
 const CROWD: u64 = 600;
@@ -250,4 +251,23 @@ fn a_full_update_has_the_size_of_the_newest_appearance() {
     source.resync();
     assert_eq!(step(&mut source, &mut witness, &mut follower).1, Intake::Ready);
     assert_eq!(height(&follower), 1.4);
+}
+
+#[test]
+fn who_comes_later_sees_a_cloud_in_place_of_who_looks_like_nothing_any_more() {
+    let mut scene = Scene::row(1);
+    let looks = |scene: &Scene| {
+        let (_, hot, slot) = scene.replica.entities().next().expect("one");
+        (slot.appearance.is_some(), hot.appearance_serial)
+    };
+    assert_eq!(looks(&scene), (false, 0));
+    let worn =
+        Appearance { texture_entry: vec![1], visual_params: vec![2; 218], cof_version: 0, height_m: 1.9 };
+    for (appearance, expected) in
+        [(Some(worn.clone()), (true, 1)), (None, (false, 2)), (Some(worn), (true, 3))]
+    {
+        scene.appear(1, appearance);
+        scene.tick();
+        assert_eq!(looks(&scene), expected, "and it is another one than what was told before");
+    }
 }

@@ -6,7 +6,7 @@ use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid};
 use std::sync::Arc;
 use wire::terse::AVATAR_BLOCK_LEN;
-use world::{Appearance, Audience, Avatar, Change, Entity, EntityKind, Frame, Motion};
+use world::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
 
 /// The session that looks.
 pub(super) const ME: SessionKey = SessionKey(1_000_000);
@@ -44,7 +44,7 @@ impl Scene {
             id: LocalId(id),
             audience,
             motion: Motion { position, ..Motion::default() },
-            kind: EntityKind::Avatar(Avatar {
+            avatar: Avatar {
                 session,
                 agent: AgentId(Uuid::from_u128(u128::from(id))),
                 first_name: format!("Visitor{id}"),
@@ -52,8 +52,12 @@ impl Scene {
                 size: Appearance::DEFAULT_SIZE,
                 appearance: None,
                 animations: world::Animations::new(),
-            }),
+            },
         })));
+    }
+
+    pub(super) fn appear(&mut self, id: u32, appearance: Option<Appearance>) {
+        self.changes.push(Change::Appeared(LocalId(id), appearance.map(Arc::new)));
     }
 
     pub(super) fn leave(&mut self, id: u32) {

@@ -1,5 +1,6 @@
 //! A real world that gives frames, and what a replica of it must look like.
 
+use crate::scenery::Scenery;
 use crate::{EncodedFrame, Encoder, Intake, Replica};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
@@ -131,7 +132,7 @@ impl Follower {
 }
 
 pub(super) fn empty() -> Replica {
-    Replica::new(WORLD, 256.0)
+    Replica::new(WORLD, 256.0, Scenery::default())
 }
 
 /// Everything that viewers can be sent of an entity.
@@ -143,7 +144,7 @@ pub(super) struct Portrait {
     terse: [u8; AVATAR_BLOCK_LEN],
     full: Vec<u8>,
     animation: Vec<u8>,
-    appearance: Option<Arc<[u8]>>,
+    appearance: Option<Arc<Appearance>>,
 }
 
 /// What a replica shows, by local id.

@@ -1,10 +1,10 @@
-//! Who is in a world, kept from its frames alone: the truth that everything else is compared with.
+//! Who is in a world, kept from its frames alone, and what stands in it: the truth that everything else is compared with.
 
 use super::{Failure, Rule};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
 use std::collections::BTreeMap;
-use world::{Change, Entity, EntityKind, Frame, Motion};
+use world::{Change, Entity, Frame, Motion};
 
 /// Somebody in a world.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,16 +18,15 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// An avatar; `None` for a thing.
-    fn of(now: Instant, entity: &Entity) -> Option<Self> {
-        let EntityKind::Avatar(avatar) = &entity.kind else { return None };
-        Some(Self {
+    fn of(now: Instant, entity: &Entity) -> Self {
+        let Entity { motion, avatar, .. } = entity;
+        Self {
             agent: avatar.agent,
             session: avatar.session,
             name: format!("{} {}", avatar.first_name, avatar.last_name),
-            motion: entity.motion,
-            rests_since: entity.motion.at_rest().then_some(now),
-        })
+            motion: *motion,
+            rests_since: motion.at_rest().then_some(now),
+        }
     }
 
     /// Square of its distance from a place, as replication computes it.
@@ -45,7 +44,7 @@ impl Resident {
 #[derive(Debug, Default)]
 pub(crate) struct Census {
     here: BTreeMap<LocalId, Resident>,
-    /// Where things stand.
+    /// Where things stand. No frame tells of them.
     things: BTreeMap<LocalId, Vec3>,
     by_agent: BTreeMap<AgentId, LocalId>,
     /// When those who are not here any more left.
@@ -66,6 +65,11 @@ pub(crate) enum Passage {
 }
 
 impl Census {
+    /// Of a world in which these things stand, and nobody yet.
+    pub(crate) fn among(things: BTreeMap<LocalId, Vec3>) -> Self {
+        Self { things, ..Self::default() }
+    }
+
     /// Takes a frame in; says who came and went.
     pub(crate) fn apply(
         &mut self,
@@ -107,9 +111,7 @@ impl Census {
     ) -> Result<(), String> {
         match change {
             Change::Created(entity) => {
-                let Some(resident) = Resident::of(now, entity) else {
-                    return self.stand(entity);
-                };
+                let resident = Resident::of(now, entity);
                 // Newcomers of one tick come in the order of their slots.
                 if highest_before >= Some(entity.id) || self.ids.contains_key(&entity.id) {
                     return Err(format!("{:?} was used before", entity.id));
@@ -147,7 +149,7 @@ impl Census {
         let Some(roll) = &mut self.roll else { return Ok(()) };
         for change in &frame.changes {
             match change {
-                Change::Created(entity) => roll.extend(Resident::of(now, entity).map(|it| (entity.id, it))),
+                Change::Created(entity) => drop(roll.insert(entity.id, Resident::of(now, entity))),
                 Change::Removed(id) => drop(roll.remove(id)),
                 Change::Moved(id, motion) => {
                     roll.entry(*id).and_modify(|resident| resident.moved(now, *motion));
@@ -158,7 +160,7 @@ impl Census {
         let Some(part) = &frame.snapshot else {
             return Err("a world that began again does not say who is there".to_owned());
         };
-        roll.extend(part.entities.iter().filter_map(|entity| Some((entity.id, Resident::of(now, entity)?))));
+        roll.extend(part.entities.iter().map(|entity| (entity.id, Resident::of(now, entity))));
         if part.index + 1 < part.count {
             return Ok(());
         }
@@ -186,15 +188,6 @@ impl Census {
             }
         }
         Ok(())
-    }
-
-    /// A thing was told, for the first time or again.
-    fn stand(&mut self, entity: &Entity) -> Result<(), String> {
-        let place = entity.motion.position;
-        match self.things.insert(entity.id, place) {
-            Some(former) if former != place => Err(format!("{:?} stood at {former}", entity.id)),
-            _ => Ok(()),
-        }
     }
 
     /// Everything that stands here.
@@ -230,7 +223,7 @@ pub(super) mod tests {
     use world::{Audience, Avatar, SnapshotChunk};
 
     fn created(id: u32, agent: u128) -> Change {
-        let kind = EntityKind::Avatar(Avatar {
+        let avatar = Avatar {
             session: SessionKey(1),
             agent: AgentId(ids::Uuid::from_u128(agent)),
             first_name: "Ada".into(),
@@ -238,9 +231,9 @@ pub(super) mod tests {
             size: Vec3::ONE,
             appearance: None,
             animations: world::Animations::new(),
-        });
+        };
         let motion = Motion::default();
-        Change::Created(Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, kind }))
+        Change::Created(Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, avatar }))
     }
 
     /// A world in which these stand in one spot.
@@ -273,9 +266,7 @@ pub(super) mod tests {
         census.apply(Instant::ZERO, &first, &mut Vec::new()).expect("consistent");
         let entities = entities.iter().map(|&(id, agent, session)| {
             let Change::Created(mut entity) = created(id, agent) else { unreachable!("it is") };
-            if let EntityKind::Avatar(avatar) = &mut Arc::make_mut(&mut entity).kind {
-                avatar.session = SessionKey(session);
-            }
+            Arc::make_mut(&mut entity).avatar.session = SessionKey(session);
             entity
         });
         let snapshot = Some(SnapshotChunk { index: 0, count: 1, entities: entities.collect() });

@@ -11,6 +11,7 @@
 mod crowd;
 mod inputs;
 mod outcome;
+mod village;
 mod worlds;
 
 pub(crate) use inputs::Input;
@@ -37,11 +38,13 @@ pub enum Workload {
     Crowd,
     /// Four worlds with 250 avatars each, without clients: simulation and encoding only.
     Worlds,
+    /// Four worlds with twenty NPCs and four avatars each, likewise.
+    Npcs,
 }
 
 impl Workload {
     /// Every workload.
-    pub const ALL: [Self; 2] = [Self::Crowd, Self::Worlds];
+    pub const ALL: [Self; 3] = [Self::Crowd, Self::Worlds, Self::Npcs];
 
     /// What it is called on the command line.
     #[must_use]
@@ -49,13 +52,38 @@ impl Workload {
         match self {
             Self::Crowd => "crowd",
             Self::Worlds => "worlds",
+            Self::Npcs => "npcs",
         }
     }
 
     /// The systems that it keeps busy.
-    const fn systems(self) -> &'static [System] {
+    #[must_use]
+    pub const fn systems(self) -> &'static [System] {
         match self {
-            Self::Crowd => &System::ALL,
+            Self::Crowd => &[
+                System::WorldInbox,
+                System::WorldMovement,
+                System::WorldTell,
+                System::WorldResync,
+                System::ReplicaEncode,
+                System::ReplicaPublish,
+                System::ShardReceive,
+                System::ShardMail,
+                System::ShardClient,
+                System::ShardAcks,
+                System::Hub,
+                System::CircuitReceive,
+                System::CircuitTransmit,
+            ],
+            Self::Npcs => &[
+                System::WorldInbox,
+                System::WorldMovement,
+                System::WorldNpcs,
+                System::WorldTell,
+                System::WorldResync,
+                System::ReplicaEncode,
+                System::ReplicaPublish,
+            ],
             Self::Worlds => &[
                 System::WorldInbox,
                 System::WorldMovement,
@@ -78,7 +106,7 @@ impl Workload {
 #[derive(Debug, Error)]
 pub enum WorkloadError {
     /// Neither a workload of this name nor a file.
-    #[error("there is no workload {0}, and no such file; there are: crowd, worlds")]
+    #[error("there is no workload {0}, and no such file; there are: crowd, worlds, npcs")]
     Unknown(PathBuf),
     /// A file that holds none.
     #[error(transparent)]
@@ -115,7 +143,7 @@ pub enum WorkloadError {
 pub fn prepare(workload: Workload, ticks: u64, path: &Path) -> Result<(), WorkloadError> {
     let inputs = match workload {
         Workload::Crowd => crowd::prepare(ticks).map_err(WorkloadError::Failed)?,
-        Workload::Worlds => worlds::prepare(ticks),
+        Workload::Worlds | Workload::Npcs => worlds::prepare(workload, ticks),
     };
     Ok(inputs.write(path)?)
 }
@@ -198,7 +226,7 @@ fn prepared(path: &Path, inputs: Inputs) -> Result<Plan, WorkloadError> {
         Workload::named(&inputs.workload).ok_or_else(|| InputsError::Damaged { path: path.into() })?;
     let course = match workload {
         Workload::Crowd => Course::Crowd(Box::new(Crowd::new(inputs))),
-        Workload::Worlds => Course::Worlds(Box::new(Worlds::new(&inputs))),
+        Workload::Worlds | Workload::Npcs => Course::Worlds(Box::new(Worlds::new(workload, &inputs))),
     };
     let (name, systems) = (workload.name().to_owned(), workload.systems());
     Ok(Plan { name, course, warm_up_ticks, ticks, systems, states })
@@ -216,12 +244,13 @@ fn recorded(path: &Path, bytes: &[u8], ticks: u64) -> Result<Plan, WorkloadError
         .checked_sub(RECORDED_WARM_UP_TICKS)
         .filter(|&ticks| ticks > 0)
         .ok_or_else(|| WorkloadError::TooShort { path: path.into(), steps })?;
+    let workload = if recording.about().inhabitants.is_some() { Workload::Npcs } else { Workload::Worlds };
     Ok(Plan {
         name: format!("recording of {}", recording.about().name),
         course: Course::Worlds(Box::new(worlds)),
         warm_up_ticks: RECORDED_WARM_UP_TICKS,
         ticks,
-        systems: Workload::Worlds.systems(),
+        systems: workload.systems(),
         // Another build may have recorded it.
         states: None,
     })

@@ -2,7 +2,7 @@
 
 use super::inputs::Inputs;
 use super::outcome::Mark;
-use super::{Workload, fold_states, world_mark};
+use super::{Workload, fold_states, village, world_mark};
 use crate::follower::Follower;
 use crate::node::TICK;
 use crate::setting::REGION_M;
@@ -13,33 +13,38 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use recording::{Recording, RecordingError, Step};
 use replicate::Replica;
+use replicate::scenery::Things;
 use std::collections::BTreeMap;
 use std::f32::consts::TAU;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use world::{
-    Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Terrain, WATER_M, World, WorldConfig,
+    Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain, WATER_M, World,
+    WorldConfig,
 };
 
 const SEED: u64 = 3;
 const WORLDS: u32 = 4;
 /// In each of them.
 const AVATARS: u64 = 250;
+/// In each world with NPCs, and what stands there.
+const VISITORS: u64 = 4;
+const VILLAGE_BOXES: u32 = 300;
 /// They come in the first tick and have found their place, and their gait, after a second.
 const WARM_UP_TICKS: u64 = 20;
 /// Every so many ticks a replica misses a frame.
 const MISS_TICKS: u64 = 32;
 
-pub(super) fn prepare(ticks: u64) -> Inputs {
+pub(super) fn prepare(workload: Workload, ticks: u64) -> Inputs {
     let mut inputs = Inputs {
-        workload: Workload::Worlds.name().to_owned(),
+        workload: workload.name().to_owned(),
         seed: SEED,
         warm_up_ticks: WARM_UP_TICKS,
         ticks,
         calls: Vec::new(),
         states: 0,
     };
-    let mut worlds = Worlds::new(&inputs);
+    let mut worlds = Worlds::new(workload, &inputs);
     let marks: Vec<Mark> = (0..WARM_UP_TICKS + ticks).map(|_| worlds.tick()).collect();
     inputs.states = fold_states(&marks);
     inputs
@@ -67,9 +72,28 @@ struct Line {
 }
 
 impl Worlds {
-    pub(super) fn new(inputs: &Inputs) -> Self {
+    pub(super) fn new(workload: Workload, inputs: &Inputs) -> Self {
         let ticks = inputs.warm_up_ticks + inputs.ticks;
-        Self::of((0..WORLDS).map(|world| Line::drawn(inputs.seed, world, ticks)).collect())
+        let seed = inputs.seed;
+        let lines = match workload {
+            // All worlds of a template have the same ground, the same that stands on it, and the same cast.
+            Workload::Npcs => {
+                let terrain = Arc::new(Terrain::hills(REGION_M, seed));
+                let scenery = Arc::new(Scenery::boxes(VILLAGE_BOXES, &terrain, seed));
+                let cast = Some(village::cast(&terrain, &scenery, WATER_M));
+                let things = Arc::new(Things::new(&scenery, REGION_M as f32));
+                let config = |n| {
+                    let (terrain, scenery) = (Arc::clone(&terrain), Arc::clone(&scenery));
+                    WorldConfig { terrain, scenery, cast: cast.clone(), ..config(seed, n) }
+                };
+                (0..WORLDS).map(|n| Line::drawn(seed, VISITORS, config(n), &things, ticks)).collect()
+            }
+            Workload::Worlds | Workload::Crowd => {
+                let things = Arc::default();
+                (0..WORLDS).map(|n| Line::drawn(seed, AVATARS, config(seed, n), &things, ticks)).collect()
+            }
+        };
+        Self::of(lines)
     }
 
     /// The world of a recording and its first ticks, at most so many. A last one that panicked is left out.
@@ -78,11 +102,12 @@ impl Worlds {
         ticks_max: u64,
     ) -> Result<(Self, u64), RecordingError> {
         let world = recording.world()?;
-        let id = recording.config().id;
+        let config = recording.config();
+        let replica = replica(&config, Arc::new(Things::new(&config.scenery, config.size_m as f32)));
         let steps = recording.steps()?.filter(|step| !matches!(step, Ok(Step { state_hash: None, .. })));
         let steps: Vec<Step> = steps.take(ticks_max as usize).collect::<Result<_, _>>()?;
         let ticks = steps.len() as u64;
-        Ok((Self::of(vec![Line::new(id, world, steps, None)]), ticks))
+        Ok((Self::of(vec![Line::new(replica, world, steps, None)]), ticks))
     }
 
     fn of(lines: Vec<Line>) -> Self {
@@ -109,47 +134,42 @@ impl Worlds {
 
     pub(super) fn work(&self) -> BTreeMap<&'static str, u64> {
         let sum = |of: fn(&Line) -> u64| self.lines.iter().map(of).sum();
-        BTreeMap::from([
+        let of_npcs = [
+            ("NPCs moved", sum(|line| line.world.npc_counts().moving)),
+            ("thoughts", sum(|line| line.world.npc_counts().thoughts)),
+            ("looks", sum(|line| line.world.npc_counts().looks)),
+            ("paths", sum(|line| line.world.npc_counts().paths)),
+        ];
+        let has_npcs = self.lines.iter().any(|line| line.world.n_npcs() > 0);
+        let mut work = BTreeMap::from([
             ("commands", self.n_commands),
             ("frame bytes", self.bytes),
             ("avatars changed", sum(|line| line.world.counters().entities_dirtied)),
             ("blocks encoded", sum(|line| line.follower.encoder.blocks_encoded)),
             ("resyncs", sum(|line| line.follower.encoder.resyncs)),
-        ])
+        ]);
+        work.extend(of_npcs.into_iter().filter(|_| has_npcs));
+        work
     }
 }
 
 impl Line {
-    fn new(id: WorldId, world: World, mut steps: Vec<Step>, miss_ticks: Option<u64>) -> Self {
+    fn new(replica: Replica, world: World, mut steps: Vec<Step>, miss_ticks: Option<u64>) -> Self {
         steps.reverse();
         Self {
             world,
             steps,
             inbox: Vec::new(),
             frame: Frame::empty(),
-            follower: Follower::new(id, REGION_M),
-            feed: Feed::new(Replica::new(id, REGION_M as f32)),
+            feed: Feed::new(replica.clone()),
+            follower: Follower::new(replica),
             miss_ticks,
         }
     }
 
-    /// A world of hills with owners drawn from the seed.
-    fn drawn(seed: u64, n: u32, ticks: u64) -> Self {
-        let mut rng = stream(seed, Purpose::World, n.into());
-        let first_id = 1 + n * 1_000_000;
-        let config = WorldConfig {
-            id: WorldId(n),
-            epoch: Epoch(0),
-            size_m: REGION_M,
-            local_ids: first_id..first_id + 100_000,
-            terrain: Arc::new(Terrain::hills(REGION_M, rng.next())),
-            scenery: Arc::default(),
-            cast: None,
-            water_m: WATER_M,
-            max_avatars: WorldConfig::MAX_AVATARS,
-            seed: rng.next(),
-        };
-        let mut owners = Owners::new(seed, n);
+    /// A world with so many owners of avatars, drawn from the seed.
+    fn drawn(seed: u64, n_owners: u64, config: WorldConfig, things: &Arc<Things>, ticks: u64) -> Self {
+        let mut owners = Owners::new(seed, config.id.0, n_owners);
         let step = |tick| Step {
             tick: Tick(tick),
             at: Instant::ZERO + TICK * tick as u32,
@@ -158,12 +178,37 @@ impl Line {
             commands: owners.act(tick),
             state_hash: None,
         };
-        Self::new(config.id, World::new(config), (0..ticks).map(step).collect(), Some(MISS_TICKS))
+        let replica = replica(&config, Arc::clone(things));
+        Self::new(replica, World::new(config), (0..ticks).map(step).collect(), Some(MISS_TICKS))
     }
 
     /// Whether its frame reaches the replica.
     fn hears_of(&self, tick: Tick) -> bool {
         self.miss_ticks.is_none_or(|every| tick.0 % every != every - 1)
+    }
+}
+
+/// Of a world before its first frame.
+fn replica(config: &WorldConfig, things: Arc<Things>) -> Replica {
+    let scenery = replicate::scenery::Scenery::new(things, config.local_ids.start);
+    Replica::new(config.id, config.size_m as f32, scenery)
+}
+
+/// A world of hills.
+fn config(seed: u64, n: u32) -> WorldConfig {
+    let mut rng = stream(seed, Purpose::World, n.into());
+    let first_id = 1 + n * 1_000_000;
+    WorldConfig {
+        id: WorldId(n),
+        epoch: Epoch(0),
+        size_m: REGION_M,
+        local_ids: first_id..first_id + 100_000,
+        terrain: Arc::new(Terrain::hills(REGION_M, rng.next())),
+        scenery: Arc::default(),
+        cast: None,
+        water_m: WATER_M,
+        max_avatars: WorldConfig::MAX_AVATARS,
+        seed: rng.next(),
     }
 }
 
@@ -175,15 +220,15 @@ struct Owners {
 }
 
 impl Owners {
-    fn new(seed: u64, world: u32) -> Self {
-        Self { world, rng: stream(seed, Purpose::Will, world.into()), sequences: vec![0; AVATARS as usize] }
+    fn new(seed: u64, world: u32, count: u64) -> Self {
+        Self { world, rng: stream(seed, Purpose::Will, world.into()), sequences: vec![0; count as usize] }
     }
 
     /// What they all do in one tick: everybody comes in the first one; from then on an owner does something every two
     /// seconds, mostly a walk in another direction.
     fn act(&mut self, tick: u64) -> Vec<Command> {
         let mut commands = Vec::new();
-        for index in 0..AVATARS {
+        for index in 0..self.sequences.len() as u64 {
             let action = match tick {
                 0 => self.enter(index),
                 _ if self.rng.next().is_multiple_of(40) => self.whim(),

@@ -1,6 +1,6 @@
 //! From what a thought intends to what legs, mouth and fists do until the next one.
 
-use super::{Cast, Errand, HALF_HEIGHT_M, Scratch, Standing, Target, Toward, cast::ground_of};
+use super::{Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, Scratch, Standing, Target, Toward, cast::ground_of};
 use crate::{
     chat::CHAT_BYTES_MAX,
     command::ChatKind,
@@ -9,11 +9,11 @@ use crate::{
     world::World,
 };
 use glam::{Vec2, Vec3};
-use ids::SessionKey;
+use ids::{LocalId, SessionKey};
 use nav::{
     PolyRef, Spot,
     behavior::{Attack, Face, Go, Intent, Pace, Pose},
-    senses::{Candidate, EntityId, Journey, Progress, Sound, WorldTime},
+    senses::{Candidate, EntityId, Journey, Progress, Sound, Stamp},
 };
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl World {
         out: &mut Frame,
     ) {
         self.set_out(cast, number, intent, &scratch.candidates);
-        let now = self.npcs.now();
+        let now = self.npcs.now().stamp();
         let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
         legs.sits = intent.pose == Pose::Sit;
         head.errand.face = match intent.face {
@@ -47,14 +47,20 @@ impl World {
             Face::Heading(radians) => Toward::Heading(radians),
         };
         let wanted = intent.animation.map(|animation| animation.0);
-        let mut changes = smallvec::SmallVec::<[(ids::Uuid, bool); 3]>::new();
+        let mut changes = smallvec::SmallVec::<[(ids::Uuid, bool); 4]>::new();
         let id_of = |animation: u16| cast.animations.get(usize::from(animation)).copied();
         if wanted != head.plays {
             changes.extend(head.plays.and_then(id_of).map(|id| (id, false)));
             changes.extend(wanted.and_then(id_of).map(|id| (id, true)));
             head.plays = wanted;
         }
-        changes.extend(intent.gesture.and_then(|gesture| id_of(gesture.0)).map(|id| (id, true)));
+        let is_over = |(_, until): &mut (u16, Stamp)| intent.gesture.is_some() || now.has_reached(*until);
+        let ended = head.gesture.take_if(is_over);
+        changes.extend(ended.and_then(|(gesture, _)| id_of(gesture)).map(|id| (id, false)));
+        if let Some(gesture) = intent.gesture {
+            changes.extend(id_of(gesture.0).map(|id| (id, true)));
+            head.gesture = Some((gesture.0, now.after(GESTURE_MS)));
+        }
         if !changes.is_empty() {
             legs.news.animated |= head.animator.choose(&changes);
         }
@@ -68,13 +74,13 @@ impl World {
                 by_kind: role.kind,
                 about: head.mind.about(),
             };
-            self.npcs.sounds.add(sound, now);
+            self.npcs.sound(sound);
         }
         if let Some(line) = intent.say.and_then(|line| cast.behaviors.line(line)) {
             self.npc_says(cast, number, line, out);
         }
         if let Some(attack) = intent.attack {
-            self.npc_strikes(cast, number, attack, &scratch.candidates, now);
+            self.npc_strikes(cast, number, attack, &scratch.candidates, out);
         }
     }
 
@@ -192,15 +198,17 @@ impl World {
         number: usize,
         attack: Attack,
         candidates: &[Candidate],
-        now: WorldTime,
+        out: &mut Frame,
     ) {
+        let now = self.npcs.now();
         let from = self.npcs.legs[number].position();
         // Whether it reaches so far the behaviour has judged, a moment ago.
         let Some(there) = candidates.iter().position(|candidate| candidate.who == attack.who) else { return };
         let damage = attack.damage.saturating_mul(attack.blows.into());
         let by: Option<EntityId> = self.npcs.legs[number].entity();
-        // Visitors have no health yet: they are struck at, and feel nothing.
-        if there < self.npcs.len() && self.npcs.legs[there].standing == Standing::Up {
+        if there >= self.npcs.len() {
+            self.hurt_visitor(LocalId(attack.who.get()), damage, self.npcs.legs[number].id, now, out);
+        } else if self.npcs.legs[there].standing == Standing::Up {
             self.npcs.hurt(cast, there, damage, by, cast.roles[number].kind, from, now);
         }
     }

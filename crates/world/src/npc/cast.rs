@@ -2,16 +2,23 @@
 //!
 //! Immutable, and behind an `Arc` in every world of the template. A world's own is what it takes for each of them.
 
-use crate::{command::Appearance, presence::SPEED_MAX_M_PER_S, scenery::Scenery, terrain::Terrain};
+use super::looks::Looks;
+use crate::{
+    command::Appearance,
+    game::{Mission, MissionFaults, NpcSet, Plan, Site},
+    presence::SPEED_MAX_M_PER_S,
+    scenery::Scenery,
+    terrain::Terrain,
+};
 use glam::{Vec2, Vec3};
 use ids::Uuid;
 use nav::{
     BuildError, Ground, NavMesh, PolyRef, Solid, Solids, SolidsError, Spot, Walker,
-    behavior::{BehaviorId, BehaviorSet, Problems, Source, Vocabulary},
+    behavior::{BehaviorId, BehaviorSet, Names, Problems, Source, Vocabulary},
     senses::{DetailPolicy, KindId, Sight},
 };
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use thiserror::Error;
 
 /// NPCs of one world at most. Whoever looks considers everybody, so that this is what a look costs.
@@ -36,9 +43,8 @@ pub struct Actor {
     pub lies_s: u16,
     /// Seconds from then until it is back where it began; 0 is never.
     pub respawn_s: u16,
-    /// How it looks. Clients show who looks like nothing as a cloud.
-    #[serde(skip)]
-    pub appearance: Option<Arc<Appearance>>,
+    /// How it looks.
+    pub looks: Looks,
 }
 
 impl Default for Actor {
@@ -50,13 +56,13 @@ impl Default for Actor {
             sight: Sight::default(),
             lies_s: 5,
             respawn_s: 20,
-            appearance: None,
+            looks: Looks::Person,
         }
     }
 }
 
 /// One NPC as it begins.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spawn {
     /// Its kind, by name.
     pub kind: String,
@@ -73,7 +79,7 @@ pub struct Spawn {
 }
 
 /// What a cast is made from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
     /// Names that behaviours use.
     pub vocabulary: Vocabulary,
@@ -87,17 +93,44 @@ pub struct Script {
     pub spawns: Vec<Spawn>,
     /// Length of a day, seconds of world time; 0 counts as the default, four hours.
     pub day_s: u32,
+    /// What visitors are to do.
+    pub missions: Vec<Mission>,
+    /// NPCs' blows hurt visitors.
+    pub damage: bool,
 }
 
 /// A day of the field's worlds.
 const DAY_S: u32 = 4 * 3_600;
 
-/// Why there is no cast.
+/// All that is wrong with a script.
+#[derive(Debug)]
+pub struct CastErrors(pub Vec<CastError>);
+
+impl fmt::Display for CastErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for error in &self.0 {
+            write!(f, "{separator}{error}")?;
+            separator = "\n";
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for CastErrors {}
+
+impl<E: Into<CastError>> From<E> for CastErrors {
+    fn from(error: E) -> Self {
+        Self(vec![error.into()])
+    }
+}
+
+/// Something that is wrong with it.
 #[derive(Debug, Error)]
 pub enum CastError {
     /// Behaviours that cannot be followed, or names that are not there.
-    #[error("{0}")]
-    Behaviors(Problems),
+    #[error(transparent)]
+    Behaviors(#[from] Problems),
     /// Things that stand nowhere.
     #[error(transparent)]
     Solids(#[from] SolidsError),
@@ -141,6 +174,9 @@ pub enum CastError {
         /// What it names.
         wanted: String,
     },
+    /// Missions that nobody could complete.
+    #[error("{0}")]
+    Missions(MissionFaults),
     /// A spawn from which there is no way to anywhere.
     #[error("NPC {number} ({name}) stands at {position}, where nobody can walk")]
     Nowhere {
@@ -151,6 +187,39 @@ pub enum CastError {
         /// Where.
         position: Vec3,
     },
+}
+
+/// Tells casts apart, and what a cast needs to know of another one whose world's state it takes over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CastMark {
+    /// [`Cast::fingerprint`].
+    pub(crate) fingerprint: u64,
+    /// [`NavMesh::fingerprint`] of the mesh.
+    pub(crate) ground: u64,
+    /// Of who lives there, whatever they do.
+    pub(crate) people: u64,
+    /// Of what visitors are to do there, and whether they can be hurt.
+    pub(crate) plan: u64,
+    /// What the numbers in minds mean.
+    pub(crate) names: Arc<Names>,
+}
+
+impl CastMark {
+    /// Whether a state with this mark can go on with that cast, by the rules of a [`Recast`](super::Recast).
+    pub(crate) fn fits(&self, cast: Option<&Cast>) -> bool {
+        let Some(cast) = cast else { return *self == Self::default() };
+        self.fingerprint == cast.mark.fingerprint || self.has_plan_of(cast) && self.fits_but_for_plan(cast)
+    }
+
+    /// Likewise, if what visitors were to do there may begin anew.
+    pub(crate) fn fits_but_for_plan(&self, cast: &Cast) -> bool {
+        self.ground == cast.mark.ground && cast.forebears.contains(&self.people)
+    }
+
+    /// Whether visitors had to do there what they have to do with that cast.
+    pub(crate) const fn has_plan_of(&self, cast: &Cast) -> bool {
+        self.plan == cast.mark.plan
+    }
 }
 
 /// What all worlds of a template have in common of their NPCs.
@@ -164,7 +233,13 @@ pub struct Cast {
     pub(super) animations: Vec<Uuid>,
     pub(super) roles: Vec<Role>,
     pub(super) day_s: u32,
-    fingerprint: u64,
+    pub(crate) plan: Plan,
+    /// What it was made from, for whoever makes it elsewhere.
+    script: Script,
+    mark: CastMark,
+    /// [`CastMark::people`] of all casts with the same NPCs and with these kinds, or only the first of them: states hold numbers of kinds, and
+    /// those that were added behind the others change none.
+    forebears: Vec<u64>,
 }
 
 /// A spawn with all names looked up.
@@ -176,6 +251,8 @@ pub(super) struct Role {
     pub(super) last_name: String,
     pub(super) spot: Spot,
     pub(super) facing: Vec2,
+    /// How it looks, in all worlds of the cast.
+    pub(super) appearance: Option<Arc<Appearance>>,
 }
 
 impl Cast {
@@ -183,33 +260,14 @@ impl Cast {
     /// whether to.
     ///
     /// # Errors
-    /// [`CastError`].
+    /// [`CastErrors`]: all that is wrong with the script.
     pub fn new(
         script: Script,
         terrain: &Terrain,
         scenery: &Scenery,
         water_m: f32,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Self, CastError> {
-        let Script { vocabulary, actors, animations, files, spawns, day_s } = script;
-        let counts = [
-            ("actors", vocabulary.kinds.len(), actors.len()),
-            ("animations", vocabulary.animations.len(), animations.len()),
-        ];
-        for (what, expected, found) in counts {
-            if expected != found {
-                return Err(CastError::Count { what, expected, found });
-            }
-        }
-        if spawns.len() > NPCS_MAX {
-            return Err(CastError::TooMany(spawns.len()));
-        }
-        for (kind, actor) in vocabulary.kinds.iter().zip(&actors) {
-            check(&kind.name, actor)?;
-        }
-        let sources: Vec<Source<'_>> = files.iter().map(|(file, bytes)| Source { file, bytes }).collect();
-        let behaviors = BehaviorSet::load(&sources, &vocabulary).map_err(CastError::Behaviors)?.set;
-
+    ) -> Result<Self, CastErrors> {
         let ground = ground_of(terrain);
         let solid = |standing: &crate::scenery::Standing| Solid {
             centre: standing.position,
@@ -219,28 +277,87 @@ impl Cast {
         let solids: Vec<Solid> = scenery.prims().iter().map(solid).collect();
         let solids = Arc::new(Solids::new(terrain.size_m(), &solids)?);
         let mesh = NavMesh::build(ground, &solids, &Walker { water_m, ..Walker::default() }, go_on)?;
+        Self::put_together(script, terrain, mesh, nav::Sight::new(ground, solids))
+    }
 
-        let mut roles = Vec::with_capacity(spawns.len());
-        for (number, spawn) in spawns.into_iter().enumerate() {
-            roles.push(role(number, spawn, &vocabulary, &behaviors, &mesh, ground)?);
+    /// Others, or the same with other behaviours, on the same ground: the mesh, which takes the time, is taken over. `terrain` is the
+    /// one that this was made of.
+    ///
+    /// # Errors
+    /// [`CastErrors`]: all that is wrong with the script.
+    pub fn with_script(&self, script: Script, terrain: &Terrain) -> Result<Self, CastErrors> {
+        Self::put_together(script, terrain, self.mesh.clone(), self.view.clone())
+    }
+
+    fn put_together(
+        script: Script,
+        terrain: &Terrain,
+        mesh: NavMesh,
+        view: nav::Sight,
+    ) -> Result<Self, CastErrors> {
+        let mut errors = check(&script);
+        let Script { vocabulary, actors, animations, files, spawns, day_s, missions, damage } = &script;
+        let sources: Vec<Source<'_>> = files.iter().map(|(file, bytes)| Source { file, bytes }).collect();
+        let behaviors = match BehaviorSet::load(&sources, vocabulary) {
+            Ok(loaded) => Some(loaded.set),
+            Err(problems) => {
+                errors.push(problems.into());
+                None
+            }
+        };
+        let mut roles = Vec::new();
+        let casting = Casting {
+            vocabulary,
+            behaviors: behaviors.as_ref(),
+            mesh: &mesh,
+            ground: ground_of(terrain),
+            actors,
+        };
+        for (number, spawn) in spawns.iter().take(NPCS_MAX).enumerate() {
+            roles.extend(casting.role(number, spawn, &mut errors));
         }
-        let day_s = if day_s == 0 { DAY_S } else { day_s };
+        let site = Site {
+            members: &|name| members(name, &script),
+            floor: &|at| {
+                let spot = mesh.locate(casting.ground, at, SPAWN_REACH_M, PolyRef::NONE)?;
+                Some(spot.at.extend(mesh.height(casting.ground, spot)))
+            },
+        };
+        let plan = Plan::new(missions.clone(), *damage, &site);
+        let plan = plan.map_err(|faults| errors.push(CastError::Missions(faults))).ok();
+        let (Some(behaviors), Some(plan), true) = (behaviors, plan, errors.is_empty()) else {
+            return Err(CastErrors(errors));
+        };
+        let day_s = if *day_s == 0 { DAY_S } else { *day_s };
         let mut hasher = crate::hash::StateHasher::new();
         hasher.u32(day_s);
         animations.iter().for_each(|id| hasher.bytes(id.as_bytes()));
-        hash_people(&mut hasher, &actors, &roles);
-        hasher.u64(mesh.fingerprint());
+        hash_people(&mut hasher, actors, &roles);
+        let ground = mesh.fingerprint();
+        let n_kinds = vocabulary.kinds.len();
+        let n_lived = roles.iter().map(|role| usize::from(role.kind.0)).max().unwrap_or(0);
+        hasher.u64(ground);
         hasher.u64(behaviors.fingerprint());
+        hasher.u64(plan.fingerprint());
         Ok(Self {
-            view: nav::Sight::new(ground, solids),
+            view,
             mesh,
-            behaviors,
             policy: DetailPolicy::default(),
-            actors,
-            animations,
+            actors: actors.clone(),
+            animations: animations.clone(),
             roles,
             day_s,
-            fingerprint: hasher.finish(),
+            mark: CastMark {
+                fingerprint: hasher.finish(),
+                ground,
+                people: hash_names(&script, n_kinds),
+                plan: plan.fingerprint(),
+                names: Arc::new(behaviors.names().clone()),
+            },
+            forebears: (n_lived..=n_kinds).map(|n| hash_names(&script, n)).collect(),
+            plan,
+            script,
+            behaviors,
         })
     }
 
@@ -256,10 +373,33 @@ impl Cast {
         self.roles.is_empty()
     }
 
-    /// A number that differs when anything does that NPCs go by; a snapshot names its cast by it.
+    /// A number that differs when anything does that NPCs go by, or look like; a snapshot names its cast by it.
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
-        self.fingerprint
+        self.mark.fingerprint
+    }
+
+    /// What a snapshot says of it.
+    pub(crate) const fn mark(&self) -> &CastMark {
+        &self.mark
+    }
+
+    /// Names of the behaviours, in the order in which the files have them.
+    #[must_use]
+    pub fn behaviors(&self) -> &[String] {
+        &self.behaviors.names().behaviors
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub const fn script(&self) -> &Script {
+        &self.script
+    }
+
+    /// Whether NPCs' blows hurt visitors.
+    #[must_use]
+    pub const fn has_damage(&self) -> bool {
+        self.plan.damage
     }
 
     /// Where one can walk.
@@ -278,52 +418,113 @@ pub(super) fn ground_of(terrain: &Terrain) -> Ground<'_> {
     Ground::new(terrain.size_m(), terrain.heights()).expect("a terrain has as many samples as its size says")
 }
 
-fn role(
-    number: usize,
-    spawn: Spawn,
-    vocabulary: &Vocabulary,
-    behaviors: &BehaviorSet,
-    mesh: &NavMesh,
-    ground: Ground<'_>,
-) -> Result<Role, CastError> {
-    let Spawn { kind, behavior, first_name, last_name, position, look_at } = spawn;
-    let name = || format!("{first_name} {last_name}");
-    let unknown =
-        |what, wanted: &str| CastError::Unknown { number, name: name(), what, wanted: wanted.to_owned() };
-    let index = vocabulary.kinds.iter().position(|known| known.name == kind);
-    // Kinds count from 1: 0 are players.
-    let kind = KindId(index.ok_or_else(|| unknown("kind", &kind))? as u8 + 1);
-    let behavior = behaviors.behavior(&behavior).ok_or_else(|| unknown("behaviour", &behavior))?;
-    let spot = mesh.locate(ground, position, SPAWN_REACH_M, PolyRef::NONE);
-    let spot = spot.ok_or_else(|| CastError::Nowhere { number, name: name(), position })?;
-    let facing = look_at.truncate().normalize_or(Vec2::X);
-    Ok(Role { kind, behavior, first_name, last_name, spot, facing })
+/// What is wrong with a script's numbers.
+fn check(script: &Script) -> Vec<CastError> {
+    let Script { vocabulary, actors, animations, spawns, .. } = script;
+    let mut errors = Vec::new();
+    let counts = [
+        ("actors", vocabulary.kinds.len(), actors.len()),
+        ("animations", vocabulary.animations.len(), animations.len()),
+    ];
+    for (what, expected, found) in counts {
+        if expected != found {
+            errors.push(CastError::Count { what, expected, found });
+        }
+    }
+    if spawns.len() > NPCS_MAX {
+        errors.push(CastError::TooMany(spawns.len()));
+    }
+    for (kind, actor) in vocabulary.kinds.iter().zip(actors) {
+        check_numbers(&kind.name, actor, &mut errors);
+    }
+    errors
+}
+
+/// What spawns name, and where they may stand.
+struct Casting<'a> {
+    vocabulary: &'a Vocabulary,
+    /// None when they are wrong, so that nobody knows which there are.
+    behaviors: Option<&'a BehaviorSet>,
+    mesh: &'a NavMesh,
+    ground: Ground<'a>,
+    actors: &'a [Actor],
+}
+
+impl Casting<'_> {
+    fn role(&self, number: usize, spawn: &Spawn, errors: &mut Vec<CastError>) -> Option<Role> {
+        let Spawn { kind, behavior, first_name, last_name, position, look_at } = spawn;
+        let name = || format!("{first_name} {last_name}");
+        let unknown = |what, wanted: &str| {
+            let wanted = wanted.to_owned();
+            CastError::Unknown { number, name: name(), what, wanted }
+        };
+        let index = self.vocabulary.kinds.iter().position(|known| known.name == *kind);
+        if index.is_none() {
+            errors.push(unknown("kind", kind));
+        }
+        let known = self.behaviors.and_then(|set| set.behavior(behavior));
+        if self.behaviors.is_some() && known.is_none() {
+            errors.push(unknown("behaviour", behavior));
+        }
+        let spot = self.mesh.locate(self.ground, *position, SPAWN_REACH_M, PolyRef::NONE);
+        if spot.is_none() {
+            errors.push(CastError::Nowhere { number, name: name(), position: *position });
+        }
+        let facing = look_at.truncate().normalize_or(Vec2::X);
+        // Kinds count from 1: 0 are players.
+        let kind = KindId(u8::try_from(index? + 1).ok()?);
+        let looks = &self.actors.get(index?)?.looks;
+        Some(Role {
+            kind,
+            behavior: known?,
+            spot: spot?,
+            facing,
+            appearance: looks.of(first_name, last_name),
+            first_name: first_name.clone(),
+            last_name: last_name.clone(),
+        })
+    }
+}
+
+/// Of who lives there: the first so many kinds and all NPCs by name, in order.
+fn hash_names(script: &Script, n_kinds: usize) -> u64 {
+    let mut hasher = crate::hash::StateHasher::new();
+    hasher.u64(script.spawns.len() as u64);
+    script.vocabulary.kinds.iter().take(n_kinds).for_each(|kind| hasher.bytes(kind.name.as_bytes()));
+    for Spawn { kind, first_name, last_name, .. } in &script.spawns {
+        [kind, first_name, last_name].into_iter().for_each(|name| hasher.bytes(name.as_bytes()));
+    }
+    hasher.finish()
+}
+
+/// Those of a kind, or of the kinds of a group.
+fn members(name: &str, Script { vocabulary, spawns, .. }: &Script) -> Option<NpcSet> {
+    let group = vocabulary.groups.iter().find(|group| group.name == name);
+    let is_meant =
+        |kind: &str| group.map_or(kind == name, |group| group.members.iter().any(|member| member == kind));
+    let is_known = group.is_some() || vocabulary.kinds.iter().any(|kind| kind.name == name);
+    let spawns = spawns.iter().take(NPCS_MAX).enumerate();
+    is_known.then(|| spawns.filter(|(_, spawn)| is_meant(&spawn.kind)).map(|(number, _)| number).collect())
 }
 
 /// Numbers that would make somebody walk backwards, for ever or nowhere are errors.
-fn check(kind: &str, actor: &Actor) -> Result<(), CastError> {
-    let wrong =
-        |what, value, has_to_be| Err(CastError::Number { kind: kind.to_owned(), what, value, has_to_be });
-    for (what, speed) in [("walk_m_per_s", actor.walk_m_per_s), ("run_m_per_s", actor.run_m_per_s)] {
-        if !(0.1..=SPEED_MAX_M_PER_S).contains(&speed) {
-            return wrong(what, speed, "between 0.1 and 128");
-        }
-    }
+fn check_numbers(kind: &str, actor: &Actor, errors: &mut Vec<CastError>) {
     let Sight { radius_m, half_view_cos, close_m, eyes_m, memory_ms: _, hearing } = actor.sight;
-    for (what, length) in [
-        ("sight.radius_m", radius_m),
-        ("sight.close_m", close_m),
-        ("sight.eyes_m", eyes_m),
-        ("sight.hearing", hearing),
-    ] {
-        if !(0.0..=1_000.0).contains(&length) {
-            return wrong(what, length, "between 0 and 1000");
+    let (speeds, lengths) = (0.1..=SPEED_MAX_M_PER_S, 0.0..=1_000.0);
+    let ranges = [
+        ("walk_m_per_s", actor.walk_m_per_s, &speeds, "between 0.1 and 128"),
+        ("run_m_per_s", actor.run_m_per_s, &speeds, "between 0.1 and 128"),
+        ("sight.radius_m", radius_m, &lengths, "between 0 and 1000"),
+        ("sight.close_m", close_m, &lengths, "between 0 and 1000"),
+        ("sight.eyes_m", eyes_m, &lengths, "between 0 and 1000"),
+        ("sight.hearing", hearing, &lengths, "between 0 and 1000"),
+        ("sight.half_view_cos", half_view_cos, &(-1.0..=1.0), "between -1 and 1"),
+    ];
+    for (what, value, range, has_to_be) in ranges {
+        if !range.contains(&value) {
+            errors.push(CastError::Number { kind: kind.to_owned(), what, value, has_to_be });
         }
     }
-    if !(-1.0..=1.0).contains(&half_view_cos) {
-        return wrong("sight.half_view_cos", half_view_cos, "between -1 and 1");
-    }
-    Ok(())
 }
 
 fn hash_people(hasher: &mut crate::hash::StateHasher, actors: &[Actor], roles: &[Role]) {
@@ -332,6 +533,7 @@ fn hash_people(hasher: &mut crate::hash::StateHasher, actors: &[Actor], roles: &
             .u64(u64::from(actor.health) << 32 | u64::from(actor.lies_s) << 16 | u64::from(actor.respawn_s));
         hasher.f32(actor.walk_m_per_s);
         hasher.f32(actor.run_m_per_s);
+        actor.looks.hash(hasher);
         let Sight { radius_m, half_view_cos, close_m, eyes_m, memory_ms, hearing } = actor.sight;
         [radius_m, half_view_cos, close_m, eyes_m, hearing].into_iter().for_each(|value| hasher.f32(value));
         hasher.u32(memory_ms);

@@ -1,8 +1,15 @@
 //! Blows, and what they come to: an NPC falls, lies, goes, and begins again where it began.
 
-use super::{Cast, Head, Legs, News, Npcs, Scratch, Standing, home_of};
-use crate::{animations, command::Action, world::World};
+use super::{Cast, Head, Legs, News, Npcs, STRUCK_MAX, Scratch, Standing, home_of, state::rehash};
+use crate::{
+    animations,
+    command::Action,
+    frame::{Event, Frame},
+    game::NpcSet,
+    world::World,
+};
 use glam::Vec3;
+use ids::LocalId;
 use nav::senses::{EntityId, KindId, WorldTime};
 use std::sync::Arc;
 
@@ -37,35 +44,76 @@ impl Npcs {
     ) {
         let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
         self.counts.blows += 1;
+        legs.head_changed = true;
         head.health = head.health.saturating_sub(damage);
         head.perception.feel(by, kind, from, now);
         legs.attention.hasten(now);
         if head.health == 0 {
             self.counts.falls += 1;
+            self.fell.insert(number);
             legs.follower.stop();
             (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
             let lies_s = cast.actor(cast.roles[number].kind).lies_s;
             legs.standing = Standing::Fallen(now.stamp().after(u32::from(lies_s) * 1_000));
             legs.news.moved = true;
-            let played =
-                head.plays.take().and_then(|played| cast.animations.get(usize::from(played)).copied());
-            legs.news.animated |= played.is_some_and(|id| head.animator.choose(&[(id, false)]));
+            let ended = [head.plays.take(), head.gesture.take().map(|(gesture, _)| gesture)];
+            let id_of = |animation: u16| cast.animations.get(usize::from(animation)).copied();
+            for id in ended.into_iter().flatten().filter_map(id_of) {
+                legs.news.animated |= head.animator.choose(&[(id, false)]);
+            }
             legs.news.animated |= head.animator.show_movement(animations::DEAD);
         }
     }
 }
 
+impl Npcs {
+    /// Those who are not on their feet.
+    pub(crate) fn down(&self) -> NpcSet {
+        (0..self.len()).filter(|number| self.legs[*number].standing != Standing::Up).collect()
+    }
+
+    /// Makes those lie out of sight, for as long as it takes to come back, and brings back the others; returns the local ids
+    /// of who is no longer there.
+    pub(crate) fn take_down(&mut self, cast: &Cast, down: NpcSet) -> impl Iterator<Item = LocalId> {
+        let now = self.now().stamp();
+        let mut gone = Vec::new();
+        for number in 0..self.len() {
+            let is_up = self.legs[number].standing == Standing::Up;
+            if is_up != down.has(number) {
+                continue;
+            }
+            let respawn_s = cast.actor(cast.roles[number].kind).respawn_s;
+            let back = now.after(u32::from(respawn_s) * 1_000);
+            let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
+            legs.standing = Standing::Gone(match down.has(number) {
+                true => (respawn_s > 0).then_some(back),
+                false => Some(now),
+            });
+            legs.follower.stop();
+            (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
+            legs.head_changed = true;
+            // Who was never told of is not told to be gone.
+            gone.extend(legs.id.take().filter(|_| !legs.news.created));
+            legs.news = News::default();
+            rehash(&mut self.hash, number, legs, head);
+        }
+        gone.into_iter()
+    }
+}
+
 impl World {
     /// Visitors who strike hit the nearest NPC in front of them.
-    pub(super) fn take_punches(&mut self, cast: &Cast, scratch: &Scratch) {
+    pub(super) fn take_punches(&mut self, cast: &Cast, scratch: &Scratch, out: &mut Frame) {
         let now = self.npcs.now();
         let stamp = now.stamp();
         self.npcs.struck.retain(|(_, at)| stamp.since(*at) < PUNCH_GAP_MS);
-        for id in std::mem::take(&mut self.punches) {
+        let mut punches = std::mem::take(&mut self.punches);
+        for id in punches.drain(..) {
             let Some((_, presence)) = self.roster.iter().find(|(_, presence)| presence.id == id) else {
                 continue;
             };
-            if self.npcs.struck.iter().any(|(who, _)| *who == id) {
+            let is_too_soon = self.npcs.struck.iter().any(|(who, _)| *who == id);
+            if is_too_soon || self.npcs.struck.len() >= STRUCK_MAX {
                 continue;
             }
             self.npcs.struck.push((id, stamp));
@@ -83,9 +131,15 @@ impl World {
             if let Some((_, number)) =
                 nearest.filter(|(_, number)| self.npcs.legs[*number].standing == Standing::Up)
             {
+                out.events.extend(self.npcs.legs[number].id.map(|who| Event::Struck {
+                    who,
+                    by: Some(id),
+                    points: PUNCH_DAMAGE,
+                }));
                 self.npcs.hurt(cast, number, PUNCH_DAMAGE, EntityId::new(id.0), KindId::PLAYER, from, now);
             }
         }
+        self.punches = punches;
     }
 
     /// Takes those out of the world who have lain long enough, and brings others back.
@@ -95,7 +149,8 @@ impl World {
             let role = &cast.roles[number];
             let actor = cast.actor(role.kind);
             match self.npcs.legs[number].standing {
-                Standing::Fallen(until) if now.stamp().has_reached(until) => {
+                // Not in the tick of its fall, which is told of it by its number; who lies for no time is gone in the next one.
+                Standing::Fallen(until) if now.stamp().has_reached(until) && !self.npcs.fell.has(number) => {
                     let legs = &mut self.npcs.legs[number];
                     let back = now.stamp().after(u32::from(actor.respawn_s) * 1_000);
                     legs.standing = Standing::Gone((actor.respawn_s > 0).then_some(back));
@@ -112,12 +167,13 @@ impl World {
                     self.npcs.legs[number] = legs;
                     self.npcs.heads[number] = Head::new(cast, role, home_of(cast, role, &terrain), now);
                     self.npcs.counts.respawns += 1;
+                    self.npcs.rose.insert(number);
                 }
                 Standing::Up => continue,
                 Standing::Fallen(_) | Standing::Gone(_) => {}
             }
             let (legs, head) = (&mut self.npcs.legs[number], &self.npcs.heads[number]);
-            super::walk::rehash(&mut self.npcs.hash, number, legs, head);
+            rehash(&mut self.npcs.hash, number, legs, head);
         }
     }
 }

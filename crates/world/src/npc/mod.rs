@@ -1,10 +1,11 @@
 //! The NPC phase: those who have no client, and decide for themselves.
 //!
 //! A tick in this order: who is due looks and thinks (`think`), and what it intends is begun (`act`); whoever waits for a path is given one, as far
-//! as the tick's budget goes; everybody walks (`walk`); who has fallen lies, goes and comes back (`fall`). Then `tell` says what is different.
+//! as the tick's budget goes; everybody walks (`walk`); who has fallen lies, goes and comes back (`fall`). Then `tell` says what is different. Between two ticks
+//! all may go over to other behaviours (`recast`). How they look is in `looks`.
 //!
 //! What every tick needs of an NPC ([`Legs`]) stands apart from what only thoughts need ([`Head`]): of twenty thousand NPCs most only walk in a
-//! given tick, and what they are made of comes out of memory.
+//! given tick, and what they are made of comes out of memory. As state, hashed, checked and renamed, they are in `state`.
 //!
 //! Work is counted in looks, thoughts, paths and polygons, never in milliseconds, so that a run can be repeated. The scratch memory
 //! belongs to the thread: a thousand worlds need it one after the other.
@@ -12,36 +13,51 @@
 mod act;
 mod cast;
 mod fall;
+mod looks;
+mod recast;
+mod state;
 mod tell;
 mod think;
 mod walk;
 
-pub use cast::{Actor, Cast, CastError, NPCS_MAX, Script, Spawn};
+pub(crate) use cast::CastMark;
+pub use cast::{Actor, Cast, CastError, CastErrors, NPCS_MAX, Script, Spawn};
 pub(crate) use fall::is_punch;
+pub use looks::{Looks, LooksError};
+pub use recast::{Recast, RecastRefusal};
 
-use crate::{animations::Animator, hash::StateHasher, world::World};
+use crate::{animations::Animator, game::NpcSet, periods::Span, world::World};
 use cast::{Role, ground_of};
 use glam::{Vec2, Vec3};
-use ids::LocalId;
+use ids::{LocalId, Uuid};
 use nav::{
     Follower, PathFinder, Spot,
     behavior::Mind,
     crowd::{Body, Nearby, Neighbours},
-    senses::{Attention, Candidate, EntityId, Journey, Perception, Sounds, Stamp, WorldTime},
+    senses::{Attention, Candidate, EntityId, Journey, Perception, Sound, Sounds, Stamp, WorldTime},
 };
 use serde::{Deserialize, Serialize};
 use std::{cell::RefCell, time::Duration};
+use systems::System;
 
 /// From the soles of an NPC to its middle, metres: half of the default size, since what clients show is as large as that.
 const HALF_HEIGHT_M: f32 = 0.95;
 /// Half of its width, metres.
 const RADIUS_M: f32 = crate::contacts::RADIUS_M;
-/// Paths that one tick searches; whoever else waits has its turn in the next ones.
-const PATHS_PER_TICK: usize = 4;
+/// Paths that are searched in a second of world time, four in a tick of 20 Hz; whoever else waits has its turn in the next ticks.
+const PATHS_PER_S: u64 = 80;
+/// Of these, those of one tick, however long it is.
+const PATHS_PER_TICK_MAX: u64 = 8;
 /// Polygons that one search looks at; farther goals are reached by several.
 const PATH_NODES_MAX: u32 = 768;
-/// Every so many ticks an NPC is told how far away the nearest visitor is.
-const OBSERVE_TICKS: u64 = 16;
+/// Visitors who are kept from striking again at once; in a world with more of them at it, the others' blows do not count.
+const STRUCK_MAX: usize = 1_024;
+/// Milliseconds for which a gesture plays.
+const GESTURE_MS: u32 = 4_000;
+/// An NPC is told so often how far away the nearest visitor is, milliseconds: those with numbers that differ by less than their count in
+/// different ticks, as far as these are no longer than a share of it.
+const OBSERVE_MS: u64 = 800;
+const OBSERVE_SHARES: u64 = 16;
 
 /// All NPCs of one world.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -55,9 +71,19 @@ pub(crate) struct Npcs {
     elapsed_ns: u64,
     /// Ticks since then: who has its turn.
     turns: u64,
+    /// Those who fell in this tick, and those who came back.
+    #[serde(skip)]
+    pub(crate) fell: NpcSet,
+    #[serde(skip)]
+    pub(crate) rose: NpcSet,
     /// Sum of the hashes of all.
     #[serde(skip)]
-    pub(crate) hash: u64,
+    hash: u64,
+    #[serde(skip)]
+    sounds_hash: u64,
+    /// Something sounded in this tick.
+    #[serde(skip)]
+    has_sounded: bool,
     #[serde(skip)]
     pub(crate) counts: NpcCounts,
 }
@@ -73,6 +99,8 @@ pub struct NpcCounts {
     pub thoughts: u64,
     /// Looks around.
     pub looks: u64,
+    /// Of these, those that came much later than they were due.
+    pub late_looks: u64,
     /// Lines of sight asked for.
     pub rays: u64,
     /// Paths searched.
@@ -83,10 +111,52 @@ pub struct NpcCounts {
     pub path_waits: u64,
     /// Blows that hit an NPC.
     pub blows: u64,
+    /// Ways that an NPC gave up because others were in it for long.
+    pub given_up: u64,
     /// NPCs that fell.
     pub falls: u64,
     /// NPCs that came back.
     pub respawns: u64,
+}
+
+impl NpcCounts {
+    /// Each with the label that metrics have for it.
+    #[must_use]
+    pub const fn all(&self) -> [(&'static str, u64); 13] {
+        [
+            ("ticks", self.ticks),
+            ("moving", self.moving),
+            ("thoughts", self.thoughts),
+            ("looks", self.looks),
+            ("late_looks", self.late_looks),
+            ("rays", self.rays),
+            ("paths", self.paths),
+            ("path_nodes", self.path_nodes),
+            ("path_waits", self.path_waits),
+            ("given_up", self.given_up),
+            ("blows", self.blows),
+            ("falls", self.falls),
+            ("respawns", self.respawns),
+        ]
+    }
+}
+
+impl std::ops::AddAssign for NpcCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.ticks += more.ticks;
+        self.moving += more.moving;
+        self.thoughts += more.thoughts;
+        self.looks += more.looks;
+        self.late_looks += more.late_looks;
+        self.rays += more.rays;
+        self.paths += more.paths;
+        self.path_nodes += more.path_nodes;
+        self.path_waits += more.path_waits;
+        self.given_up += more.given_up;
+        self.blows += more.blows;
+        self.falls += more.falls;
+        self.respawns += more.respawns;
+    }
 }
 
 /// Where an NPC is and how it gets on.
@@ -114,8 +184,17 @@ pub(crate) struct Legs {
     /// It waits for a path.
     wants_path: bool,
     sits: bool,
-    #[serde(skip)]
+    /// Between steps, of a world before its first one only.
     pub(crate) news: News,
+    /// The animation of movement that the head's animator shows; nil when that has to be asked. Most ticks need nothing else of a head,
+    /// which would have to come out of memory.
+    #[serde(skip)]
+    movement: Uuid,
+    /// The head's and that of the way that it chose, as of when one of them changed last.
+    #[serde(skip)]
+    head_hash: u64,
+    #[serde(skip)]
+    head_changed: bool,
     #[serde(skip)]
     hash: u64,
 }
@@ -131,11 +210,14 @@ pub(crate) enum Standing {
 }
 
 /// What the next frame has to tell of an NPC.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct News {
     pub(crate) created: bool,
     pub(crate) moved: bool,
     pub(crate) animated: bool,
+    /// It looks different since the world went over to another cast. In no snapshot, after which all are told anyway.
+    #[serde(skip)]
+    pub(crate) appeared: bool,
 }
 
 /// What an NPC thinks with.
@@ -149,6 +231,8 @@ pub(crate) struct Head {
     errand: Errand,
     /// The animation that an intent asked for.
     plays: Option<u16>,
+    /// The last gesture, and until when it is shown: nobody tells when it has come to its end.
+    gesture: Option<(u16, Stamp)>,
     pub(crate) animator: Animator,
 }
 
@@ -218,47 +302,15 @@ impl Npcs {
         self.legs.is_empty()
     }
 
+    /// Lets NPCs hear something.
+    fn sound(&mut self, sound: Sound) {
+        self.sounds.add(sound, self.now());
+        self.has_sounded = true;
+    }
+
     /// Local ids of those who are in the world.
     pub(crate) fn ids(&self) -> impl Iterator<Item = LocalId> {
         self.legs.iter().filter_map(|legs| legs.id)
-    }
-
-    fn now(&self) -> WorldTime {
-        WorldTime(self.elapsed_ns / 1_000_000)
-    }
-
-    /// Makes a copy in the memory of another one, which a checkpoint of every few seconds would have to ask for anew.
-    pub(crate) fn copy_into(&self, copy: &mut Self) {
-        let Self { legs, heads, sounds, struck, elapsed_ns, turns, hash, counts } = self;
-        legs.clone_into(&mut copy.legs);
-        heads.clone_into(&mut copy.heads);
-        copy.sounds.clone_from(sounds);
-        struck.clone_into(&mut copy.struck);
-        (copy.elapsed_ns, copy.turns, copy.hash, copy.counts) = (*elapsed_ns, *turns, *hash, *counts);
-    }
-
-    /// Completes what came out of a snapshot.
-    pub(crate) fn settle_hashes(&mut self) {
-        self.hash = 0;
-        for (number, (legs, head)) in (0u64..).zip(self.legs.iter_mut().zip(&self.heads)) {
-            legs.hash = legs.state_hash(number, head);
-            self.hash = self.hash.wrapping_add(legs.hash);
-        }
-    }
-
-    /// Whether it can have come out of a snapshot of ours, of a world with this cast.
-    pub(crate) fn is_sound(&self, cast: &Cast) -> bool {
-        let is_there =
-            |legs: &Legs| cast.mesh.holds(legs.spot) && legs.velocity.is_finite() && legs.feet_m.is_finite();
-        self.legs.len() == cast.roles.len()
-            && self.heads.len() == cast.roles.len()
-            && self.legs.iter().all(is_there)
-    }
-
-    pub(crate) fn revive(&mut self) -> bool {
-        let whole = self.heads.iter_mut().all(|head| head.animator.revive());
-        self.settle_hashes();
-        whole
     }
 }
 
@@ -266,19 +318,24 @@ impl World {
     /// One tick of all NPCs.
     #[inline(never)]
     pub(crate) fn step_npcs(&mut self, dt: Duration, out: &mut crate::Frame) {
+        System::WorldNpcs.enter();
         let Some(cast) = self.cast.clone() else { return };
+        let span = Span::new(self.npcs.elapsed_ns, dt);
         SCRATCH.with_borrow_mut(|scratch| {
             self.list_candidates(&cast, scratch);
-            self.overhear(out);
-            self.take_punches(&cast, scratch);
-            self.observe(&cast, scratch);
+            self.overhear(span, out);
+            self.take_punches(&cast, scratch, out);
+            self.observe(&cast, scratch, span);
             self.think(&cast, scratch, out);
-            self.find_paths(&cast, scratch);
+            self.find_paths(&cast, scratch, span);
             self.walk_npcs(&cast, scratch, dt);
             self.fall_and_rise(&cast);
         });
         self.npcs.elapsed_ns += u64::try_from(dt.as_nanos()).expect("a step is shorter than centuries");
         self.npcs.turns += 1;
+        if std::mem::take(&mut self.npcs.has_sounded) {
+            self.npcs.sounds_hash = self.npcs.sounds.state_hash();
+        }
     }
 }
 
@@ -307,6 +364,9 @@ impl Legs {
             wants_path: false,
             sits: false,
             news: News { created: true, ..News::default() },
+            movement: Uuid::nil(),
+            head_hash: 0,
+            head_changed: true,
             hash: 0,
         }
     }
@@ -330,26 +390,6 @@ impl Legs {
             left_m: self.left_m,
         }
     }
-
-    /// Of all that decides its future, its mind included.
-    fn state_hash(&self, number: u64, head: &Head) -> u64 {
-        let mut hasher = StateHasher::new();
-        hasher.u64(number << 32 | u64::from(self.id.map_or(0, |id| id.0)));
-        hasher.vec3(self.spot.at.extend(self.feet_m));
-        hasher.vec3(self.velocity.extend(self.climb));
-        hasher.vec3(self.wish.extend(self.left_m));
-        hasher.u64(u64::from(self.facing.x.to_bits()) << 32 | u64::from(self.facing.y.to_bits()));
-        let (kind, until) = match self.standing {
-            Standing::Up => (0, 0),
-            Standing::Fallen(until) => (1, until.0),
-            Standing::Gone(until) => (2 + u64::from(until.is_some()), until.map_or(0, |until| until.0)),
-        };
-        let flags = u64::from(self.hindered) | u64::from(self.wants_path) << 1 | u64::from(self.sits) << 2;
-        hasher.u64(u64::from(until) << 32 | kind << 8 | flags);
-        hasher.u64(head.mind.state_hash());
-        hasher.u64(u64::from(head.health));
-        hasher.finish()
-    }
 }
 
 impl Head {
@@ -361,6 +401,7 @@ impl Head {
             journey: Journey::default(),
             errand: Errand { leg: 0, target: Target::None, face: Toward::Ahead },
             plays: None,
+            gesture: None,
             animator: Animator::new(),
         }
     }

@@ -3,7 +3,7 @@
 use super::{HALF_HEIGHT_M, Legs};
 use crate::{
     command::Appearance,
-    frame::{Audience, Avatar, Change, Entity, EntityKind, Frame, Motion},
+    frame::{Audience, Avatar, Change, Entity, Frame, Motion},
     world::World,
 };
 use glam::{Quat, Vec2, Vec3};
@@ -25,19 +25,23 @@ impl World {
 
     /// What is new of the others.
     pub(crate) fn tell_npcs(&mut self, out: &mut Frame) {
-        for (legs, head) in self.npcs.legs.iter_mut().zip(&self.npcs.heads) {
+        let roles = self.cast.iter().flat_map(|cast| &cast.roles);
+        for ((legs, head), role) in self.npcs.legs.iter_mut().zip(&self.npcs.heads).zip(roles) {
             let news = std::mem::take(&mut legs.news);
             let Some(id) = legs.id.filter(|_| !news.created) else {
                 self.counters.entities_dirtied += u64::from(news.created);
                 continue;
             };
+            if news.appeared {
+                out.changes.push(Change::Appeared(id, role.appearance.clone()));
+            }
             if news.animated {
                 out.changes.push(Change::Animated(id, head.animator.list().clone()));
             }
             if news.moved {
                 out.changes.push(Change::Moved(id, legs.motion()));
             }
-            self.counters.entities_dirtied += u64::from(news.animated | news.moved);
+            self.counters.entities_dirtied += u64::from(news.animated | news.moved | news.appeared);
         }
     }
 
@@ -50,15 +54,15 @@ impl World {
             id: legs.id?,
             audience: Audience::All,
             motion: legs.motion(),
-            kind: EntityKind::Avatar(Avatar {
+            avatar: Avatar {
                 session: SessionKey::NODE,
                 agent: self.npc_agent(number),
                 first_name: role.first_name.clone(),
                 last_name: role.last_name.clone(),
                 size: Appearance::DEFAULT_SIZE,
-                appearance: cast.actor(role.kind).appearance.clone(),
+                appearance: role.appearance.clone(),
                 animations: head.animator.list().clone(),
-            }),
+            },
         }))
     }
 

@@ -1,10 +1,11 @@
 //! Who is due looks around, listens and thinks.
 
-use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_TICKS, Scratch, Standing, cast::ground_of};
+use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch, Standing, cast::ground_of};
 use crate::{
     command::ChatKind,
     frame::{Event, Frame},
     hash::mix,
+    periods::Span,
     world::World,
 };
 use glam::Vec3;
@@ -16,8 +17,8 @@ use nav::{
     },
 };
 
-/// Every so many ticks it is looked who runs: half a second.
-const STEPS_TICKS: u64 = 10;
+/// Milliseconds between two looks at who runs.
+const STEPS_MS: u64 = 500;
 /// Who is faster than that runs, metres a second.
 const RUNNING_M_PER_S: f32 = 4.0;
 /// How far steps are heard, metres.
@@ -26,6 +27,9 @@ const STEPS_REACH_M: f32 = 12.0;
 fn visitor_sound(kind: SoundKind, place: Vec3, reach_m: f32, by: Option<EntityId>) -> Sound {
     Sound { kind, place, reach_m, by, by_kind: KindId::PLAYER, about: None }
 }
+
+/// A look that comes so many milliseconds after it was due is late: with the longest period, two seconds after the last one.
+const LATE_LOOK_MS: u32 = 200;
 
 /// Minutes of a day.
 const DAY_MIN: u64 = 24 * 60;
@@ -45,7 +49,7 @@ impl World {
             Some(Candidate {
                 who: EntityId::new(presence.id.0)?,
                 kind: KindId::PLAYER,
-                has_fallen: false,
+                has_fallen: self.has_fallen(presence.identity.agent),
                 position: presence.motion.position,
             })
         };
@@ -53,18 +57,17 @@ impl World {
     }
 
     /// What visitors say and how they run sounds in the world.
-    pub(super) fn overhear(&mut self, out: &Frame) {
-        let now = self.npcs.now();
+    pub(super) fn overhear(&mut self, span: Span, out: &Frame) {
         for event in &out.events {
             let Event::Chat(chat) = event else { continue };
             let is_said = matches!(chat.kind, ChatKind::Whisper | ChatKind::Say | ChatKind::Shout);
             if is_said && chat.channel == 0 {
                 let speaker = self.roster.slot_of(chat.session).and_then(|slot| self.roster.get(slot));
                 let by = speaker.and_then(|presence| EntityId::new(presence.id.0));
-                self.npcs.sounds.add(visitor_sound(SoundKind::CHAT, chat.position, chat.radius_m, by), now);
+                self.npcs.sound(visitor_sound(SoundKind::CHAT, chat.position, chat.radius_m, by));
             }
         }
-        if !self.npcs.turns.is_multiple_of(STEPS_TICKS) {
+        if !span.is_due(STEPS_MS, 0) {
             return;
         }
         let runs = |presence: &&crate::presence::Presence| {
@@ -73,21 +76,22 @@ impl World {
         };
         for presence in self.roster.iter().map(|(_, presence)| presence).filter(runs) {
             let by = EntityId::new(presence.id.0);
-            let sound = visitor_sound(SoundKind::STEPS, presence.motion.position, STEPS_REACH_M, by);
-            self.npcs.sounds.add(sound, now);
+            self.npcs.sound(visitor_sound(SoundKind::STEPS, presence.motion.position, STEPS_REACH_M, by));
         }
     }
 
     /// Tells some of the NPCs how far away the nearest visitor is: who is far from all thinks less often.
-    pub(super) fn observe(&mut self, cast: &Cast, scratch: &Scratch) {
+    pub(super) fn observe(&mut self, cast: &Cast, scratch: &Scratch, span: Span) {
         let now = self.npcs.now();
-        let turn = self.npcs.turns % OBSERVE_TICKS;
         let visitors = &scratch.candidates[self.npcs.len()..];
-        for legs in self.npcs.legs.iter_mut().skip(turn as usize).step_by(OBSERVE_TICKS as usize) {
-            let at = legs.position();
-            let squares = visitors.iter().map(|visitor| visitor.position.distance_squared(at));
-            let nearest = squares.min_by(f32::total_cmp).map(libm::sqrtf);
-            legs.attention.observe(&cast.policy, nearest, true, now);
+        let is_turn = |share: &u64| span.is_due(OBSERVE_MS, share * OBSERVE_MS / OBSERVE_SHARES);
+        for share in (0..OBSERVE_SHARES).filter(is_turn) {
+            for legs in self.npcs.legs.iter_mut().skip(share as usize).step_by(OBSERVE_SHARES as usize) {
+                let at = legs.position();
+                let squares = visitors.iter().map(|visitor| visitor.position.distance_squared(at));
+                let nearest = squares.min_by(f32::total_cmp).map(libm::sqrtf);
+                legs.attention.observe(&cast.policy, nearest, true, now);
+            }
         }
     }
 
@@ -103,6 +107,8 @@ impl World {
             }
             let (looks, thinks) = (legs.attention.is_look_due(now), legs.attention.is_think_due(now));
             if looks {
+                let is_late = now.stamp().since(legs.attention.look_due_at()) > LATE_LOOK_MS;
+                self.npcs.counts.late_looks += u64::from(is_late);
                 legs.attention.looked(&cast.policy, now);
                 self.npcs.look(cast, number, &scratch.candidates, now, |from, to| {
                     cast.view.is_clear(ground, from, to)
@@ -129,7 +135,7 @@ impl Npcs {
         now: WorldTime,
         mut is_clear: impl FnMut(Vec3, Vec3) -> bool,
     ) {
-        let (legs, head, role) = (&self.legs[number], &mut self.heads[number], &cast.roles[number]);
+        let (legs, head, role) = (&mut self.legs[number], &mut self.heads[number], &cast.roles[number]);
         let Some(me) = legs.entity() else { return };
         let behavior = head.mind.behavior();
         let eyes = Onlooker {
@@ -140,6 +146,7 @@ impl Npcs {
             target: head.mind.target(),
         };
         let mut counts = PerceptionCounts::default();
+        legs.head_changed = true;
         let sight = &cast.actor(role.kind).sight;
         head.perception.look(&eyes, sight, candidates, now, &mut is_clear, &mut counts);
         self.counts.looks += counts.looks;
@@ -154,9 +161,10 @@ impl Npcs {
         now: WorldTime,
         seed: u64,
     ) -> Intent {
-        let (legs, head, role) = (&self.legs[number], &mut self.heads[number], &cast.roles[number]);
+        let (legs, head, role) = (&mut self.legs[number], &mut self.heads[number], &cast.roles[number]);
         let mut intent = Intent::default();
         let Some(me) = legs.entity() else { return intent };
+        legs.head_changed = true;
         let actor = cast.actor(role.kind);
         let ears = Listener {
             me,

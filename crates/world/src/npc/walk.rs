@@ -1,10 +1,12 @@
 //! Everybody walks a tick further: along the path, around others, on the mesh.
 
 use super::{
-    Cast, Legs, PATH_NODES_MAX, PATHS_PER_TICK, Scratch, Standing, Toward, act::direction, cast::ground_of,
+    Cast, Head, Legs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Standing, Toward,
+    act::direction, cast::ground_of, state::rehash,
 };
-use crate::{animations, world::World};
+use crate::{animations, periods::Span, world::World};
 use glam::Vec2;
+use ids::Uuid;
 use nav::{
     End, Path, Status,
     crowd::{self, Body, Mover},
@@ -17,10 +19,10 @@ const TURN_MIN: f32 = 0.0012;
 
 impl World {
     /// Gives some of those who wait for a path theirs.
-    pub(super) fn find_paths(&mut self, cast: &Cast, scratch: &mut Scratch) {
+    pub(super) fn find_paths(&mut self, cast: &Cast, scratch: &mut Scratch, span: Span) {
         let n = self.npcs.len();
-        let first = (self.npcs.turns as usize * PATHS_PER_TICK) % n.max(1);
-        let mut left = PATHS_PER_TICK;
+        let first = span.n_before(PATHS_PER_S) as usize % n.max(1);
+        let mut left = span.n(PATHS_PER_S).min(PATHS_PER_TICK_MAX);
         let now = self.npcs.now();
         for number in (first..n).chain(0..first) {
             let legs = &mut self.npcs.legs[number];
@@ -41,9 +43,11 @@ impl World {
             if search.end == End::Nowhere {
                 legs.follower.stop();
                 self.npcs.heads[number].journey.progress = Progress::Unreachable;
+                legs.head_changed = true;
                 legs.attention.hasten(now);
             } else {
                 legs.follower.take(&path);
+                legs.head_changed = true;
             }
         }
     }
@@ -65,6 +69,10 @@ impl World {
         let visitors = scratch.candidates[self.npcs.len()..].iter().map(visitor_body);
         let up = self.npcs.legs.iter().filter(|legs| legs.standing == Standing::Up).map(Legs::body);
         scratch.neighbours.rebuild(up.chain(visitors));
+        let span = Span::new(self.npcs.elapsed_ns, dt);
+        let makes_room: [bool; STANDERS_SHARES] = std::array::from_fn(|share| {
+            span.is_due(STANDERS_MS, STANDERS_MS * share as u64 / STANDERS_SHARES as u64)
+        });
 
         for number in 0..self.npcs.len() {
             let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
@@ -77,17 +85,22 @@ impl World {
             match pace.status {
                 Status::NeedsPath => legs.wants_path = true,
                 Status::Arrived => {
-                    head.journey.progress = Progress::Arrived;
+                    (head.journey.progress, legs.head_changed) = (Progress::Arrived, true);
                     legs.attention.hasten(now);
+                }
+                Status::GaveUp => {
+                    (head.journey.progress, legs.head_changed) = (Progress::Unreachable, true);
+                    legs.attention.hasten(now);
+                    self.npcs.counts.given_up += 1;
                 }
                 Status::Idle | Status::Walking => {}
             }
             (legs.wish, legs.left_m) = (pace.velocity, pace.left_m);
             let stands = pace.velocity == Vec2::ZERO && legs.velocity == Vec2::ZERO;
             // Whoever stands makes room now and then for those who stand in it.
-            if stands && !(self.npcs.turns + number as u64).is_multiple_of(STANDERS_TICKS) {
+            if stands && !makes_room[number % STANDERS_SHARES] {
                 legs.news.moved |= turn(legs, &head.errand.face, &scratch.candidates);
-                legs.news.animated |= head.animator.show_movement(resting(legs));
+                show(legs, head, resting(legs));
                 rehash(&mut self.npcs.hash, number, legs, head);
                 continue;
             }
@@ -101,32 +114,27 @@ impl World {
             let (height, slope) = cast.mesh.facet(ground, step.spot);
             legs.feet_m = height;
             legs.climb = step.velocity.dot(slope);
-            if step.velocity == Vec2::ZERO {
-                turn(legs, &head.errand.face, &scratch.candidates);
-            } else {
-                self.npcs.counts.moving += 1;
-                let way = step.velocity.normalize();
+            self.npcs.counts.moving += u64::from(step.velocity != Vec2::ZERO);
+            if let Some(way) = direction_of(step.velocity) {
                 let sine = legs.facing.perp_dot(way);
                 if sine * sine > TURN_MIN || legs.facing.dot(way) < 0.0 {
                     legs.facing = way;
                 }
+            } else {
+                turn(legs, &head.errand.face, &scratch.candidates);
             }
             legs.news.moved |= was != (legs.spot.at, legs.velocity, legs.facing);
             let shown = movement(legs, pace.velocity, cast.actor(cast.roles[number].kind).walk_m_per_s);
-            legs.news.animated |= head.animator.show_movement(shown);
+            show(legs, head, shown);
             scratch.neighbours.relocate(body, legs.body());
             rehash(&mut self.npcs.hash, number, legs, head);
         }
     }
 }
 
-/// Every so many ticks who stands is looked at for somebody in the same place.
-const STANDERS_TICKS: u64 = 4;
-
-pub(super) fn rehash(sum: &mut u64, number: usize, legs: &mut Legs, head: &super::Head) {
-    let hash = legs.state_hash(number as u64, head);
-    *sum = sum.wrapping_sub(std::mem::replace(&mut legs.hash, hash)).wrapping_add(hash);
-}
+/// Who stands is looked at so often for somebody in the same place, milliseconds; one after the other, in so many groups.
+const STANDERS_MS: u64 = 200;
+const STANDERS_SHARES: usize = 4;
 
 fn visitor_body(candidate: &Candidate) -> Body {
     // How fast they are is not theirs to say: who walks into NPCs finds them standing aside a moment later.
@@ -140,6 +148,11 @@ fn visitor_body(candidate: &Candidate) -> Body {
     }
 }
 
+/// With length 1; none of what is so short that its length cannot be told exactly.
+fn direction_of(way: Vec2) -> Option<Vec2> {
+    (way.length_squared() > 1e-12).then(|| way.normalize())
+}
+
 /// Turns who stands toward what it is to look at; true when it did.
 fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
     let to = match face {
@@ -151,7 +164,7 @@ fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
         Toward::Point(point) => point.truncate() - legs.spot.at,
         Toward::Heading(radians) => direction(*radians),
     };
-    let Some(to) = to.try_normalize() else { return false };
+    let Some(to) = direction_of(to) else { return false };
     let sine = legs.facing.perp_dot(to);
     let turns = sine * sine > TURN_MIN || legs.facing.dot(to) < 0.0;
     if turns {
@@ -160,15 +173,38 @@ fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
     turns
 }
 
-const fn resting(legs: &Legs) -> ids::Uuid {
+/// Plays the animation of how it gets on.
+fn show(legs: &mut Legs, head: &mut Head, movement: Uuid) {
+    if legs.movement != movement {
+        legs.movement = movement;
+        legs.news.animated |= head.animator.show_movement(movement);
+    }
+}
+
+const fn resting(legs: &Legs) -> Uuid {
     if legs.sits { animations::SIT_GROUND } else { animations::STAND }
 }
 
 /// The animation of how it gets on.
-fn movement(legs: &Legs, wish: Vec2, walk_m_per_s: f32) -> ids::Uuid {
+fn movement(legs: &Legs, wish: Vec2, walk_m_per_s: f32) -> Uuid {
     if legs.velocity == Vec2::ZERO && wish == Vec2::ZERO {
         return resting(legs);
     }
     // Between a walk and a run; who is slowed down by others does not change its gait.
     if wish.length_squared() > walk_m_per_s * walk_m_per_s * 1.2 { animations::RUN } else { animations::WALK }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_have_length_one_or_are_none() {
+        for length in [1e-30, 1e-23, 1e-19, 1e-7, 1e-5, 1.0, 1e3] {
+            let direction = direction_of(Vec2::new(0.6, -0.8) * length);
+            assert_eq!(direction.is_some(), length > 1e-6, "{length}");
+            assert!(direction.is_none_or(|one| (one.length_squared() - 1.0).abs() < 1e-5), "{length}");
+        }
+        assert_eq!(direction_of(Vec2::NAN), None);
+    }
 }

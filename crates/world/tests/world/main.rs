@@ -3,10 +3,16 @@
 mod arriving;
 mod chatting;
 mod determinism;
+mod elsewhere;
 mod flying;
+mod health;
+mod missions;
 mod npcs;
 mod posture;
+mod recasting;
 mod restarting;
 mod resync;
 mod stage;
+mod trial;
+mod village;
 mod walking;

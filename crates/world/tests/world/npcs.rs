@@ -1,119 +1,16 @@
 //! Those who have no client: they walk, notice, chase, are struck, fall and come back.
 
-use super::stage::{STANDING, Stage, config, control, enter_at};
-use glam::{Quat, Vec2, Vec3};
-use ids::{Epoch, LocalId, SessionKey, Tick, Uuid};
-use nav::behavior::{Kind, Route, Vocabulary};
-use std::sync::Arc;
-use world::{
-    Action, Actor, Cast, CastError, Change, ChatKind, Command, ControlFlags, Entity, EntityKind, Event,
-    Frame, Motion, Prim, RestoreError, Scenery, Script, Spawn, Standing, Terrain, World, WorldConfig,
+use super::{
+    stage::{STANDING, Stage, control, enter_at},
+    village::{GROUND_M, at, crowd, flat, npc, npcs, script, setting, spawn, stage, wall},
 };
-
-const GROUND_M: f32 = 21.0;
-
-const BEHAVIORS: &str = "\
-behaviour patrol: patrol round pause 1 s
-behaviour stroll: wander within 25 m pause 0.1 s to 1 s
-behaviour stand: wait 10 s
-behaviour hound:
-    select:
-        when sees enemy within 25 m in last 4 s: chase target within 2 m
-        wait 2 s
-behaviour wolf:
-    select:
-        when sees enemy within 25 m in last 4 s:
-            chase target
-            attack target every 0.5 s damage 10
-        wait 2 s
-behaviour dog:
-    select:
-        when sees player within 40 m in last 9 s: follow target
-        wait 2 s
-behaviour gossip:
-    when hears chat within 20 m: cooldown 5 s: say \"I heard that.\"
-";
-
-fn flat() -> Terrain {
-    Terrain::flat(256, GROUND_M)
-}
-
-/// A wall from south to north with a gap in the middle.
-fn wall() -> Scenery {
-    let part = |n: u64, y: f32| Standing {
-        position: Vec3::new(128.0, y, GROUND_M + 2.0),
-        rotation: Quat::IDENTITY,
-        prim: Prim {
-            id: Uuid::from_u64_pair(9, n),
-            scale: Vec3::new(1.0, 60.0, 4.0),
-            texture_entry: Arc::new([0; 47]),
-        },
-    };
-    Scenery::new(vec![part(1, 96.0), part(2, 160.0)]).expect("two walls")
-}
-
-fn script(spawns: Vec<Spawn>) -> Script {
-    let kind = |name: &str, enemies: &[&str]| Kind {
-        name: name.into(),
-        enemies: enemies.iter().map(|&name| name.into()).collect(),
-        ..Kind::default()
-    };
-    let point = |x, y| Vec3::new(x, y, GROUND_M);
-    Script {
-        vocabulary: Vocabulary {
-            kinds: vec![kind("folk", &[]), kind("hound", &["player"]), kind("wolf", &["folk"])],
-            routes: vec![Route {
-                name: "round".into(),
-                points: vec![point(100.0, 128.0), point(156.0, 100.0)],
-            }],
-            ..Vocabulary::default()
-        },
-        actors: vec![Actor { health: 30, lies_s: 2, respawn_s: 3, ..Actor::default() }; 3],
-        files: vec![("test.behaviour".into(), BEHAVIORS.into())],
-        spawns,
-        ..Script::default()
-    }
-}
-
-fn spawn(kind: &str, behavior: &str, x: f32, y: f32) -> Spawn {
-    Spawn {
-        kind: kind.into(),
-        behavior: behavior.into(),
-        first_name: format!("{kind} at {x}"),
-        last_name: "Npc".into(),
-        position: Vec3::new(x, y, GROUND_M),
-        look_at: Vec3::X,
-    }
-}
-
-/// A world with these NPCs, behind a wall and before it, and a visitor in the south-west.
-fn stage(spawns: Vec<Spawn>) -> Stage {
-    let mut stage = Stage::new(setting(spawns));
-    stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
-    stage.step();
-    stage
-}
-
-fn setting(spawns: Vec<Spawn>) -> WorldConfig {
-    let scenery = Arc::new(wall());
-    let cast = Cast::new(script(spawns), &flat(), &scenery, 20.0, &mut || true).expect("a cast");
-    WorldConfig { epoch: Epoch(0), scenery, cast: Some(Arc::new(cast)), ..config(flat()) }
-}
-
-fn npcs(stage: &Stage) -> Vec<&Entity> {
-    let is_npc = |entity: &&Entity| matches!(&entity.kind, EntityKind::Avatar(avatar) if avatar.session == SessionKey::NODE);
-    stage.mirror.0.values().filter(is_npc).collect()
-}
-
-fn npc(stage: &Stage) -> &Entity {
-    let all = npcs(stage);
-    assert_eq!(all.len(), 1);
-    all[0]
-}
-
-fn at(entity: &Entity) -> Vec2 {
-    entity.motion.position.truncate()
-}
+use glam::{Quat, Vec2, Vec3};
+use ids::{LocalId, SessionKey, Tick};
+use std::time::Duration;
+use world::{
+    Action, Actor, Cast, CastError, Change, ChatKind, Command, ControlFlags, Event, Frame, Motion,
+    RestoreError, Script, World, WorldConfig,
+};
 
 #[test]
 fn they_go_round_walls_on_even_legs_and_rest_where_they_arrive() {
@@ -137,6 +34,29 @@ fn they_go_round_walls_on_even_legs_and_rest_where_they_arrive() {
     assert!(turns < 60, "{turns} velocities in 80 s");
     let speeds: Vec<f32> = npcs(&stage).iter().map(|npc| npc.motion.velocity.length()).collect();
     assert!(speeds.iter().all(|speed| *speed < 3.3), "{speeds:?}");
+}
+
+#[test]
+fn who_cannot_get_on_gives_up_and_the_state_is_hashed_as_it_is() {
+    let world = setting(vec![spawn("folk", "patrol", 100.0, 128.0)]);
+    let mut stage = Stage::new(world.clone());
+    // The gap in the wall is full of visitors.
+    for n in 0..9 {
+        let place = Vec3::new(128.0, 125.6 + 0.6 * n as f32, GROUND_M + STANDING);
+        stage.send(10 + n, enter_at(place));
+    }
+    for tick in 0..1_200 {
+        stage.step();
+        let given_up = stage.world.npc_counts().given_up;
+        if given_up > 0 || tick % 100 == 0 {
+            let anew = World::restore(world.clone(), &stage.world.snapshot()).expect("its own snapshot");
+            assert_eq!(stage.world.state_hash(), anew.state_hash(), "in tick {tick}, given up {given_up}");
+        }
+        if given_up > 0 {
+            return;
+        }
+    }
+    panic!("it stands before the gap for a minute");
 }
 
 #[test]
@@ -183,6 +103,27 @@ fn who_follows_goes_on_when_whom_it_caught_up_with_does() {
     }
 }
 
+/// More of them want a path at once than get one.
+#[test]
+fn a_world_of_more_ticks_searches_no_more_paths() {
+    let crowd: Vec<_> = (0..240)
+        .map(|n| spawn("folk", "patrol", 40.0 + (n % 20) as f32 * 3.0, 40.0 + (n / 20) as f32 * 3.0))
+        .collect();
+    let paths_in_a_second = |hz: u32| {
+        let mut stage = stage(crowd.clone());
+        let before = stage.world.npc_counts().paths;
+        for _ in 0..hz {
+            stage.step_by(Duration::from_secs(1) / hz);
+        }
+        assert!(stage.world.npc_counts().path_waits > 0, "some had to wait");
+        stage.world.npc_counts().paths - before
+    };
+    for hz in [20, 30, 45] {
+        let paths = paths_in_a_second(hz);
+        assert!((70..=81).contains(&paths), "{paths} at {hz} Hz");
+    }
+}
+
 #[test]
 fn what_is_said_near_them_is_answered_in_chat() {
     let mut stage = stage(vec![spawn("folk", "gossip", 64.0, 60.0)]);
@@ -211,8 +152,7 @@ fn blows_fell_them_and_they_come_back_as_somebody_new() {
     for tick in 0..200 {
         stage.send(1, punch());
         stage.step();
-        let EntityKind::Avatar(avatar) = &npc(&stage).kind else { panic!("an avatar") };
-        if avatar.animations.iter().any(|playing| playing.id == world::animations::DEAD) {
+        if npc(&stage).avatar.animations.iter().any(|playing| playing.id == world::animations::DEAD) {
             fell_at = Some(tick);
             break;
         }
@@ -248,7 +188,7 @@ fn a_world_with_npcs_sleeps_without_visitors_and_tells_them_to_who_comes_late() 
     assert!(stage.world.is_quiet());
     let told: Vec<&Change> =
         stage.frame.changes.iter().filter(|change| matches!(change, Change::Created(_))).collect();
-    assert_eq!(told.len(), 3, "two walls and somebody");
+    assert_eq!(told.len(), 1, "somebody, and no wall");
     stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
     stage.run(100);
     assert!(!stage.world.is_quiet());
@@ -260,16 +200,6 @@ fn a_world_with_npcs_sleeps_without_visitors_and_tells_them_to_who_comes_late() 
         in_snapshot += stage.frame.snapshot.as_ref().map_or(0, |part| part.entities.len());
     }
     assert_eq!(in_snapshot, 2);
-}
-
-/// Many of them, so that they meet.
-fn crowd() -> Vec<Spawn> {
-    (0..24)
-        .map(|n| {
-            let (kind, behavior) = [("folk", "stroll"), ("folk", "patrol"), ("hound", "hound")][n % 3];
-            spawn(kind, behavior, 90.0 + 3.0 * (n % 6) as f32, 110.0 + 3.0 * (n / 6) as f32)
-        })
-        .collect()
 }
 
 #[test]
@@ -352,10 +282,18 @@ fn casts_that_cannot_be_are_refused_with_what_is_wrong() {
     };
     assert!(refused(wrong).contains("x.behaviour"));
     assert!(refused(Script { actors: Vec::new(), ..script(Vec::new()) }).contains("actors"));
+    let three = refused(Script {
+        actors: vec![Actor { walk_m_per_s: 0.0, run_m_per_s: f32::NAN, ..Actor::default() }; 3],
+        ..script(vec![spawn("dragon", "stroll", 90.0, 90.0), spawn("folk", "fly", 90.0, 90.0)])
+    });
+    assert_eq!(three.lines().count(), 3 * 2 + 2, "all at once: {three}");
     let many = (0..=world::NPCS_MAX).map(|_| spawn("folk", "stroll", 90.0, 90.0)).collect();
     assert!(refused(script(many)).contains("more than 256"));
     let stopped = Cast::new(script(Vec::new()), &flat(), &wall(), 20.0, &mut || false);
-    assert!(matches!(stopped, Err(CastError::Mesh(_))), "who is asked to stop stops");
+    assert!(
+        matches!(stopped.map(|_| ()).expect_err("cut short").0[..], [CastError::Mesh(_)]),
+        "who is asked to stop stops"
+    );
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn a_taller_avatar_keeps_its_soles_on_the_ground() {
     stage.step();
     let told = &stage.frame.changes;
     assert!(
-        matches!(&told[..], [Change::Appeared(_, worn), Change::Moved(..)] if **worn == tall),
+        matches!(&told[..], [Change::Appeared(_, Some(worn)), Change::Moved(..)] if **worn == tall),
         "{told:?}"
     );
     assert!((stage.motion(1).position.z - 22.1).abs() < 1e-4);

@@ -5,7 +5,7 @@ use glam::Vec3;
 use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use world::{Action, Beginning, Change, Command, EntityKind, Frame, Life, Terrain, World};
+use world::{Action, Beginning, Change, Command, Frame, Life, Terrain, World};
 
 /// A life whose frames are followed as a replica would.
 struct Play {
@@ -38,8 +38,7 @@ impl Play {
             _ => None,
         });
         for entity in created.chain(snapshot) {
-            let EntityKind::Avatar(avatar) = &entity.kind else { continue };
-            self.here.insert(avatar.session.0, entity.id);
+            self.here.insert(entity.avatar.session.0, entity.id);
         }
         for change in &self.frame.changes {
             if let Change::Removed(id) = change {

@@ -4,8 +4,8 @@ use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use world::{
-    Action, Change, Command, Control, ControlFlags, Enter, Entity, EntityKind, Event, Frame, Motion, Terrain,
-    World, WorldConfig,
+    Action, Change, Command, Control, ControlFlags, Enter, Entity, Event, Frame, Motion, Terrain, World,
+    WorldConfig,
 };
 
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -62,20 +62,13 @@ impl Mirror {
             }
             Change::Appeared(id, appearance) => {
                 self.0.entry(*id).and_modify(|entity| {
-                    let EntityKind::Avatar(avatar) = &mut entity.kind else {
-                        panic!("a thing looks different")
-                    };
-                    avatar.size = world::Appearance::avatar_size(Some(appearance));
-                    avatar.appearance = Some(appearance.clone());
+                    let avatar = &mut entity.avatar;
+                    avatar.size = world::Appearance::avatar_size(appearance.as_deref());
+                    avatar.appearance.clone_from(appearance);
                 });
             }
             Change::Animated(id, animations) => {
-                self.0.entry(*id).and_modify(|entity| {
-                    let EntityKind::Avatar(avatar) = &mut entity.kind else {
-                        panic!("a thing looks different")
-                    };
-                    avatar.animations = animations.clone();
-                });
+                self.0.entry(*id).and_modify(|entity| entity.avatar.animations = animations.clone());
             }
         }
     }
@@ -142,10 +135,7 @@ impl Stage {
     }
 
     pub(crate) fn entity(&self, session: u64) -> &Entity {
-        let of_session = |entity: &&Entity| {
-            let EntityKind::Avatar(avatar) = &entity.kind else { return false };
-            avatar.session == SessionKey(session)
-        };
+        let of_session = |entity: &&Entity| entity.avatar.session == SessionKey(session);
         self.mirror.0.values().find(of_session).expect("the session is in the world")
     }
 
@@ -158,8 +148,7 @@ impl Stage {
     }
 
     pub(crate) fn animations(&self, session: u64) -> Vec<Uuid> {
-        let EntityKind::Avatar(avatar) = &self.entity(session).kind else { panic!("not an avatar") };
-        avatar.animations.iter().map(|animation| animation.id).collect()
+        self.entity(session).avatar.animations.iter().map(|animation| animation.id).collect()
     }
 
     /// Whether the last frame changed anything.

@@ -1,0 +1,79 @@
+//! What stands in a template costs its instances no memory: they share it.
+
+use ids::{Epoch, SessionKey, Tick, WorldId};
+use replicate::scenery::{Scenery, Things};
+use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use std::sync::Arc;
+use std::time::Duration;
+use telemetry::allocations::{CountingAllocator, count_here, counted_here};
+use world::{Action, Command, Frame, Terrain, World, WorldConfig};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+const TICK: Duration = Duration::from_millis(50);
+const TICKS: u64 = 10;
+
+/// What instances have in common.
+struct Template {
+    terrain: Arc<Terrain>,
+    scenery: Arc<world::Scenery>,
+    things: Arc<Things>,
+}
+
+impl Template {
+    fn new(boxes: u32) -> Self {
+        let terrain = Arc::new(Terrain::flat(256, 21.0));
+        let scenery = Arc::new(world::Scenery::boxes(boxes, &terrain, 1));
+        let things = Arc::new(Things::new(&scenery, 256.0));
+        Self { terrain, scenery, things }
+    }
+
+    /// Makes an instance and steps it until whoever follows it has heard everything; how often that asked for memory.
+    fn requests_of_an_instance(&self) -> u64 {
+        let before = counted_here();
+        let config = WorldConfig {
+            id: WorldId(1),
+            epoch: Epoch(1),
+            size_m: 256,
+            local_ids: 1..10_000,
+            terrain: Arc::clone(&self.terrain),
+            scenery: Arc::clone(&self.scenery),
+            cast: None,
+            water_m: 20.0,
+            max_avatars: 20,
+            seed: 1,
+        };
+        let scenery = Scenery::new(Arc::clone(&self.things), config.local_ids.start);
+        let mut publisher = Publisher::new(Replica::new(config.id, 256.0, scenery));
+        let (mut world, mut encoder) = (World::new(config), Encoder::new(TICK));
+        let (mut frame, mut commands, mut spare) = (Frame::empty(), Vec::new(), EncodedFrame::default());
+        let mut published = 0;
+        for tick in 0..TICKS {
+            world.step(Tick(tick), TICK, 1.0, &mut commands, &mut frame);
+            match encoder.encode(&frame, &mut spare) {
+                Intake::Ready => {
+                    spare = publisher.publish(std::mem::take(&mut spare));
+                    published += 1;
+                }
+                Intake::NeedsSnapshot => {
+                    let (session, action) = (SessionKey::NODE, Action::Resync);
+                    commands.push(Command { session, sequence: tick, action });
+                }
+                Intake::Waiting => {}
+            }
+        }
+        assert_eq!(published, TICKS - 1, "all but the first, which is no whole story");
+        assert_eq!(publisher.current().scenery().len(), self.scenery.len());
+        counted_here() - before
+    }
+}
+
+#[test]
+fn an_instance_asks_for_as_much_memory_whatever_stands_in_it() {
+    count_here("instance");
+    let (bare, full) = (Template::new(0), Template::new(200));
+    let requests = bare.requests_of_an_instance();
+    assert!(requests > 0, "nothing is counted");
+    assert_eq!(full.requests_of_an_instance(), requests);
+}

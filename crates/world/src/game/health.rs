@@ -1,0 +1,235 @@
+//! Visitors' health, where damage is on: NPCs' blows take it, time gives it back.
+//!
+//! Whoever has none left falls: in the next step they stand where visitors arrive, in full health. Only those are listed who have less
+//! than all of it, by account: who leaves is not well when they come back. Time passes for them as for the world, so that nobody
+//! heals while it sleeps.
+
+use super::Game;
+use crate::{
+    frame::{Event, Frame},
+    hash::StateHasher,
+    inbox::relocate,
+    world::World,
+};
+use glam::Vec3;
+use ids::{AgentId, LocalId, SessionKey};
+use nav::senses::{Stamp, WorldTime};
+use serde::{Deserialize, Serialize};
+
+/// Full health, as the protocol counts it.
+pub const HEALTH_MAX: u8 = 100;
+
+/// Accounts whose health is remembered. When there are more, the one that lacks least is well at once, which may be who was struck last. Of
+/// those who have fallen none is: they are brought back.
+const WOUNDED_MAX: usize = 256;
+/// Milliseconds in which one point comes back.
+const HEAL_MS: u32 = 1_000;
+/// Milliseconds after a blow until the first one does.
+const PAUSE_MS: u32 = 5_000;
+
+/// Somebody who is not in full health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Wound {
+    agent: AgentId,
+    /// 0 of who has fallen and has not been brought back yet.
+    health: u8,
+    heals_at: Stamp,
+}
+
+impl Wound {
+    pub(super) fn are_sound(wounds: &[Self]) -> bool {
+        wounds.len() <= WOUNDED_MAX && wounds.iter().all(|wound| wound.health < HEALTH_MAX)
+    }
+
+    pub(super) fn hash(&self, hasher: &mut StateHasher) {
+        hasher.bytes(self.agent.0.as_bytes());
+        hasher.u64(u64::from(self.heals_at.0) << 8 | u64::from(self.health));
+    }
+
+    /// Of one that was written down some time ago: healing begins anew.
+    pub(super) fn dress(&mut self, now: WorldTime) {
+        self.heals_at = now.stamp().after(PAUSE_MS);
+    }
+}
+
+impl Game {
+    fn health_of(&self, agent: AgentId) -> u8 {
+        self.wounds.iter().find(|wound| wound.agent == agent).map_or(HEALTH_MAX, |wound| wound.health)
+    }
+
+    /// Takes some of somebody's health; returns who is well at once because there is no more room, if anybody is.
+    fn wound(&mut self, agent: AgentId, points: u16, now: WorldTime) -> Option<AgentId> {
+        let left = |health: u8| health.saturating_sub(u8::try_from(points).unwrap_or(u8::MAX));
+        let heals_at = now.stamp().after(PAUSE_MS);
+        let mut well = None;
+        if let Some(wound) = self.wounds.iter_mut().find(|wound| wound.agent == agent) {
+            (wound.health, wound.heals_at) = (left(wound.health), heals_at);
+        } else {
+            let wound = Wound { agent, health: left(HEALTH_MAX), heals_at };
+            if self.wounds.len() < WOUNDED_MAX {
+                self.wounds.push(wound);
+            } else {
+                let least = self.wounds.iter_mut().max_by_key(|wound| wound.health)?;
+                if least.health == 0 || least.health < wound.health {
+                    return Some(agent);
+                }
+                well = Some(std::mem::replace(least, wound).agent);
+            }
+        }
+        self.change();
+        well
+    }
+}
+
+impl World {
+    /// A visitor's health, 0 to [`HEALTH_MAX`].
+    #[must_use]
+    pub fn health(&self, agent: AgentId) -> u8 {
+        self.game.health_of(agent)
+    }
+
+    /// Whether it has fallen, and is not back yet.
+    pub(crate) fn has_fallen(&self, agent: AgentId) -> bool {
+        !self.game.wounds.is_empty() && self.game.health_of(agent) == 0
+    }
+
+    /// A visitor is struck: where damage is on, that hurts.
+    pub(crate) fn hurt_visitor(
+        &mut self,
+        who: LocalId,
+        points: u16,
+        by: Option<LocalId>,
+        now: WorldTime,
+        out: &mut Frame,
+    ) {
+        let is_on = self.cast.as_ref().is_some_and(|cast| cast.plan.damage);
+        let Some((_, presence)) = self.roster.iter().find(|(_, presence)| presence.id == who) else { return };
+        let (agent, session) = (presence.identity.agent, presence.identity.session);
+        if !is_on || points == 0 || self.has_fallen(agent) {
+            return;
+        }
+        let well = self.game.wound(agent, points, now);
+        if well == Some(agent) {
+            return;
+        }
+        let left = self.game.health_of(agent);
+        out.events.push(Event::Struck { who, by, points });
+        out.events.push(Event::Health { session, points: left });
+        if left == 0 {
+            out.events.push(Event::Fell(who));
+        }
+        if let Some(well) = well {
+            let own = self.roster.iter().filter(|(_, presence)| presence.identity.agent == well);
+            out.events.extend(own.map(|(_, presence)| Event::Health {
+                session: presence.identity.session,
+                points: HEALTH_MAX,
+            }));
+        }
+    }
+
+    /// Tells somebody who came in how they are.
+    pub(crate) fn tell_health(&self, session: SessionKey, agent: AgentId, out: &mut Frame) {
+        if self.cast.as_ref().is_some_and(|cast| cast.plan.damage) {
+            out.events.push(Event::Health { session, points: self.game.health_of(agent) });
+        }
+    }
+
+    /// Puts those who fell where visitors arrive, in full health.
+    pub(crate) fn bring_back(&mut self, out: &mut Frame) {
+        if !self.game.wounds.iter().any(|wound| wound.health == 0) {
+            return;
+        }
+        let middle = glam::Vec2::splat(self.ground.terrain.size_m() as f32 / 2.0);
+        let arrival = middle.extend(self.ground.height(middle).max(self.ground.water_m));
+        for (_, presence) in self.roster.iter_mut() {
+            let (agent, session) = (presence.identity.agent, presence.identity.session);
+            let is_down = |wound: &Wound| wound.agent == agent && wound.health == 0;
+            if self.game.wounds.iter().any(is_down) {
+                let half_height = Vec3::Z * presence.half_height();
+                relocate(presence, arrival + half_height, Vec3::X, &self.ground, &mut self.counters);
+                out.events.push(Event::Teleported(session));
+                out.events.push(Event::Health { session, points: HEALTH_MAX });
+            }
+        }
+        self.game.wounds.retain(|wound| wound.health > 0);
+        self.game.change();
+    }
+
+    /// Gives those a point whose time has come.
+    pub(super) fn heal(&mut self, out: &mut Frame) {
+        let now = self.npcs.now().stamp();
+        let mut has_healed = false;
+        for wound in &mut self.game.wounds {
+            // Who has fallen is brought back, which is in full health.
+            if wound.health == 0 || !now.has_reached(wound.heals_at) {
+                continue;
+            }
+            has_healed = true;
+            (wound.health, wound.heals_at) = (wound.health + 1, now.after(HEAL_MS));
+            let own = self.roster.iter().filter(|(_, presence)| presence.identity.agent == wound.agent);
+            out.events.extend(own.map(|(_, presence)| Event::Health {
+                session: presence.identity.session,
+                points: wound.health,
+            }));
+        }
+        if has_healed {
+            self.game.wounds.retain(|wound| wound.health < HEALTH_MAX);
+            self.game.change();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ids::Uuid;
+
+    fn agent(n: usize) -> AgentId {
+        AgentId(Uuid::from_u128(n as u128))
+    }
+
+    /// So many who were struck in one tick, each with one point more left than the one before, from `least` on.
+    fn struck(n: usize, least: u8) -> Game {
+        let mut game = Game::default();
+        for (n, health) in (0..n).zip((least..HEALTH_MAX).cycle()) {
+            assert_eq!(game.wound(agent(n), u16::from(HEALTH_MAX - health), WorldTime(0)), None);
+        }
+        game
+    }
+
+    #[test]
+    fn when_more_are_struck_than_can_be_remembered_who_lacks_least_is_well() {
+        let mut game = struck(WOUNDED_MAX, 50);
+        let version = game.version();
+        assert_eq!(game.health_of(agent(49)), 99);
+        let well = game.wound(agent(1_000), 30, WorldTime(0)).expect("there is no more room");
+        assert_eq!((game.health_of(well), game.health_of(agent(1_000))), (HEALTH_MAX, 70));
+        assert!(well.0.as_u128() % 50 == 49, "{well:?} lacked one point");
+        assert_eq!(game.wounds.len(), WOUNDED_MAX);
+        assert!(game.version() > version);
+        assert!(Wound::are_sound(&game.wounds));
+    }
+
+    #[test]
+    fn who_lacks_least_of_all_when_there_is_no_room_is_not_hurt() {
+        let mut game = Game::default();
+        for n in 0..WOUNDED_MAX {
+            assert_eq!(game.wound(agent(n), 60, WorldTime(0)), None);
+        }
+        let (version, hash) = (game.version(), game.hash());
+        assert_eq!(game.wound(agent(1_000), 10, WorldTime(0)), Some(agent(1_000)));
+        assert_eq!(game.health_of(agent(1_000)), HEALTH_MAX);
+        assert_eq!((game.version(), game.hash()), (version, hash), "nothing has changed");
+        assert!((0..WOUNDED_MAX).all(|n| game.health_of(agent(n)) == 40));
+    }
+
+    #[test]
+    fn nobody_who_has_fallen_is_forgotten_before_they_are_brought_back() {
+        let mut game = Game::default();
+        for n in 0..WOUNDED_MAX {
+            assert_eq!(game.wound(agent(n), 1_000, WorldTime(0)), None);
+        }
+        assert_eq!(game.wound(agent(1_000), 1_000, WorldTime(0)), Some(agent(1_000)));
+        assert!((0..WOUNDED_MAX).all(|n| game.health_of(agent(n)) == 0));
+    }
+}

@@ -1,0 +1,203 @@
+//! How far a world's missions have come.
+//!
+//! A mission that is under way waits for two things at its next waypoint: that somebody is there, and that all of those who are to be cleared
+//! have fallen since it was next, or lay already. Who rises again meanwhile need not fall twice.
+
+use super::plan::{NpcSet, Plan};
+use crate::{
+    frame::{Event, Frame},
+    hash::StateHasher,
+    periods::Span,
+    world::World,
+};
+use ids::SessionKey;
+use nav::senses::Stamp;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Milliseconds between two looks at who is where.
+const LOOK_MS: u64 = 200;
+
+/// One mission of one world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Course {
+    stage: Stage,
+    completed: u32,
+    /// Of those who are to be cleared at the next waypoint.
+    felled: NpcSet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// It begins then, or with the end of another one.
+    Waiting(Option<Stamp>),
+    /// The waypoint that is next.
+    UnderWay(u8),
+}
+
+/// A mission as others may know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissionStatus<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Waypoints behind its visitors, while it is under way.
+    pub done: Option<u8>,
+    /// Waypoints in all.
+    pub waypoints: u8,
+    /// Times that it was completed.
+    pub completed: u32,
+}
+
+impl Course {
+    /// As a world begins: those are under way that follow no other one.
+    pub(super) fn all(plan: &Plan) -> Vec<Self> {
+        let begin =
+            |after: Option<u8>| if after.is_some() { Stage::Waiting(None) } else { Stage::UnderWay(0) };
+        let course = |after| Self { stage: begin(after), completed: 0, felled: NpcSet::default() };
+        plan.missions.iter().map(|mission| course(mission.after)).collect()
+    }
+
+    pub(super) fn are_sound(courses: &[Self], plan: &Plan) -> bool {
+        let n = |mission: usize| plan.missions[mission].goals.len();
+        let is_sound = |(mission, course): (usize, &Self)| match course.stage {
+            Stage::UnderWay(next) => usize::from(next) < n(mission),
+            Stage::Waiting(_) => true,
+        };
+        courses.len() == plan.missions.len() && courses.iter().enumerate().all(is_sound)
+    }
+
+    pub(super) fn hash(&self, hasher: &mut StateHasher) {
+        let (kind, value) = match self.stage {
+            Stage::Waiting(None) => (0, 0),
+            Stage::Waiting(Some(until)) => (1, until.0),
+            Stage::UnderWay(next) => (2, u32::from(next)),
+        };
+        hasher.u64(u64::from(value) << 8 | kind);
+        hasher.u32(self.completed);
+        self.felled.hash(hasher);
+    }
+
+    /// Of one that was written down some time ago: what was to come after a while comes after all of it.
+    pub(super) fn wait_again(&mut self, plan: &Plan, mission: usize, now: Stamp) {
+        if let Stage::Waiting(Some(_)) = self.stage {
+            self.stage = Stage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
+        }
+    }
+}
+
+impl World {
+    /// Its missions, in the order of the template.
+    pub fn missions(&self) -> impl Iterator<Item = MissionStatus<'_>> {
+        let missions = self.cast.iter().flat_map(|cast| &cast.plan.missions);
+        missions.zip(&self.game.courses).map(|(mission, course)| MissionStatus {
+            name: &mission.name,
+            done: if let Stage::UnderWay(next) = course.stage { Some(next) } else { None },
+            waypoints: mission.goals.len() as u8,
+            completed: course.completed,
+        })
+    }
+
+    /// Tells somebody who came in what is to be done.
+    pub(crate) fn tell_missions(&self, session: SessionKey, out: &mut Frame) {
+        let Some(cast) = &self.cast else { return };
+        for (mission, course) in (0..).zip(&self.game.courses) {
+            if let Stage::UnderWay(next) = course.stage {
+                out.events.push(said(&cast.plan, mission, next, Some(session)));
+            }
+        }
+    }
+
+    /// Notes which NPCs fell in this tick, and tells of those and of who is back.
+    pub(super) fn notice_falls(&mut self, plan: &Plan, out: &mut Frame) {
+        let (fell, rose) = (std::mem::take(&mut self.npcs.fell), std::mem::take(&mut self.npcs.rose));
+        if fell.is_empty() && rose.is_empty() {
+            return;
+        }
+        let ids = |set: NpcSet| {
+            self.npcs
+                .legs
+                .iter()
+                .enumerate()
+                .filter(move |(n, _)| set.has(*n))
+                .filter_map(|(_, legs)| legs.id)
+        };
+        out.events.extend(ids(fell).map(Event::Fell));
+        out.events.extend(ids(rose).map(Event::Rose));
+        for (mission, course) in self.game.courses.iter_mut().enumerate() {
+            if let Stage::UnderWay(next) = course.stage
+                && let Some(clear) = plan.missions[mission].goals[usize::from(next)].clear
+            {
+                course.felled = course.felled.or(fell.and(clear));
+            }
+        }
+        self.game.change();
+    }
+
+    /// Takes missions on whose next waypoint is reached, and begins those whose time has come.
+    pub(super) fn advance_missions(&mut self, plan: &Plan, span: Span, out: &mut Frame) {
+        if !span.is_due(LOOK_MS, 0) {
+            return;
+        }
+        let now = self.npcs.now().stamp();
+        for mission in 0..self.game.courses.len() {
+            match self.game.courses[mission].stage {
+                Stage::Waiting(Some(until)) if now.has_reached(until) => {
+                    self.go_on_to(plan, mission, 0);
+                    out.events.push(said(plan, mission as u8, 0, None));
+                }
+                Stage::UnderWay(next) if self.is_reached(plan, mission, next) => {
+                    let is_last = usize::from(next) + 1 == plan.missions[mission].goals.len();
+                    if is_last {
+                        self.complete(plan, mission, now, out);
+                    } else {
+                        self.go_on_to(plan, mission, next + 1);
+                        out.events.push(said(plan, mission as u8, next + 1, None));
+                    }
+                }
+                Stage::Waiting(_) | Stage::UnderWay(_) => {}
+            }
+        }
+    }
+
+    fn is_reached(&self, plan: &Plan, mission: usize, next: u8) -> bool {
+        let goal = &plan.missions[mission].goals[usize::from(next)];
+        let felled = self.game.courses[mission].felled;
+        let is_cleared = goal.clear.is_none_or(|clear| felled.and(clear) == clear);
+        is_cleared
+            && self.roster.iter().any(|(_, presence)| {
+                let soles = presence.motion.position - glam::Vec3::Z * presence.half_height();
+                soles.distance_squared(goal.at) <= goal.radius_m * goal.radius_m
+            })
+    }
+
+    fn go_on_to(&mut self, plan: &Plan, mission: usize, next: u8) {
+        let clear = plan.missions[mission].goals[usize::from(next)].clear;
+        let course = &mut self.game.courses[mission];
+        course.stage = Stage::UnderWay(next);
+        course.felled = clear.map_or_else(NpcSet::default, |clear| self.npcs.down().and(clear));
+        self.game.change();
+    }
+
+    fn complete(&mut self, plan: &Plan, mission: usize, now: Stamp, out: &mut Frame) {
+        let course = &mut self.game.courses[mission];
+        course.completed = course.completed.saturating_add(1);
+        course.stage = Stage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
+        course.felled = NpcSet::default();
+        self.game.change();
+        out.events.push(said(plan, mission as u8, plan.missions[mission].goals.len() as u8, None));
+        for (follower, of) in plan.missions.iter().enumerate() {
+            let waits = matches!(self.game.courses[follower].stage, Stage::Waiting(_));
+            if waits && of.after.map(usize::from) == Some(mission) {
+                self.go_on_to(plan, follower, 0);
+                out.events.push(said(plan, follower as u8, 0, None));
+            }
+        }
+    }
+}
+
+/// What is said where so many waypoints are done.
+fn said(plan: &Plan, mission: u8, done: u8, session: Option<SessionKey>) -> Event {
+    let of = &plan.missions[usize::from(mission)];
+    let text = of.goals.get(usize::from(done)).map_or(&of.done, |goal| &goal.text);
+    Event::Mission { session, mission, done, waypoints: of.goals.len() as u8, text: Arc::clone(text) }
+}

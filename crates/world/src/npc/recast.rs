@@ -1,0 +1,158 @@
+//! Going over to other behaviours, while the world runs.
+//!
+//! A template's files are read anew, which makes another [`Cast`] on the same ground, and each of its worlds takes that one between two steps.
+//! What takes time, comparing names, is done once in a [`Recast`], elsewhere. The world itself renames what its NPCs have in mind
+//! and lets each begin its behaviour again; nothing large is allocated or freed.
+
+use super::{Cast, Npcs, home_of};
+use crate::{animations::Animator, terrain::Terrain, world::World};
+use ids::Uuid;
+use nav::behavior::{Adoption, Names};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What worlds of one cast need to go over to another one.
+#[derive(Debug)]
+pub struct Recast {
+    from: Arc<Cast>,
+    to: Arc<Cast>,
+    adoption: Adoption,
+}
+
+/// Why worlds of one cast cannot go over to another one. Those that begin anew can have it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecastRefusal {
+    /// It is for another template.
+    #[error("the ground is another one")]
+    Ground,
+    /// Kinds are numbers in what NPCs have seen.
+    #[error("kind {number} was {was:?}, and a change can only add kinds behind the others")]
+    Kind {
+        /// From 1.
+        number: usize,
+        /// Its name.
+        was: String,
+    },
+    /// Others than before, or in another order.
+    #[error("NPC {number} ({was}) is not the same any more; who lives in a world that runs cannot change")]
+    Somebody {
+        /// Which spawn.
+        number: usize,
+        /// Its name.
+        was: String,
+    },
+    /// How far a world's missions have come says nothing of others.
+    #[error("missions or damage are others; what there is to do in a world that runs cannot change")]
+    Missions,
+    /// More or fewer than before.
+    #[error("there are {is} NPCs instead of {was}; who lives in a world that runs cannot change")]
+    Count {
+        /// Before.
+        was: usize,
+        /// Now.
+        is: usize,
+    },
+}
+
+impl Recast {
+    /// Compares the two. All may differ but the ground, who the NPCs are and what visitors are to do: behaviours, places, what they wear and play, how
+    /// strong they are, where they begin.
+    ///
+    /// # Errors
+    /// [`RecastRefusal`].
+    pub fn new(from: Arc<Cast>, to: Arc<Cast>) -> Result<Self, RecastRefusal> {
+        if from.mark().ground != to.mark().ground {
+            return Err(RecastRefusal::Ground);
+        }
+        let kinds = &to.script().vocabulary.kinds;
+        for (index, was) in from.script().vocabulary.kinds.iter().enumerate() {
+            if kinds.get(index).is_none_or(|is| is.name != was.name) {
+                return Err(RecastRefusal::Kind { number: index + 1, was: was.name.clone() });
+            }
+        }
+        if from.len() != to.len() {
+            return Err(RecastRefusal::Count { was: from.len(), is: to.len() });
+        }
+        for (number, (was, is)) in from.roles.iter().zip(&to.roles).enumerate() {
+            if (was.kind, &was.first_name, &was.last_name) != (is.kind, &is.first_name, &is.last_name) {
+                let was = format!("{} {}", was.first_name, was.last_name);
+                return Err(RecastRefusal::Somebody { number, was });
+            }
+        }
+        if from.mark().plan != to.mark().plan {
+            return Err(RecastRefusal::Missions);
+        }
+        let adoption = Adoption::new(from.behaviors.names(), &to.behaviors);
+        Ok(Self { from, to, adoption })
+    }
+
+    /// The cast that a world has to have to go over.
+    #[must_use]
+    pub const fn from(&self) -> &Arc<Cast> {
+        &self.from
+    }
+
+    /// What it has then.
+    #[must_use]
+    pub const fn to(&self) -> &Arc<Cast> {
+        &self.to
+    }
+}
+
+impl World {
+    /// Goes over to another cast between two steps; false, and nothing changes, when its own is not the one to go over from. The former
+    /// one may be freed here if nobody else has it: who orders this keeps it.
+    ///
+    /// Part of what decides the world's future, as a command is: for a run to be repeated it has to come before the same tick.
+    pub fn recast(&mut self, recast: &Recast) -> bool {
+        let is_meant = self.cast.as_ref().is_some_and(|cast| Arc::ptr_eq(cast, &recast.from));
+        if is_meant {
+            self.npcs.recast(recast, &self.ground.terrain);
+            self.cast = Some(Arc::clone(&recast.to));
+        }
+        is_meant
+    }
+}
+
+impl Npcs {
+    /// What came out of a snapshot of another cast that [fits](super::CastMark::fits) goes on with this one.
+    pub(crate) fn take_over(&mut self, names: &Names, cast: &Cast) {
+        let adoption = Adoption::new(names, &cast.behaviors);
+        for ((legs, head), role) in self.legs.iter_mut().zip(&mut self.heads).zip(&cast.roles) {
+            if !head.mind.adopt(&adoption) {
+                head.mind.switch(role.behavior);
+            }
+            head.health = head.health.min(cast.actor(role.kind).health);
+            // Which animation the number meant is not known any more.
+            if head.plays.take().is_some() | head.gesture.take().is_some() {
+                (head.animator, legs.movement) = (Animator::new(), Uuid::nil());
+            }
+        }
+    }
+
+    fn recast(&mut self, Recast { from, to, adoption }: &Recast, terrain: &Terrain) {
+        let now = self.now();
+        let roles = from.roles.iter().zip(&to.roles);
+        for ((legs, head), (was, is)) in self.legs.iter_mut().zip(&mut self.heads).zip(roles) {
+            // Who does what its entry says does what the entry says now.
+            let follows_entry = head.mind.behavior() == was.behavior;
+            let is_there = head.mind.adopt(adoption);
+            if follows_entry || !is_there {
+                head.mind.switch(is.behavior);
+            }
+            if was.spot != is.spot {
+                head.mind.set_home(home_of(to, is, terrain));
+            }
+            head.health = head.health.min(to.actor(is.kind).health);
+            legs.news.appeared |= was.appearance != is.appearance;
+            // Numbers of animations may mean others now; what is played goes on when the next thought wants it.
+            let played = [head.plays.take(), head.gesture.take().map(|(gesture, _)| gesture)];
+            let id_of = |played: u16| from.animations.get(usize::from(played)).copied();
+            for id in played.into_iter().flatten().filter_map(id_of) {
+                legs.news.animated |= head.animator.choose(&[(id, false)]);
+            }
+            legs.attention.hasten(now);
+        }
+        self.settle_hashes();
+    }
+}

@@ -1,0 +1,149 @@
+//! Warm, a world asks for no memory: not while its NPCs walk about, chase, fight each other and a visitor, nor when a checkpoint is due.
+
+use glam::{Quat, Vec3};
+use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use nav::behavior::{Kind, Vocabulary};
+use std::{sync::Arc, time::Duration};
+use telemetry::allocations::{CountingAllocator, count_here, counted};
+use world::{
+    Action, Actor, Cast, Command, Control, ControlFlags, Enter, Event, Frame, Life, Mission, Scenery, Script,
+    Spawn, Terrain, Waypoint, WorldConfig,
+};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+const TICK: Duration = Duration::from_millis(50);
+const WARM_TICKS: u64 = 2_400;
+const TICKS: u64 = 1_200;
+
+/// Blows that take next to nothing, so that nobody falls: whoever comes back is somebody new, whom frames tell in full.
+const BEHAVIORS: &str = "\
+behaviour fighter:
+    select:
+        when sees enemy within 30 m in last 4 s:
+            chase target
+            attack target every 0.5 s damage 1
+        wander within 20 m pause 0.1 s to 1 s
+behaviour stroller: wander within 40 m pause 0.1 s to 1 s
+";
+
+#[test]
+fn steady_ticks_ask_for_no_memory() {
+    count_here("world");
+    let mut life = Life::new(setting(), 0.0);
+    let (mut frame, mut commands) = (Frame::empty(), Vec::new());
+    // Made before, since a gateway's commands are not the world's memory.
+    let mut deeds = (0..WARM_TICKS + TICKS).map(deed).collect::<Vec<_>>();
+    // The question itself asks for memory, too.
+    let own = (0..3).map(|_| counted()["world"]).collect::<Vec<_>>();
+    let own = own[2] - own[1];
+    let (mut before, mut blows, mut hurt) = (0, 0, 0);
+    for tick in 0..WARM_TICKS + TICKS {
+        if tick == WARM_TICKS {
+            blows = life.world().npc_counts().blows;
+            before = counted()["world"];
+        }
+        commands.extend(deeds[tick as usize].take());
+        let now = Instant(tick * TICK.as_nanos() as u64);
+        life.step(now, Tick(tick), TICK, 1.0, &mut commands, &mut frame);
+        hurt += frame.events.iter().filter(|event| matches!(event, Event::Health { .. })).count();
+    }
+    let asked = counted()["world"] - before - own;
+    assert!(before > 0, "nothing is counted");
+    let counts = life.world().npc_counts();
+    assert!(counts.blows - blows > 500, "{} blows are no fight", counts.blows - blows);
+    assert!(counts.moving * 5 > counts.ticks, "they stand about");
+    assert!(hurt > 10, "the visitor is left alone: {hurt}");
+    assert_eq!((counts.falls, asked), (0, 0));
+}
+
+const AGENT: AgentId = AgentId(Uuid::from_u128(1));
+
+/// What a visitor does in a tick: comes in, walks to and fro among them, and strikes.
+fn deed(tick: u64) -> Option<Command> {
+    let action = match tick {
+        0 => Action::Enter(Box::new(Enter {
+            agent: AGENT,
+            first_name: "Ada".into(),
+            last_name: "Resident".into(),
+            position: Vec3::new(120.0, 120.0, 22.0),
+            look_at: Vec3::X,
+            flying: false,
+            appearance: None,
+        })),
+        _ if tick.is_multiple_of(20) => {
+            let body_rotation = Quat::from_rotation_z((tick / 20) as f32);
+            Action::Control(Control { flags: ControlFlags::AT_POS, body_rotation })
+        }
+        _ if tick % 20 == 10 => Action::Animate(vec![(world::animations::PUNCH_LEFT, true)]),
+        _ => return None,
+    };
+    Some(Command { session: SessionKey(1), sequence: tick, action })
+}
+
+fn setting() -> WorldConfig {
+    let terrain = Arc::new(Terrain::flat(256, 21.0));
+    let scenery = Arc::new(Scenery::boxes(150, &terrain, 1));
+    let cast = Cast::new(script(), &terrain, &scenery, 20.0, &mut || true).expect("a cast");
+    WorldConfig {
+        id: WorldId(1),
+        epoch: Epoch(0),
+        size_m: 256,
+        local_ids: 1..10_000,
+        terrain,
+        scenery,
+        cast: Some(Arc::new(cast)),
+        water_m: 20.0,
+        max_avatars: 20,
+        seed: 1,
+    }
+}
+
+fn script() -> Script {
+    let kind = |name: &str, enemies: &[&str]| Kind {
+        name: name.into(),
+        enemies: enemies.iter().map(|&name| name.into()).collect(),
+        ..Kind::default()
+    };
+    let spawn = |n: u16| {
+        let (kind, behavior) =
+            [("outlaw", "fighter"), ("guard", "fighter"), ("raider", "fighter"), ("villager", "stroller")]
+                [usize::from(n % 4)];
+        let (row, column) = (f32::from(n / 5), f32::from(n % 5));
+        Spawn {
+            kind: kind.into(),
+            behavior: behavior.into(),
+            first_name: format!("{kind}{n}"),
+            last_name: "Npc".into(),
+            position: Vec3::new(110.0 + 6.0 * column, 110.0 + 6.0 * row, 21.0),
+            look_at: Vec3::X,
+        }
+    };
+    Script {
+        vocabulary: Vocabulary {
+            kinds: vec![
+                kind("outlaw", &["guard"]),
+                kind("guard", &["outlaw"]),
+                kind("raider", &["player"]),
+                kind("villager", &[]),
+            ],
+            ..Vocabulary::default()
+        },
+        actors: vec![Actor { health: 60_000, ..Actor::default() }; 4],
+        files: vec![("test.behaviour".into(), BEHAVIORS.into())],
+        spawns: (0..20).map(spawn).collect(),
+        missions: vec![Mission {
+            name: "Peace".into(),
+            waypoints: vec![Waypoint {
+                position: Vec3::new(128.0, 128.0, 21.0),
+                radius_m: 50.0,
+                clear: Some("outlaw".into()),
+                ..Waypoint::default()
+            }],
+            ..Mission::default()
+        }],
+        damage: true,
+        ..Script::default()
+    }
+}

@@ -1,0 +1,193 @@
+//! Health of visitors, where damage is on: NPCs' blows take it, time gives it back, and who has none begins again.
+
+use super::{
+    stage::{STANDING, Stage, enter_at},
+    village::{GROUND_M, script, setting_of, spawn},
+};
+use glam::{Vec2, Vec3};
+use ids::{AgentId, SessionKey, Uuid};
+use std::sync::LazyLock;
+use world::{Action, Enter, Event, HEALTH_MAX, WorldConfig};
+
+/// Of all visitors of a stage.
+const AGENT: AgentId = AgentId(Uuid::from_u128(7));
+
+static HARMFUL: LazyLock<WorldConfig> = LazyLock::new(|| lair(true));
+
+/// Where a wolf is that bites.
+fn lair(damage: bool) -> WorldConfig {
+    let mut script = script(vec![spawn("wolf", "wolf", 70.0, 60.0)]);
+    script.vocabulary.kinds[2].enemies = vec!["player".into()];
+    script.damage = damage;
+    setting_of(script)
+}
+
+fn at(x: f32, y: f32) -> Vec3 {
+    Vec3::new(x, y, GROUND_M + STANDING)
+}
+
+fn visited(config: WorldConfig) -> Stage {
+    let mut stage = Stage::new(config);
+    // Before it: it looks east.
+    stage.send(1, enter_at(at(76.0, 60.0)));
+    stage.step();
+    stage
+}
+
+/// What was told of somebody's health in so many ticks.
+fn told(stage: &mut Stage, ticks: u32) -> Vec<u8> {
+    let mut told = Vec::new();
+    for _ in 0..ticks {
+        stage.step();
+        told.extend(told_of(stage, 1));
+    }
+    told
+}
+
+/// What was told of a session's health in the last tick.
+fn told_of(stage: &Stage, session: u64) -> Vec<u8> {
+    let points = |event: &Event| match event {
+        Event::Health { session: SessionKey(known), points } if *known == session => Some(*points),
+        _ => None,
+    };
+    stage.events().iter().filter_map(points).collect()
+}
+
+/// Steps until somebody falls.
+fn fall(stage: &mut Stage) {
+    for _ in 0..600 {
+        stage.step();
+        if stage.events().iter().any(|event| matches!(event, Event::Fell(_))) {
+            return;
+        }
+    }
+    panic!("nobody falls");
+}
+
+#[test]
+fn blows_hurt_and_who_falls_stands_at_the_arrival_again_in_full_health() {
+    let mut stage = visited(HARMFUL.clone());
+    assert!(stage.events().contains(&Event::Health { session: SessionKey(1), points: HEALTH_MAX }));
+    let who = stage.entity(1).id;
+    let (mut points, mut struck, mut fell) = (Vec::new(), 0, false);
+    for _ in 0..600 {
+        if fell {
+            break;
+        }
+        points.extend(told(&mut stage, 1));
+        struck += stage.events().iter().filter(|event| matches!(event, Event::Struck { .. })).count();
+        fell = stage.events().contains(&Event::Fell(who));
+    }
+    assert_eq!(points, [90, 80, 70, 60, 50, 40, 30, 20, 10, 0]);
+    assert_eq!(struck, 10);
+    stage.step();
+    assert!(stage.events().contains(&Event::Teleported(SessionKey(1))), "{:?}", stage.events());
+    assert_eq!(stage.at(1), Vec2::splat(128.0));
+    assert_eq!(stage.entity(1).id, who);
+    assert_eq!(stage.world.health(AGENT), HEALTH_MAX);
+    assert_eq!(told(&mut stage, 200), [0; 0], "nobody struck whoever is no longer there");
+}
+
+#[test]
+fn where_damage_is_off_nothing_hurts() {
+    let mut stage = visited(lair(false));
+    assert_eq!(told(&mut stage, 400), [0; 0]);
+    assert_eq!((stage.world.health(AGENT), stage.at(1)), (HEALTH_MAX, Vec2::new(76.0, 60.0)));
+}
+
+#[test]
+fn wounds_heal_with_time_and_stay_with_who_leaves() {
+    let mut stage = visited(HARMFUL.clone());
+    for _ in 0..600 {
+        if stage.world.health(AGENT) > 60 {
+            stage.step();
+        }
+    }
+    // Far from the wolf, which sees 25 m.
+    stage.send(1, Action::Leave);
+    stage.run(40);
+    stage.send(1, enter_at(at(200.0, 200.0)));
+    assert_eq!(told(&mut stage, 1), [60], "who comes in is told");
+    assert_eq!(told(&mut stage, 55), [0; 0]);
+    assert_eq!(told(&mut stage, 100), [61, 62, 63, 64, 65]);
+    assert_eq!(stage.world.health(AGENT), 65);
+    let mut record = Vec::new();
+    stage.world.progress(&mut record);
+    let mut world = world::World::new(HARMFUL.clone());
+    world.take_up_progress(&record).unwrap();
+    assert_eq!(world.health(AGENT), 65);
+    let all = told(&mut stage, 40 * 20);
+    assert_eq!((all.len(), all.last()), (35, Some(&HEALTH_MAX)));
+}
+
+#[test]
+fn who_leaves_before_they_are_brought_back_is_well_and_nobody_is_moved() {
+    let mut stage = visited(HARMFUL.clone());
+    fall(&mut stage);
+    // This is the first that the world takes after the fall.
+    stage.send(1, Action::Leave);
+    stage.step();
+    let is_of_them = |event: &&Event| {
+        matches!(event, Event::Teleported(SessionKey(1)) | Event::Health { session: SessionKey(1), .. })
+    };
+    assert_eq!(stage.events().iter().find(is_of_them), None);
+    assert_eq!((stage.world.n_avatars(), stage.world.health(AGENT)), (0, HEALTH_MAX));
+    stage.send(1, enter_at(at(200.0, 200.0)));
+    stage.step();
+    assert_eq!(told_of(&stage, 1), [HEALTH_MAX]);
+    assert_eq!(stage.at(1), Vec2::splat(200.0), "where they came in");
+}
+
+#[test]
+fn who_leaves_in_the_tick_of_the_last_blow_is_not_hurt_by_it() {
+    let mut stage = visited(HARMFUL.clone());
+    let mut ticks = 0;
+    while stage.world.health(AGENT) > 0 {
+        stage.step();
+        ticks += 1;
+        assert!(ticks < 600, "nobody falls");
+    }
+    // Once more, and gone by then: commands come first in a tick.
+    let mut stage = visited(HARMFUL.clone());
+    stage.run(ticks - 1);
+    let left = stage.world.health(AGENT);
+    stage.send(1, Action::Leave);
+    stage.step();
+    assert_eq!(stage.events(), []);
+    assert_eq!(stage.world.health(AGENT), left);
+}
+
+#[test]
+fn two_who_are_struck_at_once_have_each_their_own_health() {
+    // A pack for each, so that there are blows in most ticks.
+    let pack = |y: f32| (0..6).map(move |n| spawn("wolf", "wolf", 68.0 + n as f32 / 2.0, y - 2.0 + n as f32));
+    let mut script = script(pack(60.0).chain(pack(160.0)).collect());
+    script.vocabulary.kinds[2].enemies = vec!["player".into()];
+    script.damage = true;
+    let mut stage = visited(setting_of(script));
+    let other = AgentId(Uuid::from_u128(8));
+    let Action::Enter(enter) = enter_at(at(76.0, 160.0)) else { panic!("it is an arrival") };
+    stage.send(2, Action::Enter(Box::new(Enter { agent: other, ..*enter })));
+    let (mut were_hurt_at_once, mut falls) = (false, [0, 0]);
+    for _ in 0..800 {
+        let was = [AGENT, other].map(|agent| stage.world.health(agent));
+        stage.step();
+        let is = [AGENT, other].map(|agent| stage.world.health(agent));
+        were_hurt_at_once |= is[0] < was[0] && is[1] < was[1];
+        for (session, (falls, (was, is))) in (1..).zip(falls.iter_mut().zip(was.into_iter().zip(is))) {
+            let told = told_of(&stage, session);
+            if was != is {
+                assert_eq!(told.last(), Some(&is), "session {session}");
+            } else {
+                assert!(told.iter().all(|points| *points == is), "{told:?} of session {session}");
+            }
+            *falls += u32::from(is == 0 && was > 0);
+        }
+    }
+    assert!(were_hurt_at_once, "both in one tick");
+    assert_eq!(falls, [1, 1], "each falls once, and is out of sight then");
+    for (session, agent) in [(1, AGENT), (2, other)] {
+        assert_eq!(stage.world.health(agent), HEALTH_MAX);
+        assert!(stage.at(session).distance(Vec2::splat(128.0)) < 2.0, "{}", stage.at(session));
+    }
+}

@@ -1,0 +1,333 @@
+//! Files of behaviours change under a world that runs.
+
+use super::stage::{STANDING, Stage, TICK, enter_at};
+use super::village::{GROUND_M, at, flat, npc, script, setting, spawn, wall};
+use glam::Vec3;
+use ids::{Instant, SessionKey, Tick};
+use nav::behavior::{Kind, Route};
+use std::{ops::Range, sync::Arc};
+use world::{
+    Action, Actor, Beginning, Cast, Change, ChatKind, Command, Event, Frame, Life, Looks, Mission, Recast,
+    RecastRefusal, RestoreError, Script, Spawn, Waypoint, World, WorldConfig,
+};
+
+pub(crate) fn cast_of(config: &WorldConfig) -> &Arc<Cast> {
+    config.cast.as_ref().expect("somebody lives there")
+}
+
+/// From a cast to what its script has become.
+pub(crate) fn recast(from: &Arc<Cast>, script: Script) -> Result<Recast, RecastRefusal> {
+    let to = from.with_script(script, &flat()).expect("a cast");
+    Recast::new(Arc::clone(from), Arc::new(to))
+}
+
+/// The usual files, with another behaviour under a name.
+pub(crate) fn with_behavior(spawns: Vec<Spawn>, name: &str, body: &str) -> Script {
+    let mut script = script(spawns);
+    let text = String::from_utf8(script.files[0].1.clone()).expect("text");
+    let mut is_other = true;
+    let lines = text.lines().filter(|line| {
+        // What is indented belongs to the behaviour above.
+        is_other =
+            if line.starts_with(' ') { is_other } else { !line.starts_with(&format!("behaviour {name}:")) };
+        is_other
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    script.files = vec![("test.behaviour".into(), format!("{text}\nbehaviour {name}: {body}\n").into())];
+    script
+}
+
+pub(crate) fn patrol() -> Vec<Spawn> {
+    vec![spawn("folk", "patrol", 100.0, 128.0)]
+}
+
+#[test]
+fn who_looks_different_is_told_of_once() {
+    let config = setting(patrol());
+    let cast = Arc::clone(cast_of(&config));
+    let mut stage = Stage::new(config);
+    stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
+    stage.run(10);
+    let worn = |stage: &Stage| npc(stage).avatar.appearance.clone();
+    let person = worn(&stage);
+    assert!(person.is_some(), "it looks like something");
+    let dressed = |looks: Looks| Script {
+        actors: vec![Actor { looks, ..script(Vec::new()).actors.remove(0) }; 3],
+        ..script(patrol())
+    };
+    let told = |stage: &mut Stage| {
+        let is_look = |change: &&Change| matches!(change, Change::Appeared(..));
+        (0..20).map(|_| stage.step().changes.iter().filter(is_look).count()).sum::<usize>()
+    };
+    let same = recast(&cast, script(patrol())).expect("the same NPC");
+    assert!(stage.world.recast(&same));
+    assert_eq!((told(&mut stage), worn(&stage)), (0, person.clone()), "nothing is new");
+    let looks = Looks::worn(vec![7; 218], vec![0; 47]).expect("looks");
+    let other = recast(same.to(), dressed(looks)).expect("the same NPC");
+    assert_ne!(other.from().fingerprint(), other.to().fingerprint());
+    assert!(stage.world.recast(&other));
+    assert_eq!(told(&mut stage), 1);
+    assert_eq!(worn(&stage).map(|appearance| appearance.visual_params.clone()), Some(vec![7; 218]));
+    let cloud = recast(other.to(), dressed(Looks::Cloud)).expect("the same NPC");
+    assert!(stage.world.recast(&cloud));
+    assert_eq!((told(&mut stage), worn(&stage)), (1, None));
+    let back = recast(cloud.to(), dressed(Looks::Person)).expect("the same NPC");
+    assert!(stage.world.recast(&back));
+    assert_eq!((told(&mut stage), worn(&stage)), (1, person));
+}
+
+#[test]
+fn who_patrolled_does_what_the_file_says_now() {
+    let config = setting(patrol());
+    let cast = Arc::clone(cast_of(&config));
+    let mut stage = Stage::new(config);
+    stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
+    stage.run(100);
+    assert_ne!(npc(&stage).motion.velocity, Vec3::ZERO);
+
+    let sits = recast(&cast, with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    assert!(stage.world.recast(&sits));
+    stage.run(20);
+    assert_eq!(npc(&stage).motion.velocity, Vec3::ZERO, "within a second");
+    let place = at(npc(&stage));
+    stage.run(100);
+    assert_eq!(at(npc(&stage)), place);
+
+    // And back, by another set of the same content.
+    let walks = recast(sits.to(), script(patrol())).expect("the same NPC");
+    assert!(stage.world.recast(&walks));
+    stage.run(40);
+    assert_ne!(at(npc(&stage)), place);
+}
+
+#[test]
+fn a_world_with_another_cast_stays_as_it_is() {
+    let (config, other) = (setting(patrol()), setting(patrol()));
+    let change = recast(cast_of(&other), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    let mut stage = Stage::new(config);
+    stage.run(3);
+    let hash = stage.world.state_hash();
+    assert!(!stage.world.recast(&change), "it is not the cast that was meant");
+    assert_eq!(stage.world.state_hash(), hash);
+    let mut empty = Stage::flat();
+    assert!(!empty.world.recast(&change));
+}
+
+#[test]
+fn worlds_that_go_over_before_the_same_tick_stay_equal() {
+    let crowd = || (0..12).map(|n| spawn("folk", "stroll", 90.0 + 3.0 * n as f32, 110.0)).collect::<Vec<_>>();
+    let config = setting(crowd());
+    let change =
+        recast(cast_of(&config), with_behavior(crowd(), "stroll", "patrol round")).expect("the same");
+    let stage = || {
+        let mut stage = Stage::new(config.clone());
+        stage.send(1, enter_at(Vec3::new(95.0, 100.0, 23.0)));
+        stage
+    };
+    let (mut one, mut two, mut late) = (stage(), stage(), stage());
+    let mut differs = false;
+    for tick in 0..400 {
+        if tick == 137 {
+            assert!(one.world.recast(&change) && two.world.recast(&change));
+            assert_eq!(one.world.state_hash(), two.world.state_hash());
+            // A snapshot of what went over is one of the new cast.
+            let config = WorldConfig { cast: Some(Arc::clone(change.to())), ..config.clone() };
+            let restored = World::restore(config, &one.world.snapshot()).expect("its own");
+            assert_eq!(restored.state_hash(), one.world.state_hash());
+            two.world = restored;
+        }
+        if tick == 138 {
+            assert!(late.world.recast(&change));
+        }
+        one.step();
+        two.step();
+        late.step();
+        assert_eq!(one.frame.changes, two.frame.changes, "tick {tick}");
+        assert_eq!(one.frame.state_hash, two.frame.state_hash, "tick {tick}");
+        differs |= one.frame.state_hash != late.frame.state_hash;
+    }
+    assert!(differs, "the tick counts");
+}
+
+#[test]
+fn a_state_that_was_kept_goes_on_with_what_the_files_say_now() {
+    let config = setting(patrol());
+    let mut stage = Stage::new(config.clone());
+    stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
+    stage.run(100);
+    let (place, kept) = (at(npc(&stage)), stage.world.snapshot());
+    let restore = |script: Script| {
+        let cast = cast_of(&config).with_script(script, &flat()).expect("a cast");
+        World::restore(WorldConfig { cast: Some(Arc::new(cast)), ..config.clone() }, &kept)
+    };
+
+    stage.world = restore(with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    stage.run(100);
+    assert_eq!(npc(&stage).motion.velocity, Vec3::ZERO, "it has stopped");
+    assert!(at(npc(&stage)).distance(place) < 6.0, "where it was, and it was on its way");
+
+    // Its behaviour is gone, and it does what its entry says.
+    let spawns = vec![Spawn { behavior: "rest".into(), ..patrol().remove(0) }];
+    let files = vec![("test.behaviour".into(), b"behaviour rest: sit\n".to_vec())];
+    stage.world = restore(Script { files, ..script(spawns) }).expect("the same NPC");
+    stage.run(100);
+    assert_eq!(npc(&stage).motion.velocity, Vec3::ZERO, "it has stopped");
+    assert!(at(npc(&stage)).distance(place) < 6.0, "where it was, and it was on its way");
+
+    // Kinds may be added behind the others, and none taken away or put before them: minds hold their numbers.
+    let with_cat = |index: usize| {
+        let mut script = script(patrol());
+        script.vocabulary.kinds.insert(index, Kind { name: "cat".into(), ..Kind::default() });
+        script.actors.push(script.actors[0].clone());
+        script
+    };
+    assert_eq!(
+        restore(with_cat(3)).expect("the same NPC, and the same kinds before the new one").n_npcs(),
+        1
+    );
+    assert!(matches!(restore(with_cat(0)), Err(RestoreError::OtherCast { .. })), "others have these numbers");
+    let mut fewer = script(patrol());
+    fewer.vocabulary.kinds.pop();
+    fewer.actors.pop();
+    assert!(matches!(restore(fewer), Err(RestoreError::OtherCast { .. })), "somebody may remember a wolf");
+
+    let more = [patrol(), vec![spawn("folk", "stroll", 90.0, 90.0)]].concat();
+    assert!(matches!(restore(script(more)), Err(RestoreError::OtherCast { .. })), "somebody came");
+    let hurts = Script { damage: true, ..script(patrol()) };
+    assert!(matches!(restore(hurts), Err(RestoreError::OtherCast { .. })), "it is another game");
+
+    // Weaker than they were, and with fewer behaviours than the number of the one that they followed.
+    let stroll = || vec![spawn("folk", "stroll", 100.0, 128.0)];
+    let strong = setting(stroll());
+    let kept = Stage::new(strong.clone()).world.snapshot();
+    let files = vec![("test.behaviour".into(), b"behaviour stroll: sit\n".to_vec())];
+    let actors = vec![Actor { health: 10, ..script(Vec::new()).actors.remove(0) }; 3];
+    let weak = cast_of(&strong).with_script(Script { files, actors, ..script(stroll()) }, &flat());
+    let weak = WorldConfig { cast: Some(Arc::new(weak.expect("a cast"))), ..strong };
+    assert_eq!(World::restore(weak, &kept).expect("the same NPC").n_npcs(), 1);
+}
+
+#[test]
+fn who_lives_there_and_what_they_are_cannot_change() {
+    let config = setting(patrol());
+    let from = cast_of(&config);
+    let refused = |script: Script| recast(from, script).map(|_| ()).expect_err("somebody is another");
+    let mut more = patrol();
+    more.push(spawn("folk", "stroll", 90.0, 90.0));
+    assert_eq!(refused(script(more)), RecastRefusal::Count { was: 1, is: 2 });
+    let renamed = Spawn { first_name: "Ada".into(), ..patrol().remove(0) };
+    assert!(matches!(refused(script(vec![renamed])), RecastRefusal::Somebody { number: 0, .. }));
+    assert!(matches!(
+        refused(script(vec![Spawn { kind: "wolf".into(), ..patrol().remove(0) }])),
+        RecastRefusal::Somebody { number: 0, .. }
+    ));
+    let mut kinds = script(patrol());
+    kinds.vocabulary.kinds.swap(0, 1);
+    assert_eq!(refused(kinds), RecastRefusal::Kind { number: 1, was: "folk".into() });
+    let elsewhere = Cast::new(script(patrol()), &flat(), &world::Scenery::default(), 20.0, &mut || true);
+    let elsewhere = Recast::new(Arc::clone(from), Arc::new(elsewhere.expect("a cast")));
+    assert_eq!(elsewhere.map(|_| ()).expect_err("no wall there"), RecastRefusal::Ground);
+
+    let others_to_do = [
+        Script { damage: true, ..script(patrol()) },
+        Script {
+            missions: vec![Mission {
+                name: "Walk".into(),
+                waypoints: vec![Waypoint {
+                    position: Vec3::new(90.0, 90.0, GROUND_M),
+                    radius_m: 3.0,
+                    ..Waypoint::default()
+                }],
+                ..Mission::default()
+            }],
+            ..script(patrol())
+        },
+    ];
+    for other in others_to_do {
+        assert_eq!(refused(other), RecastRefusal::Missions);
+    }
+
+    // More kinds, routes and animations, and another place to begin at, are no matter.
+    let mut changed =
+        script(vec![Spawn { position: Vec3::new(110.0, 120.0, GROUND_M), ..patrol().remove(0) }]);
+    changed.vocabulary.kinds.push(Kind { name: "cat".into(), ..Kind::default() });
+    changed.actors.push(changed.actors[0].clone());
+    changed.vocabulary.routes.insert(0, Route { name: "new".into(), points: vec![Vec3::ONE] });
+    assert!(recast(from, changed).is_ok());
+}
+
+#[test]
+fn a_life_that_ends_after_it_went_over_begins_again_with_the_new_cast() {
+    let config = setting(patrol());
+    let change = recast(cast_of(&config), with_behavior(patrol(), "patrol", "sit")).expect("the same NPC");
+    let mut life = Life::new(config, 0.0);
+    let mut frame = Frame::empty();
+    let enter = enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING));
+    let mut commands = vec![Command { session: SessionKey(1), sequence: 1, action: enter }];
+    let mut moves_in = |life: &mut Life, ticks: Range<u64>| {
+        let mut moves = 0;
+        for tick in ticks {
+            life.step(Instant(tick * 50_000_000), Tick(tick), TICK, 1.0, &mut commands, &mut frame);
+            moves += frame.changes.iter().filter(|change| matches!(change, Change::Moved(..))).count();
+        }
+        moves
+    };
+    assert!(moves_in(&mut life, 0..100) > 0);
+    assert!(life.recast(&change));
+    assert!(!life.recast(&change), "once");
+    let was = life.world().state_hash();
+    // The step panicked, and the checkpoints are of the moment in which it went over.
+    assert_eq!(life.begin_again(1).0, Beginning::Newest);
+    assert_eq!(life.world().state_hash(), was);
+    moves_in(&mut life, 100..130);
+    assert_eq!(moves_in(&mut life, 130..230), 0, "it sits");
+    assert_eq!(life.begin_again(1).0, Beginning::Newest, "and what is kept since then is of the new cast");
+}
+
+#[test]
+fn what_was_played_ends_when_its_number_may_mean_something_else() {
+    let laugh = ids::Uuid::from_u128(7);
+    let with_laugh = |mut script: Script| {
+        script.vocabulary.animations.push("laugh".into());
+        script.animations.push(laugh);
+        script
+    };
+    let merry = with_laugh(with_behavior(patrol(), "patrol", "play laugh for 100 s"));
+    let merry = Arc::new(Cast::new(merry, &flat(), &wall(), 20.0, &mut || true).expect("a cast"));
+    let mut stage = Stage::new(WorldConfig { cast: Some(Arc::clone(&merry)), ..setting(patrol()) });
+    stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
+    stage.run(60);
+    let plays = |stage: &Stage| npc(stage).avatar.animations.iter().any(|animation| animation.id == laugh);
+    assert!(plays(&stage));
+    let sober = recast(&merry, with_behavior(patrol(), "patrol", "wait 100 s")).expect("the same NPC");
+    assert!(stage.world.recast(&sober));
+    stage.run(1);
+    assert!(!plays(&stage));
+}
+
+#[test]
+fn who_answered_answers_what_the_file_says_now() {
+    let gossip = || vec![spawn("folk", "gossip", 64.0, 60.0)];
+    let config = setting(gossip());
+    let cast = Arc::clone(cast_of(&config));
+    let mut stage = Stage::new(config);
+    stage.send(1, enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING)));
+    stage.run(40);
+    let answers = |stage: &mut Stage| {
+        stage.send(1, Action::Chat { kind: ChatKind::Say, channel: 0, text: "Psst.".into() });
+        let mut answers = Vec::new();
+        // Nobody says two things within three seconds.
+        for _ in 0..70 {
+            stage.step();
+            answers.extend(stage.events().iter().filter_map(|event| match event {
+                Event::Chat(chat) if chat.session == SessionKey::NODE => Some(chat.text.clone()),
+                _ => None,
+            }));
+        }
+        answers
+    };
+    assert_eq!(answers(&mut stage), ["I heard that."]);
+    let body = "when hears chat within 20 m: cooldown 5 s: say \"Be off.\"";
+    assert!(stage.world.recast(&recast(&cast, with_behavior(gossip(), "gossip", body)).expect("the same")));
+    assert_eq!(answers(&mut stage), ["Be off."]);
+}
