@@ -110,6 +110,9 @@ pub enum ToShard {
         position: Vec3,
         /// Where to face.
         look_at: Vec3,
+        /// The avatar did not get into the world that it was put before: if it comes back into the one that it stood in last, then to
+        /// where it stood.
+        returns: bool,
     },
     /// End a circuit.
     Close(CircuitKey, Ending),
@@ -133,8 +136,8 @@ pub enum Ending {
 pub enum FromShard {
     /// A client showed its ticket.
     Opened(CircuitKey),
-    /// Its avatar is in the world; in another one than before, when the circuit was switched.
-    Arrived(CircuitKey),
+    /// Its avatar is in this world; another one than before, when the circuit was switched.
+    Arrived(CircuitKey, WorldId),
     /// Its avatar has left a world for another one behind the same circuit.
     Left {
         /// Which.
@@ -142,8 +145,8 @@ pub enum FromShard {
         /// Where it was, if that was in a shared world.
         spot: Option<Spot>,
     },
-    /// The world did not let it in.
-    Refused(CircuitKey, Refusal),
+    /// This world did not let it in.
+    Refused(CircuitKey, WorldId, Refusal),
     /// The circuit is gone, and with it the avatar.
     Closed {
         /// Which.
@@ -230,8 +233,13 @@ pub enum Request {
         /// Where to face.
         look_at: Vec3,
     },
-    /// The avatar has walked into a portal of its world, by its number among them.
-    Portal(u8),
+    /// The avatar has walked into a portal.
+    Portal {
+        /// The world that it was in.
+        world: WorldId,
+        /// The portal's number among that world's.
+        number: u8,
+    },
     /// Describe the parcel; the answer goes through the event queue.
     ParcelProperties {
         /// Echoed.

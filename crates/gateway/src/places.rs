@@ -8,8 +8,11 @@ use crate::feed::Feed;
 use glam::Vec3;
 use ids::{RegionHandle, Uuid, WorldId};
 use replicate::Replica;
+use replicate::scenery::{self, Things};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
@@ -46,6 +49,10 @@ pub struct Scene {
     pub name: String,
     /// Avatars of sessions that may be in it at once.
     pub max_avatars: u32,
+    /// Steps a second.
+    pub hz: u32,
+    /// Local ids that it may hand out; no other world of the node has any of them. The first ones are those of what stands in it.
+    pub local_ids: Range<u32>,
     /// What lies and stands in it.
     pub land: Arc<Land>,
     /// Where one walks into another world.
@@ -88,7 +95,7 @@ impl Portal {
 }
 
 /// What lies and stands in worlds that look alike, with the messages that tell clients of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Land {
     /// Edge length in metres, a multiple of 256.
     pub size_m: u32,
@@ -98,6 +105,10 @@ pub struct Land {
     pub terrain: Arc<Terrain>,
     /// What stands on it.
     pub scenery: Arc<Scenery>,
+    /// The same as clients are sent it, but for the local ids of each world.
+    pub things: Arc<Things>,
+    /// Visitors can be hurt there.
+    pub damage: bool,
     /// Where visitors arrive who name no position.
     pub landing: Vec3,
     /// LayerData messages (number and body) of the whole ground.
@@ -115,6 +126,10 @@ pub struct PlaceSettings {
     pub grid: (u32, u32),
     /// Avatars that may be in it at once.
     pub max_avatars: u32,
+    /// Steps a second.
+    pub hz: u32,
+    /// Local ids of its world, see [`Scene::local_ids`].
+    pub local_ids: Range<u32>,
     /// What lies and stands there.
     pub land: Arc<Land>,
     /// Where one walks into another world.
@@ -138,9 +153,11 @@ impl Land {
         Self {
             size_m,
             water_m,
+            damage: false,
             landing: Vec3::new(centre, centre, ground + 1.0),
             layers: layer_messages(&terrain, size_m),
             overlay: overlay_messages(size_m),
+            things: Arc::new(Things::new(&scenery, size_m as f32)),
             terrain,
             scenery,
         }
@@ -165,12 +182,34 @@ impl Scene {
         world: WorldId,
         name: String,
         max_avatars: u32,
+        hz: u32,
+        local_ids: Range<u32>,
         land: Arc<Land>,
         portals: Arc<[Portal]>,
     ) -> Self {
-        let feed = Feed::new(Replica::new(world, land.size_m as f32));
-        Self { world, is_shared: false, name, max_avatars, land, portals, feed }
+        let feed = Feed::new(replica_of(world, &local_ids, &land));
+        Self { world, is_shared: false, name, max_avatars, hz, local_ids, land, portals, feed }
     }
+
+    /// What is to follow its frames, before the first of them.
+    #[must_use]
+    pub fn replica(&self) -> Replica {
+        replica_of(self.world, &self.local_ids, &self.land)
+    }
+
+    /// World time of a step.
+    ///
+    /// # Panics
+    /// When it makes none.
+    #[must_use]
+    pub fn dt(&self) -> Duration {
+        Duration::from_secs(1) / self.hz
+    }
+}
+
+fn replica_of(world: WorldId, local_ids: &Range<u32>, land: &Land) -> Replica {
+    let scenery = scenery::Scenery::new(Arc::clone(&land.things), local_ids.start);
+    Replica::new(world, land.size_m as f32, scenery)
 }
 
 /// Sizes that worlds may have.
@@ -188,22 +227,31 @@ impl Place {
         let bare = Land {
             size_m,
             water_m: 0.0,
+            damage: false,
             landing: Vec3::ZERO,
             layers: Vec::new(),
             overlay: Vec::new(),
             terrain: Arc::new(Terrain::flat(size_m, 0.0)),
             scenery: Arc::default(),
+            things: Arc::default(),
         };
-        let land = Arc::new(bare);
-        let settings =
-            PlaceSettings { name: String::new(), grid, max_avatars: 0, land, portals: Arc::default() };
+        let settings = PlaceSettings {
+            name: String::new(),
+            grid,
+            max_avatars: 0,
+            hz: 0,
+            local_ids: 0..0,
+            land: Arc::new(bare),
+            portals: Arc::default(),
+        };
         Self::new(PlaceId(FIRST_APART + n), WorldId(u32::MAX), settings)
     }
 
     fn new(id: PlaceId, world: WorldId, settings: PlaceSettings) -> Self {
-        let PlaceSettings { name, grid, max_avatars, land, portals } = settings;
+        let PlaceSettings { name, grid, max_avatars, hz, local_ids, land, portals } = settings;
         let handle = RegionHandle::from_grid(grid.0, grid.1);
-        let scene = Scene { is_shared: true, ..Scene::instance(world, name, max_avatars, land, portals) };
+        let scene = Scene::instance(world, name, max_avatars, hz, local_ids, land, portals);
+        let scene = Scene { is_shared: true, ..scene };
         Self {
             id,
             handle,

@@ -4,6 +4,7 @@
 use crate::hub::{Address, Hub, Order, Record};
 use crate::mail::ToShard;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Mutex, PoisonError};
 use telemetry::LockWait;
@@ -30,6 +31,8 @@ pub struct Sessions {
     records: SyncSender<Option<Record>>,
     orders: SyncSender<Order>,
     lock_wait: LockWait,
+    /// Mail that a shard had no room for, of what is only offered.
+    offers_dropped: AtomicU64,
 }
 
 impl fmt::Debug for Sessions {
@@ -49,7 +52,7 @@ impl Sessions {
         orders: SyncSender<Order>,
         lock_wait: LockWait,
     ) -> Self {
-        Self { hub: Mutex::new(hub), shards, records, orders, lock_wait }
+        Self { hub: Mutex::new(hub), shards, records, orders, lock_wait, offers_dropped: AtomicU64::new(0) }
     }
 
     /// Does something with the hub and delivers what it has to say.
@@ -59,8 +62,14 @@ impl Sessions {
         let result = act(&mut hub);
         while let Some(order) = hub.poll_order() {
             // Nobody waits here for worlds to be made: who walked into a portal can do so again.
-            if let Err(TrySendError::Full(Order::EnterOwn { session, .. })) = self.orders.try_send(order) {
-                hub.notify(session, "Too many go there just now. Please try again.");
+            match self.orders.try_send(order) {
+                Ok(()) => {}
+                Err(TrySendError::Full(order)) => {
+                    hub.refuse_order(&order, "Too many go there just now. Please try again.");
+                }
+                Err(TrySendError::Disconnected(order)) => {
+                    hub.refuse_order(&order, "Portals lead nowhere until the server is started again.");
+                }
             }
         }
         while let Some((address, mail)) = hub.poll_output() {
@@ -81,10 +90,85 @@ impl Sessions {
         (0..self.shards.len()).for_each(|shard| self.deliver(shard, mail.clone()));
     }
 
+    /// Likewise, for whoever must not wait: a shard whose mailbox is full is not told.
+    pub fn offer_shards(&self, mail: &ToShard) {
+        for mailbox in &self.shards {
+            match mailbox.sender.try_send(mail.clone()) {
+                Ok(()) => (mailbox.wake)(),
+                // It is awake, having all that to read.
+                Err(TrySendError::Full(_)) => {
+                    self.offers_dropped.fetch_add(1, Ordering::Relaxed);
+                }
+                // As below.
+                Err(TrySendError::Disconnected(_)) => {}
+            }
+        }
+    }
+
+    /// How often a shard was not told what it was only offered.
+    pub fn offers_dropped(&self) -> u64 {
+        self.offers_dropped.load(Ordering::Relaxed)
+    }
+
     fn deliver(&self, shard: usize, mail: ToShard) {
         let mailbox = &self.shards[shard];
         // As above: shards end after everybody who could write to them.
         let _ = mailbox.sender.send(mail);
         (mailbox.wake)();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mail::{FromShard, Request, ShardIndex};
+    use crate::testing::{HARBOUR, Node};
+    use ids::{Instant, WorldId};
+    use std::sync::mpsc::{Receiver, sync_channel};
+
+    fn shared(hub: Hub, mail_max: usize, orders: SyncSender<Order>) -> (Sessions, Receiver<ToShard>) {
+        let (sender, mail) = sync_channel(mail_max);
+        let (records, _) = sync_channel(16);
+        let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
+        (Sessions::new(hub, vec![mailbox], records, orders, LockWait::default()), mail)
+    }
+
+    #[test]
+    fn who_must_not_wait_does_not_and_what_is_lost_is_counted() {
+        let (orders, _ordered) = sync_channel(1);
+        let (sessions, mail) = shared(Node::new().hub, 2, orders);
+        let events = ToShard::Events(WorldId(7), [].into());
+        (0..5).for_each(|_| sessions.offer_shards(&events));
+        assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (2, 3));
+        sessions.offer_shards(&events);
+        assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (1, 3));
+    }
+
+    /// Somebody who walks into the harbour's portal; how many orders were refused, and how much the shard was told.
+    fn walk_in(orders: SyncSender<Order>, times: usize) -> (u64, usize) {
+        let mut node = Node::new();
+        node.enter("Ada");
+        let session = node.hub.session_named("Ada Resident").expect("she is here");
+        let circuit = node.hub.circuit_of(session).expect("she is here");
+        let portal = Request::Portal { world: node.places.get(HARBOUR).world(), number: 0 };
+        let (sessions, mail) = shared(node.hub, 16, orders);
+        for _ in 0..times {
+            let walked = FromShard::Request(circuit, portal.clone());
+            sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), walked));
+        }
+        (sessions.with(|hub| hub.counters().orders_refused), mail.try_iter().count())
+    }
+
+    #[test]
+    fn whose_order_nobody_takes_is_told_so_each_time() {
+        let (orders, ordered) = sync_channel(1);
+        assert_eq!(walk_in(orders, 3), (0, 0), "one waits, and that is all");
+        assert_eq!(ordered.try_iter().count(), 1);
+
+        let (dead, _) = sync_channel(1);
+        assert_eq!(walk_in(dead, 3), (3, 3));
+
+        let (full, _ordered) = sync_channel(0);
+        assert_eq!(walk_in(full, 2), (2, 2));
     }
 }

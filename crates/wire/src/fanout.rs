@@ -4,7 +4,9 @@
 //! Movements are in [`crate::terse`], full updates in [`crate::object_update`].
 
 use crate::Malformed;
-use crate::messages::{AvatarAnimation, CoarseLocationUpdate, KillObject, SimStats, UUIDNameReply};
+use crate::messages::{
+    AvatarAnimation, AvatarAppearance, CoarseLocationUpdate, KillObject, SimStats, UUIDNameReply,
+};
 use ids::{AgentId, LocalId};
 use uuid::Uuid;
 
@@ -62,6 +64,35 @@ pub fn write_animations(
     }
     // No sources, no physical events.
     out.extend_from_slice(&[0, 0]);
+}
+
+/// AvatarAppearance: how an avatar looks, by its texture entry and a byte for each visual parameter.
+///
+/// # Panics
+/// With more than 255 parameters, or a texture entry of more than 65,535 bytes.
+pub fn write_appearance(
+    agent: AgentId,
+    texture_entry: &[u8],
+    visual_params: &[u8],
+    cof_version: i32,
+    out: &mut Vec<u8>,
+) {
+    AvatarAppearance::NUMBER.write(out);
+    out.extend_from_slice(agent.0.as_bytes());
+    // No trial account.
+    out.push(0);
+    let length = u16::try_from(texture_entry.len()).expect("whoever kept it looked at its length");
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(texture_entry);
+    write_count(visual_params.len(), out);
+    out.extend_from_slice(visual_params);
+    // Baked by the client (version 0), without flags. Who knows such avatars fetches their textures by id; Linden's own viewer takes this for
+    // baked by the grid unless visual parameter 11000 says otherwise, and never does.
+    out.extend_from_slice(&[1, 0]);
+    out.extend_from_slice(&cof_version.to_le_bytes());
+    out.extend_from_slice(&0_u32.to_le_bytes());
+    // No hover height.
+    out.push(0);
 }
 
 /// SimStats: a region's figures, each with its number. The region is named by its place on the grid.
@@ -126,10 +157,11 @@ fn write_count(rows: usize, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::messages::{
-        AvatarAnimationAnimationList, AvatarAnimationSender, CoarseLocationUpdateAgentData,
-        CoarseLocationUpdateIndex, CoarseLocationUpdateLocation, KillObjectObjectData, MessageNumber,
-        SimStatsRegion, SimStatsStat, UUIDNameReplyUUIDNameBlock, UUIDNameRequest,
-        UUIDNameRequestUUIDNameBlock,
+        AvatarAnimationAnimationList, AvatarAnimationSender, AvatarAppearanceAppearanceData,
+        AvatarAppearanceObjectData, AvatarAppearanceSender, AvatarAppearanceVisualParam,
+        CoarseLocationUpdateAgentData, CoarseLocationUpdateIndex, CoarseLocationUpdateLocation,
+        KillObjectObjectData, MessageNumber, SimStatsRegion, SimStatsStat, UUIDNameReplyUUIDNameBlock,
+        UUIDNameRequest, UUIDNameRequestUUIDNameBlock,
     };
     use crate::text::to_wire;
 
@@ -178,6 +210,25 @@ mod tests {
             assert_eq!(
                 written(|out| write_animations(AgentId(uuid(9)), list, out)),
                 written(|out| animations.encode(out))
+            );
+
+            let (entry, params) = (vec![7; usize::from(rows) * 3], vec![rows; rows.into()]);
+            let appearance = AvatarAppearance {
+                sender: AvatarAppearanceSender { id: uuid(9), is_trial: false },
+                object_data: AvatarAppearanceObjectData { texture_entry: entry.clone() },
+                visual_param: params
+                    .iter()
+                    .map(|&param_value| AvatarAppearanceVisualParam { param_value })
+                    .collect(),
+                appearance_data: vec![AvatarAppearanceAppearanceData {
+                    cof_version: -3,
+                    ..AvatarAppearanceAppearanceData::default()
+                }],
+                ..AvatarAppearance::default()
+            };
+            assert_eq!(
+                written(|out| write_appearance(AgentId(uuid(9)), &entry, &params, -3, out)),
+                written(|out| appearance.encode(out))
             );
 
             let stats: Vec<(u32, f32)> = (0..rows).map(|n| (u32::from(n), f32::from(n) / 3.0)).collect();

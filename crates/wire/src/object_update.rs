@@ -35,6 +35,8 @@ pub const PRIM_FLAGS_OFFSET: usize = BEFORE_OBJECT_DATA + 1 + PRIM_DATA_LEN + PA
 /// A collision plane: four floats.
 const PLANE_LEN: usize = 16;
 
+/// The local id, which every block begins with (U32, little-endian).
+const LOCAL_ID_LEN: usize = 4;
 /// Local id 4, state 1, full id 16, checksum 4, PCode 1, material 1, click action 1, scale 12.
 const BEFORE_OBJECT_DATA: usize = 40;
 const PARENT_LEN: usize = 4;
@@ -220,6 +222,14 @@ pub fn patch_avatar_motion(block: &mut [u8], motion: &FullMotion) {
     for (field, part) in fields.zip(parts) {
         field.copy_from_slice(&part.to_le_bytes());
     }
+}
+
+/// Overwrites the local id in a block, an avatar's or a prim's: what several worlds have in common has an id of its own in each.
+///
+/// # Panics
+/// When `block` is no object's block.
+pub fn patch_local_id(block: &mut [u8], id: LocalId) {
+    block[..LOCAL_ID_LEN].copy_from_slice(&id.0.to_le_bytes());
 }
 
 /// Overwrites width, depth and height (metres) in an avatar's block: they change with its appearance.
@@ -424,6 +434,22 @@ mod tests {
         let mut encoded = Vec::new();
         encode_avatar(&FullAvatar { size, ..AVATAR }, &mut encoded);
         assert_eq!(patched, encoded);
+    }
+
+    #[test]
+    fn a_patched_local_id_reads_as_if_encoded() {
+        let id = LocalId(0x8765_4321);
+        let (mut avatar, mut avatar_encoded) = (Vec::new(), Vec::new());
+        encode_avatar(&AVATAR, &mut avatar);
+        encode_avatar(&FullAvatar { local_id: id, ..AVATAR }, &mut avatar_encoded);
+        let (mut prim, mut prim_encoded) = (Vec::new(), Vec::new());
+        encode_prim(&PRIM, &mut prim);
+        encode_prim(&FullPrim { local_id: id, ..PRIM }, &mut prim_encoded);
+        for (mut patched, encoded) in [(avatar, avatar_encoded), (prim, prim_encoded)] {
+            assert_ne!(patched, encoded);
+            patch_local_id(&mut patched, id);
+            assert_eq!(patched, encoded);
+        }
     }
 
     #[test]

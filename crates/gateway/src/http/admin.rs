@@ -1,25 +1,33 @@
-//! The operator's address: metrics, health, and commands with the token of the data directory.
+//! The operator's address: metrics and health for everybody who reaches it, and the API and the operator's page, which ask for a token.
+//!
+//! To add a route to the API, describe its handler with `#[utoipa::path]` (and derive `ToSchema` for what it takes and gives), and put
+//! it into a router with `routes!`. That is all: who may use it and what it is told as follow from there (`http/description.rs`).
 
 use super::Portal;
-use super::fault::{Faults, fault};
-use super::record::{Record, record};
+use super::access::{Gate, admit};
+use super::appearance;
+use super::description::Description;
+use super::fault::{self, Faults};
+use super::page;
+use super::record::{self, Record};
 use super::reply::error;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Json, Request, State};
-use axum::http::{Method, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::extract::{DefaultBodyLimit, Json, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD as STANDARD;
+use axum::routing::get;
 use serde::Deserialize;
 use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// What the operator's handlers share.
 pub struct Admin {
     /// What the commands act on.
     pub portal: Arc<Portal>,
-    /// Who knows it may give commands.
+    /// Who knows it may do everything; others need tokens of their own, which are in the store.
     pub token: String,
     /// Records a world into a file.
     pub record: Record,
@@ -46,56 +54,39 @@ impl std::fmt::Debug for Admin {
 const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
 /// The routes of the operator's address. `commands` are those of the program itself, about which the gateway knows
-/// nothing; they need the token like all others.
-pub fn router(admin: Arc<Admin>, commands: Router) -> Router {
-    let commands = Router::new()
-        .route("/v1/kick", post(kick))
-        .route("/v1/alert", post(alert))
-        .route("/v1/record", post(record))
-        .route("/v1/fault", post(fault))
+/// nothing; they need a token like all others.
+///
+/// # Panics
+/// When a route names a scope that there is not.
+pub fn router(admin: Arc<Admin>, commands: OpenApiRouter) -> Router {
+    let (commands, described) = OpenApiRouter::new()
+        .routes(routes!(kick))
+        .routes(routes!(alert))
+        .routes(routes!(appearance::appearance))
+        .routes(routes!(record::record))
+        .routes(routes!(fault::fault))
+        .routes(routes!(page::worlds))
         .with_state(Arc::clone(&admin))
         .merge(commands)
-        .layer(from_fn_with_state(Arc::clone(&admin), check_token));
+        .split_for_parts();
+    let description = Description::new(described);
+    let told: Arc<str> = description.json.as_str().into();
+    let gate = Arc::new(Gate { admin: Arc::clone(&admin), description });
+    let describe =
+        async move || ([(header::CONTENT_TYPE, "application/json")], told.to_string()).into_response();
+    // The page's files are everybody's: what it shows, it asks the API for.
+    let files =
+        Router::new().route("/assets/{*path}", get(page::asset)).with_state(Arc::clone(&admin.portal));
     Router::new()
+        .route("/", get(page::to_worlds))
         .route("/metrics", get(metrics))
         .route("/healthz/live", get(alive))
         .route("/healthz/ready", get(ready))
         .with_state(admin)
-        .merge(commands)
+        .route("/v1/openapi.json", get(describe))
+        .merge(files)
+        .merge(commands.layer(from_fn_with_state(gate, admit)))
         .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX))
-}
-
-/// Programs show the token as `Bearer`. People who follow a link from a dashboard are asked for it by their browser, which
-/// sends it as the password of `Basic`, and from then on with whatever any page makes it ask for; so that opens only
-/// what changes nothing.
-async fn check_token(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
-    let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let shown = shown.unwrap_or_default();
-    let is_right = match shown.split_once(' ') {
-        Some(("Bearer", token)) => is_equal(token, &admin.token),
-        Some(("Basic", both)) if request.method() == Method::GET => {
-            is_equal(&password(both).unwrap_or_default(), &admin.token)
-        }
-        _ => false,
-    };
-    if is_right {
-        return next.run(request).await;
-    }
-    let why = "Commands need the token in the server's data directory.";
-    let how = [(header::WWW_AUTHENTICATE, "Basic realm=\"the token of the server's data directory\"")];
-    (how, error(StatusCode::UNAUTHORIZED, why)).into_response()
-}
-
-/// The password of HTTP's basic scheme, RFC 7617.
-fn password(both: &str) -> Option<String> {
-    let both = String::from_utf8(STANDARD.decode(both).ok()?).ok()?;
-    Some(both.split_once(':')?.1.to_owned())
-}
-
-/// Compares all bytes whatever they are, so that the time taken tells nothing about the token.
-fn is_equal(shown: &str, token: &str) -> bool {
-    let differs = shown.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
-    shown.len() == token.len() && differs == 0
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
@@ -125,14 +116,22 @@ fn health(admin: &Admin, result: Result<(), String>) -> Response {
     }
 }
 
-#[derive(Deserialize)]
+/// Who has to go.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Kick {
+    /// "First Last".
     name: String,
+    /// What the user is told.
     #[serde(default)]
     reason: Option<String>,
 }
 
+/// End a user's session.
+#[utoipa::path(post, path = "/v1/kick", request_body = Kick, responses(
+    (status = 200, description = "It has ended.", body = String, content_type = "text/plain"),
+    (status = 404, description = "Nobody of that name is here."),
+))]
 async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Response {
     let now = (admin.portal.clock)();
     let reason = kick.reason.as_deref().unwrap_or("You have been asked to leave.");
@@ -143,35 +142,19 @@ async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Respon
     "done\n".into_response()
 }
 
-#[derive(Deserialize)]
+/// What everybody is to read.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Alert {
     text: String,
 }
 
+/// Show a message to everybody.
+#[utoipa::path(post, path = "/v1/alert", request_body = Alert, responses(
+    (status = 200, description = "It is on its way.", body = String, content_type = "text/plain"),
+))]
 async fn alert(State(admin): State<Arc<Admin>>, Json(alert): Json<Alert>) -> Response {
     admin.portal.sessions.with(|hub| hub.alert(&alert.text));
     tracing::info!(text = alert.text, "alert");
     "done\n".into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_password_is_what_comes_after_the_first_colon() {
-        assert_eq!(password("b3BlcmF0b3I6c2VjOnJldA==").as_deref(), Some("sec:ret"));
-        for wrong in ["", "b3BlcmF0b3I=", "//79", "%"] {
-            assert_eq!(password(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn only_the_whole_token_is_equal() {
-        assert!(is_equal("token", "token"));
-        for wrong in ["", "tok", "tokens", "Token"] {
-            assert!(!is_equal(wrong, "token"), "{wrong}");
-        }
-    }
 }

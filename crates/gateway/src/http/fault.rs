@@ -7,9 +7,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// What goes wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
     /// The thread panics.
@@ -22,15 +23,18 @@ pub enum FaultKind {
     StackOverflow,
     /// The thread sleeps.
     Slow,
+    /// What is tried there fails, as when the disk is full; at `instances` only.
+    Fail,
 }
 
 /// One order.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     /// What.
     pub kind: FaultKind,
-    /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`.
+    /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances`, where
+    /// these are read and written.
     #[serde(rename = "where")]
     pub place: String,
     /// Of `slow`: how long, each time.
@@ -48,6 +52,11 @@ const fn once() -> u32 {
 /// Carries an order out, or says why it is none.
 pub type Faults = Box<dyn Fn(Fault) -> Result<(), String> + Send + Sync>;
 
+/// Do damage on purpose: only where that is allowed.
+#[utoipa::path(post, path = "/v1/fault", request_body = Fault, responses(
+    (status = 200, description = "It will happen in the thread's next turn.", body = String, content_type = "text/plain"),
+    (status = 404, description = "There is no such thread."),
+))]
 pub(super) async fn fault(State(admin): State<Arc<Admin>>, Json(fault): Json<Fault>) -> Response {
     let Some(faults) = &admin.faults else {
         return error(StatusCode::FORBIDDEN, "Faults are not allowed here (diagnose.allow_faults).");

@@ -2,9 +2,9 @@
 //!
 //! One task puts each message together for all watchers; nothing runs while nobody watches.
 
+use super::map::{self, positions};
 use super::{Peer, Portal};
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{StatusCode, header};
@@ -22,10 +22,6 @@ use world::{Chat, ChatKind};
 const POSITIONS_PERIOD: Duration = Duration::from_millis(200);
 /// Messages that a slow browser may be behind; the oldest are skipped.
 const BEHIND_MAX: usize = 64;
-/// Samples along a side of the height map.
-const HEIGHTS_SIDE: u32 = 128;
-/// Kind of a binary frame.
-const POSITIONS: u8 = 1;
 
 /// Who may read along what is said in public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,12 +184,7 @@ pub(super) async fn heights(State(portal): State<Arc<Portal>>, Path(id): Path<u1
     let Some(place) = portal.places.iter().find(|place| place.id.0 == id) else {
         return (StatusCode::NOT_FOUND, Json("no such region")).into_response();
     };
-    let step = place.land().size_m as f32 / HEIGHTS_SIDE as f32;
-    let centre = |n: u32| (n as f32 + 0.5) * step;
-    let samples = (0..HEIGHTS_SIDE * HEIGHTS_SIDE).flat_map(|n| {
-        place.land().terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE)).to_le_bytes()
-    });
-    let bytes: Vec<u8> = samples.collect();
+    let bytes = map::heights(place.land());
     ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
 }
 
@@ -298,37 +289,14 @@ fn send(portal: &Portal, message: Message) {
     let _ = portal.live.everyone.send(message);
 }
 
+fn names(replica: &Replica) -> Vec<Name> {
+    map::present(replica).into_iter().map(|one| Name { id: one.id, name: one.name }).collect()
+}
+
 fn rosters(portal: &Portal) -> Vec<Message> {
     let roster = |place: &Arc<crate::places::Place>| {
         let names = names(&place.scene.feed.current());
         Text::Roster { region: u32::from(place.id.0), avatars: &names }.message()
     };
     portal.places.iter().map(roster).collect()
-}
-
-fn names(replica: &Replica) -> Vec<Name> {
-    replica
-        .entities()
-        .map(|(_, hot, slot)| Name { id: hot.id, name: format!("{} {}", slot.first_name, slot.last_name) })
-        .collect()
-}
-
-/// Kind, region, count; then for each avatar id, x and y over the region's size, direction and speed.
-fn positions(region: u32, size_m: u32, replica: &Replica) -> Bytes {
-    let mut out = Vec::with_capacity(9 + replica.n_entities() * 10);
-    out.push(POSITIONS);
-    out.extend_from_slice(&region.to_le_bytes());
-    out.extend_from_slice(&(replica.n_entities() as u32).to_le_bytes());
-    let along = |metres: f32| (metres / size_m as f32 * 65_535.0).clamp(0.0, 65_535.0) as u16;
-    for (_, hot, slot) in replica.entities() {
-        let facing = slot.motion.rotation * glam::Vec3::X;
-        let turn = facing.y.atan2(facing.x).rem_euclid(std::f32::consts::TAU) / std::f32::consts::TAU;
-        let speed = slot.motion.velocity.length() * 10.0;
-        out.extend_from_slice(&hot.id.to_le_bytes());
-        out.extend_from_slice(&along(hot.position.x).to_le_bytes());
-        out.extend_from_slice(&along(hot.position.y).to_le_bytes());
-        out.push((turn * 256.0) as u8);
-        out.push(speed.clamp(0.0, 255.0) as u8);
-    }
-    out.into()
 }

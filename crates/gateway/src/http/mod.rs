@@ -3,17 +3,22 @@
 //! Handlers translate; what they translate for is the hub ([`crate::hub`]) and the grid's services. Whatever waits
 //! for the disk runs on a blocking thread.
 
+mod access;
 pub mod admin;
+mod appearance;
 mod capabilities;
+mod description;
 pub mod door;
 mod event_queue;
 pub mod fault;
 pub mod live;
 mod login;
+pub mod map;
 mod page;
 pub mod record;
 mod reply;
 
+pub use appearance::appearance_file;
 pub use page::Asset;
 
 use crate::places::Places;

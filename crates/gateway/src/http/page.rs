@@ -1,10 +1,11 @@
 //! The page's files, built into the binary.
 
 use super::Portal;
+use super::admin::Admin;
 use super::reply::error;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use std::sync::Arc;
 
 /// One file of the page.
@@ -15,6 +16,9 @@ pub struct Asset {
     /// Its bytes.
     pub bytes: &'static [u8],
 }
+
+/// The operator's page, which the public address does not show: it has nothing for others.
+const WORLDS: &str = "worlds.html";
 
 /// What the page may load: its own files, and the live feed of whatever host it was reached at.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -32,7 +36,22 @@ pub(super) async fn asset(State(portal): State<Arc<Portal>>, Path(path): Path<St
 
 /// Files beside the page, such as its icon.
 pub(super) async fn fallback(State(portal): State<Arc<Portal>>, uri: axum::http::Uri) -> Response {
-    file(&portal, uri.path().trim_start_matches('/'), "no-cache")
+    match uri.path().trim_start_matches('/') {
+        WORLDS => error(StatusCode::NOT_FOUND, "There is nothing here."),
+        path => file(&portal, path, "no-cache"),
+    }
+}
+
+/// The operator's page: instances, what they cost, and their maps.
+#[utoipa::path(get, path = "/worlds", operation_id = "show_worlds_page", security(("token" = ["worlds:read"])),
+    responses((status = 200, description = "A page for people.", body = String, content_type = "text/html")))]
+pub(super) async fn worlds(State(admin): State<Arc<Admin>>) -> Response {
+    file(&admin.portal, WORLDS, "no-cache")
+}
+
+/// `GET /` of the operator's address.
+pub(super) async fn to_worlds() -> Redirect {
+    Redirect::to("worlds")
 }
 
 fn file(portal: &Portal, path: &str, cache: &'static str) -> Response {

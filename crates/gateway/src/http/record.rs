@@ -9,9 +9,11 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::oneshot;
+use utoipa::ToSchema;
 
 /// What is to be recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(as = Recording)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
     /// Name of the region.
@@ -19,6 +21,7 @@ pub struct Order {
     /// For how long.
     pub seconds: u32,
     /// The file to make, an absolute path on the server's machine. There must be none yet.
+    #[schema(value_type = String)]
     pub out: PathBuf,
 }
 
@@ -28,7 +31,12 @@ pub type Outcome = oneshot::Receiver<Result<String, String>>;
 /// Begins a recording, or says why not.
 pub type Record = Box<dyn Fn(Order) -> Result<Outcome, String> + Send + Sync>;
 
-/// Answers when the recording has ended. It goes on when the operator does not wait for that.
+/// Record a region into a file on the server's machine. Answers when the recording has ended, which goes on when nobody waits for that.
+#[utoipa::path(post, path = "/v1/record", request_body = Order, responses(
+    (status = 200, description = "What is in it.", body = String, content_type = "text/plain"),
+    (status = 400, description = "There is no such region, a recording is under way already, or no such file can be made."),
+    (status = 500, description = "It ended before its time."),
+))]
 pub(super) async fn record(State(admin): State<Arc<Admin>>, Json(order): Json<Order>) -> Response {
     tracing::info!(?order, "recording");
     let outcome = match (admin.record)(order) {

@@ -1,8 +1,10 @@
 //! Replies in the dialects that clients read.
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 use wire::llsd::{Limits, Llsd, xml};
 
 /// LLSD in XML, without a prolog (PROTOCOL §7.2).
@@ -18,6 +20,11 @@ pub(super) fn xml_text(text: String) -> Response {
 /// An error with a sentence.
 pub(super) fn error(status: StatusCode, sentence: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{sentence}\n")).into_response()
+}
+
+/// How the operator's API refuses.
+pub(super) fn refused(status: StatusCode, sentence: &str) -> Response {
+    (status, Json(json!({ "error": sentence }))).into_response()
 }
 
 /// Reads a request's LLSD; the response says what is wrong with it.

@@ -3,9 +3,8 @@
 use super::{Hub, teleport};
 use crate::hub::events;
 use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY, Spot};
-use crate::places::Scene;
 use glam::Vec3;
-use ids::{AgentId, SessionKey, Uuid};
+use ids::{AgentId, SessionKey, Uuid, WorldId};
 use std::sync::Arc;
 use wire::messages::{
     AlertMessage, AlertMessageAlertData, ImprovedInstantMessage, ImprovedInstantMessageAgentData,
@@ -38,8 +37,10 @@ const LURE_TARGETS_MAX: usize = 32;
 pub(super) struct Lure {
     pub(super) id: Uuid,
     pub(super) to_session: SessionKey,
-    /// The world that it leads to.
-    pub(super) scene: Arc<Scene>,
+    /// The world that it leads to. An instance may be parked until it is followed, and nothing here keeps it in memory.
+    pub(super) world: WorldId,
+    /// Whether that lies at its place for everybody.
+    pub(super) is_shared: bool,
     /// And where in it.
     pub(super) spot: Spot,
 }
@@ -105,7 +106,7 @@ impl Hub {
             let Some(binding) = sender.bindings.get(&from.ticket) else { return };
             let Some(&to_session) = self.by_agent.get(&target) else { continue };
             let place = &binding.place;
-            let scene = Arc::clone(&place.scene);
+            let (world, is_shared) = (place.world(), place.scene.is_shared);
             // The form that clients parse for the map: grid position and place, split at bars.
             let (x, y) = place.handle.grid();
             let bucket =
@@ -124,7 +125,7 @@ impl Hub {
             if self.lures.len() == LURES_MAX {
                 self.lures.pop_front();
             }
-            self.lures.push_back(Lure { id, to_session, scene, spot });
+            self.lures.push_back(Lure { id, to_session, world, is_shared, spot });
             self.send(to_session, offer);
         }
     }

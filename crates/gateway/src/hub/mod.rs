@@ -5,172 +5,44 @@
 //! its movement. Start with [`Hub::login`], then [`Hub::handle`].
 
 mod absentees;
+mod circuits;
 mod event_queue;
 mod events;
+mod exchange;
 mod messaging;
 mod passages;
 mod ports;
 mod session;
+mod strays;
 mod teleport;
 #[cfg(test)]
 pub(crate) mod tests;
+mod visitors;
 
 pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
+pub use exchange::{
+    Address, Admission, Directory, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login,
+    LoginRefusal, Record,
+};
 pub use passages::{Order, Passage, PassageRefusal};
 pub use ports::{PORT_REST, PORTS_MAX};
 
-use crate::mail::{
-    CircuitKey, Closed, Ending, FromShard, Request, ShardIndex, Spot, Ticket, ToShard, Wearable,
-};
-use crate::places::{Place, Places};
-use glam::Vec3;
+use crate::mail::{CircuitKey, FromShard, Request, ShardIndex, ToShard};
+use crate::places::Places;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use ports::SessionPorts;
 use session::{Binding, Session};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
-
-/// Bounds and addresses of the sessions.
-#[derive(Clone, Debug)]
-pub struct HubConfig {
-    /// UDP ports of the pool, in order; at most [`PORTS_MAX`].
-    pub udp_ports: Vec<u16>,
-    /// Port of the capabilities' HTTP server.
-    pub http_port: u16,
-    /// Logins at once; more are refused.
-    pub sessions_max: usize,
-    /// How long an avatar may be on its way, at login and in a teleport.
-    pub arrival_timeout: Duration,
-}
 
 /// How long a capability of an ended circuit still answers a last `done` poll (PROTOCOL §4, step 11).
 pub const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Ended circuits remembered for their last poll; the oldest are forgotten first.
 pub const FAREWELLS_MAX: usize = 10_000;
-
-/// Gives names of accounts that are not logged in.
-pub trait Directory: Send {
-    /// First and last name of an account.
-    fn name(&self, agent: AgentId) -> Option<(String, String)>;
-}
-
-/// A source of unguessable numbers; a seeded one in the simulator.
-pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;
-
-/// Who logs in, after the grid has checked the password.
-#[derive(Clone, Debug)]
-pub struct Login {
-    /// Account.
-    pub agent: AgentId,
-    /// First name.
-    pub first_name: Arc<str>,
-    /// Last name.
-    pub last_name: Arc<str>,
-    /// Address of this node as the client reached it, or as it is advertised.
-    pub server_ip: Ipv4Addr,
-    /// Where to arrive.
-    pub start: Spot,
-    /// Where "home" leads.
-    pub home: Option<Spot>,
-    /// What the account wears.
-    pub wearables: Arc<[Wearable]>,
-}
-
-/// What the login reply says of a new session.
-#[derive(Clone, Debug)]
-pub struct Admission {
-    /// Shown in most messages.
-    pub session_id: SessionId,
-    /// Shown in transfers.
-    pub secure_session_id: Uuid,
-    /// Shown in UseCircuitCode.
-    pub code: CircuitCode,
-    /// Where to send it.
-    pub sim_port: u16,
-    /// Seed capability.
-    pub seed_url: String,
-    /// Region of arrival.
-    pub place: Arc<Place>,
-}
-
-/// Why a verified user is not let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LoginRefusal {
-    /// `sessions_max` reached.
-    ServerFull,
-    /// The region of arrival has its `max_avatars`.
-    RegionFull,
-    /// The server is about to stop.
-    Draining,
-}
-
-/// A fact that the store should keep.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Record {
-    /// Where a user was last.
-    LastLocation(AgentId, Spot),
-    /// What a user calls home.
-    Home(AgentId, Spot),
-}
-
-/// Where a message to shards goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// One of them.
-    One(ShardIndex),
-    /// Every one.
-    All,
-}
-
-/// Who a capability belongs to.
-#[derive(Clone, Debug)]
-pub struct Holder {
-    /// Account.
-    pub agent: AgentId,
-    /// Its circuit.
-    pub circuit: CircuitKey,
-    /// Region of the circuit.
-    pub place: Arc<Place>,
-    /// Address of this node as the client knows it.
-    pub server_ip: Ipv4Addr,
-}
-
-/// What EventQueueGet gets.
-#[derive(Clone, Debug)]
-pub enum EventQueueAnswer {
-    /// Answer or wait.
-    Poll(Poll),
-    /// The circuit ended a moment ago: a `done` poll is answered politely.
-    Farewell,
-    /// No such capability.
-    Unknown,
-}
-
-/// Counters for metrics.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HubCounters {
-    /// Sessions begun.
-    pub logins: u64,
-    /// Sessions ended because the same user logged in again.
-    pub superseded: u64,
-    /// Teleports begun between regions.
-    pub teleports: u64,
-    /// Of those, failed.
-    pub teleports_failed: u64,
-    /// Times that another world was put behind a circuit.
-    pub switches: u64,
-    /// Requests for capabilities that do not exist (altered, guessed, ended).
-    pub unknown_capabilities: u64,
-    /// Instant messages passed on.
-    pub instant_messages: u64,
-    /// Events dropped from queues that nobody polled.
-    pub events_dropped: u64,
-}
 
 /// All sessions of the node.
 pub struct Hub {
@@ -270,6 +142,8 @@ impl Hub {
                 appearance: None,
                 home: login.home,
                 return_to: None,
+                left_by: None,
+                is_ordered: false,
                 ports: SessionPorts::new(self.config.udp_ports.len()),
                 bindings: BTreeMap::new(),
                 root: None,
@@ -290,17 +164,18 @@ impl Hub {
         System::Hub.enter();
         match message {
             FromShard::Opened(circuit) => self.on_opened(from, circuit),
-            FromShard::Arrived(circuit) => self.on_arrived(circuit),
+            FromShard::Arrived(circuit, world) => self.on_arrived(circuit, world),
             FromShard::Left { circuit, spot } => self.on_left(circuit, spot),
-            FromShard::Refused(circuit, _) => self.on_refused(now, circuit),
+            FromShard::Refused(circuit, world, _) => self.on_refused(now, circuit, world),
             FromShard::Closed { circuit, why, agent, spot, next_sequence } => {
-                // The circuit that a teleport left says where the avatar was, not where it is.
+                // The circuit that a teleport left says where the avatar was, not where it is; but out of an instance it comes back to there.
                 let session = self.sessions.get(&circuit.session);
                 let is_last = session.is_none_or(|session| session.root == Some(circuit.ticket));
-                if is_last && let Some(spot) = spot {
+                if let Some(spot) = spot
+                    && (self.note_way_back(circuit, spot) || is_last)
+                {
                     self.records.push_back(Record::LastLocation(agent, spot));
                 }
-                self.note_way_back(circuit, spot);
                 self.on_closed(now, circuit, why, next_sequence);
             }
             FromShard::Appeared(circuit, appearance) => {
@@ -401,8 +276,9 @@ impl Hub {
         self.draining = true;
         let everybody: Vec<SessionKey> = self.sessions.keys().copied().collect();
         for key in everybody {
-            self.end_session(now, key, why);
+            self.remove_session(now, key, why);
         }
+        self.count_visitors();
     }
 
     /// First and last name of whose session this is.
@@ -430,125 +306,6 @@ impl Hub {
         self.sessions.values().filter(here).count() as u32
     }
 
-    /// Issues a ticket and announces it to every shard. Returns the UDP port and the seed URL, or `None` when every
-    /// port of the session is in use or resting.
-    fn issue_ticket(
-        &mut self,
-        now: Instant,
-        key: SessionKey,
-        place: &Arc<Place>,
-        position: Vec3,
-        look_at: Vec3,
-    ) -> Option<(u16, String)> {
-        let secret = self.random_id();
-        let session = self.sessions.get_mut(&key)?;
-        let (port, first_sequence) = session.ports.take(now, place.id)?;
-        let number = session.next_ticket;
-        session.next_ticket += 1;
-        let expires_at = now + self.config.arrival_timeout;
-        let ticket = Arc::new(Ticket {
-            circuit: CircuitKey { session: key, ticket: number },
-            code: session.code,
-            session_id: session.session_id,
-            agent: session.agent,
-            first_name: Arc::clone(&session.first_name),
-            last_name: Arc::clone(&session.last_name),
-            port,
-            place: Arc::clone(place),
-            position: place.land().clamp(position),
-            look_at,
-            appearance: session.appearance.clone(),
-            wearables: Arc::clone(&session.wearables),
-            first_sequence,
-            expires_at,
-        });
-        session.bindings.insert(
-            number,
-            Binding {
-                ticket: Arc::clone(&ticket),
-                place: Arc::clone(place),
-                switching_until: None,
-                secret,
-                queue: EventQueue::new(),
-                shard: None,
-                arrive_by: expires_at,
-            },
-        );
-        session.pending = Some(number);
-        let seed_url = format!("http://{}:{}/cap/{secret}", session.server_ip, self.config.http_port);
-        self.by_secret.insert(secret, ticket.circuit);
-        self.output.push_back((Address::All, ToShard::Ticket(ticket)));
-        Some((self.config.udp_ports[port as usize], seed_url))
-    }
-
-    fn on_opened(&mut self, from: ShardIndex, circuit: CircuitKey) {
-        match self.binding_mut(circuit) {
-            Some(binding) => {
-                binding.shard = Some(from);
-                // Every other shard holds the ticket, too, and a ticket opens one circuit.
-                self.output.push_back((Address::All, ToShard::Revoke(circuit)));
-            }
-            // The session ended while the client's first datagram was under way.
-            None => self.output.push_back((Address::One(from), ToShard::Close(circuit, Ending::Silent))),
-        }
-    }
-
-    fn on_arrived(&mut self, circuit: CircuitKey) {
-        if let Some(binding) = self.binding_mut(circuit) {
-            binding.switching_until = None;
-        }
-        let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
-        if session.pending != Some(circuit.ticket) {
-            return;
-        }
-        session.pending = None;
-        if let Some(old) = session.root.replace(circuit.ticket) {
-            let old = session.circuit(old);
-            self.close_circuit(old, Ending::Moved);
-        }
-        self.remember_place(circuit);
-        self.count_visitors();
-    }
-
-    fn on_refused(&mut self, now: Instant, circuit: CircuitKey) {
-        // Who was in already and is refused had to come in again, into a world that began again and is full.
-        if self.turn_back(now, circuit, "That world is full.") {
-            return;
-        }
-        let Some(session) = self.sessions.get(&circuit.session) else { return };
-        if session.root.is_some_and(|root| root != circuit.ticket) {
-            self.fail_teleport(now, circuit, "The region is full.");
-        } else {
-            self.close_circuit(circuit, Ending::Kicked("The region is full.".into()));
-        }
-    }
-
-    fn on_closed(&mut self, now: Instant, circuit: CircuitKey, why: Closed, next_sequence: u32) {
-        let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
-        let Some(binding) = session.bindings.remove(&circuit.ticket) else { return };
-        session.ports.release(now, binding.ticket.port, next_sequence);
-        let was_root = session.root == Some(circuit.ticket);
-        let was_pending = session.pending == Some(circuit.ticket);
-        if was_root {
-            session.root = None;
-        }
-        if was_pending {
-            session.pending = None;
-        }
-        let on_its_way = session.pending.is_some();
-        self.retire(now, &binding);
-        // A client that teleports may close its old circuit before it opens the new one.
-        if was_root && (why == Closed::LoggedOut || !on_its_way) {
-            self.end_session(now, circuit.session, "The session has ended.");
-        } else if was_pending {
-            let root = self.sessions.get(&circuit.session).and_then(|session| session.root);
-            match root {
-                Some(_) => self.tell_teleport_failed(circuit.session, "The region lost contact with you."),
-                None => self.end_session(now, circuit.session, "The session has ended."),
-            }
-        }
-    }
-
     fn on_request(&mut self, now: Instant, circuit: CircuitKey, request: Request) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         // Only the circuit behind which the avatar is speaks for the user; but names may be asked for earlier.
@@ -568,71 +325,8 @@ impl Hub {
             }
             Request::InstantMessage(message) => self.pass_on(circuit, &message),
             Request::SetHome { position, look_at } => self.set_home(circuit, position, look_at),
-            Request::Portal(number) => self.on_portal(now, circuit, number),
+            Request::Portal { world, number } => self.on_portal(now, circuit, world, number),
         }
-    }
-
-    /// An avatar did not arrive: a login ends, a teleport fails.
-    fn give_up(&mut self, now: Instant, circuit: CircuitKey, why: &str) {
-        let Some(session) = self.sessions.get(&circuit.session) else { return };
-        if session.root.is_some() {
-            self.fail_teleport(now, circuit, why);
-        } else {
-            self.end_session(now, circuit.session, why);
-        }
-    }
-
-    /// Ends a session with everything it has. Circuits close by themselves afterwards; what they report is ignored.
-    fn end_session(&mut self, now: Instant, key: SessionKey, why: &str) {
-        let Some(session) = self.sessions.remove(&key) else { return };
-        if self.by_agent.get(&session.agent) == Some(&key) {
-            self.by_agent.remove(&session.agent);
-        }
-        for (number, binding) in &session.bindings {
-            let circuit = session.circuit(*number);
-            let ending = if session.root == Some(*number) || session.root.is_none() {
-                Ending::Kicked(why.into())
-            } else {
-                Ending::Silent
-            };
-            self.output.push_back(match binding.shard {
-                Some(shard) => (Address::One(shard), ToShard::Close(circuit, ending)),
-                None => (Address::All, ToShard::Revoke(circuit)),
-            });
-            self.retire(now, binding);
-        }
-    }
-
-    /// Ends one circuit of a session; the shard reports when it is closed.
-    fn close_circuit(&mut self, circuit: CircuitKey, ending: Ending) {
-        let Some(binding) = self.binding_mut(circuit) else { return };
-        let message = match binding.shard {
-            Some(shard) => (Address::One(shard), ToShard::Close(circuit, ending)),
-            None => (Address::All, ToShard::Revoke(circuit)),
-        };
-        self.output.push_back(message);
-    }
-
-    /// Takes a binding's capabilities away.
-    fn retire(&mut self, now: Instant, binding: &Binding) {
-        self.by_secret.remove(&binding.secret);
-        self.counters.events_dropped += binding.queue.dropped;
-        if self.farewells.len() == FAREWELLS_MAX {
-            self.farewells.pop_front();
-        }
-        self.farewells.push_back((now, binding.secret));
-    }
-
-    /// Stores where a user arrived, so that a crash forgets no more than the walk since then.
-    fn remember_place(&mut self, circuit: CircuitKey) {
-        let Some(session) = self.sessions.get(&circuit.session) else { return };
-        let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
-        let ticket = &binding.ticket;
-        if !binding.place.scene.is_shared {
-            return;
-        }
-        let spot = Spot { place: binding.place.id, position: ticket.position, look_at: ticket.look_at };
-        self.records.push_back(Record::LastLocation(session.agent, spot));
     }
 
     fn binding_mut(&mut self, circuit: CircuitKey) -> Option<&mut Binding> {

@@ -2,16 +2,19 @@
 //!
 //! Where the other world is as large as the one that a client sees, it is put behind the circuit and the client stays where it is on the
 //! grid ([`Place::showing`]); otherwise it has to go to another place, by a teleport. Shared worlds are seen at their own places only.
-//! Until the avatar has arrived the session counts for the world that it is on its way to.
+//! Until the avatar has arrived the session counts for the world that it is on its way to. Who does not get there is sent on by
+//! [`super::strays`].
 
 use super::Hub;
+use super::session::Switching;
 use super::teleport::{VIA_LOCATION, landing_spot};
-use crate::mail::{CircuitKey, Ending, Spot, ToShard};
+use crate::mail::{CircuitKey, Spot, ToShard};
 use crate::places::{Place, PortalTo, Scene};
 use glam::Vec3;
 use ids::{AgentId, Instant, SessionKey, WorldId};
 use std::sync::Arc;
 use thiserror::Error;
+use world::Appearance;
 
 /// How an avatar gets into another world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,12 @@ pub enum PassageRefusal {
     /// The other world has its `max_avatars`.
     #[error("That region is full.")]
     Full,
+    /// It is not in an instance that it could leave.
+    #[error("That user is in no instance.")]
+    Outside,
+    /// What was ordered for it was ordered in another world.
+    #[error("You are somewhere else by now.")]
+    Elsewhere,
     /// All ports of the session are in use, or rest.
     #[error("Please wait a minute before you travel on.")]
     NoPort,
@@ -44,18 +53,52 @@ pub enum PassageRefusal {
     Draining,
 }
 
+/// Where an avatar is sent.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) place: Arc<Place>,
+    /// Metres from the place's corner.
+    pub(super) position: Vec3,
+    pub(super) look_at: Vec3,
+    /// It was not let in elsewhere and comes back.
+    pub(super) returns: bool,
+}
+
 /// What the hub cannot do itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Order {
-    /// Send a session into its user's own instance of a template, which may have to be made.
+    /// Send a session into its user's own instance of a template, which may have to be made. A session has one such order at a time, until
+    /// [`Hub::end_order`]; it is void once the avatar is elsewhere, see [`Hub::is_in`].
     EnterOwn {
-        /// Whose.
-        session: SessionKey,
+        /// Behind which circuit the avatar was.
+        circuit: CircuitKey,
+        /// In which world.
+        world: WorldId,
         /// The user.
         agent: AgentId,
         /// Name of the template.
         template: Arc<str>,
     },
+    /// Send a session into an instance to which its user was invited, and which may have to be woken. As for the other one, there is one at
+    /// a time.
+    Enter {
+        /// Behind which circuit the avatar was.
+        circuit: CircuitKey,
+        /// Where to.
+        world: WorldId,
+        /// Metres from its corner.
+        position: Vec3,
+    },
+}
+
+impl Order {
+    /// For whom it is.
+    #[must_use]
+    pub const fn circuit(&self) -> CircuitKey {
+        match self {
+            Self::EnterOwn { circuit, .. } | Self::Enter { circuit, .. } => *circuit,
+        }
+    }
 }
 
 impl Hub {
@@ -72,6 +115,12 @@ impl Hub {
             .values()
             .find(|session| session.name().eq_ignore_ascii_case(name))
             .map(|found| found.key)
+    }
+
+    /// How a user looks, by "First Last" without regard to case, once their client has said it.
+    #[must_use]
+    pub fn appearance_of(&self, name: &str) -> Option<Arc<Appearance>> {
+        self.sessions.get(&self.session_named(name)?)?.appearance.clone()
     }
 
     /// Sends a session's avatar into an instance: to a position in metres from its corner, or to where visitors arrive.
@@ -105,38 +154,71 @@ impl Hub {
         )
     }
 
-    /// Sends a session's avatar back to where it was last in a shared world; or to the first region, if it was in none.
+    /// Sends a session's avatar out of an instance, back to where it was in a shared world; or to the first region, if it was in none.
     ///
     /// # Errors
     /// [`PassageRefusal`]; the avatar stays where it is.
     pub fn leave(&mut self, now: Instant, session: SessionKey) -> Result<Passage, PassageRefusal> {
         let circuit = self.arrived(session)?;
+        self.is_free(circuit)?;
+        if self.place_of(circuit).is_some_and(|here| here.scene.is_shared) {
+            return Err(PassageRefusal::Outside);
+        }
         let spot = self.way_back(session);
         self.pass_to_spot(now, circuit, spot, VIA_LOCATION)
     }
 
-    /// Sends everybody out of an instance that is about to end. Who is on the way into it stays where it is; who cannot go anywhere is put
-    /// out.
-    pub fn empty(&mut self, now: Instant, world: WorldId, why: &str) {
-        let inside = |session: &&super::Session| session.counts_for().any(|counted| counted == world);
-        let everybody: Vec<SessionKey> =
-            self.sessions.values().filter(inside).map(|session| session.key).collect();
-        for session in everybody {
-            // A passage under way would be one to or from nowhere.
-            let Some(state) = self.sessions.get(&session) else { continue };
-            if let (Some(_), Some(pending)) = (state.root, state.pending) {
-                let pending = state.circuit(pending);
-                self.fail_teleport(now, pending, why);
-            }
-            let is_inside = self.arrived(session).ok().and_then(|circuit| self.place_of(circuit));
-            if is_inside.is_some_and(|place| place.world() != world) {
-                continue;
-            }
-            if self.leave(now, session).is_err() {
-                self.end_session(now, session, why);
-            }
+    /// Whether an avatar is still behind a circuit and in a world, and on no way elsewhere.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn is_in(&self, circuit: CircuitKey, world: WorldId) -> Result<(), PassageRefusal> {
+        let is_there = self.arrived(circuit.session)? == circuit
+            && self.place_of(circuit).is_some_and(|here| here.world() == world);
+        if is_there { self.is_free(circuit) } else { Err(PassageRefusal::Elsewhere) }
+    }
+
+    /// Whether a session's avatar is still behind this circuit.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn is_behind(&self, circuit: CircuitKey) -> Result<(), PassageRefusal> {
+        if self.arrived(circuit.session)? == circuit { Ok(()) } else { Err(PassageRefusal::Elsewhere) }
+    }
+
+    /// An order has been carried out, or never will be.
+    pub fn end_order(&mut self, order: &Order) {
+        if let Some(session) = self.sessions.get_mut(&order.circuit().session) {
+            session.is_ordered = false;
         }
-        self.lures.retain(|lure| lure.scene.world != world);
+    }
+
+    /// An order cannot be carried out: its user is told why.
+    pub fn turn_down(&mut self, order: &Order, why: &str) {
+        self.end_order(order);
+        let session = order.circuit().session;
+        match order {
+            Order::EnterOwn { .. } => self.notify(session, why),
+            // The client waits for its teleport.
+            Order::Enter { .. } => self.tell_teleport_failed(session, why),
+        }
+    }
+
+    /// Nobody took an order: its user is told why.
+    pub fn refuse_order(&mut self, order: &Order, why: &str) {
+        self.counters.orders_refused += 1;
+        self.turn_down(order, why);
+    }
+
+    /// Gives an order; false when one for that session waits.
+    pub(super) fn give_order(&mut self, order: Order) -> bool {
+        let Some(session) = self.sessions.get_mut(&order.circuit().session) else { return false };
+        let waits = std::mem::replace(&mut session.is_ordered, true);
+        if !waits {
+            self.counters.orders += 1;
+            self.orders.push_back(order);
+        }
+        !waits
     }
 
     /// Sessions that are in a world, or on their way into it.
@@ -145,23 +227,23 @@ impl Hub {
         self.population(world, None) as usize
     }
 
-    /// An avatar has walked into a portal.
-    pub(super) fn on_portal(&mut self, now: Instant, circuit: CircuitKey, number: u8) {
-        let Some(place) = self.place_of(circuit) else { return };
-        let Some(session) = self.sessions.get(&circuit.session) else { return };
-        match place.scene.portals.get(usize::from(number)).map(|portal| &portal.to) {
-            Some(PortalTo::Own(template)) => {
-                let (session, agent, template) = (circuit.session, session.agent, Arc::clone(template));
-                self.orders.push_back(Order::EnterOwn { session, agent, template });
-            }
-            Some(PortalTo::Back) => {
-                let spot = self.way_back(circuit.session);
-                let passed = self.pass_to_spot(now, circuit, spot, VIA_LOCATION);
-                self.tell_refusal(circuit.session, passed);
-            }
-            // It is in another world already.
-            None => {}
+    /// An avatar has walked into a portal of this world.
+    pub(super) fn on_portal(&mut self, now: Instant, circuit: CircuitKey, world: WorldId, number: u8) {
+        // It may be in another world already, or on its way.
+        if self.is_in(circuit, world).is_err() {
+            return;
         }
+        let Some(place) = self.place_of(circuit) else { return };
+        let Some(portal) = place.scene.portals.get(usize::from(number)) else { return };
+        let PortalTo::Own(template) = &portal.to else {
+            let left = self.leave(now, circuit.session);
+            self.tell_refusal(circuit.session, left);
+            return;
+        };
+        let Some(session) = self.sessions.get(&circuit.session) else { return };
+        let (agent, template) = (session.agent, Arc::clone(template));
+        // It stands in the portal, and another order will come.
+        let _ = self.give_order(Order::EnterOwn { circuit, world, agent, template });
     }
 
     /// To a place in a shared world.
@@ -186,111 +268,119 @@ impl Hub {
         look_at: Vec3,
         flags: u32,
     ) -> Result<Passage, PassageRefusal> {
-        let session = self.sessions.get(&circuit.session).ok_or(PassageRefusal::NotHere)?;
-        let binding = session.bindings.get(&circuit.ticket).ok_or(PassageRefusal::NotHere)?;
-        if session.pending.is_some() || binding.switching_until.is_some() {
-            return Err(PassageRefusal::OnItsWay);
-        }
+        self.is_free(circuit)?;
+        self.begin_passage(
+            now,
+            circuit,
+            &Way { place: Arc::clone(place), position, look_at, returns: false },
+            flags,
+        )
+    }
+
+    /// Likewise, of an avatar that is on no way yet.
+    pub(super) fn begin_passage(
+        &mut self,
+        now: Instant,
+        circuit: CircuitKey,
+        way: &Way,
+        flags: u32,
+    ) -> Result<Passage, PassageRefusal> {
+        let binding = self.binding_mut(circuit).ok_or(PassageRefusal::NotHere)?;
         let shard = binding.shard.ok_or(PassageRefusal::NotHere)?;
         let here = Arc::clone(&binding.place);
-        let position = place.land().clamp(position);
+        let Way { place, look_at, returns, .. } = way;
+        let position = place.land().clamp(way.position);
         if here.world() == place.world() {
-            let command = ToShard::Teleport { circuit, position, look_at };
+            let command = ToShard::Teleport { circuit, position, look_at: *look_at };
             self.output.push_back((super::Address::One(shard), command));
             return Ok(Passage::Within);
         }
-        if self.population(place.world(), Some(circuit.session)) >= place.scene.max_avatars {
+        if !self.has_room(place, circuit.session) {
             return Err(PassageRefusal::Full);
         }
         if here.id != place.id {
-            self.begin_teleport(now, circuit.session, place, position, look_at, flags)?;
+            self.begin_teleport(now, circuit.session, place, position, *look_at, flags)?;
+            self.note_departure(circuit, &here, place);
             return Ok(Passage::Teleported);
         }
+        self.note_departure(circuit, &here, place);
         self.counters.switches += 1;
         let until = now + self.config.arrival_timeout;
         if let Some(binding) = self.binding_mut(circuit) {
             binding.place = Arc::clone(place);
-            binding.switching_until = Some(until);
+            let is_stray = std::mem::replace(&mut binding.is_stray, false);
+            binding.switching = Some(Switching { until, from: (!is_stray).then_some(here) });
         }
         self.count_visitors();
-        let command = ToShard::Switch { circuit, place: Arc::clone(place), position, look_at };
+        let (place, look_at, returns) = (Arc::clone(place), *look_at, *returns);
+        let command = ToShard::Switch { circuit, place, position, look_at, returns };
         self.output.push_back((super::Address::One(shard), command));
         Ok(Passage::Switched)
     }
 
-    /// Likewise, for tests.
+    /// Whether one more may come into a world.
+    pub(super) fn has_room(&self, place: &Place, session: SessionKey) -> bool {
+        self.population(place.world(), Some(session)) < place.scene.max_avatars
+    }
+
+    /// One passage at a time.
+    fn is_free(&self, circuit: CircuitKey) -> Result<(), PassageRefusal> {
+        let session = self.sessions.get(&circuit.session).ok_or(PassageRefusal::NotHere)?;
+        let binding = session.bindings.get(&circuit.ticket).ok_or(PassageRefusal::NotHere)?;
+        let is_on_its_way = session.pending.is_some() || binding.switching.is_some();
+        if is_on_its_way { Err(PassageRefusal::OnItsWay) } else { Ok(()) }
+    }
+
+    /// The circuit behind which a session's avatar is, for tests.
     #[cfg(test)]
     pub(crate) fn circuit_of(&self, session: SessionKey) -> Option<CircuitKey> {
         self.arrived(session).ok()
     }
 
     /// The circuit behind which a session's avatar is.
-    fn arrived(&self, session: SessionKey) -> Result<CircuitKey, PassageRefusal> {
+    pub(super) fn arrived(&self, session: SessionKey) -> Result<CircuitKey, PassageRefusal> {
         let session = self.sessions.get(&session).ok_or(PassageRefusal::NotHere)?;
         Ok(session.circuit(session.root.ok_or(PassageRefusal::NotHere)?))
     }
 
-    fn place_of(&self, circuit: CircuitKey) -> Option<Arc<Place>> {
+    pub(super) fn place_of(&self, circuit: CircuitKey) -> Option<Arc<Place>> {
         let binding = self.sessions.get(&circuit.session)?.bindings.get(&circuit.ticket)?;
         Some(Arc::clone(&binding.place))
     }
 
-    fn way_back(&self, session: SessionKey) -> Spot {
+    pub(super) fn way_back(&self, session: SessionKey) -> Spot {
         let known = self.sessions.get(&session).and_then(|session| session.return_to);
         known.unwrap_or_else(|| landing_spot(self.places.iter().next()))
     }
 
     /// A shard has put another world behind a circuit.
     pub(super) fn on_left(&mut self, circuit: CircuitKey, spot: Option<Spot>) {
-        self.note_way_back(circuit, spot);
-        let session = self.sessions.get(&circuit.session);
-        if let Some((session, spot)) = session.zip(spot) {
+        let Some(spot) = spot.filter(|&spot| self.note_way_back(circuit, spot)) else { return };
+        if let Some(session) = self.sessions.get(&circuit.session) {
             self.records.push_back(super::Record::LastLocation(session.agent, spot));
         }
     }
 
-    /// Keeps where an avatar was in a shared world.
-    pub(super) fn note_way_back(&mut self, circuit: CircuitKey, spot: Option<Spot>) {
+    /// Notes by which circuit a shared world is left for an instance.
+    fn note_departure(&mut self, circuit: CircuitKey, here: &Place, place: &Place) {
         if let Some(session) = self.sessions.get_mut(&circuit.session)
-            && spot.is_some()
+            && here.scene.is_shared
         {
-            session.return_to = spot;
+            session.left_by = (!place.scene.is_shared).then_some(circuit);
         }
     }
 
-    /// An instance did not let somebody in who was put before it: back to where they came from. False when that is not what happened.
-    pub(super) fn turn_back(&mut self, now: Instant, circuit: CircuitKey, why: &str) -> bool {
-        let Some(binding) = self.binding_mut(circuit) else { return false };
-        if binding.switching_until.take().is_none() || binding.place.scene.is_shared {
-            return false;
-        }
-        let back = self.way_back(circuit.session);
-        if self.pass_to_spot(now, circuit, back, VIA_LOCATION).is_err() {
-            self.close_circuit(circuit, Ending::Kicked(why.into()));
-        }
+    /// Keeps where an avatar was in a shared world that it left for an instance. False when it did not.
+    pub(super) fn note_way_back(&mut self, circuit: CircuitKey, spot: Spot) -> bool {
+        let session = self.sessions.get_mut(&circuit.session);
+        let Some(session) = session.filter(|session| session.left_by == Some(circuit)) else { return false };
+        session.return_to = Some(spot);
         true
-    }
-
-    /// Gives up on avatars that were put before a world and did not appear in it.
-    pub(super) fn end_late_passages(&mut self, now: Instant) {
-        let late = |session: &super::Session| {
-            let ticket = session.root?;
-            let until = session.bindings.get(&ticket)?.switching_until?;
-            (until <= now).then(|| session.circuit(ticket))
-        };
-        let late: Vec<CircuitKey> = self.sessions.values().filter_map(late).collect();
-        for circuit in late {
-            if !self.turn_back(now, circuit, "That world did not let you in in time.") {
-                self.end_session(now, circuit.session, "The region did not let you in in time.");
-            }
-        }
     }
 
     /// Tells the shards' turns how many sessions are in instances.
     pub(super) fn count_visitors(&self) {
-        let is_visitor = |session: &&super::Session| {
-            session.main_binding().is_some_and(|binding| !binding.place.scene.is_shared)
-        };
-        self.places.set_visitors(self.sessions.values().filter(is_visitor).count());
+        let visitors = self.sessions.values().filter(|session| session.is_visiting());
+        self.places.set_visitors(visitors.count());
     }
 }

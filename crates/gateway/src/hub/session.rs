@@ -24,8 +24,12 @@ pub(crate) struct Session {
     pub(crate) wearables: Arc<[Wearable]>,
     pub(crate) appearance: Option<Arc<Appearance>>,
     pub(crate) home: Option<Spot>,
-    /// Where it was last in a shared world: an instance is left to there.
+    /// Where it was in a shared world before it went into an instance: that is left to there.
     pub(crate) return_to: Option<Spot>,
+    /// The circuit by which it left a shared world for an instance: what is said of where its avatar stood is what counts.
+    pub(crate) left_by: Option<CircuitKey>,
+    /// Somebody else was given an order for it, which waits ([`super::Order`]).
+    pub(crate) is_ordered: bool,
     pub(crate) ports: SessionPorts,
     /// Circuits by ticket number: those expected, open, and about to close.
     pub(crate) bindings: BTreeMap<u32, Binding>,
@@ -42,8 +46,13 @@ pub(crate) struct Binding {
     pub(crate) ticket: Arc<Ticket>,
     /// Where it leads now: the world may be another one than the ticket's.
     pub(crate) place: Arc<Place>,
-    /// Until when the avatar is waited for in the world that was put behind the circuit.
-    pub(crate) switching_until: Option<Instant>,
+    /// The avatar is waited for in the world that was put behind the circuit.
+    pub(crate) switching: Option<Switching>,
+    /// The avatar is in no world: the one behind the circuit did not let it in, or ends. Then it is on its way elsewhere, or the session
+    /// is about to end.
+    pub(crate) is_stray: bool,
+    /// Worlds that it was sent to since then.
+    pub(crate) tried: Vec<WorldId>,
     /// Path of the seed capability; whoever knows it is the client.
     pub(crate) secret: Uuid,
     pub(crate) queue: EventQueue,
@@ -51,6 +60,15 @@ pub(crate) struct Binding {
     pub(crate) shard: Option<ShardIndex>,
     /// When the hub gives up waiting for the avatar's arrival.
     pub(crate) arrive_by: Instant,
+}
+
+/// A world was put behind a circuit, and the avatar has not appeared in it yet.
+#[derive(Debug)]
+pub(crate) struct Switching {
+    /// When that is given up.
+    pub(crate) until: Instant,
+    /// What was behind the circuit before, if one can go back there.
+    pub(crate) from: Option<Arc<Place>>,
 }
 
 impl Session {
@@ -72,6 +90,11 @@ impl Session {
         let of = |ticket: Option<u32>| Some(self.bindings.get(&ticket?)?.place.world());
         let (root, pending) = (of(self.root), of(self.pending));
         root.into_iter().chain(pending.filter(|world| Some(*world) != root))
+    }
+
+    /// Whether it is in an instance.
+    pub(crate) fn is_visiting(&self) -> bool {
+        self.main_binding().is_some_and(|binding| !binding.place.scene.is_shared)
     }
 
     /// "First Last".

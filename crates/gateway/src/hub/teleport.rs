@@ -1,7 +1,8 @@
 //! Going from region to region: a new ticket, a TeleportFinish, and the old circuit only ends once the avatar has
 //! arrived. Until then it stands where it was, so a teleport that fails has moved nobody.
 
-use super::{Hub, Passage, PassageRefusal, Record};
+use super::messaging::Lure;
+use super::{Hub, Order, Passage, PassageRefusal, Record};
 use crate::hub::events;
 use crate::mail::{CircuitKey, Ending, Spot};
 use crate::places::Place;
@@ -57,17 +58,18 @@ impl Hub {
 
     /// Only the user who was invited can follow an invitation.
     pub(super) fn teleport_by_lure(&mut self, now: Instant, circuit: CircuitKey, lure: Uuid) {
-        let offered = self.lures.iter().find(|offer| offer.id == lure && offer.to_session == circuit.session);
-        let Some((scene, spot)) = offered.map(|offer| (Arc::clone(&offer.scene), offer.spot)) else {
+        let offered = |offer: &Lure| offer.id == lure && offer.to_session == circuit.session;
+        let Some(&Lure { world, is_shared, spot, .. }) = self.lures.iter().find(|offer| offered(offer))
+        else {
             self.tell_teleport_failed(circuit.session, "That offer is no longer open.");
             return;
         };
-        let passed = if scene.is_shared {
-            self.pass_to_spot(now, circuit, spot, VIA_LURE)
-        } else {
-            self.enter(now, circuit.session, &scene, Some(spot.position))
-        };
-        self.tell_refusal(circuit.session, passed);
+        if is_shared {
+            let passed = self.pass_to_spot(now, circuit, spot, VIA_LURE);
+            self.tell_refusal(circuit.session, passed);
+        } else if !self.give_order(Order::Enter { circuit, world, position: spot.position }) {
+            self.tell_refusal(circuit.session, Err(PassageRefusal::OnItsWay));
+        }
     }
 
     pub(super) fn set_home(&mut self, circuit: CircuitKey, position: Vec3, look_at: Vec3) {
@@ -112,17 +114,21 @@ impl Hub {
         Ok(())
     }
 
-    /// The user changed their mind. Only possible until the client has shown its ticket to the new region.
+    /// The user changed their mind. Only possible until the client has shown its ticket to the new region, and while there is a world to
+    /// stay in.
     pub(super) fn cancel_teleport(&mut self, now: Instant, circuit: CircuitKey) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
         let Some(pending) = session.pending else { return };
+        if session.main_binding().is_some_and(|root| root.is_stray) {
+            return;
+        }
         if session.bindings.get(&pending).is_some_and(|binding| binding.shard.is_none()) {
             let pending = session.circuit(pending);
             self.fail_teleport(now, pending, "You have cancelled the teleport.");
         }
     }
 
-    /// Takes back the ticket of a teleport; the avatar stays where it is.
+    /// Takes back the ticket of a teleport; the avatar stays where it is, if it is anywhere.
     pub(super) fn fail_teleport(&mut self, now: Instant, pending: CircuitKey, why: &str) {
         let Some(session) = self.sessions.get_mut(&pending.session) else { return };
         session.pending = None;
@@ -134,6 +140,10 @@ impl Hub {
             self.retire(now, &binding);
         }
         self.tell_teleport_failed(pending.session, why);
+        let root = self.sessions.get(&pending.session).and_then(|session| session.root);
+        if let Some(ticket) = root {
+            self.send_on_if_stray(now, CircuitKey { ticket, ..pending });
+        }
     }
 
     /// Over both ways: node-metaverse listens to the event queue only, viewers to both (measured with

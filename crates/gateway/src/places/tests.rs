@@ -10,6 +10,8 @@ fn place(size_m: u32) -> Places {
         name: name.into(),
         grid,
         max_avatars: 100,
+        hz: 20,
+        local_ids: 1..1_000,
         land: Arc::new(Land::new(terrain, Arc::default(), 20.0)),
         portals: Arc::default(),
     };
@@ -104,4 +106,23 @@ fn ids_of_regions_and_parcels_depend_on_the_handle_only_and_differ() {
     let again: Vec<Uuid> = there.iter().flat_map(|place| [place.region_id, place.parcel_id]).collect();
     assert_eq!(ids, again);
     assert!((1..ids.len()).all(|n| !ids[..n].contains(&ids[n])));
+}
+
+#[test]
+fn instances_of_a_template_share_what_stands_there_and_name_it_differently() {
+    let terrain = Terrain::flat(256, 21.0);
+    let scenery = Scenery::boxes(5, &terrain, 1);
+    let land = Arc::new(Land::new(Arc::new(terrain), Arc::new(scenery), 20.0));
+    let instance = |n: u32| {
+        let local_ids = n * 100..n * 100 + 50;
+        Scene::instance(WorldId(n), "Cave".into(), 10, 20, local_ids, Arc::clone(&land), Arc::default())
+    };
+    let (one, other) = (instance(3), instance(7));
+    for (scene, first_id) in [(&one, 300), (&other, 700)] {
+        for replica in [&*Arc::clone(&scene.feed.current()), &scene.replica()] {
+            let scenery = replica.scenery();
+            assert!(Arc::ptr_eq(scenery.things(), &land.things), "nothing is copied");
+            assert_eq!((scenery.len(), scenery.id(0).0, scenery.id(4).0), (5, first_id, first_id + 4));
+        }
+    }
 }

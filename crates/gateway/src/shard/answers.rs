@@ -223,7 +223,7 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
             sim_name: to_wire(place.name(), VARIABLE1_MAX),
             estate_id: 1,
             parent_estate_id: 1,
-            region_flags: greeting::REGION_FLAGS,
+            region_flags: greeting::region_flags(place.land()),
             sim_access: SIM_ACCESS,
             max_agents: u8::try_from(place.scene.max_avatars).unwrap_or(u8::MAX),
             billable_factor: 1.0,
@@ -242,7 +242,7 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
             hard_max_objects: 0,
         },
         region_info3: vec![RegionInfoRegionInfo3 {
-            region_flags_extended: u64::from(greeting::REGION_FLAGS),
+            region_flags_extended: u64::from(greeting::region_flags(place.land())),
         }],
         ..RegionInfo::default()
     }
@@ -308,7 +308,7 @@ fn map_row(place: &Place) -> MapBlockReplyData {
         y: y as u16,
         name: to_wire(place.name(), 64),
         access: SIM_ACCESS,
-        region_flags: greeting::REGION_FLAGS,
+        region_flags: greeting::region_flags(place.land()),
         water_height: place.land().water_m.clamp(0.0, 255.0) as u8,
         ..MapBlockReplyData::default()
     }

@@ -9,7 +9,7 @@ use crate::mail::{CircuitKey, Closed, Spot, Ticket};
 use crate::places::Place as Region;
 use circuit::Circuit;
 use glam::Vec3;
-use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, WorldId};
 use replicate::{Place, Viewer};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +50,8 @@ pub(super) enum Stage {
     Entering,
     /// Its avatar is in the world.
     Present,
+    /// The world did not let its avatar in: the hub sends it elsewhere.
+    Outside,
     /// It has no avatar any more; its circuit delivers the last messages until then.
     Leaving(Instant, Closed),
 }
@@ -63,6 +65,16 @@ pub(super) struct Greeting {
     pub(super) scene_open: bool,
     /// Terrain and overlay were queued.
     pub(super) ground_sent: bool,
+}
+
+/// How much a client was told of where its avatar has appeared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Told {
+    Nothing,
+    /// The region's new name, and not where in it: there was no room in its circuit for more.
+    Region,
+    #[default]
+    All,
 }
 
 /// A client on this shard.
@@ -81,6 +93,10 @@ pub(super) struct Client {
     pub(super) portal: Option<Option<u8>>,
     /// Its world was put behind the circuit after another one.
     pub(super) switched: bool,
+    /// What it was told of its avatar's latest arrival.
+    pub(super) told: Told,
+    /// The world that its avatar was in before this one, where it stood there and what it faced.
+    pub(super) stood: Option<(WorldId, Vec3, Vec3)>,
     pub(super) viewer: Viewer,
     pub(super) filter: UpdateFilter,
     /// The world's life that its avatar was sent into, or last seen in.
@@ -92,9 +108,9 @@ pub(super) struct Client {
     pub(super) appearance_serial: Option<u32>,
     /// Avatars in full updates under way, with the numbers of their datagrams.
     pub(super) shown: Vec<(u32, LocalId, AgentId)>,
-    /// Avatars in kills under way, alike.
+    /// Avatars and things in kills under way, alike.
     pub(super) killed: Vec<(u32, LocalId)>,
-    /// Avatars that it has to forget, and could not be told so because its circuit was full.
+    /// Avatars and things that it has to forget and was not told so yet: its circuit was full, or they are a whole world.
     pub(super) unkilled: Vec<LocalId>,
     /// Last repetitions of rests under way, alike.
     pub(super) rested: Vec<(u32, LocalId)>,
@@ -141,6 +157,8 @@ impl Client {
             arrival: (ticket.position, ticket.look_at),
             portal: None,
             switched: false,
+            told: Told::default(),
+            stood: None,
             filter: UpdateFilter::default(),
             epoch: Epoch(0),
             wishes: Wishes::default(),
@@ -205,13 +223,21 @@ impl Client {
 
     /// Where its avatar stands, when it is in a shared world.
     pub(super) fn spot(&self) -> Option<Spot> {
-        if self.stage != Stage::Present || !self.place.scene.is_shared {
+        if !self.place.scene.is_shared {
+            return None;
+        }
+        let (_, position, look_at) = self.stands()?;
+        Some(Spot { place: self.place.id, position, look_at })
+    }
+
+    /// The world that its avatar is in, where it stands and what it faces.
+    pub(super) fn stands(&self) -> Option<(WorldId, Vec3, Vec3)> {
+        if self.stage != Stage::Present {
             return None;
         }
         let replica = self.place.scene.feed.current();
         let own = replica.slot(replica.of_session(self.session())?)?;
-        let (position, look_at) = (own.motion.position, own.motion.rotation * Vec3::X);
-        Some(Spot { place: self.place.id, position, look_at })
+        Some((self.place.world(), own.motion.position, own.motion.rotation * Vec3::X))
     }
 
     /// Whether its avatar is in a world, or about to be.

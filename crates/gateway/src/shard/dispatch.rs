@@ -17,10 +17,6 @@ use wire::messages::*;
 use wire::text::from_wire;
 use world::{Action, Appearance, ChatKind, Control, ControlFlags, Enter};
 
-/// Bytes of a texture entry at most: 45 faces with every field set differ by less (PROTOCOL §5.4).
-const TEXTURE_ENTRY_MAX: usize = 2_048;
-/// Visual parameters at most; viewers send 218–251.
-const VISUAL_PARAMS_MAX: usize = 255;
 /// Height of an avatar whose client sends nonsense, in metres.
 const AVATAR_HEIGHT_M: f32 = 1.9;
 /// Bytes of chat that scripts and clients take (PROTOCOL §8a).
@@ -286,7 +282,9 @@ impl Shard {
 
     fn on_appearance(&mut self, index: ClientIndex, m: AgentSetAppearance) -> Result<(), Refused> {
         let texture_entry = m.object_data.texture_entry;
-        if texture_entry.len() > TEXTURE_ENTRY_MAX || m.visual_param.len() > VISUAL_PARAMS_MAX {
+        if texture_entry.len() > Appearance::TEXTURE_ENTRY_MAX
+            || m.visual_param.len() > Appearance::VISUAL_PARAMS_MAX
+        {
             return Err(Refused::BadValue);
         }
         let client = self.client(index);

@@ -1,7 +1,7 @@
 //! What a client is told when it arrives, before and besides the avatars around it.
 
 use crate::mail::Ticket;
-use crate::places::Place;
+use crate::places::{Land, Place};
 use glam::Vec3;
 use ids::Uuid;
 use wire::fanout;
@@ -15,8 +15,10 @@ use wire::text::{VARIABLE1_MAX, to_wire};
 /// Maturity: general.
 pub(super) const SIM_ACCESS: u8 = 13;
 
-/// Landmarks and home may be set here (viewer's region flags, bits 1 and 2).
-pub(super) const REGION_FLAGS: u32 = 1 << 1 | 1 << 2;
+/// The viewer's region flags: landmarks and home may be set here (bits 1 and 2), and where damage is on (bit 0) viewers show health.
+pub(super) fn region_flags(land: &Land) -> u32 {
+    u32::from(land.damage) | 1 << 1 | 1 << 2
+}
 
 /// Server name and version as clients log it.
 pub(super) const CHANNEL: &str = concat!("Throng ", env!("CARGO_PKG_VERSION"));
@@ -34,7 +36,7 @@ pub(super) fn region_handshake(place: &Place) -> RegionHandshake {
     let [detail0, detail1, detail2, detail3] = GROUND;
     RegionHandshake {
         region_info: RegionHandshakeRegionInfo {
-            region_flags: REGION_FLAGS,
+            region_flags: region_flags(place.land()),
             sim_access: SIM_ACCESS,
             sim_name: to_wire(place.name(), VARIABLE1_MAX),
             water_height: place.land().water_m,
@@ -129,5 +131,5 @@ pub(super) fn write_sim_stats(place: &Place, figures: WorldFigures, out: &mut Ve
         (stat::MAIN_AGENTS, figures.n_avatars as f32),
         (stat::CHILD_AGENTS, 0.0),
     ];
-    fanout::write_sim_stats(place.handle.grid(), REGION_FLAGS, OBJECT_CAPACITY, &stats, out);
+    fanout::write_sim_stats(place.handle.grid(), region_flags(place.land()), OBJECT_CAPACITY, &stats, out);
 }

@@ -1,4 +1,4 @@
-//! What happens in a world and who is told: chat by distance, teleports inside a region, refusals.
+//! What happens in a world and who is told: chat by distance, teleports inside a region, refusals, health, missions.
 
 use super::client::Stage;
 use super::outbox::Outbox;
@@ -9,9 +9,12 @@ use ids::{Instant, SessionKey, WorldId};
 use replicate::Replica;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use wire::messages::{ChatFromSimulator, ChatFromSimulatorChatData, TeleportLocal, TeleportLocalInfo};
+use wire::messages::{
+    AgentAlertMessage, AgentAlertMessageAgentData, AgentAlertMessageAlertData, ChatFromSimulator,
+    ChatFromSimulatorChatData, HealthMessage, HealthMessageHealthData, TeleportLocal, TeleportLocalInfo,
+};
 use wire::text::{CHAT_MAX, VARIABLE1_MAX, to_wire};
-use world::{Chat, Event, Refusal};
+use world::{Action, Chat, Event, Refusal};
 
 /// ChatFromSimulator: spoken by an agent.
 const SOURCE_AGENT: u8 = 1;
@@ -29,6 +32,10 @@ impl Shard {
                 Event::Chat(chat) => self.hear_chat(now, chat, &replica, out),
                 Event::Refused { session, reason } => self.on_refused(world, *session, *reason),
                 Event::Teleported(session) => self.on_teleported(now, *session, &replica, out),
+                Event::Health { session, points } => self.on_health(now, world, *session, *points, out),
+                Event::Mission { session, text, .. } => self.on_mission(now, world, *session, text, out),
+                // Avatars show it: they strike, lie and come back.
+                Event::Struck { .. } | Event::Fell(_) | Event::Rose(_) => {}
             }
         }
     }
@@ -67,10 +74,12 @@ impl Shard {
 
     fn on_refused(&mut self, world: WorldId, session: SessionKey, reason: Refusal) {
         let Some(index) = self.in_world(session, world) else { return };
+        // The refusal may be of an earlier attempt, and a later one have been let in: whoever is sent elsewhere is not left behind.
+        self.command(index, Action::Leave);
         let client = self.client(index);
-        client.stage = Stage::Opened;
+        client.stage = Stage::Outside;
         let key = client.key();
-        self.mail.push(FromShard::Refused(key, reason));
+        self.mail.push(FromShard::Refused(key, world, reason));
     }
 
     fn on_teleported(&mut self, now: Instant, session: SessionKey, replica: &Replica, out: &mut Outbox) {
@@ -89,6 +98,45 @@ impl Shard {
         }
         .encode(&mut message);
         self.send_reliable(now, index, &message, out);
+    }
+
+    /// Clients show it where a region's flags say that damage is on.
+    fn on_health(&mut self, now: Instant, world: WorldId, session: SessionKey, points: u8, out: &mut Outbox) {
+        let Some(index) = self.in_world(session, world) else { return };
+        let mut message = Vec::new();
+        HealthMessage { health_data: HealthMessageHealthData { health: points.into() } }.encode(&mut message);
+        self.send_reliable(now, index, &message, out);
+    }
+
+    /// A notice to one, or to all who are there.
+    fn on_mission(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        session: Option<SessionKey>,
+        text: &str,
+        out: &mut Outbox,
+    ) {
+        let circuits: Vec<ClientIndex> = match session {
+            Some(session) => self.in_world(session, world).into_iter().collect(),
+            None => self.by_world.range(circuits_of(world)).map(|(_, &index)| index).collect(),
+        };
+        for index in circuits {
+            let client = self.client(index);
+            if !client.has_avatar() {
+                continue;
+            }
+            let notice = AgentAlertMessage {
+                agent_data: AgentAlertMessageAgentData { agent_id: client.ticket.agent.0 },
+                alert_data: AgentAlertMessageAlertData {
+                    modal: false,
+                    message: to_wire(text, VARIABLE1_MAX),
+                },
+            };
+            let mut message = Vec::new();
+            notice.encode(&mut message);
+            self.send_reliable(now, index, &message, out);
+        }
     }
 
     /// A session's circuit into a world.

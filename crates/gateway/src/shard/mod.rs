@@ -75,8 +75,6 @@ pub struct ShardConfig {
     pub filter: FilterMode,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
-    /// Steps per second of the worlds, as clients are told.
-    pub world_rate_hz: f32,
     /// Secret keys of the table of addresses, drawn at random where strangers can reach it: who knew them could choose
     /// addresses that are slow to find.
     pub hash_keys: [u64; 2],
@@ -211,9 +209,9 @@ impl Shard {
                     self.command(index, Action::Teleport { position, look_at });
                 }
             }
-            ToShard::Switch { circuit, place, position, look_at } => {
+            ToShard::Switch { circuit, place, position, look_at, returns } => {
                 if let Some(&index) = self.by_circuit.get(&circuit) {
-                    self.switch(now, index, &place, position, look_at);
+                    self.switch(now, index, &place, (position, look_at), returns);
                 }
             }
             ToShard::Close(circuit, ending) => match self.by_circuit.get(&circuit) {

@@ -29,8 +29,8 @@ impl Shard {
         if let Some(number) = inside.filter(|_| has_come)
             && client.asks.take(now)
         {
-            let key = client.key();
-            self.mail.push(FromShard::Request(key, Request::Portal(number)));
+            let (key, world) = (client.key(), place.world());
+            self.mail.push(FromShard::Request(key, Request::Portal { world, number }));
         }
     }
 }

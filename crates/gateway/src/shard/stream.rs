@@ -11,7 +11,7 @@ mod settling;
 
 pub(super) use scenery::Scenery;
 
-use super::client::{Client, Stage};
+use super::client::{Client, Stage, Told};
 use super::counters::ShardCounters;
 use super::greeting::{self, WorldFigures};
 use super::outbox::Outbox;
@@ -74,15 +74,22 @@ impl Shard {
         let replica = place.scene.feed.current();
         self.follow_epoch(index, &replica);
         if self.client(index).stage == Stage::Entering {
-            self.notice_arrival(now, index, &place, &replica, out);
+            self.notice_arrival(index, &place, &replica);
         }
         if self.client(index).stage != Stage::Present {
             return;
         }
+        if self.client(index).told != Told::All {
+            let is_told = self.tell_of_arrival(now, index, &place, &replica);
+            self.client(index).flush(now, out);
+            // Nothing else is of use to it before. Its next turn tries again, until the circuit has room or is given up.
+            if !is_told {
+                return;
+            }
+        }
         self.notice_portal(now, index, &place, &replica);
         self.open_scene(now, index, &place);
         if self.client(index).greeting.scene_open {
-            let rate_hz = self.config.world_rate_hz;
             let spread = self.client(index).session().0 / SLOTS;
             let tells_of_far = self.pressure.tells_of_far(self.turns.round(), spread);
             let mut turn = Turn {
@@ -106,38 +113,45 @@ impl Shard {
             turn.scenery(is_scenery_due);
             turn.animations();
             turn.appearances();
-            turn.each_second(rate_hz);
+            turn.each_second(place.scene.hz as f32);
         }
         self.client(index).flush(now, out);
     }
 
-    /// The avatar has appeared in the world: the client is told where.
-    fn notice_arrival(
+    /// The avatar has appeared in the world.
+    fn notice_arrival(&mut self, index: ClientIndex, place: &Place, replica: &Replica) {
+        let client = self.client(index);
+        if replica.of_session(client.session()).is_none() {
+            return;
+        }
+        client.stage = Stage::Present;
+        client.told = Told::Nothing;
+        let key = client.key();
+        self.mail.push(FromShard::Arrived(key, place.world()));
+    }
+
+    /// Tells a client where its avatar has appeared; false when its circuit has no room for that, or the avatar is not there just now.
+    fn tell_of_arrival(
         &mut self,
         now: Instant,
         index: ClientIndex,
         place: &Place,
         replica: &Replica,
-        out: &mut Outbox,
-    ) {
+    ) -> bool {
         let unix_s = (self.config.unix_start_s + now.0 / 1_000_000_000) as u32;
         let client = self.client(index);
-        let Some(own) = replica.of_session(client.session()) else { return };
-        client.stage = Stage::Present;
+        let Some(own) = replica.of_session(client.session()) else { return false };
         let position = replica.hot()[own as usize].position;
-        let key = client.key();
-        self.mail.push(FromShard::Arrived(key));
-        if self.client(index).switched {
-            self.tell_of_switch(now, index, place, position, out);
-            return;
+        if client.switched {
+            return client.tell_of_switch(place, position);
         }
-        let client = self.client(index);
         let mut message = Vec::new();
         greeting::movement_complete(&client.ticket, place, position, unix_s).encode(&mut message);
-        let sent = client.circuit.send(Reliability::Reliable, &message, true);
-        if sent.is_err() {
-            self.counters.messages_refused += 1;
+        let is_told = client.circuit.send(Reliability::Reliable, &message, true).is_ok();
+        if is_told {
+            client.told = Told::All;
         }
+        is_told
     }
 
     /// Terrain and overlay, once the client has understood the handshake, or has had time to.

@@ -6,13 +6,13 @@
 //! shown is killed, and it is shown what is there, and the ground. Its own avatar is killed with the others: it has another local id now, and node-metaverse,
 //! which knows objects by these, would show two of it. Viewers keep theirs whatever is killed.
 
-use super::client::{Client, Stage};
+use super::client::{Client, Stage, Told};
 use super::filter::UpdateFilter;
 use super::greeting;
-use super::outbox::Outbox;
 use super::{ClientIndex, Shard};
 use crate::mail::FromShard;
 use crate::places::Place;
+use circuit::Reliability;
 use glam::Vec3;
 use ids::{AgentId, Instant, LocalId, Uuid};
 use replicate::{Replica, Viewer};
@@ -24,20 +24,24 @@ use world::{Action, Enter};
 pub(super) const WITHIN_REGION: u32 = 1 << 4 | 1 << 17;
 
 impl Shard {
-    /// Sends a client's avatar into the world of another binding of its place.
+    /// Sends a client's avatar into the world of another binding of its place, to a position there and with a direction to face. One that
+    /// `returns` comes out where it stood when it left that world.
     pub(super) fn switch(
         &mut self,
         now: Instant,
         index: ClientIndex,
         place: &Arc<Place>,
-        position: Vec3,
-        look_at: Vec3,
+        to: (Vec3, Vec3),
+        returns: bool,
     ) {
         let client = self.client(index);
         if matches!(client.stage, Stage::Leaving(..)) {
             return;
         }
-        let (key, spot) = (client.key(), client.spot());
+        let (key, spot, stands) = (client.key(), client.spot(), client.stands());
+        let stood = std::mem::replace(&mut client.stood, stands);
+        let stood = stood.filter(|(world, ..)| returns && *world == place.world());
+        let (position, look_at) = stood.map_or(to, |(_, position, look_at)| (position, look_at));
         if client.has_avatar() {
             self.command(index, Action::Leave);
         }
@@ -57,36 +61,38 @@ impl Shard {
             self.command(index, action);
         }
     }
+}
 
-    /// The avatar has appeared in the world that was put behind the circuit.
-    pub(super) fn tell_of_switch(
-        &mut self,
-        now: Instant,
-        index: ClientIndex,
-        place: &Place,
-        position: Vec3,
-        out: &mut Outbox,
-    ) {
-        let client = self.client(index);
-        let mut handshake = Vec::new();
-        greeting::region_handshake(place).encode(&mut handshake);
+impl Client {
+    /// The avatar has appeared in the world that was put behind the circuit. False when there is no room in it for both messages: the next
+    /// attempt sends what is left. A handshake sent with each would take any room there is before the other message had some.
+    pub(super) fn tell_of_switch(&mut self, place: &Place, position: Vec3) -> bool {
+        if self.told == Told::Nothing {
+            let mut handshake = Vec::new();
+            greeting::region_handshake(place).encode(&mut handshake);
+            if self.circuit.send(Reliability::Reliable, &handshake, true).is_err() {
+                return false;
+            }
+            self.told = Told::Region;
+        }
         let mut here = Vec::new();
         TeleportLocal {
             info: TeleportLocalInfo {
-                agent_id: client.ticket.agent.0,
+                agent_id: self.ticket.agent.0,
                 location_id: 4,
                 position,
-                look_at: client.arrival.1,
+                look_at: self.arrival.1,
                 teleport_flags: WITHIN_REGION,
             },
         }
         .encode(&mut here);
-        self.send_reliable(now, index, &handshake, out);
-        self.send_reliable(now, index, &here, out);
+        let is_told = self.circuit.send(Reliability::Reliable, &here, true).is_ok();
+        if is_told {
+            self.told = Told::All;
+        }
+        is_told
     }
-}
 
-impl Client {
     /// Notes all that the client was shown of a world as to be killed, its own avatar first, and begins anew.
     fn forget_world(&mut self, now: Instant, replica: &Replica, position: Vec3, look_at: Vec3) {
         let (session, visible_max) = (self.session(), self.viewer.visible_max);

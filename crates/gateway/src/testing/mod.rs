@@ -13,9 +13,10 @@ use crate::places::{Land, PlaceId, PlaceSettings, Places, Portal, PortalTo, Scen
 use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
-use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::llsd::Llsd;
@@ -35,6 +36,8 @@ pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(5);
 /// Steps between two ticks of the worlds.
 const STEPS_PER_TICK: u64 = 10;
+/// Ticks a second.
+const HZ: u32 = 20;
 /// Sessions of [`Node::crowd`], which have no clients.
 const CROWD: u64 = 1 << 40;
 
@@ -132,14 +135,17 @@ impl Node {
     }
 
     pub(crate) fn with(setup: Setup) -> Self {
-        let place = |name: &str, x, size_m| PlaceSettings {
+        let place = |n, name: &str, x, size_m| PlaceSettings {
             name: name.into(),
             grid: (x, 1_000),
             max_avatars: setup.max_avatars,
+            hz: HZ,
+            local_ids: local_ids(n),
             land: land(size_m, setup.boxes),
             portals: gate(PortalTo::Own("cave".into())),
         };
-        let places = Arc::new(Places::new(vec![place("Harbour", 1_000, 256), place("Meadow", 1_004, 512)]));
+        let places =
+            Arc::new(Places::new(vec![place(0, "Harbour", 1_000, 256), place(1, "Meadow", 1_004, 512)]));
         let regions: Vec<Region> =
             places.iter().map(|place| Region::new(&place.scene, setup.world_max_avatars)).collect();
         let config = ShardConfig {
@@ -153,7 +159,6 @@ impl Node {
             sending: Sending::default(),
             filter: FilterMode::Significance,
             unix_start_s: 1_750_000_000,
-            world_rate_hz: 20.0,
             hash_keys: [1, 2],
         };
         let shard = || Shard::new(config.clone(), Arc::clone(&places));
@@ -195,11 +200,22 @@ impl Node {
 
     /// A world that only who is sent there sees, with so many boxes; its index among the regions is its world's number.
     pub(crate) fn instance(&mut self, name: &str, size_m: u32, boxes: u32, max_avatars: u32) -> Arc<Scene> {
+        self.instance_for(name, (size_m, boxes), max_avatars, max_avatars as usize)
+    }
+
+    /// Likewise, whose world itself lets only so many in.
+    pub(crate) fn instance_for(
+        &mut self,
+        name: &str,
+        (size_m, boxes): (u32, u32),
+        max_avatars: u32,
+        world_max_avatars: usize,
+    ) -> Arc<Scene> {
         let world = WorldId(self.regions.len() as u32);
-        let scene =
-            Scene::instance(world, name.into(), max_avatars, land(size_m, boxes), gate(PortalTo::Back));
+        let (ids, land, portals) = (local_ids(world.0), land(size_m, boxes), gate(PortalTo::Back));
+        let scene = Scene::instance(world, name.into(), max_avatars, HZ, ids, land, portals);
         let scene = Arc::new(scene);
-        self.regions.push(Region::new(&scene, max_avatars as usize));
+        self.regions.push(Region::new(&scene, world_max_avatars));
         scene
     }
 
@@ -454,11 +470,16 @@ impl Node {
             }
             let events = self.regions[index].step(self.now, tick);
             if !events.is_empty() {
-                let mail = ToShard::Events(WorldId(index as u32), events.into());
-                for shard in 0..self.shards.len() {
-                    self.tell(shard, mail.clone());
-                }
+                self.happen(WorldId(index as u32), events);
             }
+        }
+    }
+
+    /// Tells all shards that something happened in a world.
+    pub(crate) fn happen(&mut self, world: WorldId, events: Vec<Event>) {
+        let mail = ToShard::Events(world, events.into());
+        for shard in 0..self.shards.len() {
+            self.tell(shard, mail.clone());
         }
     }
 
@@ -510,12 +531,12 @@ impl Node {
 
 impl Region {
     fn new(scene: &Arc<Scene>, max_avatars: usize) -> Self {
-        let (WorldId(n), land) = (scene.world, &scene.land);
+        let land = &scene.land;
         let config = WorldConfig {
             id: scene.world,
             epoch: Epoch(0),
             size_m: land.size_m,
-            local_ids: n * 1_000_000 + 1..(n + 1) * 1_000_000,
+            local_ids: scene.local_ids.clone(),
             terrain: Arc::clone(&land.terrain),
             scenery: Arc::clone(&land.scenery),
             cast: None,
@@ -523,12 +544,11 @@ impl Region {
             max_avatars,
             seed: 11,
         };
-        let empty = Replica::new(scene.world, land.size_m as f32);
         Self {
             life: Life::new(config, 0.0),
             encoder: Encoder::new(Duration::from_millis(50)),
             scene: Arc::clone(scene),
-            publisher: Publisher::new(empty),
+            publisher: Publisher::new(scene.replica()),
             spent: EncodedFrame::default(),
             commands: Vec::new(),
         }
@@ -550,6 +570,11 @@ pub(crate) const GATE: Vec3 = Vec3::new(220.0, 30.0, GROUND_M);
 
 fn gate(to: PortalTo) -> Arc<[Portal]> {
     Arc::new([Portal { at: GATE, radius_m: 2.0, to }])
+}
+
+/// Those of a world of tests.
+const fn local_ids(n: u32) -> Range<u32> {
+    n * 1_000_000 + 1..(n + 1) * 1_000_000
 }
 
 /// Flat ground, and so many boxes on it.

@@ -1,6 +1,6 @@
 //! From login to the end of a session.
 
-use super::events;
+use super::{events, kicked};
 use crate::hub::{EVENTS_MAX, EventQueue, EventQueueAnswer, FAREWELL, LoginRefusal, Poll, Record};
 use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, Setup, agent};
 use ids::Uuid;
@@ -8,14 +8,6 @@ use std::time::Duration;
 use wire::llsd::Llsd;
 use wire::messages::*;
 use wire::text::from_wire;
-
-/// Why a client was put out.
-fn kicked(node: &Node, client: usize) -> Option<String> {
-    node.clients[client].inbox.iter().find_map(|message| match message {
-        Message::KickUser(kick) => Some(from_wire(&kick.user_info.reason)),
-        _ => None,
-    })
-}
 
 #[test]
 fn a_second_login_ends_the_first_session_and_enters() {

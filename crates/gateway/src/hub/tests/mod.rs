@@ -3,11 +3,13 @@
 mod lifetime;
 mod messages;
 mod passages;
+mod strays;
 mod teleport;
 
 use super::{EventQueueAnswer, Poll};
 use crate::testing::Node;
 use wire::llsd::Llsd;
+use wire::messages::Message;
 
 /// What a client's event queue holds for it, by name, as a poll that acknowledges the last one gets it.
 pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
@@ -23,4 +25,22 @@ pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
         EventQueueAnswer::Poll(Poll::Wait(_)) => Vec::new(),
         EventQueueAnswer::Farewell | EventQueueAnswer::Unknown => panic!("the queue has ended"),
     }
+}
+
+/// Why a client was put out.
+pub(crate) fn kicked(node: &Node, client: usize) -> Option<String> {
+    node.clients[client].inbox.iter().find_map(|message| match message {
+        Message::KickUser(kick) => Some(wire::text::from_wire(&kick.user_info.reason)),
+        _ => None,
+    })
+}
+
+/// Follows the newest TeleportFinish of a client's event queue and waits until it is there; the client there.
+pub(crate) fn follow(node: &mut Node, client: usize) -> usize {
+    node.relay();
+    let told = events(node, client);
+    let (_, body) = told.iter().rfind(|(name, _)| name == "TeleportFinish").expect("a teleport");
+    let there = node.follow(client, body);
+    node.run_until(|node| node.clients[there].sees_itself());
+    there
 }

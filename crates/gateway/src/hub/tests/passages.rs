@@ -1,9 +1,9 @@
 //! Into instances and back, behind the same circuit where that goes.
 
-use super::events;
+use super::{events, follow};
 use crate::hub::{Order, Passage, PassageRefusal, Record};
 use crate::places::Scene;
-use crate::testing::{GATE, GROUND_M, HARBOUR, Node, Setup, agent};
+use crate::testing::{GATE, GROUND_M, HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
 use ids::SessionKey;
 use std::sync::Arc;
@@ -240,6 +240,13 @@ fn who_is_invited_into_an_instance_comes_into_it() {
         },
     };
     node.clients[bob].send(&follow.into());
+    node.run_until(|node| !node.orders.is_empty());
+    let order = node.orders.pop().expect("an order");
+    let Order::Enter { circuit, world, position } = order else { panic!("{order:?}") };
+    assert_eq!((world, node.hub.visitors().get(&world)), (cave.world, Some(&1)));
+    assert_eq!(node.hub.enter(node.now, circuit.session, &cave, Some(position)), Ok(Passage::Switched));
+    node.hub.end_order(&order);
+    node.relay();
     node.run_until(|node| node.clients[ada].sees("Bob").is_some() && node.clients[bob].sees("Ada").is_some());
     assert_eq!(node.hub.n_in(cave.world), 2);
 }
@@ -265,7 +272,8 @@ fn who_does_not_appear_in_the_world_in_time_comes_back() {
     // It is never stepped.
     let void = {
         let land = Arc::clone(&node.places.get(HARBOUR).scene.land);
-        Arc::new(Scene::instance(ids::WorldId(77), "Void".into(), 10, land, Arc::default()))
+        let local_ids = 77_000_001..78_000_000;
+        Arc::new(Scene::instance(ids::WorldId(77), "Void".into(), 10, 20, local_ids, land, Arc::default()))
     };
     assert_eq!(node.hub.enter(node.now, session, &void, None), Ok(Passage::Switched));
     node.relay();
@@ -331,12 +339,14 @@ fn put(node: &mut Node, session: SessionKey, at: Vec3) {
 #[test]
 fn who_walks_into_a_portal_is_sent_on_once_and_who_arrives_in_one_is_not() {
     let (mut node, ada, session, cave) = visitor();
-    let into = |session| Order::EnterOwn { session, agent: agent("Ada"), template: "cave".into() };
+    let circuit = node.hub.circuit_of(session).expect("she is here");
+    let world = node.places.get(HARBOUR).world();
+    let into = || Order::EnterOwn { circuit, world, agent: agent("Ada"), template: "cave".into() };
     put(&mut node, session, GATE + Vec3::new(-5.0, 0.0, 1.0));
     assert!(node.orders.is_empty());
     put(&mut node, session, GATE + Vec3::Z);
     node.run_ms(3_000);
-    assert_eq!(node.orders, [into(session)]);
+    assert_eq!(node.orders, [into()]);
     // She comes out where a portal is.
     go_in(&mut node, ada, session, &cave, GATE + Vec3::Z);
     node.run_ms(3_000);
@@ -349,5 +359,185 @@ fn who_walks_into_a_portal_is_sent_on_once_and_who_arrives_in_one_is_not() {
     node.clients[ada].control(world::ControlFlags::default());
     node.run_until(|node| node.position_in(HARBOUR, "Ada").is_some());
     node.run_ms(3_000);
-    assert_eq!(node.orders, [into(session)], "she stands in the portal by which she left");
+    assert_eq!(node.orders, [into()], "she stands in the portal by which she left");
+}
+
+#[test]
+fn a_session_has_one_order_at_a_time_and_it_is_void_elsewhere() {
+    let (mut node, ada, session, cave) = visitor();
+    let circuit = node.hub.circuit_of(session).expect("she is here");
+    let harbour = node.places.get(HARBOUR).world();
+    let walk_in = |node: &mut Node| {
+        put(node, session, GATE + Vec3::new(-5.0, 0.0, 1.0));
+        put(node, session, GATE + Vec3::Z);
+        std::mem::take(&mut node.orders)
+    };
+    let orders = walk_in(&mut node);
+    let [order] = orders.as_slice() else { panic!("{orders:?}") };
+    assert!(walk_in(&mut node).is_empty(), "one waits already");
+    assert_eq!(node.hub.is_in(circuit, harbour), Ok(()));
+    assert_eq!(node.hub.is_in(circuit, cave.world), Err(PassageRefusal::Elsewhere));
+    node.hub.end_order(order);
+    assert_eq!(walk_in(&mut node).len(), 1);
+
+    // On the way, and then elsewhere.
+    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    assert_eq!(node.hub.is_in(circuit, harbour), Err(PassageRefusal::Elsewhere));
+    assert_eq!(node.hub.is_in(circuit, cave.world), Err(PassageRefusal::OnItsWay));
+    node.relay();
+    node.run_ms(1_000);
+    assert_eq!(node.hub.is_in(circuit, cave.world), Ok(()));
+    let former = crate::mail::CircuitKey { ticket: 0, ..circuit };
+    assert_eq!(node.hub.is_in(former, cave.world), Err(PassageRefusal::Elsewhere));
+
+    // Whose order nobody takes is told so.
+    node.hub.refuse_order(order, "Too many.");
+    node.relay();
+    node.run_ms(200);
+    assert!(node.clients[ada].got(AlertMessage::NUMBER));
+    let counters = node.hub.counters();
+    assert_eq!((counters.orders, counters.orders_refused), (2, 1));
+}
+
+#[test]
+fn a_portal_that_somebody_walked_into_in_another_world_leads_nowhere() {
+    let (mut node, ada, session, cave) = visitor();
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    let circuit = node.hub.circuit_of(session).expect("she is here");
+    let harbour = node.places.get(HARBOUR).world();
+    // The report crossed the passage. The cave's own portal of that number leads back.
+    let portal = crate::mail::Request::Portal { world: harbour, number: 0 };
+    node.hub.handle(node.now, crate::mail::ShardIndex(0), crate::mail::FromShard::Request(circuit, portal));
+    node.relay();
+    node.run_ms(1_000);
+    assert_eq!((node.hub.n_in(cave.world), node.orders.len()), (1, 0));
+}
+
+#[test]
+fn who_is_in_no_instance_can_leave_none() {
+    let (mut node, ada, session, cave) = visitor();
+    let refused = Err(PassageRefusal::Outside);
+    assert_eq!(node.hub.leave(node.now, session), refused);
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    go_back(&mut node, ada, session);
+    assert_eq!(node.hub.leave(node.now, session), refused);
+}
+
+#[test]
+fn who_logs_out_in_an_instance_of_another_size_comes_back_to_where_they_entered_it() {
+    let (mut node, ada, session, _) = visitor();
+    let plain = node.instance("Plain", 512, 0, 10);
+    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.run_ms(3_000);
+    node.records.clear();
+    assert_eq!(node.hub.enter(node.now, session, &plain, None), Ok(Passage::Teleported));
+    let there = follow(&mut node, ada);
+    node.run_ms(500);
+    node.clients[there].log_out();
+    node.run_ms(1_000);
+    let kept = |record: &Record| match record {
+        Record::LastLocation(who, spot) if *who == agent("Ada") => Some(*spot),
+        _ => None,
+    };
+    let kept: Vec<_> = node.records.iter().filter_map(kept).collect();
+    let [spot] = kept.as_slice() else { panic!("{kept:?}") };
+    assert!(spot.place == HARBOUR && spot.position.x > 130.0, "where she had walked to: {spot:?}");
+}
+
+#[test]
+fn the_way_back_is_the_one_into_the_instance_whatever_else_was_walked() {
+    let (mut node, ada, session, _) = visitor();
+    let circuit = node.hub.circuit_of(session).expect("she is here");
+    let meadow = node.spot(MEADOW, 300.0, 200.0);
+    assert_eq!(node.hub.pass_to_spot(node.now, circuit, meadow, 0), Ok(Passage::Teleported));
+    let there = follow(&mut node, ada);
+    let plain = node.instance("Plain", 512, 0, 10);
+    go_in(&mut node, there, session, &plain, Vec3::new(60.0, 70.0, 30.0));
+    // The circuit in the harbour closes late.
+    let late = crate::mail::FromShard::Closed {
+        circuit,
+        why: crate::mail::Closed::Asked,
+        agent: agent("Ada"),
+        spot: Some(node.spot(HARBOUR, 10.0, 10.0)),
+        next_sequence: 1_000,
+    };
+    node.records.clear();
+    node.hub.handle(node.now, crate::mail::ShardIndex(0), late);
+    node.relay();
+    assert!(node.records.is_empty(), "{:?}", node.records);
+    go_back(&mut node, there, session);
+    let back = node.position_in(MEADOW, "Ada").expect("she is back");
+    assert!(back.truncate().distance(meadow.position.truncate()) < 1.0, "{back}");
+}
+
+#[test]
+fn shards_are_told_that_a_visitor_has_gone() {
+    let (mut node, ada, session, cave) = visitor();
+    let before = node.places.n_avatars();
+    go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
+    assert_eq!(node.places.n_avatars(), before);
+    node.clients[ada].log_out();
+    node.run_ms(1_000);
+    assert_eq!(node.places.n_avatars(), before - 1);
+}
+
+/// What stands within reach of somebody and is not shown, of a region with as many boxes as one may have.
+fn lacks(node: &Node, client: usize, scene: &Scene) -> usize {
+    let client = &node.clients[client];
+    let own = client.avatars.values().find(|seen| seen.agent == client.agent.0).expect("she sees herself");
+    let near = scene.land.scenery.prims().iter().filter(|thing| thing.position.distance(own.position) < 60.0);
+    let shown: std::collections::BTreeSet<_> =
+        client.things.values().map(|(at, _)| at.to_array().map(f32::to_bits)).collect();
+    near.filter(|thing| !shown.contains(&thing.position.to_array().map(f32::to_bits))).count()
+}
+
+#[test]
+fn who_is_back_at_once_in_a_crowded_world_sees_what_stands_there() {
+    // She knows some 1,600 of them, more than are killed in a turn, and some 7,000, more than a full circuit takes kills of.
+    for (boxes, percent, fill_ms) in [(6_000, 0, 10_000), (6_000, 5, 20_000), (28_000, 0, 45_000)] {
+        let setup = Setup { boxes, client_bytes_per_s: 1 << 20, ..Setup::default() };
+        let mut node = Node::with(setup);
+        node.loss.percent = percent;
+        let ada = node.enter("Ada");
+        let session = node.hub.session_named("Ada Resident").expect("she is here");
+        let cave = node.instance("Cave", 256, 300, 10);
+        let harbour = Arc::clone(&node.places.get(HARBOUR).scene);
+        node.run_ms(fill_ms);
+        assert_eq!(lacks(&node, ada, &harbour), 0);
+        assert!(node.clients[ada].things.len() > boxes as usize / 5, "{}", node.clients[ada].things.len());
+        assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+        node.relay();
+        let circuit = node.hub.circuit_of(session).expect("she is here");
+        node.run_until(|node| node.hub.is_in(circuit, cave.world).is_ok());
+        assert_eq!(node.hub.leave(node.now, session), Ok(Passage::Switched));
+        node.relay();
+        node.run_ms(fill_ms);
+        assert_eq!(lacks(&node, ada, &harbour), 0, "of {boxes} boxes, with {percent} of a hundred lost");
+        assert_shows_only(&node, ada, &harbour);
+    }
+}
+
+#[test]
+fn nothing_of_a_world_is_left_however_much_stood_there_and_however_full_the_circuit_is() {
+    let setup = Setup { boxes: 28_000, client_bytes_per_s: 1 << 20, ..Setup::default() };
+    let mut node = Node::with(setup);
+    let ada = node.enter("Ada");
+    let session = node.hub.session_named("Ada Resident").expect("she is here");
+    let cave = node.instance("Cave", 256, 300, 10);
+    node.run_ms(45_000);
+    let things = node.clients[ada].things.len();
+    assert!(things > 5_096, "{things}");
+    assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
+    node.relay();
+    let circuit = node.hub.circuit_of(session).expect("she is here");
+    node.run_until(|node| node.hub.is_in(circuit, cave.world).is_ok());
+    // Nothing is acked for a while, and the circuit takes nothing more.
+    node.loss.percent = 100;
+    (0..600).for_each(|_| node.hub.notify(session, "The sky is falling."));
+    node.relay();
+    node.run_ms(3_000);
+    node.loss.percent = 0;
+    node.run_ms(30_000);
+    assert_shows_only(&node, ada, &cave);
+    assert_eq!(node.clients[ada].avatars.len(), 1, "her own avatar, once");
 }

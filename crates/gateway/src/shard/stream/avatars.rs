@@ -15,8 +15,6 @@ const FULL_PER_SEND: usize = 24;
 const KILLS_PER_MESSAGE: usize = 200;
 /// Of those who wait, in one turn: ten thousand things of a world that was left are gone within a second.
 pub(super) const KILLS_PER_TURN: usize = 1_000;
-/// Local ids that wait for room in a full circuit; beyond, they are forgotten, and counted as a refused message.
-const UNKILLED_MAX: usize = 4_096;
 /// Share of the bytes that avatars get while terrain and the like still wait.
 const SHARE_BESIDE_BULK: f32 = 0.6;
 /// Update flags of the own avatar: owned by its user, who may move it (PROTOCOL §5.1, bits 4, 5, 8).
@@ -45,11 +43,10 @@ impl Turn<'_> {
             self.out.seal(self.client.address);
             rest = others;
         }
-        // Once there is room.
-        let room = UNKILLED_MAX.saturating_sub(self.client.unkilled.len());
-        let (kept, lost) = rest.split_at(rest.len().min(room));
-        self.client.unkilled.extend_from_slice(kept);
-        self.counters.messages_refused += lost.len().div_ceil(KILLS_PER_MESSAGE) as u64;
+        // Once there is room, and before those who wait already: the own avatar of another world is among the first. None of them may be
+        // forgotten, or the client shows it for ever. All have been shown to it, and a circuit that takes no kills takes no full
+        // updates, so that they are no more than it knows.
+        self.client.unkilled.splice(0..0, rest.iter().copied());
     }
 
     pub(super) fn avatars(&mut self, share: f32) {

@@ -4,6 +4,7 @@ use super::Turn;
 use circuit::Reliability;
 use replicate::Place as At;
 use std::time::Duration;
+use wire::fanout;
 
 /// Between two looks at who near plays other animations, and who looks different: a walk through cold memory each.
 const ANIMATIONS_PERIOD: Duration = Duration::from_millis(200);
@@ -109,14 +110,18 @@ impl Turn<'_> {
             if !shown.is_sent() || !settled || told.appearance_serial == hot.appearance_serial {
                 continue;
             }
-            let Some(message) = self.replica.slot(shown.slot).and_then(|slot| slot.appearance.as_ref())
+            let slot = self.replica.slot(shown.slot);
+            let Some((agent, look)) = slot.and_then(|slot| Some((slot.agent, slot.appearance.as_ref()?)))
             else {
                 continue;
             };
             if !self.client.looks.take(self.now) {
                 return;
             }
-            if self.client.circuit.send(Reliability::Reliable, message, true).is_err() {
+            let (entry, params) = (&look.texture_entry, &look.visual_params);
+            self.body.clear();
+            fanout::write_appearance(agent, entry, params, look.cof_version, self.body);
+            if self.client.circuit.send(Reliability::Reliable, self.body, true).is_err() {
                 self.counters.messages_refused += 1;
                 return;
             }

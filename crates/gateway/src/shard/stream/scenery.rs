@@ -98,11 +98,10 @@ impl Turn<'_> {
             let mut things = [0; PER_DATAGRAM];
             let mut n = 0;
             while let Some(&(_, thing)) = rest.get(n).filter(|_| n < most) {
-                let block = scenery.block(thing);
-                if n > 0 && self.out.open_len() + block.len() > self.packing.bytes {
+                if n > 0 && self.out.open_len() + scenery.block_len(thing) > self.packing.bytes {
                     break;
                 }
-                self.out.bytes.extend_from_slice(block);
+                scenery.write_block(thing, &mut self.out.bytes);
                 things[n] = thing;
                 n += 1;
             }

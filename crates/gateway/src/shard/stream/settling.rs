@@ -6,8 +6,9 @@
 
 use super::Turn;
 use super::avatars::KILLS_PER_TURN;
+use crate::shard::client::Client;
 use ids::{AgentId, LocalId};
-use replicate::Place;
+use replicate::{Place, Replica};
 
 impl Turn<'_> {
     /// Settles what was acked, or whose ack is overdue.
@@ -31,22 +32,24 @@ impl Turn<'_> {
         let circuit = &client.circuit;
         client.scenery.settle(|sequence| circuit.is_unacked(sequence));
         client.rested.retain(|&(sequence, _)| circuit.is_unacked(sequence));
-        // Who left the visible set and came back while the kill was under way may have been shown first and killed then.
-        let viewer = &mut client.viewer;
-        client.killed.retain(|&(sequence, id)| {
-            let is_under_way = circuit.is_unacked(sequence);
+        // Who left the visible set and came back while the kill was under way may have been shown first and killed then. So may things,
+        // when somebody is back soon in a world that they had left.
+        let mut killed = std::mem::take(&mut client.killed);
+        killed.retain(|&(sequence, id)| {
+            let is_under_way = client.circuit.is_unacked(sequence);
             if !is_under_way {
-                viewer.lost(id);
+                client.doubt(id, self.replica);
             }
             is_under_way
         });
+        client.killed = killed;
         let (mut at, mut shown) = (0, std::mem::take(&mut client.shown));
         while let Some(&(sequence, id, agent)) = shown.get(at) {
             if self.client.circuit.is_unacked(sequence) {
                 at += 1;
                 continue;
             }
-            if !self.client.viewer.shows(id) {
+            if !self.client.shows(id, self.replica) {
                 self.gone.push(id);
                 self.show_again(agent);
             }
@@ -61,9 +64,10 @@ impl Turn<'_> {
         if self.client.unkilled.is_empty() {
             return;
         }
-        let viewer = &self.client.viewer;
-        let n = self.client.unkilled.len().min(KILLS_PER_TURN);
-        self.gone.extend(self.client.unkilled.drain(..n).filter(|&id| !viewer.shows(id)));
+        let mut unkilled = std::mem::take(&mut self.client.unkilled);
+        let n = unkilled.len().min(KILLS_PER_TURN);
+        self.gone.extend(unkilled.drain(..n).filter(|&id| !self.client.shows(id, self.replica)));
+        self.client.unkilled = unkilled;
         self.gone.sort_unstable();
         self.gone.dedup();
     }
@@ -71,6 +75,10 @@ impl Turn<'_> {
     /// Somebody left and is back under another local id, as after logging in anew: a late update of the former presence
     /// may have taken the new one's place in the client, and goes with it.
     fn show_again(&mut self, agent: AgentId) {
+        // A thing is nobody's presence.
+        if agent.0.is_nil() {
+            return;
+        }
         let back = self.replica.entities().filter(|(.., slot)| slot.agent == agent);
         back.for_each(|(_, hot, _)| self.client.viewer.lost(LocalId(hot.id)));
     }
@@ -87,5 +95,24 @@ impl Turn<'_> {
             }
         }
         n
+    }
+}
+
+impl Client {
+    /// Whether it was sent an avatar or a thing of its world, and not told since to forget it.
+    fn shows(&self, id: LocalId, replica: &Replica) -> bool {
+        match replica.scenery().of_id(id) {
+            Some(thing) => self.scenery.sight.has(thing),
+            None => self.viewer.shows(id),
+        }
+    }
+
+    /// It may not show what it was sent: that is sent anew.
+    fn doubt(&mut self, id: LocalId, replica: &Replica) {
+        match replica.scenery().of_id(id) {
+            Some(thing) if self.scenery.sight.has(thing) => self.scenery.sight.lost(thing),
+            Some(_) => {}
+            None => self.viewer.lost(id),
+        }
     }
 }

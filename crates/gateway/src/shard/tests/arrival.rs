@@ -24,7 +24,7 @@ fn assert_arrived(node: &Node, client: usize) {
     assert!(node.clients[client].sees_itself());
     assert_eq!(node.avatars_in(HARBOUR), 1);
     assert_eq!(node.shards[0].counters().circuits_opened, 1);
-    let arrived = node.mail.iter().filter(|mail| matches!(mail, FromShard::Arrived(_))).count();
+    let arrived = node.mail.iter().filter(|mail| matches!(mail, FromShard::Arrived(..))).count();
     assert_eq!(arrived, 1);
 }
 
@@ -286,7 +286,7 @@ fn a_world_that_is_full_ends_the_login_with_a_reason() {
     let bob = node.login("Bob", spot);
     node.clients[bob].open();
     node.run_ms(1_000);
-    assert!(node.mail.iter().any(|mail| matches!(mail, FromShard::Refused(_, crate::testing::FULL))));
+    assert!(node.mail.iter().any(|mail| matches!(mail, FromShard::Refused(_, _, crate::testing::FULL))));
     assert!(node.clients[bob].got(KickUser::NUMBER));
     assert_eq!(node.hub.n_sessions(), 1);
 }

@@ -1,5 +1,6 @@
 //! A world panics under its visitors, and goes on from a checkpoint.
 
+use crate::hub::tests::follow;
 use crate::mail::Spot;
 use crate::testing::{HARBOUR, MEADOW, Node, Setup};
 use glam::Vec3;
@@ -130,7 +131,7 @@ fn who_is_on_its_way_in_when_the_world_panics_arrives() {
 }
 
 #[test]
-fn who_does_not_fit_any_more_is_told_so() {
+fn who_does_not_fit_any_more_is_sent_to_another_region() {
     let mut node = Node::with(Setup { world_max_avatars: 2, ..Setup::default() });
     node.enter("Ada");
     node.await_checkpoint();
@@ -138,8 +139,10 @@ fn who_does_not_fit_any_more_is_told_so() {
     node.panic(HARBOUR);
     node.crowd(1);
     node.run_ms(1_000);
-    assert!(node.clients[bob].got(KickUser::NUMBER));
-    assert_eq!(node.hub.n_sessions(), 1);
+    assert!(node.clients[bob].got(AlertMessage::NUMBER), "he is told so");
+    follow(&mut node, bob);
+    assert!(node.position_in(MEADOW, "Bob").is_some());
+    assert_eq!(node.hub.n_sessions(), 2);
 }
 
 #[test]

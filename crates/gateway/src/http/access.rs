@@ -1,0 +1,170 @@
+//! Who may use the operator's API: everything below `/v1` asks here first.
+//!
+//! A request shows a token, either that of the server's data directory, which opens everything, or one that the operator has made for
+//! a program ([`grid::tokens`]). What a route needs is in its description ([`super::description`]), and a route without one is
+//! not served. Whatever is refused, here or by a handler, comes as `{"error": "…"}`.
+
+use super::admin::Admin;
+use super::blocking;
+use super::description::{Description, Needed};
+use super::reply::refused;
+use axum::body::{Body, to_bytes};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+use grid::tokens::{Caller, Stranger, Tokens};
+use std::sync::Arc;
+
+/// Bytes of a refusal in plain text: a handler's sentence.
+const REFUSAL_BYTES_MAX: usize = 16 * 1024;
+
+/// What requests are judged by.
+pub(super) struct Gate {
+    pub(super) admin: Arc<Admin>,
+    pub(super) description: Description,
+}
+
+/// Lets a request through to its handler, which finds an `Arc<Caller>` among its extensions.
+pub(super) async fn admit(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
+    let Some(token) = shown_token(request.method(), request.headers()) else {
+        return unauthorized(
+            "This needs a token: that of the server's data directory, or one made with `throng token create`.",
+        );
+    };
+    let caller = match gate.caller(token).await {
+        Ok(caller) => Arc::new(caller),
+        Err(stranger @ Stranger::Store(_)) => {
+            tracing::error!(error = &stranger as &dyn std::error::Error, "a token was not looked up");
+            return refused(StatusCode::SERVICE_UNAVAILABLE, &stranger.to_string());
+        }
+        Err(stranger) => return unauthorized(&stranger.to_string()),
+    };
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let scope = match gate.description.needed(&method, route) {
+        Needed::Scope(scope) => scope,
+        Needed::OtherMethod(allowed) => {
+            let why = format!("{path} takes {allowed}.");
+            return ([(header::ALLOW, allowed)], refused(StatusCode::METHOD_NOT_ALLOWED, &why))
+                .into_response();
+        }
+        Needed::Nothing if route.is_some() => {
+            tracing::error!(%path, "a route that is not described is not served");
+            return refused(StatusCode::INTERNAL_SERVER_ERROR, "This is not in the API's description.");
+        }
+        Needed::Nothing => return refused(StatusCode::NOT_FOUND, "There is nothing here."),
+    };
+    if !caller.may(scope) {
+        tracing::warn!(token = caller.name, %method, path, needed = scope.name(), "refused over the API");
+        let why = format!("The token {:?} lacks the scope {scope:?}.", caller.name, scope = scope.name());
+        return refused(StatusCode::FORBIDDEN, &why);
+    }
+    request.extensions_mut().insert(Arc::clone(&caller));
+    let response = in_json(next.run(request).await).await;
+    let status = response.status().as_u16();
+    if method == Method::GET {
+        tracing::debug!(token = caller.name, %method, path, status, "asked over the API");
+    } else {
+        tracing::info!(token = caller.name, %method, path, status, "ordered over the API");
+    }
+    response
+}
+
+impl Gate {
+    async fn caller(&self, shown: String) -> Result<Caller, Stranger> {
+        if is_equal(&shown, &self.admin.token) {
+            return Ok(Caller::operator());
+        }
+        let portal = Arc::clone(&self.admin.portal);
+        // From the database each time: what is revoked opens nothing from the next request on.
+        blocking(move || Tokens::new(&portal.store).caller(&shown, portal.unix_s())).await
+    }
+}
+
+/// Programs show their token as `Bearer`. People who follow a link from a dashboard are asked for it by their browser, which
+/// sends it as the password of `Basic`, and from then on with whatever any page makes it ask for; so that opens only
+/// what changes nothing.
+fn shown_token(method: &Method, headers: &HeaderMap) -> Option<String> {
+    let shown = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    match shown.split_once(' ')? {
+        ("Bearer", token) => Some(token.to_owned()),
+        ("Basic", both) if method == Method::GET => password(both),
+        _ => None,
+    }
+}
+
+/// The password of HTTP's basic scheme, RFC 7617.
+fn password(both: &str) -> Option<String> {
+    let both = String::from_utf8(STANDARD.decode(both).ok()?).ok()?;
+    Some(both.split_once(':')?.1.to_owned())
+}
+
+/// Compares all bytes whatever they are, so that the time taken tells nothing about the token.
+fn is_equal(shown: &str, token: &str) -> bool {
+    let differs = shown.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    shown.len() == token.len() && differs == 0
+}
+
+fn unauthorized(why: &str) -> Response {
+    let how = [(header::WWW_AUTHENTICATE, "Basic realm=\"a token of this server as the password\"")];
+    (how, refused(StatusCode::UNAUTHORIZED, why)).into_response()
+}
+
+/// Handlers, and axum where it never comes to them, refuse in plain text or say nothing.
+async fn in_json(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_refusal = status.is_client_error() || status.is_server_error();
+    if !is_refusal || kind.is_some_and(|kind| !kind.starts_with("text/plain")) {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let text = to_bytes(body, REFUSAL_BYTES_MAX).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let why =
+        if text.trim().is_empty() { status.canonical_reason().unwrap_or("refused") } else { text.trim() };
+    let (mut told, body) = refused(status, why).into_parts();
+    for (name, value) in &parts.headers {
+        if ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name) {
+            told.headers.insert(name, value.clone());
+        }
+    }
+    Response::from_parts(told, Body::new(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_what_comes_after_the_first_colon() {
+        assert_eq!(password("b3BlcmF0b3I6c2VjOnJldA==").as_deref(), Some("sec:ret"));
+        for wrong in ["", "b3BlcmF0b3I=", "//79", "%"] {
+            assert_eq!(password(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_the_whole_token_is_equal() {
+        assert!(is_equal("token", "token"));
+        for wrong in ["", "tok", "tokens", "Token"] {
+            assert!(!is_equal(wrong, "token"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_password_opens_nothing_that_changes_anything() {
+        let headers = |value: &str| HeaderMap::from_iter([(header::AUTHORIZATION, value.parse().unwrap())]);
+        let basic = headers("Basic YTpzZWNyZXQ=");
+        assert_eq!(shown_token(&Method::GET, &basic).as_deref(), Some("secret"));
+        assert_eq!(shown_token(&Method::POST, &basic), None);
+        assert_eq!(shown_token(&Method::DELETE, &headers("Bearer secret")).as_deref(), Some("secret"));
+        for wrong in ["secret", "bearer", "Digest secret", ""] {
+            assert_eq!(shown_token(&Method::GET, &headers(wrong)), None, "{wrong}");
+        }
+    }
+}

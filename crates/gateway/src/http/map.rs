@@ -1,0 +1,97 @@
+//! What a map of a world is drawn from: its ground, who is on it, and where. Browsers of everybody get those of regions
+//! ([`super::live`]), the operator's also those of instances.
+
+use crate::places::{Land, Scene};
+use axum::body::Bytes;
+use ids::SessionKey;
+use replicate::Replica;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Samples along a side of the height map.
+const HEIGHTS_SIDE: u32 = 128;
+/// Kind of a binary frame.
+const POSITIONS: u8 = 1;
+
+/// A world with everybody in it, as its newest state has them. A world in which nobody has been yet shows nobody.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Map {
+    /// Its number, by which frames of positions name it.
+    pub world: u32,
+    /// As shown.
+    pub name: String,
+    /// Metres along a side.
+    pub size_m: u32,
+    /// Height of the water, metres.
+    pub water_m: f32,
+    /// Who is in it, in the order of frames of positions.
+    pub avatars: Vec<Present>,
+}
+
+/// Somebody in a world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Present {
+    /// Local id.
+    pub id: u32,
+    /// First and last name.
+    pub name: String,
+    /// Whether it lives there.
+    pub is_npc: bool,
+}
+
+impl Map {
+    /// Of a world as it is now.
+    #[must_use]
+    pub fn of(scene: &Scene) -> Self {
+        let (size_m, water_m) = (scene.land.size_m, scene.land.water_m);
+        let avatars = present(&scene.feed.current());
+        Self { world: scene.world.0, name: scene.name.clone(), size_m, water_m, avatars }
+    }
+}
+
+/// Everybody in a world.
+pub(super) fn present(replica: &Replica) -> Vec<Present> {
+    replica
+        .entities()
+        .map(|(_, hot, slot)| Present {
+            id: hot.id,
+            name: format!("{} {}", slot.first_name, slot.last_name),
+            is_npc: slot.session == SessionKey::NODE,
+        })
+        .collect()
+}
+
+/// 128² little-endian `f32` in metres, rows from south to north.
+#[must_use]
+pub fn heights(land: &Land) -> Vec<u8> {
+    let step = land.size_m as f32 / HEIGHTS_SIDE as f32;
+    let centre = |n: u32| (n as f32 + 0.5) * step;
+    let height = |n: u32| land.terrain.height(centre(n % HEIGHTS_SIDE), centre(n / HEIGHTS_SIDE));
+    (0..HEIGHTS_SIDE * HEIGHTS_SIDE).flat_map(|n| height(n).to_le_bytes()).collect()
+}
+
+/// Where everybody in a world is: see `positions`. It is named by its number.
+#[must_use]
+pub fn positions_in(scene: &Scene) -> Bytes {
+    positions(scene.world.0, scene.land.size_m, &scene.feed.current())
+}
+
+/// Kind, region, count; then for each avatar id, x and y over the region's size, direction and speed.
+pub(super) fn positions(region: u32, size_m: u32, replica: &Replica) -> Bytes {
+    let mut out = Vec::with_capacity(9 + replica.n_entities() * 10);
+    out.push(POSITIONS);
+    out.extend_from_slice(&region.to_le_bytes());
+    out.extend_from_slice(&(replica.n_entities() as u32).to_le_bytes());
+    let along = |metres: f32| (metres / size_m as f32 * 65_535.0).clamp(0.0, 65_535.0) as u16;
+    for (_, hot, slot) in replica.entities() {
+        let facing = slot.motion.rotation * glam::Vec3::X;
+        let turn = facing.y.atan2(facing.x).rem_euclid(std::f32::consts::TAU) / std::f32::consts::TAU;
+        let speed = slot.motion.velocity.length() * 10.0;
+        out.extend_from_slice(&hot.id.to_le_bytes());
+        out.extend_from_slice(&along(hot.position.x).to_le_bytes());
+        out.extend_from_slice(&along(hot.position.y).to_le_bytes());
+        out.push((turn * 256.0) as u8);
+        out.push(speed.clamp(0.0, 255.0) as u8);
+    }
+    out.into()
+}

@@ -1,0 +1,145 @@
+//! What the hub is asked, answers and tells: plain data.
+
+use super::Poll;
+use crate::mail::{CircuitKey, ShardIndex, Spot, Wearable};
+use crate::places::Place;
+use ids::{AgentId, CircuitCode, SessionId, Uuid};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bounds and addresses of the sessions.
+#[derive(Clone, Debug)]
+pub struct HubConfig {
+    /// UDP ports of the pool, in order; at most [`PORTS_MAX`](super::PORTS_MAX).
+    pub udp_ports: Vec<u16>,
+    /// Port of the capabilities' HTTP server.
+    pub http_port: u16,
+    /// Logins at once; more are refused.
+    pub sessions_max: usize,
+    /// How long an avatar may be on its way, at login and in a teleport.
+    pub arrival_timeout: Duration,
+}
+
+/// Gives names of accounts that are not logged in.
+pub trait Directory: Send {
+    /// First and last name of an account.
+    fn name(&self, agent: AgentId) -> Option<(String, String)>;
+}
+
+/// A source of unguessable numbers; a seeded one in the simulator.
+pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;
+
+/// Who logs in, after the grid has checked the password.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// Account.
+    pub agent: AgentId,
+    /// First name.
+    pub first_name: Arc<str>,
+    /// Last name.
+    pub last_name: Arc<str>,
+    /// Address of this node as the client reached it, or as it is advertised.
+    pub server_ip: Ipv4Addr,
+    /// Where to arrive.
+    pub start: Spot,
+    /// Where "home" leads.
+    pub home: Option<Spot>,
+    /// What the account wears.
+    pub wearables: Arc<[Wearable]>,
+}
+
+/// What the login reply says of a new session.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// Shown in most messages.
+    pub session_id: SessionId,
+    /// Shown in transfers.
+    pub secure_session_id: Uuid,
+    /// Shown in UseCircuitCode.
+    pub code: CircuitCode,
+    /// Where to send it.
+    pub sim_port: u16,
+    /// Seed capability.
+    pub seed_url: String,
+    /// Region of arrival.
+    pub place: Arc<Place>,
+}
+
+/// Why a verified user is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoginRefusal {
+    /// `sessions_max` reached.
+    ServerFull,
+    /// The region of arrival has its `max_avatars`.
+    RegionFull,
+    /// The server is about to stop.
+    Draining,
+}
+
+/// A fact that the store should keep.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Where a user was last.
+    LastLocation(AgentId, Spot),
+    /// What a user calls home.
+    Home(AgentId, Spot),
+}
+
+/// Where a message to shards goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// One of them.
+    One(ShardIndex),
+    /// Every one.
+    All,
+}
+
+/// Who a capability belongs to.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// Account.
+    pub agent: AgentId,
+    /// Its circuit.
+    pub circuit: CircuitKey,
+    /// Region of the circuit.
+    pub place: Arc<Place>,
+    /// Address of this node as the client knows it.
+    pub server_ip: Ipv4Addr,
+}
+
+/// What EventQueueGet gets.
+#[derive(Clone, Debug)]
+pub enum EventQueueAnswer {
+    /// Answer or wait.
+    Poll(Poll),
+    /// The circuit ended a moment ago: a `done` poll is answered politely.
+    Farewell,
+    /// No such capability.
+    Unknown,
+}
+
+/// Counters for metrics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HubCounters {
+    /// Sessions begun.
+    pub logins: u64,
+    /// Sessions ended because the same user logged in again.
+    pub superseded: u64,
+    /// Teleports begun between regions.
+    pub teleports: u64,
+    /// Of those, failed.
+    pub teleports_failed: u64,
+    /// Times that another world was put behind a circuit.
+    pub switches: u64,
+    /// Orders given to others, see [`Order`](super::Order).
+    pub orders: u64,
+    /// Of those, not taken: too many waited, or nobody carries them out any more.
+    pub orders_refused: u64,
+    /// Requests for capabilities that do not exist (altered, guessed, ended).
+    pub unknown_capabilities: u64,
+    /// Instant messages passed on.
+    pub instant_messages: u64,
+    /// Events dropped from queues that nobody polled.
+    pub events_dropped: u64,
+}
