@@ -18,6 +18,7 @@ pub mod replay;
 pub mod serve;
 pub mod supervise;
 mod timeline_page;
+pub mod token;
 pub mod trace;
 pub mod tune;
 pub mod user;

@@ -37,6 +37,7 @@ fn config(args: &BotsArgs) -> BotsConfig {
         cli::Behavior::Probe => (Behavior::Probe, "Probe"),
         cli::Behavior::Flock => (Behavior::Flock, "Starling"),
         cli::Behavior::Commuter => (Behavior::Commute, "Commuter"),
+        cli::Behavior::Play => (Behavior::Play, "Player"),
         cli::Behavior::SlowReader => (Behavior::SlowReader, "Slowreader"),
         cli::Behavior::Hostile => (Behavior::Hostile, "Attacker"),
     };

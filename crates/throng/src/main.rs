@@ -7,7 +7,7 @@ use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
 use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
 use throng::{
     config, crashes, experiments, load, measure, operator, preflights, record, replay, serve, supervise,
-    trace, tune, user, workload,
+    token, trace, tune, user, workload,
 };
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
@@ -33,6 +33,7 @@ fn main() -> ExitCode {
             Err(error) => fail(EXIT_USAGE, &error),
         },
         Command::User(command) => finish(user::run(command)),
+        Command::Token(command) => finish(token::run(command)),
         Command::Kick(args) => {
             let body = serde_json::json!({ "name": args.name.name() });
             finish(operator::command(&args.data.data, "/v1/kick", &body))

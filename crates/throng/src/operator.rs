@@ -97,5 +97,12 @@ fn request(
         exchange().map_err(|source| OperatorError::Unreachable { addr: addr.to_string(), source })?;
     let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split_whitespace().nth(1).unwrap_or_default();
-    if status == "200" { Ok(text.to_owned()) } else { Err(OperatorError::Refused(text.trim().to_owned())) }
+    if status == "200" { Ok(text.to_owned()) } else { Err(OperatorError::Refused(refusal(text))) }
+}
+
+/// The sentence of a refusal, `{"error": "…"}`.
+fn refusal(text: &str) -> String {
+    let told: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    let sentence = told.as_ref().and_then(|told| told["error"].as_str());
+    sentence.unwrap_or(text).trim().to_owned()
 }

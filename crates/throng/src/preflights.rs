@@ -20,7 +20,7 @@ const EXIT_USAGE: u8 = 2;
 #[derive(Debug, thiserror::Error)]
 pub enum PreflightError {
     /// No such workload.
-    #[error("there is no workload {0}, and no such file; there are: crowd, worlds")]
+    #[error("there is no workload {0}, and no such file; there are: crowd, worlds, npcs")]
     NoWorkload(String),
     /// Neither option nor environment says where builds are kept.
     #[error("there is no HOME to keep builds in: name a directory with --cache")]

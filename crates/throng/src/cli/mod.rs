@@ -6,6 +6,7 @@ mod diagnose;
 mod measure;
 mod parse;
 mod serve;
+mod token;
 
 pub use accounts::{AlertArgs, KickArgs, UserCommand};
 pub use bots::{Behavior, BotsArgs, Profile, Sender};
@@ -14,6 +15,7 @@ pub use measure::{
     ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, WorkloadArgs,
 };
 pub use serve::{ConfigCommand, ServeArgs};
+pub use token::{TokenArgs, TokenCommand};
 
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
@@ -36,6 +38,9 @@ pub enum Command {
     /// Create, change and list accounts.
     #[command(subcommand)]
     User(UserCommand),
+    /// Make, list and revoke tokens of the operator's API.
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// End a user's session on a running server.
     Kick(KickArgs),
     /// Show a message to everyone on a running server.

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use systems::System;
 
-/// Parses `250ms`, `60s`, `1.5s`, `5m` or `2h`.
+/// Parses `250ms`, `60s`, `1.5s`, `5m`, `2h` or `30d`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -12,8 +12,9 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         "ms" => 0.001,
         "s" => 1.0,
         "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("a time needs a unit: 250ms, 60s, 5m or 2h".into()),
+        "h" => 3_600.0,
+        "d" => 86_400.0,
+        _ => return Err("a time needs a unit: 250ms, 60s, 5m, 2h or 30d".into()),
     };
     let number: f64 = number.parse().map_err(|_| format!("{number:?} is not a number"))?;
     Duration::try_from_secs_f64(number * seconds_per_unit).map_err(|error| error.to_string())
@@ -54,10 +55,12 @@ mod tests {
 
     #[test]
     fn times_have_units() {
-        for (text, millis) in [("250ms", 250), ("1.5s", 1500), ("2m", 120_000), ("1h", 3_600_000)] {
+        for (text, millis) in
+            [("250ms", 250), ("1.5s", 1500), ("2m", 120_000), ("1h", 3_600_000), ("2d", 172_800_000)]
+        {
             assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["", "5", "s", "5 s", "1.2.3s", "5d"] {
+        for text in ["", "5", "s", "5 s", "1.2.3s", "5w"] {
             assert!(duration(text).is_err(), "{text:?}");
         }
     }

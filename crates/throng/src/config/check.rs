@@ -114,7 +114,7 @@ pub(super) fn together(config: &Config) -> Vec<Problem> {
             problem(&key, String::new(), "is missing: every template has a name".into());
         }
         let is_it = |other: &str| other.eq_ignore_ascii_case(&template.name);
-        if template.name == Portal::BACK {
+        if is_it(Portal::BACK) {
             problem(&key, format!("{:?}", template.name), "is what leads back, and no template".into());
         }
         if let Some(other) = config.template.iter().take(index).position(|other| is_it(&other.name)) {
@@ -150,6 +150,11 @@ pub(super) fn together(config: &Config) -> Vec<Problem> {
             || config.template.iter().any(|one| one.name.eq_ignore_ascii_case(&portal.to));
         if !leads {
             let message = format!("names no template, and is not {:?}", Portal::BACK);
+            problem(&key("to"), format!("{:?}", portal.to), message);
+        }
+        if let Some(region) = region.filter(|_| portal.to.eq_ignore_ascii_case(Portal::BACK)) {
+            let message =
+                format!("leads out of an instance, and {:?} is a region; name a template", region.name);
             problem(&key("to"), format!("{:?}", portal.to), message);
         }
     }

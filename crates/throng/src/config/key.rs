@@ -44,6 +44,8 @@ pub enum Kind {
         /// The value is a multiple of this.
         step: i64,
     },
+    /// One of these whole numbers.
+    OneOf(&'static [i64]),
     /// A number in a closed range.
     Number {
         /// Least allowed.
@@ -76,7 +78,7 @@ impl Kind {
     pub(super) fn read(self, text: &str) -> Value {
         match self {
             Self::Flag => text.parse::<bool>().map(Value::from).ok(),
-            Self::Whole { .. } => text.parse::<i64>().map(Value::from).ok(),
+            Self::Whole { .. } | Self::OneOf(_) => text.parse::<i64>().map(Value::from).ok(),
             Self::Number { .. } => text.parse::<f64>().map(Value::from).ok(),
             _ => None,
         }
@@ -87,10 +89,10 @@ impl Kind {
     pub(crate) fn allows(self, value: &Value) -> bool {
         match self {
             Self::Flag => value.to_bool().is_some(),
-            Self::Whole { min, max, step } => {
-                let number = value.to_i128().or_else(|| value.to_u128().and_then(|n| i128::try_from(n).ok()));
-                number
-                    .is_some_and(|n| (i128::from(min)..=max.into()).contains(&n) && n % i128::from(step) == 0)
+            Self::Whole { min, max, step } => whole(value)
+                .is_some_and(|n| (i128::from(min)..=max.into()).contains(&n) && n % i128::from(step) == 0),
+            Self::OneOf(numbers) => {
+                whole(value).is_some_and(|n| numbers.iter().any(|&one| i128::from(one) == n))
             }
             Self::Number { min, max } => {
                 // A whole number is a number too, though TOML tells 20 and 20.0 apart.
@@ -125,16 +127,27 @@ impl fmt::Display for Kind {
             Self::PublicAddress => {
                 f.write_str("an IPv4 address with or without a port, such as \"203.0.113.7\", or empty")
             }
+            Self::OneOf(numbers) => alternatives(f, numbers),
             Self::Choice(words) => {
-                for (i, word) in words.iter().enumerate() {
-                    let separator =
-                        ["", ", ", " or "][usize::from(i > 0) + usize::from(i > 0 && i + 1 == words.len())];
-                    write!(f, "{separator}\"{word}\"")?;
-                }
-                Ok(())
+                let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                alternatives(f, &quoted)
             }
         }
     }
+}
+
+/// A whole number. Files have signed ones and defaults unsigned ones.
+fn whole(value: &Value) -> Option<i128> {
+    value.to_i128().or_else(|| value.to_u128().and_then(|n| i128::try_from(n).ok()))
+}
+
+/// "a, b or c".
+fn alternatives<T: fmt::Display>(f: &mut fmt::Formatter<'_>, all: &[T]) -> fmt::Result {
+    for (i, one) in all.iter().enumerate() {
+        let separator = ["", ", ", " or "][usize::from(i > 0) + usize::from(i > 0 && i + 1 == all.len())];
+        write!(f, "{separator}{one}")?;
+    }
+    Ok(())
 }
 
 /// Declares a section: the struct, its `Default`, and its [`Section`] as the constant `SECTION`.

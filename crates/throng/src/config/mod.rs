@@ -21,6 +21,7 @@ pub use address::PublicAddress;
 pub use docs::docs;
 pub use key::{Key, Kind, Section};
 pub use problem::{ConfigError, Problem};
+pub(crate) use sections::hz_or;
 pub use sections::{
     AgentUpdateFilter, Captures, Diagnose, Gateway, Instances, Login, Page, Portal, PublicChat, Recorder,
     Region, Server, Template, TerrainShape, World,

@@ -156,7 +156,8 @@ section! {
         /// Memory that the process may have in RAM; 0 is as much as its control group may, if that has a limit.
         ///
         /// From nine tenths of it on logins are refused, so that nobody who is inside is lost to a kernel that has to kill
-        /// somebody. What only saves time is given back before that.
+        /// somebody. Instances in which nobody is are parked for others that are wanted, which are refused when that is not
+        /// enough. What only saves time is given back before that. Can be tuned while the server runs.
         memory_max_mib: u32 = 0, "MiB", Kind::whole(0, 16_777_216);
         /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle), or if much of it gets lost
         /// or queued on the way.
@@ -239,14 +240,14 @@ section! {
 section! {
     /// How worlds are stepped.
     pub struct World in "world", repeated: false {
-        /// Steps a second of every region.
+        /// Steps a second of every region and instance that is given no rate of its own.
         ///
         /// Higher makes movement follow the keys more closely and costs CPU in proportion. A world that cannot
         /// hold its rate slows its time down rather than dropping inputs.
         hz: u32 = 20, "1/s", Kind::whole(10, 45);
-        /// Threads that step worlds; 0 takes half the cores, at least one.
+        /// Threads that step worlds; 0 takes as many as there are cores.
         ///
-        /// A region runs on one thread at a time, so more threads than regions bring nothing.
+        /// A world runs on one thread at a time, so more threads than worlds bring nothing. Those that have nothing to do sleep.
         threads: u16 = 0, "threads", Kind::whole(0, 256);
     }
 }
@@ -385,12 +386,27 @@ section! {
 }
 
 section! {
-    /// Worlds that are made while the server runs, by `POST /v1/worlds` on the operator's address.
+    /// Worlds that are made while the server runs, by `POST /v1/worlds` on the operator's address and by portals
+    /// ([worlds.md](worlds.md)).
     pub struct Instances in "instances", repeated: false {
-        /// How many there may be at once; more are refused.
+        /// How many there may be; more are refused.
+        ///
+        /// One that is parked takes some hundred bytes of memory, and some kilobytes on the disk.
+        max: u32 = 10_000, "worlds", Kind::whole(0, 100_000);
+        /// How many may be in memory at once. Another one is woken when one in which nobody is can be parked for it; else who wants in is
+        /// refused.
         ///
         /// Each takes memory, and time in every step while somebody is in it.
-        max: u32 = 1_000, "worlds", Kind::whole(0, 100_000);
+        active_max: u32 = 1_000, "worlds", Kind::whole(0, 100_000);
+        /// How long nobody has to have been in one before it is parked: saved, and taken out of memory.
+        ///
+        /// Longer, and who comes back soon waits for nothing; shorter, and less memory lies idle. With 0 it happens at once.
+        park_after_s: u32 = 60, "s", Kind::whole(0, 86_400);
+        /// Share of the time of `world.threads` that all worlds may need. When they have needed more for five seconds, or three quarters of the frames
+        /// were late, none is woken and new ones are made parked, until they have needed a tenth less for as long. 0 is without limit.
+        ///
+        /// Beyond 100 all worlds dilate, those that people are in already, too. Can be tuned while the server runs.
+        load_max_percent: u32 = 95, "%", Kind::whole(0, 1_000);
     }
 }
 
@@ -434,6 +450,10 @@ section! {
         ///
         /// A client is sent those within 64 m, about 260 bytes each; half a kilobyte of memory each.
         boxes: u32 = 0, "boxes", Kind::whole(0, 100_000);
+        /// Steps a second of this region; 0 is as many as `world.hz`.
+        ///
+        /// As for `world.hz`. Worlds of one rate are stepped together, so each further rate costs some microseconds a step.
+        hz: u32 = 0, "1/s", Kind::OneOf(&[0, 20, 30, 45]);
     }
 }
 
@@ -474,6 +494,10 @@ section! {
         /// Where one can walk is worked out at the start, about half a second for 256 m. A few hundred nanoseconds of each NPC's tick
         /// while a visitor is there, and about two kilobytes of memory.
         npcs: PathBuf = PathBuf::new(), "path", Kind::Text;
+        /// Steps a second of its instances; 0 is as many as `world.hz`.
+        ///
+        /// As for regions.
+        hz: u32 = 0, "1/s", Kind::OneOf(&[0, 20, 30, 45]);
     }
 }
 
@@ -498,10 +522,15 @@ section! {
         radius_m: f32 = 1.5, "m", Kind::Number { min: 0.5, max: 20.0 };
         /// Where it leads: the name of a template, of which each visitor has an instance of their own, or `back`.
         ///
-        /// `back` is where the visitor was last in a region. An instance without a way back is left by its end, by the API, by a
+        /// `back` stands in templates only: it leads to where the visitor was before in a region. An instance without a way back is left by its end, by the API, by a
         /// teleport home or by logging out.
         to: String = Portal::BACK.into(), "–", Kind::Name;
     }
+}
+
+/// Steps a second of a world that is given this rate, when those without one have the other.
+pub(crate) const fn hz_or(given: u32, usual: u32) -> u32 {
+    if given == 0 { usual } else { given }
 }
 
 impl Portal {

@@ -87,6 +87,8 @@ fn a_value_of_the_wrong_type_or_range_is_named_with_what_is_allowed() {
         ("[login]\nopen_registration = \"yes\"", "must be true or false"),
         ("[page]\npublic_chat = \"all\"", "must be \"loopback\", \"everyone\" or \"nobody\""),
         ("[[region]]\nname = \"A\"\nsize_m = 300", "must be a multiple of 256 from 256 to 1024"),
+        ("[[template]]\nname = \"A\"\nhz = 25", "must be 0, 20, 30 or 45"),
+        ("[[region]]\nname = \"A\"\nhz = \"20\"", "must be 0, 20, 30 or 45"),
         ("[[region]]\nname = \"A\"\nwater_m = -1", "must be a number from 0 to 255"),
         ("server = 3", "must be a table: write `[server]`"),
         ("[region]\nname = \"A\"", "may stand several times: write `[[region]]`"),
@@ -127,10 +129,15 @@ fn values_that_contradict_each_other_are_refused() {
         ("[[template]]\nseed = 5", "every template has a name"),
         ("[[template]]\nname = \"A\"\n[[template]]\nname = \"a\"", "is the name of template[0] already"),
         ("[[template]]\nname = \"harbour\"", "is the name of region[0] already"),
-        ("[[template]]\nname = \"back\"", "is what leads back"),
+        ("[[template]]\nname = \"Back\"", "is what leads back"),
         ("[[portal]]\nfrom = \"Nowhere\"", "`portal[0].from` = \"Nowhere\""),
         ("[[portal]]\nfrom = \"Harbour\"\nto = \"Cave\"", "names no template"),
-        ("[[portal]]\nfrom = \"Harbour\"\nx = 300", "lies outside of \"Harbour\", which is 256 m wide"),
+        ("[[portal]]\nfrom = \"Harbour\"\nto = \"Back\"", "`portal[0].to` = \"Back\""),
+        ("[[portal]]\nfrom = \"harbour\"\nto = \"back\"", "and \"Harbour\" is a region; name a template"),
+        (
+            "[[template]]\nname = \"Cave\"\n[[portal]]\nfrom = \"Cave\"\nx = 300",
+            "lies outside of \"Cave\", which is 256 m wide",
+        ),
     ] {
         let message = problem(from_file(text, &[]));
         assert!(message.contains(expected), "{text}: {message}");
@@ -145,6 +152,7 @@ fn the_fields_hold_the_whole_allowed_range() {
         for key in section.keys {
             let values = match key.kind {
                 Kind::Whole { min, max, .. } => vec![min.to_string(), max.to_string()],
+                Kind::OneOf(numbers) => numbers.iter().map(ToString::to_string).collect(),
                 Kind::Choice(words) => words.iter().map(|&word| word.to_owned()).collect(),
                 Kind::Flag => vec!["true".into(), "false".into()],
                 _ => continue,
@@ -158,8 +166,12 @@ fn the_fields_hold_the_whole_allowed_range() {
         }
     }
     for key in Region::SECTION.keys {
-        let Kind::Whole { min, max, .. } = key.kind else { continue };
-        for value in [min, max] {
+        let values = match key.kind {
+            Kind::Whole { min, max, .. } => vec![min, max],
+            Kind::OneOf(numbers) => numbers.to_vec(),
+            _ => continue,
+        };
+        for value in values {
             from_file(&format!("[[region]]\nname = \"A\"\n{} = {value}", key.name), &[]).unwrap();
         }
     }

@@ -25,9 +25,10 @@ struct Monitor {
     recorder: Option<std::path::PathBuf>,
 }
 
-/// Threads whose panics are caught: the pool takes a world out that panics, and a request that panics ends alone.
+/// Threads whose panics are caught: the pool takes a world out that panics, a long task that panics is told to whoever submitted
+/// it, and a request that panics ends alone.
 fn survives(thread: &str) -> bool {
-    thread.starts_with("world-") || thread == "http"
+    thread.starts_with("world-") || thread.starts_with("long-") || thread == "http"
 }
 
 /// Starts the monitor, unless no dumps are wanted, and handles crashes from now on.

@@ -1,15 +1,13 @@
 //! The operator's commands that look into the server: captures, what systems cost just now, and what can be tuned.
-//! They stand behind the token, like all commands of the operator's address.
+//! They need the scope `operate`.
 
 use super::capture_page::{AROUND, TOLD_MAX, page};
 use super::captures::{Eye, Request};
 use super::data::DataDir;
-use super::tune::Tunables;
-use axum::Router;
+use super::tune::{Tunable, Tunables};
 use axum::extract::{Json, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
 use crossbeam_channel::Sender;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -18,6 +16,9 @@ use telemetry::captures::perfetto::Timeline;
 use telemetry::captures::{Costs, Entry, Store, StoreError, Summary};
 use telemetry::recorder::frame_end;
 use tokio::sync::oneshot;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The time that a view of what systems cost looks back.
 const VIEW: Duration = Duration::from_secs(1);
@@ -34,16 +35,18 @@ pub(super) struct Diagnose {
 }
 
 /// `GET /v1/systems`: what the last second went into.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Systems {
     /// How long that was.
     pub(crate) window_ns: u64,
     /// By scope, world, client and thread.
+    #[schema(value_type = Object)]
     pub(crate) costs: Costs,
 }
 
 /// A capture as the commands tell it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Capture)]
 pub(crate) struct Told {
     /// Its files' name without their endings.
     pub(crate) name: String,
@@ -60,13 +63,13 @@ impl From<&Entry> for Told {
 }
 
 /// The routes.
-pub(super) fn router(diagnose: Diagnose) -> Router {
-    Router::new()
-        .route("/v1/captures", get(list).post(take))
-        .route("/v1/captures/{name}", get(file))
-        .route("/v1/captures/at/{unix_ms}", get(around))
-        .route("/v1/systems", get(systems))
-        .route("/v1/tune", get(tunables).post(tune))
+pub(super) fn router(diagnose: Diagnose) -> OpenApiRouter {
+    OpenApiRouter::new()
+        .routes(routes!(list, take))
+        .routes(routes!(file))
+        .routes(routes!(around))
+        .routes(routes!(systems))
+        .routes(routes!(tunables, tune))
         .with_state(Arc::new(diagnose))
 }
 
@@ -85,6 +88,8 @@ async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) 
     tokio::task::spawn_blocking(recorded).await.expect("blocking work does not panic and is not cancelled")
 }
 
+/// All captures, the oldest first.
+#[utoipa::path(get, path = "/v1/captures", operation_id = "list_captures", responses((status = 200, body = Vec<Told>)))]
 async fn list(State(diagnose): State<Arc<Diagnose>>) -> Response {
     match blocking(move || diagnose.store.list()).await {
         Ok(entries) => Json(entries.iter().map(Told::from).collect::<Vec<_>>()).into_response(),
@@ -92,6 +97,11 @@ async fn list(State(diagnose): State<Arc<Diagnose>>) -> Response {
     }
 }
 
+/// Have the last seconds written.
+#[utoipa::path(post, path = "/v1/captures", operation_id = "take_capture", responses(
+    (status = 200, description = "They are.", body = Told),
+    (status = 503, description = "Others wait for captures already."),
+))]
 async fn take(State(diagnose): State<Arc<Diagnose>>) -> Response {
     let (reply, taken) = oneshot::channel::<Result<(Entry, Summary), String>>();
     if diagnose.requests.try_send(reply).is_err() {
@@ -105,6 +115,12 @@ async fn take(State(diagnose): State<Arc<Diagnose>>) -> Response {
 }
 
 /// A capture's file by its name; without an ending, the summary as JSON.
+#[utoipa::path(get, path = "/v1/captures/{name}", operation_id = "read_capture",
+    params(("name" = String, Path, description = "As listed, with `.json`, `.txt` or `.perfetto-trace`.")),
+    responses(
+        (status = 200, description = "The summary.", body = Object),
+        (status = 404, description = "There is no such file."),
+    ))]
 async fn file(State(diagnose): State<Arc<Diagnose>>, Path(name): Path<String>) -> Response {
     let name = if name.contains('.') { name } else { format!("{name}.json") };
     let kind = match name.rsplit('.').next() {
@@ -122,6 +138,8 @@ async fn file(State(diagnose): State<Arc<Diagnose>>, Path(name): Path<String>) -
 }
 
 /// A page about the captures around a moment: where dashboards link to.
+#[utoipa::path(get, path = "/v1/captures/at/{unix_ms}", operation_id = "show_captures_at", params(("unix_ms" = u64, Path)),
+    responses((status = 200, description = "A page for people.", body = String, content_type = "text/html")))]
 async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>) -> Response {
     let made = blocking(move || {
         let near = diagnose.store.near(unix_ms, AROUND)?;
@@ -142,6 +160,8 @@ async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>)
     }
 }
 
+/// What the last second went into, by scope, world, client and thread.
+#[utoipa::path(get, path = "/v1/systems", operation_id = "show_systems", responses((status = 200, body = Systems)))]
 async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
     let systems = blocking(move || {
         let capture = diagnose.eye.capture(VIEW);
@@ -153,19 +173,29 @@ async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
     Json(systems.await).into_response()
 }
 
+/// What can be set while the server runs.
+#[utoipa::path(get, path = "/v1/tune", operation_id = "list_tunables", responses((status = 200, body = Vec<Tunable>)))]
 async fn tunables(State(diagnose): State<Arc<Diagnose>>) -> Response {
     Json(blocking(move || diagnose.tunables.list()).await).into_response()
 }
 
-#[derive(Deserialize)]
+/// What is to be set.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Tuning {
     key: String,
+    #[schema(value_type = Value)]
     value: serde_json::Value,
+    /// Whether the next start has it too.
     #[serde(default)]
     persist: bool,
 }
 
+/// Set something.
+#[utoipa::path(post, path = "/v1/tune", request_body = Tuning, responses(
+    (status = 200, description = "It is set.", body = String, content_type = "text/plain"),
+    (status = 400, description = "There is no such key, or that is none of its values."),
+))]
 async fn tune(State(diagnose): State<Arc<Diagnose>>, Json(tuning): Json<Tuning>) -> Response {
     let Tuning { key, value, persist } = tuning;
     let (told_key, told_value) = (key.clone(), value.clone());

@@ -1,4 +1,4 @@
-//! Why the server cannot start.
+//! Why the server cannot start, or did not end as it should.
 
 use std::io;
 use std::net::SocketAddr;
@@ -83,6 +83,12 @@ pub enum ServeError {
     /// The process that is to start us again.
     #[error("cannot follow the supervisor")]
     Supervisor(#[source] io::Error),
+    /// When it ended: everything else was in order.
+    #[error("{n} instances could not be saved; what happened in them since they last were is lost")]
+    NotSaved {
+        /// How many, as far as that is known.
+        n: usize,
+    },
     /// Signals.
     #[error("cannot wait for signals")]
     Signal(#[source] io::Error),

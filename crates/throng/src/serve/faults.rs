@@ -22,9 +22,15 @@ impl Fuse {
         }
     }
 
+    /// Likewise, where something is tried that can fail; true when it shall.
+    pub(super) fn fails(&self) -> bool {
+        self.armed.load(Ordering::Relaxed) && self.burn()
+    }
+
+    /// True when what is tried shall fail.
     #[cold]
-    fn burn(&self) {
-        let Some(fault) = self.next_turn() else { return };
+    fn burn(&self) -> bool {
+        let Some(fault) = self.next_turn() else { return false };
         match fault.kind {
             FaultKind::Panic => panic!("a fault that was ordered at {}", fault.place),
             FaultKind::Abort => std::process::abort(),
@@ -33,7 +39,9 @@ impl Fuse {
                 overflow(0);
             }
             FaultKind::Slow => sleep(Duration::from_millis(fault.ms.into())),
+            FaultKind::Fail => return true,
         }
+        false
     }
 
     /// The order, with one turn less to go.
@@ -120,6 +128,15 @@ mod tests {
         replica.strike();
         let struck = (0..4).filter(|_| catch_unwind(AssertUnwindSafe(|| hub.strike())).is_err()).count();
         assert_eq!(struck, 2);
+    }
+
+    #[test]
+    fn what_is_tried_fails_as_often_as_that_was_ordered() {
+        let mut fuses = Fuses::default();
+        let fuse = fuses.at("instances");
+        assert!(!fuse.fails());
+        fuses.order(Fault { kind: FaultKind::Fail, ..panic_at("instances", 2) }, &|| {}).unwrap();
+        assert_eq!([(); 4].map(|()| fuse.fails()), [true, true, false, false]);
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! Where commands wait for worlds: an inbox for each, and all of them by world.
 //!
-//! A world takes all that waits at once, by swapping buffers, so that an inbox of a sleeping world holds no memory and a lock is held
-//! for no longer than a command takes to be moved.
+//! A world takes all that waits at once, by swapping buffers, so that a lock is held for no longer than a command takes to be moved.
+//! Both buffers keep what memory the most commands of one step took.
+//!
+//! Beside the commands there is room for one change of who lives there, which a world makes between two steps. Nobody wakes a world for it: one
+//! that sleeps makes it when it wakes.
 
 use ids::WorldId;
-use schedule::Waker;
+use schedule::{TaskId, Waker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use world::Command;
+use world::{Cast, Command, Recast};
 
 /// What waits for one world.
 #[derive(Debug)]
@@ -17,12 +20,32 @@ pub(super) struct Waiting {
     /// Read before every step; the lock is not needed for that.
     is_empty: AtomicBool,
     max: usize,
+    casting: Mutex<Casting>,
+    /// Read before every step, as above.
+    has_recast: AtomicBool,
+}
+
+/// Who lives in the world.
+#[derive(Debug, Default)]
+struct Casting {
+    /// As it is once the world has made the change that waits.
+    cast: Option<Arc<Cast>>,
+    recast: Option<Arc<Recast>>,
+    /// One that the world has made and nobody else has, so that it is not freed in a step. None but those that lead on from where the world
+    /// began again.
+    made: Option<Arc<Recast>>,
 }
 
 impl Waiting {
     /// Nothing; room for `max`.
     pub(super) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { commands: Mutex::default(), is_empty: AtomicBool::new(true), max })
+        Arc::new(Self {
+            commands: Mutex::default(),
+            is_empty: AtomicBool::new(true),
+            max,
+            casting: Mutex::default(),
+            has_recast: AtomicBool::new(false),
+        })
     }
 
     /// Adds a command. False when there is no room: whoever sent it keeps it and tries again.
@@ -38,7 +61,7 @@ impl Waiting {
 
     /// Moves everything that waits behind what is in `into`.
     pub(super) fn take(&self, into: &mut Vec<Command>) {
-        if self.is_empty() {
+        if self.is_empty.load(Ordering::Acquire) {
             return;
         }
         let mut commands = self.lock();
@@ -50,8 +73,88 @@ impl Waiting {
         self.is_empty.store(true, Ordering::Release);
     }
 
+    /// Whether there are no commands.
     pub(super) fn is_empty(&self) -> bool {
         self.is_empty.load(Ordering::Acquire)
+    }
+
+    /// Says who lives in the world as it begins.
+    pub(super) fn set_cast(&self, cast: Option<Arc<Cast>>) {
+        self.casting().cast = cast;
+    }
+
+    /// Whether this is the one that lives there, once the change that waits is made.
+    pub(super) fn has_cast(&self, cast: &Arc<Cast>) -> bool {
+        self.casting().cast.as_ref().is_some_and(|known| Arc::ptr_eq(known, cast))
+    }
+
+    /// The world has begun again with this one. A change that waits leads from there to where it was to lead, or nowhere when there is no way.
+    /// What has to be compared for that takes too long for a step, and for the lock that a step waits for.
+    pub(super) fn begin_again_with(&self, cast: &Arc<Cast>) {
+        let (mut waits, made) = {
+            let mut casting = self.casting();
+            (casting.recast.clone(), casting.made.take())
+        };
+        drop(made);
+        let lead_from_there = |waits: &Arc<Recast>| match Arc::ptr_eq(waits.from(), cast) {
+            true => Some(Arc::clone(waits)),
+            false => Recast::new(Arc::clone(cast), Arc::clone(waits.to())).ok().map(Arc::new),
+        };
+        let mut casting = loop {
+            let leads = waits.as_ref().and_then(lead_from_there);
+            let mut casting = self.casting();
+            // Files are read again meanwhile at most as often as somebody has them read.
+            if casting.recast.as_ref().map(Arc::as_ptr) == waits.as_ref().map(Arc::as_ptr) {
+                casting.recast = leads;
+                break casting;
+            }
+            waits.clone_from(&casting.recast);
+        };
+        let then = casting.recast.as_ref().map_or(cast, |waits| waits.to());
+        casting.cast = Some(Arc::clone(then));
+        self.has_recast.store(casting.recast.is_some(), Ordering::Release);
+    }
+
+    /// Takes the change that waits, so that the world makes it.
+    pub(super) fn take_recast(&self) -> Option<Arc<Recast>> {
+        if !self.has_recast.swap(false, Ordering::AcqRel) {
+            return None;
+        }
+        let mut casting = self.casting();
+        let recast = casting.recast.take()?;
+        if Arc::strong_count(&recast) == 1 {
+            casting.made = Some(Arc::clone(&recast));
+        }
+        Some(recast)
+    }
+
+    /// From which cast the next change has to lead.
+    pub(super) fn goes_over_from(&self) -> Option<Arc<Cast>> {
+        let casting = self.casting();
+        casting.recast.as_ref().map(|waits| waits.from()).or(casting.cast.as_ref()).cloned()
+    }
+
+    /// Leaves another change for the world, from what it has. One that waits is not made any more: there is one at a time. Gives the cast
+    /// that is given up; none when nobody lives there.
+    ///
+    /// # Errors
+    /// Of `change`; then all stays as it is.
+    pub(super) fn put_recast<E>(
+        &self,
+        change: impl FnOnce(&Arc<Cast>) -> Result<Arc<Recast>, E>,
+    ) -> Result<Option<Arc<Cast>>, E> {
+        let mut casting = self.casting();
+        let Casting { cast: Some(cast), recast, .. } = &mut *casting else { return Ok(None) };
+        let from = recast.as_ref().map_or(&*cast, |waits| waits.from());
+        let recast = change(from)?;
+        let given_up = std::mem::replace(cast, Arc::clone(recast.to()));
+        casting.recast = Some(recast);
+        self.has_recast.store(true, Ordering::Release);
+        Ok(Some(given_up))
+    }
+
+    fn casting(&self) -> MutexGuard<'_, Casting> {
+        self.casting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Command>> {
@@ -67,6 +170,11 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
+    /// Whether it is the same one.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.waiting, &other.waiting)
+    }
+
     /// Adds a command and sees to it that the world is stepped. False when there is no room.
     pub(super) fn put(&self, command: Command) -> bool {
         let taken = self.waiting.put(command);
@@ -100,6 +208,14 @@ impl Inboxes {
     pub(super) fn of(&self, world: WorldId) -> Option<Inbox> {
         let shared = self.shared.get(world.0 as usize).cloned();
         shared.or_else(|| self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned())
+    }
+
+    /// Which world each task of the pool is.
+    pub(super) fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId> {
+        let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
+        let shared = (0..).map(WorldId).zip(&self.shared);
+        let all = shared.chain(instances.iter().map(|(&world, inbox)| (world, inbox)));
+        all.map(|(world, inbox)| (inbox.waker.id(), world)).collect()
     }
 
     /// An instance begins.

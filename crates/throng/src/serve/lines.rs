@@ -3,10 +3,9 @@
 use super::inboxes::Waiting;
 use gateway::places::Scene;
 use ids::SessionKey;
-use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
+use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use schedule::Waker;
 use std::sync::Arc;
-use std::time::Duration;
 use world::{Action, Command, Frame};
 
 /// What follows the frames of one world.
@@ -31,21 +30,20 @@ pub(super) struct Followed {
 }
 
 impl Line {
-    /// Of a world that steps every `dt` and takes commands there. Without `dead_reckoning` every movement is told.
+    /// Of a world that takes commands there. Without `dead_reckoning` every movement is told.
     pub(super) fn new(
         scene: &Arc<Scene>,
         waiting: &Arc<Waiting>,
         waker: Option<Waker>,
-        dt: Duration,
         dead_reckoning: bool,
     ) -> Self {
-        let mut encoder = Encoder::new(dt);
+        let mut encoder = Encoder::new(scene.dt());
         if !dead_reckoning {
             encoder.stop_reckoning();
         }
         Self {
             encoder,
-            publisher: Publisher::new(Replica::new(scene.world, scene.land.size_m as f32)),
+            publisher: Publisher::new(scene.replica()),
             spare: EncodedFrame::default(),
             scene: Arc::clone(scene),
             waiting: Arc::clone(waiting),

@@ -1,6 +1,6 @@
 //! `throng serve`: builds the parts, gives them threads and real clocks, and takes them down again.
 //!
-//! Threads: `world-N` step worlds (`worlds`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
+//! Threads: `world-N` step worlds (`worlds`), `long-N` do what takes longer than a frame (`long`), `replica` encodes frames (`replicas`), `shard-N` own circuits and
 //! sockets (`shards`), `hub` carries mail from the shards to the sessions and `store` writes what has to be kept
 //! (`sessions`), `passwords` hashes, `restarts` takes up worlds that panicked (`restarts`), `http` threads serve
 //! login, capabilities and the page, `watch` measures once a second (`watch`), and `recorder` writes captures when
@@ -15,11 +15,13 @@ mod data;
 mod diagnose;
 mod error;
 mod faults;
+mod frames;
 mod http;
 mod inboxes;
 mod instances;
 mod limits;
 mod lines;
+mod long;
 mod places;
 mod process;
 mod recordings;
@@ -46,6 +48,7 @@ use captures::Eye;
 use data::DataDir;
 use diagnose::Diagnose;
 use faults::{Fuse, Fuses};
+use frames::Frames;
 use gateway::http::admin::{self, Admin};
 use gateway::http::door::Door;
 use gateway::http::fault::Faults;
@@ -57,7 +60,7 @@ use grid::capability::SimulatorFeatures;
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use ids::Instant;
-use instances::{Instances, Table};
+use instances::{Admission, Depot, Instances, Limits, Quotas, Table};
 use recordings::Recordings;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -136,7 +139,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::new());
     let store = Store::open(&data.database())?.with_lock_wait(LockWait::new(&metrics, "store"));
     let store = Arc::new(store);
-    let n_shards = threads_or_default(config.gateway.shards);
+    let n_shards = n_shards(config);
     let bound = Bound::bind(config, n_shards).await?;
 
     let places = Arc::new(Places::new(places::settings(config)));
@@ -214,23 +217,37 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     })?;
     let restarts = restarts::start(&places, &worlds, &sessions.sessions, &clock, &metrics, recorder)?;
     let first_world = places.len() as u32;
-    let max_instances = config.instances.max as usize;
+    let (depot, known) = Depot::open(&data.database(), fuses.at("instances"), &clock, &metrics)?;
+    let mut table =
+        Table::new(places::templates(config, worlds.long())?, instance_limits(config), first_world);
+    table.load(known);
+    let admission = Arc::new(Admission::new(&metrics));
     let instances = Arc::new(Instances::new(instances::Start {
-        table: Table::new(places::templates(config)?, max_instances, first_world),
+        table,
+        depot: Arc::clone(&depot),
+        admission: Arc::clone(&admission),
         inboxes: &worlds.inboxes,
         workplace: worlds.workplace(),
+        long: worlds.long(),
         sessions: &sessions.sessions,
         clock: &clock,
-        dt: worlds.dt(),
+        unix_start_s,
         dead_reckoning: config.gateway.dead_reckoning,
+        park_after: Duration::from_secs(config.instances.park_after_s.into()),
         metrics: &metrics,
     }));
     let keeper = instances::keep(&instances, ordered, recorder)?;
+    let journal = instances::write_journal(&instances, recorder)?;
     let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s);
+    let frames = Frames::new(worlds.workplace(), &worlds.inboxes);
     let watch = watch::start(watch::Start {
         metrics: Arc::clone(&metrics),
         clock: Arc::clone(&clock),
         worlds: worlds.watch(),
+        n_workers: n_workers(config),
+        instances: Arc::clone(&admission),
+        frames: Arc::clone(&frames),
+        long: worlds.long().clone(),
         standings: restarts.watch(),
         shards: shards.watch(),
         replicas: replicas.watch(),
@@ -276,26 +293,35 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         };
         Box::new(move |fault| fuses.order(fault, &wake)) as Faults
     });
-    let admin =
-        Arc::new(Admin {
-            portal: Arc::clone(&portal),
-            token: data.admin_token()?,
-            metrics: {
-                let metrics = Arc::clone(&metrics);
-                Box::new(move || metrics.render())
-            },
-            record: Box::new(move |order| recordings.begin(order)),
-            alive: watch.health(),
-            amiss: watch.amiss(),
-            ready: {
-                let draining = Arc::clone(&draining);
-                Box::new(move || {
+    let admin = Arc::new(Admin {
+        portal: Arc::clone(&portal),
+        token: data.admin_token()?,
+        metrics: {
+            let metrics = Arc::clone(&metrics);
+            Box::new(move || metrics.render())
+        },
+        record: Box::new(move |order| recordings.begin(order)),
+        alive: watch.health(),
+        amiss: {
+            let amiss = watch.amiss();
+            Box::new(move || amiss().into_iter().chain(depot.trouble()).chain(admission.trouble()).collect())
+        },
+        ready: {
+            let draining = Arc::clone(&draining);
+            Box::new(
+                move || {
                     if draining.load(Ordering::Relaxed) { Err("The server drains.".into()) } else { Ok(()) }
-                })
-            },
-            faults,
-        });
-    let commands = admin::router(admin, diagnose::router(diagnose).merge(instances::router(instances)));
+                },
+            )
+        },
+        faults,
+    });
+    let quotas = Quotas::new(&portal.store);
+    let commands = diagnose::router(diagnose)
+        .merge(instances::router(instances, quotas))
+        .merge(long::router(worlds.long().clone(), &clock, config.diagnose.allow_faults))
+        .merge(frames::router(frames));
+    let commands = admin::router(admin, commands);
     let public = gateway::http::router(Arc::clone(&portal));
     let http = tokio::spawn(http::serve(bound.http, public));
     let operator = tokio::spawn(http::serve(bound.admin, commands));
@@ -317,26 +343,45 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     }
     http.abort();
     operator.abort();
-    // In the order of the way a last word takes: shards → hub → store.
+    // In the order of the way a last word takes: shards → hub → store, and commands → worlds → store.
     shards.stop();
     sessions.stop();
     watch.stop();
-    restarts.stop();
-    keeper.stop();
+    let down = restarts.stop();
+    let saved = journal.stop(down);
+    // Before the keeper, who may be waiting for a long task.
     worlds.stop();
+    keeper.stop();
     replicas.stop();
     captures.stop();
     data.remove_run_file();
     tracing::info!("stopped");
-    Ok(())
+    saved
 }
 
 /// Half the cores, at least one, unless the configuration says otherwise.
-fn threads_or_default(configured: u16) -> usize {
-    match configured {
-        0 => (std::thread::available_parallelism().map_or(1, usize::from) / 2).max(1),
+fn n_shards(config: &Config) -> usize {
+    match config.gateway.shards {
+        0 => (n_cores() / 2).max(1),
         n => n.into(),
     }
+}
+
+/// As many as cores, unless the configuration says otherwise. A worker without a world that is due sleeps.
+fn n_workers(config: &Config) -> usize {
+    match config.world.threads {
+        0 => n_cores(),
+        n => n.into(),
+    }
+}
+
+fn n_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+const fn instance_limits(config: &Config) -> Limits {
+    let config = &config.instances;
+    Limits { max: config.max as usize, active_max: config.active_max as usize }
 }
 
 fn login_config(config: &Config) -> LoginConfig {

@@ -1,50 +1,76 @@
 //! From configured regions to places, and from templates to what instances are made from.
 
 use super::ServeError;
-use super::instances::{self, Template};
-use crate::config::{self, Config, TerrainShape};
+use super::instances::{self, ScriptProblems, Template};
+use super::long::{self, LongFailure};
+use super::worlds::local_ids;
+use crate::config::{self, Config, TerrainShape, hz_or};
 use gateway::places::{Land, PlaceSettings, Portal, PortalTo};
 use glam::Vec3;
+use schedule::long::{LongContext, LongTasks};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use world::{Scenery, Terrain};
 
 /// Flat ground lies this far above the water, in metres.
 const FLAT_ABOVE_WATER_M: f32 = 2.0;
 
+/// What 256 m squared of ground take to be made, and with a navmesh, about.
+const GROUND_ESTIMATE: Duration = Duration::from_millis(20);
+const MESH_ESTIMATE: Duration = Duration::from_millis(500);
+
 pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
-    let place = |region: &config::Region| {
+    let place = |(n, region): (u32, &config::Region)| {
         let (land, portals) = Ground::of_region(region).build(config);
         PlaceSettings {
             name: region.name.clone(),
             grid: (region.x, region.y),
             max_avatars: region.max_avatars,
+            hz: hz_or(region.hz, config.world.hz),
+            local_ids: local_ids(n),
             land,
             portals,
         }
     };
-    config.region.iter().map(place).collect()
+    (0..).zip(&config.region).map(place).collect()
 }
 
-/// What instances are made from.
+/// What instances are made from. Long tasks make it, one after the other.
 ///
 /// # Errors
 /// When a template's NPCs cannot be had.
-pub(super) fn templates(config: &Config) -> Result<Vec<Template>, ServeError> {
+pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<Template>, ServeError> {
     let template = |template: &config::Template| {
-        let (land, portals) = Ground::of_template(template).build(config);
-        let name = template.name.clone();
-        let load = |path| instances::load(path, &land.terrain, &land.scenery, land.water_m);
-        let cast =
-            match template.npcs.as_os_str().is_empty() {
-                true => None,
-                false => Some(Arc::new(load(&template.npcs).map_err(|source| ServeError::Template {
-                    name: name.clone(),
-                    source: Box::new(source),
-                })?)),
-            };
-        Ok(Template { name, land, portals, cast, max_avatars: template.max_avatars })
+        let (name, whole) = (template.name.clone(), config.clone());
+        let failed = |source| ServeError::Template { name: name.clone(), source };
+        let squares = (template.size_m / 256).pow(2).max(1);
+        let estimated =
+            if template.npcs.as_os_str().is_empty() { GROUND_ESTIMATE } else { MESH_ESTIMATE } * squares;
+        let spec = (long::BUILD_TEMPLATE, name.clone(), estimated);
+        let template = template.clone();
+        let built = long::run(tasks, spec, move |context| build(&template, &whole, context));
+        built.map_err(|why: LongFailure| failed(why.into()))?.map_err(|why| failed(why.into()))
     };
     config.template.iter().map(template).collect()
+}
+
+fn build(
+    template: &config::Template,
+    config: &Config,
+    context: &LongContext,
+) -> Result<Template, ScriptProblems> {
+    let (mut land, portals) = Ground::of_template(template).build(config);
+    let mut go_on = || !context.is_cancelled();
+    let script = Some(template.npcs.clone()).filter(|path| !path.as_os_str().is_empty());
+    let load = |path: &Path| instances::load(path, &land.terrain, &land.scenery, land.water_m, &mut go_on);
+    let cast = script.as_deref().map(load).transpose()?.map(Arc::new);
+    if let Some(land) = Arc::get_mut(&mut land) {
+        land.damage = cast.as_ref().is_some_and(|cast| cast.has_damage());
+    }
+    let (name, max_avatars) = (template.name.as_str().into(), template.max_avatars);
+    let hz = hz_or(template.hz, config.world.hz);
+    Ok(Template { name, land, portals, cast, script, max_avatars, hz })
 }
 
 /// What regions and templates are configured alike.

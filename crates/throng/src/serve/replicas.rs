@@ -58,7 +58,7 @@ struct Way {
 pub(super) fn start(start: Start<'_>) -> Result<Replicas, ServeError> {
     let Start { places, worlds, dead_reckoning, sessions, portal, metrics, recorder, fuse } = start;
     let line = |scene: &Arc<Scene>, Inbox { waiting, waker }: &Inbox| {
-        Line::new(scene, waiting, Some(waker.clone()), worlds.dt(), dead_reckoning)
+        Line::new(scene, waiting, Some(waker.clone()), dead_reckoning)
     };
     let ways = places
         .iter()

@@ -2,11 +2,12 @@
 //!
 //! The pool hands back what is left of it. From its newest checkpoint the next epoch is made, avatars whose logins have ended
 //! since then are dismissed, and the pool steps it again in the same seat, so that everybody's waker still wakes it. Replicas
-//! follow the new epoch, and shards bring their visitors back (`gateway::shard`, `epochs`). What is left of the former life is
-//! dropped here, where no frame waits for it.
+//! follow the new epoch, and shards bring their visitors back (`gateway::shard`, `epochs`). What is left of the former life a
+//! long task drops. The next one begins on this thread and not on theirs: visitors wait for it, and shall not wait for what else takes long,
+//! or hangs.
 //!
-//! A world that panics again and again is taken up ever less often ([`Backoff`]); meanwhile its inbox is emptied, so that
-//! shards do not hold commands for other worlds behind those for it.
+//! A world that panics again and again is taken up ever less often ([`Backoff`]); meanwhile its inbox is emptied: shards keep
+//! the commands that do not fit an inbox, and beyond so many (`gateway::shard::COMMANDS_MAX`) refuse agent updates for all worlds.
 
 use super::inboxes::{Inbox, Inboxes};
 use super::worlds::{INSTANCES, Stepper, Workplace, Worlds};
@@ -21,7 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
-use telemetry::{Metrics, Timing};
+use telemetry::{Counter, Metrics, Timing};
+use world::Beginning;
 
 /// A world's next life, from its checkpoint until it is stepped.
 static BEGIN: Scope = Scope::new("restarts.begin").arg(Arg::World).limit_us(500_000);
@@ -39,7 +41,7 @@ const RETURN_MAX: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(3_600);
 
 pub(super) struct Restarts {
-    thread: JoinHandle<()>,
+    thread: JoinHandle<Vec<Down>>,
     stop: Sender<()>,
     standings: Vec<Arc<Mutex<Standing>>>,
 }
@@ -66,13 +68,14 @@ struct Line {
     /// When it panicked and when it began again, until all visitors are back.
     returning: Option<Returning>,
     standing: Arc<Mutex<Standing>>,
-    timings: Timings,
+    figures: Figures,
 }
 
 #[derive(Clone)]
-struct Timings {
+struct Figures {
     restart: Timing,
     back: Timing,
+    reverts: Counter,
 }
 
 /// A world that runs again and has no avatar yet of somebody who was in the former life.
@@ -85,11 +88,22 @@ struct Returning {
 }
 
 /// A world that waits to begin again.
-struct Down {
-    stepper: Box<Stepper>,
+pub(super) struct Down {
+    pub(super) stepper: Box<Stepper>,
+    /// How often it has panicked without a good while between.
+    pub(super) in_a_row: u32,
     panicked_at: Instant,
     begins_at: Instant,
     first_tick: Tick,
+}
+
+#[cfg(test)]
+impl Down {
+    /// As if it had panicked just now.
+    pub(super) const fn of(stepper: Box<Stepper>, in_a_row: u32) -> Self {
+        let now = Instant::ZERO;
+        Self { stepper, in_a_row, panicked_at: now, begins_at: now, first_tick: Tick(0) }
+    }
 }
 
 struct Thread {
@@ -97,7 +111,7 @@ struct Thread {
     lines: BTreeMap<WorldId, Line>,
     inboxes: Arc<Inboxes>,
     /// Of all instances.
-    instances: Timings,
+    instances: Figures,
     workplace: Workplace,
     sessions: Arc<Sessions>,
     panicked: Receiver<Panicked>,
@@ -113,7 +127,8 @@ pub(super) fn start(
     metrics: &Metrics,
     recorder: Recorder,
 ) -> Result<Restarts, ServeError> {
-    let timings = |world: &str| Timings {
+    let figures = |world: &str| {
+        Figures {
         restart: metrics.timing(
             "throng_world_restart_seconds",
             "Time from a panic of the world until its next life is stepped.",
@@ -124,9 +139,15 @@ pub(super) fn start(
             "Time from a panic of the world until clients are shown its next life with all who were there.",
             &[("world", world)],
         ),
+        reverts: metrics.counter(
+            "throng_world_reverts_total",
+            "Times that the world went back to what its template's files said before, since it panicked with what they say now.",
+            &[("world", world)],
+        ),
+    }
     };
     let line = |(place, inbox): (&Arc<Place>, &Inbox)| {
-        let line = Line::new(&place.scene, inbox.clone(), clock(), timings(place.name()));
+        let line = Line::new(&place.scene, inbox.clone(), clock(), figures(place.name()));
         (place.world(), line)
     };
     let lines: BTreeMap<WorldId, Line> = places.iter().zip(worlds.inboxes.shared()).map(line).collect();
@@ -135,7 +156,7 @@ pub(super) fn start(
     let thread = Thread {
         lines,
         inboxes: Arc::clone(&worlds.inboxes),
-        instances: timings(INSTANCES),
+        instances: figures(INSTANCES),
         workplace: worlds.workplace(),
         sessions: Arc::clone(sessions),
         panicked: worlds.panicked(),
@@ -146,7 +167,7 @@ pub(super) fn start(
         .name("restarts".into())
         .spawn(move || {
             recorder.thread("restarts").install();
-            thread.run();
+            thread.run()
         })
         .map_err(|source| ServeError::Thread { name: "restarts", source })?;
     Ok(Restarts { thread, stop, standings })
@@ -158,44 +179,62 @@ impl Restarts {
         self.standings.clone()
     }
 
-    /// Ends the thread; a world that is down stays so.
-    pub(super) fn stop(self) {
+    /// Ends the thread; a world that is down stays so. What is left of the instances among them.
+    pub(super) fn stop(self) -> Vec<Down> {
         drop(self.stop);
-        if self.thread.join().is_err() {
+        self.thread.join().unwrap_or_else(|_| {
             tracing::error!("the restarts thread has panicked");
-        }
+            Vec::new()
+        })
     }
 }
 
 impl Thread {
-    fn run(mut self) {
-        loop {
-            let until_next = self.next_at().map_or(IDLE, |next_at| next_at - (self.clock)());
-            select! {
-                recv(self.panicked) -> panicked => match panicked {
-                    Ok(panicked) => self.on_panicked(panicked),
-                    Err(_) => return,
-                },
-                recv(self.stopped) -> _ => return,
-                default(until_next) => {}
-            }
-            let now = (self.clock)();
-            for line in self.lines.values_mut() {
-                line.begin_again(now, &self.workplace, &self.sessions, &self.clock);
-                line.sweep(now, &self.sessions);
-                line.look_who_is_back(now, &self.sessions);
-            }
-            // Of an instance nothing is kept once it has ended; it may have ended while it was about to begin again.
-            let (inboxes, workplace) = (&self.inboxes, &self.workplace);
-            self.lines.retain(|&world, line| {
-                let is_kept = line.scene.is_shared || inboxes.of(world).is_some();
-                if !is_kept {
-                    drop(workplace.let_go(world, &line.inbox));
-                }
-                is_kept
-            });
+    fn run(mut self) -> Vec<Down> {
+        while self.turn() {
             frame_end();
         }
+        // Of some it may not have heard yet.
+        while let Ok(panicked) = self.panicked.try_recv() {
+            self.on_panicked(panicked);
+        }
+        let instances = self.lines.into_values().filter(|line| !line.scene.is_shared);
+        instances.filter_map(|line| line.down).collect()
+    }
+
+    /// Waits for what happens, and sees to it; false when the thread shall end.
+    fn turn(&mut self) -> bool {
+        let until_next = self.next_at().map_or(IDLE, |next_at| next_at - (self.clock)());
+        select! {
+            recv(self.panicked) -> panicked => match panicked {
+                Ok(panicked) => self.on_panicked(panicked),
+                Err(_) => return false,
+            },
+            recv(self.stopped) -> _ => return false,
+            default(until_next) => {}
+        }
+        let now = (self.clock)();
+        for line in self.lines.values_mut() {
+            line.begin_again(now, &self.workplace, &self.sessions, &self.clock);
+            line.sweep(now, &self.sessions);
+            line.look_who_is_back(now, &self.sessions);
+        }
+        // Of an instance nothing is kept once it has ended or was parked; it may have ended while it was about to begin again.
+        let (inboxes, workplace) = (&self.inboxes, &self.workplace);
+        self.lines.retain(|&world, line| {
+            let is_kept =
+                line.scene.is_shared || inboxes.of(world).is_some_and(|inbox| inbox.is(&line.inbox));
+            if !is_kept {
+                if let Some(stepper) = workplace.take_out(&line.inbox) {
+                    workplace.dispose(stepper);
+                }
+                if let Some(down) = line.down.take() {
+                    workplace.dispose(down.stepper);
+                }
+            }
+            is_kept
+        });
+        true
     }
 
     fn next_at(&self) -> Option<Instant> {
@@ -216,7 +255,9 @@ impl Thread {
         stepper.end_recording();
         let scene = Arc::clone(stepper.scene());
         // It may have been an instance that has ended meanwhile.
-        let Some(inbox) = self.inboxes.of(scene.world) else { return };
+        let Some(inbox) = self.inboxes.of(scene.world) else { return self.workplace.dispose(stepper) };
+        // An instance that was parked since it panicked last is another world.
+        self.lines.retain(|&world, line| world != scene.world || line.inbox.is(&inbox));
         let line = self
             .lines
             .entry(scene.world)
@@ -229,12 +270,12 @@ impl Thread {
             "{name} is down: panicked {in_a_row} times in a row, begins again {:.1} s after that. {message}",
             pause.as_secs_f32()
         ));
-        line.down = Some(Down { stepper, panicked_at, begins_at, first_tick });
+        line.down = Some(Down { stepper, in_a_row, panicked_at, begins_at, first_tick });
     }
 }
 
 impl Line {
-    fn new(scene: &Arc<Scene>, inbox: Inbox, now: Instant, timings: Timings) -> Self {
+    fn new(scene: &Arc<Scene>, inbox: Inbox, now: Instant, figures: Figures) -> Self {
         Self {
             scene: Arc::clone(scene),
             inbox,
@@ -243,7 +284,7 @@ impl Line {
             sweeps: None,
             returning: None,
             standing: Arc::default(),
-            timings,
+            figures,
         }
     }
 
@@ -256,9 +297,9 @@ impl Line {
             return;
         }
         let _scope = BEGIN.enter(self.scene.world.0.into());
-        let Down { mut stepper, panicked_at, first_tick, .. } = down;
+        let Down { mut stepper, in_a_row, panicked_at, first_tick, .. } = down;
         let mut n_dismissed = 0;
-        let (beginning, remains) = stepper.begin_again(self.backoff.in_a_row(), |present| {
+        let (beginning, remains) = stepper.begin_again(in_a_row, |present| {
             let commands = sessions.with(|hub| hub.dismiss(self.scene.world, present));
             n_dismissed = commands.len();
             commands
@@ -267,7 +308,8 @@ impl Line {
         workplace.take_back(&self.inbox, stepper, first_tick);
         let begun_at = clock();
         self.backoff.began(begun_at);
-        self.timings.restart.record(begun_at - panicked_at);
+        self.figures.restart.record(begun_at - panicked_at);
+        self.figures.reverts.increment(u64::from(beginning == Beginning::Former));
         tracing::warn!(
             world = self.scene.name,
             epoch = epoch.0,
@@ -281,7 +323,7 @@ impl Line {
         drop(standing);
         self.sweeps = Some((begun_at + SWEEP_PERIOD, SWEEPS));
         self.returning = Some(Returning { panicked_at, begun_at, epoch, looks_at: begun_at });
-        drop(remains);
+        workplace.dispose(remains);
     }
 
     /// Dismisses avatars of whose departure the new life has not heard.
@@ -308,7 +350,7 @@ impl Line {
         let is_whole = replica.epoch == returning.epoch
             && sessions.with(|hub| hub.n_missing(self.scene.world, is_present)) == 0;
         if is_whole {
-            self.timings.back.record(now - returning.panicked_at);
+            self.figures.back.record(now - returning.panicked_at);
         }
         returning.looks_at = now + RETURN_PERIOD;
         if is_whole || now - returning.begun_at >= RETURN_MAX {

@@ -198,7 +198,6 @@ fn shard_config(
         sending: tunables.sending(),
         filter: tunables.filter(),
         unix_start_s,
-        world_rate_hz: config.world.hz as f32,
         hash_keys,
     })
 }

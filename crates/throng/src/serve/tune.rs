@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use telemetry::captures::{Limits, Saver, Trigger};
 use telemetry::recorder::Recorder;
+use utoipa::ToSchema;
 
 const FILTER: &str = "gateway.agent_update_filter";
 /// Keys of section `gateway` that say how clients are sent what they are due, in the order of [`Tunables::sending`].
@@ -27,6 +28,7 @@ const SENDING: [&str; 6] = [
     "reuse_buffers",
 ];
 const MEMORY: &str = "gateway.memory_max_mib";
+const LOAD: &str = "instances.load_max_percent";
 const HORIZON: &str = "recorder.horizon_s";
 /// How keys of scopes' limits begin and end; the scope's name stands between.
 const LIMIT: (&str, &str) = ("recorder.limit.", "_us");
@@ -40,7 +42,7 @@ const LIMIT_US_MAX: i128 = 3_600_000_000;
 const FILTERS: [FilterMode; 3] = [FilterMode::Off, FilterMode::Equality, FilterMode::Significance];
 
 /// A key that can be set, as it is now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Tunable {
     /// Its name.
     pub(crate) key: String,
@@ -59,6 +61,7 @@ pub(super) struct Tunables {
     sending: [AtomicU32; SENDING.len()],
     /// 0: as the control group says.
     memory_max_mib: AtomicU32,
+    instances_load_max_percent: AtomicU32,
     recorder: Recorder,
     captures: Mutex<BTreeMap<Trigger, Limits>>,
     /// Limits of scopes by name that nobody has entered yet.
@@ -83,6 +86,7 @@ impl Tunables {
             filter: AtomicU8::new(0),
             sending: sending.map(AtomicU32::new),
             memory_max_mib: AtomicU32::new(gateway.memory_max_mib),
+            instances_load_max_percent: AtomicU32::new(config.instances.load_max_percent),
             recorder,
             captures: Mutex::new(config.captures.limits()),
             awaited: Mutex::default(),
@@ -140,6 +144,7 @@ impl Tunables {
         match key {
             FILTER => self.set_filter(value.deserialize().expect("an allowed word")),
             MEMORY => self.memory_max_mib.store(whole(&value) as u32, Ordering::Relaxed),
+            LOAD => self.instances_load_max_percent.store(whole(&value) as u32, Ordering::Relaxed),
             HORIZON => self.recorder.set_horizon(Duration::from_secs(whole(&value))),
             _ => self.set_captures(known.name, whole(&value)),
         }
@@ -172,6 +177,7 @@ impl Tunables {
             (FILTER.to_owned(), serde_json::to_value(filter).expect("a word becomes JSON")),
             (HORIZON.to_owned(), self.recorder.horizon().as_secs().into()),
             (MEMORY.to_owned(), self.memory_max_mib.load(Ordering::Relaxed).into()),
+            (LOAD.to_owned(), self.instances_load_max_percent().into()),
         ];
         for (trigger, limits) in &*lock(&self.captures) {
             let key = |what: &str| format!("captures.{trigger}_{what}");
@@ -224,6 +230,11 @@ impl Tunables {
         (mib > 0).then_some(u64::from(mib) << 20)
     }
 
+    /// Share of the workers' time that worlds may need before no more instances are woken; 0 is without limit.
+    pub(super) fn instances_load_max_percent(&self) -> u32 {
+        self.instances_load_max_percent.load(Ordering::Relaxed)
+    }
+
     /// Gives the saver its limits, and scopes theirs that were entered since the limit was set. For the recorder's
     /// thread, now and then.
     pub(super) fn refresh(&self, saver: &mut Saver) {
@@ -270,7 +281,7 @@ impl Tunables {
 /// The key of the configuration that this is, if it can be set while the server runs.
 fn settable(key: &str) -> Option<&'static Key> {
     let (section, name) = key.split_once('.')?;
-    let now = matches!(key, FILTER | HORIZON | MEMORY)
+    let now = matches!(key, FILTER | HORIZON | LOAD | MEMORY)
         || place_in_sending(key).is_some()
         || section == Captures::SECTION.name;
     let section = Config::SECTIONS.into_iter().find(|known| now && known.name == section)?;

@@ -2,15 +2,18 @@
 //! and the password check how busy it is, and looks whether everybody still runs.
 
 mod admission;
+mod frames;
+mod long;
 mod messages;
 mod restarts;
 
 use super::crashes::Crashes;
+use super::frames::Frames;
 use super::process::{self, ThreadUse};
 use super::restarts::Standing;
 use super::shards::Watched;
 use super::tune::Tunables;
-use super::{Clock, ServeError, replicas, worlds};
+use super::{Clock, ServeError, instances, replicas, worlds};
 use crate::serve::shards;
 use admission::Admission;
 use gateway::http::Portal;
@@ -19,14 +22,16 @@ use grid::password::LoadHint;
 use ids::Instant;
 use messages::Messages;
 use net::{SendCounters, SendDrop};
-use std::collections::BTreeMap;
+use schedule::FrameRecord;
+use schedule::long::{LongEnded, LongId, LongInfo, LongTasks};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use telemetry::recorder::{Arg, Recorder, RecorderCounters, Scope, ScopeKind, frame_end};
-use telemetry::{Counter, Gauge, Metrics, allocations};
+use telemetry::{Counter, Gauge, Metrics, Timing, allocations};
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// A thread that has work and does not turn for so long is not alive.
@@ -43,6 +48,11 @@ pub(super) struct Start {
     pub(super) metrics: Arc<Metrics>,
     pub(super) clock: Clock,
     pub(super) worlds: worlds::Watch,
+    /// Threads that step them.
+    pub(super) n_workers: usize,
+    pub(super) instances: Arc<instances::Admission>,
+    pub(super) frames: Arc<Frames>,
+    pub(super) long: LongTasks,
     pub(super) standings: Vec<Arc<Mutex<Standing>>>,
     pub(super) shards: Vec<Arc<Watched>>,
     pub(super) replicas: Arc<replicas::Counters>,
@@ -66,7 +76,7 @@ pub(super) struct Watch {
 struct Health {
     looked_at: AtomicU64,
     trouble: Mutex<Option<String>>,
-    /// Worlds that are down.
+    /// Worlds that are down, and long tasks that do not end.
     amiss: Mutex<Vec<String>>,
 }
 
@@ -135,6 +145,8 @@ struct Eye {
     turns: Vec<(u64, Instant)>,
     /// By world, the beginning of the last step that was told of because it did not end.
     unended: Vec<Instant>,
+    /// Long tasks that were told of because they did not end.
+    overdue: BTreeSet<LongId>,
     threads: BTreeMap<String, ThreadUse>,
     admission: Admission,
 }
@@ -151,6 +163,7 @@ impl Eye {
             packets_in: 0,
             packets_out: 0,
             bytes_out: 0,
+            overdue: BTreeSet::new(),
             threads: process::thread_uses(),
             admission: Admission::default(),
             health,
@@ -171,7 +184,6 @@ impl Eye {
         self.export.restarts(&self.start.standings);
         self.export.rest(&self.start);
         self.threads(passed);
-        self.admit(now, &shards);
         self.export.crashes(self.start.crashes.as_ref().as_ref());
 
         type Count = fn(&shards::Counted) -> u64;
@@ -184,6 +196,15 @@ impl Eye {
         let laps = self.start.worlds.take_laps();
         let frames: u64 = laps.iter().map(|(_, laps)| laps.frames).sum();
         let took: Duration = laps.iter().map(|(_, laps)| laps.took).sum();
+        let demand = self.export.frames(&self.start.worlds, &self.start.frames, frames, passed);
+        let max_percent = self.start.tunables.instances_load_max_percent();
+        self.admit(
+            now,
+            &shards,
+            instances::Demand { n_workers: self.start.n_workers, max_percent, ..demand },
+        );
+        let long = self.start.long.list();
+        self.export.long(&self.start.long, &long);
         let slowest = laps.iter().map(|(_, laps)| laps.took_max).max().unwrap_or_default();
         let figures = Figures {
             clients: self.start.shards.iter().map(|s| s.n_clients.load(Ordering::Relaxed) as u32).sum(),
@@ -199,7 +220,7 @@ impl Eye {
         let busiest_shard = self.busiest_shard(passed);
         let busy = busiest_shard.max(took.as_secs_f32() / passed);
         self.start.load.set_per_mille((busy * 1_000.0).clamp(0.0, 1_000.0) as u32);
-        self.check(now);
+        self.check(now, &long);
     }
 
     /// What the kernel charged this process for since the last look.
@@ -252,7 +273,7 @@ impl Eye {
         busiest
     }
 
-    fn check(&mut self, now: Instant) {
+    fn check(&mut self, now: Instant, long: &[LongInfo]) {
         let mut trouble = None;
         for (n, (shard, seen)) in self.start.shards.iter().zip(&mut self.turns).enumerate() {
             let turns = shard.turns.load(Ordering::Relaxed);
@@ -280,8 +301,9 @@ impl Eye {
         if let Some(trouble) = &trouble {
             tracing::error!(trouble, "not alive");
         }
-        *self.health.amiss.lock().unwrap_or_else(PoisonError::into_inner) =
-            restarts::troubles(&self.start.standings);
+        let mut amiss = restarts::troubles(&self.start.standings);
+        amiss.extend(long::troubles(now, long, &mut self.overdue));
+        *self.health.amiss.lock().unwrap_or_else(PoisonError::into_inner) = amiss;
         *self.health.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
         self.health.looked_at.store(now.0, Ordering::Relaxed);
     }
@@ -296,9 +318,24 @@ struct Export {
     /// By world.
     restarts: BTreeMap<String, Counter>,
     messages: Messages,
+    /// By the time that one lasts.
+    frame_timings: BTreeMap<Duration, Timing>,
+    frames_over: u64,
+    long_kinds: BTreeMap<&'static str, LongKind>,
+    /// Filled anew at each look.
+    frame_records: Vec<FrameRecord>,
+    long_ended: Vec<LongEnded>,
     counters: BTreeMap<(&'static str, &'static str), Counter>,
     by_thread: BTreeMap<(&'static str, String), Counter>,
     gauges: BTreeMap<(&'static str, String), Gauge>,
+}
+
+/// Figures of one kind of long tasks.
+struct LongKind {
+    done: Counter,
+    failed: Counter,
+    ran: Timing,
+    waited: Timing,
 }
 
 impl Export {
@@ -310,6 +347,11 @@ impl Export {
             commands: BTreeMap::new(),
             restarts: BTreeMap::new(),
             messages: Messages::default(),
+            frame_timings: BTreeMap::new(),
+            frames_over: 0,
+            long_kinds: BTreeMap::new(),
+            frame_records: Vec::new(),
+            long_ended: Vec::new(),
             counters: BTreeMap::new(),
             by_thread: BTreeMap::new(),
             gauges: BTreeMap::new(),
@@ -508,12 +550,25 @@ impl Export {
     }
 
     fn instances(&mut self, worlds: &worlds::Watch) {
-        let (n, n_avatars, dilation) = worlds.instances();
-        self.gauge("throng_instances", "Instances now.", ("", ""), n as f64);
+        let all = worlds.instances();
+        self.gauge("throng_instances", "Instances now.", ("", ""), all.n as f64);
+        self.gauge(
+            "throng_npcs",
+            "NPCs of the instances that somebody has been in.",
+            ("", ""),
+            all.n_npcs as f64,
+        );
         let label = ("world", worlds::INSTANCES);
-        self.gauge("throng_world_avatars", "Avatars in the world now.", label, n_avatars as f64);
+        self.gauge("throng_world_avatars", "Avatars in the world now.", label, all.n_avatars as f64);
         let help = "World time passed per wall time passed.";
-        self.gauge("throng_world_dilation_ratio", help, label, dilation.into());
+        self.gauge("throng_world_dilation_ratio", help, label, all.dilation.into());
+        let help = "Steps of instances in which nobody came, went, fell or spoke.";
+        self.count("throng_world_steady_ticks_total", help, "", all.steady.ticks);
+        let help = "Requests for memory in such steps.";
+        self.count("throng_world_steady_allocations_total", help, "", all.steady.allocations);
+        for (what, n) in all.npcs.all() {
+            self.count_by("throng_npc_work_total", "What NPCs have done, by kind.", ("what", what), n);
+        }
     }
 
     fn crashes(&mut self, crashes: Option<&Crashes>) {
@@ -614,6 +669,15 @@ impl Export {
             "Times that another world was put behind a circuit: passages without a teleport.",
             "",
             hub.switches,
+        );
+        let orders = ("throng_portal_orders_total", "Instances asked for at portals.");
+        self.count(orders.0, orders.1, "given", hub.orders);
+        self.count(orders.0, orders.1, "refused", hub.orders_refused);
+        self.count(
+            "throng_instance_events_dropped_total",
+            "What happened in instances and a shard was not told, for its mailbox was full.",
+            "",
+            start.portal.sessions.offers_dropped(),
         );
         self.count(
             "throng_unknown_capabilities_total",

@@ -80,6 +80,8 @@ impl Server {
             .args(["serve", "--open-registration", "--http", any, "--udp", any, "--admin", any, "--data"])
             .arg(data)
             .env("THRONG__DIAGNOSE__ALLOW_FAULTS", "true")
+            // So that it is known which thread steps a world.
+            .env("THRONG__WORLD__THREADS", "1")
             .env("THRONG__SERVER__DRAIN_S", "0");
         command
     }

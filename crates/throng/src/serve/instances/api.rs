@@ -1,81 +1,137 @@
-//! Instances over the operator's address: `/v1/worlds`. They need the token, like all commands there.
+//! Instances over the operator's address: `/v1/worlds`, with tokens of the scopes `worlds:read` and `worlds:write`.
 
-use super::{Entry, Instances, Refusal, TableRefusal, Who};
-use axum::Router;
-use axum::extract::rejection::JsonRejection;
+use super::{
+    Account, Instances, LongFailure, Order, QuotaRefusal, Quotas, Refusal, TableRefusal, Who, map, templates,
+};
+use axum::Extension;
+use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Json, Path, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use gateway::hub::{Passage, PassageRefusal};
 use glam::Vec3;
+use grid::tokens::Caller;
 use ids::{AgentId, Uuid};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use telemetry::recorder::frame_end;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The routes.
-pub(in crate::serve) fn router(instances: Arc<Instances>) -> Router {
-    Router::new()
-        .route("/v1/worlds", get(list).post(create))
-        .route("/v1/worlds/{id}", get(show).delete(end))
-        .route("/v1/worlds/{id}/enter", post(enter))
-        .route("/v1/worlds/leave", post(leave))
+pub(in crate::serve) fn router(instances: Arc<Instances>, quotas: Quotas) -> OpenApiRouter {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, end))
+        .routes(routes!(enter))
+        .routes(routes!(park))
+        .routes(routes!(leave))
+        .merge(map::routes())
+        .merge(templates::routes())
+        .layer(Extension(Arc::new(quotas)))
         .with_state(instances)
 }
 
 /// An instance as the API tells it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = World)]
 struct Told {
     id: Uuid,
     name: String,
     template: String,
     /// Account whose own it is.
     owner: Option<Uuid>,
-    size_m: u32,
+    /// Its number in captures, which is another one after each start.
+    world: u32,
+    /// `active`, `parked`, or on the way from one to the other.
+    state: &'static str,
+    /// What is wrong with it, in words. Whether somebody can go in all the same depends on what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<String>,
+    /// None without its template, here and below.
+    size_m: Option<u32>,
     /// Those who live in it.
-    npcs: usize,
+    npcs: Option<usize>,
     /// Users in it, or on their way into it.
     users: usize,
-    max_users: u32,
-    /// Seconds since the server began.
-    created_s: f64,
+    max_users: Option<u32>,
+    /// Steps a second.
+    hz: Option<u32>,
+    /// World time passed ÷ wall time passed, as of its last step.
+    dilation: f32,
+    /// What its steps take, on average, microseconds.
+    cost_us: f64,
+    /// Seconds since 1970.
+    created_s: i64,
 }
 
-impl From<(Entry, usize)> for Told {
-    fn from((entry, users): (Entry, usize)) -> Self {
-        let Entry { id, template, owner, scene, cast, created_at, .. } = entry;
+impl From<Account> for Told {
+    fn from(account: Account) -> Self {
+        let Account { row, world, state, trouble, template: known, users, dilation, step } = account;
+        let store::Instance { id, template, name, owner, created_s } = row;
+        let known = known.as_ref();
+        let trouble = trouble.or_else(|| {
+            known.is_none().then(|| TableRefusal::TemplateGone(template.as_str().into()).to_string())
+        });
         Self {
             id,
-            name: scene.name.clone(),
+            name,
             template,
             owner: owner.map(|owner| owner.0),
-            size_m: scene.land.size_m,
-            npcs: cast.map_or(0, |cast| cast.len()),
+            world: world.0,
+            state,
+            trouble,
+            size_m: known.map(|known| known.land.size_m),
+            npcs: known.map(|known| known.cast.as_ref().map_or(0, |cast| cast.len())),
             users,
-            max_users: scene.max_avatars,
-            created_s: created_at.0 as f64 / 1e9,
+            max_users: known.map(|known| known.max_avatars),
+            hz: known.map(|known| known.hz),
+            dilation,
+            cost_us: step.as_nanos() as f64 / 1e3,
+            created_s,
         }
     }
 }
 
 #[derive(Serialize)]
-struct Error {
-    error: String,
+pub(super) struct Error {
+    pub(super) error: String,
 }
+
+/// What is to be waited for takes some seconds to be over at least: the admission wants that, and memory is given back every ten.
+const RETRY_AFTER_S: &str = "10";
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match &self {
-            Self::Table(TableRefusal::NoInstance(_)) | Self::NotHere(_) => StatusCode::NOT_FOUND,
+            Self::Table(TableRefusal::NoInstance(_) | TableRefusal::Gone) | Self::NotHere(_) => {
+                StatusCode::NOT_FOUND
+            }
             Self::Table(TableRefusal::NoTemplate { .. } | TableRefusal::Name) => StatusCode::BAD_REQUEST,
-            Self::Table(TableRefusal::Full(_)) => StatusCode::TOO_MANY_REQUESTS,
-            Self::Table(TableRefusal::Owned) => StatusCode::CONFLICT,
-            Self::Passage(PassageRefusal::Draining) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Passage(_) => StatusCode::CONFLICT,
+            Self::Table(TableRefusal::Full(_) | TableRefusal::ActiveFull(_) | TableRefusal::LocalIds)
+            | Self::Quota(QuotaRefusal::Full { .. }) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Quota(QuotaRefusal::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Passage(PassageRefusal::Draining)
+            | Self::NoRoom(_)
+            | Self::Stopping
+            | Self::Unsaved(_)
+            | Self::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Table(
+                TableRefusal::Owned
+                | TableRefusal::Taken(_)
+                | TableRefusal::Trouble(_)
+                | TableRefusal::TemplateGone(_),
+            )
+            | Self::InUse
+            | Self::Resting(_)
+            | Self::Unfit(_)
+            | Self::Passage(_) => StatusCode::CONFLICT,
             Self::Random(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        (status, Json(Error { error: self.to_string() })).into_response()
+        let later = matches!(self, Self::NoRoom(_)).then_some([(header::RETRY_AFTER, RETRY_AFTER_S)]);
+        (status, later, Json(Error { error: self.to_string() })).into_response()
     }
 }
 
@@ -84,11 +140,23 @@ fn bad(rejection: &JsonRejection) -> Response {
     (rejection.status(), Json(Error { error: rejection.body_text() })).into_response()
 }
 
+/// The id in a path.
+pub(super) type PathId = Result<Path<Uuid>, PathRejection>;
+
+/// A path that names no instance because it has no id.
+pub(super) fn bad_id(rejection: &PathRejection) -> Response {
+    (rejection.status(), Json(Error { error: rejection.body_text() })).into_response()
+}
+
 /// What takes time, or waits for the hub, does so where it blocks nobody.
-async fn blocking<R: IntoResponse + Send + 'static>(
+pub(super) async fn blocking<R, E>(
     instances: Arc<Instances>,
-    work: impl FnOnce(&Instances) -> Result<R, Refusal> + Send + 'static,
-) -> Response {
+    work: impl FnOnce(&Instances) -> Result<R, E> + Send + 'static,
+) -> Response
+where
+    R: IntoResponse + Send + 'static,
+    E: IntoResponse + Send + 'static,
+{
     let recorded = move || {
         let done = work(&instances);
         // The runtime says when its workers park, and nothing of these threads.
@@ -99,54 +167,126 @@ async fn blocking<R: IntoResponse + Send + 'static>(
     done.expect("blocking work does not panic and is not cancelled").into_response()
 }
 
+/// All instances, the oldest first.
+#[utoipa::path(get, path = "/v1/worlds", operation_id = "list_worlds", security(("token" = ["worlds:read"])),
+    responses((status = 200, body = Vec<Told>)))]
 async fn list(State(instances): State<Arc<Instances>>) -> Response {
     blocking(instances, |instances| {
         let worlds: Vec<Told> = instances.list().into_iter().map(Told::from).collect();
-        Ok(Json(worlds))
+        Ok::<_, Refusal>(Json(worlds))
     })
     .await
 }
 
-async fn show(State(instances): State<Arc<Instances>>, Path(id): Path<Uuid>) -> Response {
-    blocking(instances, move |instances| Ok(Json(Told::from(instances.get(id)?)))).await
+/// One instance.
+#[utoipa::path(get, path = "/v1/worlds/{id}", operation_id = "show_world", params(("id" = Uuid, Path)),
+    security(("token" = ["worlds:read"])),
+    responses((status = 200, body = Told), (status = 404, description = "There is no such instance.")))]
+async fn show(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
+    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Told::from(instances.get(id)?)))).await
 }
 
-#[derive(Deserialize)]
+/// What is to be made.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Create {
+    /// Name of the template, in any capitals.
     template: String,
+    /// 1 to 63 bytes; without one it is called as its template.
     #[serde(default)]
     name: Option<String>,
     /// An account: portals lead its user here instead of into another one.
     #[serde(default)]
     owner: Option<Uuid>,
+    /// Chosen by who orders it, who may then order it again when no answer came.
+    #[serde(default)]
+    id: Option<Uuid>,
 }
 
+/// Make an instance. It sleeps until somebody comes.
+#[utoipa::path(post, path = "/v1/worlds", operation_id = "create_world", request_body = Create,
+    security(("token" = ["worlds:write"])),
+    responses(
+        (status = 200, description = "It was there: somebody asks again with the same id.", body = Told),
+        (status = 201, description = "It is there.", body = Told),
+        (status = 400, description = "There is no such template, or the name is none."),
+        (status = 409, description = "The owner has one of this template already, or the id is another's."),
+        (status = 429, description = "There are as many as there may be, of this token or in all."),
+        (status = 503, description = "There is no memory for it, or it cannot be saved.",
+            headers(("Retry-After" = u32, description = "Seconds, when it is memory."))),
+    ))]
 async fn create(
     State(instances): State<Arc<Instances>>,
+    Extension(quotas): Extension<Arc<Quotas>>,
+    Extension(caller): Extension<Arc<Caller>>,
     order: Result<Json<Create>, JsonRejection>,
 ) -> Response {
-    let Create { template, name, owner } = match order {
+    let Create { template, name, owner, id } = match order {
         Ok(Json(order)) => order,
         Err(rejection) => return bad(&rejection),
     };
     blocking(instances, move |instances| {
-        let entry = instances.create(&template, name, owner.map(AgentId))?;
-        Ok((StatusCode::CREATED, Json(Told::from((entry, 0)))))
+        // Who asks again for what is there needs no room.
+        let is_there = id.is_some_and(|id| instances.is_there(id));
+        let room = (!is_there).then(|| quotas.room_for(&caller, |id| instances.is_there(id))).transpose()?;
+        let (id, is_new) = instances.create(Order { id, template, name, owner: owner.map(AgentId) })?;
+        if is_new
+            && let Some(room) = room
+            && let Err(refusal) = room.take(id)
+        {
+            // One that counts for nobody is none.
+            instances.end(id)?;
+            return Err(refusal.into());
+        }
+        let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+        Ok::<_, Refusal>((status, Json(Told::from(instances.get(id)?))))
     })
     .await
 }
 
-async fn end(State(instances): State<Arc<Instances>>, Path(id): Path<Uuid>) -> Response {
+/// End an instance: who is in it goes back to where they came from.
+#[utoipa::path(delete, path = "/v1/worlds/{id}", operation_id = "end_world", params(("id" = Uuid, Path)),
+    security(("token" = ["worlds:write"])),
+    responses((status = 204, description = "It has ended."), (status = 404, description = "There is no such instance.")))]
+async fn end(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
     blocking(instances, move |instances| {
         instances.end(id)?;
-        Ok(StatusCode::NO_CONTENT)
+        Ok::<_, Refusal>(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+/// Save an instance and take it out of memory.
+#[utoipa::path(post, path = "/v1/worlds/{id}/park", operation_id = "park_world", params(("id" = Uuid, Path)),
+    security(("token" = ["worlds:write"])),
+    responses(
+        (status = 200, description = "It is on the disk and not in memory.", body = Told),
+        (status = 404, description = "There is no such instance."),
+        (status = 409, description = "Somebody is in it."),
+        (status = 503, description = "It cannot be saved."),
+    ))]
+async fn park(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
+    blocking(instances, move |instances| {
+        instances.park(id)?;
+        Ok::<_, Refusal>(Json(Told::from(instances.get(id)?)))
     })
     .await
 }
 
 /// A user, by "First Last" or by account.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum User {
     Name(String),
@@ -162,7 +302,8 @@ impl From<User> for Who {
     }
 }
 
-#[derive(Deserialize)]
+/// Who is to go in, and to where.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Enter {
     user: User,
@@ -171,14 +312,18 @@ struct Enter {
     position: Option<[f32; 3]>,
 }
 
-#[derive(Deserialize)]
+/// Who is to go back.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Leave {
     user: User,
 }
 
-#[derive(Serialize)]
+/// How a user passes from one world to another.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Passage)]
 struct Passed {
+    /// `within`, `switched` or `teleported`.
     passage: &'static str,
 }
 
@@ -193,22 +338,45 @@ impl From<Passage> for Passed {
     }
 }
 
+/// Send a user into an instance.
+#[utoipa::path(post, path = "/v1/worlds/{id}/enter", operation_id = "enter_world", params(("id" = Uuid, Path)),
+    request_body = Enter, security(("token" = ["worlds:write"])),
+    responses(
+        (status = 200, description = "The user is on the way.", body = Passed),
+        (status = 404, description = "There is no such instance, or the user is not here."),
+        (status = 409, description = "The instance is full or its state not to be had, or the user on the way somewhere."),
+        (status = 429, description = "It is parked, and there is no room in memory."),
+        (status = 503, description = "It is parked, and cannot be read, or there is no memory for it, or no time of the workers.",
+            headers(("Retry-After" = u32, description = "Seconds, when it is memory or time."))),
+    ))]
 async fn enter(
     State(instances): State<Arc<Instances>>,
-    Path(id): Path<Uuid>,
+    id: PathId,
     order: Result<Json<Enter>, JsonRejection>,
 ) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
     let Enter { user, position } = match order {
         Ok(Json(order)) => order,
         Err(rejection) => return bad(&rejection),
     };
     blocking(instances, move |instances| {
         let passage = instances.enter(id, &user.into(), position.map(Vec3::from))?;
-        Ok(Json(Passed::from(passage)))
+        Ok::<_, Refusal>(Json(Passed::from(passage)))
     })
     .await
 }
 
+/// Send a user back to where they were before in a region.
+#[utoipa::path(post, path = "/v1/worlds/leave", operation_id = "leave_world", request_body = Leave,
+    security(("token" = ["worlds:write"])),
+    responses(
+        (status = 200, description = "The user is on the way.", body = Passed),
+        (status = 404, description = "The user is not here."),
+        (status = 409, description = "The user is in no instance, or on the way somewhere."),
+    ))]
 async fn leave(
     State(instances): State<Arc<Instances>>,
     order: Result<Json<Leave>, JsonRejection>,
@@ -217,5 +385,6 @@ async fn leave(
         Ok(Json(order)) => order,
         Err(rejection) => return bad(&rejection),
     };
-    blocking(instances, move |instances| Ok(Json(Passed::from(instances.leave(&user.into())?)))).await
+    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Passed::from(instances.leave(&user.into())?))))
+        .await
 }

@@ -1,4 +1,5 @@
-//! The `instances` thread: it carries out what the hub orders, which may take as long as a world takes to be made.
+//! The `instances` thread: it carries out what the hub orders, which may take as long as a world takes to be made, and sees to it that
+//! what has ended, and what templates have given up, is dropped.
 
 use super::{Instances, Refusal};
 use crate::serve::ServeError;
@@ -34,10 +35,13 @@ pub(in crate::serve) fn keep(
     let run = move || {
         recorder.thread("instances").install();
         while goes_on.strong_count() > 0 {
+            // Whoever wants into an instance waits for this thread: it goes on whatever happens.
+            instances.survives("instances", || instances.bury());
+            instances.survives("instances", || instances.bury_casts());
             match orders.recv_timeout(LOOK) {
                 Ok(order) => {
                     let scope = ORDER.enter(0);
-                    instances.carry_out(&order);
+                    instances.carry_out_whatever_happens(&order);
                     drop(scope);
                     frame_end();
                 }
@@ -62,14 +66,35 @@ impl Keeper {
 }
 
 impl Instances {
-    fn carry_out(&self, order: &Order) {
-        let Order::EnterOwn { session, agent, template } = order;
-        match self.enter_own(*session, *agent, template) {
-            // Who is on the way has walked through in a moment when they already were.
-            Ok(_) | Err(Refusal::Passage(PassageRefusal::OnItsWay | PassageRefusal::NotHere)) => {}
+    /// A panic costs whom the order is for, and nobody else.
+    fn carry_out_whatever_happens(&self, order: &Order) {
+        if !self.survives("instances", || self.carry_out(order)) {
+            tracing::error!(?order, "an order has panicked");
+            let why = "The server has failed. Please try again later.";
+            self.survives("instances", || self.sessions.with(|hub| hub.turn_down(order, why)));
+        }
+    }
+
+    pub(super) fn carry_out(&self, order: &Order) {
+        let passed = match order {
+            Order::EnterOwn { circuit, world, agent, template } => {
+                self.enter_own(*circuit, *world, *agent, template)
+            }
+            Order::Enter { circuit, world, position } => self.follow(*circuit, *world, *position),
+        };
+        let by_portal = matches!(order, Order::EnterOwn { .. });
+        match passed {
+            Ok(_) => self.sessions.with(|hub| hub.end_order(order)),
+            // Who is elsewhere has gone on since the order was given; who is on the way, since walking through.
+            Err(Refusal::Passage(PassageRefusal::NotHere | PassageRefusal::Elsewhere)) => {
+                self.sessions.with(|hub| hub.end_order(order));
+            }
+            Err(Refusal::Passage(PassageRefusal::OnItsWay)) if by_portal => {
+                self.sessions.with(|hub| hub.end_order(order));
+            }
             Err(why) => {
-                tracing::warn!(agent = %agent.0, %template, %why, "a portal did not let somebody in");
-                self.sessions.with(|hub| hub.notify(*session, &why.to_string()));
+                tracing::warn!(?order, %why, "somebody was not let into an instance");
+                self.sessions.with(|hub| hub.turn_down(order, &why.to_string()));
             }
         }
     }

@@ -1,218 +1,228 @@
 //! The file that says who lives in a template's instances: TOML, with files of behaviours beside it.
 //!
-//! [docs/operating/npcs.md](../../../../../docs/operating/npcs.md) is its reference.
+//! [docs/operating/npcs.md](../../../../../docs/operating/npcs.md) is its reference. `forms` has its entries, `problems` what is said of them
+//! when they are wrong. First what files say is read, then it is checked whether that can be; of each, all that is wrong is told at once.
 
+mod forms;
+mod looks;
+mod missions;
+mod problems;
+
+pub(in crate::serve) use problems::{ScriptProblem, ScriptProblems};
+
+use forms::{File, KindEntry, NpcEntry, Placed, Point};
 use glam::Vec3;
-use ids::Uuid;
-use nav::behavior::{Group, Kind, Place, Resource, Route, Vocabulary};
-use nav::senses::Sight;
-use serde::Deserialize;
+use missions::mission;
+use nav::behavior::{Kind, Place, Resource, Route, Vocabulary};
+use std::collections::BTreeSet;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use thiserror::Error;
-use world::{Actor, Cast, CastError, NPCS_MAX, Scenery, Script, Spawn, Terrain};
+use std::io::Read;
+use std::path::Path;
+use world::{Actor, Cast, CastError, CastErrors, Looks, NPCS_MAX, Scenery, Script, Spawn, Terrain};
 
 /// Bytes of a file: a thousand NPCs fill less.
 const BYTES_MAX: u64 = 1 << 20;
 /// Metres between those of one entry that come in a number.
 const SPREAD_M: f32 = 2.0;
-
-/// Why a template has no NPCs.
-#[derive(Debug, Error)]
-pub(in crate::serve) enum ScriptError {
-    #[error("cannot read {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("{path} is longer than {BYTES_MAX} bytes", path = path.display())]
-    TooLong { path: PathBuf },
-    #[error("{path}: {source}", path = path.display())]
-    Parse { path: PathBuf, source: Box<toml::de::Error> },
-    #[error("{path}: {source}", path = path.display())]
-    Cast { path: PathBuf, source: Box<CastError> },
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    /// Files of behaviours, beside this one.
-    behaviours: Vec<PathBuf>,
-    #[serde(default)]
-    day_s: u32,
-    #[serde(default)]
-    kind: Vec<KindEntry>,
-    #[serde(default)]
-    group: Vec<Group>,
-    #[serde(default)]
-    place: Vec<PlaceEntry>,
-    #[serde(default)]
-    route: Vec<RouteEntry>,
-    #[serde(default)]
-    resource: Vec<ResourceEntry>,
-    #[serde(default)]
-    animation: Vec<AnimationEntry>,
-    /// Names of further kinds of sounds.
-    #[serde(default)]
-    sounds: Vec<String>,
-    #[serde(default)]
-    npc: Vec<NpcEntry>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KindEntry {
-    name: String,
-    #[serde(default)]
-    enemies: Vec<String>,
-    #[serde(default)]
-    friends: Vec<String>,
-    health: Option<u16>,
-    walk_m_per_s: Option<f32>,
-    run_m_per_s: Option<f32>,
-    lies_s: Option<u16>,
-    respawn_s: Option<u16>,
-    #[serde(default)]
-    sight: Sight,
-}
-
-/// Metres from the corner: two numbers on the ground, or three.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
-enum Point {
-    Ground([f32; 2]),
-    At([f32; 3]),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlaceEntry {
-    name: String,
-    position: Point,
-    #[serde(default)]
-    radius_m: f32,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RouteEntry {
-    name: String,
-    points: Vec<Point>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ResourceEntry {
-    name: String,
-    spots: Vec<Point>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AnimationEntry {
-    name: String,
-    id: Uuid,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NpcEntry {
-    kind: String,
-    behaviour: String,
-    name: String,
-    position: Point,
-    #[serde(default)]
-    look_at: Option<[f32; 2]>,
-    /// So many, side by side, with a number behind their names.
-    #[serde(default = "one")]
-    count: u16,
-}
-
-const fn one() -> u16 {
-    1
-}
-
 /// Last name of who is given none.
 const LAST_NAME: &str = "Npc";
 
-/// Reads a script and builds what instances share of their NPCs.
+/// Reads a script and builds what instances share of their NPCs. `go_on` is asked now and then whether to.
+///
+/// # Errors
+/// All that is wrong with its files.
 pub(in crate::serve) fn load(
     path: &Path,
     terrain: &Terrain,
     scenery: &Scenery,
     water_m: f32,
-) -> Result<Cast, ScriptError> {
-    let text = String::from_utf8_lossy(&read(path)?).into_owned();
-    let parse = |source| ScriptError::Parse { path: path.to_owned(), source: Box::new(source) };
-    let file: File = toml::from_str(&text).map_err(parse)?;
-    // Before any of them is made: a file of a few bytes could ask for billions.
-    let n_npcs: usize = file.npc.iter().map(|npc| usize::from(npc.count)).sum();
-    if n_npcs > NPCS_MAX {
-        let source = Box::new(CastError::TooMany(n_npcs));
-        return Err(ScriptError::Cast { path: path.to_owned(), source });
-    }
-    let directory = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut files = Vec::new();
-    for name in &file.behaviours {
-        files.push((name.display().to_string(), read(&directory.join(name))?));
-    }
-    let script = script(file, files, terrain);
-    let failed = |source| ScriptError::Cast { path: path.to_owned(), source: Box::new(source) };
-    Cast::new(script, terrain, scenery, water_m, &mut || true).map_err(failed)
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Cast, ScriptProblems> {
+    let (script, lines) = Lines::read(path, terrain)?;
+    Cast::new(script, terrain, scenery, water_m, go_on).map_err(|errors| lines.place(errors))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, ScriptError> {
-    let failed = |source| ScriptError::Read { path: path.to_owned(), source };
-    if fs::metadata(path).map_err(failed)?.len() > BYTES_MAX {
-        return Err(ScriptError::TooLong { path: path.to_owned() });
-    }
-    fs::read(path).map_err(failed)
+/// Reads a script again, for others on the same ground: that of `cast`.
+///
+/// # Errors
+/// All that is wrong with its files.
+pub(in crate::serve) fn load_again(
+    path: &Path,
+    terrain: &Terrain,
+    cast: &Cast,
+) -> Result<Cast, ScriptProblems> {
+    let (script, lines) = Lines::read(path, terrain)?;
+    cast.with_script(script, terrain).map_err(|errors| lines.place(errors))
 }
 
-fn script(file: File, files: Vec<(String, Vec<u8>)>, terrain: &Terrain) -> Script {
+/// Where in a script stands what a cast is made from.
+struct Lines {
+    file: String,
+    kinds: Vec<(String, u32)>,
+    /// By number of the NPC.
+    spawns: Vec<u32>,
+    /// Of each mission, and of its waypoints.
+    missions: Vec<(u32, Vec<u32>)>,
+}
+
+impl Lines {
+    fn read(path: &Path, terrain: &Terrain) -> Result<(Script, Self), ScriptProblems> {
+        let name = path.display().to_string();
+        let mut problems = ScriptProblems::default();
+        let text = read(path).map_err(|what| {
+            problems.add(&name, 0, 0, what);
+            std::mem::take(&mut problems)
+        })?;
+        let file = File::read(&name, &String::from_utf8_lossy(&text))?;
+        // Before any of them is made: a file of a few bytes could ask for billions.
+        let n_npcs: usize = file.npcs.iter().map(|npc| usize::from(npc.it.count)).sum();
+        if n_npcs > NPCS_MAX {
+            problems.add(&name, 0, 0, CastError::TooMany(n_npcs).to_string());
+        }
+        let directory = path.parent().unwrap_or_else(|| Path::new("."));
+        let mut files = Vec::new();
+        for Placed { line, it: beside } in &file.behaviours {
+            match read(&directory.join(beside)) {
+                Ok(bytes) => files.push((beside.display().to_string(), bytes)),
+                Err(what) => problems.add(&name, *line, 0, format!("{}: {what}", beside.display())),
+            }
+        }
+        let appearances = file.kinds.iter().map(|kind| (kind.line, &kind.it.appearance));
+        let looks = looks::all(appearances, directory, &name, &mut problems);
+        problems.none()?;
+        let lines = Self {
+            file: name,
+            kinds: file.kinds.iter().map(|kind| (kind.it.name.clone(), kind.line)).collect(),
+            spawns: file
+                .npcs
+                .iter()
+                .flat_map(|npc| std::iter::repeat_n(npc.line, npc.it.count.into()))
+                .collect(),
+            missions: file
+                .missions
+                .iter()
+                .map(|mission| {
+                    (mission.line, mission.it.waypoints.iter().map(|waypoint| waypoint.line).collect())
+                })
+                .collect(),
+        };
+        Ok((script(file, files, looks, terrain), lines))
+    }
+
+    /// Says of each error where it is.
+    fn place(&self, CastErrors(errors): CastErrors) -> ScriptProblems {
+        let mut problems = ScriptProblems::default();
+        let mut told = BTreeSet::new();
+        for error in errors {
+            let line = match &error {
+                CastError::Behaviors(wrong) => {
+                    for problem in &wrong.list {
+                        let what = problem.fault.to_string();
+                        let file = if problem.line == 0 { &self.file } else { &problem.file };
+                        problems.add(file, problem.line, problem.column, what);
+                    }
+                    problems.n_more += wrong.n_more;
+                    continue;
+                }
+                CastError::Missions(faults) => {
+                    for fault in &faults.0 {
+                        let line = self.line_of_mission(fault.mission, fault.waypoint);
+                        problems.add(&self.file, line, 0, fault.problem.to_string());
+                    }
+                    continue;
+                }
+                CastError::Unknown { number, what, .. } => self.line_of(*number, what, &mut told),
+                CastError::Nowhere { number, .. } => self.line_of(*number, "place", &mut told),
+                CastError::Number { kind, .. } => {
+                    self.kinds.iter().find(|(name, _)| name == kind).map(|(_, line)| *line)
+                }
+                CastError::Solids(_)
+                | CastError::Mesh(_)
+                | CastError::Count { .. }
+                | CastError::TooMany(_) => Some(0),
+            };
+            // Of an entry with a number of NPCs one speaks for all.
+            if let Some(line) = line {
+                problems.add(&self.file, line, 0, error.to_string());
+            }
+        }
+        problems
+    }
+
+    fn line_of_mission(&self, mission: usize, waypoint: Option<usize>) -> u32 {
+        let Some((line, waypoints)) = self.missions.get(mission) else { return 0 };
+        waypoint.and_then(|number| waypoints.get(number)).copied().unwrap_or(*line)
+    }
+
+    /// The line of an NPC, the first time that something is said of its entry.
+    fn line_of(
+        &self,
+        number: usize,
+        what: &'static str,
+        told: &mut BTreeSet<(u32, &'static str)>,
+    ) -> Option<u32> {
+        let line = self.spawns.get(number).copied().unwrap_or(0);
+        told.insert((line, what)).then_some(line)
+    }
+}
+
+/// What is in a file, or why it cannot be had.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let failed = |error| format!("cannot read it: {error}");
+    // A pipe has no length, and whoever reads it may wait for ever.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(format!("it is longer than {BYTES_MAX} bytes"));
+    }
+    Ok(bytes)
+}
+
+fn script(file: File, files: Vec<(String, Vec<u8>)>, looks: Vec<Looks>, terrain: &Terrain) -> Script {
     let at = |point: Point| match point {
         Point::Ground([x, y]) => Vec3::new(x, y, terrain.height(x, y)),
         Point::At(at) => Vec3::from(at),
     };
-    let File { day_s, kind, group, place, route, resource, animation, sounds, npc, .. } = file;
+    let all = |points: Vec<Point>| points.into_iter().map(at).collect();
+    let kind = |KindEntry { name, enemies, friends, .. }: &KindEntry| Kind {
+        name: name.clone(),
+        enemies: enemies.clone(),
+        friends: friends.clone(),
+    };
     let vocabulary = Vocabulary {
-        kinds: kind
-            .iter()
-            .map(|kind| Kind {
-                name: kind.name.clone(),
-                enemies: kind.enemies.clone(),
-                friends: kind.friends.clone(),
-            })
-            .collect(),
-        groups: group,
-        places: place
-            .into_iter()
+        kinds: file.kinds.iter().map(|entry| kind(&entry.it)).collect(),
+        groups: file.groups.into_iter().map(|entry| entry.it).collect(),
+        places: (file.places.into_iter().map(|entry| entry.it))
             .map(|place| Place { name: place.name, position: at(place.position), radius_m: place.radius_m })
             .collect(),
-        routes: route
-            .into_iter()
-            .map(|route| Route { name: route.name, points: route.points.into_iter().map(at).collect() })
+        routes: (file.routes.into_iter().map(|entry| entry.it))
+            .map(|route| Route { name: route.name, points: all(route.points) })
             .collect(),
-        resources: resource
-            .into_iter()
-            .map(|resource| Resource {
-                name: resource.name,
-                spots: resource.spots.into_iter().map(at).collect(),
-            })
+        resources: (file.resources.into_iter().map(|entry| entry.it))
+            .map(|resource| Resource { name: resource.name, spots: all(resource.spots) })
             .collect(),
-        animations: animation.iter().map(|animation| animation.name.clone()).collect(),
-        sounds,
-        entries: npc.iter().map(|npc| npc.behaviour.clone()).collect(),
+        animations: file.animations.iter().map(|entry| entry.it.name.clone()).collect(),
+        sounds: file.sounds,
+        // Whether behaviours are there that NPCs begin with is said of the NPCs, which have lines.
+        entries: Vec::new(),
     };
     Script {
         vocabulary,
-        actors: kind.into_iter().map(actor).collect(),
-        animations: animation.into_iter().map(|animation| animation.id).collect(),
+        actors: file.kinds.into_iter().zip(looks).map(|(entry, looks)| actor(entry.it, looks)).collect(),
+        animations: file.animations.into_iter().map(|entry| entry.it.id).collect(),
         files,
-        spawns: npc.iter().flat_map(|npc| spawns(npc, &at)).collect(),
-        day_s,
+        spawns: file.npcs.iter().flat_map(|entry| spawns(&entry.it, &at)).collect(),
+        day_s: file.day_s,
+        missions: file.missions.into_iter().map(|entry| mission(entry.it, &at)).collect(),
+        damage: file.damage,
     }
 }
 
-fn actor(kind: KindEntry) -> Actor {
+fn actor(kind: KindEntry, looks: Looks) -> Actor {
     let usual = Actor::default();
     Actor {
         health: kind.health.unwrap_or(usual.health),
@@ -221,7 +231,7 @@ fn actor(kind: KindEntry) -> Actor {
         sight: kind.sight,
         lies_s: kind.lies_s.unwrap_or(usual.lies_s),
         respawn_s: kind.respawn_s.unwrap_or(usual.respawn_s),
-        appearance: usual.appearance,
+        looks,
     }
 }
 
@@ -248,75 +258,4 @@ fn spawns(npc: &NpcEntry, at: &impl Fn(Point) -> Vec3) -> impl Iterator<Item = S
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-
-    fn load_text(text: &str, behaviours: &str) -> Result<Cast, String> {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("cave.toml");
-        fs::write(&path, text).expect("room");
-        fs::write(directory.path().join("cave.behaviour"), behaviours).expect("room");
-        let (terrain, scenery) = (Terrain::flat(256, 22.0), Arc::<Scenery>::default());
-        load(&path, &terrain, &scenery, 20.0).map_err(|error| error.to_string())
-    }
-
-    const SCRIPT: &str = "
-        behaviours = [\"cave.behaviour\"]
-        [[kind]]
-        name = \"bandit\"
-        enemies = [\"player\"]
-        health = 40
-        sight = { radius_m = 25 }
-        [[place]]
-        name = \"camp\"
-        position = [60, 70]
-        radius_m = 5
-        [[npc]]
-        kind = \"bandit\"
-        behaviour = \"loiter\"
-        name = \"Tom\"
-        position = [60, 70]
-        count = 5
-    ";
-
-    const BEHAVIOURS: &str = "behaviour loiter: wander within 5 m around camp pause 1 s to 2 s\n";
-
-    #[test]
-    fn a_script_makes_a_cast() {
-        assert_eq!(load_text(SCRIPT, BEHAVIOURS).expect("a cast").len(), 5);
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_with_its_file() {
-        for (text, behaviours, words) in [
-            (SCRIPT.replace("health", "helth").as_str(), BEHAVIOURS, ["cave.toml", "helth"]),
-            (SCRIPT.replace("count = 5", "count = 65535").as_str(), BEHAVIOURS, ["65535 NPCs", "256"]),
-            (
-                SCRIPT.replace("health = 40", "walk_m_per_s = nan").as_str(),
-                BEHAVIOURS,
-                ["bandit", "walk_m_per_s is NaN"],
-            ),
-            (
-                SCRIPT.replace("health = 40", "run_m_per_s = -3.0").as_str(),
-                BEHAVIOURS,
-                ["run_m_per_s is -3", "between 0.1 and 128"],
-            ),
-            (
-                SCRIPT.replace("cave.behaviour", "none.behaviour").as_str(),
-                BEHAVIOURS,
-                ["cannot read", "none.behaviour"],
-            ),
-            (SCRIPT, "behaviour loiter: wander within 5 m around camb\n", ["cave.behaviour", "camp"]),
-            (
-                SCRIPT.replace("behaviour = \"loiter\"", "behaviour = \"lurk\"").as_str(),
-                BEHAVIOURS,
-                ["cave.toml", "lurk"],
-            ),
-            (SCRIPT.replace("count = 5", "count = 500").as_str(), BEHAVIOURS, ["cave.toml", "more than 256"]),
-        ] {
-            let error = load_text(text, behaviours).expect_err("something is wrong");
-            assert!(words.iter().all(|word| error.contains(word)), "{error}");
-        }
-    }
-}
+mod tests;

@@ -1,10 +1,16 @@
-//! Which instances there are, by which numbers worlds and clients know them, and how many there may be.
+//! Which instances there are, what each is doing, by which numbers worlds and clients know them, and how many there may be.
+//!
+//! Of an instance that is parked this is all that is in memory. Whoever changes what an instance does takes its [`State`] out
+//! ([`Table::take`]) and puts another one in when that is done, so that two never work on the same one.
 
+use super::entry::{Active, Entry, Reverted, State, Work};
 use gateway::places::{Land, Portal, Scene};
-use ids::{AgentId, Instant, Uuid, WorldId};
+use ids::{AgentId, Uuid, WorldId};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
+use store::{Instance, Listed};
 use thiserror::Error;
 use world::Cast;
 
@@ -18,32 +24,39 @@ const NAME_BYTES_MAX: usize = 63;
 /// What instances are made from.
 #[derive(Clone, Debug)]
 pub(in crate::serve) struct Template {
-    pub(in crate::serve) name: String,
+    pub(in crate::serve) name: Arc<str>,
     pub(in crate::serve) land: Arc<Land>,
     pub(in crate::serve) portals: Arc<[Portal]>,
     /// Who lives there.
     pub(in crate::serve) cast: Option<Arc<Cast>>,
+    /// The file that says so.
+    pub(in crate::serve) script: Option<PathBuf>,
     /// Avatars of users that may be in one at once.
     pub(in crate::serve) max_avatars: u32,
+    /// Steps a second.
+    pub(in crate::serve) hz: u32,
 }
 
-/// One instance.
+/// What a world is made of.
 #[derive(Clone, Debug)]
-pub(in crate::serve) struct Entry {
-    pub(in crate::serve) id: Uuid,
-    pub(in crate::serve) template: String,
-    /// Whose own it is.
-    pub(in crate::serve) owner: Option<AgentId>,
-    pub(in crate::serve) scene: Arc<Scene>,
-    pub(in crate::serve) cast: Option<Arc<Cast>>,
-    pub(in crate::serve) local_ids: Range<u32>,
-    pub(in crate::serve) created_at: Instant,
+pub(super) struct Seat {
+    pub(super) id: Uuid,
+    pub(super) scene: Arc<Scene>,
+    /// The template's, or what the instance has gone back to.
+    pub(super) cast: Option<Arc<Cast>>,
+    pub(super) reverted_from: Option<u64>,
 }
 
-impl Entry {
-    fn is_of(&self, owner: AgentId, template: &str) -> bool {
-        self.owner == Some(owner) && self.template.eq_ignore_ascii_case(template)
-    }
+/// An instance to be made.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub(super) id: Uuid,
+    pub(super) template: String,
+    /// Without one it is called as its template.
+    pub(super) name: Option<String>,
+    pub(super) owner: Option<AgentId>,
+    /// Seconds since 1970.
+    pub(super) created_s: i64,
 }
 
 /// Why the table does not have what was asked for.
@@ -51,14 +64,37 @@ impl Entry {
 pub(in crate::serve) enum TableRefusal {
     #[error("There is no template {wanted:?}; there are: {known}.")]
     NoTemplate { wanted: String, known: String },
+    #[error("There is no template {0:?} any more; it stays parked until there is one again.")]
+    TemplateGone(Arc<str>),
     #[error("There is no instance {0}.")]
     NoInstance(Uuid),
+    #[error("That world has ended.")]
+    Gone,
     #[error("There are {0} instances already, and no more are allowed (`instances.max`).")]
     Full(usize),
+    #[error(
+        "There are {0} instances in use already, and no more are allowed (`instances.active_max`). Please try again later."
+    )]
+    ActiveFull(usize),
     #[error("That user has an instance of this template already.")]
     Owned,
+    #[error("All local ids for instances are taken: those that there are have too many boxes.")]
+    LocalIds,
+    #[error("There is another instance {0} already.")]
+    Taken(Uuid),
+    #[error("{0}")]
+    Trouble(Arc<str>),
     #[error("A name has 1 to {NAME_BYTES_MAX} bytes and no control characters.")]
     Name,
+}
+
+/// How many instances there may be.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::serve) struct Limits {
+    /// In all.
+    pub(in crate::serve) max: usize,
+    /// In memory.
+    pub(in crate::serve) active_max: usize,
 }
 
 /// All instances of a node.
@@ -67,73 +103,172 @@ pub(in crate::serve) struct Table {
     templates: Vec<Template>,
     by_world: BTreeMap<WorldId, Entry>,
     by_id: BTreeMap<Uuid, WorldId>,
-    max: usize,
+    /// Those in memory, with their local ids: in the pool, on the way there, and on the way out.
+    in_memory: BTreeMap<WorldId, Range<u32>>,
+    limits: Limits,
     next_world: u32,
     next_local_id: u32,
 }
 
 impl Table {
-    /// None yet, and `max` at once. Their worlds are numbered from `first_world`.
-    pub(in crate::serve) const fn new(templates: Vec<Template>, max: usize, first_world: u32) -> Self {
+    /// None yet. Their worlds are numbered from `first_world`.
+    pub(in crate::serve) const fn new(templates: Vec<Template>, limits: Limits, first_world: u32) -> Self {
         Self {
             templates,
             by_world: BTreeMap::new(),
             by_id: BTreeMap::new(),
-            max,
+            in_memory: BTreeMap::new(),
+            limits,
             next_world: first_world,
             next_local_id: FIRST_LOCAL_ID,
         }
     }
 
-    /// Takes numbers for one. Without a name it is called as its template. Nobody finds it until it is open.
-    pub(super) fn add(
-        &mut self,
-        id: Uuid,
-        template: &str,
-        name: Option<String>,
-        owner: Option<AgentId>,
-        now: Instant,
-    ) -> Result<Entry, TableRefusal> {
-        let Some(template) = self.templates.iter().find(|one| one.name.eq_ignore_ascii_case(template)) else {
-            let known: Vec<&str> = self.templates.iter().map(|one| one.name.as_str()).collect();
-            let known = known.join(", ");
-            return Err(TableRefusal::NoTemplate { wanted: template.to_owned(), known });
-        };
-        let name = name.unwrap_or_else(|| template.name.clone());
+    /// Those that were there before the server began, parked, however many there are.
+    pub(in crate::serve) fn load(&mut self, list: Vec<Listed>) {
+        for Listed { instance, trouble } in list {
+            let Instance { id, template, name, owner, created_s } = instance;
+            let known = self.templates.iter().find(|one| one.name.eq_ignore_ascii_case(&template));
+            let template = known.map_or_else(|| template.into(), |known| Arc::clone(&known.name));
+            let entry = self
+                .enter(Wanted { id, template: String::new(), name: Some(name), owner, created_s }, template);
+            entry.state = State::Parked;
+            entry.trouble = trouble.map(Arc::from);
+        }
+    }
+
+    /// Makes room for one and says that it is being made.
+    pub(super) fn add(&mut self, wanted: Wanted) -> Result<&Entry, TableRefusal> {
+        let template = Arc::clone(&self.template(&wanted.template)?.name);
+        let name = wanted.name.as_deref().unwrap_or(&template);
         if !(1..=NAME_BYTES_MAX).contains(&name.len()) || name.chars().any(char::is_control) {
             return Err(TableRefusal::Name);
         }
-        if owner.is_some_and(|owner| self.by_world.values().any(|entry| entry.is_of(owner, &template.name))) {
+        // First: who asks again for one's own is not told that there is one.
+        if self.by_id.contains_key(&wanted.id) {
+            return Err(TableRefusal::Taken(wanted.id));
+        }
+        if wanted.owner.is_some_and(|owner| self.of_owner(owner, &template).is_some()) {
             return Err(TableRefusal::Owned);
         }
-        if self.by_world.len() >= self.max {
-            return Err(TableRefusal::Full(self.max));
+        if self.by_world.len() >= self.limits.max {
+            return Err(TableRefusal::Full(self.limits.max));
         }
-        let template = template.clone();
+        Ok(self.enter(wanted, template))
+    }
+
+    fn enter(&mut self, wanted: Wanted, template: Arc<str>) -> &mut Entry {
+        let Wanted { id, name, owner, created_s, .. } = wanted;
+        let name = name.filter(|name| **name != *template).map_or_else(|| Arc::clone(&template), Arc::from);
         let world = WorldId(self.next_world);
         self.next_world += 1;
+        self.by_id.insert(id, world);
+        let state = State::Busy(Work::Making);
+        let entry =
+            Entry { id, world, template, name, owner, created_s, trouble: None, reverted: None, state };
+        self.by_world.entry(world).or_insert(entry)
+    }
+
+    /// What a world of an instance is made of, with local ids that no other one has. From here on it counts as one in memory.
+    pub(super) fn seat(&mut self, world: WorldId) -> Result<Seat, TableRefusal> {
+        let entry = self.by_world.get(&world).expect("whoever works on an instance keeps it in the table");
+        let (id, name, reverted) = (entry.id, entry.name.to_string(), entry.reverted.clone());
+        let found = self.template(&entry.template).cloned();
+        let template = found.map_err(|_| TableRefusal::TemplateGone(Arc::clone(&entry.template)))?;
+        if self.in_memory.len() >= self.limits.active_max {
+            return Err(TableRefusal::ActiveFull(self.limits.active_max));
+        }
         let n_ids = template.land.scenery.len() as u32 + AVATAR_IDS.max(4 * template.max_avatars);
-        let local_ids = self.take_local_ids(n_ids);
-        let Template { name: template, land, portals, cast, max_avatars } = template;
-        let scene = Arc::new(Scene::instance(world, name, max_avatars, land, portals));
-        let entry = Entry { id, template, owner, scene, cast, local_ids, created_at: now };
-        self.by_world.insert(world, entry.clone());
-        Ok(entry)
+        let local_ids = self.take_local_ids(n_ids).ok_or(TableRefusal::LocalIds)?;
+        self.in_memory.insert(world, local_ids.clone());
+        let Template { land, portals, cast, max_avatars, hz, .. } = template;
+        let scene = Arc::new(Scene::instance(world, name, max_avatars, hz, local_ids, land, portals));
+        let (reverted_from, former) = reverted.map(|Reverted { from, to }| (from, to)).unzip();
+        Ok(Seat { id, scene, cast: former.or(cast), reverted_from })
     }
 
-    /// Commands for its world find it from here on: so do those who ask for it.
-    pub(super) fn open(&mut self, entry: &Entry) {
-        self.by_id.insert(entry.id, entry.scene.world);
+    /// What instances are made from.
+    pub(super) fn templates(&self) -> &[Template] {
+        &self.templates
     }
 
-    /// Gives the numbers back of one that was not opened.
-    pub(super) fn forget(&mut self, entry: &Entry) {
-        self.by_world.remove(&entry.scene.world);
+    /// The one with this name.
+    pub(super) fn template(&self, name: &str) -> Result<&Template, TableRefusal> {
+        let found = self.templates.iter().find(|one| one.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.templates.iter().map(|one| &*one.name).collect();
+            TableRefusal::NoTemplate { wanted: name.to_owned(), known: known.join(", ") }
+        })
+    }
+
+    pub(super) fn template_mut(&mut self, name: &str) -> Option<&mut Template> {
+        self.templates.iter_mut().find(|one| one.name.eq_ignore_ascii_case(name))
+    }
+
+    /// A template's instances, those that are being made included.
+    pub(super) fn of_template(&mut self, name: &str) -> impl Iterator<Item = &mut Entry> {
+        self.by_world.values_mut().filter(move |entry| entry.template.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether somebody parks an instance just now.
+    pub(super) fn is_parking(&self) -> bool {
+        let is_parking = |entry: &Entry| matches!(entry.state, State::Busy(Work::Parking));
+        self.in_memory.keys().filter_map(|world| self.by_world.get(world)).any(is_parking)
+    }
+
+    /// Takes out what an instance does, to do something else with it; none when somebody is at that already, or there is none.
+    pub(super) fn take(&mut self, world: WorldId, work: Work) -> Option<State> {
+        let entry = self.by_world.get_mut(&world)?;
+        if matches!(entry.state, State::Busy(_)) {
+            return None;
+        }
+        Some(std::mem::replace(&mut entry.state, State::Busy(work)))
+    }
+
+    /// Ends what was begun by [`Self::take`] or [`Self::add`].
+    pub(super) fn put(&mut self, world: WorldId, state: State) {
+        if matches!(state, State::Parked) {
+            self.in_memory.remove(&world);
+        }
+        if let Some(entry) = self.by_world.get_mut(&world) {
+            entry.state = state;
+        }
+    }
+
+    /// Says why nothing can be made of an instance's state.
+    pub(super) fn set_trouble(&mut self, world: WorldId, trouble: &str) {
+        if let Some(entry) = self.by_world.get_mut(&world) {
+            entry.trouble = Some(trouble.into());
+        }
+    }
+
+    /// Says to what the world of an instance has gone back that is about to be parked. Of no interest once the template's files say
+    /// something else than what it gave up.
+    pub(super) fn note_reverted(&mut self, world: WorldId, reverted: Reverted) {
+        let Some(entry) = self.by_world.get_mut(&world) else { return };
+        let template = self.templates.iter().find(|one| one.name.eq_ignore_ascii_case(&entry.template));
+        let cast = template.and_then(|template| template.cast.as_ref());
+        entry.reverted = cast.filter(|cast| cast.fingerprint() == reverted.from).map(|_| reverted);
+    }
+
+    /// Forgets an instance.
+    pub(super) fn remove(&mut self, world: WorldId) {
+        self.in_memory.remove(&world);
+        if let Some(entry) = self.by_world.remove(&world) {
+            self.by_id.remove(&entry.id);
+        }
     }
 
     pub(super) fn get(&self, id: Uuid) -> Result<&Entry, TableRefusal> {
-        let entry = self.by_id.get(&id).and_then(|world| self.by_world.get(world));
-        entry.ok_or(TableRefusal::NoInstance(id))
+        self.by_id.get(&id).and_then(|world| self.by_world.get(world)).ok_or(TableRefusal::NoInstance(id))
+    }
+
+    pub(super) fn of_world(&self, world: WorldId) -> Option<&Entry> {
+        self.by_world.get(&world)
+    }
+
+    pub(super) fn entry_mut(&mut self, world: WorldId) -> Option<&mut Entry> {
+        self.by_world.get_mut(&world)
     }
 
     /// A user's own instance of a template.
@@ -141,138 +276,45 @@ impl Table {
         self.iter().find(|entry| entry.is_of(owner, template))
     }
 
-    pub(super) fn remove(&mut self, id: Uuid) -> Option<Entry> {
-        let world = self.by_id.remove(&id)?;
-        self.by_world.remove(&world)
-    }
-
     /// In order of their making.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.by_world.values().filter(|entry| self.by_id.contains_key(&entry.id))
+        self.by_world.values()
+    }
+
+    /// How many there are, and how many of these are in memory.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.by_world.len(), self.in_memory.len())
+    }
+
+    /// Looks at those in the pool, of which there are few among all.
+    pub(super) fn for_each_active(&mut self, mut look: impl FnMut(WorldId, Uuid, &mut Active)) {
+        for world in self.in_memory.keys() {
+            let Some(entry) = self.by_world.get_mut(world) else { continue };
+            let id = entry.id;
+            if let Some(active) = entry.active_mut() {
+                look(*world, id, active);
+            }
+        }
     }
 
     /// Local ids that no instance has. The numbers go round, so that those of an instance that has ended rest for as long as
-    /// it goes: half a million instances of usual size, where clients remember an id for a minute.
-    fn take_local_ids(&mut self, n: u32) -> Range<u32> {
-        loop {
-            let first = self.next_local_id;
-            let Some(end) = first.checked_add(n) else {
-                self.next_local_id = FIRST_LOCAL_ID;
-                continue;
-            };
-            let in_the_way = self
-                .by_world
-                .values()
-                .map(|entry| &entry.local_ids)
-                .filter(|taken| taken.start < end && first < taken.end)
-                .map(|taken| taken.end)
-                .max();
-            match in_the_way {
-                Some(behind) => self.next_local_id = behind,
-                None => {
-                    self.next_local_id = end;
-                    return first..end;
-                }
-            }
-        }
+    /// it goes: half a million instances of usual size, where clients remember an id for a minute. None when no gap is so long.
+    fn take_local_ids(&mut self, n: u32) -> Option<Range<u32>> {
+        let mut taken: Vec<&Range<u32>> = self.in_memory.values().collect();
+        taken.sort_unstable_by_key(|ids| ids.start);
+        let gap_from = |from: u32| {
+            let first = taken.iter().fold(from, |first, ids| {
+                let is_in_the_way =
+                    ids.end > first && first.checked_add(n).is_some_and(|end| ids.start < end);
+                if is_in_the_way { ids.end } else { first }
+            });
+            first.checked_add(n).map(|end| first..end)
+        };
+        let found = gap_from(self.next_local_id).or_else(|| gap_from(FIRST_LOCAL_ID))?;
+        self.next_local_id = found.end;
+        Some(found)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use world::Terrain;
-
-    fn table(max: usize) -> Table {
-        let land = Land::new(Arc::new(Terrain::flat(256, 22.0)), Arc::default(), 20.0);
-        let template = Template {
-            name: "Cave".into(),
-            land: Arc::new(land),
-            portals: Arc::default(),
-            cast: None,
-            max_avatars: 8,
-        };
-        Table::new(vec![template], max, 2)
-    }
-
-    fn add(table: &mut Table, n: u128) -> Result<Entry, TableRefusal> {
-        let entry = table.add(Uuid::from_u128(n), "cave", None, None, Instant::ZERO)?;
-        table.open(&entry);
-        Ok(entry)
-    }
-
-    #[test]
-    fn worlds_are_numbered_for_ever_and_local_ids_never_shared() {
-        let mut table = table(100);
-        let entries: Vec<Entry> = (0..100).map(|n| add(&mut table, n).expect("room")).collect();
-        for (n, entry) in (2..).zip(&entries) {
-            assert_eq!(entry.scene.world, WorldId(n));
-            assert!(entry.local_ids.start >= FIRST_LOCAL_ID);
-        }
-        table.remove(Uuid::from_u128(7)).expect("it is there");
-        let next = add(&mut table, 100).expect("room again");
-        assert_eq!(next.scene.world, WorldId(102));
-        let mut ids: Vec<Range<u32>> = table.iter().map(|entry| entry.local_ids.clone()).collect();
-        ids.sort_by_key(|ids| ids.start);
-        assert!(ids.windows(2).all(|two| two[0].end <= two[1].start));
-    }
-
-    #[test]
-    fn a_user_has_one_instance_of_a_template() {
-        let mut table = table(10);
-        let (ada, ben) = (AgentId(Uuid::from_u128(1)), AgentId(Uuid::from_u128(2)));
-        let own = |table: &mut Table, n, owner| {
-            table.add(Uuid::from_u128(n), "Cave", None, Some(owner), Instant::ZERO)
-        };
-        let hers = own(&mut table, 1, ada).expect("room");
-        own(&mut table, 2, ben).expect("room");
-        // Also while it is being made.
-        assert_eq!(own(&mut table, 3, ada).map(|_| ()), Err(TableRefusal::Owned));
-        table.open(&hers);
-        assert_eq!(own(&mut table, 3, ada).map(|_| ()), Err(TableRefusal::Owned));
-        assert_eq!(table.of_owner(ada, "cave").map(|entry| entry.id), Some(hers.id));
-        assert!(table.of_owner(ada, "Castle").is_none());
-        table.remove(hers.id).expect("it is there");
-        assert!(table.of_owner(ada, "Cave").is_none());
-    }
-
-    #[test]
-    fn what_is_being_made_is_found_by_nobody_and_has_its_room() {
-        let mut table = table(1);
-        let id = Uuid::from_u128(1);
-        let entry = table.add(id, "cave", None, None, Instant::ZERO).expect("room");
-        assert!(table.get(id).is_err() && table.remove(id).is_none() && table.iter().next().is_none());
-        assert_eq!(add(&mut table, 2).map(|_| ()), Err(TableRefusal::Full(1)));
-        table.forget(&entry);
-        let entry = add(&mut table, 2).expect("room again");
-        assert_eq!(table.get(entry.id).map(|found| found.scene.world), Ok(entry.scene.world));
-    }
-
-    #[test]
-    fn local_ids_go_round_past_those_in_use() {
-        let mut table = table(10);
-        let first = add(&mut table, 0).expect("room");
-        table.next_local_id = u32::MAX - 10;
-        let next = add(&mut table, 1).expect("room");
-        assert_eq!(next.local_ids.start, first.local_ids.end);
-    }
-
-    #[test]
-    fn what_is_not_there_or_too_much_is_refused_with_what_there_is() {
-        let mut table = table(1);
-        let wrong = table.add(Uuid::from_u128(1), "Castle", None, None, Instant::ZERO);
-        let refusal = TableRefusal::NoTemplate { wanted: "Castle".into(), known: "Cave".into() };
-        assert_eq!(wrong.map(|_| ()), Err(refusal));
-        for name in ["", "a\u{7}", &"x".repeat(64)] {
-            let named = table.add(Uuid::from_u128(1), "Cave", Some(name.into()), None, Instant::ZERO);
-            assert_eq!(named.map(|_| ()), Err(TableRefusal::Name), "{name:?}");
-        }
-        add(&mut table, 1).expect("room");
-        assert_eq!(add(&mut table, 2).map(|_| ()), Err(TableRefusal::Full(1)));
-        assert_eq!(
-            table.get(Uuid::from_u128(2)).map(|_| ()),
-            Err(TableRefusal::NoInstance(Uuid::from_u128(2)))
-        );
-        assert!(table.remove(Uuid::from_u128(2)).is_none());
-    }
-}
+mod tests;

@@ -1,10 +1,11 @@
-//! Whether there is room for more people: memory first, since the kernel kills whoever takes more than it may have, and load.
+//! Whether there is room for more people and more instances: memory first, since the kernel kills whoever takes more than it may have, and load.
 //!
 //! Nobody who is inside has to go for it. Logins are refused while the memory that the process has in RAM comes close to what it may
 //! have, and before that what only saves time is given back. And they are refused while every shard leaves out all that it may and still is late
-//! (`gateway::shard`, pressure).
+//! (`gateway::shard`, pressure). Who asks for an instance is let into the same memory (`instances::Admission`).
 
 use super::{Eye, shards};
+use crate::serve::instances::{self, Demand};
 use crate::serve::{cgroup, process};
 use gateway::http::door::{NoRoom, Room};
 use ids::Instant;
@@ -31,6 +32,8 @@ struct Seen {
     resident_bytes: Option<u64>,
     /// And how much it may be, if there is a limit.
     limit_bytes: Option<u64>,
+    /// What instances on their way were promised of it.
+    promised_bytes: u64,
     /// The pressure of the shard that has the least.
     pressure_min: u8,
 }
@@ -51,11 +54,16 @@ pub(super) struct Admission {
     shed_at: Option<Instant>,
 }
 
+/// So much of the limit is used.
+const fn allowed_bytes(limit_bytes: u64) -> u64 {
+    limit_bytes / 100 * CLOSE_PERCENT
+}
+
 impl Admission {
     fn judge(&mut self, now: Instant, seen: Seen) -> Verdict {
         let (mut room, mut is_tight) = (i64::MAX, false);
         if let Some((resident, limit)) = seen.resident_bytes.zip(seen.limit_bytes) {
-            let free = (limit / 100 * CLOSE_PERCENT).saturating_sub(resident);
+            let free = allowed_bytes(limit).saturating_sub(resident + seen.promised_bytes);
             room = i64::try_from(free / SESSION_BYTES).unwrap_or(i64::MAX);
             is_tight = resident >= limit / 100 * SHED_PERCENT;
         }
@@ -77,12 +85,13 @@ impl Admission {
 }
 
 impl Eye {
-    /// Says whether more people are let in.
-    pub(super) fn admit(&mut self, now: Instant, shards: &[shards::Counted]) {
+    /// Says whether more people are let in, and more instances.
+    pub(super) fn admit(&mut self, now: Instant, shards: &[shards::Counted], demand: Demand) {
         let allowed = self.start.tunables.memory_max_bytes();
         let seen = Seen {
             resident_bytes: process::resident_bytes(),
             limit_bytes: allowed.or_else(cgroup::memory_limit_bytes),
+            promised_bytes: self.start.instances.promised_bytes(),
             pressure_min: shards.iter().map(|counted| counted.shard.pressure).min().unwrap_or(0),
         };
         let verdict = self.admission.judge(now, seen);
@@ -92,6 +101,7 @@ impl Eye {
             self.start.portal.login.forget_all();
             allocations::give_spare_back();
         }
+        self.start.instances.look(now, &instances_see(seen, verdict.sheds, demand));
         let refused = ("throng_logins_closed", "1 while nobody is let in for this reason, else 0.");
         for reason in NoRoom::ALL {
             let is_so = verdict.room == Room::None(reason);
@@ -113,6 +123,18 @@ impl Eye {
     }
 }
 
+/// What is told to the instances' admission. Where memory was given back it is looked at anew.
+fn instances_see(seen: Seen, is_shed: bool, demand: Demand) -> instances::Seen {
+    let again = || process::resident_bytes().or(seen.resident_bytes);
+    let resident = if is_shed { again() } else { seen.resident_bytes };
+    instances::Seen {
+        resident_bytes: resident.unwrap_or(0),
+        allowed_bytes: resident.and(seen.limit_bytes).map(allowed_bytes),
+        is_shed,
+        demand,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,7 +142,12 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn seen(resident_mib: u64, limit_mib: u64) -> Seen {
-        Seen { resident_bytes: Some(resident_mib * MIB), limit_bytes: Some(limit_mib * MIB), pressure_min: 0 }
+        Seen {
+            resident_bytes: Some(resident_mib * MIB),
+            limit_bytes: Some(limit_mib * MIB),
+            promised_bytes: 0,
+            pressure_min: 0,
+        }
     }
 
     #[test]
@@ -142,6 +169,15 @@ mod tests {
         assert_eq!(at(3, 900), Verdict { room: Room::None(NoRoom::Memory), sheds: false });
         assert_eq!(at(11, 1_200), Verdict { room: Room::None(NoRoom::Memory), sheds: true });
         assert_eq!(at(12, 700), Verdict { room: Room::For(800), sheds: false });
+    }
+
+    #[test]
+    fn what_instances_were_promised_is_not_there_for_people() {
+        let room = |promised_mib| {
+            let seen = Seen { promised_bytes: promised_mib * MIB, ..seen(890, 1_000) };
+            Admission::default().judge(Instant::ZERO, seen).room
+        };
+        assert_eq!([room(0), room(9), room(10)], [Room::For(40), Room::For(4), Room::None(NoRoom::Memory)]);
     }
 
     #[test]

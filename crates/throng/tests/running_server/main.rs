@@ -1,132 +1,13 @@
 //! A server as a process of its own, with bots as its visitors: what holds when threads, sockets and clocks are real.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
+mod api;
+mod server;
+mod templates;
+mod tokens;
+mod worlds;
 
-/// Longer than any test machine takes: whoever waits so long waits for nothing.
-const PATIENCE: Duration = Duration::from_secs(120);
-const BOTS: usize = 20;
-
-fn throng() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_throng"))
-}
-
-/// A server on free ports, which is killed when it is dropped.
-struct Server {
-    child: Child,
-    /// Kept open: the server has something to say.
-    _stdout: BufReader<ChildStdout>,
-    data: TempDir,
-    admin: String,
-    login: String,
-    token: String,
-}
-
-impl Server {
-    fn start() -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let mut child = throng()
-            .args(["serve", "--http", "127.0.0.1:0", "--udp", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
-            .arg("--open-registration")
-            .arg("--data")
-            .arg(data.path())
-            .env("THRONG__DIAGNOSE__ALLOW_FAULTS", "true")
-            .env("THRONG__SERVER__LOG_FILTER", "warn")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        assert!(line.contains("ready"), "{line}");
-        let run: serde_json::Value = serde_json::from_str(&read(data.path(), "run.json")).unwrap();
-        let text = |key: &str| run[key].as_str().unwrap().to_owned();
-        let token = read(data.path(), "admin.token").trim().to_owned();
-        Self { child, _stdout: stdout, admin: text("admin"), login: text("login_uri"), token, data }
-    }
-
-    /// Bots that stand around for so long and report what they saw.
-    fn bots(&self, stay: &str) -> Child {
-        let count = BOTS.to_string();
-        throng()
-            .args(["bots", "--login", &self.login, "--count", &count, "--observers", &count])
-            .args(["--behavior", "walk", "--ramp", "50/s", "--duration", stay, "--json"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap()
-    }
-
-    /// One exchange with the operator's address; the body of the answer.
-    fn ask(&self, head: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.admin).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(
-            stream,
-            "{head} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            self.token,
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
-    }
-
-    /// A metric's value; `None` while it is not exported.
-    fn metric(&self, name: &str) -> Option<f64> {
-        let metrics = self.ask("GET /metrics", "");
-        metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-    }
-
-    /// Asks until something is so.
-    #[expect(clippy::disallowed_methods, reason = "a test that waits for ever says nothing")]
-    fn wait_until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let began = Instant::now();
-        while !is_so(self) {
-            assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
-        }
-    }
-
-    fn wait_for_bots(&self) {
-        let avatars = |server: &Self| server.metric(r#"throng_world_avatars{world="Harbour"}"#);
-        self.wait_until("everybody is in", |server| avatars(server) == Some(BOTS as f64));
-    }
-
-    fn tune(&self, key: &str, value: u32) {
-        self.ask("POST /v1/tune", &serde_json::json!({ "key": key, "value": value }).to_string());
-    }
-
-    /// Somebody who comes for a moment; the report.
-    fn visit(&self) -> serde_json::Value {
-        let bot = throng()
-            .args(["bots", "--login", &self.login, "--count", "1", "--last-name", "Late"])
-            .args(["--duration", "1s", "--json"])
-            .output()
-            .unwrap();
-        serde_json::from_slice(&bot.stdout).unwrap()
-    }
-
-    fn fault(&self, fault: &str) {
-        assert_eq!(self.ask("POST /v1/fault", fault), "done\n");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Ended already, then.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn read(data: &Path, name: &str) -> String {
-    std::fs::read_to_string(data.join(name)).unwrap()
-}
+use server::{BOTS, Server, throng};
+use std::process::{Child, Output};
 
 /// What bots report at their end.
 fn report(bots: Child) -> serde_json::Value {

@@ -1,0 +1,49 @@
+//! `throng token`: who else may use the operator's API.
+
+use super::DataArg;
+use super::parse::duration;
+use clap::{Args, Subcommand};
+use grid::tokens::Scope;
+use std::time::Duration;
+
+/// `throng token …`. Works on the database, whether a server runs on it or not; a running one goes by it at once.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Make a token and print it: it cannot be shown again.
+    Create(TokenArgs),
+    /// List the tokens: what each opens, until when, and how many instances it may have.
+    List {
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// End a token. Instances that were made with it stay.
+    Revoke {
+        /// Which.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Where.
+        #[command(flatten)]
+        data: DataArg,
+    },
+}
+
+/// `throng token create …`.
+#[derive(Args, Clone, Debug)]
+pub struct TokenArgs {
+    /// What it is called in the log: small letters, digits and hyphens.
+    #[arg(long, value_name = "NAME")]
+    pub name: String,
+    /// What it opens: worlds:read, worlds:write (includes worlds:read), templates:write, operate (everything else).
+    #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',')]
+    pub scopes: Vec<Scope>,
+    /// For how long, such as 12h or 30d; without it, until it is revoked.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub expires: Option<Duration>,
+    /// Instances that may be there at once of those made with it.
+    #[arg(long, value_name = "N")]
+    pub max_worlds: Option<u32>,
+    /// Where.
+    #[command(flatten)]
+    pub data: DataArg,
+}

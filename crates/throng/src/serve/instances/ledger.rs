@@ -1,0 +1,220 @@
+//! What the world of an instance leaves for those who write it down: between two steps, copied out and no more.
+//!
+//! A [`Ledger`] is shared by the [`Stepper`](crate::serve::worlds::Stepper), which puts in, and the `journal` thread, which takes out. Each
+//! thing that is put in replaces the former one, so there is never more than one of each; and each has a number of the node's, by which
+//! the store knows the later one.
+
+use ids::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use world::{Checkpoint, World};
+
+/// One instance's.
+#[derive(Debug)]
+pub(in crate::serve) struct Ledger {
+    /// Of the node.
+    sequences: Arc<AtomicU64>,
+    progress: Mutex<Progress>,
+    /// [`World::progress_version`] of what was put in last.
+    version: AtomicU64,
+    wants_image: AtomicBool,
+    image: Mutex<Option<Image>>,
+    /// The world has lost what it was: what comes of it now must not replace what is written down.
+    is_closed: AtomicBool,
+    /// [`Cast::fingerprint`](world::Cast::fingerprint) of what its template has and the world has given up, since it panicked with that.
+    reverted_from: Mutex<Option<u64>>,
+}
+
+/// What must not get lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Progress {
+    pub(super) sequence: u64,
+    /// When it was first different from what is written down.
+    pub(super) changed_at: Instant,
+    pub(super) bytes: Vec<u8>,
+    is_new: bool,
+    /// Somebody has taken it, and not said yet what became of it.
+    is_taken: bool,
+}
+
+/// The whole state.
+#[derive(Debug)]
+pub(super) struct Image {
+    pub(super) sequence: u64,
+    pub(super) checkpoint: Checkpoint,
+}
+
+impl Ledger {
+    /// Of a world that is not stepped yet. Numbers are counted up there.
+    pub(super) fn new(sequences: &Arc<AtomicU64>) -> Self {
+        Self {
+            sequences: Arc::clone(sequences),
+            progress: Mutex::default(),
+            version: AtomicU64::new(0),
+            wants_image: AtomicBool::new(false),
+            image: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            reverted_from: Mutex::default(),
+        }
+    }
+
+    /// This much of the world is written down already.
+    pub(super) fn begin(&self, world: &World) {
+        world.progress(&mut lock(&self.progress).bytes);
+        self.version.store(world.progress_version(), Ordering::Relaxed);
+    }
+
+    /// Behind a step: copies out what has changed, if anything has, and the whole state, if somebody asked for it.
+    pub(in crate::serve) fn note(&self, now: Instant, world: &World) {
+        if self.is_closed() {
+            return;
+        }
+        let version = world.progress_version();
+        if version != self.version.load(Ordering::Relaxed) {
+            self.version.store(version, Ordering::Relaxed);
+            self.note_progress(now, |bytes| world.progress(bytes));
+        }
+        if self.wants_image() {
+            let sequence = self.next_sequence();
+            *lock(&self.image) = Some(Image { sequence, checkpoint: world.checkpoint() });
+            self.wants_image.store(false, Ordering::Release);
+        }
+    }
+
+    fn note_progress(&self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut progress = lock(&self.progress);
+        progress.sequence = self.next_sequence();
+        if !std::mem::replace(&mut progress.is_new, true) {
+            progress.changed_at = now;
+        }
+        progress.bytes.clear();
+        write(&mut progress.bytes);
+    }
+
+    /// Whether a step is wanted for the sake of the whole state.
+    pub(in crate::serve) fn wants_image(&self) -> bool {
+        self.wants_image.load(Ordering::Acquire) && !self.is_closed()
+    }
+
+    /// Takes nothing in any more, since the world has begun empty. What was put in before can still be taken.
+    pub(in crate::serve) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    /// Whether it takes nothing in.
+    pub(in crate::serve) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Says whether the world has gone back to the cast before, and the fingerprint of the one that it gave up.
+    pub(in crate::serve) fn set_reverted_from(&self, fingerprint: Option<u64>) {
+        *lock(&self.reverted_from) = fingerprint;
+    }
+
+    /// What was said last.
+    pub(super) fn reverted_from(&self) -> Option<u64> {
+        *lock(&self.reverted_from)
+    }
+
+    /// Asks for the whole state behind the next step.
+    pub(super) fn ask_for_image(&self) {
+        self.wants_image.store(true, Ordering::Release);
+    }
+
+    /// What was asked for, once.
+    pub(super) fn take_image(&self) -> Option<Image> {
+        lock(&self.image).take()
+    }
+
+    /// What was put in last: what a world that begins again from an earlier state goes on with.
+    pub(in crate::serve) fn last_progress(&self) -> Vec<u8> {
+        lock(&self.progress).bytes.clone()
+    }
+
+    /// What has changed since this was called last. Then comes [`Self::settle`] or [`Self::give_back`].
+    pub(super) fn take_progress(&self) -> Option<Progress> {
+        let mut progress = lock(&self.progress);
+        if !std::mem::take(&mut progress.is_new) {
+            return None;
+        }
+        progress.is_taken = true;
+        Some(progress.clone())
+    }
+
+    /// Whether something has changed that is not known to be written down.
+    pub(super) fn has_news(&self) -> bool {
+        let progress = lock(&self.progress);
+        progress.is_new || progress.is_taken
+    }
+
+    /// What was taken is written down.
+    pub(super) fn settle(&self) {
+        lock(&self.progress).is_taken = false;
+    }
+
+    /// What was taken could not be written down.
+    pub(super) fn give_back(&self, taken: &Progress) {
+        let mut progress = lock(&self.progress);
+        progress.is_new = true;
+        progress.is_taken = false;
+        progress.changed_at = taken.changed_at;
+    }
+
+    /// A number that is higher than all before.
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.sequences.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger() -> Ledger {
+        Ledger::new(&Arc::new(AtomicU64::new(10)))
+    }
+
+    fn change(ledger: &Ledger, ms: u64, text: &str) {
+        ledger.note_progress(Instant::from_millis(ms), |bytes| bytes.extend(text.bytes()));
+    }
+
+    #[test]
+    fn the_last_change_is_taken_once_with_the_time_of_the_first() {
+        let ledger = ledger();
+        assert_eq!(ledger.take_progress(), None);
+        change(&ledger, 5, "one blow");
+        change(&ledger, 7, "two");
+        let taken = ledger.take_progress().expect("it has changed");
+        assert_eq!(
+            (taken.sequence, taken.changed_at, &*taken.bytes),
+            (12, Instant::from_millis(5), &b"two"[..])
+        );
+        assert_eq!(ledger.take_progress(), None);
+        assert!(ledger.has_news(), "it may still come back");
+        ledger.settle();
+        assert!(!ledger.has_news());
+        change(&ledger, 9, "three");
+        assert_eq!(ledger.take_progress().map(|taken| taken.changed_at), Some(Instant::from_millis(9)));
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_taken_again_unless_it_is_out_of_date() {
+        let ledger = ledger();
+        change(&ledger, 5, "one blow");
+        let taken = ledger.take_progress().expect("it has changed");
+        ledger.give_back(&taken);
+        assert_eq!(ledger.take_progress().as_ref().map(|again| &again.bytes), Some(&taken.bytes));
+        ledger.give_back(&taken);
+        change(&ledger, 8, "two");
+        let later = ledger.take_progress().expect("it has changed");
+        assert_eq!(
+            (later.changed_at, &*later.bytes),
+            (taken.changed_at, &b"two"[..]),
+            "it still waits since then"
+        );
+    }
+}

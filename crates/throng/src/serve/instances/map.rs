@@ -1,0 +1,75 @@
+//! The map of an instance, for the operator's page: who is in it and where, and its ground.
+//!
+//! The page asks again and again instead of opening a socket: its browser shows the token by itself, which over a WebSocket any page
+//! could make use of, while the answers to plain requests are read by pages of this address alone.
+
+use super::api::{PathId, bad_id, blocking};
+use super::{Instances, Refusal};
+use axum::extract::{Json, Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use gateway::http::map::{Map, heights, positions_in};
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
+    OpenApiRouter::new()
+        .routes(routes!(show_map))
+        .routes(routes!(show_positions))
+        .routes(routes!(show_heights))
+}
+
+/// Who is in an instance.
+#[utoipa::path(get, path = "/v1/worlds/{id}/map", params(("id" = Uuid, Path)), security(("token" = ["worlds:read"])),
+    responses(
+        (status = 200, body = Map),
+        (status = 404, description = "There is no such instance."),
+        (status = 409, description = "It is not in memory."),
+    ))]
+async fn show_map(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
+    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Map::of(&*instances.scene(id)?)))).await
+}
+
+/// Where everybody in an instance is.
+///
+/// All little-endian: kind (u8, 1), the world's number (u32), how many (u32); then of each its id (u32), x and y (u16, 0 to 65,535 over
+/// the world's side), direction (u8, 256 to a turn, counter-clockwise from east) and speed (u8, 0.1 m/s).
+#[utoipa::path(get, path = "/v1/worlds/{id}/map/positions", params(("id" = Uuid, Path)), security(("token" = ["worlds:read"])),
+    responses(
+        (status = 200, description = "A frame.", body = String, content_type = "application/octet-stream"),
+        (status = 404, description = "There is no such instance."),
+        (status = 409, description = "It is not in memory."),
+    ))]
+async fn show_positions(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
+    blocking(instances, move |instances| Ok::<_, Refusal>(binary(positions_in(&*instances.scene(id)?)))).await
+}
+
+/// The ground of an instance.
+///
+/// 128 × 128 heights in metres (f32, little-endian) at even distances, rows from south to north.
+#[utoipa::path(get, path = "/v1/worlds/{id}/map/heights", params(("id" = Uuid, Path)), security(("token" = ["worlds:read"])),
+    responses(
+        (status = 200, description = "Heights.", body = String, content_type = "application/octet-stream"),
+        (status = 404, description = "There is no such instance."),
+        (status = 409, description = "It is not in memory."),
+    ))]
+async fn show_heights(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
+    blocking(instances, move |instances| Ok::<_, Refusal>(binary(heights(&instances.scene(id)?.land)))).await
+}
+
+fn binary(bytes: impl IntoResponse) -> Response {
+    ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
+}

@@ -1,0 +1,234 @@
+//! Templates whose files have changed: new instances take what the files say now, and those that run go over to it.
+//!
+//! A long task reads the files. A running world finds a [`Recast`] beside its inbox and makes it between two steps, worlds of a template one
+//! after the other; one that sleeps makes it when it wakes, and one that is parked is woken with what the files say then. One that was being
+//! made meanwhile is looked at once it can be told. What nobody needs any more is never freed in a step: casts and changes are kept here until this is the last to have them, for which the `instances`
+//! thread looks now and then, and then dropped where all that is left of worlds is.
+
+use super::script::{self, ScriptProblems};
+use super::{Instances, Table, TableRefusal};
+use crate::serve::inboxes::Inbox;
+use crate::serve::long::{self, LongFailure};
+use ids::WorldId;
+use schedule::long::LongContext;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use thiserror::Error;
+use world::{Cast, Recast, RecastRefusal};
+
+/// What it takes to read the files of a template whose navmesh is there, about.
+const READ_ESTIMATE: Duration = Duration::from_millis(20);
+
+/// What comes of reading a template's files again.
+#[derive(Debug)]
+pub(super) struct Reloaded {
+    /// Its name, as it is configured.
+    pub(super) template: String,
+    /// What new instances have.
+    pub(super) cast: Arc<Cast>,
+    /// Whether the files say something else than before.
+    pub(super) has_changed: bool,
+    /// Instances that go over to it within a second of being awake. Even if nothing has changed: those that should have before, and did not.
+    pub(super) n_adopting: usize,
+    /// Instances that keep what they have.
+    pub(super) n_keeping: usize,
+    /// Why these do.
+    pub(super) why: Option<RecastRefusal>,
+}
+
+/// Why it stays as it was.
+#[derive(Debug, Error)]
+pub(super) enum ReloadRefusal {
+    #[error(transparent)]
+    Table(#[from] TableRefusal),
+    #[error("Nobody lives in instances of {0:?}: it has no `npcs`.")]
+    Nobody(String),
+    #[error("{0}")]
+    Wrong(ScriptProblems),
+    #[error(transparent)]
+    Long(#[from] LongFailure),
+}
+
+/// What reloading needs beside the table.
+#[derive(Debug, Default)]
+pub(super) struct Recasting {
+    /// One is reloaded at a time.
+    reload: Mutex<()>,
+    retired: Mutex<Retired>,
+}
+
+/// What was given up, until nobody else has it.
+#[derive(Debug, Default)]
+struct Retired {
+    casts: Vec<Arc<Cast>>,
+    recasts: Vec<Arc<Recast>>,
+}
+
+impl Retired {
+    fn keep(&mut self, changes: Changes) {
+        self.recasts.extend(changes.known.into_iter().filter_map(|(_, recast)| recast.ok()));
+    }
+}
+
+impl Instances {
+    /// Reads a template's files again.
+    pub(super) fn reload(&self, template: &str) -> Result<Reloaded, ReloadRefusal> {
+        let _one = self.recasting.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        let template = self.table().template(template)?.clone();
+        let (Some(path), Some(from)) = (template.script, template.cast) else {
+            return Err(ReloadRefusal::Nobody(template.name.to_string()));
+        };
+        let spec = (long::BUILD_TEMPLATE, template.name.to_string(), READ_ESTIMATE);
+        let (terrain, former) = (Arc::clone(&template.land.terrain), Arc::clone(&from));
+        let read = move |_: &LongContext| script::load_again(&path, &terrain, &former);
+        let cast = long::run(&self.long, spec, read)?.map_err(ReloadRefusal::Wrong)?;
+        let mut reloaded = Reloaded {
+            template: template.name.to_string(),
+            has_changed: cast.fingerprint() != from.fingerprint(),
+            cast: Arc::new(cast),
+            n_adopting: 0,
+            n_keeping: 0,
+            why: None,
+        };
+        if !reloaded.has_changed {
+            reloaded.cast = from;
+        }
+        self.cast_anew(&mut reloaded);
+        tracing::info!(
+            template = %reloaded.template, changed = reloaded.has_changed, adopting = reloaded.n_adopting,
+            keeping = reloaded.n_keeping, "a template's files were read again"
+        );
+        Ok(reloaded)
+    }
+
+    /// Gives the cast to the template, if it has not got it, and to those of its instances that have another one. Those that have given it up
+    /// keep what they went back to.
+    fn cast_anew(&self, reloaded: &mut Reloaded) {
+        let cast = Arc::clone(&reloaded.cast);
+        let mut changes = Changes::to(&cast);
+        for inbox in self.inboxes_of(&reloaded.template) {
+            changes.prepare(&inbox);
+        }
+        let mut table = self.table();
+        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        if reloaded.has_changed {
+            retired.casts.extend(table.cast_template(&reloaded.template, &cast));
+        }
+        for entry in table.of_template(&reloaded.template) {
+            let reverted_from = entry.active_mut().and_then(|active| active.ledger.reverted_from());
+            let inbox = self.inboxes.of(entry.world).filter(|inbox| !inbox.waiting.has_cast(&cast));
+            let Some(inbox) = inbox.filter(|_| reverted_from != Some(cast.fingerprint())) else { continue };
+            match inbox.waiting.put_recast(|from| changes.from(from)) {
+                Ok(given_up) => {
+                    retired.casts.extend(given_up);
+                    reloaded.n_adopting += 1;
+                }
+                Err(why) => {
+                    reloaded.n_keeping += 1;
+                    reloaded.why = Some(why);
+                }
+            }
+        }
+        retired.keep(changes);
+    }
+
+    /// Where commands wait for those of a template's instances that are in the pool.
+    fn inboxes_of(&self, template: &str) -> Vec<Inbox> {
+        self.table().of_template(template).filter_map(|entry| self.inboxes.of(entry.world)).collect()
+    }
+
+    /// Gives a world that has just come into the pool what its template has become since it was begun. Whoever changes the template from here
+    /// on, with the table locked as it is here, finds the world.
+    pub(super) fn catch_up(&self, world: WorldId) {
+        let behind = self.behind(&self.table(), world);
+        let Some((cast, inbox)) = behind else { return };
+        let mut changes = Changes::to(&cast);
+        changes.prepare(&inbox);
+        let table = self.table();
+        let Some((cast, inbox)) = self.behind(&table, world) else { return };
+        if !Arc::ptr_eq(&changes.to, &cast) {
+            changes = Changes::to(&cast);
+        }
+        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        match inbox.waiting.put_recast(|from| changes.from(from)) {
+            Ok(given_up) => retired.casts.extend(given_up),
+            Err(why) => {
+                tracing::info!(world = world.0, %why, "an instance begins as its template was a moment ago")
+            }
+        }
+        retired.keep(changes);
+    }
+
+    /// What a world's template has and it has not, and is to have.
+    fn behind(&self, table: &Table, world: WorldId) -> Option<(Arc<Cast>, Inbox)> {
+        let entry = table.of_world(world).filter(|entry| entry.reverted.is_none())?;
+        let cast = table.template(&entry.template).ok()?.cast.clone()?;
+        let inbox = self.inboxes.of(world).filter(|inbox| !inbox.waiting.has_cast(&cast))?;
+        Some((cast, inbox))
+    }
+
+    /// Has dropped what no world has any more. Costs nothing while there is nothing.
+    pub(super) fn bury_casts(&self) {
+        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those hold casts, which come to their turn once these are dropped.
+        let recasts = unneeded(&mut retired.recasts);
+        retired.casts.sort_unstable_by_key(|cast| Arc::as_ptr(cast).addr());
+        retired.casts.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        let casts = unneeded(&mut retired.casts);
+        drop(retired);
+        if !recasts.is_empty() || !casts.is_empty() {
+            self.workplace.dispose((recasts, casts));
+        }
+    }
+}
+
+/// Takes out those that nobody else has.
+fn unneeded<T>(of: &mut Vec<Arc<T>>) -> Vec<Arc<T>> {
+    of.extract_if(.., |one| Arc::strong_count(one) == 1).collect()
+}
+
+type Change = Result<Arc<Recast>, RecastRefusal>;
+
+/// The ways to one cast from those that instances have: mostly all have the same.
+struct Changes {
+    to: Arc<Cast>,
+    known: Vec<(Arc<Cast>, Change)>,
+}
+
+impl Changes {
+    fn to(cast: &Arc<Cast>) -> Self {
+        Self { to: Arc::clone(cast), known: Vec::new() }
+    }
+
+    /// Compares what the world behind an inbox has, if that is to be done: before anything is locked, since it takes long.
+    fn prepare(&mut self, inbox: &Inbox) {
+        let is_behind = !inbox.waiting.has_cast(&self.to);
+        if let Some(from) = inbox.waiting.goes_over_from().filter(|_| is_behind) {
+            let _ = self.from(&from);
+        }
+    }
+
+    /// The change, which is known unless the world has become another one since it was prepared.
+    fn from(&mut self, from: &Arc<Cast>) -> Change {
+        if let Some((_, known)) = self.known.iter().find(|(known, _)| Arc::ptr_eq(known, from)) {
+            return known.clone();
+        }
+        let recast = Recast::new(Arc::clone(from), Arc::clone(&self.to)).map(Arc::new);
+        self.known.push((Arc::clone(from), recast.clone()));
+        recast
+    }
+}
+
+impl Table {
+    /// Gives a template another cast, for instances that begin from here on; the former one. Visitors of these are told whether they
+    /// can be hurt there as the new cast has it.
+    fn cast_template(&mut self, name: &str, cast: &Arc<Cast>) -> Option<Arc<Cast>> {
+        // What it gave up before says nothing of this one.
+        self.of_template(name).for_each(|entry| entry.reverted = None);
+        let template = self.template_mut(name)?;
+        if template.land.damage != cast.has_damage() {
+            Arc::make_mut(&mut template.land).damage = cast.has_damage();
+        }
+        template.cast.replace(Arc::clone(cast))
+    }
+}

@@ -1,0 +1,248 @@
+//! The file's entries, and how they are read: one that is none does not hide what is wrong with the others.
+
+use super::missions::{MissionEntry, WaypointEntry};
+use super::problems::ScriptProblems;
+use ids::Uuid;
+use nav::behavior::Group;
+use nav::senses::Sight;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::path::PathBuf;
+use toml::{Spanned, Table, Value};
+
+/// What is at the top of the file; of entries only where they are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outline {
+    behaviours: Vec<Spanned<PathBuf>>,
+    #[serde(default)]
+    day_s: u32,
+    #[serde(default)]
+    kind: Vec<Spanned<Table>>,
+    #[serde(default)]
+    group: Vec<Spanned<Table>>,
+    #[serde(default)]
+    place: Vec<Spanned<Table>>,
+    #[serde(default)]
+    route: Vec<Spanned<Table>>,
+    #[serde(default)]
+    resource: Vec<Spanned<Table>>,
+    #[serde(default)]
+    animation: Vec<Spanned<Table>>,
+    #[serde(default)]
+    sounds: Vec<String>,
+    #[serde(default)]
+    npc: Vec<Spanned<Table>>,
+    #[serde(default)]
+    mission: Vec<Spanned<Table>>,
+    #[serde(default)]
+    damage: bool,
+}
+
+/// Of missions only where their waypoints are, which an [`Outline`] has in tables that have forgotten it.
+#[derive(Debug, Deserialize)]
+struct Waypoints {
+    #[serde(default)]
+    mission: Vec<WaypointsOfOne>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WaypointsOfOne {
+    #[serde(default)]
+    waypoint: Vec<Spanned<Table>>,
+}
+
+/// Something, and on which line it stands.
+#[derive(Debug)]
+pub(super) struct Placed<T> {
+    pub(super) line: u32,
+    pub(super) it: T,
+}
+
+#[derive(Debug)]
+pub(super) struct File {
+    /// Files of behaviours, beside this one.
+    pub(super) behaviours: Vec<Placed<PathBuf>>,
+    pub(super) day_s: u32,
+    pub(super) kinds: Vec<Placed<KindEntry>>,
+    pub(super) groups: Vec<Placed<Group>>,
+    pub(super) places: Vec<Placed<PlaceEntry>>,
+    pub(super) routes: Vec<Placed<RouteEntry>>,
+    pub(super) resources: Vec<Placed<ResourceEntry>>,
+    pub(super) animations: Vec<Placed<AnimationEntry>>,
+    /// Names of further kinds of sounds.
+    pub(super) sounds: Vec<String>,
+    pub(super) npcs: Vec<Placed<NpcEntry>>,
+    pub(super) missions: Vec<Placed<MissionEntry>>,
+    /// NPCs' blows hurt visitors.
+    pub(super) damage: bool,
+}
+
+impl File {
+    /// Reads a file. What is no TOML, or not known at the top, hides the rest; entries that are wrong are told all at once.
+    pub(super) fn read(name: &str, text: &str) -> Result<Self, ScriptProblems> {
+        let mut reader = Reader { name, text, problems: ScriptProblems::default() };
+        let Some(outline) = reader.all::<Outline>() else { return Err(reader.problems) };
+        let file = Self {
+            behaviours: outline.behaviours.into_iter().map(|path| reader.placed(path)).collect(),
+            day_s: outline.day_s,
+            kinds: reader.entries("kind", outline.kind),
+            groups: reader.entries("group", outline.group),
+            places: reader.entries("place", outline.place),
+            routes: reader.entries("route", outline.route),
+            resources: reader.entries("resource", outline.resource),
+            animations: reader.entries("animation", outline.animation),
+            sounds: outline.sounds,
+            npcs: reader.entries("npc", outline.npc),
+            missions: reader.missions(outline.mission),
+            damage: outline.damage,
+        };
+        reader.problems.none().map(|()| file)
+    }
+}
+
+struct Reader<'a> {
+    name: &'a str,
+    text: &'a str,
+    problems: ScriptProblems,
+}
+
+impl Reader<'_> {
+    /// The whole file.
+    fn all<T: DeserializeOwned>(&mut self) -> Option<T> {
+        let told = |error: toml::de::Error| {
+            let (line, column) = error.span().map_or((0, 0), |span| place(self.text, span.start));
+            self.problems.add(self.name, line, column, error.message().to_owned());
+        };
+        toml::from_str(self.text).map_err(told).ok()
+    }
+
+    fn placed<T>(&self, it: Spanned<T>) -> Placed<T> {
+        Placed { line: place(self.text, it.span().start).0, it: it.into_inner() }
+    }
+
+    fn entries<T: DeserializeOwned>(&mut self, what: &str, tables: Vec<Spanned<Table>>) -> Vec<Placed<T>> {
+        tables.into_iter().filter_map(|table| self.entry(what, table)).collect()
+    }
+
+    fn entry<T: DeserializeOwned>(&mut self, what: &str, table: Spanned<Table>) -> Option<Placed<T>> {
+        let Placed { line, it } = self.placed(table);
+        let told = |error: toml::de::Error| {
+            let message = error.message().trim_end();
+            self.problems.add(self.name, line, 0, format!("this [[{what}]] is none: {message}"));
+        };
+        let it = Value::Table(it).try_into().map_err(told).ok()?;
+        Some(Placed { line, it })
+    }
+
+    fn missions(&mut self, tables: Vec<Spanned<Table>>) -> Vec<Placed<MissionEntry>> {
+        let Some(Waypoints { mission: waypoints }) = self.all() else { return Vec::new() };
+        let mut missions = Vec::with_capacity(tables.len());
+        for (mut table, WaypointsOfOne { waypoint }) in tables.into_iter().zip(waypoints) {
+            table.get_mut().remove("waypoint");
+            let mission = self.entry::<MissionEntry>("mission", table);
+            let waypoints: Vec<Placed<WaypointEntry>> = self.entries("mission.waypoint", waypoint);
+            missions.extend(mission.map(|mut mission| {
+                mission.it.waypoints = waypoints;
+                mission
+            }));
+        }
+        missions
+    }
+}
+
+/// Line and column of a byte, from 1.
+fn place(text: &str, at: usize) -> (u32, u32) {
+    let before = &text[..text.floor_char_boundary(at)];
+    let line = before.bytes().filter(|&byte| byte == b'\n').count() as u32 + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
+    (line, column)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KindEntry {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) enemies: Vec<String>,
+    #[serde(default)]
+    pub(super) friends: Vec<String>,
+    pub(super) health: Option<u16>,
+    pub(super) walk_m_per_s: Option<f32>,
+    pub(super) run_m_per_s: Option<f32>,
+    pub(super) lies_s: Option<u16>,
+    pub(super) respawn_s: Option<u16>,
+    #[serde(default)]
+    pub(super) sight: Sight,
+    #[serde(default)]
+    pub(super) appearance: AppearanceEntry,
+}
+
+/// How those of a kind look.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AppearanceEntry {
+    /// Like people, each in its own way.
+    #[default]
+    Person,
+    /// Like nothing.
+    Cloud,
+    /// As a file beside this one says.
+    File(PathBuf),
+}
+
+/// Metres from the corner: two numbers on the ground, or three.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Point {
+    Ground([f32; 2]),
+    At([f32; 3]),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlaceEntry {
+    pub(super) name: String,
+    pub(super) position: Point,
+    #[serde(default)]
+    pub(super) radius_m: f32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RouteEntry {
+    pub(super) name: String,
+    pub(super) points: Vec<Point>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResourceEntry {
+    pub(super) name: String,
+    pub(super) spots: Vec<Point>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnimationEntry {
+    pub(super) name: String,
+    pub(super) id: Uuid,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NpcEntry {
+    pub(super) kind: String,
+    pub(super) behaviour: String,
+    pub(super) name: String,
+    pub(super) position: Point,
+    #[serde(default)]
+    pub(super) look_at: Option<[f32; 2]>,
+    /// So many, side by side, with a number behind their names.
+    #[serde(default = "one")]
+    pub(super) count: u16,
+}
+
+const fn one() -> u16 {
+    1
+}

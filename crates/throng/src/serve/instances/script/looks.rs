@@ -1,0 +1,76 @@
+//! Looks as files have them: those of a user, taken down.
+
+use super::forms::AppearanceEntry;
+use super::problems::ScriptProblems;
+use super::read;
+use serde::Deserialize;
+use std::path::Path;
+use world::Looks;
+
+/// What such a file says, in hexadecimal digits.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Worn {
+    visual_params: String,
+    texture_entry: String,
+}
+
+/// Looks of kinds, in their order. What is wrong with one is told with the line of its kind.
+pub(super) fn all<'a>(
+    kinds: impl Iterator<Item = (u32, &'a AppearanceEntry)>,
+    directory: &Path,
+    name: &str,
+    problems: &mut ScriptProblems,
+) -> Vec<Looks> {
+    let look = |(line, entry): (u32, &AppearanceEntry)| match entry {
+        AppearanceEntry::Person => Looks::Person,
+        AppearanceEntry::Cloud => Looks::Cloud,
+        AppearanceEntry::File(beside) => worn(&directory.join(beside)).unwrap_or_else(|what| {
+            problems.add(name, line, 0, format!("{}: {what}", beside.display()));
+            Looks::default()
+        }),
+    };
+    kinds.map(look).collect()
+}
+
+fn worn(path: &Path) -> Result<Looks, String> {
+    let text = read(path)?;
+    let text = String::from_utf8_lossy(&text);
+    let worn: Worn = toml::from_str(&text).map_err(|error| error.message().trim_end().to_owned())?;
+    let bytes = |what: &str, digits: &str| {
+        bytes(digits).ok_or_else(|| format!("{what} has to be pairs of hexadecimal digits"))
+    };
+    let visual_params = bytes("visual_params", &worn.visual_params)?;
+    let texture_entry = bytes("texture_entry", &worn.texture_entry)?;
+    Looks::worn(visual_params, texture_entry).map_err(|error| error.to_string())
+}
+
+/// The bytes that pairs of hexadecimal digits stand for.
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let pair = |pair: &[u8; 2]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    if rest.is_empty() { pairs.iter().map(pair).collect() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gateway::http::appearance_file;
+    use world::Appearance;
+
+    #[test]
+    fn what_was_taken_down_of_a_user_is_worn() {
+        let (params, entry): (Vec<u8>, Vec<u8>) = ((0..=252).collect(), (0..=255).rev().collect());
+        let of_user = Appearance {
+            visual_params: params.clone(),
+            texture_entry: entry.clone(),
+            cof_version: 7,
+            height_m: 2.1,
+        };
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("ada.appearance");
+        std::fs::write(&path, appearance_file(&of_user).expect("it can be worn")).expect("room");
+        assert_eq!(worn(&path), Ok(Looks::worn(params, entry).expect("a client could send that")));
+    }
+}

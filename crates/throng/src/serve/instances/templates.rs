@@ -1,0 +1,132 @@
+//! Templates over the operator's address: `/v1/templates`.
+
+use super::api::{Error, blocking};
+use super::recasting::{ReloadRefusal, Reloaded};
+use super::script::{ScriptProblem, ScriptProblems};
+use super::{Instances, LongFailure, TableRefusal, Template};
+use axum::extract::{Json, Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::sync::Arc;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(reload))
+}
+
+/// A template as the API tells it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Template)]
+struct Told {
+    name: String,
+    size_m: u32,
+    max_users: u32,
+    /// Those who live in each of its instances.
+    npcs: usize,
+    /// Names of what they do.
+    behaviours: Vec<String>,
+    /// Instances that there are.
+    instances: usize,
+}
+
+impl From<(Template, usize)> for Told {
+    fn from((template, instances): (Template, usize)) -> Self {
+        let Template { name, land, cast, max_avatars, .. } = template;
+        Self {
+            name: name.to_string(),
+            size_m: land.size_m,
+            max_users: max_avatars,
+            npcs: cast.as_ref().map_or(0, |cast| cast.len()),
+            behaviours: cast.map_or_else(Vec::new, |cast| cast.behaviors().to_vec()),
+            instances,
+        }
+    }
+}
+
+/// A template whose files were read again.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reloaded)]
+struct Again {
+    template: String,
+    changed: bool,
+    npcs: usize,
+    behaviours: Vec<String>,
+    /// Instances that go over to it: those that run within a second, those that sleep when they wake.
+    adopting: usize,
+    /// Instances that keep what they have.
+    keeping: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+impl From<Reloaded> for Again {
+    fn from(reloaded: Reloaded) -> Self {
+        let Reloaded { template, cast, has_changed, n_adopting, n_keeping, why } = reloaded;
+        Self {
+            template,
+            changed: has_changed,
+            npcs: cast.len(),
+            behaviours: cast.behaviors().to_vec(),
+            adopting: n_adopting,
+            keeping: n_keeping,
+            why: why.map(|why| why.to_string()),
+        }
+    }
+}
+
+/// What is wrong with a template's files.
+#[derive(Serialize, ToSchema)]
+#[schema(as = WrongFiles)]
+struct Wrong {
+    error: String,
+    problems: Vec<ScriptProblem>,
+    /// How many more there are.
+    more: usize,
+}
+
+impl IntoResponse for ReloadRefusal {
+    fn into_response(self) -> Response {
+        let status = match self {
+            Self::Wrong(ScriptProblems { list, n_more }) => {
+                let count = list.len() + n_more;
+                let error = format!("The files are wrong in {count} places; what they said before goes on.");
+                let wrong = Wrong { error, problems: list, more: n_more };
+                return (StatusCode::UNPROCESSABLE_ENTITY, Json(wrong)).into_response();
+            }
+            Self::Table(TableRefusal::NoTemplate { .. }) => StatusCode::NOT_FOUND,
+            Self::Table(_) | Self::Nobody(_) => StatusCode::CONFLICT,
+            Self::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        (status, Json(Error { error: self.to_string() })).into_response()
+    }
+}
+
+/// All templates.
+#[utoipa::path(get, path = "/v1/templates", operation_id = "list_templates", security(("token" = ["worlds:read"])),
+    responses((status = 200, body = Vec<Told>)))]
+async fn list(State(instances): State<Arc<Instances>>) -> Response {
+    blocking(instances, |instances| {
+        let templates: Vec<Told> = instances.templates().into_iter().map(Told::from).collect();
+        Ok::<_, ReloadRefusal>(Json(templates))
+    })
+    .await
+}
+
+/// Read a template's NPCs and behaviours again; its instances go over to them where that is possible.
+#[utoipa::path(post, path = "/v1/templates/{name}/reload", operation_id = "reload_template", params(("name" = String, Path)),
+    security(("token" = ["templates:write"])),
+    responses(
+        (status = 200, description = "They count from now on.", body = Again),
+        (status = 404, description = "There is no such template."),
+        (status = 409, description = "Nobody lives in its instances."),
+        (status = 422, description = "The files are wrong; what they said before goes on.", body = Wrong),
+    ))]
+async fn reload(State(instances): State<Arc<Instances>>, Path(name): Path<String>) -> Response {
+    blocking(instances, move |instances| Ok::<_, ReloadRefusal>(Json(Again::from(instances.reload(&name)?))))
+        .await
+}

@@ -1,0 +1,397 @@
+//! Instances made, entered, left and ended by several threads at once: what holds whoever comes first.
+//!
+//! Hub, table, inboxes and pool are the real ones. A thread takes the part of a shard with willing clients: whoever is sent somewhere arrives,
+//! but for those whom an instance refuses.
+
+use super::*;
+use crate::config::{self, Config};
+use crate::serve::faults::Fuses;
+use crate::serve::places::{settings, templates};
+use crate::serve::worlds::{self, Worlds};
+use gateway::hub::{Directory, HubConfig, Login, Order as Ordered};
+use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
+use gateway::places::{Place, PlaceId, Places};
+use gateway::sessions::Mailbox;
+use ids::{Instant, WorldId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use telemetry::LockWait;
+use telemetry::recorder::Recorder;
+use tempfile::TempDir;
+use world::Refusal as WorldRefusal;
+
+const USERS: u128 = 10;
+const INSTANCES_MAX: usize = 5;
+const ACTIVE_MAX: usize = 3;
+const THREADS: u64 = 4;
+const OPERATIONS: u32 = 300;
+
+/// SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    /// From 0 up to `sides`.
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+}
+
+struct Nobody;
+
+impl Directory for Nobody {
+    fn name(&self, _: AgentId) -> Option<(String, String)> {
+        None
+    }
+}
+
+/// Where each user's avatar is, as the shard knows it.
+type Standing = Arc<Mutex<BTreeMap<AgentId, (CircuitKey, WorldId)>>>;
+
+struct Node {
+    worlds: Worlds,
+    instances: Arc<Instances>,
+    standing: Standing,
+    mailbox: SyncSender<ToShard>,
+    shard: JoinHandle<()>,
+    /// Every instance that was made.
+    made: Mutex<Vec<(Uuid, WorldId)>>,
+    _data: TempDir,
+}
+
+fn config() -> Config {
+    let cave = config::Template { name: "Cave".into(), max_avatars: 3, ..config::Template::default() };
+    let plain = config::Template { name: "Plain".into(), size_m: 512, max_avatars: 3, ..cave.clone() };
+    let portal = |from: &str, to: &str| config::Portal {
+        from: from.into(),
+        to: to.into(),
+        ..config::Portal::default()
+    };
+    Config {
+        template: vec![cave, plain],
+        portal: vec![portal("Harbour", "Cave"), portal("Meadows", "Plain"), portal("Cave", "back")],
+        ..Config::default()
+    }
+}
+
+impl Node {
+    fn start(seed: u64) -> (Self, Receiver<Ordered>) {
+        let config = config();
+        // A port rests for a minute after a teleport.
+        let seconds = AtomicU64::new(0);
+        let clock: Clock =
+            Arc::new(move || Instant::from_millis(100_000 * seconds.fetch_add(1, Ordering::Relaxed)));
+        let metrics = Arc::new(Metrics::new());
+        let places = Arc::new(Places::new(settings(&config)));
+        let fuses = &mut Fuses::default();
+        let worlds =
+            worlds::start(&config, &places, &clock, &metrics, Recorder::off(), fuses).expect("threads");
+        let hub_config = HubConfig {
+            udp_ports: (9_000..9_016).collect(),
+            http_port: 9_000,
+            sessions_max: 100,
+            arrival_timeout: Duration::from_secs(1_000_000_000),
+        };
+        let mut entropy = Dice(seed);
+        let entropy = move || {
+            let mut bytes = [0; 16];
+            bytes.fill_with(|| entropy.roll(256) as u8);
+            bytes
+        };
+        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(entropy), Box::new(Nobody));
+        let (mailbox, mail) = sync_channel(1 << 16);
+        let (records, _) = sync_channel(1);
+        let (orders, ordered) = sync_channel(ORDERS_MAX);
+        let shards = vec![Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) }];
+        let sessions = Arc::new(Sessions::new(hub, shards, records, orders, LockWait::default()));
+        let data = tempfile::tempdir().expect("a directory");
+        let path = data.path().join("throng.sqlite");
+        let (depot, _) = Depot::open(&path, fuses.at("instances"), &clock, &metrics).expect("a database");
+        let limits = Limits { max: INSTANCES_MAX, active_max: ACTIVE_MAX };
+        let instances = Arc::new(Instances::new(Start {
+            table: Table::new(
+                templates(&config, worlds.long()).expect("templates"),
+                limits,
+                places.len() as u32,
+            ),
+            depot,
+            admission: Arc::new(Admission::new(&metrics)),
+            inboxes: &worlds.inboxes,
+            workplace: worlds.workplace(),
+            long: worlds.long(),
+            sessions: &sessions,
+            clock: &clock,
+            unix_start_s: 0,
+            dead_reckoning: true,
+            park_after: Duration::ZERO,
+            metrics: &metrics,
+        }));
+        let standing = Standing::default();
+        let shard = Shard {
+            sessions,
+            clock,
+            standing: Arc::clone(&standing),
+            agents: BTreeMap::new(),
+            dice: Dice(seed),
+        };
+        let shard = std::thread::spawn(move || shard.run(&mail));
+        (Self { worlds, instances, standing, mailbox, shard, made: Mutex::default(), _data: data }, ordered)
+    }
+
+    fn log_in(&self, user: u128) {
+        let login = Login {
+            agent: agent(user),
+            first_name: "User".into(),
+            last_name: user.to_string().into(),
+            server_ip: Ipv4Addr::LOCALHOST,
+            start: Spot { place: PlaceId(user as u16 % 2), position: Vec3::splat(30.0), look_at: Vec3::X },
+            home: None,
+            wearables: Arc::from([]),
+        };
+        let now = (self.instances.clock)();
+        self.instances.sessions.with(|hub| hub.login(now, login)).expect("there is room");
+    }
+
+    fn create(&self, template: &str, owner: Option<AgentId>) {
+        match self.instances.create(order(template, owner)) {
+            // It may have ended already.
+            Ok((id, _)) => {
+                self.made.lock().unwrap().extend(self.instances.get(id).map(|made| (id, made.world)))
+            }
+            Err(Refusal::Table(TableRefusal::Full(_) | TableRefusal::Owned)) => {}
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    /// One thing that an operator or a user may do.
+    fn act(&self, dice: &mut Dice) {
+        let user = agent(u128::from(dice.roll(USERS as u64)));
+        let who = Who::Agent(user.0);
+        let listed = self.instances.list().into_iter().map(|listed| (listed.row.id, listed.world));
+        let known: Vec<(Uuid, WorldId)> = listed.collect();
+        // Portals make some, too.
+        self.made.lock().unwrap().extend(&known);
+        assert!(known.len() <= INSTANCES_MAX, "{}", known.len());
+        // Now and then one that has ended.
+        let id = known.get(dice.roll(known.len() as u64 + 1) as usize).map_or(Uuid::nil(), |known| known.0);
+        let done = match dice.roll(12) {
+            0 | 1 => {
+                let template = if dice.roll(2) == 0 { "Cave" } else { "Plain" };
+                self.create(template, (dice.roll(2) == 0).then_some(user));
+                Ok(())
+            }
+            2 => self.instances.end(id),
+            3..6 => self.instances.enter(id, &who, None).map(|_| ()),
+            6 => self.instances.leave(&who).map(|_| ()),
+            7 | 8 => self.instances.park(id),
+            9 => {
+                self.instances.write_once(Instant(u64::MAX));
+                Ok(())
+            }
+            _ => {
+                let standing = self.standing.lock().unwrap().get(&user).copied();
+                if let Some((circuit, world)) = standing {
+                    let walked = FromShard::Request(circuit, Request::Portal { world, number: 0 });
+                    let now = (self.instances.clock)();
+                    self.instances.sessions.with(|hub| hub.handle(now, ShardIndex(0), walked));
+                }
+                Ok(())
+            }
+        };
+        match done {
+            Ok(())
+            | Err(
+                Refusal::Table(TableRefusal::NoInstance(_) | TableRefusal::ActiveFull(_))
+                | Refusal::Passage(_)
+                | Refusal::InUse,
+            ) => {}
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    /// Sessions that are in one of these worlds.
+    fn n_in(&self, worlds: impl IntoIterator<Item = WorldId>) -> usize {
+        self.instances.sessions.with(|hub| worlds.into_iter().map(|world| hub.n_in(world)).sum())
+    }
+
+    /// Waits until something is so, which must come to be so by itself.
+    #[expect(clippy::disallowed_methods, reason = "a test that waits for ever says nothing")]
+    fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let began = std::time::Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::yield_now();
+        }
+    }
+
+    fn stop(self) {
+        self.mailbox.send(END).expect("the shard runs");
+        self.shard.join().expect("the shard did not panic");
+        self.worlds.stop();
+    }
+}
+
+fn order(template: &str, owner: Option<AgentId>) -> Order {
+    Order { template: template.into(), owner, ..Order::default() }
+}
+
+fn agent(user: u128) -> AgentId {
+    AgentId(Uuid::from_u128(user + 1))
+}
+
+/// Tells the shard that nothing follows.
+const END: ToShard = ToShard::Revoke(CircuitKey { session: SessionKey(u64::MAX), ticket: 0 });
+
+struct Shard {
+    sessions: Arc<Sessions>,
+    clock: Clock,
+    standing: Standing,
+    agents: BTreeMap<CircuitKey, AgentId>,
+    dice: Dice,
+}
+
+impl Shard {
+    fn run(mut self, mail: &Receiver<ToShard>) {
+        for mail in mail {
+            match mail {
+                ToShard::Ticket(ticket) => {
+                    self.agents.insert(ticket.circuit, ticket.agent);
+                    self.tell(FromShard::Opened(ticket.circuit));
+                    self.let_in(ticket.circuit, &ticket.place);
+                }
+                ToShard::Switch { circuit, place, .. } => {
+                    self.tell(FromShard::Left { circuit, spot: None });
+                    self.let_in(circuit, &place);
+                }
+                ToShard::Close(circuit, _) => {
+                    let agent = self.agents[&circuit];
+                    let why = Closed::Asked;
+                    self.tell(FromShard::Closed { circuit, why, agent, spot: None, next_sequence: 1 });
+                }
+                ToShard::Revoke(circuit) if circuit.session == SessionKey(u64::MAX) => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn let_in(&mut self, circuit: CircuitKey, place: &Place) {
+        let world = place.world();
+        if !place.scene.is_shared && self.dice.roll(4) == 0 {
+            self.tell(FromShard::Refused(circuit, world, WorldRefusal::Full));
+            return;
+        }
+        self.standing.lock().unwrap().insert(self.agents[&circuit], (circuit, world));
+        self.tell(FromShard::Arrived(circuit, world));
+    }
+
+    fn tell(&self, mail: FromShard) {
+        let now = (self.clock)();
+        self.sessions.with(|hub| hub.handle(now, ShardIndex(0), mail));
+    }
+}
+
+#[test]
+fn whatever_happens_at_once_everybody_is_in_one_world_and_nothing_is_left_of_those_that_ended() {
+    for seed in 1..=6 {
+        let (node, ordered) = Node::start(seed);
+        let keeper = keep(&node.instances, ordered, Recorder::off()).expect("a thread");
+        (0..USERS).for_each(|user| node.log_in(user));
+        let regions = || [WorldId(0), WorldId(1)];
+        node.wait_until("everybody is in", || node.standing.lock().unwrap().len() == USERS as usize);
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let node = &node;
+                let mut dice = Dice(seed << 32 | thread);
+                scope.spawn(move || (0..OPERATIONS).for_each(|_| node.act(&mut dice)));
+            }
+        });
+        keeper.stop();
+        for listed in node.instances.list() {
+            node.made.lock().unwrap().push((listed.row.id, listed.world));
+            node.instances.end(listed.row.id).expect("it is there");
+        }
+        let made: BTreeSet<(Uuid, WorldId)> = node.made.lock().unwrap().iter().copied().collect();
+        let in_those = || node.n_in(made.iter().map(|(_, world)| *world));
+        node.wait_until(&format!("everybody is in a region, seed {seed}"), || {
+            node.n_in(regions()) == USERS as usize && in_those() == 0
+        });
+        assert!(made.len() > 20, "{} instances", made.len());
+        assert_eq!(node.instances.sessions.with(|hub| hub.n_sessions()), USERS as usize);
+        assert!(node.instances.list().is_empty());
+        for &(id, world) in &made {
+            assert!(node.instances.get(id).is_err());
+            assert!(node.worlds.inboxes.of(world).is_none(), "{world:?} has an inbox still");
+        }
+        assert_eq!(node.worlds.watch().instances().n, 0, "some are in the pool still");
+        node.stop();
+    }
+}
+
+#[test]
+fn of_all_who_end_an_instance_one_does_and_of_all_who_make_ones_own_one_does() {
+    let (node, _ordered) = Node::start(1);
+    for _ in 0..20 {
+        let owner = Some(agent(1));
+        let together = |act: &(dyn Fn() -> bool + Sync)| {
+            std::thread::scope(|scope| {
+                let all: Vec<_> = (0..THREADS).map(|_| scope.spawn(act)).collect();
+                all.into_iter().filter_map(|one| one.join().ok()).filter(|&did| did).count()
+            })
+        };
+        let n_made = together(&|| node.instances.create(order("Cave", owner)).is_ok());
+        let own = node.instances.list();
+        assert_eq!((n_made, own.len()), (1, 1));
+        let id = own[0].row.id;
+        assert_eq!(together(&|| node.instances.end(id).is_ok()), 1);
+    }
+    node.stop();
+}
+
+#[test]
+fn an_order_for_somebody_who_has_gone_elsewhere_makes_no_world() {
+    let (node, ordered) = Node::start(3);
+    node.log_in(0);
+    node.wait_until("the user is in", || !node.standing.lock().unwrap().is_empty());
+    let (circuit, world) = node.standing.lock().unwrap()[&agent(0)];
+    let walked = FromShard::Request(circuit, Request::Portal { world, number: 0 });
+    node.instances.sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), walked));
+    let order = ordered.try_recv().expect("an order");
+    // The instance may refuse; then the next one is tried.
+    node.wait_until("the user is elsewhere", || {
+        node.create("Cave", None);
+        let id = node.instances.list()[0].row.id;
+        let _ = node.instances.enter(id, &Who::Agent(agent(0).0), None);
+        node.standing.lock().unwrap()[&agent(0)].1 != world
+    });
+    let n = node.instances.list().len();
+    node.instances.carry_out(&order);
+    assert_eq!(node.instances.list().len(), n);
+    assert!(node.instances.list().iter().all(|listed| listed.row.owner.is_none()));
+    node.stop();
+}
+
+#[test]
+fn an_invitation_wakes_no_world_for_somebody_who_has_teleported_since() {
+    let (node, _ordered) = Node::start(4);
+    node.log_in(0);
+    node.wait_until("the user is in", || !node.standing.lock().unwrap().is_empty());
+    let (circuit, _) = node.standing.lock().unwrap()[&agent(0)];
+    node.create("Cave", None);
+    let made = node.instances.list().remove(0);
+    let state = || node.instances.get(made.row.id).unwrap().state;
+    node.instances.park(made.row.id).unwrap();
+    let follow = |ticket: u32| {
+        let circuit = CircuitKey { ticket, ..circuit };
+        Ordered::Enter { circuit, world: made.world, position: Vec3::splat(30.0) }
+    };
+    node.instances.carry_out(&follow(circuit.ticket + 1));
+    assert_eq!(state(), "parked");
+    node.instances.carry_out(&follow(circuit.ticket));
+    assert_eq!(state(), "active");
+    node.stop();
+}

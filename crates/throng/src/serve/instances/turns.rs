@@ -1,0 +1,102 @@
+//! Who works on an instance: one at a time, and not with the table locked.
+
+use super::entry::{State, Work};
+use super::table::Wanted;
+use super::{Instances, Refusal, Table, TableRefusal};
+use ids::{Uuid, WorldId};
+use std::sync::{MutexGuard, PoisonError};
+
+/// Whoever holds it works on an instance. Dropped without an end, by an error or a panic, it leaves the instance as it was; one that was not
+/// there before, not at all.
+pub(super) struct Turn<'a> {
+    pub(super) instances: &'a Instances,
+    pub(super) world: WorldId,
+    pub(super) id: Uuid,
+    /// What the instance did before; none of one that is being made.
+    pub(super) former: Option<State>,
+}
+
+impl Turn<'_> {
+    /// Finds out what an instance in the pool has come to take, which is what to expect of the next one if somebody has been in this one. Before
+    /// it leaves the pool.
+    pub(super) fn weigh(&mut self) {
+        let Self { instances, world, former: Some(State::Active(active)), .. } = self else { return };
+        let grown = instances.workplace.counted(*world).map_or(0, |counted| counted.grown_bytes);
+        let Some(bytes) = u64::try_from(active.kept_bytes + grown).ok().filter(|&bytes| bytes > 0) else {
+            return;
+        };
+        active.bytes = bytes;
+        if active.visits > 0
+            && let Some(entry) = instances.table().of_world(*world)
+        {
+            instances.admission.learn(&entry.template, bytes);
+        }
+    }
+
+    /// From here on it does this. What it did before is let go here, and not while the table is locked.
+    pub(super) fn end(mut self, state: State) {
+        self.leave_it(Some(state));
+    }
+
+    /// From here on there is none.
+    pub(super) fn forget(mut self) {
+        self.leave_it(None);
+    }
+
+    /// As what it is left, whatever becomes of the rest of the work.
+    pub(super) fn leave_it(&mut self, state: Option<State>) {
+        if let Some(State::Active(active)) = std::mem::replace(&mut self.former, state) {
+            self.instances.admission.has_left(active.bytes);
+            self.instances.ended().push(active.scene);
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut table = self.instances.table();
+        match self.former.take() {
+            Some(state) => table.put(self.world, state),
+            None => table.remove(self.world),
+        }
+        drop(table);
+        self.instances.turns.notify_all();
+    }
+}
+
+impl Instances {
+    /// Waits until nobody else works on an instance, and begins to.
+    pub(super) fn turn(&self, id: Uuid, work: Work) -> Result<Turn<'_>, Refusal> {
+        let mut table = self.table();
+        loop {
+            let world = table.get(id)?.world;
+            if let Some(turn) = self.begin_turn(&mut table, world, work) {
+                return Ok(turn);
+            }
+            table = self.turns.wait(table).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The table, when nobody works on an instance: what is being made may come to nothing, and what is ending may stay.
+    pub(super) fn settled(&self, id: Uuid) -> Result<MutexGuard<'_, Table>, TableRefusal> {
+        let mut table = self.table();
+        while matches!(table.get(id)?.state(), State::Busy(_)) {
+            table = self.turns.wait(table).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(table)
+    }
+
+    /// Enters a new instance into the table, and begins to make it.
+    pub(super) fn make(&self, wanted: Wanted) -> Result<(store::Instance, Turn<'_>), TableRefusal> {
+        let mut table = self.table();
+        let entry = table.add(wanted)?;
+        let turn = Turn { instances: self, world: entry.world, id: entry.id, former: None };
+        Ok((entry.row(), turn))
+    }
+
+    pub(super) fn begin_turn(&self, table: &mut Table, world: WorldId, work: Work) -> Option<Turn<'_>> {
+        let former = Some(table.take(world, work)?);
+        let id = table.entry_mut(world)?.id;
+        Some(Turn { instances: self, world, id, former })
+    }
+}

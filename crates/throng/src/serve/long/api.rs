@@ -1,0 +1,167 @@
+//! Long tasks over the operator's address: `/v1/long-tasks`.
+
+use super::drill::Drill;
+use crate::serve::Clock;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Json, Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use ids::Instant;
+use schedule::long::{AbandonError, LongId, LongInfo, LongState, LongTasks};
+use serde::Serialize;
+use std::time::Duration;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+#[derive(Clone)]
+struct Desk {
+    tasks: LongTasks,
+    clock: Clock,
+    /// Work on purpose is allowed.
+    drills: bool,
+}
+
+/// The routes.
+pub(in crate::serve) fn router(tasks: LongTasks, clock: &Clock, drills: bool) -> OpenApiRouter {
+    let desk = Desk { tasks, clock: clock.clone(), drills };
+    OpenApiRouter::new().routes(routes!(list, drill)).routes(routes!(end)).with_state(desk)
+}
+
+/// A long task as the API tells it.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = LongTask)]
+struct Told {
+    id: u64,
+    kind: &'static str,
+    name: String,
+    /// `waiting`, `running`, or `abandoned`: it runs, and its thread has a successor.
+    state: &'static str,
+    /// Since it was submitted.
+    age_s: f64,
+    /// Since it began.
+    running_s: Option<f64>,
+    /// How long its submitter thought that it would take.
+    estimated_s: f64,
+    /// How long it will take, judging by others of its kind.
+    expected_s: f64,
+    /// It runs for so much longer than expected that it probably hangs.
+    is_overdue: bool,
+    /// It was told to end.
+    is_cancelled: bool,
+}
+
+impl Told {
+    fn new(info: LongInfo, now: Instant) -> Self {
+        let (state, since) = match info.state {
+            LongState::Waiting => ("waiting", None),
+            LongState::Running { since } => ("running", Some(since)),
+            LongState::Abandoned { since } => ("abandoned", Some(since)),
+        };
+        let seconds = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e6;
+        Self {
+            id: info.id.0,
+            kind: info.kind,
+            name: info.name,
+            state,
+            age_s: seconds(now - info.submitted_at),
+            running_s: since.map(|since| seconds(now - since)),
+            estimated_s: seconds(info.estimated),
+            expected_s: seconds(info.expected),
+            is_overdue: info.is_overdue,
+            is_cancelled: info.is_cancelled,
+        }
+    }
+}
+
+/// All long tasks that run and wait.
+#[utoipa::path(get, path = "/v1/long-tasks", operation_id = "list_long_tasks", responses((status = 200, body = Vec<Told>)))]
+async fn list(State(Desk { tasks, clock, .. }): State<Desk>) -> Response {
+    let list = tasks.list();
+    let now = clock();
+    Json(list.into_iter().map(|info| Told::new(info, now)).collect::<Vec<Told>>()).into_response()
+}
+
+/// Long work that was begun on purpose.
+#[derive(Serialize, ToSchema)]
+struct Begun {
+    /// Tasks that were taken.
+    begun: u16,
+}
+
+fn refuse(status: StatusCode, error: String) -> Response {
+    (status, Json(Error { error })).into_response()
+}
+
+/// Begins long work on purpose, where `diagnose.allow_faults` is on.
+#[utoipa::path(post, path = "/v1/long-tasks", operation_id = "drill_long_tasks", request_body = Drill, responses(
+    (status = 200, body = Begun),
+    (status = 403, description = "Drills are not allowed here, or not with this token."),
+    (status = 503, description = "As many tasks wait as may."),
+))]
+async fn drill(
+    State(Desk { tasks, drills, .. }): State<Desk>,
+    order: Result<Json<Drill>, JsonRejection>,
+) -> Response {
+    if !drills {
+        let error = "Drills are not allowed here (diagnose.allow_faults).";
+        return refuse(StatusCode::FORBIDDEN, error.into());
+    }
+    let Json(order) = match order {
+        Ok(order) => order,
+        Err(rejection) => return refuse(rejection.status(), rejection.body_text()),
+    };
+    match order.begin(&tasks) {
+        Ok(begun) => Json(Begun { begun }).into_response(),
+        Err(why) => refuse(StatusCode::SERVICE_UNAVAILABLE, why.to_string()),
+    }
+}
+
+/// What became of a long task.
+#[derive(Serialize, ToSchema)]
+struct Ended {
+    /// `cancelled`: it will not begin; `told`: it runs, and was told to end; `abandoned`: it did not listen.
+    outcome: &'static str,
+}
+
+#[derive(Serialize)]
+struct Error {
+    error: String,
+}
+
+/// End a long task: take out what waits and tell what runs. What was told before and still runs, or is overdue, is given up.
+#[utoipa::path(delete, path = "/v1/long-tasks/{id}", operation_id = "end_long_task", params(("id" = u64, Path)), responses(
+    (status = 200, body = Ended),
+    (status = 404, description = "There is no such task."),
+    (status = 409, description = "Too many have been given up that have not ended."),
+))]
+async fn end(State(Desk { tasks, .. }): State<Desk>, Path(id): Path<u64>) -> Response {
+    let id = LongId(id);
+    let known = tasks.list().into_iter().find(|info| info.id == id);
+    let not_there = || AbandonError::NotRunning(id);
+    let ended = match known {
+        None => Err(not_there()),
+        Some(info) => match info.state {
+            LongState::Waiting => tasks.cancel(id).then_some("cancelled").ok_or_else(not_there),
+            LongState::Running { .. } if info.is_cancelled || info.is_overdue => {
+                tasks.abandon(id).map(|()| "abandoned")
+            }
+            LongState::Running { .. } => tasks.cancel(id).then_some("told").ok_or_else(not_there),
+            LongState::Abandoned { .. } => Err(not_there()),
+        },
+    };
+    match ended {
+        Ok(outcome) => {
+            tracing::warn!(task = id.0, outcome, "an operator has ended a long task");
+            Json(Ended { outcome }).into_response()
+        }
+        Err(why) => {
+            let status = match why {
+                AbandonError::NotRunning(_) => StatusCode::NOT_FOUND,
+                AbandonError::TooMany => StatusCode::CONFLICT,
+                AbandonError::Thread(_) => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            refuse(status, why.to_string())
+        }
+    }
+}

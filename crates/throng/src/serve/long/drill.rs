@@ -1,0 +1,93 @@
+//! `POST /v1/long-tasks`: long work on purpose, to see whether worlds make room for it and what becomes of a task that hangs. Only on servers
+//! that were told to allow damage (`diagnose.allow_faults`).
+
+use schedule::long::{Long, LongContext, LongTasks, Refused};
+use serde::Deserialize;
+use std::hint::black_box;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// Kind of these tasks.
+const DRILL: &str = "drill";
+/// Rounds between two looks whether to end: about a millisecond.
+const ROUNDS: u64 = 1_000_000;
+/// What that many take on an unhurried core of today.
+const ROUNDS_ESTIMATE: Duration = Duration::from_micros(1_300);
+/// How often one that hangs looks whether it was told to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Long work on purpose.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Drill {
+    /// How many.
+    count: u16,
+    /// What each does: so many million rounds of arithmetic, a millisecond of a core each, more or less.
+    #[serde(default)]
+    million_rounds: u32,
+    /// It does not end before it is told to.
+    #[serde(default)]
+    hangs: bool,
+}
+
+impl Drill {
+    /// Hands the tasks in; how many there was room for.
+    pub(super) fn begin(self, tasks: &LongTasks) -> Result<u16, Refused> {
+        let Self { count, million_rounds, hangs } = self;
+        for n in 0..count {
+            let work = Box::new(move |context: &LongContext| work(context, million_rounds, hangs));
+            let estimated = ROUNDS_ESTIMATE * million_rounds;
+            let long = Long { kind: DRILL, name: format!("{} of {count}", n + 1), estimated, work };
+            match tasks.submit(long) {
+                // Nobody waits for it.
+                Ok(_) => {}
+                Err(_) if n > 0 => return Ok(n),
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(count)
+    }
+}
+
+fn work(context: &LongContext, million_rounds: u32, hangs: bool) {
+    let mut mixed = 1_u64;
+    for _ in 0..million_rounds {
+        for round in 0..ROUNDS {
+            mixed = black_box(mixed ^ round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+        if context.is_cancelled() {
+            return;
+        }
+    }
+    while hangs && !context.is_cancelled() {
+        std::thread::park_timeout(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ids::Instant;
+    use schedule::Pool;
+
+    #[test]
+    fn a_drill_is_done_and_what_hangs_ends_when_it_is_told_to() {
+        let pool = Pool::start(1, || Instant::ZERO).expect("threads");
+        let tasks = pool.long();
+        let drill = |count, hangs| Drill { count, million_rounds: 0, hangs };
+        assert_eq!(drill(3, false).begin(&tasks).expect("there is room"), 3);
+        assert_eq!(drill(1, true).begin(&tasks).expect("there is room"), 1);
+        let hanging = || tasks.list().into_iter().find(|info| info.name == "1 of 1");
+        let id = hanging().expect("it does not end").id;
+        assert!(tasks.cancel(id));
+        while hanging().is_some() {
+            std::thread::yield_now();
+        }
+        // More than may wait: as many as there is room for.
+        let taken = drill(u16::MAX, true).begin(&tasks).expect("there is room for some");
+        assert!((1_000..1_100).contains(&taken), "{taken}");
+        for info in tasks.list() {
+            let _ = tasks.cancel(info.id);
+        }
+    }
+}

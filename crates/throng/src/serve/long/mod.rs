@@ -1,0 +1,121 @@
+//! What takes longer than a frame may: worlds that are made, grounds and navmeshes that are built, what is left of worlds.
+//!
+//! It runs on the pool's `long-N` threads ([`schedule::long`]). [`run`] is for whoever needs the result: it waits, and so belongs on a
+//! thread that may. [`api`](self) lists what waits and runs, and ends it.
+
+mod api;
+mod drill;
+
+pub(super) use api::router;
+
+use crossbeam_channel::{RecvTimeoutError, bounded};
+use schedule::long::{Long, LongContext, LongOutcome, LongTasks, Refused};
+use std::time::Duration;
+use thiserror::Error;
+
+/// Kinds of tasks: what metrics are told by. Those of one kind take their turns in order.
+pub(super) const MAKE_WORLD: &str = "world";
+/// See [`MAKE_WORLD`].
+pub(super) const WAKE: &str = "wake";
+/// See [`MAKE_WORLD`].
+pub(super) const BUILD_TEMPLATE: &str = "template";
+
+/// How often who waits looks whether the server stops: a task that hangs shall not hold that up.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub(super) enum LongFailure {
+    /// It was not taken.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// It panicked, and said this.
+    #[error("It failed: {0}.")]
+    Panicked(String),
+    /// An operator took it out, or gave it up.
+    #[error("An operator has ended it.")]
+    Ended,
+    /// The pool ended before it did.
+    #[error("The server is about to stop.")]
+    Stopping,
+}
+
+/// Has something done by a long task, and waits for what it comes to. A result that comes after the task was given up is dropped where it
+/// was made.
+///
+/// Not to be called by a long task: with each thread waiting for another one, none would go on.
+///
+/// # Errors
+/// [`LongFailure`].
+pub(super) fn run<R: Send + 'static>(
+    tasks: &LongTasks,
+    (kind, name, estimated): (&'static str, String, Duration),
+    work: impl FnOnce(&LongContext) -> R + Send + 'static,
+) -> Result<R, LongFailure> {
+    let (sender, result) = bounded(1);
+    let send = move |context: &LongContext| {
+        // Only fails when nobody waits any more.
+        let _ = sender.send(work(context));
+    };
+    let ticket = tasks.submit(Long { kind, name, estimated, work: Box::new(send) })?;
+    loop {
+        return match ticket.outcome().recv_timeout(LOOK) {
+            Ok(LongOutcome::Done) => result.recv().map_err(|_| LongFailure::Stopping),
+            Ok(LongOutcome::Panicked(message)) => Err(LongFailure::Panicked(message)),
+            Ok(LongOutcome::Cancelled | LongOutcome::Abandoned) if !tasks.is_stopping() => {
+                Err(LongFailure::Ended)
+            }
+            Err(RecvTimeoutError::Timeout) if !tasks.is_stopping() => continue,
+            _ => Err(LongFailure::Stopping),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ids::Instant;
+    use schedule::Pool;
+
+    fn pool() -> Pool {
+        Pool::start(1, || Instant::ZERO).expect("threads")
+    }
+
+    fn spec() -> (&'static str, String, Duration) {
+        (MAKE_WORLD, "Cave".into(), Duration::from_millis(1))
+    }
+
+    #[test]
+    fn the_result_comes_back_or_why_there_is_none() {
+        let pool = pool();
+        let tasks = pool.long();
+        assert_eq!(run(&tasks, spec(), |_| 7).expect("it ran"), 7);
+        let failure = run(&tasks, spec(), |_| -> u32 { panic!("no room") }).expect_err("it panicked");
+        assert!(matches!(&failure, LongFailure::Panicked(message) if message == "no room"), "{failure}");
+        drop(pool);
+        let failure = run(&tasks, spec(), |_| 7).expect_err("there is no pool");
+        assert!(matches!(failure, LongFailure::Refused(Refused::Stopping { .. })), "{failure}");
+    }
+
+    #[test]
+    fn who_waits_is_told_when_an_operator_ends_it() {
+        let pool = pool();
+        let tasks = pool.long();
+        let (began, begins) = bounded(1);
+        let (end, ends) = bounded::<()>(0);
+        let other = tasks.clone();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(move || {
+                run(&other, spec(), move |context| {
+                    began.send(context.id()).expect("the test waits");
+                    let _ = ends.recv();
+                })
+            });
+            let id = begins.recv().expect("it begins");
+            tasks.abandon(id).expect("it runs");
+            let failure = waits.join().expect("no panic").expect_err("it was given up");
+            assert!(matches!(failure, LongFailure::Ended), "{failure}");
+        });
+        drop(end);
+    }
+}

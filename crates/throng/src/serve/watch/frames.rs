@@ -1,0 +1,116 @@
+//! Figures of frames, of the scheduler and of the balance between short and long tasks.
+
+use super::Export;
+use crate::serve::frames::Frames;
+use crate::serve::instances::Demand;
+use crate::serve::worlds;
+use schedule::{FrameRecord, Standing};
+use std::time::Duration;
+use telemetry::recorder::{Arg, Scope, ScopeKind};
+
+/// What is measured in seconds and counted in microseconds needs no more of a rate than this.
+fn hz(dt: Duration) -> String {
+    format!("{:.0}", 1.0 / dt.as_secs_f64())
+}
+
+/// A frame of all worlds of a rate that was not done when the next one was due, with how many worlds it had. It is known within a
+/// second, in which threads keep what they did.
+static MISSED: Scope = Scope::new("worlds.frame").arg(Arg::Count).kind(ScopeKind::Frame);
+
+impl Export {
+    /// Frames that have ended in the time that has `passed`, with so many steps; what they asked of the workers.
+    pub(super) fn frames(
+        &mut self,
+        worlds: &worlds::Watch,
+        frames: &Frames,
+        n_steps: u64,
+        passed: f32,
+    ) -> Demand {
+        let mut records = std::mem::take(&mut self.frame_records);
+        records.clear();
+        let summary = worlds.take_frames(&mut records);
+        frames.add(summary.dropped, &records);
+        for record in records.iter().filter(|record| record.is_beat) {
+            self.frame(record);
+            let (lasted, dt) = (record.lasted().as_nanos() as u64, record.dt.as_nanos() as u64);
+            MISSED.note(record.worlds.into(), lasted, dt);
+        }
+        self.frame_records = records;
+        let over = self.frames_over + summary.over;
+        self.frames_over = over;
+        self.count("throng_frames_over_total", "Frames that lasted longer than their rate allows.", "", over);
+        self.gauge(
+            "throng_frame_worlds",
+            "Worlds of one frame, the most in the last second.",
+            ("", ""),
+            summary.worlds_max.into(),
+        );
+        let serial_s = summary.serial.as_secs_f64();
+        self.gauge(
+            "throng_schedule_ratio",
+            "Share of the last second in which a worker had the schedule, and others that wanted it waited.",
+            ("", ""),
+            serial_s / f64::from(passed),
+        );
+        self.gauge(
+            "throng_schedule_per_step_seconds",
+            "That time for each step of a world.",
+            ("", ""),
+            serial_s / n_steps.max(1) as f64,
+        );
+        let standing = worlds.standing();
+        if let Some(standing) = &standing {
+            self.standing(standing, summary.level_max);
+        }
+        Demand {
+            workers: standing.map_or(0.0, |standing| standing.demand),
+            beats: summary.beats,
+            over: summary.over,
+            ..Demand::default()
+        }
+    }
+
+    fn frame(&mut self, record: &FrameRecord) {
+        let metrics = &self.metrics;
+        let timing = self.frame_timings.entry(record.dt).or_insert_with(|| {
+            let help = "Time from when the worlds of one rate were due until the last of them was done.";
+            metrics.timing("throng_frame_seconds", help, &[("hz", &hz(record.dt))])
+        });
+        timing.record(record.lasted());
+    }
+
+    fn standing(&mut self, standing: &Standing, level_max: u8) {
+        let Standing { measure, backlog, demand } = standing;
+        self.gauge(
+            "throng_starvation_level",
+            "How much worlds make room for long tasks, 0 to 5: the highest of the last second.",
+            ("", ""),
+            measure.level.max(level_max).into(),
+        );
+        self.gauge("throng_world_workers", "Workers that may run now.", ("", ""), measure.n_workers as f64);
+        self.gauge(
+            "throng_world_pause_ratio",
+            "Share of its time that an only worker leaves to others by pausing.",
+            ("", ""),
+            f64::from(measure.pause_per_mille) / 1e3,
+        );
+        self.gauge(
+            "throng_world_demand_workers",
+            "Workers that all awake worlds need.",
+            ("", ""),
+            (*demand).into(),
+        );
+        self.gauge(
+            "throng_long_backlog_seconds",
+            "Time that the long threads will need for what waits.",
+            ("", ""),
+            backlog.work.as_secs_f64(),
+        );
+        self.gauge(
+            "throng_long_oldest_seconds",
+            "How long the oldest of it has waited: tasks that have not begun, and what is to be dropped.",
+            ("", ""),
+            backlog.oldest.as_secs_f64(),
+        );
+    }
+}

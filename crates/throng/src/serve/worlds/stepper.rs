@@ -1,0 +1,372 @@
+//! One world as a task of the pool: a step from its commands to its frame, what is counted of it, and where the frame goes.
+
+use super::{Counted, INSTANCE_INBOX_MAX, Seen, Steady};
+use crate::serve::Clock;
+use crate::serve::faults::Fuse;
+use crate::serve::inboxes::Waiting;
+use crate::serve::instances::Ledger;
+use crate::serve::lines::Line;
+use crossbeam_channel::{Receiver, Sender, TrySendError};
+use gateway::mail::ToShard;
+use gateway::places::Scene;
+use gateway::sessions::Sessions;
+use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
+use recording::Tape;
+use schedule::{Panicked, Start, Task};
+use std::any::Any;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use telemetry::recorder::{Arg, Scope, ScopeKind, frame_end};
+use telemetry::{Timing, allocations};
+use world::{Beginning, Cast, Change, Command, Frame, Life, World};
+
+/// First steps in which it is counted what a world grows by. They fill its buffers; later on it would be told by what passes through it: words that
+/// it frees for shards, and events that these free.
+const STEPS_WEIGHED: u64 = 512;
+
+/// Steps that their mean is told of, about: a second of them.
+const STEPS_OF_MEAN: u32 = 16;
+
+/// A world's step with its mail. It may take as long as a tick lasts.
+static FRAME: Scope = Scope::new("world.frame").arg(Arg::World).kind(ScopeKind::Frame);
+
+/// A step that began so long after it was due. One that misses a whole tick lags, although no frame took long: others had the
+/// threads.
+static LATE: Scope = Scope::new("world.late").arg(Arg::World).kind(ScopeKind::Frame);
+
+/// Says that a world is in a step for as long as this lives, and no longer if the step panics.
+struct InStep<'a>(&'a Seen);
+
+impl<'a> InStep<'a> {
+    fn new(seen: &'a Seen, now: Instant) -> Self {
+        seen.in_step_since.store(now.0.max(1), Ordering::Relaxed);
+        Self(seen)
+    }
+}
+
+impl Drop for InStep<'_> {
+    fn drop(&mut self) {
+        self.0.in_step_since.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Where a world's frames go.
+pub(super) enum Outlet {
+    /// To the replica thread: to encode a crowd takes time, and the next step need not wait for it.
+    Away { frames: Sender<Box<Frame>>, spent: Receiver<Box<Frame>> },
+    /// Nowhere: where few avatars are, they are encoded in less time than it takes to wake another thread.
+    Here { line: Box<Line>, spent: Option<Box<Frame>>, sessions: Arc<Sessions> },
+}
+
+/// One world as a task of the pool.
+pub(in crate::serve) struct Stepper {
+    pub(super) scene: Arc<Scene>,
+    pub(super) life: Life,
+    pub(super) waiting: Arc<Waiting>,
+    pub(super) commands: Vec<Command>,
+    pub(super) outlet: Outlet,
+    pub(super) seen: Arc<Seen>,
+    pub(super) timing: Timing,
+    pub(super) lateness: Timing,
+    pub(super) clock: Clock,
+    /// Recordings that were asked for, and the one under way.
+    pub(super) tapes: Receiver<Tape>,
+    pub(super) tape: Option<Tape>,
+    pub(super) fuse: Arc<Fuse>,
+    /// Of an instance: what is to be written down of it.
+    pub(super) ledger: Option<Arc<Ledger>>,
+    /// The one that comes next.
+    pub(super) next_tick: Tick,
+    /// Whether the last frame told only of those who were there before.
+    pub(super) is_steady: bool,
+}
+
+impl Task for Stepper {
+    fn is_quiet(&mut self) -> bool {
+        self.waiting.is_empty()
+            && self.life.world().is_quiet()
+            && self.tape.is_none()
+            && self.tapes.is_empty()
+            && self.ledger.as_ref().is_none_or(|ledger| !ledger.wants_image())
+    }
+
+    fn step(&mut self, start: &Start) {
+        let (world, dt_ns) = (self.scene.world.0.into(), start.dt.as_nanos() as u64);
+        LATE.note(world, start.late_by.as_nanos() as u64, dt_ns);
+        self.lateness.record(start.late_by);
+        self.next_tick = Tick(start.tick.0 + 1);
+        let seen = Arc::clone(&self.seen);
+        let in_step = InStep::new(&seen, start.at);
+        let frame = FRAME.enter_within(world, dt_ns);
+        self.make_frame(start.tick, start.dt, start.dilation);
+        drop(frame);
+        drop(in_step);
+        frame_end();
+    }
+}
+
+impl Stepper {
+    fn make_frame(&mut self, tick: Tick, dt: Duration, dilation: f32) {
+        let began_at = (self.clock)();
+        let held = allocations::held_here();
+        // Whoever left it keeps both casts until no world has the former one, so that nothing large is freed here. A recording is of one
+        // cast: the change waits for its end.
+        if self.tape.is_none()
+            && is_turn_to_recast(self.scene.world, self.scene.hz, tick)
+            && let Some(recast) = self.waiting.take_recast()
+            && self.life.recast(&recast)
+            && let Some(ledger) = &self.ledger
+        {
+            ledger.set_reverted_from(None);
+        }
+        let allocated = allocations::counted_here();
+        // What comes in from here on belongs to the next tick.
+        self.waiting.take(&mut self.commands);
+        self.take_tape();
+        if let Some(tape) = &mut self.tape {
+            tape.give(began_at, tick, dt, dilation, &self.commands);
+        }
+        let mut frame = self.outlet.take_frame();
+        // At the worst moment: the commands are taken, and nobody is told anything.
+        self.fuse.strike();
+        self.life.step(began_at, tick, dt, dilation, &mut self.commands, &mut frame);
+        if self.tape.as_mut().is_some_and(|tape| !tape.came_to(began_at, frame.state_hash)) {
+            self.tape = None;
+        }
+        let copies = self.outlet.copies();
+        // The second of two replicas learns a frame with the next one.
+        let was_steady = std::mem::replace(&mut self.is_steady, is_steady(&frame));
+        let lost = !self.outlet.tell(frame);
+        let is_steady = self.is_steady && was_steady && self.outlet.copies() == copies;
+        let (noting, held_before) = (allocations::counted_here(), allocations::held_here());
+        if let Some(ledger) = &self.ledger {
+            ledger.note(began_at, self.life.world());
+        }
+        let noted = allocations::counted_here() - noting;
+        // A whole state is on its way to the journal, and no part of what the world takes.
+        let held_noted = allocations::held_here() - held_before;
+        let took = (self.clock)() - began_at;
+        self.timing.record(took);
+        let allocations = allocations::counted_here() - allocated - noted;
+        let mut counted = self.seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.step = match counted.step {
+            Duration::ZERO => took,
+            mean => mean - mean / STEPS_OF_MEAN + took / STEPS_OF_MEAN,
+        };
+        counted.world = *self.life.world().counters();
+        counted.n_avatars = self.life.world().n_avatars();
+        counted.n_npcs = self.life.world().n_npcs();
+        counted.npcs = *self.life.world().npc_counts();
+        counted.dilation = dilation;
+        counted.frames_lost += u64::from(lost);
+        if tick.0 < STEPS_WEIGHED {
+            counted.grown_bytes += allocations::held_here() - held - held_noted;
+        }
+        if is_steady {
+            counted.steady += Steady { ticks: 1, allocations };
+        }
+    }
+}
+
+/// Whether a world makes a change of its cast in this tick: the many of a template make it one after the other, within a second.
+fn is_turn_to_recast(WorldId(world): WorldId, hz: u32, tick: Tick) -> bool {
+    let hz = u64::from(hz.max(1));
+    tick.0 % hz == u64::from(world) % hz
+}
+
+/// Whether a frame tells only how those move who were there before.
+fn is_steady(frame: &Frame) -> bool {
+    let is_new = |change: &Change| matches!(change, Change::Created(_) | Change::Removed(_));
+    frame.snapshot.is_none() && frame.events.is_empty() && !frame.changes.iter().any(is_new)
+}
+
+impl Stepper {
+    /// What is left of a task that panicked.
+    pub(in crate::serve) fn of(panicked: Panicked) -> Box<Self> {
+        let task: Box<dyn Any> = panicked.task;
+        task.downcast().expect("worlds are the tasks of the pool")
+    }
+
+    /// The world that it steps, as the gateway knows it.
+    pub(in crate::serve) const fn scene(&self) -> &Arc<Scene> {
+        &self.scene
+    }
+
+    /// Between two steps.
+    pub(in crate::serve) const fn world(&self) -> &World {
+        self.life.world()
+    }
+
+    /// Who lives in it.
+    pub(in crate::serve) const fn cast(&self) -> Option<&Arc<Cast>> {
+        self.life.config().cast.as_ref()
+    }
+
+    /// The tick of the step that comes next.
+    pub(in crate::serve) const fn next_tick(&self) -> Tick {
+        self.next_tick
+    }
+
+    /// Its life.
+    pub(in crate::serve) const fn epoch(&self) -> Epoch {
+        self.life.config().epoch
+    }
+
+    /// Begins a recording that was asked for, between two steps. There is one at a time; another ends it.
+    fn take_tape(&mut self) {
+        if let Ok(tape) = self.tapes.try_recv() {
+            tape.begin(self.life.world());
+            self.tape = Some(tape);
+        }
+    }
+
+    /// Ends what cannot go on after a panic.
+    pub(in crate::serve) fn end_recording(&mut self) {
+        if let Some(tape) = self.tape.take() {
+            tape.panicked();
+        }
+    }
+
+    /// Throws away what came into the inbox while the world is down: nobody reads it, and shards keep what does not fit, of which they
+    /// hold so much in all.
+    pub(in crate::serve) fn drain(&mut self) {
+        self.waiting.take(&mut self.commands);
+        self.commands.clear();
+    }
+
+    /// Begins the next life, see [`Life::begin_again`]. `dismiss` makes the commands that its first step begins with, from the
+    /// sessions that have avatars in it.
+    pub(in crate::serve) fn begin_again(
+        &mut self,
+        in_a_row: u32,
+        dismiss: impl FnOnce(&mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
+    ) -> (Beginning, World) {
+        let tried = self.cast().map(|cast| cast.fingerprint());
+        let (beginning, remains) = self.life.begin_again(in_a_row);
+        if let Some(cast) = self.cast() {
+            self.waiting.begin_again_with(cast);
+        }
+        if let Some(ledger) = &self.ledger {
+            if beginning == Beginning::Empty && !ledger.is_closed() {
+                ledger.close();
+                tracing::error!(
+                    world = self.scene.name,
+                    "a world has begun empty: nothing more of it is saved"
+                );
+            }
+            if beginning == Beginning::Former {
+                ledger.set_reverted_from(tried);
+                tracing::error!(
+                    world = self.scene.name,
+                    "a world panics with what its template's files say now: it has gone back to what they said before"
+                );
+            }
+            // The checkpoint is some seconds old, and this must not get lost. An empty world goes without, since it may be what the
+            // others have died of.
+            if !ledger.is_closed()
+                && let Err(error) = self.life.take_up_progress(&ledger.last_progress())
+            {
+                tracing::error!(world = self.scene.name, %error, "a world begins again without what was journalled");
+            }
+        }
+        self.commands = dismiss(&mut self.life.world().sessions());
+        (beginning, remains)
+    }
+}
+
+impl Outlet {
+    /// A frame to be filled, with the buffers of an earlier one if there are any.
+    fn take_frame(&mut self) -> Box<Frame> {
+        match self {
+            Self::Away { spent, .. } => spent.try_recv().ok(),
+            Self::Here { spent, .. } => spent.take(),
+        }
+        .unwrap_or_else(|| Box::new(Frame::empty()))
+    }
+
+    /// Whole replicas that were copied since a shard held the one whose turn it was.
+    const fn copies(&self) -> u64 {
+        match self {
+            Self::Away { .. } => 0,
+            Self::Here { line, .. } => line.followed().copies,
+        }
+    }
+
+    /// False when the frame got lost.
+    fn tell(&mut self, frame: Box<Frame>) -> bool {
+        match self {
+            Self::Away { frames, .. } => !matches!(frames.try_send(frame), Err(TrySendError::Full(_))),
+            Self::Here { line, spent, sessions } => {
+                line.follow(&frame);
+                if !frame.events.is_empty() {
+                    // A shard that is behind holds up no step of any world. What is lost heals: a passage is given up in time, and
+                    // the others are words.
+                    sessions.offer_shards(&ToShard::Events(frame.world, frame.events.as_slice().into()));
+                }
+                *spent = Some(frame);
+                true
+            }
+        }
+    }
+}
+
+/// What an instance is made of.
+pub(in crate::serve) struct Founding {
+    pub(in crate::serve) scene: Arc<Scene>,
+    pub(in crate::serve) life: Life,
+    pub(in crate::serve) ledger: Arc<Ledger>,
+    pub(in crate::serve) sessions: Arc<Sessions>,
+    pub(in crate::serve) dead_reckoning: bool,
+    /// Of the steps of all instances.
+    pub(in crate::serve) timing: Timing,
+    pub(in crate::serve) lateness: Timing,
+    pub(in crate::serve) clock: Clock,
+}
+
+impl Stepper {
+    /// An instance before its first step, and where its commands wait.
+    pub(in crate::serve) fn found(founding: Founding) -> (Box<Self>, Arc<Waiting>) {
+        let Founding { scene, life, ledger, sessions, dead_reckoning, timing, lateness, clock } = founding;
+        let waiting = Waiting::new(INSTANCE_INBOX_MAX);
+        waiting.set_cast(life.config().cast.clone());
+        let line = Box::new(Line::new(&scene, &waiting, None, dead_reckoning));
+        let stepper = Self {
+            life,
+            waiting: Arc::clone(&waiting),
+            commands: Vec::new(),
+            outlet: Outlet::Here { line, spent: None, sessions },
+            seen: Arc::new(Seen {
+                counted: Mutex::new(Counted { dilation: 1.0, ..Counted::default() }),
+                ..Seen::default()
+            }),
+            timing,
+            lateness,
+            clock,
+            // Nobody asks for recordings of instances.
+            tapes: crossbeam_channel::never(),
+            tape: None,
+            fuse: Arc::default(),
+            ledger: Some(ledger),
+            next_tick: Tick(0),
+            is_steady: false,
+            scene,
+        };
+        (Box::new(stepper), waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worlds_of_a_template_change_their_casts_one_after_the_other() {
+        for hz in [20, 45] {
+            let n_in =
+                |tick| (2..902).filter(|&world| is_turn_to_recast(WorldId(world), hz, Tick(tick))).count();
+            let in_each: Vec<usize> = (7_000..7_000 + u64::from(hz)).map(n_in).collect();
+            assert!(in_each.iter().all(|&n| n == 900 / hz as usize), "{in_each:?}");
+        }
+    }
+}

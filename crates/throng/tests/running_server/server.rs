@@ -1,0 +1,212 @@
+//! A server on free ports, and bots for it.
+
+use crate::api::Api;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longer than any test machine takes: whoever waits so long waits for nothing.
+const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const BOTS: usize = 20;
+
+pub(crate) fn throng() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_throng"))
+}
+
+/// A server on free ports, which is killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Kept open: the server has something to say.
+    _stdout: BufReader<ChildStdout>,
+    pub(crate) data: TempDir,
+    admin: String,
+    login: String,
+    token: String,
+    api: OnceLock<Api>,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// With a configuration file.
+    pub(crate) fn start_with(config: &str) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let file = data.path().join("throng.toml");
+        std::fs::write(&file, config).unwrap();
+        let log = File::create(data.path().join("server.log")).unwrap();
+        let mut child = throng()
+            .args(["serve", "--http", "127.0.0.1:0", "--udp", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+            .arg("--open-registration")
+            .arg("--config")
+            .arg(file)
+            .arg("--data")
+            .arg(data.path())
+            .env("THRONG__DIAGNOSE__ALLOW_FAULTS", "true")
+            .env("THRONG__SERVER__LOG_FILTER", "info")
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert!(line.contains("ready"), "{line}");
+        let run: serde_json::Value = serde_json::from_str(&read(data.path(), "run.json")).unwrap();
+        let text = |key: &str| run[key].as_str().unwrap().to_owned();
+        let token = read(data.path(), "admin.token").trim().to_owned();
+        let (admin, login) = (text("admin"), text("login_uri"));
+        Self { child, _stdout: stdout, admin, login, token, data, api: OnceLock::new() }
+    }
+
+    /// Bots that stand around for so long and report what they saw.
+    pub(crate) fn bots(&self, stay: &str) -> Child {
+        let count = BOTS.to_string();
+        throng()
+            .args(["bots", "--login", &self.login, "--count", &count, "--observers", &count])
+            .args(["--behavior", "walk", "--ramp", "50/s", "--duration", stay, "--json"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// One user who stays until the end, "Bot0001 Guest".
+    pub(crate) fn guest(&self) -> Guest {
+        let bots = throng()
+            .args(["bots", "--login", &self.login, "--count", "1", "--last-name", "Guest"])
+            .args(["--behavior", "stand", "--duration", "600s", "--json"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Guest(bots)
+    }
+
+    /// One exchange with the operator's address; the body of the answer.
+    pub(crate) fn ask(&self, head: &str, body: &str) -> String {
+        self.exchange(head, body).1
+    }
+
+    /// Likewise, and its status.
+    pub(crate) fn exchange(&self, head: &str, body: &str) -> (u16, String) {
+        self.exchange_as(Some(&self.token), head, body)
+    }
+
+    /// Likewise, with this token. The answer has to be as the API's description says.
+    pub(crate) fn exchange_as(&self, token: Option<&str>, head: &str, body: &str) -> (u16, String) {
+        let (status, answer) = self.exchange_unchecked(token, head, body);
+        self.api().check(head, status, &answer);
+        (status, answer)
+    }
+
+    /// The description of the API.
+    pub(crate) fn api(&self) -> &Api {
+        self.api.get_or_init(|| Api::read(&self.exchange_unchecked(None, "GET /v1/openapi.json", "").1))
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        read(self.data.path(), "server.log")
+    }
+
+    /// A command on its data directory: what it prints, or why it fails.
+    pub(crate) fn run(&self, words: &str) -> Result<String, String> {
+        let output =
+            throng().args(words.split_whitespace()).arg("--data").arg(self.data.path()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    }
+
+    /// The head of the answer to the operator: status line and headers.
+    pub(crate) fn head(&self, head: &str, body: &str) -> String {
+        self.talk(Some(&self.token), head, body).0
+    }
+
+    fn exchange_unchecked(&self, token: Option<&str>, head: &str, body: &str) -> (u16, String) {
+        let (head, body) = self.talk(token, head, body);
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+
+    fn talk(&self, token: Option<&str>, head: &str, body: &str) -> (String, String) {
+        let authorization = token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
+        let mut stream = TcpStream::connect(&self.admin).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(
+            stream,
+            "{head} HTTP/1.1\r\nHost: x\r\n{authorization}Content-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    /// A metric's value; `None` while it is not exported.
+    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
+        let metrics = self.ask("GET /metrics", "");
+        metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    }
+
+    /// Asks until something is so.
+    #[expect(clippy::disallowed_methods, reason = "a test that waits for ever says nothing")]
+    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        }
+    }
+
+    pub(crate) fn wait_for_bots(&self) {
+        let avatars = |server: &Self| server.metric(r#"throng_world_avatars{world="Harbour"}"#);
+        self.wait_until("everybody is in", |server| avatars(server) == Some(BOTS as f64));
+    }
+
+    pub(crate) fn tune(&self, key: &str, value: u32) {
+        self.ask("POST /v1/tune", &serde_json::json!({ "key": key, "value": value }).to_string());
+    }
+
+    /// Somebody who comes for a moment; the report.
+    pub(crate) fn visit(&self) -> serde_json::Value {
+        let bot = throng()
+            .args(["bots", "--login", &self.login, "--count", "1", "--last-name", "Late"])
+            .args(["--duration", "1s", "--json"])
+            .output()
+            .unwrap();
+        serde_json::from_slice(&bot.stdout).unwrap()
+    }
+
+    pub(crate) fn fault(&self, fault: &str) {
+        assert_eq!(self.ask("POST /v1/fault", fault), "done\n");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Ended already, then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Bots that are killed when this is dropped.
+pub(crate) struct Guest(Child);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // Ended already, then.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn read(data: &Path, name: &str) -> String {
+    std::fs::read_to_string(data.join(name)).unwrap()
+}
