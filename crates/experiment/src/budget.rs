@@ -34,7 +34,11 @@ impl Limit {
         }
     }
 
+    /// No number keeps no limit, and neither does one without end: something was divided by nothing.
     fn holds(self, value: f64) -> bool {
+        if !value.is_finite() {
+            return false;
+        }
         match self {
             Self::AtMost(limit) => value <= limit,
             Self::AtLeast(limit) => value >= limit,
@@ -90,9 +94,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_kept_on_its_own_side_and_never_by_what_is_no_number() {
+    fn a_limit_is_kept_on_its_own_side_and_only_by_numbers() {
         assert!(Limit::AtMost(1.0).holds(1.0) && !Limit::AtMost(1.0).holds(1.1));
         assert!(Limit::AtLeast(1.0).holds(1.0) && !Limit::AtLeast(1.0).holds(0.9));
-        assert!(!Limit::AtMost(1.0).holds(f64::NAN) && !Limit::AtLeast(1.0).holds(f64::NAN));
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let limits = [Limit::AtMost(1.0), Limit::AtLeast(1.0), Limit::AtMostOfL(1.0)];
+            assert!(limits.iter().all(|limit| !limit.holds(value)), "{value}");
+        }
     }
 }

@@ -87,7 +87,8 @@ pub fn measure(sink: &Sink, rounds: usize) -> Result<Calibration, ExperimentErro
         }
         sent += DESTINATIONS as u64;
         let arrived = reader.wait_for(sent - lost);
-        lost = sent - arrived;
+        // Strays of others on this machine are no proof that all of ours came, and no reason to fail.
+        lost = sent.saturating_sub(arrived);
         if round >= WARM_UP {
             times_us.push(took.as_secs_f64() * 1e6 / DESTINATIONS as f64);
         }

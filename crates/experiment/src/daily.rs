@@ -6,8 +6,11 @@ use crate::budget::{self, Budget, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::{Chart, Findings, Line};
 use crate::meter::{Reading, Sampler, Window};
-use crate::server::{LOG_FILE, METRICS_FILE, Server};
+use crate::server::{LOG_FILE, METRICS_FILE, REGION, Server};
+use crate::usage::Usage;
+use crate::worlds::grounds::{self, BEHAVIOURS};
 use crate::{Experiment, Run, clock};
+use bots::behavior::PLAY_PORTAL;
 use report::{Cell, Column, Section, Table};
 use std::fs;
 use std::path::Path;
@@ -21,12 +24,17 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Who stays: behaviour, how many of a thousand, and further options.
-const STAYING: [(&str, u32, &[&str]); 4] = [
-    ("stand", 250, &["--sender", "unstable"]),
-    ("sit", 250, &[]),
+const STAYING: [(&str, u32, &[&str]); 5] = [
+    ("stand", 200, &["--sender", "unstable"]),
+    ("sit", 200, &[]),
     ("walk", 300, &["--observers", "5"]),
     ("mingle", 100, &[]),
+    ("play", 100, &[]),
 ];
+
+/// NPCs in the instance of each player, and seconds of their day.
+const NPCS: u32 = 20;
+const DAY_S: usize = 240;
 
 /// Who comes and goes, in rounds.
 const VISITORS: u32 = 100;
@@ -43,7 +51,7 @@ const LOOK_QUICK: Duration = Duration::from_secs(2);
 const VISIT_QUICK: Duration = Duration::from_secs(1);
 
 /// What a server of this size has to hold on any machine that is not too small for it.
-const BUDGETS: [Budget; 15] = [
+const BUDGETS: [Budget; 16] = [
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("pings_unanswered", "pings unanswered", "", Limit::AtMost(0.0)),
@@ -58,11 +66,28 @@ const BUDGETS: [Budget; 15] = [
     budget("not_live", "looks at which /healthz/live said no", "", Limit::AtMost(0.0)),
     budget("crashes", "crash dumps", "", Limit::AtMost(0.0)),
     budget("world_restarts", "worlds that began again after a panic", "", Limit::AtMost(0.0)),
+    budget("frames_missed_untold", "missed frames neither captured nor counted", "", Limit::AtMost(0.0)),
     budget("rss_growth_percent", "growth of memory over the second half", "%", Limit::AtMost(10.0)),
 ];
 
 /// Figures without a budget: they depend on the machine, or tell and do not judge.
-const OTHERS: [&str; 6] = ["bots", "visits", "server_cpu_cores", "rss_mib_max", "login_s_p99", "captures"];
+const OTHERS: [&str; 10] = [
+    "bots",
+    "visits",
+    "server_cpu_cores",
+    "rss_mib_max",
+    "login_s_p99",
+    "captures",
+    "growth_mb_per_h",
+    "world_switches",
+    "npc_falls",
+    "frames_missed",
+];
+
+/// A run this long, a soak, is judged by the slope of its memory.
+const SOAK: Duration = Duration::from_secs(40 * 60);
+/// What the server may grow in an hour, in megabytes.
+const GROWTH_MAX_MB_PER_H: f64 = 5.0;
 
 fn figures() -> Vec<String> {
     let names = BUDGETS.iter().map(|budget| budget.figure).chain(OTHERS);
@@ -71,7 +96,8 @@ fn figures() -> Vec<String> {
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let share = |count: u32| if run.quick { count / QUICK_DIVISOR } else { count };
-    let server = Server::start(run, "server")?;
+    let (settings, files) = instances();
+    let server = Server::start_with_files(run, "server", &settings, &files)?;
     let sampler = Sampler::start(server.pid())?;
     let mut staying = Vec::new();
     for (behavior, count, options) in STAYING {
@@ -134,10 +160,32 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     of_server(&window, &looks, &samples, &mut findings);
     let left_behind = left_behind(run, &data, &mut findings);
     budget::judge(run, &BUDGETS, &mut findings);
+    let growth = findings.figures.get("growth_mb_per_h").copied().unwrap_or(f64::NAN);
+    if run.duration.is_some_and(|duration| duration >= SOAK)
+        && (growth.is_nan() || growth > GROWTH_MAX_MB_PER_H)
+    {
+        let growth = report::number(growth);
+        findings.failures.push(format!("memory grew by {growth} MB/h, at most {GROWTH_MAX_MB_PER_H}"));
+    }
     charts(&looks, &mut findings);
     findings.usage("server", "The server over the run", &samples);
     findings.sections.push(left_behind);
     Ok(findings)
+}
+
+/// Portals into instances of a template and back, where players look for them.
+fn instances() -> (String, Vec<(String, String)>) {
+    let portal = |from: &str, to: &str| {
+        let (x, y) = (PLAY_PORTAL.x, PLAY_PORTAL.y);
+        format!("\n[[portal]]\nfrom = \"{from}\"\nx = {x:.1}\ny = {y:.1}\nradius_m = 4.0\nto = \"{to}\"\n")
+    };
+    let settings = format!(
+        "\n[[template]]\nname = \"Hamlet\"\nterrain = \"hills\"\nboxes = 150\nmax_avatars = 8\nnpcs = \"hamlet.toml\"\n{}{}",
+        portal(REGION, "Hamlet"),
+        portal("Hamlet", "back"),
+    );
+    let files = [("hamlet.behaviour", BEHAVIOURS.to_owned()), ("hamlet.toml", grounds::script(NPCS, DAY_S))];
+    (settings, files.map(|(name, text)| (name.to_owned(), text)).into())
 }
 
 fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
@@ -180,12 +228,7 @@ fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
     findings.sections.push(Section::new("What the bots saw").table(table));
 }
 
-fn of_server(
-    window: &Window,
-    looks: &[(f64, Reading)],
-    samples: &[(f64, crate::usage::Usage)],
-    findings: &mut Findings,
-) {
+fn of_server(window: &Window, looks: &[(f64, Reading)], samples: &[(f64, Usage)], findings: &mut Findings) {
     let rise = |name: &str| window.end.metrics.sum(name) - window.begin.metrics.sum(name);
     let dilations = looks.iter().filter_map(|(_, look)| look.metrics.min("throng_world_dilation_ratio"));
     findings.figure("dilation_min", dilations.reduce(f64::min).unwrap_or(f64::NAN));
@@ -200,9 +243,8 @@ fn of_server(
     findings.figure("http_failed", failed(&window.end) - failed(&window.begin));
     findings.figure("server_cpu_cores", window.cpu_s_per_s());
     let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
-    let rss = |samples: &[(f64, crate::usage::Usage)]| {
-        samples.iter().map(|(_, usage)| mib(usage.rss_bytes)).fold(0.0, f64::max)
-    };
+    let rss =
+        |samples: &[(f64, Usage)]| samples.iter().map(|(_, usage)| mib(usage.rss_bytes)).fold(0.0, f64::max);
     findings.figure("rss_mib_max", rss(samples));
     // The first half fills tables up to their bounds; what still grows in the second grows for ever.
     let middle = samples.len() / 2;
@@ -210,6 +252,32 @@ fn of_server(
         "rss_growth_percent",
         (rss(&samples[middle..]) / rss(&samples[..middle.max(1)]) - 1.0) * 100.0,
     );
+    findings.figure("growth_mb_per_h", growth_mb_per_h(&samples[middle..]));
+    findings.figure("world_switches", rise("throng_world_switches_total"));
+    findings.figure("npc_falls", {
+        let falls = |reading: &Reading| reading.metrics.with("throng_npc_work_total", "what", "falls");
+        falls(&window.end) - falls(&window.begin)
+    });
+    let missed = rise("throng_frames_over_total");
+    let told = |name| {
+        let of = |reading: &Reading| reading.metrics.with(name, "trigger", "frame");
+        of(&window.end) - of(&window.begin)
+    };
+    findings.figure("frames_missed", missed);
+    let untold = missed - told("throng_captures_total") - told("throng_captures_suppressed_total");
+    findings.figure("frames_missed_untold", untold.max(0.0));
+}
+
+/// The slope of the resident memory, by least squares. What people leave behind when they go differs from minute to minute, so that it takes
+/// most of an hour to tell a leak from that.
+fn growth_mb_per_h(samples: &[(f64, Usage)]) -> f64 {
+    let n = samples.len() as f64;
+    let mb = |usage: &Usage| usage.rss_bytes as f64 / 1e6;
+    let mean_h = samples.iter().map(|(at, _)| at / 3_600.0).sum::<f64>() / n;
+    let mean_mb = samples.iter().map(|(_, usage)| mb(usage)).sum::<f64>() / n;
+    let both = samples.iter().map(|(at, usage)| (at / 3_600.0 - mean_h) * (mb(usage) - mean_mb));
+    let square = samples.iter().map(|(at, _)| (at / 3_600.0 - mean_h).powi(2));
+    both.sum::<f64>() / square.sum::<f64>()
 }
 
 /// Captures and crashes in the server's data directory, and its log, as links from the report.
@@ -270,6 +338,19 @@ fn charts(looks: &[(f64, Reading)], findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn growth_is_the_slope_of_memory_over_hours() {
+        let at = |second: u32, megabytes: f64| {
+            let rss_bytes = (megabytes * 1e6) as u64;
+            (f64::from(second), Usage { rss_bytes, ..Usage::default() })
+        };
+        let rising: Vec<_> =
+            (0..600).map(|second| at(second, 100.0 + f64::from(second) / 3_600.0 * 7.0)).collect();
+        assert!((growth_mb_per_h(&rising) - 7.0).abs() < 1e-3);
+        let swinging: Vec<_> = (0..600).map(|second| at(second, 100.0 + f64::from(second % 2))).collect();
+        assert!(growth_mb_per_h(&swinging).abs() < 0.1);
+    }
 
     #[test]
     fn a_thousand_bots_are_a_thousand() {

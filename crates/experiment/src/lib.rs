@@ -43,6 +43,7 @@ mod server;
 pub mod sink;
 mod stages;
 mod usage;
+mod worlds;
 
 pub use error::ExperimentError;
 pub use outcome::Outcome;
@@ -67,7 +68,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 11] = [
+pub const EXPERIMENTS: [Experiment; 12] = [
     agent_updates::EXPERIMENT,
     aggregation::EXPERIMENT,
     bot_fidelity::EXPERIMENT,
@@ -79,6 +80,7 @@ pub const EXPERIMENTS: [Experiment; 11] = [
     neighbours::EXPERIMENT,
     preflight::EXPERIMENT,
     recorder::EXPERIMENT,
+    worlds::EXPERIMENT,
 ];
 
 /// How to run an experiment.

@@ -89,6 +89,14 @@ impl Window {
         (of(&self.end.metrics) - of(&self.begin.metrics)) / self.seconds()
     }
 
+    /// How much a counter rose that should not; no number when the server does not tell of it. With a label and its value, or of all labels.
+    pub(crate) fn rise_told(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
+        let of = |metrics: &Metrics| {
+            label.map_or_else(|| metrics.told(name), |(label, value)| metrics.only(label, value).told(name))
+        };
+        of(&self.end.metrics) - of(&self.begin.metrics)
+    }
+
     /// How much a counter of threads rose a second, over all whose names begin so.
     pub(crate) fn rate_of_threads(&self, name: &str, prefix: &str) -> f64 {
         let of = |metrics: &Metrics| -> f64 {

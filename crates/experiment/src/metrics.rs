@@ -29,6 +29,11 @@ impl Metrics {
         self.series(name).map(|(_, value)| value).sum()
     }
 
+    /// Likewise, and no number when there is none: for what should be 0, and would be if it were called otherwise.
+    pub(crate) fn told(&self, name: &str) -> f64 {
+        if self.series(name).next().is_some() { self.sum(name) } else { f64::NAN }
+    }
+
     /// The sum over the series of a name that have this label.
     pub(crate) fn with(&self, name: &str, label: &str, wanted: &str) -> f64 {
         let has = |labels: &Labels| labels.get(label).is_some_and(|value| value == wanted);
@@ -179,5 +184,7 @@ mod tests {
         assert_eq!((out.sum("a"), out.sum("b")), (4.5, 0.0));
         assert_eq!((metrics.max("a"), metrics.min("a")), (Some(4.5), Some(3.0)));
         assert_eq!((metrics.sum("b"), metrics.sum("c"), metrics.max("c")), (1000.0, 0.0, None));
+        assert!(metrics.told("c").is_nan() && metrics.only("to", "by").told("a").is_nan());
+        assert_eq!((metrics.told("b"), out.told("a")), (1000.0, 4.5));
     }
 }

@@ -3,7 +3,7 @@
 use crate::Run;
 use crate::child::{self, Running};
 use crate::error::ExperimentError;
-use crate::http;
+use crate::http::{self, Request};
 use crate::metrics::Metrics;
 use crate::sink::Sink;
 use serde::Deserialize;
@@ -62,20 +62,50 @@ fn free_addresses(run: &Run) -> Result<[SocketAddr; 3], ExperimentError> {
 #[derive(Debug)]
 pub(crate) struct Server {
     process: Running,
-    sink: Arc<Sink>,
-    admin: SocketAddr,
-    token: String,
+    operator: Operator,
     /// What clients log in at.
     pub(crate) login_uri: String,
     /// Its data directory, which stays behind: captures and crashes are in it.
     pub(crate) data: PathBuf,
 }
 
+/// Whom an operator's commands are given to.
+#[derive(Clone, Debug)]
+pub(crate) struct Operator {
+    sink: Arc<Sink>,
+    admin: SocketAddr,
+    token: String,
+}
+
+impl Operator {
+    /// Gives a command; what comes back. Several threads may do so beside each other.
+    pub(crate) fn order(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&serde_json::Value>,
+    ) -> Result<String, ExperimentError> {
+        self.exchange(path, &Request::order(self.admin, method, path, &self.token, body))
+    }
+
+    /// Asks for what needs no token.
+    fn get(&self, path: &str) -> Result<String, ExperimentError> {
+        self.exchange(path, &Request::get(self.admin, path))
+    }
+
+    fn exchange(&self, path: &str, request: &Request) -> Result<String, ExperimentError> {
+        let admin = self.admin;
+        let answer =
+            self.sink.server.run(move || http::connect(admin)).and_then(|stream| request.exchange(stream));
+        answer.map_err(|source| ExperimentError::Operator { path: path.to_owned(), source })
+    }
+}
+
 impl Server {
     /// Starts one with an empty data directory and waits until it is ready. `name` tells several of a run apart.
     pub(crate) fn start(run: &Run, name: &str) -> Result<Self, ExperimentError> {
         let any = SocketAddr::from((run.sink.server.ip, 0));
-        Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{CONFIG_REGION}"), &[])
+        Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{CONFIG_REGION}"), &[], &[])
     }
 
     /// As [`Self::start`], with more settings: keys of logins, and keys of the region with other sections behind them.
@@ -86,7 +116,25 @@ impl Server {
         region: &str,
     ) -> Result<Self, ExperimentError> {
         let any = SocketAddr::from((run.sink.server.ip, 0));
-        Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{login}{CONFIG_REGION}{region}"), &[])
+        Self::start_at(
+            run,
+            name,
+            [any; 3],
+            &format!("{CONFIG_LOGIN}{login}{CONFIG_REGION}{region}"),
+            &[],
+            &[],
+        )
+    }
+
+    /// As [`Self::start_with`], with files beside the configuration.
+    pub(crate) fn start_with_files(
+        run: &Run,
+        name: &str,
+        region: &str,
+        files: &[(String, String)],
+    ) -> Result<Self, ExperimentError> {
+        let any = SocketAddr::from((run.sink.server.ip, 0));
+        Self::start_at(run, name, [any; 3], &format!("{CONFIG_LOGIN}{CONFIG_REGION}{region}"), files, &[])
     }
 
     /// Begins to record its world; the child ends when the recording does.
@@ -107,7 +155,7 @@ impl Server {
     pub(crate) fn start_supervised(run: &Run, name: &str) -> Result<Self, ExperimentError> {
         let addresses = free_addresses(run)?;
         let config = format!("{CONFIG_LOGIN}{CONFIG_REGION}\n{CONFIG_TO_CRASH}");
-        Self::start_at(run, name, addresses, &config, &["--supervise"])
+        Self::start_at(run, name, addresses, &config, &[], &["--supervise"])
     }
 
     fn start_at(
@@ -115,6 +163,7 @@ impl Server {
         name: &str,
         [http, udp, admin]: [SocketAddr; 3],
         settings: &str,
+        files: &[(String, String)],
         flags: &[&str],
     ) -> Result<Self, ExperimentError> {
         let data = run.out.join(name);
@@ -129,6 +178,10 @@ impl Server {
         fs::create_dir_all(&data).map_err(file(&data))?;
         let config = data.join("throng.toml");
         fs::write(&config, settings).map_err(file(&config))?;
+        for (name, text) in files {
+            let path = data.join(name);
+            fs::write(&path, text).map_err(file(&path))?;
+        }
 
         let log = data.join(LOG_FILE);
         let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
@@ -153,7 +206,8 @@ impl Server {
             run_file(&data).map_err(|source| ExperimentError::File { path: data.join(RUN_FILE), source })?;
         let path = data.join("admin.token");
         let token = fs::read_to_string(&path).map_err(file(&path))?.trim().to_owned();
-        Ok(Self { process, sink: Arc::clone(&run.sink), admin, token, login_uri, data })
+        let operator = Operator { sink: Arc::clone(&run.sink), admin, token };
+        Ok(Self { process, operator, login_uri, data })
     }
 
     /// The process that was started: the server, or its supervisor.
@@ -183,8 +237,7 @@ impl Server {
 
     /// Whether it says of itself that all its threads and worlds run.
     pub(crate) fn is_live(&self) -> bool {
-        let admin = self.admin;
-        self.sink.server.run(move || http::get(admin, "/healthz/live")).is_ok()
+        self.operator.get("/healthz/live").is_ok()
     }
 
     /// Keeps its counters, as it tells them, in its data directory.
@@ -194,9 +247,7 @@ impl Server {
     }
 
     fn scrape(&self) -> Result<String, ExperimentError> {
-        let admin = self.admin;
-        let text = self.sink.server.run(move || http::get(admin, "/metrics"));
-        text.map_err(|source| ExperimentError::Operator { path: "/metrics".to_owned(), source })
+        self.operator.get("/metrics")
     }
 
     /// Sets a key of its configuration.
@@ -206,9 +257,12 @@ impl Server {
 
     /// Gives an operator's command. What comes back is text, or JSON, by command.
     pub(crate) fn order(&self, path: &str, body: serde_json::Value) -> Result<String, ExperimentError> {
-        let (admin, token, at) = (self.admin, self.token.clone(), path.to_owned());
-        let answer = self.sink.server.run(move || http::post(admin, &at, &token, &body));
-        answer.map_err(|source| ExperimentError::Operator { path: path.to_owned(), source })
+        self.operator.order("POST", path, Some(&body))
+    }
+
+    /// Its operator's address, also for threads that give commands beside each other.
+    pub(crate) fn operator(&self) -> Operator {
+        self.operator.clone()
     }
 
     /// Has it drain, which it must do without a complaint.

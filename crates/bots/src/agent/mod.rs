@@ -421,6 +421,9 @@ impl Agent {
                 None => self.say(Loudness::Say, MINGLE_WORDS),
             }
         }
+        if self.actor.take_strike() {
+            self.strike();
+        }
     }
 
     fn say_pose(&mut self, pose: &Pose, position: Vec3) {

@@ -6,9 +6,10 @@ use crate::behavior::Behavior;
 use crate::sender::Steadiness;
 use circuit::Reliability;
 use glam::Vec3;
-use ids::{Instant, RegionHandle};
+use ids::{Instant, RegionHandle, Uuid};
 use wire::messages::{
-    ChatFromViewer, ChatFromViewerAgentData, ChatFromViewerChatData, LogoutRequest, LogoutRequestAgentData,
+    AgentAnimation, AgentAnimationAgentData, AgentAnimationAnimationList, ChatFromViewer,
+    ChatFromViewerAgentData, ChatFromViewerChatData, LogoutRequest, LogoutRequestAgentData,
     TeleportLocationRequest, TeleportLocationRequestAgentData, TeleportLocationRequestInfo,
 };
 use wire::text;
@@ -23,6 +24,9 @@ pub enum Loudness {
     /// Heard within 100 m.
     Shout = 2,
 }
+
+/// The viewers' own animation of a punch with the right hand.
+const PUNCH: Uuid = Uuid::from_u128(0xc8e4_2d32_7310_6906_c903_cab5_d4a3_4656);
 
 impl Agent {
     /// Behaves otherwise from its next agent update on, also in regions that it goes to later.
@@ -59,6 +63,19 @@ impl Agent {
             },
         };
         self.send(Reliability::Reliable, true, |out| message.encode(out));
+    }
+
+    /// Strikes at whoever stands before it.
+    pub fn strike(&mut self) {
+        let message = AgentAnimation {
+            agent_data: AgentAnimationAgentData {
+                agent_id: self.identity.agent.0,
+                session_id: self.identity.session.0,
+            },
+            animation_list: vec![AgentAnimationAnimationList { anim_id: PUNCH, start_anim: true }],
+            physical_avatar_event_list: Vec::new(),
+        };
+        self.send(Reliability::Reliable, false, |out| message.encode(out));
     }
 
     /// Asks for a teleport to a place on the map; `position` in metres from that region's corner. It ends with

@@ -8,6 +8,7 @@ mod commute;
 mod course;
 mod flock;
 mod mingle;
+mod play;
 mod posture;
 mod probe;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub use commute::{COMMUTE_BEND_RAD, COMMUTE_PAUSE_S, COMMUTE_REACH_EDGES};
 pub use course::ARRIVED_M;
 pub use flock::{FLOCK_RADIUS_M, FLOCK_SIZE, FLOCK_SPREAD_M, FLOCK_TURN_EDGES};
 pub use mingle::{MINGLE_ROUND, MINGLE_WALK, MINGLE_WORDS_AT};
+pub use play::{PLAY_PORTAL, PLAY_STAY_S, PLAY_STRIKE_PERIOD};
 pub use probe::PROBE_PERIOD;
 pub use walk::{Habits, MARKET_GOER, ROAMER, WALKER};
 
@@ -27,6 +29,7 @@ use flock::Member;
 use glam::{Quat, Vec2};
 use ids::Instant;
 use mingle::Mingler;
+use play::Player;
 use posture::{POSTURE_UPDATES, Sitter};
 use probe::Talker;
 use walk::Walker;
@@ -76,6 +79,9 @@ pub enum Behavior {
     Flock,
     /// Walks to and fro between two places on opposite sides of the region, as everybody does through its middle.
     Commute,
+    /// Goes through a portal at [`PLAY_PORTAL`] into an instance of its own, strikes about itself there, and comes back through the
+    /// one that stands at the same place.
+    Play,
     /// Stands behind a line that carries much less than it asks for, see [`crate::link::Narrow`], and takes what its event queue
     /// answers late.
     SlowReader,
@@ -85,7 +91,7 @@ pub enum Behavior {
 
 impl Behavior {
     /// All of them by their names on command lines.
-    pub const NAMES: [(&str, Self); 12] = [
+    pub const NAMES: [(&str, Self); 13] = [
         ("stand", Self::Stand),
         ("sit", Self::Sit),
         ("walk", Self::Walk),
@@ -96,6 +102,7 @@ impl Behavior {
         ("probe", Self::Probe),
         ("flock", Self::Flock),
         ("commuter", Self::Commute),
+        ("play", Self::Play),
         ("slow-reader", Self::SlowReader),
         ("hostile", Self::Hostile),
     ];
@@ -117,7 +124,8 @@ impl Behavior {
             | Self::Stadium
             | Self::Mingle
             | Self::Flock
-            | Self::Commute => true,
+            | Self::Commute
+            | Self::Play => true,
         }
     }
 }
@@ -160,6 +168,8 @@ struct Body {
     rotation: Quat,
     /// Whether words are due.
     speaks: bool,
+    /// Whether a blow is.
+    strikes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -171,6 +181,7 @@ enum Doing {
     Probing(Talker),
     Flocking(Member),
     Commuting(Commuter),
+    Playing(Player),
 }
 
 impl Actor {
@@ -190,6 +201,7 @@ impl Actor {
             Behavior::Probe => Doing::Probing(Talker::default()),
             Behavior::Flock => Doing::Flocking(Member::new(number, rng)),
             Behavior::Commute => Doing::Commuting(Commuter::new(rng)),
+            Behavior::Play => Doing::Playing(Player::new()),
         };
         Self { number, rising: 0, doing, body: Body::facing(rng.direction()) }
     }
@@ -206,6 +218,11 @@ impl Actor {
     /// Whether words were due at the latest [`Self::act`]; asking takes them.
     pub const fn take_words(&mut self) -> bool {
         std::mem::replace(&mut self.body.speaks, false)
+    }
+
+    /// Whether a blow was due at the latest [`Self::act`]; asking takes it.
+    pub const fn take_strike(&mut self) -> bool {
+        std::mem::replace(&mut self.body.strikes, false)
     }
 
     /// The pose of an update that is made now.
@@ -226,6 +243,7 @@ impl Actor {
             }
             Doing::Flocking(member) => member.act(now, spot, body, rng),
             Doing::Commuting(commuter) => commuter.act(now, spot, body, rng),
+            Doing::Playing(player) => player.act(now, spot, body, rng),
         };
         self.pose(control_flags)
     }
@@ -237,7 +255,7 @@ impl Actor {
 
 impl Body {
     fn facing(direction: Vec2) -> Self {
-        let mut body = Self { direction, rotation: Quat::IDENTITY, speaks: false };
+        let mut body = Self { direction, rotation: Quat::IDENTITY, speaks: false, strikes: false };
         body.face(direction);
         body
     }

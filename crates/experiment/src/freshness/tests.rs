@@ -7,7 +7,7 @@ use bots::views::Sight;
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Uuid};
 use std::sync::Arc;
-use world::{Audience, Avatar, Change, Entity, EntityKind, Frame, Motion};
+use world::{Audience, Avatar, Change, Entity, Frame, Motion};
 
 const OWN: AgentId = AgentId(Uuid::from_u128(1));
 const WALKER: LocalId = LocalId(2);
@@ -17,7 +17,7 @@ const TICK_NS: u64 = 50_000_000;
 const START_NS: u64 = 100_000_000_000;
 
 fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
-    let kind = EntityKind::Avatar(Avatar {
+    let avatar = Avatar {
         session: SessionKey(id.into()),
         agent: AgentId(Uuid::from_u128(id.into())),
         first_name: String::new(),
@@ -25,9 +25,9 @@ fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
         size: Vec3::ONE,
         appearance: None,
         animations: world::Animations::new(),
-    });
+    };
     let motion = Motion { position, ..Motion::default() };
-    Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, kind })
+    Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, avatar })
 }
 
 /// A world of the observer and somebody who walks, and the observer's scene.

@@ -4,7 +4,7 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use world::{Change, Entity, EntityKind, Frame, Motion};
+use world::{Change, Entity, Frame, Motion};
 
 /// Ticks that are looked back when it is judged whether something is wrong: 100 ms at 20 Hz, the time between two sends to a client.
 /// No server that sends at 10 Hz can do better always.
@@ -103,7 +103,7 @@ impl Truth {
     }
 
     fn enter(&mut self, entity: &Entity) {
-        let EntityKind::Avatar(avatar) = &entity.kind else { return };
+        let avatar = &entity.avatar;
         let who = self.people.len() as Who;
         self.people.push(Person {
             is_here: true,

@@ -1,0 +1,238 @@
+//! Worlds come, are visited and go while the others run: what frames take with that and without, in turn.
+
+use super::frames::{Frame, Frames, beats, quantile_ms};
+use super::stage::{Stage, create};
+use super::visitors::Visitors;
+use crate::clock;
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use report::{Column, Section, Table};
+use std::time::Duration;
+
+/// Worlds made in a second, and as many ended.
+const PER_S: u32 = 20;
+const TURN: Duration = Duration::from_millis(1_000 / PER_S as u64);
+/// Pairs of windows.
+const PAIRS: usize = 20;
+const PAIRS_QUICK: usize = 2;
+const WINDOW: Duration = Duration::from_secs(8);
+const WINDOW_QUICK: Duration = Duration::from_secs(2);
+/// Before each window, and already as in it. The server tells of frames once a second: what it has not told by then is of the window.
+const LEAD_IN: Duration = Duration::from_millis(1_200);
+/// A world lasts for so many turns, a second. Halfway its visitor is sent out of it, and again at each further turn if that fails.
+const LASTS: usize = PER_S as usize;
+const VISIT: usize = LASTS / 2;
+/// Enough for each to have two seconds from one world to the next.
+const VISITORS: u32 = 2 * PER_S;
+/// How long the last visitors may take to come out before a window without.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Measures both kinds of windows, in turn; which comes first changes from pair to pair. The visitors are logged in in both.
+pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+    let switches = || Ok::<_, ExperimentError>(stage.server.metrics()?.sum("throng_world_switches_total"));
+    let switches_before = switches()?;
+    let mut churn = Churn::begin(stage)?;
+    let mut frames = Frames::from_now(&stage.operator)?;
+    let window = stage.run.pick(WINDOW, WINDOW_QUICK);
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for pair in 0..stage.run.pick(PAIRS, PAIRS_QUICK) {
+        for half in 0..2 {
+            let churns = (pair + half) % 2 == 1;
+            churn.pass(churns, LEAD_IN)?;
+            let before = beats(frames.take()?);
+            churn.pass(churns, window)?;
+            let measured = Measured::behind(&before, beats(frames.take()?));
+            churn.calm()?;
+            if churns { with.push(measured) } else { without.push(measured) }
+        }
+    }
+    frames.tell_lost(findings);
+    let Churn { visitors, made, entered, visited, seconds, .. } = churn;
+    let report = visitors.leave()?;
+    findings.figure("visitors_lost", f64::from(report.circuits_lost + report.logins_failed));
+    findings.figure("churn_per_s", f64::from(made) / seconds);
+    findings.figure("churn_entered", entered.into());
+    findings.figure("churn_visited_ratio", f64::from(visited) / f64::from(made));
+    // The export lags by a second, which is as nothing here.
+    let passages = switches()? - switches_before;
+    findings.figure("churn_passages", passages);
+    findings.figure("churn_passages_ratio", passages / f64::from(entered));
+    tell(&with, &without, findings);
+    Ok(())
+}
+
+/// Frames of a window.
+struct Measured {
+    frames: Vec<Frame>,
+    /// In which they were due. The server tells of frames once a second, and a turn of churn may end behind its window: windows are not
+    /// as long as they were waited for.
+    seconds: f64,
+}
+
+impl Measured {
+    /// Behind others; of no length when there is none to measure it by.
+    fn behind(before: &[Frame], frames: Vec<Frame>) -> Self {
+        let ends = before.last().zip(frames.last());
+        let seconds = ends.map_or(f64::NAN, |(before, last)| last.due_s_behind(before));
+        Self { frames, seconds }
+    }
+
+    /// Frames a second, over several windows.
+    fn rate_hz(windows: &[Self]) -> f64 {
+        let n: usize = windows.iter().map(|window| window.frames.len()).sum();
+        n as f64 / windows.iter().map(|window| window.seconds).sum::<f64>()
+    }
+
+    /// The frames of several windows.
+    fn all(windows: &[Self]) -> Vec<Frame> {
+        windows.iter().flat_map(|window| &window.frames).copied().collect()
+    }
+}
+
+/// A world that is there for a second.
+struct Life {
+    world: String,
+    /// Who is in it, or on the way.
+    visitor: Option<u32>,
+}
+
+struct Churn<'a> {
+    stage: &'a Stage<'a>,
+    visitors: Visitors,
+    /// The oldest first.
+    lives: Vec<Life>,
+    made: u32,
+    /// Worlds that a visitor was sent into.
+    entered: u32,
+    /// Worlds that a visitor has been in, and has come out of while they were there.
+    visited: u32,
+    /// In which worlds were made.
+    seconds: f64,
+}
+
+impl<'a> Churn<'a> {
+    fn begin(stage: &'a Stage<'a>) -> Result<Self, ExperimentError> {
+        let visitors = Visitors::start(stage, VISITORS)?;
+        let lives = Vec::with_capacity(LASTS + 1);
+        Ok(Self { stage, visitors, lives, made: 0, entered: 0, visited: 0, seconds: 0.0 })
+    }
+
+    /// Lets time pass, with worlds coming and going or without.
+    fn pass(&mut self, churns: bool, duration: Duration) -> Result<(), ExperimentError> {
+        let began = clock::now();
+        if !churns {
+            clock::wait_until(began + duration);
+            return Ok(());
+        }
+        while began.elapsed() < duration {
+            let next_at = clock::now() + TURN;
+            self.turn()?;
+            clock::wait_until(next_at);
+        }
+        self.seconds += began.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// One comes and is entered, one is left, and the oldest goes.
+    fn turn(&mut self) -> Result<(), ExperimentError> {
+        let classes = &self.stage.classes;
+        let class = &classes[self.made as usize % classes.len()];
+        let world = create(&self.stage.operator, &class.name)?;
+        self.made += 1;
+        let visitor = self.visitors.send(self.stage, &world);
+        self.entered += u32::from(visitor.is_some());
+        self.lives.push(Life { world, visitor });
+        self.fetch(self.lives.len().saturating_sub(VISIT));
+        if self.lives.len() > LASTS {
+            let oldest = self.lives.remove(0);
+            self.end(oldest)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the visitors out of the oldest so many.
+    fn fetch(&mut self, n: usize) {
+        for life in self.lives.iter_mut().take(n) {
+            if life.visitor.take_if(|visitor| self.visitors.fetch(self.stage, *visitor)).is_some() {
+                self.visited += 1;
+            }
+        }
+    }
+
+    fn end(&mut self, life: Life) -> Result<(), ExperimentError> {
+        self.stage.end(&life.world)?;
+        if let Some(visitor) = life.visitor {
+            self.visitors.is_out(visitor);
+        }
+        Ok(())
+    }
+
+    /// Ends all that are there, those that are still visited when they have been left.
+    fn calm(&mut self) -> Result<(), ExperimentError> {
+        let began = clock::now();
+        loop {
+            self.fetch(self.lives.len());
+            let is_over = began.elapsed() > FAREWELL;
+            let lives = std::mem::take(&mut self.lives).into_iter();
+            let (empty, visited): (Vec<Life>, Vec<Life>) =
+                lives.partition(|life| is_over || life.visitor.is_none());
+            self.lives = visited;
+            empty.into_iter().try_for_each(|life| self.end(life))?;
+            if self.lives.is_empty() {
+                return Ok(());
+            }
+            clock::wait(TURN);
+        }
+    }
+}
+
+fn tell(with: &[Measured], without: &[Measured], findings: &mut Findings) {
+    let p99 = |window: &Measured| quantile_ms(&window.frames, 0.99);
+    let ratio = |(with, without): (&Measured, &Measured)| p99(with) / p99(without);
+    let mut ratios: Vec<f64> = with.iter().zip(without).map(ratio).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    // All windows of a kind together: a tail of 160 frames is one or two of them.
+    let (all_with, all_without) = (Measured::all(with), Measured::all(without));
+    findings.figure("churn_p99_ratio", quantile_ms(&all_with, 0.99) / quantile_ms(&all_without, 0.99));
+    findings.figure("churn_p99_ratio_median", ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN));
+    findings.figure("churn_frames_ratio", Measured::rate_hz(with) / Measured::rate_hz(without));
+    let mut table = Table::new(vec![
+        Column::text("frames"),
+        Column::number("", "frames"),
+        Column::number("p50", "ms"),
+        Column::number("p99", "ms"),
+        Column::number("p99.9", "ms"),
+        Column::number("max", "ms"),
+    ])
+    .caption("Worlds that are made, entered, left and ended, beside windows without, in turn. The visitors are logged in in both.");
+    for (name, frames) in [("with churn", &all_with), ("without", &all_without)] {
+        let mut row = vec![name.into(), (frames.len() as f64).into()];
+        row.extend([0.5, 0.99, 0.999, 1.0].map(|share| quantile_ms(frames, share).into()));
+        table.row(row);
+    }
+    findings.sections.push(Section::new("Worlds that come and go").table(table));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worlds::frames::tests::frame;
+
+    #[test]
+    fn frames_are_counted_by_the_time_in_which_they_were_due() {
+        let due = |from_ms: u64, n: u64| {
+            (0..n).map(|at| frame(at, from_ms + at * 50, 1, true, 1)).collect::<Vec<_>>()
+        };
+        let before = due(1_000, 20);
+        let whole = Measured::behind(&before, due(2_000, 160));
+        let longer = Measured::behind(&before, due(2_000, 180));
+        assert_eq!((whole.seconds, longer.seconds), (8.0, 9.0));
+        let mut missed = due(2_000, 160);
+        missed.drain(40..80);
+        let rate_hz = |window| Measured::rate_hz(&[window]);
+        assert_eq!(rate_hz(Measured::behind(&before, missed)), 15.0);
+        assert!(rate_hz(Measured::behind(&[], due(2_000, 160))).is_nan());
+        assert!(rate_hz(Measured::behind(&before, Vec::new())).is_nan());
+        assert_eq!(Measured::rate_hz(&[whole, longer]), 20.0);
+    }
+}

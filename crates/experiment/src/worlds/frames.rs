@@ -1,0 +1,216 @@
+//! Frames of all worlds together, as the server tells them.
+
+use crate::error::ExperimentError;
+use crate::findings::{Chart, Findings, Line};
+use crate::server::Operator;
+use report::{Slice, TimelinePlot};
+use serde::Deserialize;
+use std::io;
+
+/// Worlds of one rate, from when they were due until the last of them was done.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Frame {
+    number: u64,
+    /// False of what runs between the frames: worlds that were made, woken or too slow.
+    is_beat: bool,
+    /// Since the server began, as its `throng_uptime_seconds`.
+    due_us: u64,
+    ended_us: u64,
+    worlds: u32,
+    pub(super) level: u8,
+}
+
+impl Frame {
+    fn ms(&self) -> f64 {
+        (self.ended_us - self.due_us) as f64 / 1e3
+    }
+
+    fn due_s(&self) -> f64 {
+        self.due_us as f64 / 1e6
+    }
+
+    /// How much later than an earlier one it was due, seconds.
+    pub(super) const fn due_s_behind(&self, earlier: &Self) -> f64 {
+        self.due_us.saturating_sub(earlier.due_us) as f64 / 1e6
+    }
+}
+
+#[derive(Deserialize)]
+struct Told {
+    next: u64,
+    frames: Vec<Frame>,
+}
+
+/// Reads the server's frames one after the other.
+pub(super) struct Frames<'a> {
+    operator: &'a Operator,
+    next: u64,
+    /// Those that the server did not have any more when they were asked for.
+    n_lost: u64,
+}
+
+impl<'a> Frames<'a> {
+    /// From those that end from now on.
+    pub(super) fn from_now(operator: &'a Operator) -> Result<Self, ExperimentError> {
+        let mut frames = Self { operator, next: 0, n_lost: 0 };
+        frames.take()?;
+        frames.n_lost = 0;
+        Ok(frames)
+    }
+
+    /// Those that have ended since the last call, as of the server's latest export.
+    pub(super) fn take(&mut self) -> Result<Vec<Frame>, ExperimentError> {
+        let told: Told = ask(self.operator, &format!("/v1/frames?from={}", self.next))?;
+        self.n_lost += told.n_missing(self.next);
+        self.next = told.next;
+        Ok(told.frames.into_iter().filter(|frame| frame.worlds > 0).collect())
+    }
+
+    /// Adds to the run's figure how many frames nobody has seen: among them may be the worst.
+    pub(super) fn tell_lost(&self, findings: &mut Findings) {
+        *findings.figures.entry("frames_unseen".to_owned()).or_default() += self.n_lost as f64;
+    }
+}
+
+impl Told {
+    /// Frames from the one that was asked for that are not among these: the server has forgotten them, or could not keep them in the first
+    /// place, which leaves gaps.
+    fn n_missing(&self, from: u64) -> u64 {
+        let wanted = from..self.next;
+        let n_told = self.frames.iter().filter(|frame| wanted.contains(&frame.number)).count();
+        self.next.saturating_sub(from) - n_told as u64
+    }
+}
+
+/// Those that were due between two moments of the server, in seconds since it began.
+pub(super) fn due_within(frames: &[Frame], from_s: f64, to_s: f64) -> Vec<Frame> {
+    let is_within = |frame: &&Frame| (from_s..to_s).contains(&frame.due_s());
+    frames.iter().filter(is_within).copied().collect()
+}
+
+/// Share of the worlds' steps that were made in frames, and not between them.
+pub(super) fn in_beats_ratio(frames: &[Frame]) -> f64 {
+    let steps = |frame: &Frame| f64::from(frame.worlds);
+    let in_beats: f64 = frames.iter().filter(|frame| frame.is_beat).map(steps).sum();
+    in_beats / frames.iter().map(steps).sum::<f64>()
+}
+
+/// Frames of all worlds of a rate. What runs between them, of worlds that were made, woken or too slow, is no measure of these.
+pub(super) fn beats(frames: Vec<Frame>) -> Vec<Frame> {
+    frames.into_iter().filter(|frame| frame.is_beat).collect()
+}
+
+pub(super) fn ask<T: for<'a> Deserialize<'a>>(operator: &Operator, path: &str) -> Result<T, ExperimentError> {
+    let answer = operator.order("GET", path, None)?;
+    serde_json::from_str(&answer)
+        .map_err(|error| ExperimentError::Operator { path: path.to_owned(), source: io::Error::other(error) })
+}
+
+/// What this share of frames did not exceed, milliseconds; no number without frames.
+pub(super) fn quantile_ms(frames: &[Frame], share: f64) -> f64 {
+    let mut all: Vec<f64> = frames.iter().map(Frame::ms).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    let last = all.len().saturating_sub(1);
+    all.get((last as f64 * share).ceil() as usize).copied().unwrap_or(f64::NAN)
+}
+
+/// Frame times over the seconds since a moment of the server.
+pub(super) fn chart(title: &str, frames: &[Frame], from_s: f64) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        x: ("time".to_owned(), "s".to_owned()),
+        y: ("frame".to_owned(), "ms".to_owned()),
+        is_log: false,
+        lines: vec![Line {
+            name: "from due until the last world was done".to_owned(),
+            points: frames.iter().map(|frame| (frame.due_s() - from_s, frame.ms())).collect(),
+        }],
+    }
+}
+
+#[derive(Deserialize)]
+struct Trace {
+    frames: Vec<Frame>,
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    frame: usize,
+    worker: u16,
+    world: Option<u32>,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+/// The next frame as the server's workers make it: a track for each, a slice for each world.
+pub(super) fn timeline(operator: &Operator) -> Result<Option<TimelinePlot>, ExperimentError> {
+    let trace: Trace = ask(operator, "/v1/frames/trace?frames=3")?;
+    let beats = trace.frames.iter().enumerate().filter(|(_, frame)| frame.is_beat);
+    let Some((index, frame)) = beats.max_by_key(|(_, frame)| frame.worlds) else { return Ok(None) };
+    let ms = |ns: u64| (ns as f64 - frame.due_us as f64 * 1e3) / 1e6;
+    let steps = || trace.steps.iter().filter(|step| step.frame == index);
+    let Some(workers) = steps().map(|step| step.worker).max() else { return Ok(None) };
+    let title = format!("One frame of {} worlds on this server, from when it was due", frame.worlds);
+    let mut plot = TimelinePlot::new(&title, "ms", 0.0, frame.ms());
+    for worker in 0..=workers {
+        let slices = steps().filter(|step| step.worker == worker).map(|step| {
+            let took_us = (step.ended_ns - step.began_ns) as f64 / 1e3;
+            let world =
+                step.world.map_or_else(|| "a world that has ended".to_owned(), |n| format!("world {n}"));
+            Slice {
+                name: super::model::class(took_us).to_owned(),
+                about: format!("{world}: {took_us:.0} µs"),
+                depth: 0,
+                begin: ms(step.began_ns),
+                end: ms(step.ended_ns),
+            }
+        });
+        plot = plot.track(&format!("worker {worker}"), slices.collect());
+    }
+    Ok(Some(plot))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::worlds) fn frame(number: u64, due_ms: u64, ms: u64, is_beat: bool, worlds: u32) -> Frame {
+        let due_us = due_ms * 1_000;
+        Frame { number, is_beat, due_us, ended_us: due_us + ms * 1_000, worlds, level: 0 }
+    }
+
+    #[test]
+    fn quantiles_are_of_whole_frames_and_none_is_no_number() {
+        let frames: Vec<Frame> = (1..=100).rev().map(|ms| frame(0, 5, ms, true, 1)).collect();
+        assert_eq!((quantile_ms(&frames, 0.0), quantile_ms(&frames, 1.0)), (1.0, 100.0));
+        assert_eq!(quantile_ms(&frames, 0.99), 100.0);
+        assert!(quantile_ms(&[], 0.5).is_nan());
+    }
+
+    #[test]
+    fn frames_that_the_server_no_longer_had_are_counted() {
+        let told = |numbers: &[u64], next| Told {
+            next,
+            frames: numbers.iter().map(|&number| frame(number, 0, 1, true, 1)).collect(),
+        };
+        assert_eq!(told(&[7, 8], 9).n_missing(7), 0);
+        assert_eq!(told(&[7, 8], 9).n_missing(4), 3);
+        assert_eq!(told(&[4, 7, 8], 9).n_missing(4), 2);
+        assert_eq!((told(&[], 9).n_missing(9), told(&[], 9).n_missing(4)), (0, 5));
+    }
+
+    #[test]
+    fn frames_are_of_a_window_by_when_they_were_due_and_steps_between_them_are_told() {
+        let frames = [
+            frame(0, 950, 900, true, 9),
+            frame(1, 1_000, 5, true, 3),
+            frame(2, 1_020, 5, false, 1),
+            frame(3, 2_000, 5, true, 9),
+        ];
+        let within = due_within(&frames, 1.0, 2.0);
+        assert_eq!(within.iter().map(|frame| frame.number).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(in_beats_ratio(&within), 0.75);
+        assert!(in_beats_ratio(&[]).is_nan());
+    }
+}

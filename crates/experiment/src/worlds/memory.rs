@@ -1,0 +1,158 @@
+//! What an instance takes of the server's memory: with its player in it, parked behind that, and parked without ever having been entered.
+//!
+//! What is read is the resident memory of the process, so that a figure holds everything that has become of it: what the allocator
+//! keeps for later, what the flight recorder has touched by then, what the store remembers. The server at the beginning, with its
+//! templates and without an instance, is what everything is compared with.
+
+use super::stage::Stage;
+use crate::clock;
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use crate::meter::{Reading, usage};
+use report::{Column, Section, Table};
+use std::time::Duration;
+
+/// How long the server is left alone before its memory is read: what has ended is dropped by long tasks, and the thread that hashes
+/// passwords keeps 19 MiB for five seconds.
+const REST: Duration = Duration::from_secs(6);
+/// How long the server may take to tell that all are parked.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
+/// How long players may take to be gone from their worlds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Readings of the server's resident memory, in their order.
+pub(super) struct Memory {
+    pid: u32,
+    n_instances: f64,
+    readings: Vec<(&'static str, f64)>,
+}
+
+impl Memory {
+    /// Of a server that is to have so many instances.
+    pub(super) fn of(pid: u32, n_instances: u32) -> Self {
+        Self { pid, n_instances: n_instances.into(), readings: Vec::new() }
+    }
+
+    /// Reads it. `state` says what the server holds.
+    pub(super) fn weigh(&mut self, state: &'static str) -> Result<(), ExperimentError> {
+        self.readings.push((state, usage(self.pid)?.rss_bytes as f64 / 1024.0));
+        Ok(())
+    }
+
+    /// How much more there was in one state than in another, for each instance; no number when one of them was not read.
+    fn each_kib(&self, state: &str, before: &str) -> f64 {
+        let of = |wanted| self.readings.iter().find(|(state, _)| *state == wanted).map(|(_, kib)| *kib);
+        let difference = of(state).zip(of(before)).map(|(kib, before)| kib - before);
+        difference.map_or(f64::NAN, |kib| kib / self.n_instances)
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(vec![
+            Column::text("the server with"),
+            Column::number("resident", "MiB"),
+            Column::number("more than at the beginning, by instance", "KiB"),
+        ]);
+        for (state, kib) in &self.readings {
+            let more = (kib - self.readings[0].1) / self.n_instances;
+            table.row(vec![(*state).into(), (kib / 1024.0).into(), more.into()]);
+        }
+        table
+    }
+}
+
+/// The states that figures are made of, as [`Memory::weigh`] is told them.
+pub(super) const EMPTY: &str = "templates, and no instance";
+pub(super) const ASLEEP: &str = "all instances, asleep";
+pub(super) const LOGGED_IN: &str = "players logged in, in the region";
+pub(super) const INSIDE: &str = "each player in an instance";
+pub(super) const STEADY: &str = "the same, behind the steady window";
+pub(super) const STORMED: &str = "the same, behind churn and storm";
+const ALONE: &str = "all instances, and nobody logged in";
+const PARKED: &str = "all instances parked";
+const PARKED_NEW: &str = "as many again, parked and never entered";
+
+/// Parks all instances, which the players have left, and as many new ones; tells what each took.
+pub(super) fn measure(stage: &mut Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+    rest(stage);
+    stage.memory.weigh(ALONE)?;
+    stage.worlds.iter().try_for_each(|world| park(stage, world))?;
+    rest(stage);
+    stage.memory.weigh(PARKED)?;
+    let new = stage.make()?;
+    new.iter().try_for_each(|world| park(stage, world))?;
+    rest(stage);
+    stage.memory.weigh(PARKED_NEW)?;
+    check(stage, findings)?;
+    tell(stage, findings);
+    Ok(())
+}
+
+/// Says so when not all are parked. The server tells once a second how many are.
+fn check(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+    let ends_at = clock::now() + TOLD_WITHIN;
+    loop {
+        let metrics = Reading::take(&stage.server)?.metrics;
+        let (parked, active) = (metrics.sum("throng_instances_parked"), metrics.sum("throng_instances"));
+        if parked >= 2.0 * f64::from(stage.count) && active == 0.0 {
+            return Ok(());
+        }
+        if clock::now() > ends_at {
+            findings.failures.push(format!("{parked} instances were parked, and {active} still in memory"));
+            return Ok(());
+        }
+        clock::wait(Duration::from_millis(200));
+    }
+}
+
+/// Leaves the server alone.
+pub(super) fn rest(stage: &Stage<'_>) {
+    clock::wait(stage.run.pick(REST, Duration::ZERO));
+}
+
+/// Parks an instance, as soon as nobody is in it.
+fn park(stage: &Stage<'_>, world: &str) -> Result<(), ExperimentError> {
+    let ends_at = clock::now() + PATIENCE;
+    loop {
+        match stage.operator.order("POST", &format!("/v1/worlds/{world}/park"), None) {
+            Err(_) if clock::now() < ends_at => clock::wait(Duration::from_millis(100)),
+            answer => return answer.map(drop),
+        }
+    }
+}
+
+fn tell(stage: &Stage<'_>, findings: &mut Findings) {
+    let memory = &stage.memory;
+    let asleep = memory.each_kib(ASLEEP, EMPTY);
+    findings.figure("asleep_kib", asleep);
+    // With the player's session and circuit in it, so that it errs on the high side. What players took at their login is used again by worlds
+    // when it becomes free: to leave all of it out gives the least that a world may take.
+    findings.figure("active_kib", memory.each_kib(STEADY, EMPTY));
+    findings.figure("active_least_kib", asleep + memory.each_kib(STEADY, LOGGED_IN));
+    findings.figure("parked_kib", memory.each_kib(PARKED, EMPTY));
+    findings.figure("parked_new_kib", memory.each_kib(PARKED_NEW, PARKED));
+    for name in ["asleep_kib", "active_kib", "parked_kib"] {
+        let kib = findings.figures[name];
+        if kib < 0.0 && !stage.run.quick {
+            let kib = report::number(kib);
+            findings.failures.push(format!("{name} is {kib}: the server held memory before that it gave back, and the figure says nothing"));
+        }
+    }
+    let text = "Resident memory, as the kernel tells it, with everything that the allocator keeps for later. What parked instances take is the last \
+                but one line: the server that has had them all at work, and its players, churn and storm, less the server that had none. A new \
+                one that nobody has been in takes the difference of the last two lines, which may be below zero: what is there already is used again.";
+    findings.sections.push(Section::new("Memory").text(text).table(memory.table()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_read_is_no_number_and_less_than_before_is_told_as_such() {
+        let readings = vec![(EMPTY, 1_000.0), (ASLEEP, 1_400.0), (PARKED, 900.0)];
+        let memory = Memory { pid: 0, n_instances: 4.0, readings };
+        assert_eq!(memory.each_kib(ASLEEP, EMPTY), 100.0);
+        assert_eq!(memory.each_kib(PARKED, EMPTY), -25.0);
+        assert!(memory.each_kib(STEADY, EMPTY).is_nan());
+    }
+}

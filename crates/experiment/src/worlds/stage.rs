@@ -1,0 +1,114 @@
+//! The server with its templates, the worlds, and who is in them.
+
+use super::grounds::{self, Class};
+use super::memory::{self, Memory};
+use crate::bots::{Bots, BotsReport};
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use crate::server::{Operator, Server};
+use crate::{Run, clock};
+use serde_json::json;
+use std::time::Duration;
+
+/// Last name of the players.
+const PLAYER: &str = "Player";
+/// How long all of them may take to be where they were sent.
+const ARRIVAL_MAX: Duration = Duration::from_secs(60);
+
+/// A server, worlds, players.
+pub(super) struct Stage<'a> {
+    pub(super) run: &'a Run,
+    pub(super) server: Server,
+    pub(super) operator: Operator,
+    /// None once they have left.
+    players: Option<Bots>,
+    pub(super) classes: Vec<Class>,
+    /// Ids of the worlds, in the order of their players.
+    pub(super) worlds: Vec<String>,
+    /// How many there are to be.
+    pub(super) count: u32,
+    pub(super) memory: Memory,
+}
+
+impl<'a> Stage<'a> {
+    /// Starts server and bots. Nobody is here yet.
+    pub(super) fn set(run: &'a Run, count: u32, npcs: u32) -> Result<Self, ExperimentError> {
+        let classes = grounds::classes(count, npcs);
+        let (config, files) = grounds::settings(&classes);
+        let server = Server::start_with_files(run, "server", &config, &files)?;
+        let options = ["--behavior", "plaza", "--last-name", PLAYER];
+        let players = Some(Bots::start(run, &server, "players", count, &options)?);
+        let operator = server.operator();
+        let memory = Memory::of(server.pid(), count);
+        Ok(Self { run, server, operator, players, classes, worlds: Vec::new(), count, memory })
+    }
+
+    /// Makes the worlds. They sleep until somebody comes.
+    pub(super) fn found(&mut self, findings: &mut Findings) -> Result<(), ExperimentError> {
+        memory::rest(self);
+        self.memory.weigh(memory::EMPTY)?;
+        let began = clock::now();
+        self.worlds = self.make()?;
+        let each_s = began.elapsed().as_secs_f64() / f64::from(self.count);
+        findings.figure("create_ms_mean", each_s * 1e3);
+        self.memory.weigh(memory::ASLEEP)
+    }
+
+    /// Makes as many worlds as there are to be; their ids.
+    pub(super) fn make(&self) -> Result<Vec<String>, ExperimentError> {
+        let all = self.classes.iter().flat_map(|class| (0..class.worlds).map(|_| &class.name));
+        all.map(|template| create(&self.operator, template)).collect()
+    }
+
+    /// Lets the players in, and sends each into a world.
+    pub(super) fn enter(&mut self, findings: &mut Findings) -> Result<(), ExperimentError> {
+        let count = self.count;
+        self.players.as_mut().expect("they leave at the end").command(&format!("enter {count}"))?;
+        memory::rest(self);
+        self.memory.weigh(memory::LOGGED_IN)?;
+        for (n, world) in self.worlds.iter().enumerate() {
+            self.send(&format!("Bot{:04} {PLAYER}", n + 1), world)?;
+        }
+        let ends_at = clock::now() + ARRIVAL_MAX;
+        while self.n_inside()? < f64::from(self.count) {
+            if clock::now() > ends_at {
+                let inside = self.n_inside()?;
+                findings.failures.push(format!("only {inside} players came into their worlds"));
+                break;
+            }
+            clock::wait(Duration::from_millis(500));
+        }
+        self.memory.weigh(memory::INSIDE)
+    }
+
+    /// Sends somebody into a world. Who is on the way elsewhere is not.
+    pub(super) fn send(&self, name: &str, world: &str) -> Result<(), ExperimentError> {
+        let user = json!({ "user": { "name": name } });
+        self.operator.order("POST", &format!("/v1/worlds/{world}/enter"), Some(&user)).map(drop)
+    }
+
+    /// Ends a world.
+    pub(super) fn end(&self, world: &str) -> Result<(), ExperimentError> {
+        self.operator.order("DELETE", &format!("/v1/worlds/{world}"), None).map(drop)
+    }
+
+    /// Lets the players log out.
+    pub(super) fn dismiss(&mut self) -> Result<BotsReport, ExperimentError> {
+        self.players.take().expect("they leave once").leave()
+    }
+
+    fn n_inside(&self) -> Result<f64, ExperimentError> {
+        Ok(self.server.metrics()?.with("throng_world_avatars", "world", "instances"))
+    }
+}
+
+/// Makes a world; its id.
+pub(super) fn create(operator: &Operator, template: &str) -> Result<String, ExperimentError> {
+    let answer = operator.order("POST", "/v1/worlds", Some(&json!({ "template": template })))?;
+    let told: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
+    let id = told.get("id").and_then(serde_json::Value::as_str).map(str::to_owned);
+    id.ok_or_else(|| ExperimentError::Operator {
+        path: "/v1/worlds".to_owned(),
+        source: std::io::Error::other(answer),
+    })
+}

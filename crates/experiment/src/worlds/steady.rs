@@ -1,0 +1,161 @@
+//! All worlds with their players, for a while, and nothing else.
+
+use super::costs::{self, Costs};
+use super::frames::{self, Frame, Frames, quantile_ms};
+use super::npcs::{self, least};
+use super::stage::Stage;
+use crate::clock;
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use crate::meter::{Reading, Window};
+use crate::metrics::Metrics;
+use report::{Column, Section, Table};
+use std::time::Duration;
+
+/// How long players walk about before anything is measured.
+const SETTLE: Duration = Duration::from_secs(20);
+/// 2,400 frames: the dearest thousandth of them is more than one or two.
+const WINDOW: Duration = Duration::from_secs(120);
+const WINDOW_QUICK: Duration = Duration::from_secs(4);
+/// How often it is asked how slow the slowest world is, what NPCs have done, and who is there.
+const LOOK: Duration = Duration::from_secs(5);
+/// Steps that a world makes in a second.
+pub(super) const RATE_HZ: f64 = 20.0;
+/// The server's watch tells of frames once a second.
+const FRAMES_TOLD: Duration = Duration::from_millis(1_200);
+
+/// What was seen in the window.
+struct Seen {
+    window: Window,
+    frames: Vec<Frame>,
+    npcs: Vec<npcs::Look>,
+    dilation: f64,
+    /// The fewest players that were in their worlds.
+    players: f64,
+    /// Time that a worker had the schedule for each step, of the second before each look.
+    schedule_s: Vec<f64>,
+}
+
+/// Measures, and tells what NPCs did.
+pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+    clock::wait(stage.run.pick(SETTLE, Duration::ZERO));
+    let costs = Costs::ask(&stage.operator)?;
+    let seen = watch(stage, findings)?;
+    let later = Costs::ask(&stage.operator)?;
+    let timeline = frames::timeline(&stage.operator)?;
+
+    let Seen { window, frames, npcs: looks, dilation, players, schedule_s } = &seen;
+    let count = f64::from(stage.count);
+    findings.figure("worlds", count);
+    findings.figure("players_inside_ratio", players / count);
+    findings.figure("dilation_min", *dilation);
+    cores(window, count, findings);
+    let did = npcs::tell(window, looks, stage.count, findings);
+    findings.figure("npc_ticks_per_core_s", findings.figures["npc_ticks_per_s"] / threads(window, "world-"));
+    frame_times(window, frames, findings);
+    let mean_s = schedule_s.iter().sum::<f64>() / schedule_s.len() as f64;
+    findings.figure("schedule_us_per_world", mean_s * 1e6);
+    costs::tell(&costs, &later, findings);
+
+    let mut table = Table::new(vec![
+        Column::text("template"),
+        Column::number("worlds", ""),
+        Column::number("NPCs in each", ""),
+    ]);
+    for class in &stage.classes {
+        table.row(vec![class.name.as_str().into(), class.worlds.into(), class.npcs.into()]);
+    }
+    let moving = findings.chart("npcs_moving_percent", npcs::chart(looks));
+    let spread = findings.chart("world_costs", costs::chart(&costs, &later));
+    let section = Section::new("Worlds").table(table).table(did);
+    findings.sections.push(section.line_plot(moving).line_plot(spread));
+    let from_s = uptime(&window.begin.metrics);
+    let times = frames::chart("Frames of the steady window", &frames::beats(frames.clone()), from_s);
+    let section = Section::new("Frames").line_plot(findings.chart("frames_ms", times));
+    findings.sections.push(match timeline {
+        Some(plot) => section.timeline(plot),
+        None => section,
+    });
+    Ok(())
+}
+
+fn watch(stage: &Stage<'_>, findings: &mut Findings) -> Result<Seen, ExperimentError> {
+    let mut frames = Frames::from_now(&stage.operator)?;
+    let begin = Reading::take(&stage.server)?;
+    let mut seen = Vec::new();
+    let mut looks = vec![npcs::Look::of(&begin.metrics)];
+    let mut schedule_s = Vec::new();
+    let (mut dilation, mut players) = (slowest(&begin.metrics), inside(&begin.metrics));
+    let ends_at = clock::now() + stage.run.pick(WINDOW, WINDOW_QUICK);
+    let mut look = |metrics: &Metrics| {
+        dilation = least(dilation, slowest(metrics));
+        players = least(players, inside(metrics));
+        looks.push(npcs::Look::of(metrics));
+        schedule_s.push(metrics.sum("throng_schedule_per_step_seconds"));
+    };
+    while clock::now() + LOOK < ends_at {
+        clock::wait(LOOK);
+        look(&stage.server.metrics()?);
+        seen.extend(frames.take()?);
+    }
+    clock::wait_until(ends_at);
+    let window = Window { begin, end: Reading::take(&stage.server)? };
+    look(&window.end.metrics);
+    clock::wait(FRAMES_TOLD);
+    seen.extend(frames.take()?);
+    frames.tell_lost(findings);
+    let frames = frames::due_within(&seen, uptime(&window.begin.metrics), uptime(&window.end.metrics));
+    Ok(Seen { window, frames, npcs: looks, dilation, players, schedule_s })
+}
+
+/// When the server exported its counters, in seconds since it began.
+fn uptime(metrics: &Metrics) -> f64 {
+    metrics.sum("throng_uptime_seconds")
+}
+
+/// Dilation of the slowest world.
+fn slowest(metrics: &Metrics) -> f64 {
+    metrics.min("throng_world_dilation_ratio").unwrap_or(f64::NAN)
+}
+
+/// Players in instances.
+fn inside(metrics: &Metrics) -> f64 {
+    metrics.with("throng_world_avatars", "world", "instances")
+}
+
+fn cores(window: &Window, count: f64, findings: &mut Findings) {
+    findings.figure("worlds_cores", window.cpu_s_per_s());
+    findings.figure("world_cores", threads(window, "world-"));
+    findings.figure("shard_cores", threads(window, "shard-"));
+    // Whoever falls and comes back is somebody new, and what is said has to be kept; all other ticks have to do with what there is.
+    let steady = window.rate("throng_world_steady_ticks_total");
+    let allocations = window.rise_told("throng_world_steady_allocations_total", None) / window.seconds();
+    findings.figure("allocs_per_world_tick", allocations / steady);
+    let ticks = window.rate_with("throng_world_tick_seconds_count", "world", "instances");
+    let allocations = window.rate_of_threads("throng_thread_allocations_total", "world-");
+    findings.figure("allocs_per_world_tick_all", allocations / ticks);
+    findings.figure("steady_ticks_ratio", steady / ticks);
+    findings.figure("worlds_awake_ratio", ticks / RATE_HZ / count);
+}
+
+fn frame_times(window: &Window, frames: &[Frame], findings: &mut Findings) {
+    findings.figure("steps_in_frames_ratio", frames::in_beats_ratio(frames));
+    let n_all = frames.len();
+    let beats = frames::beats(frames.to_vec());
+    findings.figure("frames_between", (n_all - beats.len()) as f64);
+    findings.figure("frames_at_rate_ratio", beats.len() as f64 / (window.seconds() * RATE_HZ));
+    for (figure, share) in
+        [("frame_ms_p50", 0.5), ("frame_ms_p99", 0.99), ("frame_ms_p999", 0.999), ("frame_ms_max", 1.0)]
+    {
+        findings.figure(figure, quantile_ms(&beats, share));
+    }
+    let level = beats.iter().map(|frame| frame.level).max().unwrap_or(0);
+    findings.figure("starvation_level_max", level.into());
+}
+
+/// Cores that the threads used whose names begin so.
+fn threads(window: &Window, prefix: &str) -> f64 {
+    let ran = window.end.usage.ran_ns_since(&window.begin.usage);
+    let of_them = ran.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, ns)| ns);
+    of_them.sum::<u64>() as f64 / 1e9 / window.seconds()
+}

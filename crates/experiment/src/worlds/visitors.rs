@@ -1,0 +1,63 @@
+//! A few who go into worlds that are made and are out of them again before these end.
+
+use super::stage::Stage;
+use crate::bots::{Bots, BotsReport};
+use crate::error::ExperimentError;
+use serde_json::json;
+use std::collections::VecDeque;
+
+const VISITOR: &str = "Visitor";
+/// How many are tried for one world: who has just come out of another one may still be on the way.
+const TRIES: usize = 3;
+
+/// All of them. While they visit nobody they walk about in the region.
+pub(super) struct Visitors {
+    bots: Bots,
+    /// Those outside, who has been out for the longest first.
+    outside: VecDeque<u32>,
+}
+
+impl Visitors {
+    /// Logs them in.
+    pub(super) fn start(stage: &Stage<'_>, count: u32) -> Result<Self, ExperimentError> {
+        let options = ["--behavior", "walk", "--last-name", VISITOR];
+        let mut bots = Bots::start(stage.run, &stage.server, "visitors", count, &options)?;
+        bots.command(&format!("enter {count}"))?;
+        Ok(Self { bots, outside: (1..=count).collect() })
+    }
+
+    /// Sends one into a world; none when nobody could go.
+    pub(super) fn send(&mut self, stage: &Stage<'_>, world: &str) -> Option<u32> {
+        for _ in 0..TRIES.min(self.outside.len()) {
+            let visitor = self.outside.pop_front()?;
+            if stage.send(&name(visitor), world).is_ok() {
+                return Some(visitor);
+            }
+            self.outside.push_back(visitor);
+        }
+        None
+    }
+
+    /// Sends one out of the world again. False when that was not possible: only who has arrived in a world can leave it.
+    pub(super) fn fetch(&mut self, stage: &Stage<'_>, visitor: u32) -> bool {
+        let user = json!({ "user": { "name": name(visitor) } });
+        let has_left = stage.operator.order("POST", "/v1/worlds/leave", Some(&user)).is_ok();
+        if has_left {
+            self.outside.push_back(visitor);
+        }
+        has_left
+    }
+
+    /// One whose world has ended around it is outside, too.
+    pub(super) fn is_out(&mut self, visitor: u32) {
+        self.outside.push_back(visitor);
+    }
+
+    pub(super) fn leave(self) -> Result<BotsReport, ExperimentError> {
+        self.bots.leave()
+    }
+}
+
+fn name(visitor: u32) -> String {
+    format!("Bot{visitor:04} {VISITOR}")
+}

@@ -1,0 +1,169 @@
+//! What long work does to the server, over time: its backlog, the level of starvation and the frames, on the server's own clock.
+
+use super::frames::{Frame, Frames, beats};
+use super::npcs::least;
+use super::stage::Stage;
+use super::storm::LOOK;
+use crate::clock;
+use crate::error::ExperimentError;
+use crate::findings::{Chart, Findings, Line};
+use std::time::{Duration, Instant};
+
+/// Long work that is no backlog, seconds: what the scheduler itself calls normal.
+const NORMAL_S: f64 = 0.1;
+
+/// What the server exported once. It does so once a second.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// Seconds since the server began.
+    at_s: f64,
+    backlog_s: f64,
+    waiting: f64,
+    level: f64,
+    dilation: f64,
+}
+
+impl Look {
+    /// Whether long work is what it is without a storm.
+    fn is_normal(&self) -> bool {
+        self.backlog_s <= NORMAL_S && self.waiting == 0.0
+    }
+}
+
+/// Looks at the server four times a second.
+pub(super) struct Watcher<'a> {
+    stage: &'a Stage<'a>,
+    told: Frames<'a>,
+    frames: Vec<Frame>,
+    looks: Vec<Look>,
+    /// When the newest look was there.
+    seen_at: Instant,
+}
+
+impl<'a> Watcher<'a> {
+    pub(super) fn start(stage: &'a Stage<'a>) -> Result<Self, ExperimentError> {
+        let told = Frames::from_now(&stage.operator)?;
+        let mut watcher = Self { stage, told, frames: Vec::new(), looks: Vec::new(), seen_at: clock::now() };
+        watcher.look()?;
+        Ok(watcher)
+    }
+
+    pub(super) fn watch(&mut self, duration: Duration) -> Result<(), ExperimentError> {
+        let ends_at = clock::now() + duration;
+        while clock::now() < ends_at {
+            self.look()?;
+            clock::wait_until(ends_at.min(clock::now() + LOOK));
+        }
+        Ok(())
+    }
+
+    fn look(&mut self) -> Result<(), ExperimentError> {
+        let metrics = self.stage.server.metrics()?;
+        let look = Look {
+            at_s: metrics.sum("throng_uptime_seconds"),
+            backlog_s: metrics.sum("throng_long_backlog_seconds"),
+            waiting: metrics.sum("throng_long_waiting"),
+            level: metrics.sum("throng_starvation_level"),
+            dilation: metrics.min("throng_world_dilation_ratio").unwrap_or(f64::NAN),
+        };
+        if self.looks.last().is_none_or(|last| last.at_s < look.at_s) {
+            self.looks.push(look);
+            self.seen_at = clock::now();
+        }
+        self.frames.extend(beats(self.told.take()?));
+        Ok(())
+    }
+
+    /// Now, in seconds since the server began; too early by no more than the time between two looks.
+    pub(super) fn server_s(&self) -> f64 {
+        self.looks.last().map_or(f64::NAN, |look| look.at_s + self.seen_at.elapsed().as_secs_f64())
+    }
+
+    /// When it was looked at first, in the same seconds.
+    pub(super) fn begin_s(&self) -> f64 {
+        self.looks.first().map_or(f64::NAN, |look| look.at_s)
+    }
+
+    /// From this moment on until long work was normal and stayed so to the end; none when it did not.
+    pub(super) fn normal_after(&self, from_s: f64) -> Option<f64> {
+        normal_after(&self.looks, from_s)
+    }
+
+    /// Whether long work has been normal for so long, after this moment.
+    pub(super) fn is_normal_since(&self, from_s: f64, duration: Duration) -> bool {
+        let newest_s = self.looks.last().map_or(f64::NAN, |look| look.at_s);
+        self.normal_after(from_s)
+            .is_some_and(|after_s| newest_s - (from_s + after_s) >= duration.as_secs_f64())
+    }
+
+    pub(super) fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    pub(super) fn tell_lost(&self, findings: &mut Findings) {
+        self.told.tell_lost(findings);
+    }
+
+    pub(super) fn most_backlog_within(&self, from_s: f64, to_s: f64) -> f64 {
+        let within = self.looks.iter().filter(|look| (from_s..to_s).contains(&look.at_s));
+        within.map(|look| look.backlog_s).fold(0.0, f64::max)
+    }
+
+    pub(super) fn most_level(&self) -> f64 {
+        self.looks.iter().map(|look| look.level).fold(0.0, f64::max)
+    }
+
+    pub(super) fn least_dilation(&self) -> f64 {
+        self.looks.iter().map(|look| look.dilation).reduce(least).unwrap_or(f64::NAN)
+    }
+
+    pub(super) fn backlog_chart(&self) -> Chart {
+        self.chart("long work that waits", "s", |look| look.backlog_s)
+    }
+
+    pub(super) fn level_chart(&self) -> Chart {
+        self.chart("starvation level", "", |look| look.level)
+    }
+
+    fn chart(&self, name: &str, unit: &str, of: fn(&Look) -> f64) -> Chart {
+        let begin_s = self.begin_s();
+        let points = self.looks.iter().map(|look| (look.at_s - begin_s, of(look))).collect();
+        Chart {
+            title: format!("{name}, before, in and after the storm"),
+            x: ("time".to_owned(), "s".to_owned()),
+            y: (name.to_owned(), unit.to_owned()),
+            is_log: false,
+            lines: vec![Line { name: name.to_owned(), points }],
+        }
+    }
+}
+
+fn normal_after(looks: &[Look], from_s: f64) -> Option<f64> {
+    let after = &looks[looks.partition_point(|look| look.at_s <= from_s)..];
+    let n_before = after.iter().rposition(|look| !look.is_normal()).map_or(0, |last| last + 1);
+    after.get(n_before).map(|look| look.at_s - from_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_work_is_normal_when_it_stays_so_and_not_by_what_was_seen_before() {
+        let looks = |backlogs: &[f64]| -> Vec<Look> {
+            let look = |(second, &backlog_s): (u32, &f64)| Look {
+                at_s: f64::from(second),
+                backlog_s,
+                waiting: 0.0,
+                level: 0.0,
+                dilation: 1.0,
+            };
+            (0..).zip(backlogs).map(look).collect()
+        };
+        assert_eq!(normal_after(&looks(&[0.0, 2.0, 1.0, 0.0, 0.0]), 1.5), Some(1.5));
+        assert_eq!(normal_after(&looks(&[0.0, 2.0, 0.0, 0.5, 0.1]), 1.5), Some(2.5));
+        assert_eq!(normal_after(&looks(&[0.0, 2.0, 0.0, 0.5]), 1.5), None);
+        assert_eq!(normal_after(&looks(&[0.0, 0.0]), 1.5), None);
+        assert_eq!(normal_after(&looks(&[2.0, 2.0, 0.0]), 1.5), Some(0.5));
+    }
+}
