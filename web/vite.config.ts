@@ -11,6 +11,8 @@ export default defineConfig({
     // The server's content security policy allows files of its own origin only: nothing may be inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // What everybody sees, and what the operator does, at another address.
+    rollupOptions: { input: ["index.html", "worlds.html"] },
   },
   server: {
     host: "127.0.0.1",
@@ -18,6 +20,7 @@ export default defineConfig({
       "/live": { target: server, ws: true },
       "/regions": { target: server },
       "/api": { target: server },
+      "/v1": { target: server },
     },
   },
 });

@@ -1,5 +1,6 @@
 /**
- * A stand-in for a server: two regions of made-up land, walkers, chat and figures, in the page's own protocol.
+ * A stand-in for a server: two regions of made-up land, walkers, chat and figures, in the page's own protocol; and for the operator's
+ * page (`/worlds.html`) instances, all of which look like the first region.
  *
  *   node dev/mock.mjs [--port 9100] [--avatars 200] [--no-chat] [--vite]
  *
@@ -160,6 +161,49 @@ function figures() {
   };
 }
 
+/** Costs as they are: few worlds take most of the time. */
+const worlds = Array.from({ length: 60 }, (_, index) => ({
+  id: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
+  name: `${FIRST[index % FIRST.length]}'s ${["Cave", "Keep", "Garden"][index % 3]}`,
+  template: ["Cave", "Keep", "Garden"][index % 3],
+  owner: null,
+  size_m: 256,
+  npcs: 20,
+  users: index % 5 === 0 ? 2 : 1,
+  max_users: 8,
+  world: 2 + index,
+  hz: [20, 30, 45][index % 3],
+  dilation: index === 7 ? 0.62 : 1,
+  cost_us: 40 * (1 - random()) ** (-1 / 1.5),
+  created_s: index,
+}));
+
+/** What the operator's API answers to this path, if it is one of those that the page asks. */
+function worldAnswer(path) {
+  if (path === "/v1/worlds") {
+    return JSON.stringify(worlds.map((world) => ({ ...world, cost_us: world.cost_us * (0.95 + random() / 10) })));
+  }
+  const [, id, part] = /^\/v1\/worlds\/([^/]+)\/map(\/\w+)?$/.exec(path) ?? [];
+  const world = worlds.find((one) => one.id === id);
+  if (world === undefined) {
+    return undefined;
+  }
+  const [region] = regions;
+  switch (part) {
+    case "/positions": {
+      const frame = positions(region);
+      frame.writeUInt32LE(world.world, 1);
+      return frame;
+    }
+    case "/heights":
+      return heights(region);
+    default: {
+      const avatars = roster(region).avatars.map((avatar, index) => ({ ...avatar, is_npc: index >= world.users }));
+      return JSON.stringify({ world: world.world, name: world.name, size_m: region.size_m, water_m: region.water_m, avatars });
+    }
+  }
+}
+
 const LINES = [
   ["say", "hello, is this the plaza?"],
   ["say", "just arrived, the map on the web page showed me where you all are"],
@@ -181,6 +225,11 @@ const http = createServer((request, response) => {
   }
   if (region !== undefined) {
     response.writeHead(200, { "content-type": "application/octet-stream" }).end(heights(region));
+    return;
+  }
+  const answer = worldAnswer(path);
+  if (answer !== undefined) {
+    response.writeHead(200, { "content-type": "application/json" }).end(answer);
     return;
   }
   const file = join(DIST, normalize(path === "/" ? "/index.html" : path));

@@ -1,10 +1,10 @@
-/** Finds the parts of `index.html` that the page fills, with the type they must have. */
+/** Finds the parts of its document that a page fills, with the type they must have. */
 
 /** The element with this id. It throws if the document has none of that type: the two files do not fit then. */
 export function part<T extends HTMLElement>(id: string, type: new () => T): T {
   const found = document.getElementById(id);
   if (!(found instanceof type)) {
-    throw new Error(`index.html has no ${type.name} #${id}`);
+    throw new Error(`the document has no ${type.name} #${id}`);
   }
   return found;
 }

@@ -14,8 +14,11 @@ interface Entry {
 export class Reliefs {
   private entries = new Map<Region, Entry>();
 
-  /** `onReady` is called when a picture that was not there before can be drawn. */
-  constructor(private readonly onReady: () => void) {}
+  /** `onReady` is called when a picture that was not there before can be drawn. `address` says where a region's heights are. */
+  constructor(
+    private readonly onReady: () => void,
+    private readonly address: (region: Region) => string = (region) => `regions/${region.info.id}/heights`,
+  ) {}
 
   /** Forgets all and fetches anew: after a reconnection the land may be another. */
   load(regions: readonly Region[]): void {
@@ -40,7 +43,7 @@ export class Reliefs {
 
   private async fetchHeights(region: Region): Promise<void> {
     try {
-      const response = await fetch(`regions/${region.info.id}/heights`);
+      const response = await fetch(this.address(region));
       if (!response.ok) {
         throw new ProtocolError(`the server answers with status ${response.status}`);
       }
