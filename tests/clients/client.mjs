@@ -9,7 +9,7 @@ import nm from '@caspertech/node-metaverse';
 import { createRequire } from 'node:module';
 import { pulse, until, within } from './wait.mjs';
 
-const { Bot, BotOptionFlags, ControlFlags, LoginParameters, PCode, Utils, UUID, Vector3 } = nm;
+const { AssetType, Bot, BotOptionFlags, ControlFlags, LoginParameters, PCode, TextureEntry, Utils, UUID, Vector3 } = nm;
 const require = createRequire(import.meta.url);
 const { Quaternion } = require('@caspertech/node-metaverse/dist/lib/classes/Quaternion.js');
 const { ChatType } = require('@caspertech/node-metaverse/dist/lib/enums/ChatType.js');
@@ -19,10 +19,12 @@ export { ChatType, ControlFlags };
 /** Interval at which a held key is repeated, as a viewer does. */
 const KEY_REPEAT_MS = 100;
 
-/** Below this an avatar counts as standing: terse velocities are quantised to about 0.004 m/s. */
 /** A falling avatar's height changes with every update, ten times a second; this many milliseconds are several lost ones. */
 const LANDED_MS = 700;
+/** Below this an avatar counts as standing: terse velocities are quantised to about 0.004 m/s. */
 const STANDING_M_PER_S = 0.05;
+/** A crowd plays without end. */
+const ANIMATIONS_KEPT = 10_000;
 
 export class Client {
   /** Everything heard as nearby chat, oldest first: node-metaverse ChatEvents. */
@@ -31,6 +33,14 @@ export class Client {
   messages = [];
   /** Teleport offers, oldest first. */
   lures = [];
+  /** Notices to this agent, oldest first. */
+  notices = [];
+  /** The own health as it was told, oldest first: 0 to 100. */
+  health = [];
+  /** What avatars were shown to play, oldest first and the newest only: the avatar's id and those of its animations. */
+  animations = [];
+  /** How avatars look, by id: bytes of their visual parameters, and what texture a face has. */
+  looks = new Map();
   /** Round-trip times of answered pings in milliseconds. */
   pings = [];
   /** The DisconnectEvent once the session has ended, however it ended. */
@@ -181,12 +191,26 @@ export class Client {
    * timer, one update a second; only what node-metaverse lets go of is pressed again.
    */
   walk(heading) {
-    const { agent } = this.#bot;
-    // The wire carries x, y and z; w is taken to be positive, so the heading has to be within half a turn.
-    const half = Math.atan2(Math.sin(heading), Math.cos(heading)) / 2;
-    agent.bodyRotation = new Quaternion([0, 0, Math.sin(half), Math.cos(half)]);
-    agent.controlFlags = ControlFlags.AGENT_CONTROL_AT_POS;
+    this.#turn(heading);
+    this.#bot.agent.controlFlags = ControlFlags.AGENT_CONTROL_AT_POS;
     this.#keys = { press: () => this.#sendKeys(ControlFlags.AGENT_CONTROL_AT_POS) };
+  }
+
+  /** Turns towards `heading`, in radians from east, and stands. */
+  face(heading) {
+    this.#turn(heading);
+    this.#sendKeys(ControlFlags.NONE);
+  }
+
+  /** Plays an animation of the viewers' own once, as a gesture does. */
+  async gesture(animation) {
+    await this.#bot.clientCommands.agent.startAnimations([new UUID(animation)]);
+    await this.#bot.clientCommands.agent.stopAnimations([new UUID(animation)]);
+  }
+
+  /** The bytes of a texture. */
+  fetchTexture(id) {
+    return this.region.caps.downloadAsset(new UUID(id), AssetType.Texture);
   }
 
   /** Stops walking with node-metaverse's next update. */
@@ -276,10 +300,27 @@ export class Client {
       handshakeCompleteEvent.subscribe(pulse);
       circuit.onPacketReceived.subscribe(({ message }) => {
         if (message.name === 'AvatarAnimation' && message.Sender.ID.toString() === this.id) this.#keys?.press();
+        this.#note(message);
         pulse();
       });
       return connected;
     };
+  }
+
+  /** Keeps what node-metaverse takes no notice of. */
+  #note(message) {
+    if (message.name === 'AvatarAppearance') {
+      const params = message.VisualParam.map(({ ParamValue }) => ParamValue);
+      const entry = TextureEntry.from(message.ObjectData.TextureEntry);
+      const texture = (face) => entry.getEffectiveEntryForFace(face).textureID.toString();
+      this.looks.set(message.Sender.ID.toString(), { params, texture });
+    }
+    if (message.name === 'AgentAlertMessage') this.notices.push(Utils.BufferToStringSimple(message.AlertData.Message));
+    if (message.name === 'HealthMessage') this.health.push(message.HealthData.Health);
+    if (message.name === 'AvatarAnimation') {
+      this.animations.push({ of: message.Sender.ID.toString(), ids: message.AnimationList.map(({ AnimID }) => AnimID.toString()) });
+      if (this.animations.length > ANIMATIONS_KEPT) this.animations.shift();
+    }
   }
 
   #arrived() {
@@ -301,6 +342,12 @@ export class Client {
       if (this.region === before) agent.circuitActive();
     }
     await this.#arrived();
+  }
+
+  #turn(heading) {
+    // The wire carries x, y and z; w is taken to be positive, so the heading has to be within half a turn.
+    const half = Math.atan2(Math.sin(heading), Math.cos(heading)) / 2;
+    this.#bot.agent.bodyRotation = new Quaternion([0, 0, Math.sin(half), Math.cos(half)]);
   }
 
   #sendKeys(flags) {

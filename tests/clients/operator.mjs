@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The operator's `/v1/worlds`. */
+/** The operator's `/v1/worlds`, and what else lies under `/v1`. */
 export class Worlds {
   #base;
   #token;
 
   constructor({ run, dataDir }) {
-    this.#base = `http://${run.admin}/v1/worlds`;
+    this.#base = `http://${run.admin}/v1`;
     this.#token = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
   }
 
@@ -17,7 +17,16 @@ export class Worlds {
     return this.call('POST', path, body);
   }
 
-  async call(method, path, body, token = this.#token) {
+  /** Has a template's files read again. */
+  reload(template) {
+    return this.ask('POST', `/templates/${template}/reload`);
+  }
+
+  call(method, path, body, token) {
+    return this.ask(method, `/worlds${path}`, body, token);
+  }
+
+  async ask(method, path, body, token = this.#token) {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(this.#base + path, { method, headers, body: body && JSON.stringify(body) });
     const text = await response.text();

@@ -26,7 +26,7 @@ export class Server {
 
   /**
    * Starts `throng serve` and resolves once run.json names this process.
-   * @param {{openRegistration?: boolean, config?: string, args?: string[]}} [options] `config`: a file beside this one
+   * @param {{openRegistration?: boolean, config?: string, args?: string[]}} [options] `config`: a file beside this one, or a path
    */
   static async start({ openRegistration = true, config = 'world.toml', args = [] } = {}) {
     const server = new Server();
@@ -37,7 +37,7 @@ export class Server {
     command.push('--http', process.env.THRONG_TEST_HTTP ?? '127.0.0.1:0');
     command.push('--udp', process.env.THRONG_TEST_UDP ?? '127.0.0.1:0');
     command.push('--admin', process.env.THRONG_TEST_ADMIN ?? '127.0.0.1:0');
-    command.push('--config', join(ROOT, 'tests/clients', config));
+    command.push('--config', resolve(ROOT, 'tests/clients', config));
     if (openRegistration) command.push('--open-registration');
     server.#child = spawn(binaryPath(), [...command, ...args], { stdio: ['ignore', log, log] });
     server.#exited = new Promise((done) => {

@@ -4,6 +4,10 @@
 //
 // What docs/adr/0013 says of clients was found with this scenario.
 
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Client, ControlFlags, distance, mapDistance } from './client.mjs';
 import { assert, main } from './harness.mjs';
 import { Worlds } from './operator.mjs';
@@ -21,6 +25,44 @@ const STEP_M = 0.4;
 const QUIET_MS = 2_000;
 const CAVE_THINGS_MIN = 50;
 const DWELLERS = 12;
+/** Half of an avatar's width. */
+const BODY_M = 0.3;
+/** So deep may an NPC's outline be in a box: a cell of the mesh. */
+const DEEP_M = 0.125;
+/** The way of the sentry, with a box on it: the route in cave.toml. */
+const WAY = [{ x: 54.3, y: 41 }, { x: 54.3, y: 50.5 }];
+/** Where the raider is. */
+const WELL = { x: 148, y: 48, z: 24 };
+/** Arms reach so far. */
+const REACH_M = 2.5;
+const STRIKE_MS = 700;
+/** What comes back of health while one sees to something else. */
+const HEALED_MAX = 2;
+const VISUAL_PARAMS = 218;
+/** The texture of an avatar that is not dressed yet; and the faces that have others: head, upper and lower body, eyes, hair. */
+const NOT_BAKED = 'c228d1cf-4b5d-4ba8-84f4-899a0796aa97';
+const BAKED_FACES = [8, 9, 10, 11, 20];
+/** Whoever has something on these is shown with it: a skirt, and what newer viewers bake besides. */
+const UNWORN_FACES = [19, 40, 41, 42, 43, 44];
+/** So begins a JPEG 2000 codestream. */
+const CODESTREAM = 'ff4fff51';
+/** Animations of the viewers' own. */
+const STAND = '2408fe9e-df1d-1d7d-f4ff-1384fa7b350f';
+const WALK = '6ed24bd8-91aa-4b12-ccc7-c97c857ab4e0';
+const RUN = '05ddbff8-aaa9-92a1-2b74-8fe77a29b445';
+const SIT_GROUND = '1a2bd58e-87ff-0df8-0b4c-53e047b0bb6e';
+const DEAD = '57abaae6-1d17-7b1b-5f98-6d11a6411276';
+const PUNCH_RIGHT = 'c8e42d32-7310-6906-c903-cab5d4a34656';
+/** Frames are brought once a second. */
+const LOOK_MS = 200;
+const LOOKS_MAX = 100;
+
+/** The configuration and what lies beside it, in a place where files may be changed. */
+const files = mkdtempSync(join(tmpdir(), 'throng-worlds-'));
+for (const name of ['worlds.toml', 'cave.toml', 'cave.behaviour']) {
+  cpSync(join(dirname(fileURLToPath(import.meta.url)), name), join(files, name));
+}
+const behaviours = join(files, 'cave.behaviour');
 
 await main(async ({ server, loginUri, step, api, log }) => {
   const worlds = new Worlds(server);
@@ -83,11 +125,124 @@ await main(async ({ server, loginUri, step, api, log }) => {
     }, { describe: () => `${walked.size} of ${DWELLERS}` });
   });
 
+  await step('one of them walks round the box that stands on its way, there and back', async () => {
+    const box = () => ada.things().find((thing) => thing.Scale.z > STEP_M && isInside({ x: WAY[0].x, y: thing.Position.y }, thing)
+      && thing.Position.y > WAY[0].y && thing.Position.y < WAY[1].y);
+    await until('the box is shown', box);
+    const reached = [];
+    let deepest = -Infinity;
+    await until('it was here, there and here again', () => {
+      for (const { Position } of inhabitants(ada)) {
+        for (const thing of ada.things().filter(({ Scale }) => Scale.z > STEP_M)) {
+          const deep = BODY_M - outside(Position, thing);
+          assert(deep <= DEEP_M, `somebody at ${Position} is ${deep} m deep in a box at ${thing.Position} of ${thing.Scale}`);
+          deepest = Math.max(deepest, deep);
+        }
+      }
+      const at = inhabitant(ada, 'Sentry Cave')?.Position;
+      const end = at && WAY.find((place) => mapDistance(place, at) < 1);
+      if (end && end !== reached.at(-1)) reached.push(end);
+      return reached.length === 3;
+    }, { describe: () => `${reached.length} of 3, it is at ${inhabitant(ada, 'Sentry Cave')?.Position}` });
+    log('round', { box: box().Position, edge: box().Scale.x, deepest });
+  });
+
+  await step('all of them look like somebody, and no two alike', async () => {
+    const looks = () => inhabitants(ada).map(({ FullID }) => ada.looks.get(FullID.toString()));
+    await until('the looks of all have come', () => looks().every((look) => look), { describe: () => `${looks().filter(Boolean).length} of ${looks().length}` });
+    const shapes = new Set(looks().map(({ params }) => params.join()));
+    assert(looks().every(({ params }) => params.length === VISUAL_PARAMS), 'that is no shape');
+    assert(shapes.size === looks().length, `${shapes.size} shapes of ${looks().length}`);
+    const textures = new Set(looks().flatMap(({ texture }) => BAKED_FACES.map(texture)));
+    assert(textures.size > BAKED_FACES.length && !textures.has(NOT_BAKED), `they wear ${[...textures]}`);
+    assert(looks().every(({ texture }) => UNWORN_FACES.every((face) => texture(face) === NOT_BAKED)), 'they wear skirts');
+    for (const id of textures) {
+      const bytes = await ada.fetchTexture(id);
+      assert(bytes.toString('hex').startsWith(CODESTREAM), `the texture ${id} is ${bytes.toString('hex', 0, 8)}`);
+    }
+    log('looks', { people: looks().length, textures: textures.size });
+  });
+
+  await step('they are seen to walk, to stand and to sit', async () => {
+    const [sentry, sleeper] = ['Sentry Cave', 'Sleeper Cave'].map((name) => inhabitant(ada, name).FullID.toString());
+    await until('the sentry walked, stood, and walked again', () => plays(ada, sentry, [WALK, STAND, WALK]));
+    await until('the sleeper sat down and rose', () => plays(ada, sleeper, [STAND, SIT_GROUND, STAND]));
+  });
+
+  await step('she goes where she was sent, and somebody there is after her', async () => {
+    await until('she is told what there is to do', () => ada.notices.includes('Find the well.'));
+    assert(ada.health.at(-1) === 100, `her health is told as ${ada.health}`);
+    const raider = () => inhabitant(ada, 'Raider Cave');
+    await ada.teleport(await ada.regionHandle(ada.regionName), WELL.x, WELL.y, WELL.z);
+    await until('she is told what is next', () => ada.notices.includes('Drive the raider off.'));
+    await until('he is before her', () => raider() && mapDistance(raider().Position, ada.sees().position) < REACH_M, {
+      describe: () => `he is at ${raider()?.Position}`,
+    });
+    await until('he ran', () => plays(ada, raider().FullID.toString(), [RUN]));
+    await until('it hurts twice', () => ada.health.at(-1) < ada.health.at(-2) && ada.health.at(-2) < 100);
+  });
+
+  await step('she leaves and returns, and neither what she did nor her wounds are gone', async () => {
+    await worlds.post('/leave', { user: { agent: ada.id } });
+    await isIn(ada, 0);
+    const [told, wounds] = [ada.notices.length, ada.health.length];
+    const entered = await worlds.post(`/${cave.body.id}/enter`, { user: { agent: ada.id }, position: [60, 70, 25] });
+    assert(entered.body.passage === 'switched', JSON.stringify(entered));
+    await isIn(ada, FIRST_OF_INSTANCES);
+    await until('she is told what is next', () => ada.notices.length > told && ada.health.length > wounds);
+    assert(ada.notices.slice(told).join() === 'Drive the raider off.', `she is told ${ada.notices.slice(told)}`);
+    const [before, after] = [ada.health[wounds - 1], ada.health[wounds]];
+    assert(after <= before + HEALED_MAX, `${before} became ${after}`);
+    log('returned', { before, after });
+  });
+
+  await step('she strikes back, he falls, and that was it', async () => {
+    await ada.teleport(await ada.regionHandle(ada.regionName), WELL.x, WELL.y, WELL.z);
+    const raider = () => inhabitant(ada, 'Raider Cave');
+    await until('he is shown', raider);
+    const id = raider().FullID.toString();
+    let nextAt = 0;
+    await until('he falls', () => {
+      if (performance.now() >= nextAt && raider()) {
+        nextAt = performance.now() + STRIKE_MS;
+        const [from, at] = [ada.sees().position, raider().Position];
+        ada.face(Math.atan2(at.y - from.y, at.x - from.x));
+        ada.gesture(PUNCH_RIGHT);
+      }
+      return plays(ada, id, [DEAD]);
+    }, { describe: () => `he is at ${raider()?.Position}, she at ${ada.sees()?.position}` });
+    await until('she is told', () => ada.notices.includes('The well is safe.'));
+    await until('he is gone', () => !raider());
+    ada.face(0);
+    await ada.teleport(await ada.regionHandle(ada.regionName), 60, 70);
+  });
+
   await step('one of them answers who speaks to it', async () => {
     await ada.teleport(await ada.regionHandle(ada.regionName), 68, 70);
     await ada.say('Ist jemand da?');
     await until('the gatekeeper answers', () => ada.heard('Be greeted.'));
     assert(ada.heard('Be greeted.').fromName === 'Gatekeeper Cave', `it was ${ada.heard('Be greeted.').fromName}`);
+    await ada.teleport(await ada.regionHandle(ada.regionName), 60, 70);
+  });
+
+  await step('the files change, and the same one answers something else', async () => {
+    const greeting = readFileSync(behaviours, 'utf8');
+    writeFileSync(behaviours, greeting.replace('Be greeted.', 'Be off.').replace('say', 'sya'));
+    const wrong = await worlds.reload('Cave');
+    assert(wrong.status === 422 && wrong.body.problems[0].line === 4, JSON.stringify(wrong));
+    writeFileSync(behaviours, greeting.replace('Be greeted.', 'Be off.'));
+    const changed = await worlds.reload('Cave');
+    assert(changed.status === 200 && changed.body.adopting === 1, JSON.stringify(changed));
+    await ada.teleport(await ada.regionHandle(ada.regionName), 68, 70);
+    // Who has just spoken is silent for a while, whatever is said to it.
+    let nextAt = 0;
+    await until('the gatekeeper answers', () => {
+      if (performance.now() >= nextAt) {
+        nextAt = performance.now() + QUIET_MS;
+        ada.say('Und jetzt?');
+      }
+      return ada.heard('Be off.');
+    });
     await ada.teleport(await ada.regionHandle(ada.regionName), 60, 70);
   });
 
@@ -109,6 +264,32 @@ await main(async ({ server, loginUri, step, api, log }) => {
     ada.release();
     const stopped = () => ada.isStanding();
     await staysTrue('she stands', stopped, QUIET_MS);
+  });
+
+  await step('an operator sees what frames and long tasks took', async () => {
+    const trace = await worlds.ask('GET', '/frames/trace?frames=3');
+    assert(trace.status === 200 && trace.body.frames.filter((frame) => frame.is_beat).length === 3, JSON.stringify(trace.body).slice(0, 500));
+    const { world, hz, dilation, cost_us: costUs } = (await worlds.call('GET', `/${cave.body.id}`)).body;
+    assert(hz === 30 && dilation > 0 && dilation <= 1 && costUs > 0, `${hz} Hz, dilation ${dilation}, ${costUs} µs`);
+    const frames = new Set(trace.body.steps.filter((step) => step.world === world).map((step) => step.frame));
+    assert(frames.size > 0 && [...frames].every((frame) => trace.body.frames[frame].hz === 30), 'it is not stepped at its rate');
+    assert(trace.body.steps.every((step) => step.began_ns <= step.ended_ns), 'a step ends before it begins');
+    const first = (await worlds.ask('GET', '/frames')).body;
+    assert(first.frames.length > 0 && first.frames.every((frame) => frame.worlds > 0), `${first.frames.length} frames`);
+    let later = [];
+    for (let look = 0; later.length === 0 && look < LOOKS_MAX; look++) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      later = (await worlds.ask('GET', `/frames?from=${first.next}`)).body.frames;
+    }
+    assert(later[0]?.number === first.next, `frame ${later[0]?.number} follows, and not ${first.next}`);
+    assert((await worlds.ask('GET', '/frames/trace?frames=1000')).status === 400, 'a trace without end');
+    const tasks = await worlds.ask('GET', '/long-tasks');
+    assert(tasks.status === 200 && Array.isArray(tasks.body), JSON.stringify(tasks));
+    assert((await worlds.ask('DELETE', '/long-tasks/999999')).status === 404, 'ended what is not there');
+    const metrics = await (await fetch(`http://${server.run.admin}/metrics`)).text();
+    for (const wanted of ['throng_long_tasks_total{kind="world",outcome="done"} 1', 'throng_frame_seconds_count{hz="20"}', 'throng_frame_seconds_count{hz="30"}', 'throng_starvation_level 0']) {
+      assert(metrics.includes(wanted), `no ${wanted}`);
+    }
   });
 
   await step('another one follows; they see, hear and leave each other', async () => {
@@ -187,7 +368,7 @@ await main(async ({ server, loginUri, step, api, log }) => {
   });
 
   await step('all log out', () => Promise.all(both.map((client) => client.leave())));
-}, { server: { config: 'worlds.toml' } });
+}, { server: { config: join(files, 'worlds.toml') } });
 
 /** Waits until a client shows its own avatar once, and nothing of any other world than that with these local ids. */
 async function isIn(client, firstId) {
@@ -204,12 +385,42 @@ function nameOf(avatar) {
   return `${avatar.NameValue.get('FirstName')?.value} ${avatar.NameValue.get('LastName')?.value}`;
 }
 
+/** Those of the Cave who have no client. */
+function inhabitants(client) {
+  return client.avatars().filter((avatar) => nameOf(avatar).endsWith(' Cave'));
+}
+
+function inhabitant(client, name) {
+  return client.avatars().find((avatar) => nameOf(avatar) === name);
+}
+
+/** Whether an avatar was shown to play these, one after the other. */
+function plays(client, id, wanted) {
+  const next = [...wanted];
+  for (const { of, ids } of client.animations) {
+    if (of === id && ids.includes(next[0])) next.shift();
+  }
+  return next.length === 0;
+}
+
 /** Whether a point of the map is within a box, its turn about the vertical counted. */
-function isInside({ x, y }, { Position, Scale, Rotation }) {
+function isInside(point, thing) {
+  const { beside, before } = aside(point, thing);
+  return beside < 0 && before < 0;
+}
+
+/** Metres of the map from a box to a point, 0 within. */
+function outside(point, thing) {
+  const { beside, before } = aside(point, thing);
+  return Math.hypot(Math.max(beside, 0), Math.max(before, 0));
+}
+
+/** How far a point of the map is beyond each two sides of a box, its turn about the vertical counted. */
+function aside({ x, y }, { Position, Scale, Rotation }) {
   const turn = -2 * Math.atan2(Rotation.z, Rotation.w);
   const [dx, dy] = [x - Position.x, y - Position.y];
   const [along, across] = [dx * Math.cos(turn) - dy * Math.sin(turn), dx * Math.sin(turn) + dy * Math.cos(turn)];
-  return Math.abs(along) < Scale.x / 2 && Math.abs(across) < Scale.y / 2;
+  return { beside: Math.abs(along) - Scale.x / 2, before: Math.abs(across) - Scale.y / 2 };
 }
 
 function isFlat(client) {
