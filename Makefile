@@ -1,6 +1,6 @@
 # The commands of everyday work; what they do stands in scripts/.
 #
-#   make run                       build and start a ready world on http://127.0.0.1:9000/
+#   make run                       build and start a ready world on http://127.0.0.1:9000/; ARGS="--config FILE" for another
 #   make test                      everything that CI runs
 #   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
 #   make lint                      formatting, clippy, rustdoc, licences: the quick ones
@@ -20,7 +20,7 @@ MINUTES ?= 45
 .PHONY: run test lint audit fuzz experiment soak clean
 
 run:
-	@scripts/run.sh
+	@scripts/run.sh $(ARGS)
 
 test:
 	@scripts/test.sh $(STEPS)

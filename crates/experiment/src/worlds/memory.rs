@@ -15,6 +15,8 @@ use std::time::Duration;
 /// How long the server is left alone before its memory is read: what has ended is dropped by long tasks, and the thread that hashes
 /// passwords keeps 19 MiB for five seconds.
 const REST: Duration = Duration::from_secs(6);
+/// And once instances have left: what they took goes back to the system ten seconds at most after the last time that some did (ADR 0017).
+const GIVEN_BACK: Duration = Duration::from_secs(15);
 /// How long the server may take to tell that all are parked.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
 /// How long players may take to be gone from their worlds.
@@ -75,12 +77,10 @@ const PARKED_NEW: &str = "as many again, parked and never entered";
 pub(super) fn measure(stage: &mut Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     rest(stage);
     stage.memory.weigh(ALONE)?;
-    stage.worlds.iter().try_for_each(|world| park(stage, world))?;
-    rest(stage);
+    park_all(stage, &stage.worlds)?;
     stage.memory.weigh(PARKED)?;
     let new = stage.make()?;
-    new.iter().try_for_each(|world| park(stage, world))?;
-    rest(stage);
+    park_all(stage, &new)?;
     stage.memory.weigh(PARKED_NEW)?;
     check(stage, findings)?;
     tell(stage, findings);
@@ -107,6 +107,13 @@ fn check(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentErr
 /// Leaves the server alone.
 pub(super) fn rest(stage: &Stage<'_>) {
     clock::wait(stage.run.pick(REST, Duration::ZERO));
+}
+
+/// Parks instances, and waits until what they took is given back.
+fn park_all(stage: &Stage<'_>, worlds: &[String]) -> Result<(), ExperimentError> {
+    worlds.iter().try_for_each(|world| park(stage, world))?;
+    clock::wait(stage.run.pick(GIVEN_BACK, Duration::ZERO));
+    Ok(())
 }
 
 /// Parks an instance, as soon as nobody is in it.
@@ -137,7 +144,8 @@ fn tell(stage: &Stage<'_>, findings: &mut Findings) {
             findings.failures.push(format!("{name} is {kib}: the server held memory before that it gave back, and the figure says nothing"));
         }
     }
-    let text = "Resident memory, as the kernel tells it, with everything that the allocator keeps for later. What parked instances take is the last \
+    let text = "Resident memory, as the kernel tells it, with everything that the allocator keeps for later. The server gives back what instances \
+                left when that is much. What parked instances take is the last \
                 but one line: the server that has had them all at work, and its players, churn and storm, less the server that had none. A new \
                 one that nobody has been in takes the difference of the last two lines, which may be below zero: what is there already is used again.";
     findings.sections.push(Section::new("Memory").text(text).table(memory.table()));

@@ -119,3 +119,27 @@ fn portal(settings: &config::Portal, terrain: &Terrain) -> Portal {
     };
     Portal { at: Vec3::new(x, y, terrain.height(x, y)), radius_m: settings.radius_m, to }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Sources;
+    use ids::Instant;
+    use schedule::Pool;
+
+    #[test]
+    fn the_examples_can_be_played() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+        let pool = Pool::start(1, || Instant::ZERO).expect("threads");
+        let mut n = 0;
+        for example in std::fs::read_dir(folder).expect("examples") {
+            let file = Some(example.expect("a folder").path().join("throng.toml"));
+            let sources = Sources { file, ..Sources::default() };
+            let config = config::load(&sources).expect("a configuration").config;
+            let templates = templates(&config, &pool.long()).expect("what is made of it");
+            assert!(templates.iter().all(|template| template.cast.is_some()));
+            n += templates.len();
+        }
+        assert_ne!(n, 0);
+    }
+}

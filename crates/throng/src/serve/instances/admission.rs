@@ -100,6 +100,11 @@ impl Admission {
         self.budget().promised()
     }
 
+    /// What instances left, and the allocator may still keep.
+    pub(in crate::serve) fn spare_bytes(&self) -> u64 {
+        self.budget().spare()
+    }
+
     /// What an operator should know.
     pub(in crate::serve) fn trouble(&self) -> Option<String> {
         let why = self.budget().lacking().next()?;

@@ -6,7 +6,7 @@
 //! A world that is promised memory ([`Budget::take`]) is on the way until it is made or comes to nothing. Made, it counts for one whole period
 //! more, since what was resident at the look may have been read before. From then on it is in what the kernel tells. What a world that has
 //! left gave back the kernel does not tell, since the allocator keeps it for the next one: it is credited until somebody gives it back to
-//! the system, which happens every ten seconds where memory is short (`watch`), and is worth nothing where it is not.
+//! the system, which happens where it is much or memory is short (`watch`, ADR 0017).
 //!
 //! What a world will take is learned from its template's former ones: what the threads that made it and did its first steps asked the allocator for
 //! and kept (`telemetry::allocations::held_here`). Resident memory would say what everybody else took in that moment. Until somebody has been
@@ -43,7 +43,7 @@ pub(in crate::serve) struct Seen {
     /// How much of it there may be; none without a limit.
     pub(in crate::serve) allowed_bytes: Option<u64>,
     /// What the allocator kept was given back just before.
-    pub(in crate::serve) is_shed: bool,
+    pub(in crate::serve) is_given_back: bool,
     pub(in crate::serve) demand: Demand,
 }
 
@@ -131,7 +131,7 @@ impl Budget {
         // What large blocks gave back is in both otherwise.
         let fallen = self.resident.saturating_sub(seen.resident_bytes);
         // Whether those that show now were made of it, nobody knows: it is taken for used up.
-        self.spare = if seen.is_shed { 0 } else { self.spare.saturating_sub(fallen + self.recent) };
+        self.spare = if seen.is_given_back { 0 } else { self.spare.saturating_sub(fallen + self.recent) };
         self.recent = std::mem::take(&mut self.fresh);
         self.resident = seen.resident_bytes;
         self.allowed = seen.allowed_bytes;
@@ -201,6 +201,11 @@ impl Budget {
     /// What is promised and may not be in RAM yet.
     pub(super) const fn promised(&self) -> u64 {
         self.on_the_way + self.fresh + self.recent
+    }
+
+    /// What worlds left, and the allocator may still keep.
+    pub(super) const fn spare(&self) -> u64 {
+        self.spare
     }
 
     const fn used(&self) -> u64 {

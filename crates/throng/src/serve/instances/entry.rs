@@ -28,9 +28,13 @@ pub(in crate::serve) struct Entry {
     pub(in crate::serve) created_s: i64,
     /// Why its state is not to be had.
     pub(in crate::serve) trouble: Option<Arc<str>>,
+    /// Why no world can be made of its state with what its template is now.
+    pub(super) misfit: Option<Arc<str>>,
     /// While its template's files say what its world has given up. Not kept beyond the end of the server.
     pub(super) reverted: Option<Reverted>,
     pub(super) state: State,
+    /// Of one that is in the pool and that somebody is at work on: it may stay there.
+    pub(super) ledger_at_work: Option<Arc<Ledger>>,
 }
 
 /// What an instance has gone back to, so that it is woken with that.
@@ -133,6 +137,15 @@ impl Entry {
         }
     }
 
+    /// What its world has given up, if it is in the pool ([`Cast::fingerprint`]).
+    pub(super) fn reverted_from(&self) -> Option<u64> {
+        let ledger = match &self.state {
+            State::Active(active) => Some(&active.ledger),
+            State::Parked | State::Busy(_) => self.ledger_at_work.as_ref(),
+        };
+        ledger?.reverted_from()
+    }
+
     /// What is wrong with it, if anything is.
     pub(super) fn told_trouble(&self) -> Option<&str> {
         let (is_closed, is_reverted) = match &self.state {
@@ -144,7 +157,7 @@ impl Entry {
             (false, true) => Some(REVERTED),
             (false, false) => None,
         };
-        self.trouble.as_deref().or(of_world)
+        self.trouble.as_deref().or(self.misfit.as_deref()).or(of_world)
     }
 
     /// As it is kept.

@@ -128,9 +128,9 @@ pub(super) enum Refusal {
     /// There is nothing to be seen of an instance that is not in memory.
     #[error("That world is {0}: there is a map of it when somebody is in it.")]
     Resting(&'static str),
-    /// What is saved of an instance is whole, and of another build or configuration.
-    #[error("Its saved state does not fit: {0}. It stays parked.")]
-    Unfit(String),
+    /// What is saved of an instance is as it was written, and no world can be made of it with what there is here.
+    #[error("{0}")]
+    Unfit(Arc<str>),
     /// What has to be kept was not.
     #[error("The server cannot read or save worlds just now. Please try again later.")]
     Unsaved(#[from] DepotError),

@@ -115,7 +115,7 @@ impl Instances {
             retired.casts.extend(table.cast_template(&reloaded.template, &cast));
         }
         for entry in table.of_template(&reloaded.template) {
-            let reverted_from = entry.active_mut().and_then(|active| active.ledger.reverted_from());
+            let reverted_from = entry.reverted_from();
             let inbox = self.inboxes.of(entry.world).filter(|inbox| !inbox.waiting.has_cast(&cast));
             let Some(inbox) = inbox.filter(|_| reverted_from != Some(cast.fingerprint())) else { continue };
             match inbox.waiting.put_recast(|from| changes.from(from)) {
@@ -223,8 +223,10 @@ impl Table {
     /// Gives a template another cast, for instances that begin from here on; the former one. Visitors of these are told whether they
     /// can be hurt there as the new cast has it.
     fn cast_template(&mut self, name: &str, cast: &Arc<Cast>) -> Option<Arc<Cast>> {
-        // What it gave up before says nothing of this one.
-        self.of_template(name).for_each(|entry| entry.reverted = None);
+        // What it gave up before says nothing of this one, nor what it could not be woken with.
+        for entry in self.of_template(name) {
+            (entry.reverted, entry.misfit) = (None, None);
+        }
         let template = self.template_mut(name)?;
         if template.land.damage != cast.has_damage() {
             Arc::make_mut(&mut template.land).damage = cast.has_damage();

@@ -164,8 +164,19 @@ impl Table {
         self.next_world += 1;
         self.by_id.insert(id, world);
         let state = State::Busy(Work::Making);
-        let entry =
-            Entry { id, world, template, name, owner, created_s, trouble: None, reverted: None, state };
+        let entry = Entry {
+            id,
+            world,
+            template,
+            name,
+            owner,
+            created_s,
+            trouble: None,
+            misfit: None,
+            reverted: None,
+            state,
+            ledger_at_work: None,
+        };
         self.by_world.entry(world).or_insert(entry)
     }
 
@@ -222,6 +233,7 @@ impl Table {
         if matches!(entry.state, State::Busy(_)) {
             return None;
         }
+        entry.ledger_at_work = entry.active_mut().map(|active| Arc::clone(&active.ledger));
         Some(std::mem::replace(&mut entry.state, State::Busy(work)))
     }
 
@@ -231,7 +243,7 @@ impl Table {
             self.in_memory.remove(&world);
         }
         if let Some(entry) = self.by_world.get_mut(&world) {
-            entry.state = state;
+            (entry.state, entry.ledger_at_work) = (state, None);
         }
     }
 
@@ -239,6 +251,17 @@ impl Table {
     pub(super) fn set_trouble(&mut self, world: WorldId, trouble: &str) {
         if let Some(entry) = self.by_world.get_mut(&world) {
             entry.trouble = Some(trouble.into());
+        }
+    }
+
+    /// Says why no world can be made of an instance's state with this cast. Of no interest once the template has another one.
+    pub(super) fn set_misfit(&mut self, world: WorldId, cast: Option<&Arc<Cast>>, why: &Arc<str>) {
+        let Some(entry) = self.by_world.get_mut(&world) else { return };
+        let template = self.templates.iter().find(|one| one.name.eq_ignore_ascii_case(&entry.template));
+        let now = template.and_then(|template| template.cast.as_ref());
+        let reverted_to = entry.reverted.as_ref().map(|reverted| &reverted.to);
+        if reverted_to.or(now).map(Arc::as_ptr) == cast.map(Arc::as_ptr) {
+            entry.misfit = Some(Arc::clone(why));
         }
     }
 

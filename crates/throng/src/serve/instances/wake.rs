@@ -63,9 +63,17 @@ impl Instances {
             return Ok(());
         }
         let _scope = WAKE.enter(turn.world.0.into());
-        let trouble = self.table().get(id)?.trouble.clone();
+        let (trouble, misfit) = {
+            let table = self.table();
+            let entry = table.get(id)?;
+            (entry.trouble.clone(), entry.misfit.clone())
+        };
         if let Some(trouble) = trouble {
             return Err(TableRefusal::Trouble(trouble).into());
+        }
+        // It would not fit again, which another one has found out who waited for it.
+        if let Some(misfit) = misfit {
+            return Err(Refusal::Unfit(misfit));
         }
         // Nobody makes room for who is refused after that. The seat is given back with the turn.
         self.has_time()?;
@@ -86,7 +94,7 @@ impl Instances {
         let number = config.id;
         // Nothing of it is left, which is not the same as that there never was anything.
         if state.image.is_none() && !state.damages.is_empty() {
-            return Err(self.give_up(number, "is damaged and was set aside: it does not match its checksum"));
+            return Err(self.give_up(number));
         }
         let restore = move || {
             let world = images::world(config, state.image.as_ref().map(|image| &*image.bytes));
@@ -99,12 +107,11 @@ impl Instances {
             Ok(world)
         };
         match self.try_to_make(long::WAKE, seated, restore) {
-            Ok(made) => made.map_err(|(part, why)| self.refuse(id, number, part, &why)),
+            Ok(made) => made.map_err(|(part, why)| self.refuse(id, seated, part, &why)),
             // It would again, in a thread that others wait for.
             Err(Refusal::Long(LongFailure::Panicked(why))) => {
                 tracing::error!(%id, why, "nothing can be made of what is saved of an instance");
-                Err(self
-                    .give_up(number, &format!("is left as it is, since nothing can be made of it: {why}")))
+                Err(self.set_misfit(seated, &format!("nothing can be made of it: {why}")))
             }
             Err(why) => Err(why),
         }
@@ -140,20 +147,27 @@ impl Instances {
 
     /// Nothing can be made of a state. Its checksum is right, so that it is what some build of ours wrote: it stays where it is, for one that
     /// can read it.
-    fn refuse(&self, id: Uuid, world: WorldId, part: Part, why: &ImageError) -> Refusal {
+    fn refuse(&self, id: Uuid, seated: &Seated, part: Part, why: &ImageError) -> Refusal {
         if !why.is_damage() {
             tracing::warn!(%id, %part, %why, "a state of an instance fits nothing that there is here");
-            return Refusal::Unfit(why.to_string());
+            return self.set_misfit(seated, &format!("it does not fit: {why}"));
         }
         self.depot.note_damage();
         tracing::error!(%id, %part, %why, "nothing can be made of what is saved of an instance");
-        self.give_up(world, &format!("is left as it is, since nothing can be made of it: {why}"))
+        self.set_misfit(seated, &format!("nothing can be made of it: {why}"))
     }
 
-    /// Lets nobody in any more. What the store does not say by itself is tried again after the next start.
-    fn give_up(&self, world: WorldId, why: &str) -> Refusal {
-        let trouble = format!("Its saved state {why}.");
-        self.table().set_trouble(world, &trouble);
+    /// Lets nobody in until the template's files say something else, or the server starts again.
+    fn set_misfit(&self, seated: &Seated, why: &str) -> Refusal {
+        let why = Arc::from(format!("Its saved state is left as it is: {why}."));
+        self.table().set_misfit(seated.config.id, seated.config.cast.as_ref(), &why);
+        Refusal::Unfit(why)
+    }
+
+    /// Lets nobody in any more.
+    fn give_up(&self, world: WorldId) -> Refusal {
+        let trouble = "Its saved state is damaged and was set aside: it does not match its checksum.";
+        self.table().set_trouble(world, trouble);
         TableRefusal::Trouble(trouble.into()).into()
     }
 

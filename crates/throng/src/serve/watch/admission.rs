@@ -3,6 +3,8 @@
 //! Nobody who is inside has to go for it. Logins are refused while the memory that the process has in RAM comes close to what it may
 //! have, and before that what only saves time is given back. And they are refused while every shard leaves out all that it may and still is late
 //! (`gateway::shard`, pressure). Who asks for an instance is let into the same memory (`instances::Admission`).
+//!
+//! What instances left when they were parked or ended goes back to the system, too, when it is much: others may need it (ADR 0017).
 
 use super::{Eye, shards};
 use crate::serve::instances::{self, Demand};
@@ -19,7 +21,10 @@ const CLOSE_PERCENT: u64 = 90;
 /// What somebody who comes in may take: some 60 KiB for good (`crowd`), and what is under way to a client that arrives.
 const SESSION_BYTES: u64 = 256 * 1024;
 /// Between two times that memory is given back, for which everybody who asks for some may have to wait.
-const SHED_PERIOD: Duration = Duration::from_secs(10);
+const GIVE_BACK_PERIOD: Duration = Duration::from_secs(10);
+/// What instances left is worth that from so much on, if it is this part of what is in RAM.
+const SPARE_MIN_BYTES: u64 = 32 * 1024 * 1024;
+const SPARE_PART: u64 = 8;
 /// Everything that a shard may leave out.
 const PRESSURE_MAX: u8 = 3;
 /// For how long all shards have to be at that until nobody comes in.
@@ -34,6 +39,8 @@ struct Seen {
     limit_bytes: Option<u64>,
     /// What instances on their way were promised of it.
     promised_bytes: u64,
+    /// What the allocator may still keep of instances that have left.
+    spare_bytes: u64,
     /// The pressure of the shard that has the least.
     pressure_min: u8,
 }
@@ -42,7 +49,9 @@ struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
     room: Room,
-    /// Whether what only saves time is to be given back.
+    /// Whether what the allocator keeps is to be given back.
+    gives_back: bool,
+    /// Whether what only saves time is to be given back with it.
     sheds: bool,
 }
 
@@ -51,7 +60,7 @@ struct Verdict {
 pub(super) struct Admission {
     /// Since when all shards leave out all that they may.
     pressed_since: Option<Instant>,
-    shed_at: Option<Instant>,
+    gave_back_at: Option<Instant>,
 }
 
 /// So much of the limit is used.
@@ -61,15 +70,19 @@ const fn allowed_bytes(limit_bytes: u64) -> u64 {
 
 impl Admission {
     fn judge(&mut self, now: Instant, seen: Seen) -> Verdict {
-        let (mut room, mut is_tight) = (i64::MAX, false);
+        let (mut room, mut is_tight, mut has_spare) = (i64::MAX, false, false);
         if let Some((resident, limit)) = seen.resident_bytes.zip(seen.limit_bytes) {
             let free = allowed_bytes(limit).saturating_sub(resident + seen.promised_bytes);
             room = i64::try_from(free / SESSION_BYTES).unwrap_or(i64::MAX);
             is_tight = resident >= limit / 100 * SHED_PERCENT;
         }
-        let sheds = is_tight && self.shed_at.is_none_or(|at| now.since(at) >= SHED_PERIOD);
-        if sheds {
-            self.shed_at = Some(now);
+        if let Some(resident) = seen.resident_bytes {
+            has_spare = seen.spare_bytes >= SPARE_MIN_BYTES.max(resident / SPARE_PART);
+        }
+        let may = self.gave_back_at.is_none_or(|at| now.since(at) >= GIVE_BACK_PERIOD);
+        let gives_back = may && (is_tight || has_spare);
+        if gives_back {
+            self.gave_back_at = Some(now);
         }
         self.pressed_since = (seen.pressure_min == PRESSURE_MAX).then(|| self.pressed_since.unwrap_or(now));
         let is_overloaded = self.pressed_since.is_some_and(|since| now.since(since) >= LOAD_PATIENCE);
@@ -80,7 +93,7 @@ impl Admission {
         } else {
             Room::For(room)
         };
-        Verdict { room, sheds }
+        Verdict { room, gives_back, sheds: gives_back && is_tight }
     }
 }
 
@@ -92,6 +105,7 @@ impl Eye {
             resident_bytes: process::resident_bytes(),
             limit_bytes: allowed.or_else(cgroup::memory_limit_bytes),
             promised_bytes: self.start.instances.promised_bytes(),
+            spare_bytes: self.start.instances.spare_bytes(),
             pressure_min: shards.iter().map(|counted| counted.shard.pressure).min().unwrap_or(0),
         };
         let verdict = self.admission.judge(now, seen);
@@ -99,9 +113,11 @@ impl Eye {
         if verdict.sheds {
             tracing::warn!(resident = seen.resident_bytes, limit = seen.limit_bytes, "memory is short");
             self.start.portal.login.forget_all();
+        }
+        if verdict.gives_back {
             allocations::give_spare_back();
         }
-        self.start.instances.look(now, &instances_see(seen, verdict.sheds, demand));
+        self.start.instances.look(now, &instances_see(seen, verdict.gives_back, demand));
         let refused = ("throng_logins_closed", "1 while nobody is let in for this reason, else 0.");
         for reason in NoRoom::ALL {
             let is_so = verdict.room == Room::None(reason);
@@ -124,13 +140,13 @@ impl Eye {
 }
 
 /// What is told to the instances' admission. Where memory was given back it is looked at anew.
-fn instances_see(seen: Seen, is_shed: bool, demand: Demand) -> instances::Seen {
+fn instances_see(seen: Seen, is_given_back: bool, demand: Demand) -> instances::Seen {
     let again = || process::resident_bytes().or(seen.resident_bytes);
-    let resident = if is_shed { again() } else { seen.resident_bytes };
+    let resident = if is_given_back { again() } else { seen.resident_bytes };
     instances::Seen {
         resident_bytes: resident.unwrap_or(0),
         allowed_bytes: resident.and(seen.limit_bytes).map(allowed_bytes),
-        is_shed,
+        is_given_back,
         demand,
     }
 }
@@ -146,15 +162,24 @@ mod tests {
             resident_bytes: Some(resident_mib * MIB),
             limit_bytes: Some(limit_mib * MIB),
             promised_bytes: 0,
+            spare_bytes: 0,
             pressure_min: 0,
         }
+    }
+
+    const fn quiet(room: Room) -> Verdict {
+        Verdict { room, gives_back: false, sheds: false }
+    }
+
+    const fn sheds(room: Room) -> Verdict {
+        Verdict { room, gives_back: true, sheds: true }
     }
 
     #[test]
     fn without_a_limit_there_is_room_for_all() {
         let mut admission = Admission::default();
         let verdict = admission.judge(Instant::ZERO, Seen { limit_bytes: None, ..seen(900_000, 1) });
-        assert_eq!(verdict, Verdict { room: Room::For(i64::MAX), sheds: false });
+        assert_eq!(verdict, quiet(Room::For(i64::MAX)));
     }
 
     #[test]
@@ -163,12 +188,29 @@ mod tests {
         let mut at = |s: u64, resident_mib| {
             admission.judge(Instant::from_millis(s * 1_000), seen(resident_mib, 1_000))
         };
-        assert_eq!(at(0, 100), Verdict { room: Room::For(3_200), sheds: false });
-        assert_eq!(at(1, 800), Verdict { room: Room::For(400), sheds: true });
-        assert_eq!(at(2, 899), Verdict { room: Room::For(4), sheds: false });
-        assert_eq!(at(3, 900), Verdict { room: Room::None(NoRoom::Memory), sheds: false });
-        assert_eq!(at(11, 1_200), Verdict { room: Room::None(NoRoom::Memory), sheds: true });
-        assert_eq!(at(12, 700), Verdict { room: Room::For(800), sheds: false });
+        assert_eq!(at(0, 100), quiet(Room::For(3_200)));
+        assert_eq!(at(1, 800), sheds(Room::For(400)));
+        assert_eq!(at(2, 899), quiet(Room::For(4)));
+        assert_eq!(at(3, 900), quiet(Room::None(NoRoom::Memory)));
+        assert_eq!(at(11, 1_200), sheds(Room::None(NoRoom::Memory)));
+        assert_eq!(at(12, 700), quiet(Room::For(800)));
+    }
+
+    #[test]
+    fn what_instances_left_goes_back_when_it_is_much_and_nobody_has_to_be_forgotten_for_it() {
+        let mut admission = Admission::default();
+        let mut at = |s: u64, resident_mib, spare_mib| {
+            let seen = Seen { spare_bytes: spare_mib * MIB, limit_bytes: None, ..seen(resident_mib, 0) };
+            let verdict = admission.judge(Instant::from_millis(s * 1_000), seen);
+            assert!(!verdict.sheds);
+            verdict.gives_back
+        };
+        assert!(!at(0, 100, 31), "too little to be worth it");
+        assert!(!at(1, 800, 99), "too small a part");
+        assert!(at(2, 800, 100));
+        assert!(!at(3, 800, 400) && !at(11, 800, 400), "a moment ago");
+        assert!(at(12, 800, 400));
+        assert!(!at(30, 100, 0));
     }
 
     #[test]

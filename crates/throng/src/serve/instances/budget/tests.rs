@@ -68,7 +68,7 @@ fn who_leaves_makes_room_for_as_much_although_the_kernel_does_not_see_it() {
     budget.look(at(5), &memory(107, 110));
     assert_eq!(promised(&mut budget, MIB, 10), 4);
     budget.give_back(4 * MIB);
-    budget.look(at(6), &Seen { is_shed: true, ..memory(107, 110) });
+    budget.look(at(6), &Seen { is_given_back: true, ..memory(107, 110) });
     assert_eq!(promised(&mut budget, MIB, 10), 3);
     // Nor can more have been left than there was.
     let mut budget = Budget::default();

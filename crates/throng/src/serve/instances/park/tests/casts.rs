@@ -146,6 +146,26 @@ fn what_it_has_gone_back_to_it_is_woken_with_until_the_files_say_something_else(
 }
 
 #[test]
+fn what_it_has_gone_back_from_it_is_not_given_while_somebody_tries_to_park_it() {
+    let data = tempfile::tempdir().unwrap();
+    let node = node(&data);
+    let one = node.create(1);
+    node.visit(one);
+    node.pass_a_second(one);
+    node.reload(&data, "sit");
+    node.pass_a_second(one);
+    assert_eq!([1, 2].map(|n| node.begin_again(one, n)), [Beginning::Newest, Beginning::Former]);
+    let world = node.instances.table().get(one).unwrap().world;
+    let turns = node.instances.begin_to_park(&[world], Patience::Over);
+    assert_eq!(node.state(one), "parking");
+    assert_eq!(node.reload(&data, "sit"), 0, "nobody has mended anything");
+    // It could not be saved.
+    drop(turns);
+    assert_eq!(node.state(one), "active");
+    assert!(node.inbox(one).waiting.take_recast().is_none());
+}
+
+#[test]
 fn a_change_that_a_world_has_taken_and_not_made_is_offered_again_when_the_files_are_read() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
@@ -225,4 +245,28 @@ fn one_that_panics_with_what_the_files_say_goes_back_and_tries_what_they_say_nex
     assert_eq!(trouble(), None, "it has gone over to that");
     node.instances.park(one).unwrap();
     assert!(has_image(&data, one), "nothing of it was given up");
+}
+
+#[test]
+fn what_does_not_fit_the_files_says_so_and_is_woken_once_they_fit_again() {
+    let data = tempfile::tempdir().unwrap();
+    let node = node(&data);
+    let one = node.create(1);
+    node.visit(one);
+    node.instances.park(one).unwrap();
+    let write_one_more = |npcs: String| {
+        write(&data, "wander within 9 m");
+        std::fs::write(data.path().join("cave.toml"), npcs).unwrap();
+        assert!(node.instances.reload("Cave").unwrap().has_changed);
+    };
+    write_one_more(NPCS.replace("name = \"Dweller\"", "name = \"Miner\""));
+    for _ in 0..2 {
+        let refusal = node.refusal(one);
+        assert!(matches!(refusal, Refusal::Unfit(_)), "{refusal}");
+        assert_eq!(node.instances.get(one).unwrap().trouble, Some(refusal.to_string()));
+        assert_eq!(node.state(one), "parked");
+    }
+    write_one_more(NPCS.to_owned());
+    assert_eq!(node.instances.get(one).unwrap().trouble, None);
+    node.visit(one);
 }
