@@ -14,6 +14,9 @@ impl World {
     #[inline(never)]
     pub(crate) fn tell(&mut self, out: &mut Frame) {
         System::WorldTell.enter();
+        // As much as they usually come to at most: they have all moved, and all begin or end an animation.
+        let n_usual = 2 * (self.roster.len() + self.npcs.len());
+        out.changes.reserve(n_usual);
         out.changes.extend(self.removed.drain(..).map(Change::Removed));
         let newcomers = self.roster.iter().filter(|(_, presence)| presence.news.created);
         out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));

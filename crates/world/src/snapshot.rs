@@ -22,7 +22,7 @@ use crate::{
 };
 use ids::{Epoch, LocalId, WorldId};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, ops::Range};
+use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 use thiserror::Error;
 
 mod renaming;
@@ -38,6 +38,9 @@ const VERSION: u16 = 6;
 pub(crate) const TIME_MAX: u64 = u64::MAX / 100;
 
 const HEADER_LEN: usize = MAGIC.len() + 2 + 8;
+
+/// Of a world in which nobody lives. Once for all of them, since checkpoints ask for no memory.
+static NOBODY: LazyLock<CastMark> = LazyLock::new(CastMark::default);
 
 /// Why bytes make no world.
 #[derive(Debug, Error)]
@@ -266,7 +269,7 @@ impl World {
     }
 
     fn cast_mark(&self) -> CastMark {
-        self.cast.as_ref().map_or_else(CastMark::default, |cast| cast.mark().clone())
+        self.cast.as_ref().map_or_else(|| NOBODY.clone(), |cast| cast.mark().clone())
     }
 
     fn from_body(config: WorldConfig, mut body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {

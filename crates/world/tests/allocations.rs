@@ -4,7 +4,7 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use nav::behavior::{Kind, Vocabulary};
 use std::{sync::Arc, time::Duration};
-use telemetry::allocations::{CountingAllocator, count_here, counted};
+use telemetry::allocations::{CountingAllocator, count_here, counted, counted_here};
 use world::{
     Action, Actor, Cast, Command, Control, ControlFlags, Enter, Event, Frame, Life, Mission, Scenery, Script,
     Spawn, Terrain, Waypoint, WorldConfig,
@@ -56,6 +56,34 @@ fn steady_ticks_ask_for_no_memory() {
     assert!(counts.moving * 5 > counts.ticks, "they stand about");
     assert!(hurt > 10, "the visitor is left alone: {hurt}");
     assert_eq!((counts.falls, asked), (0, 0));
+}
+
+#[test]
+fn nor_do_those_of_a_world_in_which_nobody_lives() {
+    count_here("empty world");
+    let mut life = Life::new(WorldConfig { cast: None, ..setting() }, 0.0);
+    let (mut frame, mut commands) = (Frame::empty(), Vec::new());
+    let mut deeds = (0..2 * TICKS).map(deed).collect::<Vec<_>>();
+    let mut asked = Vec::new();
+    for tick in 0..2 * TICKS {
+        let before = counted_here();
+        commands.extend(deeds[tick as usize].take());
+        let now = Instant(tick * TICK.as_nanos() as u64);
+        life.step(now, Tick(tick), TICK, 1.0, &mut commands, &mut frame);
+        asked.push(counted_here() - before);
+    }
+    let (first, later) = asked.split_at(TICKS as usize);
+    assert!(first.iter().any(|&n| n > 0), "nothing is counted");
+    assert!(later.iter().all(|&n| n == 0), "{later:?}");
+}
+
+#[test]
+fn a_frame_has_room_for_what_all_may_do_at_once() {
+    let mut life = Life::new(setting(), 0.0);
+    let mut frame = Frame::empty();
+    life.step(Instant::ZERO, Tick(0), TICK, 1.0, &mut Vec::new(), &mut frame);
+    let n = life.world().n_npcs();
+    assert!(n > 10 && frame.changes.capacity() >= 2 * n, "{} for {n}", frame.changes.capacity());
 }
 
 const AGENT: AgentId = AgentId(Uuid::from_u128(1));
