@@ -68,6 +68,9 @@ class Person:
     def knows(self, other: "Person") -> bool:
         return self.region.objects.lookup_avatar(other.session.agent_id) is not None
 
+    async def knows_parcels(self) -> None:
+        await asyncio.wait_for(self.region.parcel_manager.parcels_downloaded.wait(), DEADLINE_S)
+
     async def walk(self, observers: list["Person"]) -> tuple[Vector3, Vector3]:
         """Walks until all observers saw it go WALK_M; returns where it began and where it stands for itself."""
         start = self.sees(self).Position
@@ -145,7 +148,7 @@ async def visit(login_uri: str) -> None:
     await ben.until("sees both", lambda: ben.sees(ann) and ben.sees(ben))
     assert ann.sees(ben).NameValue.to_dict()["FirstName"] == "Hippoben", ann.sees(ben).NameValue
     for person in (ann, ben):
-        await asyncio.wait_for(person.region.parcel_manager.parcels_downloaded.wait(), DEADLINE_S)
+        await person.knows_parcels()
     say("two clients entered, know their parcel and see each other")
 
     for speaker, listener, words in ((ann, ben, "Grüße, 世界 👋"), (ben, ann, "zurück!")):
@@ -163,12 +166,14 @@ async def visit(login_uri: str) -> None:
     await ann.client.teleport(await ann.handle_of(away), Vector3(100, 100, 40))
     assert ann.region.name == away, ann.region.name
     await ann.until("own avatar elsewhere", lambda: ann.sees(ann))
+    await ann.knows_parcels()
     await ben.until("the traveller is gone", lambda: not ben.sees(ann))
     await ann.client.teleport(await ann.handle_of(home), Vector3(128, 128, 40))
     await ben.until("the traveller is back", lambda: ben.sees(ann))
     say(f"one travelled to {away} and back")
 
-    # Closing the client under its own request would be reported as a failure of that.
+    # Closing the client under its own request would be reported as a failure of that, here as on the way home.
+    await ann.knows_parcels()
     await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == "Request All Materials"))
     await ann.client.aclose()
     await ben.until("the other has left", lambda: not ben.knows(ann))
