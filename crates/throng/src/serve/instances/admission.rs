@@ -100,9 +100,9 @@ impl Admission {
         self.budget().promised()
     }
 
-    /// What instances left, and the allocator may still keep.
-    pub(in crate::serve) fn spare_bytes(&self) -> u64 {
-        self.budget().spare()
+    /// What the allocator may keep that instances left, and no other ones are about to take.
+    pub(in crate::serve) fn idle_bytes(&self) -> u64 {
+        self.budget().idle()
     }
 
     /// What an operator should know.

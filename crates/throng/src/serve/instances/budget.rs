@@ -117,6 +117,8 @@ pub(in crate::serve) struct Budget {
     recent: u64,
     /// What worlds left to the allocator.
     spare: u64,
+    /// What worlds left since it was last given back, whatever new ones made of that.
+    left: u64,
     /// By template. No more than there are templates.
     expected: BTreeMap<Arc<str>, Expected>,
     is_short: bool,
@@ -131,7 +133,10 @@ impl Budget {
         // What large blocks gave back is in both otherwise.
         let fallen = self.resident.saturating_sub(seen.resident_bytes);
         // Whether those that show now were made of it, nobody knows: it is taken for used up.
-        self.spare = if seen.is_given_back { 0 } else { self.spare.saturating_sub(fallen + self.recent) };
+        self.spare = self.spare.saturating_sub(fallen + self.recent);
+        if seen.is_given_back {
+            (self.spare, self.left) = (0, 0);
+        }
         self.recent = std::mem::take(&mut self.fresh);
         self.resident = seen.resident_bytes;
         self.allowed = seen.allowed_bytes;
@@ -175,6 +180,7 @@ impl Budget {
     /// A world has left, of which so much was expected.
     pub(super) fn has_left(&mut self, bytes: u64) {
         self.is_exhausted = false;
+        self.left += bytes;
         self.spare = (self.spare + bytes).min(self.resident + self.fresh + self.recent);
     }
 
@@ -203,9 +209,9 @@ impl Budget {
         self.on_the_way + self.fresh + self.recent
     }
 
-    /// What worlds left, and the allocator may still keep.
-    pub(super) const fn spare(&self) -> u64 {
-        self.spare
+    /// What the allocator may keep that worlds left, and is of use to nobody: while new ones are made they take it.
+    pub(super) const fn idle(&self) -> u64 {
+        if self.promised() == 0 { self.left } else { 0 }
     }
 
     const fn used(&self) -> u64 {

@@ -23,8 +23,8 @@ const SESSION_BYTES: u64 = 256 * 1024;
 /// Between two times that memory is given back, for which everybody who asks for some may have to wait.
 const GIVE_BACK_PERIOD: Duration = Duration::from_secs(10);
 /// What instances left is worth that from so much on, if it is this part of what is in RAM.
-const SPARE_MIN_BYTES: u64 = 32 * 1024 * 1024;
-const SPARE_PART: u64 = 8;
+const IDLE_MIN_BYTES: u64 = 32 * 1024 * 1024;
+const IDLE_PART: u64 = 8;
 /// Everything that a shard may leave out.
 const PRESSURE_MAX: u8 = 3;
 /// For how long all shards have to be at that until nobody comes in.
@@ -39,8 +39,8 @@ struct Seen {
     limit_bytes: Option<u64>,
     /// What instances on their way were promised of it.
     promised_bytes: u64,
-    /// What the allocator may still keep of instances that have left.
-    spare_bytes: u64,
+    /// What the allocator may keep of instances that have left, while no others come.
+    idle_bytes: u64,
     /// The pressure of the shard that has the least.
     pressure_min: u8,
 }
@@ -70,17 +70,17 @@ const fn allowed_bytes(limit_bytes: u64) -> u64 {
 
 impl Admission {
     fn judge(&mut self, now: Instant, seen: Seen) -> Verdict {
-        let (mut room, mut is_tight, mut has_spare) = (i64::MAX, false, false);
+        let (mut room, mut is_tight, mut is_idle) = (i64::MAX, false, false);
         if let Some((resident, limit)) = seen.resident_bytes.zip(seen.limit_bytes) {
             let free = allowed_bytes(limit).saturating_sub(resident + seen.promised_bytes);
             room = i64::try_from(free / SESSION_BYTES).unwrap_or(i64::MAX);
             is_tight = resident >= limit / 100 * SHED_PERCENT;
         }
         if let Some(resident) = seen.resident_bytes {
-            has_spare = seen.spare_bytes >= SPARE_MIN_BYTES.max(resident / SPARE_PART);
+            is_idle = seen.idle_bytes >= IDLE_MIN_BYTES.max(resident / IDLE_PART);
         }
         let may = self.gave_back_at.is_none_or(|at| now.since(at) >= GIVE_BACK_PERIOD);
-        let gives_back = may && (is_tight || has_spare);
+        let gives_back = may && (is_tight || is_idle);
         if gives_back {
             self.gave_back_at = Some(now);
         }
@@ -105,7 +105,7 @@ impl Eye {
             resident_bytes: process::resident_bytes(),
             limit_bytes: allowed.or_else(cgroup::memory_limit_bytes),
             promised_bytes: self.start.instances.promised_bytes(),
-            spare_bytes: self.start.instances.spare_bytes(),
+            idle_bytes: self.start.instances.idle_bytes(),
             pressure_min: shards.iter().map(|counted| counted.shard.pressure).min().unwrap_or(0),
         };
         let verdict = self.admission.judge(now, seen);
@@ -162,7 +162,7 @@ mod tests {
             resident_bytes: Some(resident_mib * MIB),
             limit_bytes: Some(limit_mib * MIB),
             promised_bytes: 0,
-            spare_bytes: 0,
+            idle_bytes: 0,
             pressure_min: 0,
         }
     }
@@ -199,8 +199,8 @@ mod tests {
     #[test]
     fn what_instances_left_goes_back_when_it_is_much_and_nobody_has_to_be_forgotten_for_it() {
         let mut admission = Admission::default();
-        let mut at = |s: u64, resident_mib, spare_mib| {
-            let seen = Seen { spare_bytes: spare_mib * MIB, limit_bytes: None, ..seen(resident_mib, 0) };
+        let mut at = |s: u64, resident_mib, idle_mib| {
+            let seen = Seen { idle_bytes: idle_mib * MIB, limit_bytes: None, ..seen(resident_mib, 0) };
             let verdict = admission.judge(Instant::from_millis(s * 1_000), seen);
             assert!(!verdict.sheds);
             verdict.gives_back

@@ -225,3 +225,21 @@ proptest! {
         prop_assert_eq!(budget.promised(), 0);
     }
 }
+
+#[test]
+fn what_worlds_left_is_idle_once_no_others_come() {
+    let mut budget = Budget::default();
+    budget.look(at(1), &memory(200, 1_000));
+    for s in 2..5 {
+        // One comes for each that goes.
+        budget.take(MIB).unwrap();
+        budget.is_made(MIB);
+        budget.has_left(MIB);
+        budget.look(at(s), &memory(200, 1_000));
+        assert_eq!(budget.idle(), 0);
+    }
+    budget.look(at(5), &memory(200, 1_000));
+    assert_eq!(budget.idle(), 3 * MIB, "as far as anybody knows");
+    budget.look(at(6), &Seen { is_given_back: true, ..memory(198, 1_000) });
+    assert_eq!(budget.idle(), 0);
+}
