@@ -21,6 +21,9 @@ pub(crate) struct Usage {
     pub(crate) threads: BTreeMap<u32, Thread>,
     /// Resident memory.
     pub(crate) rss_bytes: u64,
+    /// Of that, what it shares or could: files, and the ring of the flight recorder, which is as large as it is configured whatever there is to
+    /// record.
+    pub(crate) shared_bytes: u64,
 }
 
 impl Usage {
@@ -38,9 +41,12 @@ impl Usage {
             threads.insert(tid, Thread { name: name.trim_end().to_owned(), ran_ns, waited_ns });
         }
         let statm = fs::read_to_string(format!("/proc/{pid}/statm"))?;
-        let pages: Option<u64> = statm.split_ascii_whitespace().nth(1).and_then(|pages| pages.parse().ok());
-        let pages = pages.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, statm.clone()))?;
-        Ok(Self { threads, rss_bytes: pages * rustix::param::page_size() as u64 })
+        let bytes = |nth| {
+            let pages = statm.split_ascii_whitespace().nth(nth).and_then(|pages| pages.parse::<u64>().ok());
+            let pages = pages.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, statm.clone()))?;
+            Ok::<_, io::Error>(pages * rustix::param::page_size() as u64)
+        };
+        Ok(Self { threads, rss_bytes: bytes(1)?, shared_bytes: bytes(2)? })
     }
 
     /// Nanoseconds on a core since an earlier reading, by thread name; threads of one name are added up. What a thread
@@ -73,7 +79,7 @@ mod tests {
         let threads = threads
             .iter()
             .map(|&(tid, name, ran_ns)| (tid, Thread { name: name.to_owned(), ran_ns, waited_ns: 0 }));
-        Usage { threads: threads.collect(), rss_bytes: 0 }
+        Usage { threads: threads.collect(), ..Usage::default() }
     }
 
     #[test]
@@ -87,7 +93,7 @@ mod tests {
     #[test]
     fn this_process_can_be_read_and_others_that_are_not_there_cannot() {
         let own = Usage::of(std::process::id()).expect("our own");
-        assert!(own.rss_bytes > 0 && !own.threads.is_empty());
+        assert!(own.rss_bytes > own.shared_bytes && own.shared_bytes > 0 && !own.threads.is_empty());
         assert!(Usage::of(u32::MAX).is_err());
     }
 }

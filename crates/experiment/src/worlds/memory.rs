@@ -1,8 +1,9 @@
 //! What an instance takes of the server's memory: with its player in it, parked behind that, and parked without ever having been entered.
 //!
-//! What is read is the resident memory of the process, so that a figure holds everything that has become of it: what the allocator
-//! keeps for later, what the flight recorder has touched by then, what the store remembers. The server at the beginning, with its
-//! templates and without an instance, is what everything is compared with.
+//! What is read is the resident memory that is the process's own, so that a figure holds everything that has become of it: what the allocator
+//! keeps for later, what former sessions left, what the store remembers. Not in it are the program's text and the flight recorder's ring, which the
+//! process touches more and more of as time goes on, and of which there is one of 64 MiB whatever it holds. The server at the
+//! beginning, with its templates and without an instance, is what everything is compared with.
 
 use super::stage::Stage;
 use crate::clock;
@@ -26,7 +27,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Memory {
     pid: u32,
     n_instances: f64,
-    readings: Vec<(&'static str, f64)>,
+    readings: Vec<Weight>,
+}
+
+/// What there was in one state, in KiB.
+struct Weight {
+    state: &'static str,
+    own: f64,
+    shared: f64,
 }
 
 impl Memory {
@@ -37,13 +45,15 @@ impl Memory {
 
     /// Reads it. `state` says what the server holds.
     pub(super) fn weigh(&mut self, state: &'static str) -> Result<(), ExperimentError> {
-        self.readings.push((state, usage(self.pid)?.rss_bytes as f64 / 1024.0));
+        let usage = usage(self.pid)?;
+        let (whole, shared) = (usage.rss_bytes as f64 / 1024.0, usage.shared_bytes as f64 / 1024.0);
+        self.readings.push(Weight { state, own: whole - shared, shared });
         Ok(())
     }
 
     /// How much more there was in one state than in another, for each instance; no number when one of them was not read.
     fn each_kib(&self, state: &str, before: &str) -> f64 {
-        let of = |wanted| self.readings.iter().find(|(state, _)| *state == wanted).map(|(_, kib)| *kib);
+        let of = |wanted| self.readings.iter().find(|weight| weight.state == wanted).map(|weight| weight.own);
         let difference = of(state).zip(of(before)).map(|(kib, before)| kib - before);
         difference.map_or(f64::NAN, |kib| kib / self.n_instances)
     }
@@ -51,12 +61,13 @@ impl Memory {
     fn table(&self) -> Table {
         let mut table = Table::new(vec![
             Column::text("the server with"),
-            Column::number("resident", "MiB"),
-            Column::number("more than at the beginning, by instance", "KiB"),
+            Column::number("resident, its own", "MiB"),
+            Column::number("program and recorder", "MiB"),
+            Column::number("more of its own than at the beginning, by instance", "KiB"),
         ]);
-        for (state, kib) in &self.readings {
-            let more = (kib - self.readings[0].1) / self.n_instances;
-            table.row(vec![(*state).into(), (kib / 1024.0).into(), more.into()]);
+        for Weight { state, own, shared } in &self.readings {
+            let more = (own - self.readings[0].own) / self.n_instances;
+            table.row(vec![(*state).into(), (own / 1024.0).into(), (shared / 1024.0).into(), more.into()]);
         }
         table
     }
@@ -157,7 +168,8 @@ mod tests {
 
     #[test]
     fn what_was_not_read_is_no_number_and_less_than_before_is_told_as_such() {
-        let readings = vec![(EMPTY, 1_000.0), (ASLEEP, 1_400.0), (PARKED, 900.0)];
+        let readings = [(EMPTY, 1_000.0), (ASLEEP, 1_400.0), (PARKED, 900.0)];
+        let readings = readings.map(|(state, own)| Weight { state, own, shared: 0.0 }).into();
         let memory = Memory { pid: 0, n_instances: 4.0, readings };
         assert_eq!(memory.each_kib(ASLEEP, EMPTY), 100.0);
         assert_eq!(memory.each_kib(PARKED, EMPTY), -25.0);
