@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How long the server is left alone before its memory is read: what has ended is dropped by long tasks, and the thread that hashes
 /// passwords keeps 19 MiB for five seconds.
 const REST: Duration = Duration::from_secs(6);
-/// And once instances have left: what they took goes back to the system ten seconds at most after the last time that some did (ADR 0017).
+/// And once instances have left, until what they took goes back to the system; what is less than 32 MiB stays (ADR 0017).
 const GIVEN_BACK: Duration = Duration::from_secs(15);
 /// How long the server may take to tell that all are parked.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
@@ -155,8 +155,8 @@ fn tell(stage: &Stage<'_>, findings: &mut Findings) {
             findings.failures.push(format!("{name} is {kib}: the server held memory before that it gave back, and the figure says nothing"));
         }
     }
-    let text = "Resident memory, as the kernel tells it, with everything that the allocator keeps for later. The server gives back what instances \
-                left when that is much. What parked instances take is the last \
+    let text = "Resident memory of the process's own, as the kernel tells it, with everything that the allocator keeps for later. The server gives \
+                back what instances left when that is 32 MiB or more. What parked instances take is the last \
                 but one line: the server that has had them all at work, and its players, churn and storm, less the server that had none. A new \
                 one that nobody has been in takes the difference of the last two lines, which may be below zero: what is there already is used again.";
     findings.sections.push(Section::new("Memory").text(text).table(memory.table()));

@@ -128,7 +128,7 @@ mod tests {
     use schedule::Pool;
 
     #[test]
-    fn the_examples_can_be_played() {
+    fn the_examples_load() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
         let pool = Pool::start(1, || Instant::ZERO).expect("threads");
         let mut n = 0;

@@ -31,6 +31,9 @@ const FALL: u64 = 8;
 /// Part of the budget that has to be free, beside what one world takes, until memory is said to be no longer short.
 const REOPEN_PART: u64 = 50;
 
+/// What worlds left is given back after so long although others come and go all the time.
+const IDLE_AT_LAST: Duration = Duration::from_secs(60);
+
 /// How long there has to be too much to do until it counts, and how long it has to be over.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The part of its limit at which the load has to be then.
@@ -117,8 +120,12 @@ pub(in crate::serve) struct Budget {
     recent: u64,
     /// What worlds left to the allocator.
     spare: u64,
-    /// What worlds left since it was last given back, whatever new ones made of that.
+    /// What worlds left since it was last given back, whatever new ones made of that; as it was at the last look; since when there is some.
     left: u64,
+    left_seen: u64,
+    left_since: Option<Instant>,
+    /// What of that is to be given back.
+    idle: u64,
     /// By template. No more than there are templates.
     expected: BTreeMap<Arc<str>, Expected>,
     is_short: bool,
@@ -135,12 +142,16 @@ impl Budget {
         // Whether those that show now were made of it, nobody knows: it is taken for used up.
         self.spare = self.spare.saturating_sub(fallen + self.recent);
         if seen.is_given_back {
-            (self.spare, self.left) = (0, 0);
+            self.spare = 0;
+            // What has left since it was asked for may not have been free by then.
+            self.left -= self.idle;
+            self.left_since = None;
         }
         self.recent = std::mem::take(&mut self.fresh);
         self.resident = seen.resident_bytes;
         self.allowed = seen.allowed_bytes;
         self.is_exhausted = false;
+        self.look_for_idle(now);
         self.overload.look(now, &seen.demand);
         let one = self.expected.values().map(|one| one.bytes).max().unwrap_or(GUESS_BYTES);
         let reopens = |allowed: u64| self.used() + one + allowed / REOPEN_PART <= allowed;
@@ -209,9 +220,19 @@ impl Budget {
         self.on_the_way + self.fresh + self.recent
     }
 
-    /// What the allocator may keep that worlds left, and is of use to nobody: while new ones are made they take it.
+    /// New ones take what others left, and what has just left waits for long tasks to drop it: so it is idle once nobody comes and goes any
+    /// more, or when that does not end.
+    fn look_for_idle(&mut self, now: Instant) {
+        let is_calm = self.promised() == 0 && self.left == self.left_seen;
+        self.left_since = (self.left > 0).then(|| self.left_since.unwrap_or(now));
+        let is_old = self.left_since.is_some_and(|since| now.since(since) >= IDLE_AT_LAST);
+        self.idle = if is_calm || is_old { self.left } else { 0 };
+        self.left_seen = self.left;
+    }
+
+    /// What the allocator may keep that worlds left, and is to be given back if it is much.
     pub(super) const fn idle(&self) -> u64 {
-        if self.promised() == 0 { self.left } else { 0 }
+        self.idle
     }
 
     const fn used(&self) -> u64 {

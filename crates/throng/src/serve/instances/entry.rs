@@ -137,22 +137,26 @@ impl Entry {
         }
     }
 
-    /// What its world has given up, if it is in the pool ([`Cast::fingerprint`]).
+    /// What its world has given up, or is about to be woken without ([`Cast::fingerprint`]).
     pub(super) fn reverted_from(&self) -> Option<u64> {
-        let ledger = match &self.state {
+        match self.ledger() {
+            Some(ledger) => ledger.reverted_from(),
+            None => self.reverted.as_ref().map(|reverted| reverted.from),
+        }
+    }
+
+    /// If it is in the pool.
+    const fn ledger(&self) -> Option<&Arc<Ledger>> {
+        match &self.state {
             State::Active(active) => Some(&active.ledger),
             State::Parked | State::Busy(_) => self.ledger_at_work.as_ref(),
-        };
-        ledger?.reverted_from()
+        }
     }
 
     /// What is wrong with it, if anything is.
     pub(super) fn told_trouble(&self) -> Option<&str> {
-        let (is_closed, is_reverted) = match &self.state {
-            State::Active(active) => (active.ledger.is_closed(), active.ledger.reverted_from().is_some()),
-            State::Parked | State::Busy(_) => (false, self.reverted.is_some()),
-        };
-        let of_world = match (is_closed, is_reverted) {
+        let is_closed = self.ledger().is_some_and(|ledger| ledger.is_closed());
+        let of_world = match (is_closed, self.reverted_from().is_some()) {
             (true, _) => Some(BEGUN_EMPTY),
             (false, true) => Some(REVERTED),
             (false, false) => None,

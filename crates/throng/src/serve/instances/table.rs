@@ -4,6 +4,7 @@
 //! ([`Table::take`]) and puts another one in when that is done, so that two never work on the same one.
 
 use super::entry::{Active, Entry, Reverted, State, Work};
+use super::ledger::Ledger;
 use gateway::places::{Land, Portal, Scene};
 use ids::{AgentId, Uuid, WorldId};
 use std::collections::BTreeMap;
@@ -237,14 +238,14 @@ impl Table {
         Some(std::mem::replace(&mut entry.state, State::Busy(work)))
     }
 
-    /// Ends what was begun by [`Self::take`] or [`Self::add`].
-    pub(super) fn put(&mut self, world: WorldId, state: State) {
+    /// Ends what was begun by [`Self::take`] or [`Self::add`]. What comes back is to be dropped when the table is not locked any more.
+    pub(super) fn put(&mut self, world: WorldId, state: State) -> Option<Arc<Ledger>> {
         if matches!(state, State::Parked) {
             self.in_memory.remove(&world);
         }
-        if let Some(entry) = self.by_world.get_mut(&world) {
-            (entry.state, entry.ledger_at_work) = (state, None);
-        }
+        let entry = self.by_world.get_mut(&world)?;
+        entry.state = state;
+        entry.ledger_at_work.take()
     }
 
     /// Says why nothing can be made of an instance's state.
@@ -274,12 +275,12 @@ impl Table {
         entry.reverted = cast.filter(|cast| cast.fingerprint() == reverted.from).map(|_| reverted);
     }
 
-    /// Forgets an instance.
-    pub(super) fn remove(&mut self, world: WorldId) {
+    /// Forgets an instance; likewise.
+    pub(super) fn remove(&mut self, world: WorldId) -> Option<Arc<Ledger>> {
         self.in_memory.remove(&world);
-        if let Some(entry) = self.by_world.remove(&world) {
-            self.by_id.remove(&entry.id);
-        }
+        let entry = self.by_world.remove(&world)?;
+        self.by_id.remove(&entry.id);
+        entry.ledger_at_work
     }
 
     pub(super) fn get(&self, id: Uuid) -> Result<&Entry, TableRefusal> {

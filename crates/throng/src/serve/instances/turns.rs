@@ -55,11 +55,12 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut table = self.instances.table();
-        match self.former.take() {
+        let ledger = match self.former.take() {
             Some(state) => table.put(self.world, state),
             None => table.remove(self.world),
-        }
+        };
         drop(table);
+        drop(ledger);
         self.instances.turns.notify_all();
     }
 }

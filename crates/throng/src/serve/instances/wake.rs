@@ -71,7 +71,7 @@ impl Instances {
         if let Some(trouble) = trouble {
             return Err(TableRefusal::Trouble(trouble).into());
         }
-        // It would not fit again, which another one has found out who waited for it.
+        // It would not fit again.
         if let Some(misfit) = misfit {
             return Err(Refusal::Unfit(misfit));
         }
@@ -94,7 +94,7 @@ impl Instances {
         let number = config.id;
         // Nothing of it is left, which is not the same as that there never was anything.
         if state.image.is_none() && !state.damages.is_empty() {
-            return Err(self.give_up(number));
+            return Err(self.give_up(number, "is damaged and was set aside: it does not match its checksum"));
         }
         let restore = move || {
             let world = images::world(config, state.image.as_ref().map(|image| &*image.bytes));
@@ -154,7 +154,7 @@ impl Instances {
         }
         self.depot.note_damage();
         tracing::error!(%id, %part, %why, "nothing can be made of what is saved of an instance");
-        self.set_misfit(seated, &format!("nothing can be made of it: {why}"))
+        self.give_up(seated.config.id, &format!("is left as it is, since nothing can be made of it: {why}"))
     }
 
     /// Lets nobody in until the template's files say something else, or the server starts again.
@@ -164,10 +164,10 @@ impl Instances {
         Refusal::Unfit(why)
     }
 
-    /// Lets nobody in any more.
-    fn give_up(&self, world: WorldId) -> Refusal {
-        let trouble = "Its saved state is damaged and was set aside: it does not match its checksum.";
-        self.table().set_trouble(world, trouble);
+    /// Lets nobody in any more. What the store does not say by itself is tried again after the next start.
+    fn give_up(&self, world: WorldId, why: &str) -> Refusal {
+        let trouble = format!("Its saved state {why}.");
+        self.table().set_trouble(world, &trouble);
         TableRefusal::Trouble(trouble.into()).into()
     }
 

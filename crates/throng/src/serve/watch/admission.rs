@@ -61,6 +61,7 @@ pub(super) struct Admission {
     /// Since when all shards leave out all that they may.
     pressed_since: Option<Instant>,
     gave_back_at: Option<Instant>,
+    shed_at: Option<Instant>,
 }
 
 /// So much of the limit is used.
@@ -79,8 +80,13 @@ impl Admission {
         if let Some(resident) = seen.resident_bytes {
             is_idle = seen.idle_bytes >= IDLE_MIN_BYTES.max(resident / IDLE_PART);
         }
-        let may = self.gave_back_at.is_none_or(|at| now.since(at) >= GIVE_BACK_PERIOD);
-        let gives_back = may && (is_tight || is_idle);
+        let is_due = |at: Option<Instant>| at.is_none_or(|at| now.since(at) >= GIVE_BACK_PERIOD);
+        // Whatever was given back before: what is short now cannot wait for that.
+        let sheds = is_tight && is_due(self.shed_at);
+        let gives_back = sheds || is_idle && is_due(self.gave_back_at);
+        if sheds {
+            self.shed_at = Some(now);
+        }
         if gives_back {
             self.gave_back_at = Some(now);
         }
@@ -93,7 +99,7 @@ impl Admission {
         } else {
             Room::For(room)
         };
-        Verdict { room, gives_back, sheds: gives_back && is_tight }
+        Verdict { room, gives_back, sheds }
     }
 }
 
@@ -211,6 +217,15 @@ mod tests {
         assert!(!at(3, 800, 400) && !at(11, 800, 400), "a moment ago");
         assert!(at(12, 800, 400));
         assert!(!at(30, 100, 0));
+    }
+
+    #[test]
+    fn what_is_short_does_not_wait_for_what_was_given_back_before() {
+        let mut admission = Admission::default();
+        let idle = Seen { idle_bytes: 500 * MIB, ..seen(700, 1_000) };
+        let verdict = admission.judge(Instant::from_millis(2_000), idle);
+        assert!(verdict.gives_back && !verdict.sheds);
+        assert!(admission.judge(Instant::from_millis(3_000), seen(850, 1_000)).sheds);
     }
 
     #[test]
