@@ -177,7 +177,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 fn instances() -> (String, Vec<(String, String)>) {
     let portal = |from: &str, to: &str| {
         let (x, y) = (PLAY_PORTAL.x, PLAY_PORTAL.y);
-        format!("\n[[portal]]\nfrom = \"{from}\"\nx = {x:.1}\ny = {y:.1}\nradius_m = 4.0\nto = \"{to}\"\n")
+        format!("\n[[portal]]\nfrom = \"{from}\"\nx = {x:.1}\ny = {y:.1}\nradius_m = 3.0\nto = \"{to}\"\n")
     };
     let settings = format!(
         "\n[[template]]\nname = \"Hamlet\"\nterrain = \"hills\"\nboxes = 150\nmax_avatars = 8\nnpcs = \"hamlet.toml\"\n{}{}",

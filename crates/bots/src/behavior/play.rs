@@ -12,8 +12,9 @@ use ids::Instant;
 use std::time::Duration;
 
 /// Where the portal stands, in the shared world to a template and in the template's worlds back, metres from the corner. It has to reach
-/// [`ARRIVED_M`](super::ARRIVED_M) at least, and may reach further.
-pub const PLAY_PORTAL: Vec2 = Vec2::new(200.0, 128.0);
+/// [`ARRIVED_M`](super::ARRIVED_M) at least, and may reach further. Nearer to the border than [`BORDER_M`](super::BORDER_M): walkers would stray
+/// into it, each has a world of their own behind it, and few find back.
+pub const PLAY_PORTAL: Vec2 = Vec2::new(251.0, 128.0);
 /// How long a player stays in either world before they make for the portal, in seconds.
 pub const PLAY_STAY_S: (f32, f32) = (20.0, 60.0);
 /// Time between two blows.
@@ -84,7 +85,7 @@ impl Player {
 
 #[cfg(test)]
 mod tests {
-    use crate::behavior::{ARRIVED_M, Actor, Behavior, PLAY_PORTAL, Pose, Spot, WALK_M_PER_S};
+    use crate::behavior::{ARRIVED_M, Actor, BORDER_M, Behavior, PLAY_PORTAL, Pose, Spot, WALK_M_PER_S};
     use crate::rng::Rng;
     use glam::{Vec2, Vec3};
     use ids::Instant;
@@ -120,6 +121,12 @@ mod tests {
             assert!((10..30).contains(&passed), "{passed} times in 20 minutes");
             assert!((700..1_700).contains(&blows), "{blows} blows in 20 minutes");
         }
+    }
+
+    #[test]
+    fn nobody_strays_into_the_portal_who_only_walks_about() {
+        let reach_m = 256.0 - BORDER_M - PLAY_PORTAL.x;
+        assert!(reach_m <= -ARRIVED_M, "walkers come as near as {} m", -reach_m);
     }
 
     #[test]

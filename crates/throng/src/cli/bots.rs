@@ -29,7 +29,7 @@ pub enum Behavior {
     Flock,
     /// Walk to and fro between two places on opposite sides of the region, through its middle.
     Commuter,
-    /// Go through a portal at (200, 128) into an instance of their own, strike about themselves, and come back by the one there.
+    /// Go through a portal at (251, 128) into an instance of their own, strike about themselves, and come back by the one there.
     Play,
     /// Stand behind a line of 64 kbit/s, ask for more, ack late, and take answers of the event queue late.
     SlowReader,
