@@ -171,11 +171,18 @@ impl Circuit {
         self.idle.set_paused(paused, serial);
     }
 
+    /// The peer is about to go: what was sent is delivered and what it sends is acked, but it is asked and told nothing
+    /// more. No pings, and queues are emptied.
+    pub fn wind_down(&mut self) {
+        self.ping.stop();
+        self.lanes.drop_queued();
+    }
+
     /// Begins the circuit's last words: acks that wait leave now, then what is reliable until it is acked, and nothing
     /// else. A peer that was told to forget this circuit takes everything later for a stranger's. Queues are emptied.
     pub fn finish(&mut self) {
+        self.wind_down();
         self.finishing = true;
-        self.lanes.drop_queued();
     }
 
     /// Whether the last words have all been acked.

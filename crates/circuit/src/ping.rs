@@ -15,6 +15,8 @@ pub(crate) struct Ping {
     next_at: Instant,
     /// Our ping that waits to leave.
     is_due: bool,
+    /// We ask nothing any more ([`Ping::stop`]).
+    stopped: bool,
     /// The number of the next ping. One byte that wraps.
     next_id: u8,
     /// The latest ping sent, until its answer comes.
@@ -25,7 +27,14 @@ pub(crate) struct Ping {
 
 impl Ping {
     pub(crate) fn new(now: Instant, interval: Duration) -> Self {
-        Self { next_at: now + interval, is_due: false, next_id: 0, awaited: None, answers: SmallVec::new() }
+        Self {
+            next_at: now + interval,
+            is_due: false,
+            stopped: false,
+            next_id: 0,
+            awaited: None,
+            answers: SmallVec::new(),
+        }
     }
 
     /// The peer asks.
@@ -46,8 +55,14 @@ impl Ping {
     pub(crate) fn on_timeout(&mut self, now: Instant, interval: Duration) {
         if self.next_at <= now {
             self.next_at = now + interval;
-            self.is_due = true;
+            self.is_due = !self.stopped;
         }
+    }
+
+    /// Pings no more; the peer is still answered.
+    pub(crate) fn stop(&mut self) {
+        self.stopped = true;
+        self.is_due = false;
     }
 
     pub(crate) fn take_answer(&mut self) -> Option<u8> {
@@ -92,6 +107,18 @@ mod tests {
         assert_eq!(ping.on_complete(9), None, "never sent");
         assert_eq!(ping.on_complete(0), Some(Instant::from_millis(5000)));
         assert_eq!(ping.on_complete(0), None, "duplicate answer");
+    }
+
+    #[test]
+    fn who_stopped_asks_nothing_and_still_answers() {
+        let mut ping = Ping::new(Instant::ZERO, INTERVAL);
+        ping.on_timeout(Instant::from_millis(5000), INTERVAL);
+        ping.stop();
+        assert!(!ping.is_ready(), "the one that waited, too");
+        ping.on_timeout(Instant::from_millis(10_000), INTERVAL);
+        assert_eq!(ping.take_due(Instant::from_millis(10_000)), None);
+        ping.on_start(3);
+        assert_eq!(ping.take_answer(), Some(3));
     }
 
     #[test]

@@ -70,9 +70,7 @@ impl Circuit {
             self.acks = acks;
             return Some(TransmitKind::Ack);
         }
-        if !self.finishing
-            && let Some((id, was_unanswered)) = self.ping.take_due(now)
-        {
+        if let Some((id, was_unanswered)) = self.ping.take_due(now) {
             self.write_ping(now, id, out);
             self.stats.pings_out += 1;
             self.stats.pings_unanswered += u64::from(was_unanswered);

@@ -477,7 +477,10 @@ impl Shard {
         }
         let had_avatar = client.has_avatar();
         let report = self.closed_report(index, why);
-        self.client(index).stage = Stage::Leaving(now + LINGER, why);
+        let client = self.client(index);
+        client.stage = Stage::Leaving(now + LINGER, why);
+        // It may be gone in a moment, and its host with it.
+        client.circuit.wind_down();
         if had_avatar {
             self.command(index, Action::Leave);
         }

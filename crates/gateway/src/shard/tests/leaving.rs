@@ -51,6 +51,20 @@ fn a_logout_reply_that_got_lost_is_sent_again_before_the_circuit_is_forgotten() 
 }
 
 #[test]
+fn a_client_that_logged_out_is_not_pinged() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    node.run_until(|node| node.clients[ada].got(StartPingCheck::NUMBER));
+    // The next ping would be due while the circuit lingers.
+    node.run_ms(3_500);
+    node.clients[ada].log_out();
+    node.run_ms(2_500);
+    assert_eq!(node.shards[0].n_clients(), 1, "it lingers");
+    let pings = node.clients[ada].arrivals.iter().filter(|arrival| arrival.number == StartPingCheck::NUMBER);
+    assert_eq!(pings.count(), 1);
+}
+
+#[test]
 fn what_comes_on_a_lingering_circuit_moves_nobody() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
