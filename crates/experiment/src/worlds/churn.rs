@@ -5,7 +5,7 @@ use super::stage::{Stage, create};
 use super::visitors::Visitors;
 use crate::clock;
 use crate::error::ExperimentError;
-use crate::findings::Findings;
+use crate::findings::{Chart, Findings, Line};
 use report::{Column, Section, Table};
 use std::time::Duration;
 
@@ -210,7 +210,19 @@ fn tell(with: &[Measured], without: &[Measured], findings: &mut Findings) {
         row.extend([0.5, 0.99, 0.999, 1.0].map(|share| quantile_ms(frames, share).into()));
         table.row(row);
     }
-    findings.sections.push(Section::new("Worlds that come and go").table(table));
+    let line = |name: &str, windows: &[Measured]| Line {
+        name: name.to_owned(),
+        points: windows.iter().enumerate().map(|(pair, window)| (pair as f64 + 1.0, p99(window))).collect(),
+    };
+    let chart = Chart {
+        title: "Frames of each window, p99".to_owned(),
+        x: ("pair".to_owned(), String::new()),
+        y: ("p99".to_owned(), "ms".to_owned()),
+        is_log: false,
+        lines: vec![line("with churn", with), line("without", without)],
+    };
+    let pairs = findings.chart("churn_p99_ms", chart);
+    findings.sections.push(Section::new("Worlds that come and go").table(table).line_plot(pairs));
 }
 
 #[cfg(test)]

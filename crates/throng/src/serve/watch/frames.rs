@@ -1,6 +1,6 @@
 //! Figures of frames, of the scheduler and of the balance between short and long tasks.
 
-use super::Export;
+use super::export::Export;
 use crate::serve::frames::Frames;
 use crate::serve::instances::Demand;
 use crate::serve::worlds;

@@ -1,6 +1,6 @@
 //! Figures of long tasks, and what the health check says of those that do not end.
 
-use super::{Export, LongKind};
+use super::export::{Export, LongKind};
 use ids::Instant;
 use schedule::long::{LongCounters, LongEnded, LongId, LongInfo, LongState, LongTasks};
 use std::collections::BTreeSet;

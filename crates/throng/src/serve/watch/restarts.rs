@@ -1,6 +1,6 @@
 //! Figures of worlds that panicked and began again, and what the health check says of those that are down.
 
-use super::Export;
+use super::export::Export;
 use crate::serve::restarts::Standing;
 use std::sync::{Arc, Mutex, PoisonError};
 
