@@ -73,6 +73,13 @@ fn main() {
         let npcs = worlds.len() * cast.len();
         tick_ns.push(began.elapsed().as_nanos() as f64 / npcs as f64);
     }
+    let mean = |ticks: &[f64]| ticks.iter().sum::<f64>() / ticks.len() as f64;
+    println!(
+        "of a world that has just been made: first {:.0} ns, the rest of its first second {:.0} ns, the next one {:.0} ns",
+        tick_ns[0],
+        mean(&tick_ns[1..20]),
+        mean(&tick_ns[20..40])
+    );
     let settled = &mut tick_ns[ticks as usize / 4..];
     settled.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| settled[((settled.len() - 1) as f64 * share) as usize];

@@ -7,6 +7,9 @@
 //! figures that come at the end of the thread's turn. Every overrun is either captured or counted as suppressed:
 //! because its trigger's last capture is too recent, or because the file could not be written.
 //!
+//! How long that is depends on what a capture costs, too: in a server with a thousand worlds one is 36 MB and half a second of
+//! a core, and what is late while it is written would be reason for the next.
+//!
 //! Too recent does not hold for one that is twice as bad: else a scope that is a little late all the time would hide
 //! the one that is a hundred times late. Since each has to be twice as bad as the one before, an interval still sees
 //! few captures.
@@ -22,6 +25,9 @@ use std::time::Duration;
 
 /// From an overrun to its capture: longer than a frame at any rate, so that the slow one is over.
 const SETTLE: Duration = Duration::from_millis(250);
+
+/// A trigger's next capture waits for at least so many times what the last one cost: a hundredth of a core for each trigger.
+const REST: u32 = 100;
 
 /// What became of overruns, by trigger.
 #[derive(Debug)]
@@ -74,6 +80,8 @@ pub struct Saver {
     last: BTreeMap<Trigger, Accepted>,
     /// Accepted, and when they are due.
     pending: BTreeMap<Trigger, (Duration, Cause)>,
+    /// CPU time of the latest capture, whatever it was for: all read the whole recorder.
+    cost: Duration,
     metrics: CaptureMetrics,
     /// What was said about failures since the last success, so that each is said once.
     told: BTreeSet<(&'static str, PathBuf, io::ErrorKind)>,
@@ -89,6 +97,7 @@ impl Saver {
             limits,
             last: BTreeMap::new(),
             pending: BTreeMap::new(),
+            cost: Duration::ZERO,
             metrics,
             told: BTreeSet::new(),
         }
@@ -112,7 +121,8 @@ impl Saver {
         let badness = overrun.took_ns.saturating_mul(1_000) / overrun.limit_ns.max(1);
         let pending = self.pending.contains_key(&trigger);
         if let Some(last) = self.last.get(&trigger) {
-            let too_soon = pending || now < last.at + self.limits[&trigger].interval;
+            let interval = self.limits[&trigger].interval.max(self.cost * REST);
+            let too_soon = pending || now < last.at + interval;
             if too_soon && badness < last.badness.saturating_mul(2) {
                 suppressed.increment(1);
                 return;
@@ -124,6 +134,11 @@ impl Saver {
         }
         self.last.insert(trigger, Accepted { at: now, badness });
         self.pending.insert(trigger, (now + SETTLE, Cause::Overrun(overrun)));
+    }
+
+    /// Reading and writing the latest capture took so much CPU time.
+    pub const fn note_cost(&mut self, cost: Duration) {
+        self.cost = cost;
     }
 
     /// Overruns of this trigger were lost before they came here.
@@ -271,6 +286,23 @@ mod tests {
         assert_eq!(server.count("total", "frame"), 6);
         assert_eq!(server.count("suppressed_total", "frame"), 20 * 60 - 6);
         assert_eq!(server.count("suppressed_total", "system"), 0);
+    }
+
+    #[test]
+    fn captures_that_cost_much_are_farther_apart() {
+        let mut server = Server::new();
+        server.limit(Trigger::Frame, 1 << 30, 10);
+        server.saver.note_cost(Duration::from_millis(300));
+        for _ in 0..20 * 60 {
+            server.frame(Some(ScopeKind::Frame));
+        }
+        assert_eq!(server.count("total", "frame"), 2);
+        assert_eq!(server.count("suppressed_total", "frame"), 20 * 60 - 2);
+        server.saver.note_cost(Duration::from_millis(10));
+        for _ in 0..20 * 30 {
+            server.frame(Some(ScopeKind::Frame));
+        }
+        assert_eq!(server.count("total", "frame"), 5, "one each ten seconds");
     }
 
     #[test]

@@ -187,9 +187,13 @@ impl Thread {
 
     fn save(&mut self, cause: &Cause) -> Result<(Entry, Summary), telemetry::captures::StoreError> {
         let _scope = SAVE.enter(0);
+        let began = thread_time();
         let capture = self.eye.capture(self.eye.recorder.horizon());
         let origin = Origin { pid: std::process::id(), process: "throng".into(), unix_ns: unix_ns() };
-        self.saver.save(&capture, cause, &origin)
+        let saved = self.saver.save(&capture, cause, &origin);
+        drop(capture);
+        self.saver.note_cost(thread_time().saturating_sub(began));
+        saved
     }
 
     fn count(&mut self) {
@@ -205,6 +209,12 @@ impl Thread {
     fn now(&self) -> Duration {
         Duration::from_nanos((self.clock)().0)
     }
+}
+
+/// What this thread has had of a core.
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// An error with its cause, for whoever asked.
