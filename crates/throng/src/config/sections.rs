@@ -307,7 +307,7 @@ section! {
         ///
         /// More keeps captures of more days. The size of one grows with what was done: some 50 bytes a slice.
         frame_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
-        /// Time from one such capture to the next; what happens in between is captured
+        /// Least time from one such capture to the next; what happens in between is captured
         /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
         ///
         /// Shorter catches more of them, and gives the disk and the `recorder` thread more to do.
@@ -316,7 +316,7 @@ section! {
         ///
         /// As for `frame_quota_mib`.
         system_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
-        /// Time from one such capture to the next; what happens in between is captured
+        /// Least time from one such capture to the next; what happens in between is captured
         /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
         ///
         /// As for `frame_interval_s`.
@@ -325,7 +325,7 @@ section! {
         ///
         /// As for `frame_quota_mib`.
         scope_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
-        /// Time from one such capture to the next; what happens in between is captured
+        /// Least time from one such capture to the next; what happens in between is captured
         /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
         ///
         /// As for `frame_interval_s`.

@@ -191,6 +191,7 @@ impl Thread {
         let capture = self.eye.capture(self.eye.recorder.horizon());
         let origin = Origin { pid: std::process::id(), process: "throng".into(), unix_ns: unix_ns() };
         let saved = self.saver.save(&capture, cause, &origin);
+        // Giving its memory back is part of what it costs.
         drop(capture);
         self.saver.note_cost(thread_time().saturating_sub(began));
         saved

@@ -181,7 +181,7 @@ impl Eye {
         self.export.worlds(&worlds);
         self.export.instances(&self.start.worlds);
         self.export.restarts(&self.start.standings);
-        self.export.rest(&self.start);
+        self.export.server(&self.start);
         self.threads(passed);
         self.export.crashes(self.start.crashes.as_ref().as_ref());
 

@@ -17,7 +17,7 @@ impl Export {
         );
     }
 
-    pub(in crate::serve::watch) fn rest(&mut self, start: &Start) {
+    pub(in crate::serve::watch) fn server(&mut self, start: &Start) {
         let uptime_s = (start.clock)().0 as f64 / 1e9;
         self.gauge("throng_uptime_seconds", "Seconds since the start, at this export.", ("", ""), uptime_s);
         let replicas = &start.replicas;
