@@ -254,7 +254,7 @@ impl Hub {
 
     /// Puts a user out. False when nobody of that name is here.
     pub fn kick(&mut self, now: Instant, name: &str, why: &str) -> bool {
-        let found = self.sessions.values().find(|s| s.name().eq_ignore_ascii_case(name)).map(|s| s.key);
+        let found = self.session_named(name);
         if let Some(key) = found {
             self.end_session(now, key, why);
         }

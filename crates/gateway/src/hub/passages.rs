@@ -111,10 +111,7 @@ impl Hub {
     /// The session of a user by "First Last", without regard to case.
     #[must_use]
     pub fn session_named(&self, name: &str) -> Option<SessionKey> {
-        self.sessions
-            .values()
-            .find(|session| session.name().eq_ignore_ascii_case(name))
-            .map(|found| found.key)
+        self.sessions.values().find(|session| session.is_named(name)).map(|found| found.key)
     }
 
     /// How a user looks, by "First Last" without regard to case, once their client has said it.

@@ -101,4 +101,12 @@ impl Session {
     pub(crate) fn name(&self) -> String {
         format!("{} {}", self.first_name, self.last_name)
     }
+
+    /// Whether it is this "First Last", without regard to case.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let parts = name.split_at_checked(self.first_name.len());
+        let last = parts.filter(|(first, _)| first.eq_ignore_ascii_case(&self.first_name));
+        let last = last.and_then(|(_, rest)| rest.strip_prefix(' '));
+        last.is_some_and(|last| last.eq_ignore_ascii_case(&self.last_name))
+    }
 }

@@ -5,7 +5,7 @@ use crate::hub::{Order, Passage, PassageRefusal, Record};
 use crate::places::Scene;
 use crate::testing::{GATE, GROUND_M, HARBOUR, MEADOW, Node, Setup, agent};
 use glam::Vec3;
-use ids::SessionKey;
+use ids::{SessionKey, WorldId};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::messages::*;
@@ -244,6 +244,7 @@ fn who_is_invited_into_an_instance_comes_into_it() {
     let order = node.orders.pop().expect("an order");
     let Order::Enter { circuit, world, position } = order else { panic!("{order:?}") };
     assert_eq!((world, node.hub.visitors().get(&world)), (cave.world, Some(&1)));
+    assert_eq!([world, WorldId(world.0 + 1)].map(|world| node.hub.visitors_of(world)), [1, 0]);
     assert_eq!(node.hub.enter(node.now, circuit.session, &cave, Some(position)), Ok(Passage::Switched));
     node.hub.end_order(&order);
     node.relay();
@@ -273,7 +274,7 @@ fn who_does_not_appear_in_the_world_in_time_comes_back() {
     let void = {
         let land = Arc::clone(&node.places.get(HARBOUR).scene.land);
         let local_ids = 77_000_001..78_000_000;
-        Arc::new(Scene::instance(ids::WorldId(77), "Void".into(), 10, 20, local_ids, land, Arc::default()))
+        Arc::new(Scene::instance(WorldId(77), "Void".into(), 10, 20, local_ids, land, Arc::default()))
     };
     assert_eq!(node.hub.enter(node.now, session, &void, None), Ok(Passage::Switched));
     node.relay();

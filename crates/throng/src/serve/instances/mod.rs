@@ -401,7 +401,7 @@ impl Instances {
         let table = self.table();
         let entry = table.get(id)?;
         // As in the list.
-        let users = self.sessions.with(|hub| hub.visitors()).get(&entry.world).copied().unwrap_or(0);
+        let users = self.sessions.with(|hub| hub.visitors_of(entry.world));
         let mut account = account(&table, entry, users);
         drop(table);
         self.look_at(&mut account);
