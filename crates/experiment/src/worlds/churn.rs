@@ -1,6 +1,7 @@
 //! Worlds come, are visited and go while the others run: what frames take with that and without, in turn.
 
 use super::frames::{Frame, Frames, beats, quantile_ms};
+use super::grounds;
 use super::stage::{Stage, create};
 use super::visitors::Visitors;
 use crate::clock;
@@ -47,10 +48,11 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
         }
     }
     frames.tell_lost(findings);
-    let Churn { visitors, made, entered, visited, seconds, .. } = churn;
+    let Churn { visitors, made, npcs, entered, visited, seconds, .. } = churn;
     let report = visitors.leave()?;
     findings.figure("visitors_lost", f64::from(report.circuits_lost + report.logins_failed));
     findings.figure("churn_per_s", f64::from(made) / seconds);
+    findings.figure("churn_npcs_mean", f64::from(npcs) / f64::from(made));
     findings.figure("churn_entered", entered.into());
     findings.figure("churn_visited_ratio", f64::from(visited) / f64::from(made));
     // The export lags by a second, which is as nothing here.
@@ -99,9 +101,13 @@ struct Life {
 struct Churn<'a> {
     stage: &'a Stage<'a>,
     visitors: Visitors,
+    /// Classes of the worlds that are made, again and again.
+    classes: Vec<usize>,
     /// The oldest first.
     lives: Vec<Life>,
     made: u32,
+    /// In the worlds that were made.
+    npcs: u32,
     /// Worlds that a visitor was sent into.
     entered: u32,
     /// Worlds that a visitor has been in, and has come out of while they were there.
@@ -114,7 +120,8 @@ impl<'a> Churn<'a> {
     fn begin(stage: &'a Stage<'a>) -> Result<Self, ExperimentError> {
         let visitors = Visitors::start(stage, VISITORS)?;
         let lives = Vec::with_capacity(LASTS + 1);
-        Ok(Self { stage, visitors, lives, made: 0, entered: 0, visited: 0, seconds: 0.0 })
+        let classes = grounds::mixed(&stage.classes);
+        Ok(Self { stage, visitors, classes, lives, made: 0, npcs: 0, entered: 0, visited: 0, seconds: 0.0 })
     }
 
     /// Lets time pass, with worlds coming and going or without.
@@ -135,10 +142,10 @@ impl<'a> Churn<'a> {
 
     /// One comes and is entered, one is left, and the oldest goes.
     fn turn(&mut self) -> Result<(), ExperimentError> {
-        let classes = &self.stage.classes;
-        let class = &classes[self.made as usize % classes.len()];
+        let class = &self.stage.classes[self.classes[self.made as usize % self.classes.len()]];
         let world = create(&self.stage.operator, &class.name)?;
         self.made += 1;
+        self.npcs += class.npcs;
         let visitor = self.visitors.send(self.stage, &world);
         self.entered += u32::from(visitor.is_some());
         self.lives.push(Life { world, visitor });

@@ -93,6 +93,17 @@ pub(super) fn classes(worlds: u32, mean: u32) -> Vec<Class> {
     classes
 }
 
+/// Indices of the classes of as many worlds as all have together, mixed so that each class comes as often as it has worlds, and evenly.
+pub(super) fn mixed(classes: &[Class]) -> Vec<usize> {
+    let of_class = |(index, class): (usize, &Class)| {
+        let n = class.worlds;
+        (0..n).map(move |k| ((f64::from(k) + 0.5) / f64::from(n), index))
+    };
+    let mut places: Vec<(f64, usize)> = classes.iter().enumerate().flat_map(of_class).collect();
+    places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    places.into_iter().map(|(_, index)| index).collect()
+}
+
 /// NPCs of the `n`th smallest of so many worlds.
 fn size(n: u32, worlds: u32, least: f64) -> f64 {
     let rank = (f64::from(n) + 0.5) / f64::from(worlds);
@@ -165,6 +176,18 @@ mod tests {
         assert!(classes.len() <= CLASSES && classes.iter().all(|class| class.npcs <= 256), "{classes:?}");
         let (first, last) = (&classes[0], &classes[classes.len() - 1]);
         assert!(first.npcs <= 10 && last.npcs >= 150, "{classes:?}");
+    }
+
+    #[test]
+    fn mixed_worlds_have_as_many_npcs_as_all_in_the_mean_wherever_one_begins() {
+        let classes = classes(1_000, 20);
+        let npcs: Vec<u32> = mixed(&classes).into_iter().map(|index| classes[index].npcs).collect();
+        assert_eq!(npcs.len(), 1_000);
+        // As many as come in one window.
+        for some in npcs.windows(160) {
+            let mean = f64::from(some.iter().sum::<u32>()) / some.len() as f64;
+            assert!((16.0..=24.0).contains(&mean), "{mean}");
+        }
     }
 
     #[test]

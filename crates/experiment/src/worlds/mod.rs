@@ -45,7 +45,7 @@ const WORLDS: u32 = 1_000;
 const WORLDS_QUICK: u32 = 12;
 const NPCS: u32 = 20;
 
-const BUDGETS: [Budget; 29] = [
+const BUDGETS: [Budget; 30] = [
     budget("circuits_lost", "circuits of players lost", "", Limit::AtMost(0.0)),
     budget("visitors_lost", "circuits of visitors lost", "", Limit::AtMost(0.0)),
     budget("players_inside_ratio", "players in their worlds", "", Limit::AtLeast(1.0)),
@@ -55,6 +55,7 @@ const BUDGETS: [Budget; 29] = [
     budget("frames_unseen", "frames that the server forgot untold", "", Limit::AtMost(0.0)),
     budget("steady_ticks_ratio", "ticks in which nothing had to be kept", "", Limit::AtLeast(0.9)),
     budget("churn_per_s", "worlds made and ended", "1/s", Limit::AtLeast(18.0)),
+    budget("churn_npcs_mean", "NPCs in each of these, on average", "", Limit::AtLeast(18.0)),
     budget("churn_visited_ratio", "of these, entered and left by a visitor", "", Limit::AtLeast(0.9)),
     budget("churn_passages_ratio", "passages for each world that was entered", "", Limit::AtLeast(1.8)),
     budget("dilation_min", "lowest dilation", "", Limit::AtLeast(0.95)),
