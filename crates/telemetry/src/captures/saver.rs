@@ -26,8 +26,9 @@ use std::time::Duration;
 /// From an overrun to its capture: longer than a frame at any rate, so that the slow one is over.
 const SETTLE: Duration = Duration::from_millis(250);
 
-/// A trigger's next capture waits for at least so many times what the last one cost: a hundredth of a core for each trigger.
-const REST: u32 = 100;
+/// A trigger's next capture waits for at least so many times what the last one cost: a hundredth of a core for the three that fire
+/// by themselves.
+const REST: u32 = 300;
 
 /// What became of overruns, by trigger.
 #[derive(Debug)]
@@ -292,7 +293,7 @@ mod tests {
     fn captures_that_cost_much_are_farther_apart() {
         let mut server = Server::new();
         server.limit(Trigger::Frame, 1 << 30, 10);
-        server.saver.note_cost(Duration::from_millis(300));
+        server.saver.note_cost(Duration::from_millis(100));
         for _ in 0..20 * 60 {
             server.frame(Some(ScopeKind::Frame));
         }

@@ -56,7 +56,7 @@ pub(crate) use clock::now_ns;
 pub use scope::{Scope, ScopeGuard};
 pub use thread::ThreadRecorder;
 pub(crate) use writer::add_lock_wait;
-pub use writer::frame_end;
+pub use writer::{frame_end, record_systems_from};
 
 use arena::Arena;
 use layout::header;

@@ -305,6 +305,30 @@ fn a_budget_counts_unless_a_limit_is_set() {
 }
 
 #[test]
+fn systems_that_are_over_at_once_can_be_left_out() {
+    static FRAME: Scope = Scope::new("test.small.frame").kind(ScopeKind::Frame);
+    static PHASE: Scope = Scope::new("test.small.phase").kind(ScopeKind::System);
+    let capture = captured(recorder(8, ALL), || {
+        for (least_ns, arg) in [(u64::MAX, 1), (100_000, 2), (0, 3)] {
+            record_systems_from(least_ns);
+            let frame = FRAME.enter(arg);
+            spin(&PHASE, arg, u64::MAX, 100_000);
+            drop(OUTER.enter(arg));
+            drop(frame);
+        }
+        drop(PHASE.enter(4));
+    });
+    let of = |name| {
+        let told = names(&capture).into_iter().filter(|told| told.0 == name);
+        told.map(|(_, arg, depth)| (arg, depth)).collect::<Vec<_>>()
+    };
+    assert_eq!(of("test.small.frame"), [(1, 0), (2, 0), (3, 0)]);
+    assert_eq!(of("test.outer"), [(1, 1), (2, 1), (3, 1)], "it is no system");
+    assert_eq!(of("test.small.phase"), [(2, 1), (3, 1), (4, 0)]);
+    capture.threads.iter().for_each(assert_nested);
+}
+
+#[test]
 fn what_no_guard_can_stand_for_is_noted() {
     static WAIT: Scope = Scope::new("test.wait").arg(Arg::World).kind(ScopeKind::Frame);
     let recorder = recorder(2, ALL);

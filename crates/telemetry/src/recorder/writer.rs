@@ -5,7 +5,7 @@
 //! what they do about a block that changes under them, and the fences here name what it relies on.
 
 use super::arena::{Block, Slot, release_oldest};
-use super::capture::Overrun;
+use super::capture::{Overrun, ScopeKind};
 use super::clock::now_ns;
 use super::layout::{self, EVENT_WORDS, OPEN_MAX, OPEN_WORDS, RING, block, header, thread};
 use super::scope::{Entered, NO_LIMIT, Scope, registered};
@@ -49,6 +49,8 @@ struct Writer {
     slot: Cell<&'static Slot>,
     block: Cell<&'static Block>,
     next_sample_ns: Cell<u64>,
+    /// Systems that took less are left out.
+    systems_from_ns: Cell<u64>,
     /// Sum since the thread began.
     lock_wait_ns: Cell<u64>,
 }
@@ -126,7 +128,8 @@ pub(super) fn exit(scope: &'static Scope, budget_ns: u64, entered: Entered) {
 /// Whatever is seldom ends this function, so that nothing has to be saved for what would come after it.
 #[inline(always)]
 fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64) {
-    let (slot, block) = WRITER.with(|writer| (writer.slot.get(), writer.block.get()));
+    let (slot, block, systems_from_ns) =
+        WRITER.with(|writer| (writer.slot.get(), writer.block.get(), writer.systems_from_ns.get()));
     let (open, depth) = (slot[thread::OPEN].load(Relaxed), entered.depth());
     if open as usize % 256 <= depth {
         // It outlived what was around it, or its recorder. In a capture slices lie inside each other.
@@ -134,13 +137,16 @@ fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64)
     }
     let frame = frame(slot, depth);
     let (begin_ns, arg) = (frame[0].load(Relaxed), frame[1].load(Relaxed));
+    let took_ns = end_ns.saturating_sub(begin_ns);
+    if took_ns < systems_from_ns && scope.kind_of() == ScopeKind::System {
+        return close(slot, open, depth);
+    }
     if !put(block, [begin_ns, end_ns, arg, entered.meta]) {
         return exit_into_next_block(scope, budget_ns, entered, end_ns);
     }
     close(slot, open, depth);
     let declared_ns = scope.limit_ns();
     let limit_ns = if declared_ns == NO_LIMIT { budget_ns } else { declared_ns };
-    let took_ns = end_ns.saturating_sub(begin_ns);
     if took_ns > limit_ns {
         post(scope, arg, limit_ns, entered, took_ns, end_ns);
     }
@@ -235,6 +241,13 @@ pub fn frame_end() {
     });
 }
 
+/// From now on the calling thread leaves out systems ([`ScopeKind::System`]) that took less than so many nanoseconds: they count for what
+/// is around them. For a thread that goes through thousands of small worlds in a second, whose phases would be most of what is
+/// remembered and say little. Zero, as in the beginning, leaves nothing out.
+pub fn record_systems_from(least_ns: u64) {
+    WRITER.with(|writer| writer.systems_from_ns.set(least_ns));
+}
+
 /// Adds to the time that the calling thread has waited for locks.
 pub(crate) fn add_lock_wait(ns: u64) {
     WRITER.with(|writer| writer.lock_wait_ns.set(writer.lock_wait_ns.get() + ns));
@@ -248,6 +261,7 @@ pub(super) fn sit_down(seat: Option<Seat>) {
         writer.slot.set(seat.map_or(&NO_SLOT, |seat| seat.slot));
         writer.block.set(&NO_BLOCK);
         writer.next_sample_ns.set(0);
+        writer.systems_from_ns.set(0);
     });
 }
 
@@ -259,6 +273,7 @@ impl Writer {
             slot: Cell::new(&NO_SLOT),
             block: Cell::new(&NO_BLOCK),
             next_sample_ns: Cell::new(0),
+            systems_from_ns: Cell::new(0),
             lock_wait_ns: Cell::new(0),
         }
     }
