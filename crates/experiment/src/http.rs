@@ -1,14 +1,23 @@
-//! Requests to the operator's address: one a connection, and nothing that a library would be needed for.
+//! Requests to the operator's address, over a connection that is kept for the next one as programs do, and nothing that a library would be
+//! needed for.
 
-use std::io::{self, Read, Write};
+use crate::clock;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A running server answers much sooner, however loaded.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes of an answer at most; metrics are a few hundred kilobytes.
 const ANSWER_MAX: u64 = 16 << 20;
+
+/// A connection that nothing was asked over for so long is not used again: the server may be about to close it.
+const REST_MAX: Duration = Duration::from_secs(1);
+
+/// Bytes of a line of an answer's head at most.
+const LINE_MAX: u64 = 8 << 10;
 
 /// What is asked for, as it goes over the wire.
 pub(crate) struct Request {
@@ -18,7 +27,7 @@ pub(crate) struct Request {
 impl Request {
     /// Without a token: what everybody at that address may see.
     pub(crate) fn get(addr: SocketAddr, path: &str) -> Self {
-        Self { text: format!("GET {path} HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n") }
+        Self { text: format!("GET {path} HTTP/1.1\r\nHost: {addr}\r\n\r\n") }
     }
 
     /// An operator's command; without a body for methods that have none.
@@ -33,27 +42,136 @@ impl Request {
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         let text = format!(
             "{method} {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n{kind}\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+             Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
         Self { text }
     }
+}
 
-    /// Asks over a connection; the body that comes back, unless the status says that something is wrong.
-    pub(crate) fn exchange(&self, mut stream: TcpStream) -> io::Result<String> {
+/// A connection to the server.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: BufReader<TcpStream>,
+    answered_at: Instant,
+}
+
+impl Connection {
+    /// A new one, which belongs to the network of the thread that makes it and may then be used by any.
+    pub(crate) fn new(addr: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&addr, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        stream.write_all(self.text.as_bytes())?;
-        let mut answer = String::new();
-        stream.take(ANSWER_MAX).read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        if head.split_ascii_whitespace().nth(1).is_some_and(|status| status.starts_with('2')) {
-            return Ok(body.to_owned());
-        }
-        Err(io::Error::other(format!("{}: {}", head.lines().next().unwrap_or_default(), body.trim())))
+        stream.set_nodelay(true)?;
+        Ok(Self { stream: BufReader::new(stream), answered_at: clock::now() })
+    }
+
+    /// Asks; the body that comes back, unless the status says that something is wrong.
+    fn ask(&mut self, request: &Request) -> io::Result<String> {
+        self.stream.get_mut().write_all(request.text.as_bytes())?;
+        let answer = answer(&mut self.stream);
+        self.answered_at = clock::now();
+        answer
     }
 }
 
-/// A connection, which belongs to the network of the thread that makes it and may then be used by any.
-pub(crate) fn connect(addr: SocketAddr) -> io::Result<TcpStream> {
-    TcpStream::connect_timeout(&addr, PATIENCE)
+/// Reads an answer, of the length that it says itself.
+fn answer(stream: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    let mut next = |stream: &mut dyn BufRead| {
+        line.clear();
+        let n = stream.take(LINE_MAX).read_line(&mut line)?;
+        let is_whole = n > 0 && line.ends_with('\n');
+        if is_whole { Ok(line.trim_end().to_owned()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    };
+    let status: io::Result<String> = next(stream);
+    let (status, mut length) = (status?, None);
+    loop {
+        let field = next(stream)?;
+        let Some((name, value)) = field.split_once(':') else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = Some(value.trim().parse().map_err(io::Error::other)?);
+        }
+    }
+    let code = status.split_ascii_whitespace().nth(1).unwrap_or_default();
+    let length: u64 = match length {
+        Some(length) if length <= ANSWER_MAX => length,
+        None if code == "204" => 0,
+        _ => return Err(io::Error::other(format!("{status}: of no length that can be read"))),
+    };
+    let mut body = String::new();
+    if stream.take(length).read_to_string(&mut body)? as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    if code.starts_with('2') { Ok(body) } else { Err(io::Error::other(format!("{status}: {}", body.trim()))) }
+}
+
+/// The connection that is kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    connection: Mutex<Option<Connection>>,
+    rest_max: Duration,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { connection: Mutex::default(), rest_max: REST_MAX }
+    }
+}
+
+impl Kept {
+    /// Asks over it, or over one that `connect` makes, and keeps that. Several threads may ask at once.
+    pub(crate) fn ask(
+        &self,
+        request: &Request,
+        connect: impl FnOnce() -> io::Result<Connection>,
+    ) -> io::Result<String> {
+        let kept = || self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = kept().take().filter(|connection| connection.answered_at.elapsed() < self.rest_max);
+        let mut connection = fresh.map_or_else(connect, Ok)?;
+        let body = connection.ask(request)?;
+        *kept() = Some(connection);
+        Ok(body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn an_answer_ends_where_it_says() {
+        let ok = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nyesHTTP/1.1";
+        let mut two = &ok[..];
+        assert_eq!(answer(&mut two).unwrap(), "yes");
+        assert_eq!(two, b"HTTP/1.1");
+        assert_eq!(answer(&mut &b"HTTP/1.1 204 No Content\r\n\r\n"[..]).unwrap(), "");
+        for (bad, why) in [
+            ("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnone\n", "HTTP/1.1 404 Not Found: none"),
+            ("HTTP/1.1 200 OK\r\n\r\nyes", "HTTP/1.1 200 OK: of no length that can be read"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nyes", "unexpected end of file"),
+            ("HTTP/1.1 200 OK\r\nContent-Le", "unexpected end of file"),
+            ("", "unexpected end of file"),
+        ] {
+            assert_eq!(answer(&mut bad.as_bytes()).unwrap_err().to_string(), why, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_second_request_goes_over_the_same_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let mut asked = BufReader::new(stream.try_clone().unwrap()).lines();
+            for body in ["one", "two"] {
+                while !asked.next().unwrap().unwrap().is_empty() {}
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{body}").unwrap();
+            }
+        });
+        let kept = Kept { rest_max: Duration::MAX, ..Kept::default() };
+        let ask = || kept.ask(&Request::get(addr, "/"), || Connection::new(addr)).unwrap();
+        assert_eq!([ask(), ask()], ["one", "two"]);
+        server.join().unwrap();
+    }
 }

@@ -3,7 +3,7 @@
 use crate::Run;
 use crate::child::{self, Running};
 use crate::error::ExperimentError;
-use crate::http::{self, Request};
+use crate::http::{Connection, Kept, Request};
 use crate::metrics::Metrics;
 use crate::sink::Sink;
 use serde::Deserialize;
@@ -75,6 +75,7 @@ pub(crate) struct Operator {
     sink: Arc<Sink>,
     admin: SocketAddr,
     token: String,
+    connection: Arc<Kept>,
 }
 
 impl Operator {
@@ -95,9 +96,10 @@ impl Operator {
 
     fn exchange(&self, path: &str, request: &Request) -> Result<String, ExperimentError> {
         let admin = self.admin;
-        let answer =
-            self.sink.server.run(move || http::connect(admin)).and_then(|stream| request.exchange(stream));
-        answer.map_err(|source| ExperimentError::Operator { path: path.to_owned(), source })
+        let connect = || self.sink.server.run(move || Connection::new(admin));
+        self.connection
+            .ask(request, connect)
+            .map_err(|source| ExperimentError::Operator { path: path.to_owned(), source })
     }
 }
 
@@ -206,7 +208,7 @@ impl Server {
             run_file(&data).map_err(|source| ExperimentError::File { path: data.join(RUN_FILE), source })?;
         let path = data.join("admin.token");
         let token = fs::read_to_string(&path).map_err(file(&path))?.trim().to_owned();
-        let operator = Operator { sink: Arc::clone(&run.sink), admin, token };
+        let operator = Operator { sink: Arc::clone(&run.sink), admin, token, connection: Arc::default() };
         Ok(Self { process, operator, login_uri, data })
     }
 
