@@ -28,8 +28,8 @@ const STEPS_WEIGHED: u64 = 512;
 /// Steps that their mean is told of, about: a second of them.
 const STEPS_OF_MEAN: u32 = 16;
 
-/// Phases of an instance's step that take less count for the step: with a thousand instances of some forty microseconds they would be
-/// seven in ten of all that the flight recorder holds and a capture has to read and write.
+/// Phases of an instance's step that take less count for the step: with a thousand instances, whose steps take some forty microseconds,
+/// they would be most of what the flight recorder holds and a capture has to read and write.
 const INSTANCE_SYSTEMS_FROM_NS: u64 = 5_000;
 
 /// A world's step with its mail. It may take as long as a tick lasts.
