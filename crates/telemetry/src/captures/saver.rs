@@ -7,8 +7,8 @@
 //! figures that come at the end of the thread's turn. Every overrun is either captured or counted as suppressed:
 //! because its trigger's last capture is too recent, or because the file could not be written.
 //!
-//! How long that is depends on what a capture costs, too: in a server with a thousand worlds one is 36 MB and half a second of
-//! a core, and what is late while it is written would be reason for the next.
+//! How long that is depends on what a capture costs, too: in a server with a thousand worlds it is many megabytes and a good part of a
+//! second of a core, and what is late while it is written would be reason for the next.
 //!
 //! Too recent does not hold for one that is twice as bad: else a scope that is a little late all the time would hide
 //! the one that is a hundred times late. Since each has to be twice as bad as the one before, an interval still sees
@@ -26,8 +26,8 @@ use std::time::Duration;
 /// From an overrun to its capture: longer than a frame at any rate, so that the slow one is over.
 const SETTLE: Duration = Duration::from_millis(250);
 
-/// A trigger's next capture waits for at least so many times what the last one cost: a hundredth of a core for the three that fire
-/// by themselves.
+/// A trigger's next capture waits for at least so many times what the last one cost, unless it is twice as bad: about a hundredth of a core
+/// for the three that fire by themselves.
 const REST: u32 = 300;
 
 /// What became of overruns, by trigger.

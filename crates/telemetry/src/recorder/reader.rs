@@ -136,6 +136,11 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Whether it may end without a slice.
+    fn is_system(&self, scope: u16) -> bool {
+        self.scope(scope.into()).is_some_and(|scope| scope.kind == ScopeKind::System)
+    }
+
     /// What the thread in this slot recorded; `None` when there is none, or it ended meanwhile.
     fn thread(&self, slot: usize, begin_ns: u64, events_lost: &mut u64) -> Option<ThreadRecord> {
         let state = self.load(layout::state_at(slot));
@@ -148,7 +153,7 @@ impl<'a> Reader<'a> {
         let mut record = ThreadRecord {
             name: layout::unpack(&name),
             tid: self.load(at + thread::TID) as u32,
-            // Before the slices: a scope that ends meanwhile is then in both, rather than in neither.
+            // Before the slices: a scope that ends meanwhile is then in both, rather than in neither. A system may be left out.
             open: self.open(at),
             blocks_recycled: self.load(at + thread::RECYCLED),
             ..ThreadRecord::default()
@@ -156,6 +161,7 @@ impl<'a> Reader<'a> {
         let mut lost = 0;
         self.blocks(at, begin_ns, &mut record, &mut lost);
         fence(Acquire);
+        let still_open = self.open(at);
         if self.load(layout::state_at(slot)) != state {
             return None;
         }
@@ -163,7 +169,10 @@ impl<'a> Reader<'a> {
         record.slices.sort_by_key(|slice| (slice.begin_ns, slice.depth));
         let has_ended = |(depth, open): (u8, &Open)| {
             let key = (open.begin_ns, depth);
-            record.slices.binary_search_by_key(&key, |slice| (slice.begin_ns, slice.depth)).is_ok()
+            let is_slice = || record.slices.binary_search_by_key(&key, |s| (s.begin_ns, s.depth)).is_ok();
+            let goes_on =
+                || still_open.get(usize::from(depth)).is_some_and(|still| still.begin_ns == open.begin_ns);
+            is_slice() || self.is_system(open.scope) && !goes_on()
         };
         // What was within it has ended as well.
         if let Some(first_ended) = (0..).zip(&record.open).position(has_ended) {

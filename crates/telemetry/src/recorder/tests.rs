@@ -309,22 +309,23 @@ fn systems_that_are_over_at_once_can_be_left_out() {
     static FRAME: Scope = Scope::new("test.small.frame").kind(ScopeKind::Frame);
     static PHASE: Scope = Scope::new("test.small.phase").kind(ScopeKind::System);
     let capture = captured(recorder(8, ALL), || {
-        for (least_ns, arg) in [(u64::MAX, 1), (100_000, 2), (0, 3)] {
+        for (least_ns, arg, budget_ns) in
+            [(u64::MAX, 1, u64::MAX), (100_000, 2, u64::MAX), (0, 3, u64::MAX), (u64::MAX, 4, 1_000)]
+        {
             record_systems_from(least_ns);
             let frame = FRAME.enter(arg);
-            spin(&PHASE, arg, u64::MAX, 100_000);
+            spin(&PHASE, arg, budget_ns, 100_000);
             drop(OUTER.enter(arg));
             drop(frame);
         }
-        drop(PHASE.enter(4));
     });
     let of = |name| {
         let told = names(&capture).into_iter().filter(|told| told.0 == name);
         told.map(|(_, arg, depth)| (arg, depth)).collect::<Vec<_>>()
     };
-    assert_eq!(of("test.small.frame"), [(1, 0), (2, 0), (3, 0)]);
-    assert_eq!(of("test.outer"), [(1, 1), (2, 1), (3, 1)], "it is no system");
-    assert_eq!(of("test.small.phase"), [(2, 1), (3, 1), (4, 0)]);
+    assert_eq!(of("test.small.frame"), [(1, 0), (2, 0), (3, 0), (4, 0)]);
+    assert_eq!(of("test.outer"), [(1, 1), (2, 1), (3, 1), (4, 1)], "it is no system");
+    assert_eq!(of("test.small.phase"), [(2, 1), (3, 1), (4, 1)], "the last took longer than it may");
     capture.threads.iter().for_each(assert_nested);
 }
 

@@ -138,16 +138,17 @@ fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64)
     let frame = frame(slot, depth);
     let (begin_ns, arg) = (frame[0].load(Relaxed), frame[1].load(Relaxed));
     let took_ns = end_ns.saturating_sub(begin_ns);
-    if took_ns < systems_from_ns && scope.kind_of() == ScopeKind::System {
+    let declared_ns = scope.limit_ns();
+    let limit_ns = if declared_ns == NO_LIMIT { budget_ns } else { declared_ns };
+    let is_over = took_ns > limit_ns;
+    if took_ns < systems_from_ns && !is_over && scope.kind_of() == ScopeKind::System {
         return close(slot, open, depth);
     }
     if !put(block, [begin_ns, end_ns, arg, entered.meta]) {
         return exit_into_next_block(scope, budget_ns, entered, end_ns);
     }
     close(slot, open, depth);
-    let declared_ns = scope.limit_ns();
-    let limit_ns = if declared_ns == NO_LIMIT { budget_ns } else { declared_ns };
-    if took_ns > limit_ns {
+    if is_over {
         post(scope, arg, limit_ns, entered, took_ns, end_ns);
     }
 }
@@ -241,8 +242,8 @@ pub fn frame_end() {
     });
 }
 
-/// From now on the calling thread leaves out systems ([`ScopeKind::System`]) that took less than so many nanoseconds: they count for what
-/// is around them. For a thread that goes through thousands of small worlds in a second, whose phases would be most of what is
+/// From now on the calling thread leaves out systems ([`ScopeKind::System`]) that took less than so many nanoseconds, and no longer than they
+/// may: they count for what is around them. For a thread that goes through thousands of small worlds in a second, whose phases would be most of what is
 /// remembered and say little. Zero, as in the beginning, leaves nothing out.
 pub fn record_systems_from(least_ns: u64) {
     WRITER.with(|writer| writer.systems_from_ns.set(least_ns));

@@ -310,7 +310,8 @@ section! {
         /// Least time from one such capture to the next; what happens in between is captured
         /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
         ///
-        /// Shorter catches more of them, and gives the disk and the `recorder` thread more to do.
+        /// Shorter catches more of them, and gives the disk and the `recorder` thread more to do. It is no less than 300 times
+        /// the CPU time of the latest capture, whatever it was for: with a thousand worlds that is what counts.
         frame_interval_s: u32 = 10, "s", Kind::whole(0, 86_400);
         /// Disk space for captures of a phase of a step that took longer than it may; then the oldest of them go.
         ///

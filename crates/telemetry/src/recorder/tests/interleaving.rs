@@ -183,6 +183,46 @@ impl Chance {
     }
 }
 
+#[test]
+fn a_system_that_is_left_out_while_it_is_looked_at_is_not_taken_for_open() {
+    static FRAME: Scope = Scope::new("test.left.frame").kind(ScopeKind::Frame);
+    static PHASE: Scope = Scope::new("test.left.phase").kind(ScopeKind::System);
+    let recorder = recorder(2, ALL);
+    let (end, is_to_end) = sync_channel::<()>(0);
+    let (report, done) = sync_channel(0);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            recorder.thread("world").install();
+            record_systems_from(u64::MAX);
+            let frame = FRAME.enter(0);
+            let phase = PHASE.enter(0);
+            report.send(()).unwrap();
+            is_to_end.recv().unwrap();
+            drop(phase);
+            report.send(()).unwrap();
+            let _ = is_to_end.recv();
+            drop(frame);
+        });
+        done.recv().unwrap();
+        let is_open = Cell::new(true);
+        // It has read what is open, and no slices yet.
+        let interruption = |at: usize| {
+            if at == layout::thread_at(0) + layout::thread::RECYCLED && is_open.replace(false) {
+                end.send(()).unwrap();
+                done.recv().unwrap();
+            }
+        };
+        let mut reader = Reader::new(recorder.shared.unwrap().arena.memory()).unwrap();
+        reader.interruption = reader::Interruption(&interruption);
+        let capture = reader.capture(0);
+        drop(end);
+        assert!(!is_open.get(), "it was interrupted");
+        let name = |open: &Open| capture.scopes[usize::from(open.scope)].name.as_str();
+        let open: Vec<&str> = capture.threads[0].open.iter().map(name).collect();
+        assert_eq!(open, ["test.left.frame"]);
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 

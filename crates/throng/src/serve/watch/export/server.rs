@@ -51,7 +51,7 @@ impl Export {
         );
         self.count(
             "throng_recorder_scopes_total",
-            "Scopes that the flight recorder has recorded.",
+            "Scopes entered on threads that record.",
             "",
             recorder.scopes,
         );
