@@ -80,15 +80,22 @@ fn answer(stream: &mut impl BufRead) -> io::Result<String> {
     let mut next = |stream: &mut dyn BufRead| {
         line.clear();
         let n = stream.take(LINE_MAX).read_line(&mut line)?;
-        let is_whole = n > 0 && line.ends_with('\n');
-        if is_whole { Ok(line.trim_end().to_owned()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        match line.strip_suffix('\n') {
+            Some(line) => Ok(line.trim_end().to_owned()),
+            None if n as u64 == LINE_MAX => Err(io::Error::other("a line of an answer's head is too long")),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     };
     let status: io::Result<String> = next(stream);
     let (status, mut length) = (status?, None);
     loop {
         let field = next(stream)?;
-        let Some((name, value)) = field.split_once(':') else { break };
-        if name.eq_ignore_ascii_case("content-length") {
+        if field.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = field.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
             length = Some(value.trim().parse().map_err(io::Error::other)?);
         }
     }
@@ -157,21 +164,32 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_second_request_goes_over_the_same_connection() {
+    /// Connections that two requests take when one that rests may be used for so long.
+    fn connections_of_two_requests(rest_max: Duration) -> usize {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
-        let server = std::thread::spawn(move || {
-            let mut stream = listener.accept().unwrap().0;
-            let mut asked = BufReader::new(stream.try_clone().unwrap()).lines();
-            for body in ["one", "two"] {
-                while !asked.next().unwrap().unwrap().is_empty() {}
-                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{body}").unwrap();
-            }
-        });
-        let kept = Kept { rest_max: Duration::MAX, ..Kept::default() };
-        let ask = || kept.ask(&Request::get(addr, "/"), || Connection::new(addr)).unwrap();
-        assert_eq!([ask(), ask()], ["one", "two"]);
-        server.join().unwrap();
+        let serve = |stream: TcpStream| {
+            let mut out = stream.try_clone().unwrap();
+            let ends_of_heads = BufReader::new(stream).lines().map_while(Result::ok).filter(String::is_empty);
+            ends_of_heads
+                .for_each(|_| out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes").unwrap());
+        };
+        std::thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(serve));
+        let kept = Kept { rest_max, ..Kept::default() };
+        let mut connections = 0;
+        for _ in 0..2 {
+            let connect = || {
+                connections += 1;
+                Connection::new(addr)
+            };
+            assert_eq!(kept.ask(&Request::get(addr, "/"), connect).unwrap(), "yes");
+        }
+        connections
+    }
+
+    #[test]
+    fn a_second_request_goes_over_the_same_connection_unless_that_has_rested_for_long() {
+        assert_eq!(connections_of_two_requests(Duration::MAX), 1);
+        assert_eq!(connections_of_two_requests(Duration::ZERO), 2);
     }
 }

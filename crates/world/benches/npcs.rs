@@ -75,7 +75,7 @@ fn main() {
     }
     let mean = |ticks: &[f64]| ticks.iter().sum::<f64>() / ticks.len() as f64;
     println!(
-        "of a world that has just been made: first {:.0} ns, the rest of its first second {:.0} ns, the next one {:.0} ns",
+        "an NPC's tick in a world that has just been made: the first {:.0} ns, the rest of the first second {:.0} ns, the next one {:.0} ns",
         tick_ns[0],
         mean(&tick_ns[1..20]),
         mean(&tick_ns[20..40])
