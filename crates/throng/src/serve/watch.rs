@@ -200,7 +200,7 @@ impl Eye {
         self.admit(
             now,
             &shards,
-            instances::Demand { n_workers: self.start.n_workers, max_percent, ..demand },
+            host::capacity::WorkerDemand { n_workers: self.start.n_workers, max_percent, ..demand },
         );
         let long = self.start.long.list();
         self.export.long(&self.start.long, &long);

@@ -114,7 +114,7 @@ impl IntoResponse for Refusal {
             Self::Quota(QuotaRefusal::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Passage(PassageRefusal::Draining)
-            | Self::NoRoom(_)
+            | Self::Shortage(_)
             | Self::Stopping
             | Self::Unsaved(_)
             | Self::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -130,7 +130,7 @@ impl IntoResponse for Refusal {
             | Self::Passage(_) => StatusCode::CONFLICT,
             Self::Random(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let later = matches!(self, Self::NoRoom(_)).then_some([(header::RETRY_AFTER, RETRY_AFTER_S)]);
+        let later = matches!(self, Self::Shortage(_)).then_some([(header::RETRY_AFTER, RETRY_AFTER_S)]);
         (status, later, Json(Error { error: self.to_string() })).into_response()
     }
 }

@@ -8,7 +8,6 @@
 
 mod admission;
 mod api;
-mod budget;
 mod depot;
 mod entry;
 mod images;
@@ -29,7 +28,7 @@ mod wake;
 
 pub(super) use admission::Admission;
 pub(super) use api::router;
-pub(super) use budget::{Demand, Seen};
+
 pub(super) use depot::Depot;
 pub(super) use journal::write_journal;
 pub(super) use keeper::{ORDERS_MAX, keep};
@@ -45,12 +44,12 @@ use super::worlds::{Counted, INSTANCES, Workplace};
 use admission::Promise;
 use depot::DepotError;
 use entry::{Entry, State, Work};
-use gateway::http::door::NoRoom;
 use gateway::hub::{Hub, Passage, PassageRefusal};
 use gateway::mail::CircuitKey;
 use gateway::places::Scene;
 use gateway::sessions::Sessions;
 use glam::Vec3;
+use host::capacity::Shortage;
 use ids::{AgentId, Instant, SessionKey, Uuid, WorldId};
 use recasting::Recasting;
 use schedule::long::LongTasks;
@@ -115,7 +114,7 @@ pub(super) enum Refusal {
     Quota(#[from] QuotaRefusal),
     /// The node has none for another world.
     #[error("{}", in_words(*.0))]
-    NoRoom(NoRoom),
+    Shortage(Shortage),
     /// The hub does not do it.
     #[error(transparent)]
     Passage(#[from] PassageRefusal),
@@ -145,10 +144,10 @@ pub(super) enum Refusal {
     Stopping,
 }
 
-const fn in_words(why: NoRoom) -> &'static str {
+const fn in_words(why: Shortage) -> &'static str {
     match why {
-        NoRoom::Memory => "The server has no memory for another world just now. Please try again later.",
-        NoRoom::Load => {
+        Shortage::Memory => "The server has no memory for another world just now. Please try again later.",
+        Shortage::Cpu => {
             "The server is busy with the worlds that people are in, and wakes no other one just now. Please try again later."
         }
     }

@@ -7,9 +7,9 @@
 //! What instances left when they were parked or ended goes back to the system, too, when it is much: others may need it (ADR 0017).
 
 use super::{Eye, shards};
-use crate::serve::instances::{self, Demand};
 use crate::serve::{cgroup, process};
 use gateway::http::door::{NoRoom, Room};
+use host::capacity::{NodeSample, WorkerDemand};
 use ids::Instant;
 use std::time::Duration;
 use telemetry::allocations;
@@ -105,7 +105,7 @@ impl Admission {
 
 impl Eye {
     /// Says whether more people are let in, and more instances.
-    pub(super) fn admit(&mut self, now: Instant, shards: &[shards::Counted], demand: Demand) {
+    pub(super) fn admit(&mut self, now: Instant, shards: &[shards::Counted], demand: WorkerDemand) {
         let allowed = self.start.tunables.memory_max_bytes();
         let seen = Seen {
             resident_bytes: process::resident_bytes(),
@@ -146,13 +146,13 @@ impl Eye {
 }
 
 /// What is told to the instances' admission. Where memory was given back it is looked at anew.
-fn instances_see(seen: Seen, is_given_back: bool, demand: Demand) -> instances::Seen {
+fn instances_see(seen: Seen, is_given_back: bool, demand: WorkerDemand) -> NodeSample {
     let again = || process::resident_bytes().or(seen.resident_bytes);
     let resident = if is_given_back { again() } else { seen.resident_bytes };
-    instances::Seen {
+    NodeSample {
         resident_bytes: resident.unwrap_or(0),
         allowed_bytes: resident.and(seen.limit_bytes).map(allowed_bytes),
-        is_given_back,
+        is_trimmed: is_given_back,
         demand,
     }
 }

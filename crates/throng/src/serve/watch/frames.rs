@@ -2,8 +2,8 @@
 
 use super::export::Export;
 use crate::serve::frames::Frames;
-use crate::serve::instances::Demand;
 use crate::serve::worlds;
+use host::capacity::WorkerDemand;
 use schedule::{FrameRecord, Standing};
 use std::time::Duration;
 use telemetry::recorder::{Arg, Scope, ScopeKind};
@@ -25,7 +25,7 @@ impl Export {
         frames: &Frames,
         n_steps: u64,
         passed: f32,
-    ) -> Demand {
+    ) -> WorkerDemand {
         let mut records = std::mem::take(&mut self.frame_records);
         records.clear();
         let summary = worlds.take_frames(&mut records);
@@ -62,11 +62,11 @@ impl Export {
         if let Some(standing) = &standing {
             self.standing(standing, summary.level_max);
         }
-        Demand {
+        WorkerDemand {
             workers: standing.map_or(0.0, |standing| standing.demand),
             beats: summary.beats,
             over: summary.over,
-            ..Demand::default()
+            ..WorkerDemand::default()
         }
     }
 

@@ -8,7 +8,7 @@ use crate::config::{self, Config};
 use crate::serve::faults::Fuses;
 use crate::serve::instances::TableRefusal;
 use crate::serve::instances::table::Wanted;
-use crate::serve::instances::{Admission, Demand, Depot, Entry, Order, Seen, Start};
+use crate::serve::instances::{Admission, Depot, Entry, Order, Start};
 use crate::serve::{places, start_clock, worlds};
 use gateway::http::fault::{Fault, FaultKind};
 use gateway::hub::{Directory, Hub, HubConfig};

@@ -3,7 +3,7 @@
 use super::*;
 use crate::serve::long::{self, LongFailure};
 use crate::serve::worlds::Stepper;
-use gateway::http::door::NoRoom;
+use host::capacity::{NodeSample, Shortage, WorkerDemand};
 use schedule::long::{Long, LongContext};
 use std::ops::RangeInclusive;
 
@@ -15,7 +15,7 @@ impl Node {
     fn allow(&self, n: u64) {
         let allowed_bytes = Some(n * CAVE_BYTES);
         let there = self.instances.table().counts().1 as u64;
-        let seen = Seen { resident_bytes: there * CAVE_BYTES, allowed_bytes, ..Seen::default() };
+        let seen = NodeSample { resident_bytes: there * CAVE_BYTES, allowed_bytes, ..NodeSample::default() };
         // What was made before is in what is resident now.
         for _ in 0..2 {
             self.instances.admission.look(Instant::ZERO, &seen);
@@ -24,9 +24,14 @@ impl Node {
 
     /// In these seconds worlds need so much of the only worker, and there is no memory but that of those that there are.
     fn work(&self, workers: f32, seconds: RangeInclusive<u64>) {
-        let demand = Demand { workers, n_workers: 1, max_percent: 95, ..Demand::default() };
+        let demand = WorkerDemand { workers, n_workers: 1, max_percent: 95, ..WorkerDemand::default() };
         let resident_bytes = self.instances.table().counts().1 as u64 * CAVE_BYTES;
-        let seen = Seen { resident_bytes, allowed_bytes: Some(resident_bytes), demand, ..Seen::default() };
+        let seen = NodeSample {
+            resident_bytes,
+            allowed_bytes: Some(resident_bytes),
+            demand,
+            ..NodeSample::default()
+        };
         for s in seconds {
             self.instances.admission.look(Instant::from_millis(s * 1_000), &seen);
         }
@@ -58,8 +63,8 @@ impl Node {
     }
 }
 
-fn is_for_lack_of<T>(lacking: NoRoom, done: Result<T, Refusal>) -> bool {
-    matches!(done, Err(Refusal::NoRoom(why)) if why == lacking)
+fn is_for_lack_of<T>(lacking: Shortage, done: Result<T, Refusal>) -> bool {
+    matches!(done, Err(Refusal::Shortage(why)) if why == lacking)
 }
 
 #[test]
@@ -71,7 +76,7 @@ fn instances_are_made_until_memory_is_used_up_and_again_when_one_is_parked() {
     [one, two].into_iter().for_each(|id| node.expect_somebody_in(id));
     assert_eq!(node.promised(), 2 * CAVE_BYTES);
     for _ in 0..3 {
-        assert!(is_for_lack_of(NoRoom::Memory, node.try_to_create(3)));
+        assert!(is_for_lack_of(Shortage::Memory, node.try_to_create(3)));
     }
     let told = || node.instances.list().iter().map(|one| (one.row.id, one.state)).collect::<Vec<_>>();
     assert_eq!(told(), [(one, "active"), (two, "active")], "nothing is lost, and nothing left behind");
@@ -85,7 +90,7 @@ fn instances_are_made_until_memory_is_used_up_and_again_when_one_is_parked() {
     node.instances.park(two).unwrap();
     let three = node.try_to_create(3).unwrap();
     node.expect_somebody_in(three);
-    assert!(is_for_lack_of(NoRoom::Memory, node.instances.awake(two)));
+    assert!(is_for_lack_of(Shortage::Memory, node.instances.awake(two)));
     assert_eq!(node.state(two), "parked");
     node.instances.end(three).unwrap();
     drop(node.instances.awake(two).unwrap());
@@ -186,11 +191,11 @@ fn with_too_much_to_do_new_ones_are_made_parked_and_none_is_woken() {
     let three = node.create(3);
     assert_eq!([one, two, three].map(|id| node.state(id)), ["active", "active", "parked"]);
     assert_eq!(node.metric(r#"throng_instances_refused_total{reason="load"}"#), 0.0);
-    assert!(is_for_lack_of(NoRoom::Load, node.instances.awake(three)));
+    assert!(is_for_lack_of(Shortage::Cpu, node.instances.awake(three)));
     assert_eq!(node.metric(r#"throng_instances_refused_total{reason="load"}"#), 1.0);
     assert_eq!(node.metric(r#"throng_instances_closed{reason="load"}"#), 1.0);
     // Nor is one made for somebody that they could not be let into.
-    assert!(is_for_lack_of(NoRoom::Load, node.instances.has_time()));
+    assert!(is_for_lack_of(Shortage::Cpu, node.instances.has_time()));
     // Nobody is put out for what lacks time.
     assert_eq!(node.metric("throng_instances_put_out_total"), 0.0);
     drop(node.instances.awake(one).unwrap());
@@ -230,7 +235,7 @@ fn who_is_slow_to_leave_holds_up_nobody_else_who_makes_room() {
     assert_eq!([one, two, three].map(|id| node.state(id)), ["parking", "parked", "active"]);
     node.expect_somebody_in(three);
     // They may have made room by the next time.
-    assert!(is_for_lack_of(NoRoom::Memory, node.try_to_create(4)));
+    assert!(is_for_lack_of(Shortage::Memory, node.try_to_create(4)));
     drop(leaving);
     node.create(4);
     assert_eq!(node.state(one), "parked");

@@ -1,0 +1,6 @@
+//! The simulating side of a node: existing instances, their lifecycle, and the capacity that they may take.
+//!
+//! Sans-IO: no thread, clock, socket, kernel or file. Time, measurements of the node and randomness are arguments; work that
+//! takes long leaves as data and returns as data. Start with [`capacity`].
+
+pub mod capacity;
