@@ -8,12 +8,12 @@
 //! first tick in which it sees the next one.
 
 use crate::{
-    hash::StateHasher,
     mesh::{CELLS_PER_M, NavMesh, Spot},
     path::Path,
 };
 use glam::Vec2;
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 
 /// Corners that a follower remembers.
 const CORNERS: usize = 12;
@@ -219,7 +219,7 @@ impl Follower {
         hasher.u64((closest_m.to_bits() as u64) << 32 | heading.x.to_bits() as u64);
         hasher.u64((heading.y.to_bits() as u64) << 32 | aim.x.to_bits() as u64);
         hasher.u32(aim.y.to_bits());
-        hasher.digest()
+        hasher.finish()
     }
 
     /// Where it goes, by which corners and how fast, as one number: different after [`Self::go`], [`Self::take`], [`Self::set_speed`] and
@@ -234,7 +234,7 @@ impl Follower {
         for [x, y] in &self.corners[..usize::from(self.len).min(CORNERS)] {
             hasher.u32(u32::from(*x) << 16 | u32::from(*y));
         }
-        hasher.digest()
+        hasher.finish()
     }
 
     /// Whether a walker on this mesh who goes no faster than `speed_max`, metres a second, can be like that: what came out of a

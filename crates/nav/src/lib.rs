@@ -14,7 +14,6 @@ mod build;
 pub mod crowd;
 mod follow;
 mod ground;
-mod hash;
 mod mesh;
 mod path;
 pub mod senses;

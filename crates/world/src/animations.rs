@@ -5,12 +5,12 @@
 use crate::{
     command::{Action, ControlFlags},
     frame::{Animation, Animations, read_few},
-    hash::StateHasher,
     presence::{Impact, Presence, Stance},
 };
 use ids::Uuid;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use state_hash::StateHasher;
 
 /// Declares constants for built-in animations.
 macro_rules! built_in {

@@ -6,11 +6,11 @@
 use crate::{
     contacts::Contacts,
     ground::Ground,
-    hash::mix,
     presence::{Presence, Stance},
     world::World,
 };
 use glam::{Vec2, Vec3};
+use state_hash::mix;
 
 /// Spots tried for one arrival. After the last one it stands among others, who let it walk out.
 const TRIES_MAX: u32 = 12;

@@ -2,8 +2,9 @@
 //!
 //! Only additions, products and square roots, which every machine rounds alike: a seed names one terrain for ever.
 
-use crate::{hash::mix, terrain::Terrain};
+use crate::terrain::Terrain;
 use glam::Vec2;
+use state_hash::mix;
 
 /// Height of the plaza in the middle of [`Terrain::hills`], metres.
 pub const PLAZA_M: f32 = 22.0;

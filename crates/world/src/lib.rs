@@ -15,7 +15,6 @@ mod gait;
 mod game;
 mod generate;
 mod ground;
-mod hash;
 mod inbox;
 mod life;
 mod movement;

@@ -5,11 +5,11 @@ use crate::{
     command::{Appearance, Control, ControlFlags, Enter},
     frame::{Audience, Avatar, Entity, Motion},
     ground::Ground,
-    hash::StateHasher,
 };
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey};
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 use std::sync::Arc;
 
 /// An avatar and everything that decides its future.

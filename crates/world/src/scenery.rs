@@ -4,11 +4,11 @@
 //! each world the prims have the first local ids, in their own order, so that they are the same in every life of it. Nobody
 //! bumps into them yet.
 
-use crate::hash::{StateHasher, mix};
 use crate::terrain::Terrain;
 use glam::{Quat, Vec3};
 use ids::Uuid;
 use serde::{Deserialize, Serialize};
+use state_hash::{StateHasher, mix};
 use std::sync::Arc;
 use thiserror::Error;
 

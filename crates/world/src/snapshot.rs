@@ -12,7 +12,6 @@
 
 use crate::{
     game::Game,
-    hash::StateHasher,
     movement::SUB_STEP_DUE,
     npc::{CastMark, Npcs},
     presence::Presence,
@@ -22,6 +21,7 @@ use crate::{
 };
 use ids::{Epoch, LocalId, WorldId};
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 use thiserror::Error;
 

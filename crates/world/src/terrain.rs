@@ -2,8 +2,8 @@
 //!
 //! Immutable and shared: gateways send the same grid to clients. How hills come about is in `generate`.
 
-use crate::hash::StateHasher;
 use glam::{Vec2, Vec3};
+use state_hash::StateHasher;
 use thiserror::Error;
 
 /// Heights of a square region, `size_m` × `size_m` samples, one a metre, row by row from the south-west corner.

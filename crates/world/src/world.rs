@@ -10,7 +10,6 @@ use crate::{
     frame::{Entity, Frame},
     game::Game,
     ground::Ground,
-    hash::StateHasher,
     movement::Mover,
     npc::{Cast, NpcCounts, Npcs},
     resync::Resync,
@@ -19,6 +18,7 @@ use crate::{
     terrain::Terrain,
 };
 use ids::{Epoch, LocalId, SessionKey, Tick, WorldId};
+use state_hash::StateHasher;
 use std::{ops::Range, sync::Arc, time::Duration};
 use telemetry::recorder::{Arg, Scope, ScopeKind};
 

@@ -14,11 +14,11 @@ use super::{
     values::Values,
     vocabulary::Vocabulary,
 };
-use crate::hash::StateHasher;
 use glam::Vec3;
+use state_hash::StateHasher;
 use std::{
     collections::BTreeMap,
-    hash::{Hash, Hasher},
+    hash::Hash,
 };
 
 /// A file of behaviours.

@@ -8,12 +8,10 @@ use super::{
     node::{BehaviorId, ResourceId},
     set::BehaviorSet,
 };
-use crate::{
-    hash::StateHasher,
-    senses::{About, EntityId, KindId, Stamp, WorldTime},
-};
+use crate::senses::{About, EntityId, KindId, Stamp, WorldTime};
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 
 /// Milliseconds between two lines that an NPC says, whatever its behaviour: nobody floods those who stand around.
 pub const SPEECH_GAP_MS: u32 = 3_000;
@@ -197,7 +195,7 @@ impl Mind {
         hasher.u64(u64::from(self.route) << 48 | u64::from(self.waypoint) << 32);
         let small = [self.target_kind.0, self.flags, self.carried, self.amount];
         hasher.u32(u32::from_le_bytes(small));
-        hasher.digest()
+        hasher.finish()
     }
 
     pub(super) const fn begin_anew(&mut self, behavior: Option<BehaviorId>) {

@@ -9,8 +9,8 @@
 //! even, whatever the order in which they came, and equal runs are equal.
 
 use super::{Stamp, WorldTime};
-use crate::hash::{StateHasher, mix};
 use serde::{Deserialize, Serialize};
+use state_hash::{StateHasher, mix};
 
 /// Levels of detail, the finest first.
 pub const LEVELS: usize = 5;
@@ -185,7 +185,7 @@ impl Attention {
         hasher.u64((look_at.0 as u64) << 32 | think_at.0 as u64);
         hasher.u64((changed_at.0 as u64) << 32 | phase as u64);
         hasher.u32(level as u32);
-        hasher.digest()
+        hasher.finish()
     }
 
     fn period(&self, policy: &DetailPolicy) -> Detail {

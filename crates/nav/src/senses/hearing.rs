@@ -4,9 +4,9 @@
 //! the slowest NPC needs to come round to listening.
 
 use super::{EntityId, KindId, PERIOD_MAX_MS, PERIOD_MIN_MS, Stamp, WorldTime};
-use crate::hash::StateHasher;
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 
 /// Sounds that a world remembers. When there are more, the one that reaches least far goes.
 pub const SOUNDS_MAX: usize = 32;
@@ -209,7 +209,7 @@ impl Sounds {
             About::hash(*about, &mut hasher);
         }
         hasher.u64(self.n_dropped);
-        hasher.digest()
+        hasher.finish()
     }
 
     /// Whether there can be such a list: what came out of a snapshot may be anything.

@@ -8,9 +8,9 @@ use super::{
     hearing::{About, HEARD_MEMORY_MS, Heard, Listener, Sounds},
     sight::{Candidate, Considered, Onlooker, Sight},
 };
-use crate::hash::StateHasher;
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 
 /// People whom an NPC considers in one look, and remembers.
 pub const SEEN_MAX: usize = 4;
@@ -178,7 +178,7 @@ impl Perception {
             hasher.vec3(place);
             hasher.u32(at.0);
         }
-        hasher.digest()
+        hasher.finish()
     }
 
     /// Whether there can be such a one: what came out of a snapshot may be anything.

@@ -7,7 +7,6 @@
 use super::Game;
 use crate::{
     frame::{Event, Frame},
-    hash::StateHasher,
     inbox::relocate,
     world::World,
 };
@@ -15,6 +14,7 @@ use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey};
 use nav::senses::{Stamp, WorldTime};
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 
 /// Full health, as the protocol counts it.
 pub const HEALTH_MAX: u8 = 100;

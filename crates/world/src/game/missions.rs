@@ -6,13 +6,13 @@
 use super::plan::{NpcSet, Plan};
 use crate::{
     frame::{Event, Frame},
-    hash::StateHasher,
     periods::Span,
     world::World,
 };
 use ids::SessionKey;
 use nav::senses::Stamp;
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 use std::sync::Arc;
 
 /// Milliseconds between two looks at who is where.

@@ -15,10 +15,11 @@ pub use plan::{MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionProble
 pub(crate) use plan::{NpcSet, Plan, Site};
 pub use progress::ProgressError;
 
-use crate::{frame::Frame, hash::StateHasher, periods::Span, world::World};
+use crate::{frame::Frame, periods::Span, world::World};
 use health::Wound;
 use missions::Course;
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 use std::time::Duration;
 
 /// What became of the game in one world.

@@ -3,9 +3,10 @@
 //! What a template says ([`Mission`]) becomes a [`Plan`], which holds no names that could be missing: places are on the mesh,
 //! groups are sets of NPCs, and what follows on what ends somewhere.
 
-use crate::{NPCS_MAX, hash::StateHasher};
+use crate::NPCS_MAX;
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
+use state_hash::StateHasher;
 use std::{fmt, ops::RangeInclusive, sync::Arc};
 use thiserror::Error;
 

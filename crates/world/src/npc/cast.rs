@@ -329,7 +329,7 @@ impl Cast {
             return Err(CastErrors(errors));
         };
         let day_s = if *day_s == 0 { DAY_S } else { *day_s };
-        let mut hasher = crate::hash::StateHasher::new();
+        let mut hasher = state_hash::StateHasher::new();
         hasher.u32(day_s);
         animations.iter().for_each(|id| hasher.bytes(id.as_bytes()));
         hash_people(&mut hasher, actors, &roles);
@@ -488,7 +488,7 @@ impl Casting<'_> {
 
 /// Of who lives there: the first so many kinds and all NPCs by name, in order.
 fn hash_names(script: &Script, n_kinds: usize) -> u64 {
-    let mut hasher = crate::hash::StateHasher::new();
+    let mut hasher = state_hash::StateHasher::new();
     hasher.u64(script.spawns.len() as u64);
     script.vocabulary.kinds.iter().take(n_kinds).for_each(|kind| hasher.bytes(kind.name.as_bytes()));
     for Spawn { kind, first_name, last_name, .. } in &script.spawns {
@@ -527,7 +527,7 @@ fn check_numbers(kind: &str, actor: &Actor, errors: &mut Vec<CastError>) {
     }
 }
 
-fn hash_people(hasher: &mut crate::hash::StateHasher, actors: &[Actor], roles: &[Role]) {
+fn hash_people(hasher: &mut state_hash::StateHasher, actors: &[Actor], roles: &[Role]) {
     for actor in actors {
         hasher
             .u64(u64::from(actor.health) << 32 | u64::from(actor.lies_s) << 16 | u64::from(actor.respawn_s));

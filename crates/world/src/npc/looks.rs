@@ -7,9 +7,10 @@
 //! Others' clients show colours of skin, hair and clothes by baked textures, and not by these bytes. People wear plain ones, by numbers that
 //! mean the same to who serves them ([`ids::COLOUR_TEXTURES`]); viewers show a cloud in place of who has none at all.
 
-use crate::{command::Appearance, hash::StateHasher, hash::mix, scenery::plain_texture};
+use crate::{command::Appearance, scenery::plain_texture};
 use ids::Uuid;
 use serde::{Deserialize, Serialize};
+use state_hash::{StateHasher, mix};
 use std::sync::Arc;
 use thiserror::Error;
 

@@ -3,7 +3,6 @@
 use super::{Cast, Errand, Head, Legs, Npcs, STRUCK_MAX, Standing, Target, Toward};
 use crate::{
     ground::Ground,
-    hash::StateHasher,
     presence::SPEED_MAX_M_PER_S,
     snapshot::{Renaming, TIME_MAX},
 };
@@ -13,6 +12,7 @@ use nav::{
     Follower,
     senses::{EntityId, WorldTime},
 };
+use state_hash::StateHasher;
 
 /// What somebody who walks on slopes may climb, metres a second.
 const CLIMB_MAX_M_PER_S: f32 = 10.0 * SPEED_MAX_M_PER_S;

@@ -4,7 +4,6 @@ use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch, Stan
 use crate::{
     command::ChatKind,
     frame::{Event, Frame},
-    hash::mix,
     periods::Span,
     world::World,
 };
@@ -16,6 +15,7 @@ use nav::{
         WorldTime,
     },
 };
+use state_hash::mix;
 
 /// Milliseconds between two looks at who runs.
 const STEPS_MS: u64 = 500;

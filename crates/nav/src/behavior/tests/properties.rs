@@ -125,7 +125,7 @@ struct Chaos {
 
 impl Chaos {
     fn draw(&mut self) -> u32 {
-        self.random = crate::hash::mix(self.random);
+        self.random = state_hash::mix(self.random);
         (self.random >> 32) as u32
     }
 
@@ -184,7 +184,7 @@ impl Chaos {
             };
             let mut random = self.random;
             let mut draw = || {
-                random = crate::hash::mix(random);
+                random = state_hash::mix(random);
                 random as u32
             };
             let visits = mind.think(set, &senses, now, &mut draw, &mut intent);
