@@ -1,8 +1,8 @@
 //! What was recorded is replayed, and what is no whole recording is refused with the reason.
 
+use behavior::{Kind, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
-use nav::behavior::{Kind, Vocabulary};
 use proptest::prelude::*;
 use recording::{
     About, Ending, QUEUE_STEPS_MAX, Recording, RecordingError, Reel, Replay, Tape, WriteError, Writer, write,

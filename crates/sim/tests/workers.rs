@@ -2,9 +2,9 @@
 //! which thread that is, decides nothing.
 #![expect(clippy::disallowed_methods, reason = "a real pool runs on the wall's time")]
 
+use behavior::{Kind, Place, Route, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
-use nav::behavior::{Kind, Place, Route, Vocabulary};
 use schedule::{Pool, Start, Task};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};

@@ -9,9 +9,9 @@
     reason = "a benchmark reads the clock and prints"
 )]
 
+use behavior::{Kind, Place, Route, Vocabulary};
 use glam::Vec3;
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
-use nav::behavior::{Kind, Place, Route, Vocabulary};
 use std::{
     sync::Arc,
     time::{Duration, Instant},

@@ -1,8 +1,8 @@
 //! Warm, a world asks for no memory: not while its NPCs walk about, chase, fight each other and a visitor, nor when a checkpoint is due.
 
+use behavior::{Kind, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
-use nav::behavior::{Kind, Vocabulary};
 use std::{sync::Arc, time::Duration};
 use telemetry::allocations::{CountingAllocator, count_here, counted, counted_here};
 use world::{

@@ -1,16 +1,13 @@
 //! Files of behaviours: whatever loads can be followed, through days of odd senses, and nobody visits more than the bound.
 #![no_main]
 
-#[path = "../../../crates/nav/tests/behaviours/village.rs"]
+#[path = "../../../crates/behavior/tests/behaviours/village.rs"]
 #[expect(dead_code, reason = "the examples themselves are for other tests")]
 mod village;
 
 use glam::Vec3;
 use libfuzzer_sys::fuzz_target;
-use nav::{
-    behavior::{BehaviorId, BehaviorSet, Intent, Mind, NODES_MAX, Source, Vocabulary},
-    senses::{Journey, KindId, Progress, Senses, WorldTime},
-};
+use behavior::{BehaviorId, BehaviorSet, Intent, Mind, NODES_MAX, Source, Vocabulary, senses::{Journey, KindId, Progress, Senses, WorldTime}};
 use std::sync::LazyLock;
 
 static VOCABULARY: LazyLock<Vocabulary> =

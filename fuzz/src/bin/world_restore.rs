@@ -8,7 +8,7 @@
 use glam::Vec3;
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
 use libfuzzer_sys::fuzz_target;
-use nav::behavior::{Kind, Vocabulary};
+use behavior::{Kind, Vocabulary};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use world::{

@@ -1,7 +1,7 @@
 //! Who lives in the worlds of workload `npcs`: guards on their round, people who stroll and talk, and some who are after both.
 
+use behavior::{Kind, Place, Route, Vocabulary};
 use glam::{Vec2, Vec3};
-use nav::behavior::{Kind, Place, Route, Vocabulary};
 use std::sync::Arc;
 use world::{Actor, Cast, Scenery, Script, Spawn, Terrain};
 

@@ -10,9 +10,9 @@ use crate::{
     inbox::relocate,
     world::World,
 };
+use behavior::senses::{Stamp, WorldTime};
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey};
-use nav::senses::{Stamp, WorldTime};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 

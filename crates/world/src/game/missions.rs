@@ -9,8 +9,8 @@ use crate::{
     periods::Span,
     world::World,
 };
+use behavior::senses::Stamp;
 use ids::SessionKey;
-use nav::senses::Stamp;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::sync::Arc;

@@ -8,13 +8,13 @@ use crate::{
     presence::SPEED_MAX_M_PER_S,
     world::World,
 };
-use glam::{Vec2, Vec3};
-use ids::{LocalId, SessionKey};
-use nav::{
-    PolyRef, Spot,
-    behavior::{Attack, Face, Go, Intent, Pace, Pose},
+use behavior::{
+    Attack, Face, Go, Intent, Pace, Pose,
     senses::{Candidate, EntityId, Journey, Progress, Sound, Stamp},
 };
+use glam::{Vec2, Vec3};
+use ids::{LocalId, SessionKey};
+use nav::{PolyRef, Spot};
 use std::sync::Arc;
 
 /// A goal may lie so far from where one can walk, metres.

@@ -10,13 +10,13 @@ use crate::{
     scenery::Scenery,
     terrain::Terrain,
 };
-use glam::{Vec2, Vec3};
-use ids::Uuid;
-use nav::{
-    BuildError, Ground, NavMesh, PolyRef, Solid, Solids, SolidsError, Spot, Walker,
-    behavior::{BehaviorId, BehaviorSet, Names, Problems, Source, Vocabulary},
+use behavior::{
+    BehaviorId, BehaviorSet, Names, Problems, Source, Vocabulary,
     senses::{DetailPolicy, KindId, Sight},
 };
+use glam::{Vec2, Vec3};
+use ids::Uuid;
+use nav::{BuildError, Ground, NavMesh, PolyRef, Solid, Solids, SolidsError, Spot, Walker};
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 use thiserror::Error;
@@ -27,7 +27,7 @@ pub const NPCS_MAX: usize = 256;
 /// How far a spawn may lie from where one can walk, metres.
 const SPAWN_REACH_M: f32 = 3.0;
 
-/// A kind of NPC, beside what behaviours need to know of it ([`nav::behavior::Kind`]).
+/// A kind of NPC, beside what behaviours need to know of it ([`behavior::Kind`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Actor {

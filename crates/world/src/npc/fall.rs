@@ -8,9 +8,9 @@ use crate::{
     game::NpcSet,
     world::World,
 };
+use behavior::senses::{EntityId, KindId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;
-use nav::senses::{EntityId, KindId, WorldTime};
 use std::sync::Arc;
 
 /// Animations with which an avatar strikes: all that an unmodified client can do to somebody.

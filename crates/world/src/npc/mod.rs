@@ -27,14 +27,16 @@ pub use looks::{Looks, LooksError};
 pub use recast::{Recast, RecastRefusal};
 
 use crate::{animations::Animator, game::NpcSet, periods::Span, world::World};
+use behavior::{
+    Mind,
+    senses::{Attention, Candidate, EntityId, Journey, Perception, Sound, Sounds, Stamp, WorldTime},
+};
 use cast::{Role, ground_of};
 use glam::{Vec2, Vec3};
 use ids::{LocalId, Uuid};
 use nav::{
     Follower, PathFinder, Spot,
-    behavior::Mind,
     crowd::{Body, Nearby, Neighbours},
-    senses::{Attention, Candidate, EntityId, Journey, Perception, Sound, Sounds, Stamp, WorldTime},
 };
 use serde::{Deserialize, Serialize};
 use std::{cell::RefCell, time::Duration};

@@ -6,8 +6,8 @@
 
 use super::{Cast, Npcs, home_of};
 use crate::{animations::Animator, terrain::Terrain, world::World};
+use behavior::{Adoption, Names};
 use ids::Uuid;
-use nav::behavior::{Adoption, Names};
 use std::sync::Arc;
 use thiserror::Error;
 

@@ -6,12 +6,10 @@ use crate::{
     presence::SPEED_MAX_M_PER_S,
     snapshot::{Renaming, TIME_MAX},
 };
+use behavior::senses::{EntityId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;
-use nav::{
-    Follower,
-    senses::{EntityId, WorldTime},
-};
+use nav::Follower;
 use state_hash::StateHasher;
 
 /// What somebody who walks on slopes may climb, metres a second.

@@ -7,14 +7,14 @@ use crate::{
     periods::Span,
     world::World,
 };
-use glam::Vec3;
-use nav::{
-    behavior::Intent,
+use behavior::{
+    Intent,
     senses::{
         Candidate, EntityId, KindId, Listener, Onlooker, PerceptionCounts, Senses, Sound, SoundKind,
         WorldTime,
     },
 };
+use glam::Vec3;
 use state_hash::mix;
 
 /// Milliseconds between two looks at who runs.

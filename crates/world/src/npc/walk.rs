@@ -5,12 +5,12 @@ use super::{
     act::direction, cast::ground_of, state::rehash,
 };
 use crate::{animations, periods::Span, world::World};
+use behavior::senses::{Candidate, Progress};
 use glam::Vec2;
 use ids::Uuid;
 use nav::{
     End, Path, Status,
     crowd::{self, Body, Mover},
-    senses::{Candidate, Progress},
 };
 use std::{sync::Arc, time::Duration};
 

@@ -8,9 +8,9 @@ use crate::{
     presence::Presence,
     terrain::Terrain,
 };
+use behavior::{Kind, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Tick, Uuid, WorldId};
-use nav::behavior::{Kind, Vocabulary};
 use proptest::prelude::*;
 use std::{
     sync::{Arc, LazyLock},

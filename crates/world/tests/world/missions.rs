@@ -4,9 +4,9 @@ use super::{
     stage::{STANDING, Stage, enter_at},
     village::{GROUND_M, flat, script, setting_of, spawn, wall},
 };
+use behavior::Group;
 use glam::Vec3;
 use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
-use nav::behavior::Group;
 use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 use world::{

@@ -2,9 +2,9 @@
 
 use super::stage::{STANDING, Stage, TICK, enter_at};
 use super::village::{GROUND_M, at, flat, npc, script, setting, spawn, wall};
+use behavior::{Kind, Route};
 use glam::Vec3;
 use ids::{Instant, SessionKey, Tick};
-use nav::behavior::{Kind, Route};
 use std::{ops::Range, sync::Arc};
 use world::{
     Action, Actor, Beginning, Cast, Change, ChatKind, Command, Event, Frame, Life, Looks, Mission, Recast,

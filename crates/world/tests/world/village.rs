@@ -1,9 +1,9 @@
 //! A place with a wall and people in it, to play scenes with NPCs in.
 
 use super::stage::{STANDING, Stage, config, enter_at};
+use behavior::{Kind, Route, Vocabulary};
 use glam::{Quat, Vec2, Vec3};
 use ids::{Epoch, SessionKey, Uuid};
-use nav::behavior::{Kind, Route, Vocabulary};
 use std::sync::Arc;
 use world::{
     Actor, Cast, Entity, Mission, Prim, Scenery, Script, Spawn, Standing, Terrain, Waypoint, WorldConfig,

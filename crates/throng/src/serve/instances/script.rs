@@ -10,10 +10,10 @@ mod problems;
 
 pub(in crate::serve) use problems::{ScriptProblem, ScriptProblems};
 
+use behavior::{Kind, Place, Resource, Route, Vocabulary};
 use forms::{File, KindEntry, NpcEntry, Placed, Point};
 use glam::Vec3;
 use missions::mission;
-use nav::behavior::{Kind, Place, Resource, Route, Vocabulary};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;

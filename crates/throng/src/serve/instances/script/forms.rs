@@ -2,9 +2,9 @@
 
 use super::missions::{MissionEntry, WaypointEntry};
 use super::problems::ScriptProblems;
+use behavior::Group;
+use behavior::senses::Sight;
 use ids::Uuid;
-use nav::behavior::Group;
-use nav::senses::Sight;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;

@@ -3,14 +3,14 @@
 //! People go straight to where they intend to be and pass through each other. Time passes in ticks of 50 ms; who looks and
 //! thinks when, says [`Attention`], as in a real world.
 
-use glam::{Vec2, Vec3};
-use nav::{
-    behavior::{BehaviorSet, Deed, Face, Go, Intent, Mind, Pace},
+use behavior::{
+    BehaviorSet, Deed, Face, Go, Intent, Mind, Pace,
     senses::{
         Attention, Candidate, DetailPolicy, EntityId, Journey, KindId, Listener, Onlooker, Perception,
         PerceptionCounts, Progress, Senses, Sight, Sound, SoundKind, Sounds, WorldTime,
     },
 };
+use glam::{Vec2, Vec3};
 
 pub(crate) const TICK_MS: u64 = 50;
 const GROUND_M: f32 = 20.0;

@@ -14,14 +14,14 @@
 #[path = "../tests/behaviours/village.rs"]
 mod village;
 
-use glam::{Vec2, Vec3};
-use nav::{
-    behavior::{BehaviorSet, Go, Intent, Mind, Pace},
+use behavior::{
+    BehaviorSet, Go, Intent, Mind, Pace,
     senses::{
         Attention, Candidate, DetailPolicy, EntityId, Journey, KindId, KindSet, Listener, Onlooker,
         Perception, PerceptionCounts, Progress, Senses, Sight, Sound, SoundKind, SoundSet, Sounds, WorldTime,
     },
 };
+use glam::{Vec2, Vec3};
 use std::time::{Duration, Instant};
 
 const TICK_MS: u64 = 50;

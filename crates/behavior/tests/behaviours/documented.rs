@@ -1,7 +1,7 @@
 //! The page about behaviours shows what can be loaded.
 
 use crate::village;
-use nav::behavior::{BehaviorSet, Source, Vocabulary};
+use behavior::{BehaviorSet, Source, Vocabulary};
 
 const PAGE: &str = include_str!("../../../../docs/operating/behaviours.md");
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::senses::{
-    EntityId, Heard, Hurt, Journey, KindId, Progress, Senses, Sighting, SoundKind, WorldTime,
+    About, EntityId, Heard, Hurt, Journey, KindId, Progress, Senses, Sighting, SoundKind, WorldTime,
 };
 use glam::Vec3;
 

@@ -4,8 +4,8 @@ use crate::{
     plane::{Plane, TICK_MS},
     village,
 };
+use behavior::{Go, Pose};
 use glam::{Vec2, Vec3};
-use nav::behavior::{Go, Pose};
 
 const PLAYER: u8 = 0;
 const VILLAGER: u8 = 1;

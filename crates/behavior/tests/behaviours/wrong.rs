@@ -1,7 +1,7 @@
 //! What messages look like: a file with all sorts of mistakes, and what is said about it.
 
 use crate::village;
-use nav::behavior::{BehaviorSet, Source};
+use behavior::{BehaviorSet, Source};
 
 #[test]
 fn every_mistake_in_a_file_is_told_at_once() {

@@ -450,7 +450,7 @@ fn an_alarm_tells_of_its_target() {
     let mut npc = Npc::new("select:\n    when hears alarm: chase\n    sit");
     npc.hear(SoundKind::ALARM, 9, 20.0);
     let place = Vec3::new(25.0, 5.0, 0.0);
-    npc.heard[0].about = Some(crate::senses::About { who: id(4), kind: KindId(2), place });
+    npc.heard[0].about = Some(About { who: id(4), kind: KindId(2), place });
     assert_eq!(npc.think(250), "chase");
     assert_eq!((npc.goal(), npc.mind.target()), (place, Some(id(4))));
     assert_eq!(npc.mind.about(), npc.heard[0].about);

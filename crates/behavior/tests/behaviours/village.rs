@@ -1,8 +1,8 @@
 //! The village of the examples: what its template would offer, and the files themselves. Tests, the benchmark and the fuzz
 //! target share it.
 
+use behavior::{BehaviorSet, Group, Kind, Place, Resource, Route, Source, Vocabulary};
 use glam::Vec3;
-use nav::behavior::{BehaviorSet, Group, Kind, Place, Resource, Route, Source, Vocabulary};
 
 /// The examples by name.
 pub(crate) const FILES: [(&str, &str); 6] = [

@@ -46,7 +46,7 @@ impl EntityId {
 }
 
 /// What somebody is: a player, or one of the kinds of NPC that a world's template lists
-/// ([`Vocabulary::kinds`](crate::behavior::Vocabulary::kinds)).
+/// ([`Vocabulary::kinds`](crate::Vocabulary::kinds)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct KindId(pub u8);
 
@@ -90,7 +90,7 @@ impl KindSet {
 /// How a move that an NPC intended is getting on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journey {
-    /// Of the intent that began it ([`Intent::leg`](crate::behavior::Intent::leg)). A report on an earlier leg is ignored.
+    /// Of the intent that began it ([`Intent::leg`](crate::Intent::leg)). A report on an earlier leg is ignored.
     pub leg: u8,
     /// How far it has come.
     pub progress: Progress,
@@ -121,9 +121,9 @@ pub struct Senses<'a> {
     pub minute: u16,
     /// How the last intended move is getting on.
     pub journey: Journey,
-    /// The target ([`Mind::target`](crate::behavior::Mind::target)) is no longer in this world.
+    /// The target ([`Mind::target`](crate::Mind::target)) is no longer in this world.
     pub target_is_gone: bool,
-    /// The last [`Deed`](crate::behavior::Deed) could not be done: nothing left to gather, nobody to take what was brought.
+    /// The last [`Deed`](crate::Deed) could not be done: nothing left to gather, nobody to take what was brought.
     pub is_refused: bool,
     /// Whom it saw ([`Perception::seen`]).
     pub seen: &'a [Sighting],

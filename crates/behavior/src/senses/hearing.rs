@@ -18,7 +18,7 @@ pub const HEARABLE_MS: u32 = PERIOD_MAX_MS + 2 * PERIOD_MIN_MS;
 pub(super) const HEARD_MEMORY_MS: u32 = 20_000;
 
 /// What kind of sound: one of these, or of those that a template lists
-/// ([`Vocabulary::sounds`](crate::behavior::Vocabulary::sounds)).
+/// ([`Vocabulary::sounds`](crate::Vocabulary::sounds)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SoundKind(pub u8);
 
@@ -149,7 +149,7 @@ pub struct Listener {
     pub position: Vec3,
     /// How much farther than a person it hears ([`Sight::hearing`](super::Sight::hearing)).
     pub keenness: f32,
-    /// Kinds that matter to its behaviour ([`BehaviorSet::hearing`](crate::behavior::BehaviorSet::hearing)).
+    /// Kinds that matter to its behaviour ([`BehaviorSet::hearing`](crate::BehaviorSet::hearing)).
     pub interest: SoundSet,
 }
 

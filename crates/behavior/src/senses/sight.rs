@@ -61,9 +61,9 @@ pub struct Onlooker {
     pub position: Vec3,
     /// Which way it faces, of length 1.
     pub facing: Vec2,
-    /// Kinds that matter to its behaviour ([`BehaviorSet::interest`](crate::behavior::BehaviorSet::interest)).
+    /// Kinds that matter to its behaviour ([`BehaviorSet::interest`](crate::BehaviorSet::interest)).
     pub interest: KindSet,
-    /// Whom it deals with ([`Mind::target`](crate::behavior::Mind::target)): considered before all others, whichever way it faces.
+    /// Whom it deals with ([`Mind::target`](crate::Mind::target)): considered before all others, whichever way it faces.
     pub target: Option<EntityId>,
 }
 

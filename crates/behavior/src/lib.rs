@@ -1,12 +1,16 @@
-//! What NPCs do: behaviour trees, written as text, compiled once, followed by thousands.
+//! NPCs' decisions and senses: behaviour trees written as text, minds that follow them, perception and attention.
 //!
 //! [`BehaviorSet::load`] reads files in the language of `docs/operating/behaviours.md` and checks them against what a world's
-//! template offers ([`Vocabulary`]); what is wrong comes back all at once ([`Problems`]). A [`Mind`] is one NPC's place in a
-//! behaviour and what it remembers; [`Mind::think`] turns what it senses into an [`Intent`], which the world carries out until the
-//! next thought. When files change under a running world, [`Adoption`] takes minds over.
+//! template offers ([`Vocabulary`]); all problems come back at once ([`Problems`]). A [`Mind`] is one NPC's position in a
+//! behaviour and its memory; [`Mind::think`] turns [`senses::Senses`] into an [`Intent`], which the world carries out until the
+//! next thought. When files change under a running world, [`Adoption`] takes minds over. [`senses`] has perception, hearing and
+//! the periods of looks and thoughts.
 //!
-//! From text to tree: `text` (lines and words), `outline` (who stands under whom), `read` with the table of words in `forms`
-//! (meaning), `check` (does it end? is it reached?), `compile` (flat nodes). Following it: `think` and `composites`, `judge`
+//! No geometry: walls, paths and lines of sight are the world's business and reach a mind as answers. All of it is a function of
+//! its arguments: nothing here reads a clock, draws a number or iterates a hash map.
+//!
+//! From text to tree: `text` (lines and words), `outline` (nesting), `read` with the table of words in `forms`
+//! (meaning), `check` (termination, reachability), `compile` (flat nodes). Following it: `think` and `composites`, `judge`
 //! (conditions), `act` and `deeds` (actions).
 
 mod act;
@@ -26,6 +30,7 @@ mod node;
 mod outline;
 mod problem;
 mod read;
+pub mod senses;
 mod set;
 mod text;
 mod think;

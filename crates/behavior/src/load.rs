@@ -16,10 +16,7 @@ use super::{
 };
 use glam::Vec3;
 use state_hash::StateHasher;
-use std::{
-    collections::BTreeMap,
-    hash::Hash,
-};
+use std::{collections::BTreeMap, hash::Hash};
 
 /// A file of behaviours.
 #[derive(Clone, Copy, Debug)]
