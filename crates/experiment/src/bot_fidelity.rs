@@ -97,7 +97,9 @@ fn measure(run: &Run, server: &Server) -> Result<Load, ExperimentError> {
 
 fn traffic(window: &Window) -> Traffic {
     let mut traffic = Traffic::new();
-    for (index, name) in ["throng_messages_total", "throng_message_bytes_total"].into_iter().enumerate() {
+    for (index, name) in
+        ["throng_message_datagrams_total", "throng_message_bytes_total"].into_iter().enumerate()
+    {
         for (sign, metrics) in [(1.0, &window.end.metrics), (-1.0, &window.begin.metrics)] {
             for (labels, value) in metrics.series(name) {
                 let label = |name: &str| labels.get(name).cloned().unwrap_or_default();

@@ -2,8 +2,9 @@
 //!
 //! Two sans-IO machines, driven by threads in `throng` and by virtual time in `sim`: the [`hub`] knows who is logged
 //! in, the [`shard`]s own the circuits. They talk in [`mail`], read worlds through [`feed`]s, and know regions
-//! from [`places`]. HTTP handlers are in [`http`].
+//! from [`places`]. HTTP handlers are in [`http`]. [`coverage`] states what becomes of each message and capability.
 
+pub mod coverage;
 pub mod feed;
 pub mod http;
 pub mod hub;

@@ -3,6 +3,7 @@
 
 use super::reply::{error, failed, llsd, read_llsd, read_map};
 use super::{Portal, blocking};
+use crate::coverage::is_granted;
 use crate::hub::Holder;
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
@@ -14,22 +15,6 @@ use ids::Uuid;
 use std::sync::Arc;
 use store::StoreError;
 use wire::llsd::Llsd;
-
-/// Capabilities that exist here besides EventQueueGet, as clients name them.
-const GRANTED: &[&str] = &[
-    "AvatarPickerSearch",
-    "EventQueueGet",
-    "ExtEnvironment",
-    "FetchInventory2",
-    "FetchInventoryDescendents2",
-    "FetchLib2",
-    "FetchLibDescendents2",
-    "GetDisplayNames",
-    "GetTexture",
-    "RenderMaterials",
-    "SimulatorFeatures",
-    "ViewerAsset",
-];
 
 /// `POST /cap/{secret}`: an array of names comes in, a map of those granted goes out. Unknown names are left out.
 pub(super) async fn seed(
@@ -47,7 +32,7 @@ pub(super) async fn seed(
     }
     let base = format!("http://{}:{}/cap/{secret}", holder.server_ip, portal.settings.http_port);
     let granted = wanted.as_array().iter().filter_map(|name| {
-        let name = name.as_str().filter(|name| GRANTED.contains(name))?;
+        let name = name.as_str().filter(|name| is_granted(name))?;
         Some((name, Llsd::from(format!("{base}/{name}"))))
     });
     llsd(&Llsd::map(granted))
@@ -79,7 +64,7 @@ pub(super) async fn call(
             let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
             asset(capability::viewer_asset(&query, range))
         }
-        name if GRANTED.contains(&name) => {
+        name if is_granted(name) => {
             error(StatusCode::METHOD_NOT_ALLOWED, "This capability does not take that method.")
         }
         _ => unknown(),

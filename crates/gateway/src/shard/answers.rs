@@ -1,13 +1,13 @@
 //! Requests that a shard answers from what it knows: the region, the map, an economy of zero, the outfit of the
 //! ticket. node-metaverse does not connect without several of these (PROTOCOL §4.1).
 
-use super::counters::Refused;
+use super::Shard;
+use super::dispatch::{Handled, Incoming};
 use super::greeting::{self, SIM_ACCESS};
-use super::outbox::Outbox;
-use super::{ClientIndex, Shard};
+use crate::coverage::Outcome;
 use crate::mail::Ticket;
 use crate::places::{PARCEL_LOCAL_ID, Place};
-use ids::{Instant, LocalId};
+use ids::LocalId;
 use std::sync::Arc;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
@@ -20,131 +20,138 @@ const MAP_ITEM_AGENTS: u32 = 6;
 const MAP_ROWS_MAX: usize = 12;
 /// Textures asked about in one AgentCachedTexture.
 const CACHED_TEXTURES_MAX: usize = 64;
-/// Objects asked about in one message; a datagram holds fewer.
-const OBJECTS_MAX: usize = 255;
 
 impl Shard {
-    pub(super) fn answer(
-        &mut self,
-        now: Instant,
-        index: ClientIndex,
-        message: &Message,
-        out: &mut Outbox,
-    ) -> Result<(), Refused> {
-        let ticket = Arc::clone(&self.client(index).ticket);
-        let place = Arc::clone(&self.client(index).place);
-        let mut reply = std::mem::take(&mut self.body);
-        reply.clear();
-        let answered = self.write_answer(index, &ticket, &place, message, &mut reply);
-        if answered.is_ok() && !reply.is_empty() {
-            self.send_reliable(now, index, &reply, out);
-        }
-        self.body = reply;
-        answered
+    /// Sends an answer at once.
+    pub(super) fn reply(&mut self, at: &mut Incoming<'_>, answer: impl Into<Message>) {
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        answer.into().encode(&mut body);
+        self.send_reliable(at.now, at.index, &body, at.out);
+        self.body = body;
     }
 
-    fn write_answer(
+    /// Sends an answer at once, which is all that a message asks for.
+    pub(super) fn answer(&mut self, at: &mut Incoming<'_>, answer: impl Into<Message>) -> Handled {
+        self.reply(at, answer);
+        Ok(Outcome::Done)
+    }
+
+    fn ticket(&mut self, at: &Incoming<'_>) -> Arc<Ticket> {
+        Arc::clone(&self.client(at.index).ticket)
+    }
+
+    fn place(&mut self, at: &Incoming<'_>) -> Arc<Place> {
+        Arc::clone(&self.client(at.index).place)
+    }
+
+    pub(super) fn on_region_info(&mut self, at: &mut Incoming<'_>, _: RequestRegionInfo) -> Handled {
+        let info = region_info(&self.ticket(at), &self.place(at));
+        self.answer(at, info)
+    }
+
+    pub(super) fn on_wearables(&mut self, at: &mut Incoming<'_>, _: AgentWearablesRequest) -> Handled {
+        let wearables = wearables(&self.ticket(at));
+        self.answer(at, wearables)
+    }
+
+    pub(super) fn on_agent_data(&mut self, at: &mut Incoming<'_>, _: AgentDataUpdateRequest) -> Handled {
+        let data = agent_data(&self.ticket(at));
+        self.answer(at, data)
+    }
+
+    pub(super) fn on_cached_textures(&mut self, at: &mut Incoming<'_>, m: AgentCachedTexture) -> Handled {
+        let textures = cached_textures(&self.ticket(at), &m);
+        self.answer(at, textures)
+    }
+
+    pub(super) fn on_economy_data(&mut self, at: &mut Incoming<'_>, _: EconomyDataRequest) -> Handled {
+        self.answer(at, EconomyData::default())
+    }
+
+    pub(super) fn on_money_balance(&mut self, at: &mut Incoming<'_>, m: MoneyBalanceRequest) -> Handled {
+        let money_data = MoneyBalanceReplyMoneyData {
+            agent_id: self.ticket(at).agent.0,
+            transaction_id: m.money_data.transaction_id,
+            transaction_success: true,
+            ..MoneyBalanceReplyMoneyData::default()
+        };
+        self.answer(at, MoneyBalanceReply { money_data, ..MoneyBalanceReply::default() })
+    }
+
+    pub(super) fn on_mute_list(&mut self, at: &mut Incoming<'_>, _: MuteListRequest) -> Handled {
+        let agent_data = UseCachedMuteListAgentData { agent_id: self.ticket(at).agent.0 };
+        self.answer(at, UseCachedMuteList { agent_data })
+    }
+
+    pub(super) fn on_parcel_dwell(&mut self, at: &mut Incoming<'_>, _: ParcelDwellRequest) -> Handled {
+        let agent_data = ParcelDwellReplyAgentData { agent_id: self.ticket(at).agent.0 };
+        let parcel_id = self.place(at).parcel_id;
+        let data = ParcelDwellReplyData { local_id: PARCEL_LOCAL_ID, parcel_id, dwell: 0.0 };
+        self.answer(at, ParcelDwellReply { agent_data, data })
+    }
+
+    pub(super) fn on_parcel_access_list(
         &mut self,
-        index: ClientIndex,
-        ticket: &Ticket,
-        place: &Place,
-        message: &Message,
-        reply: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
-        match message {
-            Message::RequestRegionInfo(_) => region_info(ticket, place).encode(reply),
-            Message::AgentWearablesRequest(_) => wearables(ticket).encode(reply),
-            Message::AgentDataUpdateRequest(_) => agent_data(ticket).encode(reply),
-            Message::AgentCachedTexture(m) => cached_textures(ticket, m).encode(reply),
-            Message::EconomyDataRequest(_) => EconomyData::default().encode(reply),
-            Message::MoneyBalanceRequest(m) => MoneyBalanceReply {
-                money_data: MoneyBalanceReplyMoneyData {
-                    agent_id: ticket.agent.0,
-                    transaction_id: m.money_data.transaction_id,
-                    transaction_success: true,
-                    ..MoneyBalanceReplyMoneyData::default()
-                },
-                ..MoneyBalanceReply::default()
-            }
-            .encode(reply),
-            Message::MuteListRequest(_) => {
-                UseCachedMuteList { agent_data: UseCachedMuteListAgentData { agent_id: ticket.agent.0 } }
-                    .encode(reply);
-            }
-            Message::ParcelDwellRequest(_) => ParcelDwellReply {
-                agent_data: ParcelDwellReplyAgentData { agent_id: ticket.agent.0 },
-                data: ParcelDwellReplyData {
-                    local_id: PARCEL_LOCAL_ID,
-                    parcel_id: place.parcel_id,
-                    dwell: 0.0,
-                },
-            }
-            .encode(reply),
-            Message::ParcelAccessListRequest(m) => ParcelAccessListReply {
-                data: ParcelAccessListReplyData {
-                    agent_id: ticket.agent.0,
-                    sequence_id: m.data.sequence_id,
-                    flags: m.data.flags,
-                    local_id: m.data.local_id,
-                },
-                list: Vec::new(),
-            }
-            .encode(reply),
-            Message::MapNameRequest(m) => self.map_by_name(ticket, m).encode(reply),
-            Message::MapBlockRequest(m) => self.map_by_square(ticket, m).encode(reply),
-            Message::MapItemRequest(m) => self.map_items(ticket, place, m).encode(reply),
-            Message::AvatarPropertiesRequest(m) => AvatarPropertiesReply {
-                agent_data: AvatarPropertiesReplyAgentData {
-                    agent_id: ticket.agent.0,
-                    avatar_id: m.agent_data.avatar_id,
-                },
-                ..AvatarPropertiesReply::default()
-            }
-            .encode(reply),
-            Message::UUIDGroupNameRequest(m) => UUIDGroupNameReply {
-                uuid_name_block: m
-                    .uuid_name_block
-                    .iter()
-                    .take(MAP_ROWS_MAX)
-                    .map(|block| UUIDGroupNameReplyUUIDNameBlock {
-                        id: block.id,
-                        group_name: to_wire("Unknown", VARIABLE1_MAX),
-                    })
-                    .collect(),
-            }
-            .encode(reply),
-            Message::RequestMultipleObjects(m) => {
-                let ids = m.object_data.iter().take(OBJECTS_MAX).map(|row| row.id);
-                self.show_again(index, ids, reply);
-            }
-            // Nothing has to follow: no stored messages, no reaction to window sizes, no objects to select yet.
-            Message::RetrieveInstantMessages(_)
-            | Message::AgentHeightWidth(_)
-            | Message::AgentFOV(_)
-            | Message::ViewerEffect(_)
-            | Message::ViewerStats(_)
-            | Message::ObjectSelect(_)
-            | Message::ObjectDeselect(_)
-            | Message::AgentIsNowWearing(_)
-            | Message::VelocityInterpolateOn(_)
-            | Message::VelocityInterpolateOff(_)
-            | Message::ActivateGestures(_)
-            | Message::DeactivateGestures(_)
-            | Message::OpenCircuit(_) => {}
-            other if other.schema().sender == Sender::Server => return Err(Refused::NotForClients),
-            _ => return Err(Refused::Unhandled),
-        }
-        Ok(())
+        at: &mut Incoming<'_>,
+        m: ParcelAccessListRequest,
+    ) -> Handled {
+        let data = ParcelAccessListReplyData {
+            agent_id: self.ticket(at).agent.0,
+            sequence_id: m.data.sequence_id,
+            flags: m.data.flags,
+            local_id: m.data.local_id,
+        };
+        self.answer(at, ParcelAccessListReply { data, list: Vec::new() })
+    }
+
+    pub(super) fn on_map_name(&mut self, at: &mut Incoming<'_>, m: MapNameRequest) -> Handled {
+        let ticket = self.ticket(at);
+        let reply = self.map_by_name(&ticket, &m);
+        self.answer(at, reply)
+    }
+
+    pub(super) fn on_map_blocks(&mut self, at: &mut Incoming<'_>, m: MapBlockRequest) -> Handled {
+        let ticket = self.ticket(at);
+        let reply = self.map_by_square(&ticket, &m);
+        self.answer(at, reply)
+    }
+
+    pub(super) fn on_map_items(&mut self, at: &mut Incoming<'_>, m: MapItemRequest) -> Handled {
+        let (ticket, place) = (self.ticket(at), self.place(at));
+        let reply = self.map_items(&ticket, &place, &m);
+        self.answer(at, reply)
+    }
+
+    pub(super) fn on_avatar_properties(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: AvatarPropertiesRequest,
+    ) -> Handled {
+        let agent_data = AvatarPropertiesReplyAgentData {
+            agent_id: self.ticket(at).agent.0,
+            avatar_id: m.agent_data.avatar_id,
+        };
+        self.answer(at, AvatarPropertiesReply { agent_data, ..AvatarPropertiesReply::default() })
+    }
+
+    pub(super) fn on_group_names(&mut self, at: &mut Incoming<'_>, m: UUIDGroupNameRequest) -> Handled {
+        let row = |block: &UUIDGroupNameRequestUUIDNameBlock| UUIDGroupNameReplyUUIDNameBlock {
+            id: block.id,
+            group_name: to_wire("Unknown", VARIABLE1_MAX),
+        };
+        let rows = m.uuid_name_block.iter().take(MAP_ROWS_MAX).map(row).collect();
+        self.answer(at, UUIDGroupNameReply { uuid_name_block: rows })
     }
 
     /// A client lacks objects that we believe it has: they are sent whole with the next send. Those that do not
     /// exist are killed, so that it stops asking.
-    fn show_again(&mut self, index: ClientIndex, ids: impl Iterator<Item = u32>, reply: &mut Vec<u8>) {
-        let client = self.client(index);
+    pub(super) fn on_request_objects(&mut self, at: &mut Incoming<'_>, m: RequestMultipleObjects) -> Handled {
+        let client = self.client(at.index);
         let place = Arc::clone(&client.place);
         let replica = place.scene.feed.current();
         let mut unknown = Vec::new();
-        for id in ids {
+        for RequestMultipleObjectsObjectData { id, .. } in m.object_data {
             if replica.of_id(LocalId(id)).is_some() {
                 client.viewer.lost(LocalId(id));
             } else if let Some(thing) = replica.scenery().of_id(LocalId(id)) {
@@ -154,8 +161,9 @@ impl Shard {
             }
         }
         if !unknown.is_empty() {
-            KillObject { object_data: unknown }.encode(reply);
+            self.reply(at, KillObject { object_data: unknown });
         }
+        Ok(Outcome::Done)
     }
 
     fn map_by_name(&self, ticket: &Ticket, m: &MapNameRequest) -> MapBlockReply {
@@ -208,11 +216,9 @@ impl Shard {
         }
     }
 
-    pub(super) fn send_handshake(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
-        let place = Arc::clone(&self.client(index).place);
-        let mut message = Vec::new();
-        greeting::region_handshake(&place).encode(&mut message);
-        self.send_reliable(now, index, &message, out);
+    pub(super) fn send_handshake(&mut self, at: &mut Incoming<'_>) {
+        let handshake = greeting::region_handshake(&self.place(at));
+        self.reply(at, handshake);
     }
 }
 

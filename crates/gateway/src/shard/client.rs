@@ -2,6 +2,7 @@
 
 use super::egress::Sent;
 use super::filter::UpdateFilter;
+use super::missing::FeatureAlerts;
 use super::outbox::{Address, Outbox};
 use super::stream::Scenery;
 use super::wishes::Wishes;
@@ -130,6 +131,8 @@ pub(super) struct Client {
     pub(super) hears: Allowance,
     pub(super) says: Allowance,
     pub(super) asks: Allowance,
+    /// What it was told of missing features.
+    pub(super) alerts: FeatureAlerts,
     pub(super) animations: Allowance,
     pub(super) looks: Allowance,
     pub(super) slot: u8,
@@ -180,6 +183,7 @@ impl Client {
             hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
             asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
+            alerts: FeatureAlerts::default(),
             animations: Allowance::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
             looks: Allowance::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,

@@ -1,18 +1,21 @@
 //! The way in: every message that a client may send, in one flat match.
 //!
-//! The circuit has dropped duplicates and queued the ack before a message comes here. Handlers turn it into a
-//! command for the world, an answer from what the shard knows, or a request for the hub.
+//! The match is made from the table in `coverage/messages.rs`, which names a handler or an outcome for each message. The
+//! circuit has dropped duplicates and queued the ack before a message comes here. Handlers turn it into a command for the
+//! world, an answer from what the shard knows (`answers.rs`), or a request for the hub.
 
 use super::client::Stage;
 use super::counters::Refused;
 use super::filter::Verdict;
 use super::outbox::Outbox;
 use super::{COMMANDS_MAX, ClientIndex, Shard};
+use crate::coverage::{Feature, Outcome, message_table};
 use crate::mail::{Closed, FromShard, InstantMessage, Request};
 use circuit::{Category, Received, Throttles};
 use glam::Vec3;
 use ids::{AgentId, Instant, RegionHandle, Uuid};
 use std::sync::Arc;
+use wire::Malformed;
 use wire::messages::*;
 use wire::text::from_wire;
 use world::{Action, Appearance, ChatKind, Control, ControlFlags, Enter};
@@ -22,6 +25,63 @@ const AVATAR_HEIGHT_M: f32 = 1.9;
 /// Bytes of chat that scripts and clients take (PROTOCOL §8a).
 const CHAT_MAX: usize = 1_023;
 
+/// A message that has arrived: from which client, and the place for what is sent at once.
+pub(super) struct Incoming<'a> {
+    pub(super) now: Instant,
+    pub(super) index: ClientIndex,
+    pub(super) out: &'a mut Outbox,
+}
+
+/// Why a message is dropped.
+pub(super) enum Drop {
+    Malformed(Malformed),
+    Refused(Refused),
+}
+
+impl From<Malformed> for Drop {
+    fn from(why: Malformed) -> Self {
+        Self::Malformed(why)
+    }
+}
+
+impl From<Refused> for Drop {
+    fn from(why: Refused) -> Self {
+        Self::Refused(why)
+    }
+}
+
+/// What became of a message.
+pub(super) type Handled = Result<Outcome, Drop>;
+
+/// Expands the table of messages to the match that handles them.
+macro_rules! message_match {
+    (($shard:tt, $name:ident, $body:ident, $at:ident)
+     $($area:literal { $($Message:ident: $kind:ident $($handler:ident)? $text:literal;)* })*) => {
+        match $name {
+            $($( MessageName::$Message => message_match!(
+                @$kind $Message $($handler)?, $shard, $body, $at
+            ), )*)*
+            // Reserved for simulators.
+            _ => Err(Refused::NotForClients.into()),
+        }
+    };
+    (@done $Message:ident $handler:ident, $shard:tt, $body:ident, $at:ident) => {{
+        let message = $Message::decode($body)?;
+        $shard.check_session(&$Message::SCHEMA, $at.index, $body)?;
+        $shard.$handler($at, message)
+    }};
+    (@refused $($rest:tt)*) => { message_match!(@done $($rest)*) };
+    (@missing $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {
+        Ok($shard.refuse_feature($at, Feature::$feature))
+    };
+    (@ignored $($rest:tt)*) => { Ok(Outcome::Ignored) };
+    (@simulator $($rest:tt)*) => { Err(Refused::NotForClients.into()) };
+    // Kept by the circuit, and handled before the match: neither comes here.
+    (@circuit $($rest:tt)*) => { Ok(Outcome::Done) };
+    (@update $($rest:tt)*) => { Ok(Outcome::Done) };
+    (@names $Message:ident, $shard:tt, $body:ident, $at:ident) => { $shard.on_name_request($at, $body) };
+}
+
 impl Shard {
     pub(super) fn dispatch(
         &mut self,
@@ -30,177 +90,140 @@ impl Shard {
         received: &Received<'_>,
         out: &mut Outbox,
     ) {
-        if received.number == AgentUpdate::NUMBER {
-            self.on_agent_update(now, index, received, out);
-            return;
-        }
-        if matches!(self.client(index).stage, Stage::Leaving(..)) {
-            return;
-        }
-        if received.number == UUIDNameRequest::NUMBER {
-            if let Err(why) = self.on_name_request(now, index, received.body) {
-                self.counters.drop(why.into());
-            }
-            return;
-        }
-        let message = match Message::decode_numbered(received.number, received.body) {
-            Ok(message) => message,
-            Err(why) => {
-                self.counters.drop(why.into());
-                return;
-            }
+        let mut at = Incoming { now, index, out };
+        let name = MessageName::of(received.number);
+        let handled = match name {
+            // Most of what clients send.
+            Some(MessageName::AgentUpdate) => self.on_agent_update(&mut at, received),
+            _ if matches!(self.client(index).stage, Stage::Leaving(..)) => return,
+            Some(name) => self.handle_message(&mut at, name, received.body),
+            None => Err(Malformed::UnknownMessage.into()),
         };
-        if let Err(why) = self.on_message(now, index, message, out) {
-            self.counters.refuse(why);
-        }
+        let outcome = handled.unwrap_or_else(|why| {
+            match why {
+                Drop::Malformed(why) => self.counters.drop(why.into()),
+                Drop::Refused(why) => self.counters.refuse(why),
+            }
+            Outcome::Dropped
+        });
+        self.outcomes.count(name, outcome);
     }
 
-    fn on_message(
-        &mut self,
-        now: Instant,
-        index: ClientIndex,
-        message: Message,
-        out: &mut Outbox,
-    ) -> Result<(), Refused> {
-        match message {
-            // Its work was done when the circuit was opened; the client repeats it until it is acked.
-            Message::UseCircuitCode(_) => {}
-            Message::CompleteAgentMovement(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_complete_movement(now, index, out);
-            }
-            Message::RegionHandshakeReply(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.client(index).greeting.scene_open = true;
-            }
-            Message::AgentThrottle(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_throttle(now, index, &m.throttle.throttles)?;
-            }
-            Message::AgentPause(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.client(index).circuit.set_paused(true, m.agent_data.serial_num);
-            }
-            Message::AgentResume(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.client(index).circuit.set_paused(false, m.agent_data.serial_num);
-            }
-            Message::LogoutRequest(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_logout(now, index, out);
-            }
-            Message::CloseCircuit(_) => self.leave(now, index, Closed::HungUp),
+    fn handle_message(&mut self, at: &mut Incoming<'_>, name: MessageName, body: &[u8]) -> Handled {
+        message_table!(message_match!(self, name, body, at))
+    }
 
-            Message::AgentAnimation(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_animation(index, &m.animation_list);
-            }
-            Message::AgentSetAppearance(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_appearance(index, m)?;
-            }
-            Message::SetAlwaysRun(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.command_if_present(index, Action::AlwaysRun(m.agent_data.always_run));
-            }
-            Message::ChatFromViewer(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_chat(now, index, &m.chat_data)?;
-            }
-            Message::ImprovedInstantMessage(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_instant_message(now, index, m.message_block)?;
-            }
-
-            Message::TeleportLocationRequest(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.request(
-                    now,
-                    index,
-                    Request::TeleportTo {
-                        handle: RegionHandle(m.info.region_handle),
-                        position: m.info.position,
-                        look_at: m.info.look_at,
-                    },
-                )?;
-            }
-            Message::TeleportRequest(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                let place = self.places.iter().find(|place| place.region_id == m.info.region_id);
-                let handle = place.map_or(RegionHandle(u64::MAX), |place| place.handle);
-                let (position, look_at) = (m.info.position, m.info.look_at);
-                self.request(now, index, Request::TeleportTo { handle, position, look_at })?;
-            }
-            Message::TeleportLandmarkRequest(m) => {
-                self.check(index, m.info.session_id)?;
-                // There are no landmark assets yet; the null landmark is home.
-                if !m.info.landmark_id.is_nil() {
-                    return Err(Refused::Unhandled);
-                }
-                self.request(now, index, Request::TeleportHome)?;
-            }
-            Message::TeleportLureRequest(m) => {
-                self.check(index, m.info.session_id)?;
-                self.request(now, index, Request::TeleportLure(m.info.lure_id))?;
-            }
-            Message::TeleportCancel(m) => {
-                self.check(index, m.info.session_id)?;
-                self.request(now, index, Request::TeleportCancel)?;
-            }
-            Message::StartLure(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.on_lure(now, index, &m)?;
-            }
-            Message::SetStartLocationRequest(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                let start = &m.start_location_data;
-                let (position, look_at) = (start.location_pos, start.location_look_at);
-                self.request(now, index, Request::SetHome { position, look_at })?;
-            }
-
-            Message::ParcelPropertiesRequest(m) => {
-                self.check(index, m.agent_data.session_id)?;
-                self.request(
-                    now,
-                    index,
-                    Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id },
-                )?;
-            }
-            other => return self.answer(now, index, &other, out),
+    /// A message that names a session has to name the circuit's. It stands in the first block, behind the agent.
+    fn check_session(&mut self, schema: &Schema, index: ClientIndex, body: &[u8]) -> Result<(), Refused> {
+        if !schema.names_session() {
+            return Ok(());
         }
-        Ok(())
+        let expected = self.client(index).ticket.session_id.0;
+        let named = body.get(16..32);
+        if named == Some(expected.as_bytes()) { Ok(()) } else { Err(Refused::WrongSession) }
+    }
+
+    pub(super) fn on_close_circuit(&mut self, at: &mut Incoming<'_>, _: CloseCircuit) -> Handled {
+        self.leave(at.now, at.index, Closed::HungUp);
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn on_complete_agent_movement(
+        &mut self,
+        at: &mut Incoming<'_>,
+        _: CompleteAgentMovement,
+    ) -> Handled {
+        self.on_complete_movement(at);
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn on_handshake_reply(&mut self, at: &mut Incoming<'_>, _: RegionHandshakeReply) -> Handled {
+        self.client(at.index).greeting.scene_open = true;
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn on_pause(&mut self, at: &mut Incoming<'_>, m: AgentPause) -> Handled {
+        self.client(at.index).circuit.set_paused(true, m.agent_data.serial_num);
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn on_resume(&mut self, at: &mut Incoming<'_>, m: AgentResume) -> Handled {
+        self.client(at.index).circuit.set_paused(false, m.agent_data.serial_num);
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn on_always_run(&mut self, at: &mut Incoming<'_>, m: SetAlwaysRun) -> Handled {
+        self.command_if_present(at.index, Action::AlwaysRun(m.agent_data.always_run));
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn on_teleport_location(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: TeleportLocationRequest,
+    ) -> Handled {
+        let (handle, position) = (RegionHandle(m.info.region_handle), m.info.position);
+        self.request(at, Request::TeleportTo { handle, position, look_at: m.info.look_at })
+    }
+
+    pub(super) fn on_teleport_region(&mut self, at: &mut Incoming<'_>, m: TeleportRequest) -> Handled {
+        let place = self.places.iter().find(|place| place.region_id == m.info.region_id);
+        let handle = place.map_or(RegionHandle(u64::MAX), |place| place.handle);
+        let (position, look_at) = (m.info.position, m.info.look_at);
+        self.request(at, Request::TeleportTo { handle, position, look_at })
+    }
+
+    pub(super) fn on_teleport_landmark(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: TeleportLandmarkRequest,
+    ) -> Handled {
+        // There are no landmark assets yet; the null landmark is home.
+        if !m.info.landmark_id.is_nil() {
+            return Err(Refused::Unhandled.into());
+        }
+        self.request(at, Request::TeleportHome)
+    }
+
+    pub(super) fn on_teleport_lure(&mut self, at: &mut Incoming<'_>, m: TeleportLureRequest) -> Handled {
+        self.request(at, Request::TeleportLure(m.info.lure_id))
+    }
+
+    pub(super) fn on_teleport_cancel(&mut self, at: &mut Incoming<'_>, _: TeleportCancel) -> Handled {
+        self.request(at, Request::TeleportCancel)
+    }
+
+    pub(super) fn on_set_home(&mut self, at: &mut Incoming<'_>, m: SetStartLocationRequest) -> Handled {
+        let start = &m.start_location_data;
+        let (position, look_at) = (start.location_pos, start.location_look_at);
+        self.request(at, Request::SetHome { position, look_at })
+    }
+
+    pub(super) fn on_parcel_properties(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: ParcelPropertiesRequest,
+    ) -> Handled {
+        self.request(at, Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id })
     }
 
     /// Control keys, body and camera. This is most of what clients send, so what does not matter ends here.
-    fn on_agent_update(
-        &mut self,
-        now: Instant,
-        index: ClientIndex,
-        received: &Received<'_>,
-        out: &mut Outbox,
-    ) {
-        let update = match AgentUpdate::decode(received.body) {
-            Ok(update) => update.agent_data,
-            Err(why) => {
-                self.counters.drop(why.into());
-                return;
-            }
-        };
+    fn on_agent_update(&mut self, at: &mut Incoming<'_>, received: &Received<'_>) -> Handled {
+        let update = AgentUpdate::decode(received.body)?.agent_data;
+        let index = at.index;
         let mode = self.config.filter;
         let busy = self.commands.len() >= COMMANDS_MAX;
         let client = self.client(index);
         if update.session_id != client.ticket.session_id.0 {
-            self.counters.refuse(Refused::WrongSession);
-            return;
+            return Err(Refused::WrongSession.into());
         }
         if client.newest_update.is_some_and(|newest| !circuit::is_newer(received.sequence, newest)) {
-            self.counters.refuse(Refused::OutOfOrder);
-            return;
+            return Err(Refused::OutOfOrder.into());
         }
         client.newest_update = Some(received.sequence);
         if client.stage == Stage::Opened {
             // CompleteAgentMovement got lost, and a client that moves has surely sent it.
-            self.on_complete_movement(now, index, out);
+            self.on_complete_movement(at);
         }
         let client = self.client(index);
         let verdict = client.filter.judge(mode, &update);
@@ -211,7 +234,7 @@ impl Shard {
                 self.counters.updates_view += 1;
             }
             // The update is judged again when the client repeats it.
-            Verdict::Control if busy => self.counters.refuse(Refused::WorldBusy),
+            Verdict::Control if busy => return Err(Refused::WorldBusy.into()),
             Verdict::Control if client.has_avatar() => {
                 client.filter.accept(verdict, &update);
                 self.counters.updates_control += 1;
@@ -223,9 +246,11 @@ impl Shard {
             }
             Verdict::Control => {}
         }
+        Ok(Outcome::Done)
     }
 
-    fn on_complete_movement(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
+    fn on_complete_movement(&mut self, at: &mut Incoming<'_>) {
+        let (now, index) = (at.now, at.index);
         let client = self.client(index);
         if client.stage != Stage::Opened {
             return;
@@ -246,50 +271,50 @@ impl Shard {
                 appearance: ticket.appearance.clone(),
             })),
         );
-        self.send_handshake(now, index, out);
+        self.send_handshake(at);
     }
 
-    fn on_throttle(&mut self, now: Instant, index: ClientIndex, bytes: &[u8]) -> Result<(), Refused> {
-        let throttles = Throttles::parse(bytes).map_err(|_| Refused::BadValue)?;
+    pub(super) fn on_throttle(&mut self, at: &mut Incoming<'_>, m: AgentThrottle) -> Handled {
+        let throttles = Throttles::parse(&m.throttle.throttles).map_err(|_| Refused::BadValue)?;
         let most = self.egress.share();
-        let client = self.client(index);
-        client.circuit.set_throttles(now, &throttles);
-        client.circuit.set_total_bytes_per_s(now, most);
-        Ok(())
+        let client = self.client(at.index);
+        client.circuit.set_throttles(at.now, &throttles);
+        client.circuit.set_total_bytes_per_s(at.now, most);
+        Ok(Outcome::Done)
     }
 
-    fn on_logout(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
-        let client = self.client(index);
-        let mut reply = Vec::new();
-        LogoutReply {
+    pub(super) fn on_logout(&mut self, at: &mut Incoming<'_>, _: LogoutRequest) -> Handled {
+        let client = self.client(at.index);
+        let reply = LogoutReply {
             agent_data: LogoutReplyAgentData {
                 agent_id: client.ticket.agent.0,
                 session_id: client.ticket.session_id.0,
             },
             // Clients read the first row; a null item says that nothing changed.
             inventory_data: vec![LogoutReplyInventoryData { item_id: Uuid::nil() }],
-        }
-        .encode(&mut reply);
-        self.send_reliable(now, index, &reply, out);
-        self.leave(now, index, Closed::LoggedOut);
+        };
+        self.reply(at, reply);
+        self.leave(at.now, at.index, Closed::LoggedOut);
+        Ok(Outcome::Done)
     }
 
-    fn on_animation(&mut self, index: ClientIndex, list: &[AgentAnimationAnimationList]) {
-        let wanted =
-            list.iter().take(Action::ANIMATIONS_MAX).map(|row| (row.anim_id, row.start_anim)).collect();
-        self.command_if_present(index, Action::Animate(wanted));
+    pub(super) fn on_animation(&mut self, at: &mut Incoming<'_>, m: AgentAnimation) -> Handled {
+        let list = m.animation_list.iter().take(Action::ANIMATIONS_MAX);
+        let wanted = list.map(|row| (row.anim_id, row.start_anim)).collect();
+        self.command_if_present(at.index, Action::Animate(wanted));
+        Ok(Outcome::Done)
     }
 
-    fn on_appearance(&mut self, index: ClientIndex, m: AgentSetAppearance) -> Result<(), Refused> {
+    pub(super) fn on_appearance(&mut self, at: &mut Incoming<'_>, m: AgentSetAppearance) -> Handled {
         let texture_entry = m.object_data.texture_entry;
         if texture_entry.len() > Appearance::TEXTURE_ENTRY_MAX
             || m.visual_param.len() > Appearance::VISUAL_PARAMS_MAX
         {
-            return Err(Refused::BadValue);
+            return Err(Refused::BadValue.into());
         }
-        let client = self.client(index);
+        let client = self.client(at.index);
         if client.appearance_serial.is_some_and(|newest| m.agent_data.serial_num < newest) {
-            return Ok(());
+            return Err(Refused::OutOfOrder.into());
         }
         client.appearance_serial = Some(m.agent_data.serial_num);
         let key = client.key();
@@ -301,54 +326,44 @@ impl Shard {
             height_m: if (0.1..=10.0).contains(&height_m) { height_m } else { AVATAR_HEIGHT_M },
         });
         self.mail.push(FromShard::Appeared(key, Arc::clone(&appearance)));
-        self.command_if_present(index, Action::Appear(appearance));
-        Ok(())
+        self.command_if_present(at.index, Action::Appear(appearance));
+        Ok(Outcome::Done)
     }
 
-    fn on_chat(
-        &mut self,
-        now: Instant,
-        index: ClientIndex,
-        chat: &ChatFromViewerChatData,
-    ) -> Result<(), Refused> {
+    pub(super) fn on_chat(&mut self, at: &mut Incoming<'_>, m: ChatFromViewer) -> Handled {
+        let chat = &m.chat_data;
         let kind = match chat.r#type {
             0 => ChatKind::Whisper,
             1 => ChatKind::Say,
             2 => ChatKind::Shout,
             4 => ChatKind::StartTyping,
             5 => ChatKind::StopTyping,
-            _ => return Err(Refused::BadValue),
+            _ => return Err(Refused::BadValue.into()),
         };
         let typing = matches!(kind, ChatKind::StartTyping | ChatKind::StopTyping);
         let mut text = from_wire(&chat.message);
         text.truncate(text.floor_char_boundary(CHAT_MAX));
         if text.is_empty() && !typing {
-            return Ok(());
+            return Ok(Outcome::Ignored);
         }
-        if !self.client(index).says.take(now) {
-            return Err(Refused::Flood);
+        if !self.client(at.index).says.take(at.now) {
+            return Err(Refused::Flood.into());
         }
-        self.command_if_present(index, Action::Chat { kind, channel: chat.channel, text });
-        Ok(())
+        self.command_if_present(at.index, Action::Chat { kind, channel: chat.channel, text });
+        Ok(Outcome::Done)
     }
 
-    fn on_instant_message(
-        &mut self,
-        now: Instant,
-        index: ClientIndex,
-        block: ImprovedInstantMessageMessageBlock,
-    ) -> Result<(), Refused> {
-        let client = self.client(index);
-        if !client.says.take(now) {
-            return Err(Refused::Flood);
+    pub(super) fn on_instant_message(&mut self, at: &mut Incoming<'_>, m: ImprovedInstantMessage) -> Handled {
+        let block = m.message_block;
+        if !self.client(at.index).says.take(at.now) {
+            return Err(Refused::Flood.into());
         }
         if block.message.len() > wire::text::CHAT_MAX || block.binary_bucket.len() > wire::text::CHAT_MAX {
-            return Err(Refused::BadValue);
+            return Err(Refused::BadValue.into());
         }
-        let position = self.own_position(index).unwrap_or_default();
+        let position = self.own_position(at.index).unwrap_or_default();
         self.request(
-            now,
-            index,
+            at,
             Request::InstantMessage(Box::new(InstantMessage {
                 to: AgentId(block.to_agent_id),
                 dialog: block.dialog,
@@ -357,36 +372,28 @@ impl Shard {
                 bucket: block.binary_bucket,
                 position_mm: [position.x, position.y, position.z].map(|metres| (metres * 1_000.0) as i32),
             })),
-        )?;
-        Ok(())
+        )
     }
 
-    fn on_lure(&mut self, now: Instant, index: ClientIndex, m: &StartLure) -> Result<(), Refused> {
-        if !self.client(index).says.take(now) {
-            return Err(Refused::Flood);
+    pub(super) fn on_lure(&mut self, at: &mut Incoming<'_>, m: StartLure) -> Handled {
+        if !self.client(at.index).says.take(at.now) {
+            return Err(Refused::Flood.into());
         }
-        let Some(position) = self.own_position(index) else { return Ok(()) };
+        let Some(position) = self.own_position(at.index) else { return Ok(Outcome::Ignored) };
         let targets = m.target_data.iter().map(|target| AgentId(target.target_id)).collect();
         let message = from_wire(&m.info.message);
-        self.request(now, index, Request::Lure { targets, message, position })?;
-        Ok(())
-    }
-
-    /// A message that names a session has to name the circuit's.
-    fn check(&mut self, index: ClientIndex, session: Uuid) -> Result<(), Refused> {
-        let expected = self.client(index).ticket.session_id.0;
-        if session == expected { Ok(()) } else { Err(Refused::WrongSession) }
+        self.request(at, Request::Lure { targets, message, position })
     }
 
     /// Passes a request to the hub, which serves everybody: a client gets its share of it.
-    fn request(&mut self, now: Instant, index: ClientIndex, request: Request) -> Result<(), Refused> {
-        let client = self.client(index);
-        if !client.asks.take(now) {
-            return Err(Refused::Flood);
+    pub(super) fn request(&mut self, at: &Incoming<'_>, request: Request) -> Handled {
+        let client = self.client(at.index);
+        if !client.asks.take(at.now) {
+            return Err(Refused::Flood.into());
         }
         let key = client.key();
         self.mail.push(FromShard::Request(key, request));
-        Ok(())
+        Ok(Outcome::Done)
     }
 
     fn command_if_present(&mut self, index: ClientIndex, action: Action) {

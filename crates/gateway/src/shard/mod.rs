@@ -15,6 +15,7 @@ mod epochs;
 mod filter;
 mod greeting;
 mod hearing;
+mod missing;
 mod names;
 mod outbox;
 mod portals;
@@ -37,6 +38,7 @@ pub use outbox::{Address, Outbox};
 pub use sending::{Packing, Sending};
 pub use stages::{Handled, Measured, PacketStage, Stages};
 
+use crate::coverage::MessageOutcomes;
 use crate::mail::{CircuitKey, Closed, Ending, FromShard, Ticket, ToShard};
 use crate::places::Places;
 use address_hash::AddressHash;
@@ -119,6 +121,7 @@ pub struct Shard {
     commands: Vec<(WorldId, Command)>,
     mail: Vec<FromShard>,
     counters: ShardCounters,
+    outcomes: MessageOutcomes,
     lister: Lister,
     selection: Selection,
     /// For lists of clients' turns.
@@ -138,6 +141,7 @@ impl Shard {
             turns: Turns::new(config.sending.hz),
             egress: Egress::new(config.egress_bytes_per_s, config.client_bytes_per_s),
             counters: ShardCounters::new(config.client_bytes_per_s),
+            outcomes: MessageOutcomes::default(),
             by_address: HashMap::with_hasher(AddressHash::new(config.hash_keys)),
             config,
             places,
@@ -314,6 +318,12 @@ impl Shard {
     #[must_use]
     pub const fn counters(&self) -> &ShardCounters {
         &self.counters
+    }
+
+    /// What became of the messages that clients sent, since the start.
+    #[must_use]
+    pub const fn outcomes(&self) -> &MessageOutcomes {
+        &self.outcomes
     }
 
     fn client(&mut self, index: ClientIndex) -> &mut Client {

@@ -2,28 +2,24 @@
 //!
 //! Who stands in the world is answered from the replica at once; the hub looks the others up.
 
+use super::Shard;
 use super::counters::Refused;
-use super::{ClientIndex, Shard};
+use super::dispatch::{Handled, Incoming};
+use crate::coverage::Outcome;
 use crate::mail::{FromShard, NAMES_PER_REPLY, Request};
 use circuit::Reliability;
-use ids::{AgentId, Instant, Uuid};
+use ids::{AgentId, Uuid};
 use std::sync::Arc;
-use wire::Malformed;
 use wire::fanout;
 
 impl Shard {
     /// Answers a UUIDNameRequest, from its body behind the number.
-    pub(super) fn on_name_request(
-        &mut self,
-        now: Instant,
-        index: ClientIndex,
-        body: &[u8],
-    ) -> Result<(), Malformed> {
+    pub(super) fn on_name_request(&mut self, at: &Incoming<'_>, body: &[u8]) -> Handled {
         let mut ids = fanout::read_ids(body)?;
-        let client = self.clients[index as usize].as_deref_mut().expect("indexes in use point at clients");
-        if !client.asks.take(now) {
-            self.counters.refuse(Refused::Flood);
-            return Ok(());
+        let slot = &mut self.clients[at.index as usize];
+        let client = slot.as_deref_mut().expect("indexes in use point at clients");
+        if !client.asks.take(at.now) {
+            return Err(Refused::Flood.into());
         }
         let place = Arc::clone(&client.place);
         let replica = place.scene.feed.current();
@@ -56,6 +52,6 @@ impl Shard {
         if !unknown.is_empty() {
             self.mail.push(FromShard::Request(client.key(), Request::Names(unknown)));
         }
-        Ok(())
+        Ok(Outcome::Done)
     }
 }

@@ -147,6 +147,21 @@ impl Client {
         self.circuit.send(reliability, &body, true).expect("the circuit is open");
     }
 
+    /// Sends a message of nothing but its number and, where messages name them, the ids of agent and session.
+    pub(crate) fn send_bare(&mut self, name: MessageName) {
+        let mut body = Vec::new();
+        name.number().write(&mut body);
+        body.extend_from_slice(self.agent.0.as_bytes());
+        body.extend_from_slice(self.session_id.0.as_bytes());
+        body.extend_from_slice(&[0; 64]);
+        self.send_body(&body);
+    }
+
+    /// Sends a message as bytes, beginning with its number.
+    pub(crate) fn send_body(&mut self, body: &[u8]) {
+        self.circuit.send(Reliability::Reliable, body, true).expect("the circuit is open");
+    }
+
     /// Sends what its keys and camera say now.
     pub(crate) fn send_update(&mut self) {
         let message = AgentUpdate { agent_data: self.update.clone() };

@@ -9,6 +9,7 @@ use super::{Clock, ServeError};
 use crate::config::Config;
 use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
+use gateway::coverage::MessageOutcomes;
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
 use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardCounters};
@@ -114,6 +115,8 @@ pub(super) struct Counted {
     pub(super) kernel_drops: u64,
     /// What passed, by message.
     pub(super) traffic: Traffic,
+    /// What became of the messages that clients sent.
+    pub(super) outcomes: MessageOutcomes,
 }
 
 impl Watched {
@@ -417,5 +420,6 @@ impl Thread {
         counted.kernel_drops = self.sockets.iter().map(UdpSocket::receive_drops).sum();
         counted.sent = self.batches.iter().map(SendBatch::counters).sum();
         counted.traffic.copy_from(&self.traffic);
+        counted.outcomes.copy_from(self.shard.outcomes());
     }
 }

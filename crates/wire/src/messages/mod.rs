@@ -11,6 +11,7 @@
 mod table;
 
 mod block;
+mod catalog;
 mod codec;
 mod number;
 mod reader;
@@ -18,6 +19,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use catalog::MessageName;
 pub use number::MessageNumber;
 pub use schema::{Block, Field, Kind, Repeat, Schema, Sender};
 

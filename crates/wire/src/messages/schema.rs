@@ -18,6 +18,29 @@ pub struct Schema {
     pub blocks: &'static [Block],
 }
 
+impl Schema {
+    /// Whether its first block begins with the ids of the sender's agent and session, as that of most messages from clients does:
+    /// then the session stands in bytes 16 to 32 behind the number.
+    #[must_use]
+    pub const fn names_session(&self) -> bool {
+        let [Block { repeat: Repeat::Single, fields: [agent, session, ..], .. }, ..] = self.blocks else {
+            return false;
+        };
+        is_uuid(agent, "agent_id") && is_uuid(session, "session_id")
+    }
+}
+
+const fn is_uuid(field: &Field, name: &str) -> bool {
+    let (mut at, (actual, expected)) = (0, (field.name.as_bytes(), name.as_bytes()));
+    while at < expected.len() {
+        if at >= actual.len() || actual[at] != expected[at] {
+            return false;
+        }
+        at += 1;
+    }
+    actual.len() == expected.len() && matches!(field.kind, Kind::Uuid)
+}
+
 /// Which end of a circuit sends a message. One that comes from the other end is dropped by its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {

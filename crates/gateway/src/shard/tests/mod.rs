@@ -3,6 +3,7 @@
 mod arrival;
 mod avatars;
 mod chat;
+mod coverage;
 mod egress;
 mod hostile;
 mod leaving;

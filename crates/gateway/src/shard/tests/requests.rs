@@ -47,7 +47,12 @@ fn the_map_is_found_by_name_with_or_without_its_nul_and_in_any_case() {
         (b"Atlantis\0", None),
     ] {
         let request = MapNameRequest {
-            agent_data: MapNameRequestAgentData { flags: 2, ..MapNameRequestAgentData::default() },
+            agent_data: MapNameRequestAgentData {
+                agent_id: node.clients[ada].agent.0,
+                session_id: node.clients[ada].session_id.0,
+                flags: 2,
+                ..MapNameRequestAgentData::default()
+            },
             name_data: MapNameRequestNameData { name: name.to_vec() },
         };
         node.clients[ada].send(&request.into());

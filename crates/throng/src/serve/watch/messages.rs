@@ -1,16 +1,19 @@
-//! Packets and bytes by message: what the traffic consists of.
+//! What the traffic consists of: datagrams and bytes by message, and what became of the messages that clients sent.
 
 use super::super::shards::Counted;
 use circuit::Traffic;
+use gateway::coverage::MessageOutcomes;
 use std::collections::BTreeMap;
 use telemetry::{Counter, Metrics};
 
-/// Counters of the messages that have occurred. Their names are those of the message set, so there are a few hundred at
-/// most, whatever clients send.
+/// Counters of the messages that have occurred. Their names are those of the protocol, of which there are 483, whatever clients
+/// send.
 #[derive(Default)]
 pub(super) struct Messages {
     /// Packets and bytes, by direction and message.
     counters: BTreeMap<(&'static str, &'static str), [Counter; 2]>,
+    /// By message and outcome.
+    outcomes: BTreeMap<(&'static str, &'static str), Counter>,
 }
 
 impl Messages {
@@ -28,7 +31,7 @@ impl Messages {
                         "Bytes in datagrams of circuits, by their message.",
                     );
                     [
-                        metrics.counter("throng_messages_total", packets, &labels),
+                        metrics.counter("throng_message_datagrams_total", packets, &labels),
                         metrics.counter("throng_message_bytes_total", bytes, &labels),
                     ]
                 });
@@ -36,6 +39,20 @@ impl Messages {
                     counter.absolute(value);
                 }
             }
+        }
+        let mut all = MessageOutcomes::default();
+        shards.iter().for_each(|shard| all.add(&shard.outcomes));
+        for (message, outcome, n) in all.occurred() {
+            let outcome = outcome.as_str();
+            let counter = self.outcomes.entry((message, outcome)).or_insert_with(|| {
+                let labels = [("message", message), ("outcome", outcome)];
+                metrics.counter(
+                    "throng_messages_total",
+                    "Messages from clients, by what became of them.",
+                    &labels,
+                )
+            });
+            counter.absolute(n);
         }
     }
 }

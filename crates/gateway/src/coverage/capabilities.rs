@@ -1,0 +1,177 @@
+//! The table of capabilities that clients ask the seed capability for.
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capability {
+    /// As clients name it.
+    pub name: &'static str,
+    /// Whether the seed's reply names it.
+    pub is_granted: bool,
+    /// What it serves, or the reason for its absence.
+    pub text: &'static str,
+}
+
+const fn done(name: &'static str, text: &'static str) -> Capability {
+    Capability { name, is_granted: true, text }
+}
+
+const fn refused(name: &'static str, text: &'static str) -> Capability {
+    Capability { name, is_granted: false, text }
+}
+
+const READ_ONLY: &str = "The inventory is read-only.";
+const NO_BUILDING: &str = "Objects cannot be made or changed.";
+const NO_EXPERIENCES: &str = "Experiences do not exist.";
+const NO_FRIENDS: &str = "Friends do not exist.";
+const NO_GROUPS: &str = "Groups do not exist.";
+const NO_LAND_CHANGES: &str = "Land cannot be changed.";
+const NO_NAVMESH: &str = "Pathfinding characters do not exist.";
+const NO_REPORTS: &str = "Reports are not taken.";
+const NO_SCRIPTS: &str = "Scripts do not exist.";
+const NO_STATISTICS: &str = "Statistics of viewers are not kept.";
+const NO_UPLOADS: &str = "Nothing can be uploaded.";
+const NO_VOICE: &str = "Voice chat does not exist.";
+const ONE_SETTING: &str = "Preferences stay in the viewer.";
+
+/// Every capability that clients are known to ask for, by name.
+pub const CAPABILITIES: &[Capability] = &[
+    refused("AbuseCategories", NO_REPORTS),
+    refused("AcceptFriendship", NO_FRIENDS),
+    refused("AcceptGroupInvite", NO_GROUPS),
+    refused("AgentExperiences", NO_EXPERIENCES),
+    refused("AgentPreferences", ONE_SETTING),
+    refused("AgentProfile", "The message AvatarPropertiesRequest answers."),
+    refused("AgentState", NO_NAVMESH),
+    refused("AttachmentResources", NO_SCRIPTS),
+    done("AvatarPickerSearch", "Users by the beginnings of their names."),
+    refused("AvatarRenderInfo", NO_STATISTICS),
+    refused("CharacterProperties", NO_NAVMESH),
+    refused("ChatSessionRequest", "Conferences and chat of groups do not exist."),
+    refused("CopyInventoryFromNotecard", READ_ONLY),
+    refused("CreateInventoryCategory", READ_ONLY),
+    refused("DeclineFriendship", NO_FRIENDS),
+    refused("DeclineGroupInvite", NO_GROUPS),
+    refused("DirectDelivery", "There is no market."),
+    refused("DispatchRegionInfo", "Regions are configured by files."),
+    refused("EnvironmentSettings", "ExtEnvironment serves the newer form."),
+    refused("EstateAccess", "Estate tools do not exist."),
+    refused("EstateChangeInfo", "Estate tools do not exist."),
+    done("EventQueueGet", "Events that have no message: parcels, teleports."),
+    refused("ExperiencePreferences", NO_EXPERIENCES),
+    refused("ExperienceQuery", NO_EXPERIENCES),
+    done("ExtEnvironment", "The sky of the region; changes are refused (405)."),
+    done("FetchInventory2", "Items of the user."),
+    done("FetchInventoryDescendents2", "Folders of the user."),
+    done("FetchLib2", "Items of the library, which has none."),
+    done("FetchLibDescendents2", "Folders of the library."),
+    refused("FindExperienceByName", NO_EXPERIENCES),
+    refused("GetAdminExperiences", NO_EXPERIENCES),
+    refused("GetCreatorExperiences", NO_EXPERIENCES),
+    done("GetDisplayNames", "Names of users."),
+    refused("GetExperienceInfo", NO_EXPERIENCES),
+    refused("GetExperiences", NO_EXPERIENCES),
+    refused("GetMesh", "No object has a mesh."),
+    refused("GetMesh2", "No object has a mesh."),
+    refused("GetMetadata", NO_BUILDING),
+    refused("GetObjectCost", NO_BUILDING),
+    refused("GetObjectPhysicsData", NO_BUILDING),
+    done("GetTexture", "Textures, also in parts."),
+    refused("GroupAPIv1", NO_GROUPS),
+    refused("GroupExperiences", NO_EXPERIENCES),
+    refused("GroupMemberData", NO_GROUPS),
+    refused("GroupProposalBallot", NO_GROUPS),
+    refused("HomeLocation", "The message SetStartLocationRequest sets it."),
+    refused("IncrementCOFVersion", READ_ONLY),
+    refused("InterestList", "The nearest are shown."),
+    refused("InventoryAPIv3", READ_ONLY),
+    refused("InventoryThumbnailUpload", NO_UPLOADS),
+    refused("IsExperienceAdmin", NO_EXPERIENCES),
+    refused("IsExperienceContributor", NO_EXPERIENCES),
+    refused("LSLSyntax", NO_SCRIPTS),
+    refused("LandResources", NO_SCRIPTS),
+    refused("LibraryAPIv3", "FetchLibDescendents2 serves the library."),
+    refused("MapLayer", "The map has no layers."),
+    refused("MapLayerGod", "The map has no layers."),
+    refused("MeshUploadFlag", NO_UPLOADS),
+    refused("ModifyMaterialParams", NO_BUILDING),
+    refused("NavMeshGenerationStatus", NO_NAVMESH),
+    refused("NewFileAgentInventory", NO_UPLOADS),
+    refused("NewFileAgentInventoryVariablePrice", NO_UPLOADS),
+    refused("ObjectAdd", NO_BUILDING),
+    refused("ObjectAnimation", NO_BUILDING),
+    refused("ObjectMedia", NO_BUILDING),
+    refused("ObjectMediaNavigate", NO_BUILDING),
+    refused("ObjectNavMeshProperties", NO_NAVMESH),
+    refused("ParcelPropertiesUpdate", NO_LAND_CHANGES),
+    refused("ParcelVoiceInfoRequest", NO_VOICE),
+    refused("ProductInfoRequest", "RegionInfo names the product."),
+    refused("ProvisionVoiceAccountRequest", NO_VOICE),
+    refused("ReadOfflineMsgs", "Messages to users who are not online are not kept."),
+    refused("RegionExperiences", NO_EXPERIENCES),
+    refused("RegionObjects", NO_BUILDING),
+    refused("RemoteParcelRequest", "The region is one parcel."),
+    done("RenderMaterials", "Materials of objects: none; changes are refused."),
+    refused("RequestTaskInventory", NO_SCRIPTS),
+    refused("RequestTextureDownload", "GetTexture serves textures."),
+    refused("ResourceCostSelected", NO_BUILDING),
+    refused("RetrieveNavMeshSrc", NO_NAVMESH),
+    refused("SearchStatRequest", NO_STATISTICS),
+    refused("SearchStatTracking", NO_STATISTICS),
+    refused("SendPostcard", "E-mail is not sent."),
+    refused("SendUserReport", NO_REPORTS),
+    refused("SendUserReportWithScreenshot", NO_REPORTS),
+    refused("ServerReleaseNotes", "RegionInfo names the product."),
+    refused("SetDisplayName", "Users have one name."),
+    refused("SimConsole", "Administrators use the command line."),
+    refused("SimConsoleAsync", "Administrators use the command line."),
+    done("SimulatorFeatures", "What the simulator supports."),
+    refused("StartGroupProposal", NO_GROUPS),
+    refused("TerrainNavMeshProperties", NO_NAVMESH),
+    refused("TextureStats", NO_STATISTICS),
+    refused("UntrustedSimulatorMessage", "Messages arrive over UDP."),
+    refused("UpdateAgentInformation", ONE_SETTING),
+    refused("UpdateAgentLanguage", ONE_SETTING),
+    refused("UpdateAnimSetAgentInventory", NO_UPLOADS),
+    refused("UpdateAnimSetTaskInventory", NO_UPLOADS),
+    refused("UpdateAvatarAppearance", "Clients bake their appearance."),
+    refused("UpdateExperience", NO_EXPERIENCES),
+    refused("UpdateGestureAgentInventory", NO_UPLOADS),
+    refused("UpdateGestureTaskInventory", NO_UPLOADS),
+    refused("UpdateMaterialAgentInventory", NO_UPLOADS),
+    refused("UpdateMaterialTaskInventory", NO_UPLOADS),
+    refused("UpdateNotecardAgentInventory", NO_UPLOADS),
+    refused("UpdateNotecardTaskInventory", NO_UPLOADS),
+    refused("UpdateScriptAgent", NO_SCRIPTS),
+    refused("UpdateScriptAgentInventory", NO_SCRIPTS),
+    refused("UpdateScriptTask", NO_SCRIPTS),
+    refused("UpdateScriptTaskInventory", NO_SCRIPTS),
+    refused("UpdateSettingsAgentInventory", NO_UPLOADS),
+    refused("UpdateSettingsTaskInventory", NO_UPLOADS),
+    refused("UploadAgentProfileImage", NO_UPLOADS),
+    refused("UploadBakedTexture", NO_UPLOADS),
+    refused("UploadObjectAsset", NO_UPLOADS),
+    refused("UserInfo", ONE_SETTING),
+    done("ViewerAsset", "Body parts and textures, also in parts."),
+    refused("ViewerBenefits", "Users have no levels."),
+    refused("ViewerMetrics", NO_STATISTICS),
+    refused("ViewerStartAuction", NO_LAND_CHANGES),
+    refused("ViewerStats", NO_STATISTICS),
+    refused("VoiceSignalingRequest", NO_VOICE),
+];
+
+/// Whether the seed capability grants it.
+#[must_use]
+pub fn is_granted(name: &str) -> bool {
+    CAPABILITIES.binary_search_by_key(&name, |row| row.name).is_ok_and(|at| CAPABILITIES[at].is_granted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_in_order_so_that_they_can_be_searched() {
+        assert!(CAPABILITIES.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert!(is_granted("ViewerAsset") && !is_granted("UploadBakedTexture") && !is_granted("Nonsense"));
+    }
+}

@@ -1,0 +1,237 @@
+//! What the server does with every message and capability of the protocol.
+//!
+//! Two tables, [`messages`] and [`capabilities`], are the only place where an outcome is decided: the shards' dispatch
+//! and the seed capability are made from them, and [`markdown`] prints them as `docs/protocol-coverage.md`. No message
+//! that a client may send is absent, so that each request ends in an answer, a refusal or a stated reason for silence.
+
+mod capabilities;
+mod messages;
+mod page;
+
+pub use capabilities::{CAPABILITIES, Capability, is_granted};
+pub use page::markdown;
+
+pub(crate) use messages::message_table;
+
+use std::fmt;
+use wire::messages::MessageName;
+
+/// What becomes of a message or a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Carried out, and answered where the protocol has an answer.
+    Done,
+    /// Answered within a second: by the protocol's negative reply, or by an AlertMessage that names the missing feature.
+    Refused,
+    /// Nothing happens, and no client waits for anything.
+    Ignored,
+    /// Malformed, forged, out of place, or too much; `throng_dropped_total` has the reason.
+    Dropped,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 4] = [Self::Done, Self::Refused, Self::Ignored, Self::Dropped];
+
+    /// Metric label, and the word in the documentation.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Ignored => "ignored",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// A row of the table of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageCoverage {
+    /// Part of the protocol that it belongs to.
+    pub area: &'static str,
+    /// Which message.
+    pub name: MessageName,
+    /// What becomes of an honest one.
+    pub outcome: Outcome,
+    /// The feature that the AlertMessage names, where the protocol has no negative reply.
+    pub feature: Option<Feature>,
+    /// The answer, or the reason.
+    pub text: &'static str,
+}
+
+macro_rules! rows {
+    (() $($area:literal { $($Message:ident: $kind:ident $($handler:ident)? $text:literal;)* })*) => {
+        /// Every message that the protocol does not reserve for simulators, by area.
+        pub const MESSAGES: &[MessageCoverage] = &[$($(
+            MessageCoverage {
+                area: $area,
+                name: MessageName::$Message,
+                outcome: rows!(@outcome $kind),
+                feature: rows!(@feature $kind $($handler)?),
+                text: $text,
+            },
+        )*)*];
+    };
+    (@outcome refused) => { Outcome::Refused };
+    (@outcome missing) => { Outcome::Refused };
+    (@outcome ignored) => { Outcome::Ignored };
+    (@outcome simulator) => { Outcome::Dropped };
+    // `done`, and the messages with a way of their own.
+    (@outcome $kind:ident) => { Outcome::Done };
+    (@feature missing $feature:ident) => { Some(Feature::$feature) };
+    (@feature $kind:ident $($handler:ident)?) => { None };
+}
+
+messages::message_table!(rows!());
+
+/// A part of the protocol that the server does not have. Clients that ask for it are told so by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Feature {
+    /// Sitting on objects.
+    Sitting,
+    /// Attachments.
+    Attachments,
+    /// A list of blocked users that outlives the client.
+    MuteList,
+    /// Profiles with texts, picks and settings.
+    Profiles,
+    /// Friends and calling cards.
+    Friends,
+    /// The map by identifiers and layers.
+    Map,
+    /// The directory.
+    Search,
+    /// Objects that users make, change and take.
+    Building,
+    /// Scripts and the contents of objects.
+    Scripts,
+    /// Changes of the inventory.
+    Inventory,
+    /// Assets over UDP.
+    Assets,
+    /// Uploads.
+    Uploads,
+    /// Changes of land and parcels.
+    Land,
+    /// Estate tools.
+    Estate,
+    /// Commands of administrators in a viewer.
+    Administration,
+    /// Abuse reports and postcards.
+    Reports,
+    /// Payments.
+    Money,
+    /// Groups.
+    Groups,
+}
+
+/// The text of the AlertMessage.
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sitting => "Sitting on objects is not possible on this server.",
+            Self::Attachments => "Attachments are not available on this server.",
+            Self::MuteList => "This server does not keep a block list: your viewer forgets it at logout.",
+            Self::Profiles => "Profiles cannot be changed on this server.",
+            Self::Friends => "Friends are not available on this server.",
+            Self::Map => "This server cannot tell that about the map.",
+            Self::Search => "This server has no directory to search.",
+            Self::Building => "Objects cannot be built or changed on this server.",
+            Self::Scripts => "Scripts and contents of objects are not available on this server.",
+            Self::Inventory => "The inventory cannot be changed on this server.",
+            Self::Assets => "This server sends assets over HTTP only.",
+            Self::Uploads => "Uploads are not possible on this server.",
+            Self::Land => "Land cannot be changed on this server.",
+            Self::Estate => "Estate tools are not available on this server.",
+            Self::Administration => "Administration from a viewer is not possible on this server.",
+            Self::Reports => "This server takes no reports and sends no postcards.",
+            Self::Money => "There is no money on this server.",
+            Self::Groups => "Groups are not available on this server.",
+        })
+    }
+}
+
+/// How often each message ended in each outcome.
+#[derive(Clone, Debug)]
+pub struct MessageOutcomes {
+    /// By [`MessageName`]; the last row is for numbers that the protocol does not have.
+    counts: Box<[[u64; Outcome::ALL.len()]]>,
+}
+
+/// Label of messages whose number the protocol does not have.
+const UNKNOWN: &str = "unknown";
+
+impl Default for MessageOutcomes {
+    fn default() -> Self {
+        Self { counts: vec![[0; Outcome::ALL.len()]; MessageName::ALL.len() + 1].into() }
+    }
+}
+
+impl MessageOutcomes {
+    /// Counts a message; `None` stands for a number that the protocol does not have.
+    pub fn count(&mut self, name: Option<MessageName>, outcome: Outcome) {
+        let row = name.map_or(MessageName::ALL.len(), |name| name as usize);
+        self.counts[row][outcome as usize] += 1;
+    }
+
+    /// Takes over another one's counts without allocating.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.counts.copy_from_slice(&other.counts);
+    }
+
+    /// Adds another one's counts.
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.as_flattened_mut().iter_mut().zip(other.counts.as_flattened()) {
+            *mine += theirs;
+        }
+    }
+
+    /// What has occurred: message, outcome and how often. As many labels as the protocol has messages, at most, whatever
+    /// clients send.
+    pub fn occurred(&self) -> impl Iterator<Item = (&'static str, Outcome, u64)> {
+        let names = MessageName::ALL.iter().map(|name| name.as_str()).chain([UNKNOWN]);
+        names.zip(&self.counts).flat_map(|(name, counts)| {
+            let counted = Outcome::ALL.into_iter().zip(*counts);
+            counted.filter(|(_, n)| *n > 0).map(move |(outcome, n)| (name, outcome, n))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_table_has_every_message_that_is_not_reserved_for_simulators_once() {
+        let listed: Vec<MessageName> = MESSAGES.iter().map(|row| row.name).collect();
+        let unique: BTreeSet<MessageName> = listed.iter().copied().collect();
+        assert_eq!(unique.len(), listed.len(), "a message is listed twice");
+        let expected = MessageName::ALL.iter().copied().filter(|name| !name.is_trusted()).collect();
+        assert_eq!(unique, expected);
+    }
+
+    #[test]
+    fn counts_add_up_by_name_and_unknown_numbers_share_one() {
+        let mut one = MessageOutcomes::default();
+        one.count(Some(MessageName::ChatFromViewer), Outcome::Done);
+        one.count(None, Outcome::Dropped);
+        let mut both = MessageOutcomes::default();
+        both.copy_from(&one);
+        both.add(&one);
+        let occurred: Vec<_> = both.occurred().collect();
+        assert_eq!(occurred, [("ChatFromViewer", Outcome::Done, 2), ("unknown", Outcome::Dropped, 2)]);
+    }
+
+    #[test]
+    fn the_page_is_fresh() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol-coverage.md");
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            committed == markdown(),
+            "docs/protocol-coverage.md is stale: \
+             cargo run -p gateway --example protocol_coverage > docs/protocol-coverage.md"
+        );
+    }
+}
