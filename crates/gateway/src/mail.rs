@@ -5,6 +5,7 @@ use crate::places::{Place, PlaceId};
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
 use std::sync::Arc;
+use wire::messages::MessageNumber;
 use world::{Appearance, Event, Refusal};
 
 /// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
@@ -114,6 +115,8 @@ pub enum ToShard {
         /// where it stood.
         returns: bool,
     },
+    /// A message that came on an earlier circuit of the session, as if it had come on this one.
+    HandedOn(CircuitKey, RawMessage),
     /// End a circuit.
     Close(CircuitKey, Ending),
     /// What happened in a world.
@@ -226,13 +229,12 @@ pub enum Request {
     InstantMessage(Box<InstantMessage>),
     /// Who are these? They do not stand in the client's world.
     Names(Vec<Uuid>),
-    /// Make this place home.
-    SetHome {
-        /// Metres from the region's corner.
-        position: Vec3,
-        /// Where to face.
-        look_at: Vec3,
-    },
+    /// Make this spot home; none when the avatar is in an instance, which may end.
+    SetHome(Option<Spot>),
+    /// A teleport was refused as one too many: the client waits for its end.
+    TeleportRefused,
+    /// A message that came on a circuit which the avatar has left: for the one that it is behind now.
+    HandOn(RawMessage),
     /// The avatar has walked into a portal.
     Portal {
         /// The world that it was in.
@@ -245,6 +247,15 @@ pub enum Request {
         /// Echoed.
         sequence_id: i32,
     },
+}
+
+/// A client's message as it came: its number, and what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawMessage {
+    /// Which message it is.
+    pub number: MessageNumber,
+    /// Behind the number, not zero-coded.
+    pub body: Box<[u8]>,
 }
 
 /// An instant message from one agent to another.

@@ -93,6 +93,7 @@ impl Hub {
         }
         self.remember_place(circuit);
         self.count_visitors();
+        self.deliver_kept(circuit.session);
     }
 
     pub(super) fn on_closed(&mut self, now: Instant, circuit: CircuitKey, why: Closed, next_sequence: u32) {
@@ -167,6 +168,7 @@ impl Hub {
             });
             self.retire(now, binding);
         }
+        self.return_to_senders(session.undelivered);
     }
 
     /// Ends one circuit of a session; the shard reports when it is closed.

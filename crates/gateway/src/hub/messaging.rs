@@ -1,6 +1,7 @@
 //! Between users: instant messages, invitations, names, and texts for everybody.
 
 use super::{Hub, teleport};
+use crate::hub::delivery::{Delivery, Receipt};
 use crate::hub::events;
 use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY, Spot};
 use glam::Vec3;
@@ -73,23 +74,34 @@ impl Hub {
             text: &message.message,
             bucket: &message.bucket,
         });
-        let sender = sender.agent;
+        let is_written = message.dialog == dialog::MESSAGE;
+        let receipt = Receipt { sender: from.session, to: message.to, id: message.id };
+        let delivery = Delivery { message: outgoing, receipt: is_written.then_some(receipt) };
+        // That a user types is of no use to one who arrives later.
+        let is_passing = matches!(message.dialog, dialog::TYPING_START | dialog::TYPING_STOP);
         let receiver = self.by_agent.get(&message.to).copied();
-        if receiver.is_some_and(|to| self.send(to, outgoing)) {
+        let receiver = receiver.filter(|&to| !is_passing || self.arrived(to).is_ok());
+        if receiver.is_some_and(|to| self.deliver(to, delivery)) {
             self.counters.instant_messages += 1;
-        } else if message.dialog == dialog::MESSAGE {
-            let answer = instant_message(&Outgoing {
-                from: message.to,
-                from_name: "Throng",
-                to: sender,
-                dialog: dialog::AUTO_RESPONSE,
-                id: message.id,
-                position: Vec3::ZERO,
-                text: &text::to_wire("This user is not online. Your message was not delivered.", 1_024),
-                bucket: &[],
-            });
-            self.send(from.session, answer);
+        } else if is_written {
+            self.tell_undelivered(receipt);
         }
+    }
+
+    /// Tells the author of a written message that it was not delivered.
+    pub(super) fn tell_undelivered(&mut self, receipt: Receipt) {
+        let Some(sender) = self.sessions.get(&receipt.sender) else { return };
+        let answer = instant_message(&Outgoing {
+            from: receipt.to,
+            from_name: "Throng",
+            to: sender.agent,
+            dialog: dialog::AUTO_RESPONSE,
+            id: receipt.id,
+            position: Vec3::ZERO,
+            text: &text::to_wire("This user is not online. Your message was not delivered.", 1_024),
+            bucket: &[],
+        });
+        self.send(receipt.sender, answer);
     }
 
     /// Invites users to where the inviting avatar stands.

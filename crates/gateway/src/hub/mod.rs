@@ -6,6 +6,7 @@
 
 mod absentees;
 mod circuits;
+mod delivery;
 mod event_queue;
 mod events;
 mod exchange;
@@ -14,7 +15,7 @@ mod passages;
 mod ports;
 mod session;
 mod strays;
-mod teleport;
+pub(crate) mod teleport;
 #[cfg(test)]
 pub(crate) mod tests;
 mod visitors;
@@ -27,8 +28,9 @@ pub use exchange::{
 pub use passages::{Order, Passage, PassageRefusal};
 pub use ports::{PORT_REST, PORTS_MAX};
 
-use crate::mail::{CircuitKey, FromShard, Request, ShardIndex, ToShard};
+use crate::mail::{CircuitKey, FromShard, RawMessage, Request, ShardIndex, ToShard};
 use crate::places::Places;
+use delivery::Delivery;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use ports::SessionPorts;
 use session::{Binding, Session};
@@ -117,8 +119,11 @@ impl Hub {
         if self.population(place.world(), earlier) >= place.scene.max_avatars {
             return Err(LoginRefusal::RegionFull);
         }
+        let mut undelivered = Vec::new();
         if let Some(earlier) = earlier {
             self.counters.superseded += 1;
+            // The same user's: the new session delivers it.
+            undelivered = self.take_undelivered(earlier);
             self.end_session(now, earlier, "You have logged in from another place.");
         }
         let key = SessionKey(self.next_key);
@@ -149,6 +154,7 @@ impl Hub {
                 root: None,
                 pending: None,
                 next_ticket: 1,
+                undelivered,
             },
         );
         self.by_agent.insert(login.agent, key);
@@ -308,12 +314,35 @@ impl Hub {
 
     fn on_request(&mut self, now: Instant, circuit: CircuitKey, request: Request) {
         let Some(session) = self.sessions.get(&circuit.session) else { return };
-        // Only the circuit behind which the avatar is speaks for the user; but names may be asked for earlier.
-        let is_root = session.root == Some(circuit.ticket);
+        let root = session.root.map(|ticket| session.circuit(ticket));
+        let circuit = match (&request, root) {
+            (
+                Request::Names(_)
+                | Request::ParcelProperties { .. }
+                | Request::InstantMessage(_)
+                | Request::SetHome(_)
+                | Request::TeleportRefused
+                | Request::HandOn(_),
+                _,
+            ) => circuit,
+            // The position in it is one of the world that the avatar has left.
+            (Request::Lure { .. } | Request::Portal { .. }, root) if root != Some(circuit) => {
+                return self.refuse_request(circuit.session, &request);
+            }
+            // The avatar may have left the circuit since this was sent.
+            (_, Some(root)) => root,
+            // Shards hold what acts through an avatar until it has arrived; but its circuit may have closed meanwhile.
+            (_, None) => return self.refuse_request(circuit.session, &request),
+        };
         match request {
             Request::Names(ids) => self.answer_names(circuit, &ids),
             Request::ParcelProperties { sequence_id } => self.answer_parcel(circuit, sequence_id),
-            _ if !is_root => {}
+            Request::InstantMessage(message) => self.pass_on(circuit, &message),
+            Request::SetHome(spot) => self.set_home(circuit.session, spot),
+            Request::TeleportRefused => {
+                self.tell_teleport_failed(circuit.session, "You have asked for too much at once.");
+            }
+            Request::HandOn(message) => self.hand_on(circuit, message),
             Request::TeleportTo { handle, position, look_at } => {
                 self.teleport_to_handle(now, circuit, handle, position, look_at);
             }
@@ -323,9 +352,30 @@ impl Hub {
             Request::Lure { targets, message, position } => {
                 self.offer_lure(circuit, &targets, &message, position);
             }
-            Request::InstantMessage(message) => self.pass_on(circuit, &message),
-            Request::SetHome { position, look_at } => self.set_home(circuit, position, look_at),
             Request::Portal { world, number } => self.on_portal(now, circuit, world, number),
+        }
+    }
+
+    /// Tells a user that a request cannot be carried out because the avatar is not, or no longer, behind the circuit that it came on.
+    fn refuse_request(&mut self, session: SessionKey, request: &Request) {
+        match request {
+            Request::TeleportTo { .. } | Request::TeleportHome | Request::TeleportLure(_) => {
+                self.tell_teleport_failed(session, "You have not arrived yet.");
+            }
+            Request::Lure { .. } => self.notify(session, "You have moved. Please invite again."),
+            // A portal is noticed again, and there is nothing to cancel.
+            _ => {}
+        }
+    }
+
+    /// Gives a message to the circuit that the avatar is behind, when it came on another one.
+    fn hand_on(&mut self, from: CircuitKey, message: RawMessage) {
+        let root = self.sessions.get(&from.session).and_then(Session::root_binding);
+        if let Some(root) = root.filter(|root| root.ticket.circuit != from)
+            && let Some(shard) = root.shard
+        {
+            let to = root.ticket.circuit;
+            self.output.push_back((Address::One(shard), ToShard::HandedOn(to, message)));
         }
     }
 
@@ -333,15 +383,10 @@ impl Hub {
         self.sessions.get_mut(&circuit.session)?.bindings.get_mut(&circuit.ticket)
     }
 
-    /// Queues a message (number and body) on the circuit behind which a user's avatar is. False when there is none: the
-    /// client has logged in and not opened its circuit yet.
+    /// Queues a message (number and body) on the circuit behind which a user's avatar is. While the avatar is still arriving the
+    /// message is kept; false when that is not possible either.
     fn send(&mut self, key: SessionKey, message: Arc<[u8]>) -> bool {
-        let binding = self.sessions.get(&key).and_then(Session::main_binding);
-        let open = binding.and_then(|binding| Some((binding.shard?, binding.ticket.circuit)));
-        if let Some((shard, circuit)) = open {
-            self.output.push_back((Address::One(shard), ToShard::Send(circuit, message)));
-        }
-        open.is_some()
+        self.deliver(key, Delivery { message, receipt: None })
     }
 
     /// Queues a message on a certain circuit.

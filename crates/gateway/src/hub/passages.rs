@@ -7,7 +7,7 @@
 
 use super::Hub;
 use super::session::Switching;
-use super::teleport::{VIA_LOCATION, landing_spot};
+use super::teleport::{VIA_LOCATION, WITHIN_REGION, landing_spot};
 use crate::mail::{CircuitKey, Spot, ToShard};
 use crate::places::{Place, PortalTo, Scene};
 use glam::Vec3;
@@ -288,6 +288,7 @@ impl Hub {
         let Way { place, look_at, returns, .. } = way;
         let position = place.land().clamp(way.position);
         if here.world() == place.world() {
+            self.tell_teleport_started(circuit.session, flags | WITHIN_REGION);
             let command = ToShard::Teleport { circuit, position, look_at: *look_at };
             self.output.push_back((super::Address::One(shard), command));
             return Ok(Passage::Within);
@@ -301,6 +302,7 @@ impl Hub {
             return Ok(Passage::Teleported);
         }
         self.note_departure(circuit, &here, place);
+        self.tell_teleport_started(circuit.session, flags | WITHIN_REGION);
         self.counters.switches += 1;
         let until = now + self.config.arrival_timeout;
         if let Some(binding) = self.binding_mut(circuit) {

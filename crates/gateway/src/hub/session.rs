@@ -1,5 +1,6 @@
 //! One login and the circuits that belong to it.
 
+use crate::hub::delivery::Delivery;
 use crate::hub::event_queue::EventQueue;
 use crate::hub::ports::SessionPorts;
 use crate::mail::{CircuitKey, ShardIndex, Spot, Ticket, Wearable};
@@ -38,6 +39,8 @@ pub(crate) struct Session {
     /// The circuit that the avatar is on its way to: at login, and during a teleport.
     pub(crate) pending: Option<u32>,
     pub(crate) next_ticket: u32,
+    /// Messages to the user that wait for the avatar's arrival, oldest first; at most [`super::delivery::UNDELIVERED_MAX`].
+    pub(crate) undelivered: Vec<Delivery>,
 }
 
 /// One circuit of a session, from its ticket to its end.
@@ -75,6 +78,11 @@ impl Session {
     /// The circuit that messages to the user go to: where the avatar is, or will be first.
     pub(crate) fn main_binding(&self) -> Option<&Binding> {
         self.bindings.get(&self.root.or(self.pending)?)
+    }
+
+    /// The circuit behind which the avatar is.
+    pub(crate) fn root_binding(&self) -> Option<&Binding> {
+        self.bindings.get(&self.root?)
     }
 
     pub(crate) fn main_binding_mut(&mut self) -> Option<&mut Binding> {

@@ -19,6 +19,8 @@ use wire::text;
 pub(crate) const VIA_LURE: u32 = 1 << 2;
 pub(crate) const VIA_LOCATION: u32 = 1 << 4;
 pub(crate) const VIA_HOME: u32 = 1 << 5;
+/// The avatar stays in the region, as clients see it.
+pub(crate) const WITHIN_REGION: u32 = 1 << 17;
 
 /// Where an arriving visitor stands from the one who invited: beside, not inside.
 const BESIDE: Vec3 = Vec3::new(1.0, 0.0, 0.0);
@@ -72,16 +74,16 @@ impl Hub {
         }
     }
 
-    pub(super) fn set_home(&mut self, circuit: CircuitKey, position: Vec3, look_at: Vec3) {
-        let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
-        let Some(binding) = session.bindings.get(&circuit.ticket) else { return };
-        // An instance may be gone by the time that somebody wants to go home.
-        if !binding.place.scene.is_shared {
-            return;
-        }
-        let spot = Spot { place: binding.place.id, position, look_at };
+    /// Makes a spot a user's home, and confirms it. `None` stands for an instance, which may be gone by the time that the user wants to
+    /// go home.
+    pub(super) fn set_home(&mut self, key: SessionKey, spot: Option<Spot>) {
+        let Some(session) = self.sessions.get_mut(&key) else { return };
+        let Some(spot) = spot else {
+            return self.notify(key, "Home cannot be set here: this world may end.");
+        };
         session.home = Some(spot);
         self.records.push_back(Record::Home(session.agent, spot));
+        self.notify(key, "Home position set.");
     }
 
     pub(super) fn tell_refusal(&mut self, session: SessionKey, passed: Result<Passage, PassageRefusal>) {
@@ -105,13 +107,18 @@ impl Hub {
         let issued = self.issue_ticket(now, key, place, position, look_at);
         let (port, seed_url) = issued.ok_or(PassageRefusal::NoPort)?;
         self.counters.teleports += 1;
-        self.send(key, start_message(flags));
+        self.tell_teleport_started(key, flags);
         self.send(key, progress_message(agent, flags));
         let finish = events::teleport_finish(agent, place, server_ip, port, &seed_url, flags);
         if let Some(binding) = self.sessions.get_mut(&key).and_then(|session| session.main_binding_mut()) {
             binding.queue.push("TeleportFinish", finish);
         }
         Ok(())
+    }
+
+    /// Every kind of teleport is announced: clients that wait for it show the passage from here on.
+    pub(super) fn tell_teleport_started(&mut self, key: SessionKey, flags: u32) {
+        self.send(key, start_message(flags));
     }
 
     /// The user changed their mind. Only possible until the client has shown its ticket to the new region, and while there is a world to

@@ -2,6 +2,8 @@
 
 use super::egress::Sent;
 use super::filter::UpdateFilter;
+use super::flood::FloodNotices;
+use super::held::HeldMessages;
 use super::missing::FeatureAlerts;
 use super::outbox::{Address, Outbox};
 use super::stream::Scenery;
@@ -133,6 +135,10 @@ pub(super) struct Client {
     pub(super) asks: Allowance,
     /// What it was told of missing features.
     pub(super) alerts: FeatureAlerts,
+    /// What it was told of messages above these.
+    pub(super) floods: FloodNotices,
+    /// Messages that wait for its avatar.
+    pub(super) held: HeldMessages,
     pub(super) animations: Allowance,
     pub(super) looks: Allowance,
     pub(super) slot: u8,
@@ -184,6 +190,8 @@ impl Client {
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
             asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
             alerts: FeatureAlerts::default(),
+            floods: FloodNotices::default(),
+            held: HeldMessages::default(),
             animations: Allowance::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
             looks: Allowance::new(now, LOOKS_PER_S, LOOKS_BURST),
             slot,
@@ -247,6 +255,12 @@ impl Client {
     /// Whether its avatar is in a world, or about to be.
     pub(super) const fn has_avatar(&self) -> bool {
         matches!(self.stage, Stage::Entering | Stage::Present)
+    }
+
+    /// Whether its avatar is still to come, or it was not told yet where its avatar has come.
+    pub(super) fn is_arriving(&self) -> bool {
+        let is_there = self.stage == Stage::Present && self.told == Told::All;
+        !is_there && !matches!(self.stage, Stage::Leaving(..))
     }
 
     /// Sequence of its next command: a circuit's commands come before those of the session's later circuits.

@@ -10,7 +10,7 @@ use super::filter::Verdict;
 use super::outbox::Outbox;
 use super::{COMMANDS_MAX, ClientIndex, Shard};
 use crate::coverage::{Feature, Outcome, message_table};
-use crate::mail::{Closed, FromShard, InstantMessage, Request};
+use crate::mail::{Closed, FromShard, InstantMessage, Request, Spot};
 use circuit::{Category, Received, Throttles};
 use glam::Vec3;
 use ids::{AgentId, Instant, RegionHandle, Uuid};
@@ -95,14 +95,19 @@ impl Shard {
         let handled = match name {
             // Most of what clients send.
             Some(MessageName::AgentUpdate) => self.on_agent_update(&mut at, received),
-            _ if matches!(self.client(index).stage, Stage::Leaving(..)) => return,
+            _ if self.dispatch_later(&mut at, received) => return,
             Some(name) => self.handle_message(&mut at, name, received.body),
             None => Err(Malformed::UnknownMessage.into()),
         };
         let outcome = handled.unwrap_or_else(|why| {
             match why {
                 Drop::Malformed(why) => self.counters.drop(why.into()),
-                Drop::Refused(why) => self.counters.refuse(why),
+                Drop::Refused(why) => {
+                    self.counters.refuse(why);
+                    if why == Refused::Flood {
+                        self.answer_flood(&mut at, received.number);
+                    }
+                }
             }
             Outcome::Dropped
         });
@@ -195,8 +200,13 @@ impl Shard {
 
     pub(super) fn on_set_home(&mut self, at: &mut Incoming<'_>, m: SetStartLocationRequest) -> Handled {
         let start = &m.start_location_data;
-        let (position, look_at) = (start.location_pos, start.location_look_at);
-        self.request(at, Request::SetHome { position, look_at })
+        let place = &self.client(at.index).place;
+        let spot = place.scene.is_shared.then_some(Spot {
+            place: place.id,
+            position: start.location_pos,
+            look_at: start.location_look_at,
+        });
+        self.request(at, Request::SetHome(spot))
     }
 
     pub(super) fn on_parcel_properties(

@@ -57,12 +57,13 @@ impl Shard {
             if stage != Stage::Present {
                 continue;
             }
+            // A client shows its own words only when they come back, wherever its avatar is by then.
+            let is_own = session == chat.session;
             let Some(own) = replica.of_session(session) else { continue };
-            if replica.hot()[own as usize].position.distance_squared(chat.position) > reach {
+            if !is_own && replica.hot()[own as usize].position.distance_squared(chat.position) > reach {
                 continue;
             }
-            // The own words come back always: the client shows them only then.
-            if session == chat.session || self.client(index).hears.take(now) {
+            if is_own || self.client(index).hears.take(now) {
                 self.counters.chat_sent += 1;
                 self.send_reliable(now, index, &message, out);
             } else {

@@ -13,8 +13,10 @@ mod dispatch;
 mod egress;
 mod epochs;
 mod filter;
+mod flood;
 mod greeting;
 mod hearing;
+mod held;
 mod missing;
 mod names;
 mod outbox;
@@ -218,6 +220,7 @@ impl Shard {
                     self.switch(now, index, &place, (position, look_at), returns);
                 }
             }
+            ToShard::HandedOn(circuit, message) => self.on_handed_on(now, circuit, &message, out),
             ToShard::Close(circuit, ending) => match self.by_circuit.get(&circuit) {
                 Some(&index) => self.end(now, index, &ending, out),
                 None => self.tickets.retain(|_, ticket| ticket.circuit != circuit),
@@ -493,6 +496,9 @@ impl Shard {
         client.circuit.wind_down();
         if had_avatar {
             self.command(index, Action::Leave);
+        }
+        if why == Closed::Asked {
+            self.hand_on_held(index);
         }
         self.mail.push(report);
     }

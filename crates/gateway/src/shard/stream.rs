@@ -86,6 +86,11 @@ impl Shard {
             if !is_told {
                 return;
             }
+            self.dispatch_held(now, index, out);
+            // One of them may have ended it.
+            if self.client(index).stage != Stage::Present {
+                return;
+            }
         }
         self.notice_portal(now, index, &place, &replica);
         self.open_scene(now, index, &place);

@@ -14,7 +14,7 @@ use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 use std::sync::Arc;
@@ -114,6 +114,10 @@ pub(crate) struct Node {
     pub(crate) mail: Vec<FromShard>,
     /// Panics of worlds.
     pub(crate) panics: usize,
+    /// Ticks that commands take to their worlds, as in a storm of logins.
+    pub(crate) lag_ticks: u64,
+    /// Commands under way, with the step at which they arrive.
+    lagging: VecDeque<(u64, WorldId, Command)>,
     /// Whether shards have all turns that are due; otherwise two in fifteen steps, in which three are due with 130 to 256 avatars, so that
     /// they miss a third.
     pub(crate) keeps_up: bool,
@@ -187,6 +191,8 @@ impl Node {
             commands: Vec::new(),
             mail: Vec::new(),
             panics: 0,
+            lag_ticks: 0,
+            lagging: VecDeque::new(),
             keeps_up: true,
             poison: |_| false,
             poisoned: 0,
@@ -452,13 +458,17 @@ impl Node {
     }
 
     fn step_worlds(&mut self) {
+        let arrives_at = self.steps + self.lag_ticks * STEPS_PER_TICK;
         for shard in &mut self.shards {
             for (world, command) in shard.commands().drain(..) {
                 self.commands.push((world, command.clone()));
-                // A world that has ended takes none.
-                if let Some(region) = self.regions.get_mut(world.0 as usize) {
-                    region.commands.push(command);
-                }
+                self.lagging.push_back((arrives_at, world, command));
+            }
+        }
+        while let Some((_, world, command)) = self.lagging.pop_front_if(|(at, ..)| *at <= self.steps) {
+            // A world that has ended takes none.
+            if let Some(region) = self.regions.get_mut(world.0 as usize) {
+                region.commands.push(command);
             }
         }
         let tick = Tick(self.steps / STEPS_PER_TICK);

@@ -1,13 +1,15 @@
 //! Between users: instant messages and invitations.
 
 use super::events;
-use crate::testing::{HARBOUR, MEADOW, Node, OFFLINE_AGENT, agent};
+use crate::hub::delivery::UNDELIVERED_MAX;
+use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, OFFLINE_AGENT, agent};
 use ids::{AgentId, Uuid};
+use std::time::Duration;
 use wire::messages::*;
 use wire::text::{from_wire, to_wire};
 
 /// What a client sends to a user.
-fn send(node: &mut Node, from: usize, to: AgentId, dialog: u8, text: &str) {
+pub(super) fn send(node: &mut Node, from: usize, to: AgentId, dialog: u8, text: &str) {
     let client = &mut node.clients[from];
     let message = ImprovedInstantMessage {
         agent_data: ImprovedInstantMessageAgentData {
@@ -29,7 +31,7 @@ fn send(node: &mut Node, from: usize, to: AgentId, dialog: u8, text: &str) {
 }
 
 /// What a client got, newest last: (from, name, dialog, text).
-fn got(node: &Node, client: usize) -> Vec<(Uuid, String, u8, String)> {
+pub(super) fn got(node: &Node, client: usize) -> Vec<(Uuid, String, u8, String)> {
     let read = |message: &Message| match message {
         Message::ImprovedInstantMessage(m) => {
             let block = &m.message_block;
@@ -66,14 +68,45 @@ fn a_message_to_somebody_who_is_not_here_is_answered() {
 }
 
 #[test]
-fn a_message_to_somebody_who_is_still_on_the_way_in_is_answered_and_not_counted() {
+fn a_message_to_a_session_that_ends_before_its_avatar_arrives_comes_back_to_its_author() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     let spot = node.spot(HARBOUR, 128.0, 128.0);
     node.admit("Bob", spot).expect("there is room");
     send(&mut node, ada, agent("Bob"), 0, "hello");
-    assert_eq!(got(&node, ada).len(), 1);
-    assert_eq!(node.hub.counters().instant_messages, 0);
+    assert_eq!(got(&node, ada), []);
+    node.run_for(ARRIVAL_TIMEOUT + Duration::from_secs(2));
+    let answers = got(&node, ada);
+    assert_eq!(answers.len(), 1);
+    assert_eq!((answers[0].0, answers[0].2), (agent("Bob").0, 20));
+}
+
+#[test]
+fn a_message_to_an_arriving_session_reaches_the_one_that_replaces_it() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    node.admit("Bob", spot).expect("there is room");
+    send(&mut node, ada, agent("Bob"), 0, "hello");
+    let bob = node.enter("Bob");
+    node.run_ms(200);
+    assert_eq!(got(&node, bob), [(agent("Ada").0, "Ada Resident".into(), 0, "hello".into())]);
+    assert_eq!(got(&node, ada), []);
+}
+
+#[test]
+fn messages_to_an_arriving_session_are_bounded_and_the_rest_is_answered() {
+    let mut node = Node::new();
+    let authors: Vec<usize> = (0..5).map(|n| node.enter(&format!("Author{n}"))).collect();
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    let bob = node.login("Bob", spot);
+    for &author in &authors {
+        (0..15).for_each(|n| send(&mut node, author, agent("Bob"), 0, &n.to_string()));
+    }
+    let answers: usize = authors.iter().map(|&author| got(&node, author).len()).sum();
+    assert_eq!(answers, 5 * 15 - UNDELIVERED_MAX);
+    node.clients[bob].open();
+    node.run_until(|node| got(node, bob).len() == UNDELIVERED_MAX);
 }
 
 #[test]

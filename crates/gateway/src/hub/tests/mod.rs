@@ -1,5 +1,6 @@
 //! Sessions as HTTP handlers, shards and operators see them, on virtual time.
 
+mod before_arrival;
 mod lifetime;
 mod messages;
 mod passages;

@@ -1,0 +1,178 @@
+//! Messages of a client that has no avatar yet: chat, instant messages, teleports and other requests that act through the avatar.
+//!
+//! A client may send them as soon as its circuit is open, and its avatar arrives some ticks later. They wait here in the order of
+//! arrival and are dispatched once the client has been told where its avatar stands. The bound is [`HELD_MAX`] messages and
+//! [`HELD_BYTES_MAX`] bytes; what exceeds it is refused, with one alert to the client.
+//!
+//! On a circuit that the avatar has left for another one, such messages go through the hub to the circuit that it is behind now.
+//! Start with [`Shard::dispatch_later`].
+
+use super::client::Stage;
+use super::counters::Refused;
+use super::dispatch::Incoming;
+use super::outbox::Outbox;
+use super::{ClientIndex, Shard};
+use crate::coverage::Outcome;
+use crate::mail::{CircuitKey, Closed, FromShard, RawMessage, Request};
+use circuit::Received;
+use ids::Instant;
+use std::collections::VecDeque;
+use wire::messages::*;
+use wire::text::{VARIABLE1_MAX, to_wire};
+
+/// Messages held for one client.
+pub(super) const HELD_MAX: usize = 64;
+/// Bytes of their bodies.
+pub(super) const HELD_BYTES_MAX: usize = 32 * 1024;
+
+/// Text of the alert when more is sent than is held.
+const FULL: &str = "You have sent more than is kept until you arrive. The rest was not carried out.";
+
+/// Messages that wait for a client's avatar, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct HeldMessages {
+    messages: VecDeque<RawMessage>,
+    bytes: usize,
+    /// The client was alerted that some were refused.
+    is_alerted: bool,
+}
+
+impl HeldMessages {
+    /// Keeps a message; false when there is no room.
+    fn push(&mut self, number: MessageNumber, body: &[u8]) -> bool {
+        let has_room = self.messages.len() < HELD_MAX && self.bytes + body.len() <= HELD_BYTES_MAX;
+        if has_room {
+            self.bytes += body.len();
+            self.messages.push_back(RawMessage { number, body: body.into() });
+        }
+        has_room
+    }
+}
+
+/// Whether a message acts through the client's avatar, or on its behalf among other users.
+const fn needs_avatar(number: MessageNumber) -> bool {
+    matches!(
+        number,
+        AgentAnimation::NUMBER
+            | AgentSetAppearance::NUMBER
+            | SetAlwaysRun::NUMBER
+            | ChatFromViewer::NUMBER
+            | ImprovedInstantMessage::NUMBER
+            | StartLure::NUMBER
+            | TeleportLocationRequest::NUMBER
+            | TeleportRequest::NUMBER
+            | TeleportLandmarkRequest::NUMBER
+            | TeleportLureRequest::NUMBER
+            | TeleportCancel::NUMBER
+            | SetStartLocationRequest::NUMBER
+    )
+}
+
+impl Shard {
+    /// Keeps a message that needs an avatar while there is none, and hands it on when the avatar is behind another circuit. True when
+    /// nothing else is to be done with it.
+    pub(super) fn dispatch_later(&mut self, at: &mut Incoming<'_>, received: &Received<'_>) -> bool {
+        let number = received.number;
+        let client = self.client(at.index);
+        if let Stage::Leaving(_, why) = client.stage {
+            // A position is meant in the region of the circuit that it came on.
+            let is_of_circuit = number == SetStartLocationRequest::NUMBER && why == Closed::Asked;
+            if !is_of_circuit && why == Closed::Asked {
+                self.hand_on_late(at, received);
+            }
+            return !is_of_circuit;
+        }
+        if !client.is_arriving() || !needs_avatar(number) {
+            return false;
+        }
+        if client.held.push(number, received.body) {
+            return true;
+        }
+        let is_alerted = std::mem::replace(&mut client.held.is_alerted, true);
+        self.refuse_flood(number);
+        if !is_alerted {
+            self.send_alert(at, FULL);
+        }
+        true
+    }
+
+    /// The avatar has arrived: what waited for it is dispatched.
+    pub(super) fn dispatch_held(&mut self, now: Instant, index: ClientIndex, out: &mut Outbox) {
+        let held = std::mem::take(&mut self.client(index).held);
+        for message in &held.messages {
+            self.dispatch_raw(now, index, message, out);
+        }
+    }
+
+    /// A message that came on an earlier circuit of the session.
+    pub(super) fn on_handed_on(
+        &mut self,
+        now: Instant,
+        circuit: CircuitKey,
+        message: &RawMessage,
+        out: &mut Outbox,
+    ) {
+        if let Some(&index) = self.by_circuit.get(&circuit) {
+            self.dispatch_raw(now, index, message, out);
+        }
+    }
+
+    /// What waits for an avatar goes where the avatar is when the circuit ends.
+    pub(super) fn hand_on_held(&mut self, index: ClientIndex) {
+        let client = self.client(index);
+        let (key, held) = (client.key(), std::mem::take(&mut client.held));
+        let requests = held.messages.into_iter().map(|raw| FromShard::Request(key, Request::HandOn(raw)));
+        self.mail.extend(requests);
+    }
+
+    /// A message on a circuit that the server has ended. Clients send on the old circuit until they hear that the avatar has arrived
+    /// behind the new one.
+    fn hand_on_late(&mut self, at: &Incoming<'_>, received: &Received<'_>) {
+        let number = received.number;
+        if !needs_avatar(number) && number != LogoutRequest::NUMBER {
+            return;
+        }
+        let client = self.client(at.index);
+        if !client.asks.take(at.now) {
+            self.refuse_flood(number);
+            return;
+        }
+        let raw = RawMessage { number, body: received.body.into() };
+        let request = FromShard::Request(client.key(), Request::HandOn(raw));
+        self.mail.push(request);
+    }
+
+    fn dispatch_raw(&mut self, now: Instant, index: ClientIndex, message: &RawMessage, out: &mut Outbox) {
+        // The sequence number matters to AgentUpdate alone, which is never held.
+        assert!(message.number != AgentUpdate::NUMBER, "agent updates are not held");
+        let received = Received { sequence: 0, reliable: true, number: message.number, body: &message.body };
+        self.dispatch(now, index, &received, out);
+    }
+
+    /// Counts a message above a bound.
+    fn refuse_flood(&mut self, number: MessageNumber) {
+        self.counters.refuse(Refused::Flood);
+        self.outcomes.count(MessageName::of(number), Outcome::Dropped);
+    }
+
+    /// Shows the client a text.
+    pub(super) fn send_alert(&mut self, at: &mut Incoming<'_>, text: &str) {
+        let alert_data = AlertMessageAlertData { message: to_wire(text, VARIABLE1_MAX) };
+        self.reply(at, AlertMessage { alert_data, ..AlertMessage::default() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_and_bytes_are_bounded() {
+        let mut held = HeldMessages::default();
+        let taken = (0..100).filter(|_| held.push(ChatFromViewer::NUMBER, b"hello")).count();
+        assert_eq!(taken, HELD_MAX);
+        let mut held = HeldMessages::default();
+        let taken = (0..100).filter(|_| held.push(AgentSetAppearance::NUMBER, &[0; 4_096])).count();
+        assert_eq!(taken, HELD_BYTES_MAX / 4_096);
+    }
+}
