@@ -1,6 +1,7 @@
 //! The simulating side of a node: existing instances, their lifecycle, and the capacity that they may take.
 //!
 //! Sans-IO: no thread, clock, socket, kernel or file. Time, measurements of the node and randomness are arguments; work that
-//! takes long leaves as data and returns as data. Start with [`capacity`].
+//! takes long leaves as data and returns as data. Start with [`registry`].
 
 pub mod capacity;
+pub mod registry;

@@ -1,0 +1,131 @@
+//! Lifecycle of one instance.
+//!
+//! ```text
+//!              row written          start job            started
+//!   Recording ────────────► Suspended ────────► Starting ────────► Active
+//!       │                     ▲  ▲ │               │                │  │
+//!       │ row not written     │  │ │               │ failed         │  │ suspend job
+//!       ▼                     │  └─┼───────────────┘                │  ▼
+//!     (gone)                  │    │           saved                │ Suspending
+//!                             └────┼──────────────────────────────────┘  │ not saved
+//!                                  │ delete job          ◄───────────────┘ (Active)
+//!                                  ▼                                │
+//!                               Deleting ◄──────────────────────────┘
+//!                                  │ row deleted: (gone); not deleted: the phase before
+//! ```
+//!
+//! *Settled* phases are `Suspended` and `Active`. In every other phase exactly one job is under way, and requests for the instance wait
+//! in its queue until it settles.
+
+use ids::{Instant, WorldId};
+use std::ops::Range;
+
+/// Phase of an instance; see the module for the transitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum InstancePhase {
+    /// Its row is being written; it does not exist after a crash of the node. Memory may be reserved for its first start.
+    Recording(Option<u64>),
+    /// In the store only.
+    Suspended,
+    /// Its world is under construction, from the template or from the saved state.
+    Starting(StartingInstance),
+    /// Its world is stepped.
+    Active(ActiveInstance),
+    /// Its world has stopped and its state is being saved. It continues if that fails.
+    Suspending(ActiveInstance),
+    /// Its row is being deleted. A world that was stepped is stepped until the row is gone.
+    Deleting(Option<ActiveInstance>),
+}
+
+/// Resources of an instance under construction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StartingInstance {
+    /// Local ids of the world.
+    pub(super) local_ids: Range<u32>,
+    /// Reserved memory; the reservation ends with the job.
+    pub(super) reserved_bytes: u64,
+    /// First start after its creation; the instance is deleted if it fails.
+    pub(super) is_first: bool,
+}
+
+/// An instance whose world is in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ActiveInstance {
+    /// Local ids of the world.
+    pub(super) local_ids: Range<u32>,
+    /// Measured or expected memory, credited when the world is removed.
+    pub(super) bytes: u64,
+    /// Sessions in the world, or with a circuit on its way in or back, as the gateway counts them.
+    pub(super) occupants: u32,
+    /// Admissions that were ordered from the gateway and are not answered yet.
+    pub(super) admissions: u32,
+    /// A session has been in it since the start: its size is representative of use.
+    pub(super) is_visited: bool,
+    /// Start of the time without occupants and admissions.
+    pub(super) empty_since: Option<Instant>,
+    /// Not evicted earlier: a visitor is expected, or the last attempt failed.
+    pub(super) spared_until: Instant,
+}
+
+impl ActiveInstance {
+    /// True without occupants and without visitors on their way in.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.occupants == 0 && self.admissions == 0
+    }
+
+    /// True if it may be suspended now.
+    pub(super) fn is_evictable(&self, now: Instant) -> bool {
+        self.is_empty() && self.spared_until <= now
+    }
+}
+
+impl InstancePhase {
+    /// Word for the API and the log.
+    pub(super) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Recording(_) => "making",
+            Self::Suspended => "suspended",
+            Self::Starting(_) => "resuming",
+            Self::Active(_) => "active",
+            Self::Suspending(_) => "suspending",
+            Self::Deleting(_) => "ending",
+        }
+    }
+
+    /// True if no job of the instance is under way.
+    pub(super) const fn is_settled(&self) -> bool {
+        matches!(self, Self::Suspended | Self::Active(_))
+    }
+
+    /// Local ids in use.
+    pub(super) const fn local_ids(&self) -> Option<&Range<u32>> {
+        match self {
+            Self::Recording(_) | Self::Suspended | Self::Deleting(None) => None,
+            Self::Starting(starting) => Some(&starting.local_ids),
+            Self::Active(active) | Self::Suspending(active) | Self::Deleting(Some(active)) => {
+                Some(&active.local_ids)
+            }
+        }
+    }
+
+    /// The instance's world, if it is in memory and complete.
+    pub(super) const fn active_mut(&mut self) -> Option<&mut ActiveInstance> {
+        match self {
+            Self::Active(active) | Self::Suspending(active) | Self::Deleting(Some(active)) => Some(active),
+            Self::Recording(_) | Self::Suspended | Self::Starting(_) | Self::Deleting(None) => None,
+        }
+    }
+
+    /// Asserts that the diagram has this transition.
+    pub(super) fn assert_transition(&self, world: WorldId, next: &Self) {
+        let is_allowed = matches!(
+            (self, next),
+            (Self::Recording(_) | Self::Starting(_) | Self::Suspending(_), Self::Suspended)
+                | (Self::Suspended, Self::Starting(_) | Self::Deleting(None))
+                | (Self::Starting(_) | Self::Suspending(_) | Self::Deleting(Some(_)), Self::Active(_))
+                | (Self::Active(_), Self::Suspending(_) | Self::Deleting(Some(_)))
+                | (Self::Deleting(None), Self::Suspended)
+        );
+        assert!(is_allowed, "world {}: {} cannot become {}", world.0, self.as_str(), next.as_str());
+    }
+}

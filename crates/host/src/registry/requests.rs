@@ -1,0 +1,220 @@
+//! Requests: resolution to an instance, and the effect in each phase.
+
+use super::phase::{ActiveInstance, InstancePhase};
+use super::room::{RoomOutcome, RoomWaiter};
+use super::{
+    Ask, Blocked, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job,
+    NewInstance, Registry, RequestId, WAITING_MAX,
+};
+use crate::capacity::Shortage;
+use ids::{AgentId, Instant, WorldId};
+use std::sync::Arc;
+
+/// Effect of a request that was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It has been answered, or waits for its instance.
+    Taken,
+    /// It needs room for a world, which a suspension under way may make; otherwise the refusal is this.
+    NeedsRoom(InstanceRefusal),
+}
+
+impl Registry {
+    /// Takes in a request; its reply comes from [`Self::poll_reply`], at once or later.
+    pub fn handle_request(&mut self, now: Instant, id: RequestId, request: InstanceRequest) {
+        if self.stopping.is_some() {
+            self.refuse(id, InstanceRefusal::Stopping);
+            return;
+        }
+        let waiter = RoomWaiter::new(id, request);
+        match self.try_request(now, &waiter) {
+            Ok(Progress::Taken) => {}
+            Ok(Progress::NeedsRoom(_)) => self.wait_for_room(waiter),
+            Err(why) => self.refuse(id, why),
+        }
+    }
+
+    /// Tries a request from its beginning. Without effect unless it is taken.
+    pub(super) fn try_request(
+        &mut self,
+        now: Instant,
+        waiter: &RoomWaiter,
+    ) -> Result<Progress, InstanceRefusal> {
+        let id = waiter.request;
+        match &waiter.body {
+            InstanceRequest::Open(new) => self.open(now, id, new, Ask::Created),
+            InstanceRequest::Enter { instance, visitor, position } => {
+                let world = self.world_of(*instance)?;
+                self.apply(now, world, id, Ask::Enter { visitor: *visitor, position: *position })
+            }
+            InstanceRequest::EnterOwn { new, visitor } => {
+                let ask = Ask::Enter { visitor: *visitor, position: None };
+                match new.owner.and_then(|owner| self.of_owner(owner, &new.template)) {
+                    Some(world) => self.apply(now, world, id, ask),
+                    // An instance that could not be resumed for its visitor is not created for it either.
+                    None if self.capacity.is_cpu_short() => Err(InstanceRefusal::Shortage(Shortage::Cpu)),
+                    None => self.open(now, id, new, ask),
+                }
+            }
+            InstanceRequest::Suspend(instance) => {
+                self.apply(now, self.world_of(*instance)?, id, Ask::Suspend)
+            }
+            InstanceRequest::Resume(instance) => self.apply(now, self.world_of(*instance)?, id, Ask::Resume),
+            InstanceRequest::End(instance) => self.apply(now, self.world_of(*instance)?, id, Ask::End),
+        }
+    }
+
+    /// Creates an instance, after which `ask` is applied; or finds the one that was requested before with the same id.
+    fn open(
+        &mut self,
+        now: Instant,
+        id: RequestId,
+        new: &NewInstance,
+        ask: Ask,
+    ) -> Result<Progress, InstanceRefusal> {
+        let template = self.template(&new.template)?.clone();
+        let name = new.name.as_deref().unwrap_or(&template.name);
+        if !(1..=NewInstance::NAME_BYTES_MAX).contains(&name.len()) || name.chars().any(char::is_control) {
+            return Err(InstanceRefusal::Name);
+        }
+        // Before the limits: a repeated request succeeds on a full node.
+        if let Some(&world) = self.by_id.get(&new.id) {
+            let row = &self.record(world).row;
+            let is_same = row.template.eq_ignore_ascii_case(&new.template) && row.owner == new.owner;
+            return if is_same {
+                self.apply(now, world, id, Ask::Exists)
+            } else {
+                Err(InstanceRefusal::Taken(new.id))
+            };
+        }
+        if new.owner.is_some_and(|owner| self.of_owner(owner, &template.name).is_some()) {
+            return Err(InstanceRefusal::Owned);
+        }
+        if self.instances.len() >= self.config.instances_max {
+            return Err(InstanceRefusal::Full(self.config.instances_max));
+        }
+        if let Some(maker) = &new.maker
+            && let Some(max) = maker.instances_max
+        {
+            let n = self
+                .instances
+                .values()
+                .filter(|known| known.row.maker.as_ref() == Some(&maker.token))
+                .count();
+            if n as u64 >= u64::from(max) {
+                return Err(InstanceRefusal::Quota { token: Arc::clone(&maker.token), max });
+            }
+        }
+        // Without CPU time it is created and stays suspended; without memory it is not created.
+        let reserved = if self.capacity.is_cpu_short() {
+            None
+        } else {
+            match self.acquire_memory(now, &template)? {
+                RoomOutcome::Reserved(bytes) => Some(bytes),
+                RoomOutcome::Pending(why) => return Ok(Progress::NeedsRoom(why)),
+            }
+        };
+        let row = InstanceRow {
+            id: new.id,
+            name: if name == &*template.name { Arc::clone(&template.name) } else { name.into() },
+            template: template.name,
+            owner: new.owner,
+            created_s: new.created_s,
+            maker: new.maker.as_ref().map(|maker| Arc::clone(&maker.token)),
+        };
+        let job = Job::WriteRow(row.clone());
+        let world = self.insert(row, InstancePhase::Recording(reserved));
+        self.record_mut(world).waiting.push_back((id, ask));
+        self.push_job_for(vec![world], job);
+        Ok(Progress::Taken)
+    }
+
+    /// The instance of an owner and template.
+    fn of_owner(&self, owner: AgentId, template: &str) -> Option<WorldId> {
+        let is_it =
+            |row: &InstanceRow| row.owner == Some(owner) && row.template.eq_ignore_ascii_case(template);
+        self.instances.iter().find(|(_, record)| is_it(&record.row)).map(|(&world, _)| world)
+    }
+
+    /// Applies a request to its instance, or has it wait until the instance settles.
+    pub(super) fn apply(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        id: RequestId,
+        ask: Ask,
+    ) -> Result<Progress, InstanceRefusal> {
+        let record = self.record_mut(world);
+        if !record.phase.is_settled() {
+            if record.waiting.len() >= WAITING_MAX {
+                return Err(InstanceRefusal::Busy);
+            }
+            record.waiting.push_back((id, ask));
+            return Ok(Progress::Taken);
+        }
+        let instance = record.row.id;
+        let active = record.phase.active_mut().map(|active| active.clone());
+        match (ask, active) {
+            (Ask::Created, _) => self.reply(id, InstanceReply::Created(instance)),
+            (Ask::Exists, _) => self.reply(id, InstanceReply::Exists(instance)),
+            (Ask::Enter { visitor, position }, Some(_)) => {
+                let active = self.record_mut(world).phase.active_mut().expect("matched above");
+                active.admissions += 1;
+                self.update_empty(now, world);
+                let former = self.admissions.insert(id, world);
+                assert!(former.is_none(), "a request is for one admission");
+                self.orders.push_back(GatewayOrder::Admit { request: id, world, visitor, position });
+            }
+            (ask @ (Ask::Enter { .. } | Ask::Resume), None) => return self.start(now, world, id, ask),
+            (Ask::Resume, Some(_)) => self.reply(id, InstanceReply::Active(instance)),
+            (Ask::Suspend, None) => self.reply(id, InstanceReply::Suspended(instance)),
+            (Ask::Suspend, Some(active)) => return self.suspend(now, world, id, &active),
+            (Ask::End, active) => {
+                if let Some(since) = active.as_ref().and_then(|active| active.empty_since) {
+                    self.empty.remove(&(since, world));
+                }
+                self.set_phase(world, InstancePhase::Deleting(active));
+                self.record_mut(world).waiting.push_front((id, Ask::End));
+                self.push_job_for(vec![world], Job::DeleteRow(instance));
+            }
+        }
+        Ok(Progress::Taken)
+    }
+
+    fn suspend(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        id: RequestId,
+        active: &ActiveInstance,
+    ) -> Result<Progress, InstanceRefusal> {
+        if !active.is_evictable(now) {
+            return Err(InstanceRefusal::InUse);
+        }
+        self.begin_suspend(vec![world]);
+        self.record_mut(world).waiting.push_front((id, Ask::Suspend));
+        Ok(Progress::Taken)
+    }
+
+    /// Brings a suspended instance into memory, after which `ask` is applied.
+    fn start(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        id: RequestId,
+        ask: Ask,
+    ) -> Result<Progress, InstanceRefusal> {
+        let record = self.record(world);
+        if let Some(Blocked::Damaged(why) | Blocked::Misfit(why)) = &record.blocked {
+            return Err(InstanceRefusal::Blocked(Arc::clone(why)));
+        }
+        let gone = |_| InstanceRefusal::TemplateGone(Arc::clone(&record.row.template));
+        let template = self.template(&record.row.template).map_err(gone)?.clone();
+        match self.acquire_slot(now, &template)? {
+            RoomOutcome::Pending(why) => return Ok(Progress::NeedsRoom(why)),
+            RoomOutcome::Reserved(bytes) => self.begin_start(world, &template, bytes, false)?,
+        }
+        self.record_mut(world).waiting.push_front((id, ask));
+        Ok(Progress::Taken)
+    }
+}

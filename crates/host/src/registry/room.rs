@@ -1,0 +1,150 @@
+//! Room for another world: memory, a slot among `active_max`, and local ids; evictions that make it, and requests that wait for one.
+
+use super::phase::{InstancePhase, StartingInstance};
+use super::requests::Progress;
+use super::{InstanceRefusal, InstanceRequest, Job, Registry, RequestId, TemplateFacts, gap};
+use crate::capacity::Shortage;
+use ids::{Instant, WorldId};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Requests that wait for room; more are refused as [`InstanceRefusal::Busy`].
+pub const ROOM_WAITERS_MAX: usize = 1_024;
+/// Evictions for one request, after which it is refused: one large world may need the memory of several small ones.
+const EVICTIONS_MAX: u32 = 8;
+
+/// Request that waits for room. It is tried again from its beginning, in order of arrival.
+#[derive(Debug)]
+pub(super) struct RoomWaiter {
+    pub(super) request: RequestId,
+    pub(super) body: InstanceRequest,
+    n_tries: u32,
+}
+
+impl RoomWaiter {
+    pub(super) const fn new(request: RequestId, body: InstanceRequest) -> Self {
+        Self { request, body, n_tries: 0 }
+    }
+}
+
+/// Result of an attempt to find room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RoomOutcome {
+    /// So many bytes are reserved.
+    Reserved(u64),
+    /// A suspension under way may make room; otherwise the refusal is this.
+    Pending(InstanceRefusal),
+}
+
+impl Registry {
+    /// Reserves memory for another world.
+    pub(super) fn acquire_memory(
+        &mut self,
+        now: Instant,
+        template: &TemplateFacts,
+    ) -> Result<RoomOutcome, InstanceRefusal> {
+        let bytes = self.capacity.expected_bytes(&template.name, template.n_npcs);
+        match self.capacity.reserve(bytes) {
+            Ok(()) => Ok(RoomOutcome::Reserved(bytes)),
+            Err(Shortage::Cpu) => Err(InstanceRefusal::Shortage(Shortage::Cpu)),
+            Err(Shortage::Memory) => self.evict(now, InstanceRefusal::Shortage(Shortage::Memory)),
+        }
+    }
+
+    /// Reserves memory and a slot for another world. CPU time comes first: no eviction relieves that shortage.
+    pub(super) fn acquire_slot(
+        &mut self,
+        now: Instant,
+        template: &TemplateFacts,
+    ) -> Result<RoomOutcome, InstanceRefusal> {
+        if self.capacity.is_cpu_short() {
+            return Err(InstanceRefusal::Shortage(Shortage::Cpu));
+        }
+        if self.n_in_memory() >= self.config.active_max {
+            return self.evict(now, InstanceRefusal::ActiveFull(self.config.active_max));
+        }
+        self.acquire_memory(now, template)
+    }
+
+    /// Suspends the instance that has been empty the longest, unless enough suspensions for the waiting requests are under way.
+    fn evict(&mut self, now: Instant, why: InstanceRefusal) -> Result<RoomOutcome, InstanceRefusal> {
+        if self.n_suspending > self.room_waiters.len() {
+            return Ok(RoomOutcome::Pending(why));
+        }
+        let candidate =
+            self.empty.iter().map(|&(_, world)| world).find(|&world| self.is_evictable(now, world));
+        match candidate {
+            Some(world) => self.begin_suspend(vec![world]),
+            None if self.n_suspending == 0 => return Err(why),
+            None => {}
+        }
+        Ok(RoomOutcome::Pending(why))
+    }
+
+    /// Queues a request until a suspension ends.
+    pub(super) fn wait_for_room(&mut self, waiter: RoomWaiter) {
+        if self.room_waiters.len() >= ROOM_WAITERS_MAX {
+            self.refuse(waiter.request, InstanceRefusal::Busy);
+        } else {
+            self.room_waiters.push_back(waiter);
+        }
+    }
+
+    /// Tries the waiting requests again, in order, up to the first that still needs room.
+    pub(super) fn retry_room_waiters(&mut self, now: Instant) {
+        while let Some(mut waiter) = self.room_waiters.pop_front() {
+            waiter.n_tries += 1;
+            match self.try_request(now, &waiter) {
+                Ok(Progress::Taken) => {}
+                Ok(Progress::NeedsRoom(_)) if waiter.n_tries <= EVICTIONS_MAX => {
+                    self.room_waiters.push_front(waiter);
+                    return;
+                }
+                Ok(Progress::NeedsRoom(why)) | Err(why) => self.refuse(waiter.request, why),
+            }
+        }
+    }
+
+    /// Orders the start of a suspended instance, with memory that is reserved. The reservation ends if local ids are short.
+    pub(super) fn begin_start(
+        &mut self,
+        world: WorldId,
+        template: &TemplateFacts,
+        reserved_bytes: u64,
+        is_first: bool,
+    ) -> Result<(), InstanceRefusal> {
+        let Some(local_ids) = self.take_local_ids(template.n_local_ids) else {
+            self.capacity.cancel_reservation(reserved_bytes);
+            return Err(InstanceRefusal::LocalIds(template.n_local_ids));
+        };
+        let starting = StartingInstance { local_ids: local_ids.clone(), reserved_bytes, is_first };
+        self.set_phase(world, InstancePhase::Starting(starting));
+        let row = &self.record(world).row;
+        let job = Job::Start {
+            world,
+            instance: row.id,
+            template: Arc::clone(&template.name),
+            name: Arc::clone(&row.name),
+            local_ids,
+        };
+        self.push_job_for(vec![world], job);
+        Ok(())
+    }
+
+    /// Local ids of no other world in memory. They are dealt in turn, so that those of a removed world rest for one round.
+    fn take_local_ids(&mut self, n: u32) -> Option<Range<u32>> {
+        let (first, end) = self.config.local_ids;
+        let found = gap(&self.local_ids, self.next_local_id, end, n)
+            .or_else(|| gap(&self.local_ids, first, end, n))?;
+        self.next_local_id = found.end;
+        let former = self.local_ids.insert(found.start, found.end);
+        assert!(former.is_none(), "local ids belong to one world");
+        Some(found)
+    }
+
+    /// Returns the local ids of a world that has left memory.
+    pub(super) fn release_local_ids(&mut self, ids: &Range<u32>) {
+        let end = self.local_ids.remove(&ids.start);
+        assert_eq!(end, Some(ids.end), "local ids are released once");
+    }
+}
