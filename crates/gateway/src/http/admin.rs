@@ -8,6 +8,7 @@ use super::access::{Gate, admit};
 use super::appearance;
 use super::description::Description;
 use super::fault::{self, Faults};
+use super::live;
 use super::page;
 use super::record::{self, Record};
 use super::reply::error;
@@ -74,9 +75,11 @@ pub fn router(admin: Arc<Admin>, commands: OpenApiRouter) -> Router {
     let gate = Arc::new(Gate { admin: Arc::clone(&admin), description });
     let describe =
         async move || ([(header::CONTENT_TYPE, "application/json")], told.to_string()).into_response();
-    // The page's files are everybody's: what it shows, it asks the API for.
-    let files =
-        Router::new().route("/assets/{*path}", get(page::asset)).with_state(Arc::clone(&admin.portal));
+    // The page's files need no token, nor does the public page's address that it links to: all else it asks the API for.
+    let files = Router::new()
+        .route("/assets/{*path}", get(page::asset))
+        .route("/api/info", get(live::info))
+        .with_state(Arc::clone(&admin.portal));
     Router::new()
         .route("/", get(page::to_worlds))
         .route("/metrics", get(metrics))

@@ -2,7 +2,8 @@
 //!
 //! One task puts each message together for all watchers; nothing runs while nobody watches.
 
-use super::map::{self, positions};
+use super::figures::{FigureHistory, FigureLog, Figures};
+use super::map::{self, MapObjects, positions};
 use super::{Peer, Portal};
 use axum::Json;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -12,10 +13,11 @@ use axum::response::{IntoResponse, Response};
 use replicate::Replica;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, broadcast};
 use world::{Chat, ChatKind};
 
 /// Positions a second.
@@ -34,27 +36,6 @@ pub enum PublicChat {
     Nobody,
 }
 
-/// How the server is doing, once a second.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Figures {
-    /// Circuits open.
-    pub clients: u32,
-    /// Slowest world step of the last second.
-    pub tick_ms_max: f32,
-    /// Mean world step of the last second.
-    pub tick_ms_mean: f32,
-    /// Datagrams received.
-    pub packets_in_per_s: f32,
-    /// Datagrams sent.
-    pub packets_out_per_s: f32,
-    /// Bytes sent.
-    pub bytes_out_per_s: f32,
-    /// Smallest of the worlds' time dilations.
-    pub dilation: f32,
-    /// Since the start.
-    pub uptime_s: f32,
-}
-
 /// What all watchers share.
 #[derive(Debug)]
 pub struct Live {
@@ -62,24 +43,29 @@ pub struct Live {
     everyone: broadcast::Sender<Message>,
     /// Chat, for those who may read it.
     chat: broadcast::Sender<Message>,
-    figures: watch::Receiver<Figures>,
+    figures: FigureLog,
     watchers: AtomicU32,
     watchers_max: u32,
     watched: Notify,
 }
 
 impl Live {
-    /// Nobody watches yet. `figures` is fed by whoever measures.
+    /// Without watchers, of which there may be `watchers_max` at once.
     #[must_use]
-    pub fn new(figures: watch::Receiver<Figures>, watchers_max: u32) -> Self {
+    pub fn new(watchers_max: u32) -> Self {
         Self {
             everyone: broadcast::Sender::new(BEHIND_MAX),
             chat: broadcast::Sender::new(BEHIND_MAX),
-            figures,
+            figures: FigureLog::default(),
             watchers: AtomicU32::new(0),
             watchers_max,
             watched: Notify::new(),
         }
+    }
+
+    /// Adds the figures of the last second: to what browsers are sent now, and to the history that they begin with.
+    pub fn record_figures(&self, figures: Figures) {
+        self.figures.record(figures);
     }
 
     /// Shows a line of public chat to those who watch.
@@ -102,9 +88,25 @@ impl Live {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Text<'a> {
-    Hello { grid: &'a str, login_uri: String, chat: bool, regions: Vec<Region<'a>> },
-    Roster { region: u32, avatars: &'a [Name] },
-    Chat { region: u32, from: &'a str, kind: &'a str, text: &'a str },
+    Hello {
+        grid: &'a str,
+        login_uri: String,
+        chat: bool,
+        /// The operator's page, for browsers on this machine.
+        worlds_uri: Option<String>,
+        regions: Vec<Region<'a>>,
+    },
+    History(FigureHistory),
+    Roster {
+        region: u32,
+        avatars: &'a [Name],
+    },
+    Chat {
+        region: u32,
+        from: &'a str,
+        kind: &'a str,
+        text: &'a str,
+    },
     Figures(Figures),
 }
 
@@ -138,9 +140,16 @@ impl Portal {
     fn may_read_chat(&self, peer: Peer) -> bool {
         match self.settings.public_chat {
             PublicChat::Everyone => true,
-            PublicChat::Loopback => peer.remote.ip().to_canonical().is_loopback(),
+            PublicChat::Loopback => is_local(peer),
             PublicChat::Nobody => false,
         }
+    }
+
+    /// The operator's page, which other machines cannot reach by default and need not know of.
+    fn worlds_uri(&self, peer: Peer) -> Option<String> {
+        let admin = self.settings.admin;
+        let host = if admin.ip().is_unspecified() { self.address_for(peer).into() } else { admin.ip() };
+        is_local(peer).then(|| format!("http://{}/worlds", SocketAddr::new(host, admin.port())))
     }
 
     fn hello(&self, peer: Peer) -> Text<'_> {
@@ -152,6 +161,7 @@ impl Portal {
             grid: &self.settings.grid_name,
             login_uri: format!("http://{}:{}/", self.address_for(peer), self.settings.http_port),
             chat: self.may_read_chat(peer),
+            worlds_uri: self.worlds_uri(peer),
             regions: self
                 .places
                 .iter()
@@ -188,6 +198,14 @@ pub(super) async fn heights(State(portal): State<Arc<Portal>>, Path(id): Path<u1
     ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
 }
 
+/// `GET /regions/{id}/objects`.
+pub(super) async fn objects(State(portal): State<Arc<Portal>>, Path(id): Path<u16>) -> Response {
+    let Some(place) = portal.places.iter().find(|place| place.id.0 == id) else {
+        return (StatusCode::NOT_FOUND, Json("no such region")).into_response();
+    };
+    Json(MapObjects::of(&place.scene)).into_response()
+}
+
 /// `GET /live`.
 pub(super) async fn connect(
     State(portal): State<Arc<Portal>>,
@@ -217,8 +235,11 @@ async fn show(portal: &Portal, peer: Peer, mut socket: WebSocket) {
     let mut chat = portal.live.chat.subscribe();
     let reads_chat = portal.may_read_chat(peer);
     let hello = portal.hello(peer).message();
-    if socket.send(hello).await.is_err() {
-        return;
+    let history = Text::History(portal.live.figures.history()).message();
+    for greeting in [hello, history] {
+        if socket.send(greeting).await.is_err() {
+            return;
+        }
     }
     for roster in rosters(portal) {
         if socket.send(roster).await.is_err() {
@@ -258,7 +279,7 @@ async fn show(portal: &Portal, peer: Peer, mut socket: WebSocket) {
 /// The task behind all watchers. Runs until the process ends.
 pub async fn run(portal: Arc<Portal>) {
     let mut shown: BTreeMap<u32, Vec<Name>> = BTreeMap::new();
-    let mut figures = portal.live.figures.clone();
+    let mut figures = portal.live.figures.subscribe();
     let mut next = tokio::time::interval(POSITIONS_PERIOD);
     next.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     loop {
@@ -284,6 +305,11 @@ pub async fn run(portal: Arc<Portal>) {
     }
 }
 
+/// Whether the browser runs on this machine.
+fn is_local(peer: Peer) -> bool {
+    peer.remote.ip().to_canonical().is_loopback()
+}
+
 fn send(portal: &Portal, message: Message) {
     // An error says that the last watcher has just gone.
     let _ = portal.live.everyone.send(message);
@@ -300,3 +326,6 @@ fn rosters(portal: &Portal) -> Vec<Message> {
     };
     portal.places.iter().map(roster).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! What a map of a world is drawn from: its ground, who is on it, and where. Browsers of everybody get those of regions
 //! ([`super::live`]), the operator's also those of instances.
 
-use crate::places::{Land, Scene};
+use crate::places::{Land, PortalTo, Scene};
 use axum::body::Bytes;
 use ids::SessionKey;
 use replicate::Replica;
@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 
 /// Samples along a side of the height map.
 const HEIGHTS_SIDE: u32 = 128;
+/// Boxes on a map. With more than these a picture of some hundred pixels shows no more, and the answer stays below 300 kB.
+pub const MAP_BOXES_MAX: usize = 10_000;
 /// Kind of a binary frame.
 const POSITIONS: u8 = 1;
 
@@ -46,6 +48,57 @@ impl Map {
         let (size_m, water_m) = (scene.land.size_m, scene.land.water_m);
         let avatars = present(&scene.feed.current());
         Self { world: scene.world.0, name: scene.name.clone(), size_m, water_m, avatars }
+    }
+}
+
+/// The static objects and portals of a world, as seen from above.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct MapObjects {
+    /// Boxes in the world; [`Self::boxes`] has the first [`MAP_BOXES_MAX`] of them.
+    pub n_boxes: usize,
+    /// Each box: x and y of its centre, width and depth, all in decimetres, and its turn about the upright axis in degrees
+    /// (0 to 359, counter-clockwise from east).
+    pub boxes: Vec<[i32; 5]>,
+    /// Portals.
+    pub portals: Vec<MapPortal>,
+}
+
+/// A portal on a map.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct MapPortal {
+    /// Metres east of the world's corner.
+    pub x: f32,
+    /// Metres north of it.
+    pub y: f32,
+    /// Metres.
+    pub radius_m: f32,
+    /// The template into an instance of which it leads; none: back to the world that the visitor came from.
+    pub to: Option<String>,
+}
+
+impl MapObjects {
+    /// Of a world. Its objects never change while it lives.
+    #[must_use]
+    pub fn of(scene: &Scene) -> Self {
+        let prims = scene.land.scenery.prims();
+        let decimetres = |metres: f32| (metres * 10.0).round() as i32;
+        let boxes = prims.iter().take(MAP_BOXES_MAX).map(|standing| {
+            let facing = standing.rotation * glam::Vec3::X;
+            let turn = facing.y.atan2(facing.x).to_degrees().round() as i32;
+            let (at, scale) = (standing.position, standing.prim.scale);
+            let [x, y, width, depth] = [at.x, at.y, scale.x, scale.y].map(decimetres);
+            [x, y, width, depth, turn.rem_euclid(360)]
+        });
+        let portals = scene.portals.iter().map(|portal| MapPortal {
+            x: portal.at.x,
+            y: portal.at.y,
+            radius_m: portal.radius_m,
+            to: match &portal.to {
+                PortalTo::Own(template) => Some(template.to_string()),
+                PortalTo::Back => None,
+            },
+        });
+        Self { n_boxes: prims.len(), boxes: boxes.collect(), portals: portals.collect() }
     }
 }
 

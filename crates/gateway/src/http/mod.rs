@@ -11,6 +11,7 @@ mod description;
 pub mod door;
 mod event_queue;
 pub mod fault;
+mod figures;
 pub mod live;
 mod login;
 pub mod map;
@@ -19,6 +20,7 @@ pub mod record;
 mod reply;
 
 pub use appearance::appearance_file;
+pub use figures::Figures;
 pub use page::Asset;
 
 use crate::places::Places;
@@ -88,6 +90,8 @@ pub struct Settings {
     pub advertised_ip: Option<Ipv4Addr>,
     /// Port of this HTTP server as clients reach it.
     pub http_port: u16,
+    /// The operator's address, as bound.
+    pub admin: SocketAddr,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
     /// Who may read along what is said in public.
@@ -145,6 +149,7 @@ pub fn router(portal: Arc<Portal>) -> Router {
         .route("/live", get(live::connect))
         .route("/api/info", get(live::info))
         .route("/regions/{id}/heights", get(live::heights))
+        .route("/regions/{id}/objects", get(live::objects))
         .route("/get_grid_info", get(login::grid_info))
         .route("/cap/{secret}", post(capabilities::seed))
         .route("/cap/{secret}/EventQueueGet", post(event_queue::poll))

@@ -60,9 +60,10 @@ use grid::capability::SimulatorFeatures;
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use ids::Instant;
-use instances::{Admission, Depot, Instances, Limits, Quotas, Table};
+use instances::{Admission, Depot, Instances, Limits, Owners, Quotas, Table};
 use recordings::Recordings;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -192,15 +193,14 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         login.map_err(ServeError::Random)?.with_lock_wait(lock_wait)
     };
     let http_port = config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port());
-    let (figures, watched_figures) = tokio::sync::watch::channel(live::Figures::default());
     let portal = Arc::new(Portal {
         sessions: Arc::clone(&sessions.sessions),
         store,
         login,
         places: Arc::clone(&places),
-        live: Live::new(watched_figures, config.page.watchers_max),
+        live: Live::new(config.page.watchers_max),
         page: page::ASSETS,
-        settings: settings(config, http_port, unix_start_s),
+        settings: settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),
         door: Door::default(),
         counters: HttpCounters::default(),
@@ -254,7 +254,6 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         portal: Arc::clone(&portal),
         load,
         tunables: Arc::clone(&tunables),
-        figures,
         recorder,
         crashes: Arc::clone(&crashes),
     })?;
@@ -316,9 +315,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         },
         faults,
     });
-    let quotas = Quotas::new(&portal.store);
+    let (quotas, owners) = (Quotas::new(&portal.store), Owners::new(&portal.store));
     let commands = diagnose::router(diagnose)
-        .merge(instances::router(instances, quotas))
+        .merge(instances::router(instances, quotas, owners))
         .merge(long::router(worlds.long().clone(), &clock, config.diagnose.allow_faults))
         .merge(frames::router(frames));
     let commands = admin::router(admin, commands);
@@ -404,7 +403,7 @@ fn login_config(config: &Config) -> LoginConfig {
     }
 }
 
-fn settings(config: &Config, http_port: u16, unix_start_s: u64) -> Settings {
+fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_start_s: u64) -> Settings {
     let radius = |kind: world::ChatKind| kind.radius_m() as i32;
     let advertised = config.server.advertise.ip;
     let host = advertised.map_or_else(|| config.server.http.ip().to_string(), |ip| ip.to_string());
@@ -413,6 +412,7 @@ fn settings(config: &Config, http_port: u16, unix_start_s: u64) -> Settings {
         welcome: config.login.welcome.clone(),
         advertised_ip: advertised,
         http_port,
+        admin,
         unix_start_s,
         public_chat: match config.page.public_chat {
             PublicChat::Loopback => live::PublicChat::Loopback,

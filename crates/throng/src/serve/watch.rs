@@ -18,8 +18,7 @@ use super::{Clock, ServeError, instances, replicas, worlds};
 use crate::serve::shards;
 use admission::Admission;
 use export::Export;
-use gateway::http::Portal;
-use gateway::http::live::Figures;
+use gateway::http::{Figures, Portal};
 use grid::password::LoadHint;
 use ids::Instant;
 use schedule::long::{LongId, LongInfo, LongTasks};
@@ -58,7 +57,6 @@ pub(super) struct Start {
     pub(super) portal: Arc<Portal>,
     pub(super) load: LoadHint,
     pub(super) tunables: Arc<Tunables>,
-    pub(super) figures: tokio::sync::watch::Sender<Figures>,
     pub(super) recorder: Recorder,
     pub(super) crashes: Arc<Option<Crashes>>,
 }
@@ -215,7 +213,7 @@ impl Eye {
             dilation: worlds.iter().map(|world| world.dilation).fold(1.0, f32::min),
             uptime_s: now.0 as f32 / 1e9,
         };
-        self.start.figures.send_replace(figures);
+        self.start.portal.live.record_figures(figures);
         let busiest_shard = self.busiest_shard(passed);
         let busy = busiest_shard.max(took.as_secs_f32() / passed);
         self.start.load.set_per_mille((busy * 1_000.0).clamp(0.0, 1_000.0) as u32);

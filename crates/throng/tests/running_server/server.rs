@@ -127,6 +127,23 @@ impl Server {
         self.talk(Some(&self.token), head, body).0
     }
 
+    /// `GET` of a path at the public address: status and body.
+    pub(crate) fn get_public(&self, path: &str) -> (u16, String) {
+        let address = self.login.trim_start_matches("http://").trim_end_matches('/');
+        let (head, body) = exchange_with(address, "", &format!("GET {path}"), "");
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+
+    /// The address of the public page.
+    pub(crate) fn login_uri(&self) -> &str {
+        &self.login
+    }
+
+    /// The operator's address.
+    pub(crate) fn admin(&self) -> &str {
+        &self.admin
+    }
+
     fn exchange_unchecked(&self, token: Option<&str>, head: &str, body: &str) -> (u16, String) {
         let (head, body) = self.talk(token, head, body);
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
@@ -134,19 +151,7 @@ impl Server {
 
     fn talk(&self, token: Option<&str>, head: &str, body: &str) -> (String, String) {
         let authorization = token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
-        let mut stream = TcpStream::connect(&self.admin).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(
-            stream,
-            "{head} HTTP/1.1\r\nHost: x\r\n{authorization}Content-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
+        exchange_with(&self.admin, &authorization, head, body)
     }
 
     /// A metric's value; `None` while it is not exported.
@@ -186,6 +191,23 @@ impl Server {
     pub(crate) fn fault(&self, fault: &str) {
         assert_eq!(self.ask("POST /v1/fault", fault), "done\n");
     }
+}
+
+/// One request over a connection of its own: head and body of the answer.
+fn exchange_with(address: &str, headers: &str, head: &str, body: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        stream,
+        "{head} HTTP/1.1\r\nHost: x\r\n{headers}Content-Type: application/json\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
 }
 
 impl Drop for Server {

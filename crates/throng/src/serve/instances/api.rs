@@ -1,7 +1,8 @@
 //! Instances over the operator's address: `/v1/worlds`, with tokens of the scopes `worlds:read` and `worlds:write`.
 
 use super::{
-    Account, Instances, LongFailure, Order, QuotaRefusal, Quotas, Refusal, TableRefusal, Who, map, templates,
+    Account, Instances, LongFailure, Order, Owners, QuotaRefusal, Quotas, Refusal, TableRefusal, Who, map,
+    templates,
 };
 use axum::Extension;
 use axum::extract::rejection::{JsonRejection, PathRejection};
@@ -20,16 +21,18 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub(in crate::serve) fn router(instances: Arc<Instances>, quotas: Quotas) -> OpenApiRouter {
+pub(in crate::serve) fn router(instances: Arc<Instances>, quotas: Quotas, owners: Owners) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list, create))
         .routes(routes!(show, end))
         .routes(routes!(enter))
         .routes(routes!(park))
+        .routes(routes!(resume))
         .routes(routes!(leave))
         .merge(map::routes())
         .merge(templates::routes())
         .layer(Extension(Arc::new(quotas)))
+        .layer(Extension(Arc::new(owners)))
         .with_state(instances)
 }
 
@@ -42,10 +45,14 @@ struct Told {
     template: String,
     /// Account whose own it is.
     owner: Option<Uuid>,
+    /// First and last name of that account, if it exists.
+    owner_name: Option<String>,
     /// Its number in captures, which is another one after each start.
     world: u32,
     /// `active`, `parked`, or on the way from one to the other.
     state: &'static str,
+    /// Seconds that it has been in this state, since the server's start at most.
+    state_s: u64,
     /// What is wrong with it, in words. Whether somebody can go in all the same depends on what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
@@ -66,9 +73,27 @@ struct Told {
     created_s: i64,
 }
 
-impl From<Account> for Told {
-    fn from(account: Account) -> Self {
-        let Account { row, world, state, trouble, template: known, users, dilation, step } = account;
+impl Told {
+    /// All of these as they are told.
+    fn all(instances: &Instances, owners: &Owners, accounts: Vec<Account>) -> Vec<Self> {
+        let names = owners.names(accounts.iter().filter_map(|account| account.row.owner));
+        let told = |account: Account| {
+            let owner_name =
+                account.row.owner.and_then(|owner| names.get(&owner)).map(|name| name.to_string());
+            Self::new(instances.time_in_state(&account).as_secs(), owner_name, account)
+        };
+        accounts.into_iter().map(told).collect()
+    }
+
+    /// One as it is told.
+    fn one(instances: &Instances, owners: &Owners, id: Uuid) -> Result<Self, Refusal> {
+        let mut told = Self::all(instances, owners, vec![instances.get(id)?]);
+        Ok(told.pop().expect("as many as there were accounts"))
+    }
+
+    fn new(state_s: u64, owner_name: Option<String>, account: Account) -> Self {
+        let Account { row, world, state, since: _, trouble, template: known, users, dilation, step } =
+            account;
         let store::Instance { id, template, name, owner, created_s } = row;
         let known = known.as_ref();
         let trouble = trouble.or_else(|| {
@@ -79,8 +104,10 @@ impl From<Account> for Told {
             name,
             template,
             owner: owner.map(|owner| owner.0),
+            owner_name,
             world: world.0,
             state,
+            state_s,
             trouble,
             size_m: known.map(|known| known.land.size_m),
             npcs: known.map(|known| known.cast.as_ref().map_or(0, |cast| cast.len())),
@@ -170,10 +197,12 @@ where
 /// All instances, the oldest first.
 #[utoipa::path(get, path = "/v1/worlds", operation_id = "list_worlds", security(("token" = ["worlds:read"])),
     responses((status = 200, body = Vec<Told>)))]
-async fn list(State(instances): State<Arc<Instances>>) -> Response {
-    blocking(instances, |instances| {
-        let worlds: Vec<Told> = instances.list().into_iter().map(Told::from).collect();
-        Ok::<_, Refusal>(Json(worlds))
+async fn list(
+    State(instances): State<Arc<Instances>>,
+    Extension(owners): Extension<Arc<Owners>>,
+) -> Response {
+    blocking(instances, move |instances| {
+        Ok::<_, Refusal>(Json(Told::all(instances, &owners, instances.list())))
     })
     .await
 }
@@ -182,12 +211,16 @@ async fn list(State(instances): State<Arc<Instances>>) -> Response {
 #[utoipa::path(get, path = "/v1/worlds/{id}", operation_id = "show_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:read"])),
     responses((status = 200, body = Told), (status = 404, description = "There is no such instance.")))]
-async fn show(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+async fn show(
+    State(instances): State<Arc<Instances>>,
+    Extension(owners): Extension<Arc<Owners>>,
+    id: PathId,
+) -> Response {
     let Path(id) = match id {
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Told::from(instances.get(id)?)))).await
+    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Told::one(instances, &owners, id)?))).await
 }
 
 /// What is to be made.
@@ -222,6 +255,7 @@ struct Create {
 async fn create(
     State(instances): State<Arc<Instances>>,
     Extension(quotas): Extension<Arc<Quotas>>,
+    Extension(owners): Extension<Arc<Owners>>,
     Extension(caller): Extension<Arc<Caller>>,
     order: Result<Json<Create>, JsonRejection>,
 ) -> Response {
@@ -243,7 +277,7 @@ async fn create(
             return Err(refusal.into());
         }
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok::<_, Refusal>((status, Json(Told::from(instances.get(id)?))))
+        Ok::<_, Refusal>((status, Json(Told::one(instances, &owners, id)?)))
     })
     .await
 }
@@ -273,14 +307,45 @@ async fn end(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
         (status = 409, description = "Somebody is in it."),
         (status = 503, description = "It cannot be saved."),
     ))]
-async fn park(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+async fn park(
+    State(instances): State<Arc<Instances>>,
+    Extension(owners): Extension<Arc<Owners>>,
+    id: PathId,
+) -> Response {
     let Path(id) = match id {
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
     blocking(instances, move |instances| {
         instances.park(id)?;
-        Ok::<_, Refusal>(Json(Told::from(instances.get(id)?)))
+        Ok::<_, Refusal>(Json(Told::one(instances, &owners, id)?))
+    })
+    .await
+}
+
+/// Read an instance back into memory, without a user in it. It is parked again like any other that has no users.
+#[utoipa::path(post, path = "/v1/worlds/{id}/resume", operation_id = "resume_world", params(("id" = Uuid, Path)),
+    security(("token" = ["worlds:write"])),
+    responses(
+        (status = 200, description = "It is in memory.", body = Told),
+        (status = 404, description = "There is no such instance."),
+        (status = 409, description = "Its saved state is damaged, or does not fit its template or this build."),
+        (status = 429, description = "Users are in each of `instances.active_max` instances."),
+        (status = 503, description = "It cannot be read, or there is no memory or no time of the workers for it.",
+            headers(("Retry-After" = u32, description = "Seconds, when it is memory or time."))),
+    ))]
+async fn resume(
+    State(instances): State<Arc<Instances>>,
+    Extension(owners): Extension<Arc<Owners>>,
+    id: PathId,
+) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
+    blocking(instances, move |instances| {
+        instances.resume(id)?;
+        Ok::<_, Refusal>(Json(Told::one(instances, &owners, id)?))
     })
     .await
 }
@@ -388,3 +453,6 @@ async fn leave(
     blocking(instances, move |instances| Ok::<_, Refusal>(Json(Passed::from(instances.leave(&user.into())?))))
         .await
 }
+
+#[cfg(test)]
+mod tests;

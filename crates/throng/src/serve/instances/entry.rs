@@ -33,6 +33,8 @@ pub(in crate::serve) struct Entry {
     /// While its template's files say what its world has given up. Not kept beyond the end of the server.
     pub(super) reverted: Option<Reverted>,
     pub(super) state: State,
+    /// Time at which `state` began; [`Instant::ZERO`] of an instance that was there before the server began.
+    pub(super) since: Instant,
     /// Of one that is in the pool and that somebody is at work on: it may stay there.
     pub(super) ledger_at_work: Option<Arc<Ledger>>,
 }

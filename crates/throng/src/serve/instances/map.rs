@@ -8,7 +8,7 @@ use super::{Instances, Refusal};
 use axum::extract::{Json, Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use gateway::http::map::{Map, heights, positions_in};
+use gateway::http::map::{Map, MapObjects, heights, positions_in};
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -18,6 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
         .routes(routes!(show_map))
         .routes(routes!(show_positions))
         .routes(routes!(show_heights))
+        .routes(routes!(show_objects))
 }
 
 /// Who is in an instance.
@@ -68,6 +69,21 @@ async fn show_heights(State(instances): State<Arc<Instances>>, id: PathId) -> Re
         Err(rejection) => return bad_id(&rejection),
     };
     blocking(instances, move |instances| Ok::<_, Refusal>(binary(heights(&instances.scene(id)?.land)))).await
+}
+
+/// The boxes and portals of an instance.
+#[utoipa::path(get, path = "/v1/worlds/{id}/map/objects", params(("id" = Uuid, Path)), security(("token" = ["worlds:read"])),
+    responses(
+        (status = 200, body = MapObjects),
+        (status = 404, description = "There is no such instance."),
+        (status = 409, description = "It is not in memory."),
+    ))]
+async fn show_objects(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
+    let Path(id) = match id {
+        Ok(id) => id,
+        Err(rejection) => return bad_id(&rejection),
+    };
+    blocking(instances, move |instances| Ok::<_, Refusal>(Json(MapObjects::of(&*instances.scene(id)?)))).await
 }
 
 fn binary(bytes: impl IntoResponse) -> Response {

@@ -15,6 +15,7 @@ mod journal;
 mod keeper;
 mod ledger;
 mod map;
+mod owners;
 mod park;
 mod quotas;
 mod recasting;
@@ -33,6 +34,7 @@ pub(super) use depot::Depot;
 pub(super) use journal::write_journal;
 pub(super) use keeper::{ORDERS_MAX, keep};
 pub(super) use ledger::Ledger;
+pub(super) use owners::Owners;
 pub(super) use quotas::{QuotaRefusal, Quotas};
 pub(super) use script::{ScriptProblems, load};
 pub(super) use table::{Limits, Table, TableRefusal, Template};
@@ -180,6 +182,8 @@ pub(super) struct Account {
     /// By which number its world goes.
     pub(super) world: WorldId,
     pub(super) state: &'static str,
+    /// Since when; [`Instant::ZERO`] if it has been so since the server began, or longer.
+    pub(super) since: Instant,
     /// Why its state is not to be had.
     pub(super) trouble: Option<String>,
     /// None when there is no such template any more.
@@ -407,6 +411,11 @@ impl Instances {
         Ok(account)
     }
 
+    /// Time that an instance has been in its state, as far as this life of the server goes.
+    fn time_in_state(&self, account: &Account) -> Duration {
+        (self.clock)().since(account.since)
+    }
+
     /// How it fares, if it is stepped.
     fn look_at(&self, account: &mut Account) {
         if let Some(Counted { dilation, step, .. }) = self.workplace.counted(account.world) {
@@ -452,6 +461,7 @@ fn account(table: &Table, entry: &Entry, users: usize) -> Account {
         row: entry.row(),
         world: entry.world,
         state: entry.state().as_str(),
+        since: entry.since,
         trouble: entry.told_trouble().map(str::to_owned),
         template: table.template(&entry.template).ok().cloned(),
         users,

@@ -6,7 +6,7 @@
 use super::entry::{Active, Entry, Reverted, State, Work};
 use super::ledger::Ledger;
 use gateway::places::{Land, Portal, Scene};
-use ids::{AgentId, Uuid, WorldId};
+use ids::{AgentId, Instant, Uuid, WorldId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -176,6 +176,7 @@ impl Table {
             misfit: None,
             reverted: None,
             state,
+            since: Instant::ZERO,
             ledger_at_work: None,
         };
         self.by_world.entry(world).or_insert(entry)
@@ -246,6 +247,13 @@ impl Table {
         let entry = self.by_world.get_mut(&world)?;
         entry.state = state;
         entry.ledger_at_work.take()
+    }
+
+    /// Notes the time at which an instance's state began.
+    pub(super) fn set_since(&mut self, world: WorldId, since: Instant) {
+        if let Some(entry) = self.by_world.get_mut(&world) {
+            entry.since = since;
+        }
     }
 
     /// Says why nothing can be made of an instance's state.

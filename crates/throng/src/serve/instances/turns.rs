@@ -3,7 +3,7 @@
 use super::entry::{State, Work};
 use super::table::Wanted;
 use super::{Instances, Refusal, Table, TableRefusal};
-use ids::{Uuid, WorldId};
+use ids::{Instant, Uuid, WorldId};
 use std::sync::{MutexGuard, PoisonError};
 
 /// Whoever holds it works on an instance. Dropped without an end, by an error or a panic, it leaves the instance as it was; one that was not
@@ -14,6 +14,8 @@ pub(super) struct Turn<'a> {
     pub(super) id: Uuid,
     /// What the instance did before; none of one that is being made.
     pub(super) former: Option<State>,
+    /// Time at which `former` began, as long as that is what the instance comes back to.
+    pub(super) former_since: Option<Instant>,
 }
 
 impl Turn<'_> {
@@ -45,6 +47,7 @@ impl Turn<'_> {
 
     /// As what it is left, whatever becomes of the rest of the work.
     pub(super) fn leave_it(&mut self, state: Option<State>) {
+        self.former_since = None;
         if let Some(State::Active(active)) = std::mem::replace(&mut self.former, state) {
             self.instances.admission.has_left(active.bytes);
             self.instances.ended().push(active.scene);
@@ -54,7 +57,9 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
+        let since = self.former_since.unwrap_or_else(|| (self.instances.clock)());
         let mut table = self.instances.table();
+        table.set_since(self.world, since);
         let ledger = match self.former.take() {
             Some(state) => table.put(self.world, state),
             None => table.remove(self.world),
@@ -89,15 +94,19 @@ impl Instances {
 
     /// Enters a new instance into the table, and begins to make it.
     pub(super) fn make(&self, wanted: Wanted) -> Result<(store::Instance, Turn<'_>), TableRefusal> {
+        let now = (self.clock)();
         let mut table = self.table();
         let entry = table.add(wanted)?;
-        let turn = Turn { instances: self, world: entry.world, id: entry.id, former: None };
-        Ok((entry.row(), turn))
+        let (row, world, id) = (entry.row(), entry.world, entry.id);
+        table.set_since(world, now);
+        Ok((row, Turn { instances: self, world, id, former: None, former_since: None }))
     }
 
     pub(super) fn begin_turn(&self, table: &mut Table, world: WorldId, work: Work) -> Option<Turn<'_>> {
+        let now = (self.clock)();
         let former = Some(table.take(world, work)?);
-        let id = table.entry_mut(world)?.id;
-        Some(Turn { instances: self, world, id, former })
+        let entry = table.entry_mut(world)?;
+        let (id, former_since) = (entry.id, Some(std::mem::replace(&mut entry.since, now)));
+        Some(Turn { instances: self, world, id, former, former_since })
     }
 }

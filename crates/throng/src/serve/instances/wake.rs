@@ -55,6 +55,11 @@ impl Instances {
         }
     }
 
+    /// Brings an instance into memory without a user. It is parked again like any other that has no users.
+    pub(super) fn resume(&self, id: Uuid) -> Result<(), Refusal> {
+        self.awake(id).map(drop)
+    }
+
     /// Brings an instance into the pool.
     fn wake(&self, id: Uuid) -> Result<(), Refusal> {
         let wanted_at = (self.clock)();

@@ -184,6 +184,32 @@ fn what_was_visited_is_saved_when_it_is_parked_and_woken_with_other_local_ids() 
 }
 
 #[test]
+fn the_time_in_a_state_begins_with_the_state_and_not_with_an_attempt_to_leave_it() {
+    let data = tempfile::tempdir().unwrap();
+    let node = Node::start(&data, &config(&["Cave"], 5));
+    let since = |node: &Node, id| node.instances.get(id).unwrap().since;
+    let one = node.create(1);
+    let made_at = since(&node, one);
+    assert!(made_at > Instant::ZERO);
+    node.visit(one);
+    node.fail(1);
+    node.instances.park(one).unwrap_err();
+    assert_eq!((node.state(one), since(&node, one)), ("active", made_at));
+    node.instances.park(one).unwrap();
+    let parked_at = since(&node, one);
+    assert!(parked_at > made_at);
+    node.instances.resume(one).unwrap();
+    assert!(since(&node, one) > parked_at);
+    let active_at = since(&node, one);
+    node.instances.resume(one).unwrap();
+    assert_eq!((node.state(one), since(&node, one)), ("active", active_at), "there was nothing to do");
+    node.instances.park_all().unwrap();
+    drop(node);
+    let node = Node::start(&data, &config(&["Cave"], 5));
+    assert_eq!((node.state(one), since(&node, one)), ("parked", Instant::ZERO));
+}
+
+#[test]
 fn they_are_there_again_after_the_process_has_ended() {
     let data = tempfile::tempdir().unwrap();
     let node = Node::start(&data, &config(&["Cave", "Cellar"], 5));
