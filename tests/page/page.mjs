@@ -1,5 +1,5 @@
-// The pages against a real server with people in it: starts `throng serve`, lets bots walk, and looks at the public page and at the
-// operator's page of worlds in headless Chromium (web/e2e has the checks).
+// The pages against a real server with bots in it: starts `throng serve`, lets bots walk, and looks at the public page and at the
+// operator's page of worlds in headless Chromium, in the window of a phone and in that of a desk (web/e2e has the checks).
 //
 //   node tests/page/page.mjs [--screenshot PATH]
 
@@ -12,10 +12,17 @@ import { Server, binaryPath } from '../clients/server.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const BOTS = 8;
-/** Longer than the browsers' own deadlines of 30 s, so that nobody leaves while they look. */
-const BOTS_STAY = '150s';
+/** Longer than all browsers together take on a busy machine, so that no bot leaves while they look. */
+const BOTS_STAY = '600s';
 /** Of the Cave, without its visitor. */
 const NPCS = 14;
+/** Of the Harbour: its own, and the three parts of the arch over its portal. */
+const BOXES = 43;
+/** Windows, and the theme that each is tried with. */
+const WINDOWS = [
+  { width: 1440, height: 900, theme: 'light' },
+  { width: 390, height: 844, theme: 'dark' },
+];
 
 const screenshot = process.argv.includes('--screenshot') ? process.argv[process.argv.indexOf('--screenshot') + 1] : undefined;
 const server = await Server.start({ config: '../page/worlds.toml' });
@@ -25,7 +32,10 @@ const bots = spawn(
   { stdio: ['ignore', 'ignore', 'inherit'] },
 );
 try {
-  await look('page.mjs', screenshot, ['--url', server.loginUri, '--expect-login-uri', server.loginUri, '--expect-avatars', `${BOTS}`]);
+  const counts = ['--expect-avatars', `${BOTS}`, '--expect-boxes', `${BOXES}`, '--expect-portals', '1'];
+  for (const window of WINDOWS) {
+    await look('page.mjs', window, '', ['--url', server.loginUri, '--expect-login-uri', server.loginUri, ...counts]);
+  }
   await lookAtWorlds();
 } finally {
   bots.kill('SIGTERM');
@@ -34,21 +44,36 @@ try {
   server.removeData();
 }
 
-/** The operator sees all instances, and opens the map of one that somebody is in; nobody else sees any. */
+/** The operator sees all instances, opens the map of one with a visitor in it, resumes one and ends one; the public page shows none. */
 async function lookAtWorlds() {
   const api = new Worlds(server);
-  for (const order of [{ template: 'Plain' }, { template: 'Cave', name: 'Cave of Ada' }, { template: 'Plain' }]) {
-    assert.equal((await api.post('', order)).status, 201);
-  }
-  const { body: worlds } = await api.call('GET', '');
-  const cave = worlds.find(({ name }) => name === 'Cave of Ada');
+  const { agent } = await account('Bot0001 Guest');
+  const make = async (order) => {
+    const { status, body } = await api.post('', order);
+    assert.equal(status, 201, JSON.stringify(body));
+    return body;
+  };
+  await make({ template: 'Plain' });
+  const cave = await make({ template: 'Cave', name: 'Cave of Ada', owner: agent });
   const entered = await api.post(`/${cave.id}/enter`, { user: { name: 'Bot0001 Guest' } });
   assert.equal(entered.status, 200, JSON.stringify(entered.body));
 
   const operator = `http://${server.run.admin}/`;
-  const token = (await server.command('token', 'create', '--name', 'page', '--scope', 'worlds:read')).trim();
-  const expected = ['--expect-worlds', '3', '--world', 'Cave of Ada', '--expect-avatars', `${NPCS + 1}`];
-  await look('worlds.mjs', screenshot?.replace(/\.png$/, '-worlds.png'), ['--url', operator, '--token', token, ...expected]);
+  const token = async (name, scope) => (await server.command('token', 'create', '--name', name, '--scope', scope)).trim();
+  const [reading, writing] = [await token('page', 'worlds:read'), await token('orders', 'worlds:write')];
+  for (const window of WINDOWS) {
+    const suspended = await make({ template: 'Plain', name: `Asleep at ${window.width}` });
+    const parked = await api.post(`/${suspended.id}/park`);
+    assert.equal(parked.status, 200, JSON.stringify(parked.body));
+    const ended = await make({ template: 'Plain', name: `To be ended at ${window.width}` });
+    const { body: worlds } = await api.call('GET', '');
+    const expected = ['--expect-worlds', `${worlds.length}`, '--world', 'Cave of Ada', '--expect-avatars', `${NPCS + 1}`];
+    const orders = ['--suspended', suspended.name, '--ended', ended.name, '--order-token', writing];
+    const links = ['--public-uri', server.loginUri, '--expect-owner', 'Bot0001 Guest'];
+    await look('worlds.mjs', window, '-worlds', ['--url', operator, '--token', reading, ...expected, ...orders, ...links]);
+    const { body: left } = await api.call('GET', '');
+    assert.ok(!left.some(({ id }) => id === ended.id), 'the page has ended it');
+  }
 
   for (const path of ['worlds', 'worlds.html', 'v1/worlds', `v1/worlds/${cave.id}/map`]) {
     assert.equal((await fetch(server.loginUri + path)).status, 404, `${path} is not public`);
@@ -60,11 +85,20 @@ async function lookAtWorlds() {
   }
 }
 
-/** Runs a check of web/e2e. */
-async function look(check, picture, args) {
+/** The account of a user. */
+async function account(name) {
+  const accounts = await server.command('user', 'list');
+  const [agent] = accounts.split('\n').find((line) => line.endsWith(`  ${name}`)).split(' ');
+  return { agent };
+}
+
+/** Runs a check of web/e2e in a window. */
+async function look(check, { width, height, theme }, suffix, args) {
+  const window = ['--width', `${width}`, '--height', `${height}`, '--theme', theme];
+  const picture = screenshot?.replace(/\.png$/, `${suffix}-${width}.png`);
   const shot = picture === undefined ? [] : ['--screenshot', picture];
-  const browser = spawn('node', [join(ROOT, 'web/e2e', check), ...args, ...shot], { stdio: 'inherit' });
-  assert.equal(await exit(browser), 0, `web/e2e/${check} is content`);
+  const browser = spawn('node', [join(ROOT, 'web/e2e', check), ...args, ...window, ...shot], { stdio: 'inherit' });
+  assert.equal(await exit(browser), 0, `web/e2e/${check} is content at ${width} px`);
 }
 
 /** The exit code of a child; null when a signal ended it. */

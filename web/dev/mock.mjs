@@ -143,6 +143,7 @@ const hello = (host) => ({
   grid: "Throng (mock)",
   login_uri: `http://${host}/`,
   chat: !options["no-chat"],
+  worlds_uri: `http://${host}/worlds.html`,
   regions,
 });
 
@@ -161,27 +162,77 @@ function figures() {
   };
 }
 
+/** Ten minutes of figures, with a rush hour in the middle. */
+function history() {
+  const rows = Array.from({ length: 600 }, (_, index) => {
+    const share = 0.35 + 0.65 * Math.exp(-(((index - 400) / 130) ** 2));
+    const { type: _type, uptime_s: _uptime, ...row } = figures();
+    return { ...row, clients: Math.round(row.clients * share), bytes_out_per_s: row.bytes_out_per_s * share };
+  });
+  const columns = Object.keys(rows[0]).map((key) => [key, rows.map((row) => row[key])]);
+  return { type: "history", period_s: 1, uptime_s: (Date.now() - startedAt) / 1_000, ...Object.fromEntries(columns) };
+}
+
+/** Boxes all over a region, and two portals. */
+function objects(region) {
+  const boxes = Array.from({ length: 300 }, () => {
+    const place = dryPlace(region);
+    const edge = Math.round(6 + random() * 40);
+    return [Math.round(place.x * 10), Math.round(place.y * 10), edge, Math.round(edge * (0.5 + random())), Math.floor(random() * 360)];
+  });
+  const portals = [
+    { x: region.size_m * 0.78, y: region.size_m * 0.5, radius_m: 2, to: "Cave" },
+    { x: region.size_m * 0.3, y: region.size_m * 0.36, radius_m: 2, to: region.id === 1 ? "Garden" : null },
+  ];
+  return { n_boxes: boxes.length, boxes, portals };
+}
+const objectsById = new Map(regions.map((region) => [region.id, objects(region)]));
+
 /** Costs as they are: few worlds take most of the time. */
 const worlds = Array.from({ length: 60 }, (_, index) => ({
-  id: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
+  id: `${(0x9e3779b9 * (index + 1)).toString(16).slice(-8)}-0000-4000-8000-${String(index).padStart(12, "0")}`,
   name: `${FIRST[index % FIRST.length]}'s ${["Cave", "Keep", "Garden"][index % 3]}`,
   template: ["Cave", "Keep", "Garden"][index % 3],
   owner: null,
+  owner_name: index % 4 === 3 ? null : `${FIRST[index % FIRST.length]} ${LAST[index % LAST.length]}`,
+  state: index % 5 === 4 ? "parked" : "active",
+  state_s: 7 * (index + 1) ** 2,
+  ...(index === 12 ? { trouble: "It panicked again and again with what its template's files say now." } : {}),
   size_m: 256,
   npcs: 20,
-  users: index % 5 === 0 ? 2 : 1,
+  users: index % 5 === 4 ? 0 : index % 5 === 0 ? 2 : index % 3,
   max_users: 8,
   world: 2 + index,
   hz: [20, 30, 45][index % 3],
   dilation: index === 7 ? 0.62 : 1,
   cost_us: 40 * (1 - random()) ** (-1 / 1.5),
-  created_s: index,
+  created_s: Math.floor(Date.now() / 1_000) - 40 * (index + 3) ** 3,
 }));
 
-/** What the operator's API answers to this path, if it is one of those that the page asks. */
+/** Carries out an order of the operator's page: `DELETE`, `POST …/park` or `POST …/resume`, with the token "mock". */
+function order(request, path) {
+  const [, id, change] = /^\/v1\/worlds\/([^/]+)(?:\/(park|resume))?$/.exec(path) ?? [];
+  const index = worlds.findIndex((world) => world.id === id);
+  if (request.headers.authorization !== "Bearer mock") {
+    return [401, { error: "This is no token of this server." }];
+  }
+  if (index < 0) {
+    return [404, { error: `There is no instance ${id}.` }];
+  }
+  if (change === undefined) {
+    worlds.splice(index, 1);
+    return [204, undefined];
+  }
+  worlds[index].state = change === "park" ? "parked" : "active";
+  worlds[index].state_s = 0;
+  return [200, worlds[index]];
+}
+
+/** The answer of the operator's API to this path, if it is one that the page asks for. */
 function worldAnswer(path) {
   if (path === "/v1/worlds") {
-    return JSON.stringify(worlds.map((world) => ({ ...world, cost_us: world.cost_us * (0.95 + random() / 10) })));
+    const cost = (world) => (world.state === "active" ? world.cost_us * (0.95 + random() / 10) : 0);
+    return JSON.stringify(worlds.map((world) => ({ ...world, state_s: world.state_s + Math.floor((Date.now() - startedAt) / 1_000), cost_us: cost(world) })));
   }
   const [, id, part] = /^\/v1\/worlds\/([^/]+)\/map(\/\w+)?$/.exec(path) ?? [];
   const world = worlds.find((one) => one.id === id);
@@ -197,6 +248,8 @@ function worldAnswer(path) {
     }
     case "/heights":
       return heights(region);
+    case "/objects":
+      return JSON.stringify(objectsById.get(region.id));
     default: {
       const avatars = roster(region).avatars.map((avatar, index) => ({ ...avatar, is_npc: index >= world.users }));
       return JSON.stringify({ world: world.world, name: world.name, size_m: region.size_m, water_m: region.water_m, avatars });
@@ -221,6 +274,16 @@ const http = createServer((request, response) => {
   const region = regions.find(({ id }) => path === `/regions/${id}/heights`);
   if (path === "/api/info") {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(hello(request.headers.host)));
+    return;
+  }
+  if (request.method !== "GET") {
+    const [status, body] = order(request, path);
+    response.writeHead(status, { "content-type": "application/json" }).end(body && JSON.stringify(body));
+    return;
+  }
+  const furnished = regions.find(({ id }) => path === `/regions/${id}/objects`);
+  if (furnished !== undefined) {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(objectsById.get(furnished.id)));
     return;
   }
   if (region !== undefined) {
@@ -251,6 +314,7 @@ sockets.on("connection", (socket, request) => {
   // The client sends nothing; an abrupt end is its right.
   socket.on("error", () => socket.terminate());
   socket.send(JSON.stringify(hello(request.headers.host)));
+  socket.send(JSON.stringify(history()));
   for (const region of regions) {
     socket.send(JSON.stringify(roster(region)));
   }

@@ -64,3 +64,18 @@ export function formatDuration(seconds: number): string {
   }
   return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3_600)} h`;
 }
+
+/** A duration in its largest unit, rounded down: `42 s`, `3 min`, `5 h`, `12 d`. */
+export function formatAge(seconds: number): string {
+  if (!Number.isFinite(seconds)) {
+    return NOTHING;
+  }
+  const s = Math.max(0, Math.floor(seconds));
+  if (s < 60) {
+    return `${s} s`;
+  }
+  if (s < 3_600) {
+    return `${Math.floor(s / 60)} min`;
+  }
+  return s < 172_800 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`;
+}

@@ -1,5 +1,5 @@
 /**
- * Puts the page together: one link to the server, one grid that it fills, and the panels that show it.
+ * Assembles the public page: one link to the server, one grid that it fills, and the panels that show it.
  *
  * Data flows one way: link → grid → panels. Nothing on the page sends anything to the server.
  */
@@ -8,14 +8,16 @@ import "./style.css";
 import { part } from "./dom";
 import { attachGestures } from "./map/gestures";
 import { RegionMap } from "./map/map";
+import { RegionObjects } from "./map/objects";
 import { Reliefs } from "./map/relief";
 import { RegionSwitcher } from "./map/switcher";
 import { Grid } from "./model/grid";
 import type { Region } from "./model/region";
 import { Link } from "./net/link";
-import { parseHello, type Hello, type ServerMessage } from "./net/protocol";
+import { parseHello, type Hello, type MapObjects, type ServerMessage } from "./net/protocol";
 import { ChatPanel } from "./panels/chat";
 import { ConnectPanel } from "./panels/connect";
+import { attachDetail } from "./panels/detail";
 import { FiguresPanel } from "./panels/figures";
 import { PeoplePanel } from "./panels/people";
 import { StatusPanel } from "./panels/status";
@@ -25,12 +27,12 @@ import { formatCount } from "./format";
 
 /** Everything that is not the large map is brought up to date this often. */
 const SLOW_MS = 500;
-/** Following somebody from the list zooms in at least this far. */
+/** Following a person from the list zooms in at least this far. */
 const FOLLOW_ZOOM = 3;
 
 let grid: Grid | undefined;
 let shown: Region | undefined;
-/** Whether the reader chose the region; until then the page looks for one where somebody is. */
+/** Whether the reader chose the region; until then the page looks for one with people in it. */
 let choseRegion = false;
 
 const connect = new ConnectPanel();
@@ -43,9 +45,12 @@ const people = new PeoplePanel((person) => {
   if (map.viewport.zoom < FOLLOW_ZOOM) {
     map.viewport.zoomBy(FOLLOW_ZOOM / map.viewport.zoom);
   }
+  // On a phone the list is below the map.
+  map.canvas.scrollIntoView({ block: "nearest" });
 });
 const reliefs = new Reliefs(() => map.invalidate());
-const map = new RegionMap(part("map", HTMLCanvasElement), reliefs);
+const objects = new RegionObjects(() => map.invalidate());
+const map = new RegionMap(part("map", HTMLCanvasElement), reliefs, objects);
 const switcher = new RegionSwitcher(part("regions", HTMLElement), reliefs, (region) => {
   choseRegion = true;
   showRegion(region);
@@ -75,6 +80,11 @@ const link = new Link(() => new WebSocket(liveUrl()), {
 for (const list of document.querySelectorAll<HTMLElement>('[role="tablist"]')) {
   attachTabs(list);
 }
+attachDetail(part("detail", HTMLButtonElement), onSlow);
+part("unfollow", HTMLButtonElement).addEventListener("click", () => {
+  pick(undefined);
+  map.canvas.focus();
+});
 attachTheme(part("theme", HTMLButtonElement), () => map.themeChanged());
 window.addEventListener("online", () => link.retryNow());
 document.addEventListener("visibilitychange", () => {
@@ -104,6 +114,9 @@ function onMessage(message: ServerMessage): void {
     case "hello":
       onHello(message);
       break;
+    case "history":
+      figures.begin(message);
+      break;
     case "roster":
       grid?.applyRoster(message);
       people.invalidate();
@@ -122,11 +135,11 @@ function onMessage(message: ServerMessage): void {
 
 function onHello(hello: Hello): void {
   introduce(hello);
-  figures.reset();
   chat.setShown(hello.chat);
   const next = new Grid(hello);
   grid = next;
   reliefs.load(next.regions);
+  objects.load(next.regions);
   switcher.setRegions(next.regions);
   people.setGrid(next);
   // After a reconnection the reader should find the region, and the view of it, that was there before.
@@ -139,6 +152,9 @@ function onHello(hello: Hello): void {
 function introduce(hello: Hello): void {
   connect.show(hello);
   document.title = hello.grid;
+  const worlds = part("worlds-link", HTMLAnchorElement);
+  worlds.hidden = hello.worlds_uri === null;
+  worlds.href = hello.worlds_uri ?? "";
 }
 
 function showRegion(region: Region): void {
@@ -154,6 +170,20 @@ function showRegion(region: Region): void {
 function pick(id: number | undefined): void {
   map.follow(id);
   people.setFollowed(id);
+  paintFollowed();
+}
+
+/** The person in the middle of the map, with a way to let go. */
+function paintFollowed(): void {
+  const { followedId } = map;
+  const button = part("unfollow", HTMLButtonElement);
+  button.hidden = followedId === undefined;
+  if (followedId !== undefined) {
+    const isHere = shown?.track(followedId) !== undefined;
+    const name = shown?.name(followedId) ?? "This person";
+    button.textContent = isHere ? `Following ${name} ✕` : `${name} is not in this region ✕`;
+    button.setAttribute("aria-label", `Stop following ${name}`);
+  }
 }
 
 function onFrame(now: number): void {
@@ -178,12 +208,24 @@ function onSlow(): void {
     }
   }
   switcher.paint(performance.now(), map.thumbnailColours);
+  paintFollowed();
   const { name, size_m } = shown.info;
-  const count = formatCount(shown.rosterCount);
+  const headcount = `${formatCount(shown.rosterCount)} ${shown.rosterCount === 1 ? "person" : "people"}`;
   part("map-title", HTMLElement).textContent = name;
-  part("map-count", HTMLElement).textContent = `${count} here`;
-  part("map-size", HTMLElement).textContent = `${size_m} × ${size_m} m`;
-  map.canvas.setAttribute("aria-label", `Map of ${name}, ${count} people`);
+  part("map-count", HTMLElement).textContent = `${headcount} here`;
+  part("map-size", HTMLElement).textContent = sizeText(size_m, objects.of(shown));
+  map.canvas.setAttribute("aria-label", `Map of ${name}, ${headcount}`);
+}
+
+/** `256 × 256 m · 500 boxes · 1 portal` */
+function sizeText(size_m: number, known: MapObjects | undefined): string {
+  const size = `${size_m} × ${size_m} m`;
+  if (known === undefined) {
+    return size;
+  }
+  const { boxCount, boxes, portals } = known;
+  const drawn = boxes.length < boxCount ? ` (${formatCount(boxes.length)} drawn)` : "";
+  return `${size} · ${formatCount(boxCount)} boxes${drawn} · ${formatCount(portals.length)} ${portals.length === 1 ? "portal" : "portals"}`;
 }
 
 /** `/live` beside this page, whatever path a proxy gave it. */

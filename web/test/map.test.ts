@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CROWD_MIN, findCrowds, type Spot } from "../src/map/crowds";
 import { placeLabels } from "../src/map/labels";
 import { markerRadius } from "../src/map/markers";
 import { HeightField, LIGHT, shade } from "../src/map/terrain";
@@ -115,5 +116,48 @@ describe("terrain", () => {
     const away = shade(field(16, (column, row) => 25 - (column - row)), 256, 0, { ...LIGHT, contour: 0 });
     const middle = (8 * 16 + 8) * 4;
     expect(towards[middle]).toBeGreaterThan(away[middle] ?? 255);
+  });
+});
+
+describe("crowds", () => {
+  const AT = { x: 0, y: 0 };
+  /** So many spots on a line of half a pixel's spacing from a place on. */
+  function row(count: number, x: number, y: number, firstId = 0): Spot[] {
+    return Array.from({ length: count }, (_, index) => ({ id: firstId + index, x: x + index / 2, y }));
+  }
+
+  test("are places where markers cover each other, with the number of avatars", () => {
+    const spots = [...row(40, 8, 8), ...row(3, 100, 100, 100)];
+    const { crowds, hidden } = findCrowds(spots, 4, 1, AT, undefined);
+    expect(crowds.map(({ count }) => count)).toEqual([40]);
+    expect(hidden.size).toBe(40);
+    expect(crowds[0]?.y).toBe(8);
+  });
+
+  test("are not made of a few, nor of avatars with room for their markers", () => {
+    expect(findCrowds(row(CROWD_MIN - 1, 8, 8), 4, 1, AT, undefined).crowds).toEqual([]);
+    const apart = Array.from({ length: 400 }, (_, index) => ({ id: index, x: (index % 20) * 20, y: Math.floor(index / 20) * 20 }));
+    expect(findCrowds(apart, 4, 1, AT, undefined).crowds).toEqual([]);
+  });
+
+  test("keep apart: one beside another is counted with it", () => {
+    // On both sides of the border between two cells of 32 pixels.
+    const spots = [...row(20, 20, 8), ...row(30, 33, 8, 100)];
+    const { crowds, cells } = findCrowds(spots, 4, 1, AT, undefined);
+    expect(cells).toHaveLength(2);
+    expect(crowds.map(({ count }) => count)).toEqual([50]);
+  });
+
+  test("do not swallow the avatar that is followed", () => {
+    const { crowds, hidden } = findCrowds(row(40, 8, 8), 4, 1, AT, 7);
+    expect(crowds[0]?.count).toBe(39);
+    expect(hidden.has(7)).toBe(false);
+  });
+
+  test("are the same wherever the map is dragged to", () => {
+    const spots = row(40, 8, 8).concat(row(25, 200, 70, 100));
+    const moved = spots.map(({ id, x, y }) => ({ id, x: x + 13, y: y - 5 }));
+    const counts = (found: ReturnType<typeof findCrowds>): number[] => found.crowds.map(({ count }) => count);
+    expect(counts(findCrowds(moved, 4, 1, { x: 13, y: -5 }, undefined))).toEqual(counts(findCrowds(spots, 4, 1, AT, undefined)));
   });
 });

@@ -1,12 +1,27 @@
 import { describe, expect, test } from "vitest";
-import { decodeBinary, decodeHeights, HEIGHTS_SIDE, parseHello, parseMessage, ProtocolError } from "../src/net/protocol";
+import { decodeBinary, decodeHeights, HEIGHTS_SIDE, HISTORY_MAX, parseHello, parseMessage, parseObjects, ProtocolError } from "../src/net/protocol";
+import { parseMap } from "../src/worlds/api";
+import FEED from "./feed.json";
 
 const HELLO = {
   type: "hello",
   grid: "Here",
   login_uri: "http://127.0.0.1:9000/",
   chat: true,
+  worlds_uri: null,
   regions: [{ id: 7, name: "Plaza", x: 1000, y: 1001, size_m: 256, water_m: 20.5 }],
+};
+const HISTORY = {
+  type: "history",
+  period_s: 1,
+  uptime_s: 60,
+  clients: [1],
+  tick_ms_max: [1],
+  tick_ms_mean: [1],
+  packets_in_per_s: [1],
+  packets_out_per_s: [1],
+  bytes_out_per_s: [1],
+  dilation: [1],
 };
 const FIGURES = {
   type: "figures",
@@ -48,6 +63,15 @@ describe("text messages", () => {
     expect(parseMessage(JSON.stringify(message))).toEqual(message);
   });
 
+  // The server's own tests write this file: every field that it sends is read, and no other is wanted.
+  test.each(FEED.messages)("the server's $type is read as it is", (message) => {
+    expect(parseMessage(JSON.stringify(message))).toEqual(message);
+  });
+
+  test("the samples of the server are of every type", () => {
+    expect(FEED.messages.map(({ type }) => type)).toEqual(["hello", "history", "roster", "chat", "figures"]);
+  });
+
   test("a message of a type that this page does not know is ignored", () => {
     expect(parseMessage('{"type":"weather","wind":3}')).toBeUndefined();
     expect(parseMessage("{}")).toBeUndefined();
@@ -67,6 +91,10 @@ describe("text messages", () => {
     ["figures with a number as text", JSON.stringify({ ...FIGURES, clients: "3" })],
     ["roster with a nameless avatar", '{"type":"roster","region":7,"avatars":[{"id":1}]}'],
     ["roster that is no list", '{"type":"roster","region":7,"avatars":{}}'],
+    ["history with a missing list", JSON.stringify({ ...HISTORY, dilation: undefined })],
+    ["history with lists of different lengths", JSON.stringify({ ...HISTORY, clients: [1, 2] })],
+    ["history with a word", JSON.stringify({ ...HISTORY, clients: ["1"] })],
+    ["history without an end", JSON.stringify(Object.fromEntries(Object.entries(HISTORY).map(([key, value]) => [key, Array.isArray(value) ? Array(HISTORY_MAX + 1).fill(1) : value])))],
     ["chat of an unknown kind", '{"type":"chat","region":7,"from":"A","kind":"sing","text":"la"}'],
   ])("%s is refused", (_, text) => {
     expect(() => parseMessage(text)).toThrow(ProtocolError);
@@ -75,6 +103,28 @@ describe("text messages", () => {
   test("api/info may leave the type out", () => {
     const { type: _, ...info } = HELLO;
     expect(parseHello(info)).toEqual(HELLO);
+  });
+});
+
+describe("maps", () => {
+  test("the server's objects are read in metres and radians", () => {
+    const { boxCount, boxes, portals } = parseObjects(FEED.objects);
+    expect(boxCount).toBe(2);
+    expect(boxes[0]).toEqual({ x: 123.4, y: 56.7, width: 1.2, depth: 0.8, turn: Math.PI / 4 });
+    expect(portals).toEqual(FEED.objects.portals);
+  });
+
+  test("the server's map of an instance is read", () => {
+    expect(parseMap(FEED.map)).toMatchObject({ info: { id: 7, name: "Cave", size_m: 256, water_m: 20.5 }, present: [{ id: 3, npc: false }] });
+  });
+
+  test.each([
+    ["no boxes", { ...FEED.objects, boxes: undefined }],
+    ["a box of four numbers", { ...FEED.objects, boxes: [[1, 2, 3, 4]] }],
+    ["a box of words", { ...FEED.objects, boxes: [["1", 2, 3, 4, 5]] }],
+    ["a portal without a place", { ...FEED.objects, portals: [{ to: "Cave" }] }],
+  ])("%s is refused", (_, value) => {
+    expect(() => parseObjects(value)).toThrow(ProtocolError);
   });
 });
 

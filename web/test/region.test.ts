@@ -107,7 +107,7 @@ describe("the shortest turn", () => {
 });
 
 describe("a grid", () => {
-  const hello = { type: "hello", grid: "G", login_uri: "", chat: true, regions: [INFO, { ...INFO, id: 2, name: "Fields" }] } as const;
+  const hello = { type: "hello", grid: "G", login_uri: "", chat: true, worlds_uri: null, regions: [INFO, { ...INFO, id: 2, name: "Fields" }] } as const;
 
   test("finds people of all regions by a part of their name, in order", () => {
     const grid = new Grid(hello);

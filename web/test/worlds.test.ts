@@ -1,14 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { ProtocolError, type Positions } from "../src/net/protocol";
 import { parseMap, parseWorlds, Refusal, type World, type WorldMap } from "../src/worlds/api";
-import { load, ranked, totals } from "../src/worlds/ranking";
+import { orderTexts } from "../src/worlds/orders";
+import { age_s, isSuspended, load, nextSorting, ranked, shortId, totals } from "../src/worlds/ranking";
+import { stateText } from "../src/worlds/table";
 import { MAP_EVERY, Watcher, type WatchEvents } from "../src/worlds/watcher";
+import SAMPLES from "./worlds.json";
 
 const CAVE = {
   id: "00000000-0000-4000-8000-000000000001",
   name: "Cave of Ada",
   template: "Cave",
-  owner: null,
+  owner: "00000000-0000-4000-8000-0000000000aa",
+  owner_name: "Ada Lovelace",
+  state: "active",
+  state_s: 90,
   size_m: 256,
   users: 1,
   max_users: 8,
@@ -29,15 +35,43 @@ describe("worlds", () => {
       id: CAVE.id,
       name: "Cave of Ada",
       template: "Cave",
+      owner: "Ada Lovelace",
       users: 1,
       maxUsers: 8,
       npcs: 20,
       hz: 20,
       dilation: 0.5,
       cost_us: 250,
-      state: undefined,
+      state: "active",
+      state_s: 90,
+      created_s: 3,
       trouble: undefined,
     });
+  });
+
+  // The server's own tests write this file.
+  test("are read from the server's samples, with every field that the table shows", () => {
+    const [whole, bare] = parseWorlds(SAMPLES);
+    const { trouble, ...shown } = whole!;
+    expect(trouble).toBeUndefined();
+    expect(Object.entries(shown).filter(([, value]) => value === undefined)).toEqual([]);
+    expect(bare).toMatchObject({ owner: undefined, hz: undefined, npcs: 0, state: "parked" });
+    expect(bare?.trouble).toContain("no template");
+  });
+
+  test("say their state with the time in it, and when they were created", () => {
+    expect(stateText(world({ state: "parked", state_s: 3_700 }))).toBe("Suspended, 1 h");
+    expect(stateText(world({ state: "active", state_s: undefined, trouble: "x" }))).toBe("Trouble · Active");
+    expect(age_s(world({ created_s: 100 }), 160)).toBe(60);
+    expect(age_s(world({ created_s: undefined }), 160)).toBeUndefined();
+    expect(shortId(world({}))).toBe("00000000");
+    expect([isSuspended(world({ state: "parked" })), isSuspended(world({ state: "waking" }))]).toEqual([true, false]);
+  });
+
+  test("whose owner has no account are shown with its id, and are found by it", () => {
+    const [read] = parseWorlds([{ ...CAVE, owner_name: null }]);
+    expect(read?.owner).toBe(CAVE.owner);
+    expect(ranked([read!], "00AA")).toHaveLength(1);
   });
 
   test("whose template is gone, or of a server that tells less, are read all the same", () => {
@@ -63,12 +97,35 @@ describe("worlds", () => {
     expect(ranked(worlds, "cAvE")).toHaveLength(5);
   });
 
+  test("are sorted by any column, unknown values last in both directions", () => {
+    const worlds = [
+      world({ name: "a", created_s: 5, dilation: 1 }),
+      world({ name: "b", created_s: 9, dilation: 0.5 }),
+      world({ name: "c", created_s: 1, dilation: 0.1, state: "parked" }),
+    ];
+    const names = (column: Parameters<typeof nextSorting>[1], descending: boolean): string =>
+      ranked(worlds, "", { column, descending })
+        .map(({ name }) => name)
+        .join("");
+    expect([names("age", true), names("age", false)]).toEqual(["cab", "bac"]);
+    // A suspended world has no dilation.
+    expect([names("dilation", false), names("dilation", true)]).toEqual(["bac", "abc"]);
+    expect([names("name", false), names("name", true)]).toEqual(["abc", "cba"]);
+  });
+
+  test("are sorted the other way by the second click on a column", () => {
+    const first = nextSorting({ column: "cost", descending: true }, "name");
+    expect(first).toEqual({ column: "name", descending: false });
+    expect(nextSorting(first, "name")).toEqual({ column: "name", descending: true });
+    expect(nextSorting(first, "users")).toEqual({ column: "users", descending: true });
+  });
+
   test("together they come to sums, the dearest and the slowest", () => {
-    const worlds = [world({}), world({ cost_us: 1_000, hz: 45, dilation: 1 }), world({ cost_us: undefined, dilation: undefined })];
-    expect(totals(worlds)).toMatchObject({ worlds: 3, users: 3, npcs: 60, dearest_us: 1_000, dilation: 0.5 });
+    const worlds = [world({}), world({ cost_us: 1_000, hz: 45, dilation: 1 }), world({ cost_us: undefined, dilation: undefined }), world({ state: "parked", users: 0, dilation: 0.1, cost_us: 9_999 })];
+    expect(totals(worlds)).toMatchObject({ worlds: 4, active: 3, users: 3, npcs: 80, dearest_us: 1_000, dilation: 0.5 });
     expect(totals(worlds).cores).toBeCloseTo(0.05);
     expect(load(world({}))).toBeCloseTo(0.005);
-    expect(totals([])).toEqual({ worlds: 0, users: 0, npcs: 0, cores: undefined, dearest_us: undefined, dilation: undefined });
+    expect(totals([])).toEqual({ worlds: 0, active: 0, users: 0, npcs: 0, cores: undefined, dearest_us: undefined, dilation: undefined });
   });
 });
 
@@ -156,7 +213,7 @@ describe("who follows a world", () => {
     expect(asked).toBe(2);
   });
 
-  test("ends with the world, and tells why a map cannot be shown", async () => {
+  test("ends with the world, and when it has left memory", async () => {
     const gone = (): never => {
       throw new Refusal(404, "There is no instance.");
     };
@@ -164,6 +221,17 @@ describe("who follows a world", () => {
     const parked = (): never => {
       throw new Refusal(409, "It is parked.");
     };
-    expect((await follow(2, { map: parked })).told).toEqual(["It is parked.", "It is parked."]);
+    // A suspended world is not asked again.
+    expect(await follow(5, { map: parked })).toMatchObject({ told: ["It is parked."], slept: [], asked: 1 });
+  });
+});
+
+describe("a confirmation", () => {
+  test("says which world, what is lost, and which users are concerned", () => {
+    const end = orderTexts("end", world({ users: 2 }));
+    expect(end.title).toBe("End Cave of Ada (00000000)?");
+    expect(end.question).toMatch(/2 users are in it.*deleted.*cannot be undone/);
+    expect(orderTexts("end", world({ users: 1 })).question).toContain("1 user is in it");
+    expect(orderTexts("resume", world({ state: "parked" })).question).toContain("back into memory");
   });
 });

@@ -12,8 +12,9 @@ const PAN_STEP_PX = 60;
 const CLICK_PX_MAX = 5;
 
 /**
- * Connects a map and its three buttons; `onPick` is told who was clicked, or that nobody was. Returns what brings the
- * buttons in line with the view; call it when a new picture was drawn.
+ * Connects a map and its three buttons. `onPick` gets the avatar that was clicked, or `undefined` after a click beside all of
+ * them; a click on a crowd zooms in on it. Returns a function that brings the buttons in line with the view; call it when a new
+ * picture was drawn.
  */
 export function attachGestures(
   map: RegionMap,
@@ -71,7 +72,12 @@ export function attachGestures(
   });
   canvas.addEventListener("pointerup", (event) => {
     if (pressed !== undefined && pressed.travelled <= CLICK_PX_MAX) {
-      onPick(map.hit(event.offsetX, event.offsetY));
+      const target = map.hit(event.offsetX, event.offsetY);
+      if (target?.kind === "crowd") {
+        zoom(ZOOM_STEP * ZOOM_STEP, target.crowd.x, target.crowd.y);
+      } else {
+        onPick(target?.kind === "avatar" ? target.id : undefined);
+      }
     }
     pressed = undefined;
   });

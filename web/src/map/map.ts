@@ -1,15 +1,21 @@
 /**
- * The large map: one canvas with the ground, everybody on it and the names that fit.
+ * The large map: one canvas with the ground, all avatars on it, the numbers of those in crowds and the names that fit.
  *
  * It draws when asked ({@link RegionMap.paintIfNeeded}, once per animation frame) and only if the picture changed, so
- * that a still world costs nothing. Input lives in `gestures.ts`; what to show is decided by whoever owns the map.
+ * that a still world costs nothing. Input lives in `gestures.ts`; what to show is decided by the owner of the map.
  */
 
+import { formatShort } from "../format";
 import { MOVING_MIN, type Region } from "../model/region";
-import { LABEL_PX, placeLabels, type LabelWish } from "./labels";
+import type { MapPortal } from "../net/protocol";
+import { CanvasText, paintCard, paintCounts, paintHeat, paintLabels, type CrowdColours } from "./annotations";
+import { findCrowds, type Crowd, type Crowds } from "./crowds";
+import { GroundLayer, portalRadius, type GroundColours } from "./ground";
+import type { LabelWish } from "./labels";
 import { context2d, markerRadius, MarkerSheet, POINT, type MarkerColours } from "./markers";
+import { portalName, type RegionObjects } from "./objects";
 import type { Reliefs } from "./relief";
-import { Viewport } from "./viewport";
+import { Viewport, ZOOM_MAX } from "./viewport";
 
 /** Up to so many avatars in view all names are shown; beyond that the one under the pointer and the followed one. */
 const NAMES_MAX = 40;
@@ -20,21 +26,17 @@ const TRAIL_S = 1.5;
 const TRAIL_RADII_MAX = 5;
 /** In a larger crowd trails say nothing, and cost more than all markers. */
 const TRAILS_MAX = 400;
-/** Measured names that are kept; when full, all are forgotten. */
-const TEXT_WIDTHS_MAX = 1_000;
-const FONT = "600 12px system-ui, sans-serif";
-
 /** Colours of the map, read from the style sheet so that they follow the theme. */
-interface Colours extends MarkerColours {
-  readonly dark: boolean;
-  readonly ground: string;
-  readonly edge: string;
-  readonly grid: string;
+interface Colours extends MarkerColours, GroundColours, CrowdColours {
   readonly trail: string;
-  readonly text: string;
-  readonly halo: string;
   readonly accent: string;
 }
+
+/** A part of the map that the pointer can mean. */
+export type Target =
+  | { readonly kind: "avatar"; readonly id: number }
+  | { readonly kind: "crowd"; readonly crowd: Crowd }
+  | { readonly kind: "portal"; readonly portal: MapPortal };
 
 /** An avatar as it was last drawn. */
 interface Mark {
@@ -50,8 +52,10 @@ export class RegionMap {
   readonly viewport = new Viewport();
   private readonly context: CanvasRenderingContext2D;
   private readonly sheet = new MarkerSheet();
-  private readonly textWidths = new Map<string, number>();
+  private readonly ground: GroundLayer;
+  private readonly text: CanvasText;
   private marks: Mark[] = [];
+  private crowds: Crowds | undefined;
   private region: Region | undefined;
   private followed: number | undefined;
   private pointer: { x: number; y: number } | undefined;
@@ -61,9 +65,12 @@ export class RegionMap {
 
   constructor(
     readonly canvas: HTMLCanvasElement,
-    private readonly reliefs: Reliefs,
+    reliefs: Reliefs,
+    private readonly objects: RegionObjects,
   ) {
     this.context = context2d(canvas);
+    this.ground = new GroundLayer(reliefs, objects);
+    this.text = new CanvasText(this.context);
     this.colours = readColours(canvas);
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.resize();
@@ -95,18 +102,25 @@ export class RegionMap {
     this.invalidate();
   }
 
-  /** Who was drawn nearest to a place, if anyone is within reach. */
-  hit(x: number, y: number): number | undefined {
-    let nearest: number | undefined;
+  /** The avatar, crowd or portal that was drawn nearest to a place, if any is within reach. */
+  hit(x: number, y: number): Target | undefined {
+    let nearest: Target | undefined;
     let distance = REACH_PX;
     for (const mark of this.marks) {
       const away = Math.hypot(mark.x - x, mark.y - y);
-      if (away <= distance) {
+      if (away <= distance && !this.isHidden(mark.id)) {
         distance = away;
-        nearest = mark.id;
+        nearest = { kind: "avatar", id: mark.id };
       }
     }
-    return nearest;
+    for (const crowd of this.crowds?.crowds ?? []) {
+      const away = Math.hypot(crowd.x - x, crowd.y - y);
+      if (away <= distance) {
+        distance = away;
+        nearest = { kind: "crowd", crowd };
+      }
+    }
+    return nearest ?? this.portalAt(x, y);
   }
 
   /** The next animation frame draws anew. */
@@ -145,22 +159,50 @@ export class RegionMap {
   }
 
   private paint(region: Region, now: number): void {
-    const { context, canvas, pixelRatio } = this;
+    const { context, canvas, pixelRatio, viewport, colours } = this;
     this.centreOnFollowed(region, now);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
+    this.ground.paint(context, region, viewport, pixelRatio, colours);
     context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-    this.paintGround(region);
-    this.takeMarks(region, now);
+    this.updateMarks(region, now);
 
-    const area_px = (region.info.size_m * this.viewport.scale) ** 2;
+    const area_px = (region.info.size_m * viewport.scale) ** 2;
     const radius = markerRadius(area_px, region.placedCount);
+    const origin = { x: viewport.toScreenX(0), y: viewport.toScreenY(0) };
+    // At the closest view there is nothing to zoom in to: each avatar has its marker.
+    const isClosest = viewport.zoom >= ZOOM_MAX;
+    this.crowds = isClosest ? undefined : findCrowds(this.marks, radius, viewport.scale, origin, this.followed);
     this.paintTrails(radius);
+    if (this.crowds !== undefined) {
+      const ground = { left: origin.x, top: viewport.toScreenY(region.info.size_m), side: region.info.size_m * viewport.scale };
+      paintHeat(context, this.crowds, ground, colours);
+    }
     this.paintMarks(radius);
+    if (this.crowds !== undefined) {
+      paintCounts(context, this.crowds, colours);
+    }
     this.paintNames(region, radius);
     // For tests: what stands here was really drawn.
     canvas.dataset["region"] = region.info.name;
     canvas.dataset["avatars"] = String(this.marks.length);
+    canvas.dataset["crowds"] = String(this.crowds?.crowds.length ?? 0);
+    canvas.dataset["boxes"] = String(this.objects.of(region)?.boxes.length ?? 0);
+    canvas.dataset["portals"] = String(this.objects.of(region)?.portals.length ?? 0);
+  }
+
+  private isHidden(id: number): boolean {
+    return this.crowds?.hidden.has(id) ?? false;
+  }
+
+  private portalAt(x: number, y: number): Target | undefined {
+    const portals = (this.region === undefined ? undefined : this.objects.of(this.region))?.portals ?? [];
+    const { viewport } = this;
+    const portal = portals.find((one) => {
+      const away = Math.hypot(viewport.toScreenX(one.x) - x, viewport.toScreenY(one.y) - y);
+      return away <= Math.max(REACH_PX, portalRadius(one.radius_m, viewport));
+    });
+    return portal === undefined ? undefined : { kind: "portal", portal };
   }
 
   private centreOnFollowed(region: Region, now: number): void {
@@ -171,43 +213,8 @@ export class RegionMap {
     }
   }
 
-  private paintGround(region: Region): void {
-    const { context, viewport, colours } = this;
-    const { size_m } = region.info;
-    const left = viewport.toScreenX(0);
-    const top = viewport.toScreenY(size_m);
-    const side = size_m * viewport.scale;
-    context.save();
-    context.beginPath();
-    context.roundRect(left, top, side, side, 6);
-    context.fillStyle = colours.ground;
-    context.fill();
-    context.clip();
-    const picture = this.reliefs.picture(region, colours.dark);
-    if (picture !== undefined) {
-      context.imageSmoothingQuality = "high";
-      context.drawImage(picture, left, top, side, side);
-    }
-    context.beginPath();
-    for (let metres = 64; metres < size_m; metres += 64) {
-      context.moveTo(viewport.toScreenX(metres), top);
-      context.lineTo(viewport.toScreenX(metres), top + side);
-      context.moveTo(left, viewport.toScreenY(metres));
-      context.lineTo(left + side, viewport.toScreenY(metres));
-    }
-    context.lineWidth = 1;
-    context.strokeStyle = colours.grid;
-    context.stroke();
-    context.restore();
-    context.beginPath();
-    context.roundRect(left, top, side, side, 6);
-    context.lineWidth = 1;
-    context.strokeStyle = colours.edge;
-    context.stroke();
-  }
-
-  /** Works out where everybody in view is; the marks are reused, so a crowd makes no garbage. */
-  private takeMarks(region: Region, now: number): void {
+  /** Computes the screen position of each avatar in view; the marks are reused, so a crowd makes no garbage. */
+  private updateMarks(region: Region, now: number): void {
     const { viewport, marks } = this;
     const { clientWidth, clientHeight } = this.canvas;
     const pose = { x: 0, y: 0, yaw: 0 };
@@ -237,6 +244,9 @@ export class RegionMap {
     const { context, viewport, colours } = this;
     context.beginPath();
     for (const mark of this.marks) {
+      if (this.isHidden(mark.id)) {
+        continue;
+      }
       const length = Math.min(radius * TRAIL_RADII_MAX, mark.speed * TRAIL_S * viewport.scale);
       if (length > radius) {
         context.moveTo(mark.x, mark.y);
@@ -254,80 +264,56 @@ export class RegionMap {
     sheet.prepare(radius, pixelRatio, this.colours);
     context.save();
     context.setTransform(1, 0, 0, 1, 0, 0);
-    for (const { x, y, yaw, speed } of this.marks) {
-      sheet.draw(context, x * pixelRatio, y * pixelRatio, yaw, speed > 0);
+    for (const { id, x, y, yaw, speed } of this.marks) {
+      if (!this.isHidden(id)) {
+        sheet.draw(context, x * pixelRatio, y * pixelRatio, yaw, speed > 0);
+      }
     }
     context.restore();
   }
 
   private paintNames(region: Region, radius: number): void {
-    const { context, colours, marks } = this;
-    context.font = FONT;
-    context.textAlign = "center";
-    context.textBaseline = "bottom";
-    context.lineJoin = "round";
-    const pointed = this.pointer === undefined ? undefined : this.hit(this.pointer.x, this.pointer.y);
+    const { context, colours, text, viewport } = this;
+    const target = this.pointer === undefined ? undefined : this.hit(this.pointer.x, this.pointer.y);
+    const pointed = target?.kind === "avatar" ? target.id : undefined;
     const carded = new Set([this.followed, pointed]);
-    if (marks.length <= NAMES_MAX) {
-      const wishes: LabelWish[] = [];
-      for (const mark of marks) {
-        const text = region.name(mark.id);
-        if (text !== undefined && !carded.has(mark.id)) {
-          wishes.push({ text, x: mark.x, y: mark.y, width: this.textWidth(text) });
+    const shown = this.marks.filter((mark) => !this.isHidden(mark.id));
+    const wishes: LabelWish[] = [];
+    for (const { x, y, radius_m, to } of this.objects.of(region)?.portals ?? []) {
+      const away = portalRadius(radius_m, viewport) - radius * POINT;
+      const [screenX, screenY] = [viewport.toScreenX(x), viewport.toScreenY(y)];
+      wishes.push({ text: portalName(to), x: screenX, y: screenY - away, width: text.width(portalName(to)) });
+    }
+    if (shown.length <= NAMES_MAX) {
+      for (const mark of shown) {
+        const name = region.name(mark.id);
+        if (name !== undefined && !carded.has(mark.id)) {
+          wishes.push({ text: name, x: mark.x, y: mark.y, width: text.width(name) });
         }
       }
-      context.lineWidth = 3.5;
-      context.strokeStyle = colours.halo;
-      context.fillStyle = colours.text;
-      for (const { text, x, y } of placeLabels(wishes, marks, radius)) {
-        context.strokeText(text, x, y);
-        context.fillText(text, x, y);
-      }
     }
-    this.canvas.style.cursor = pointed === undefined ? "" : "pointer";
+    // For tests: the card under the pointer.
+    this.canvas.dataset["pointed"] = (pointed === undefined ? undefined : region.name(pointed)) ?? "";
+    paintLabels(context, wishes, [...shown, ...(this.crowds?.crowds ?? [])], radius, colours);
+    this.canvas.style.cursor = target === undefined ? "" : target.kind === "crowd" ? "zoom-in" : "pointer";
     for (const id of carded) {
-      const mark = marks.find((candidate) => candidate.id === id);
+      const mark = this.marks.find((candidate) => candidate.id === id);
       if (mark !== undefined) {
-        this.paintCard(mark, region.name(mark.id) ?? "Somebody", radius);
+        context.beginPath();
+        context.arc(mark.x, mark.y, radius * POINT + 3, 0, 2 * Math.PI);
+        context.lineWidth = 2;
+        context.strokeStyle = colours.accent;
+        context.stroke();
+        paintCard(text, mark, region.name(mark.id) ?? "Unknown", radius * POINT + 9, colours);
       }
     }
-  }
-
-  /** A ring around an avatar and its name on a card, above all others. */
-  private paintCard(mark: Mark, name: string, radius: number): void {
-    const { context, colours } = this;
-    context.beginPath();
-    context.arc(mark.x, mark.y, radius * POINT + 3, 0, 2 * Math.PI);
-    context.lineWidth = 2;
-    context.strokeStyle = colours.accent;
-    context.stroke();
-
-    const width = this.textWidth(name) + 16;
-    const height = LABEL_PX + 8;
-    const left = Math.min(this.canvas.clientWidth - width - 4, Math.max(4, mark.x - width / 2));
-    const above = mark.y - radius * POINT - 9 - height;
-    const top = above >= 4 ? above : mark.y + radius * POINT + 9;
-    context.beginPath();
-    context.roundRect(left, top, width, height, 6);
-    context.fillStyle = colours.text;
-    context.fill();
-    context.fillStyle = colours.halo;
-    context.textBaseline = "middle";
-    context.fillText(name, left + width / 2, top + height / 2 + 0.5);
-    context.textBaseline = "bottom";
-  }
-
-  private textWidth(text: string): number {
-    let width = this.textWidths.get(text);
-    if (width === undefined) {
-      // Names come and go for as long as the page is open; the few that are drawn are measured again in no time.
-      if (this.textWidths.size >= TEXT_WIDTHS_MAX) {
-        this.textWidths.clear();
-      }
-      width = this.context.measureText(text).width;
-      this.textWidths.set(text, width);
+    if (target?.kind === "crowd") {
+      paintCard(text, target.crowd, `${formatShort(target.crowd.count)} people here`, 18, colours);
+    } else if (target?.kind === "portal") {
+      const at = { x: viewport.toScreenX(target.portal.x), y: viewport.toScreenY(target.portal.y) };
+      const words = target.portal.to === null ? "Portal back to where visitors came from" : `Portal to ${target.portal.to}`;
+      paintCard(text, at, words, portalRadius(target.portal.radius_m, viewport) + 6, colours);
     }
-    return width;
   }
 }
 
@@ -349,6 +335,13 @@ function readColours(canvas: HTMLCanvasElement): Colours {
     text: resolve("--map-text"),
     halo: resolve("--map-halo"),
     accent: resolve("--accent"),
+    box: resolve("--map-box"),
+    boxEdge: resolve("--map-box-edge"),
+    portal: resolve("--map-portal"),
+    portalFill: resolve("--map-portal-fill"),
+    heat: resolve("--map-heat"),
+    count: resolve("--map-count"),
+    onCount: resolve("--map-on-count"),
     moving: resolve("--map-moving"),
     standing: resolve("--map-standing"),
     outline: resolve("--map-outline"),

@@ -1,10 +1,14 @@
 /**
- * What the server sends over `/live` and `/regions/{id}/heights`, and how it is read.
+ * The messages of `/live`, the answers of `/regions/{id}/heights` and `/regions/{id}/objects`, and their decoders.
  *
  * Every decoder here is total: it returns a value of its type or throws a {@link ProtocolError}; nothing that arrived
  * unchecked reaches the rest of the page. A text message of an unknown type is not an error, so that an older page
- * keeps working beside a newer server.
+ * keeps working beside a newer server. `test/feed.json` has a sample of each, which the server's own tests write.
  */
+
+import { list, number, numbers, optionalString, ProtocolError, record, string, type Fields } from "./fields";
+
+export { ProtocolError } from "./fields";
 
 /** A region as the server introduces it. */
 export interface RegionInfo {
@@ -26,6 +30,8 @@ export interface Hello {
   readonly login_uri: string;
   /** Whether the server shows public chat to this page. */
   readonly chat: boolean;
+  /** Address of the operator's page; null for browsers on other machines than the server's. */
+  readonly worlds_uri: string | null;
   readonly regions: readonly RegionInfo[];
 }
 
@@ -61,7 +67,53 @@ const FIGURE_KEYS = [
 /** Live figures of the whole server, once a second. */
 export type Figures = { readonly type: "figures" } & { readonly [Key in (typeof FIGURE_KEYS)[number]]: number };
 
-export type ServerMessage = Hello | Roster | Chat | Figures;
+const HISTORY_KEYS = [
+  "clients",
+  "tick_ms_max",
+  "tick_ms_mean",
+  "packets_in_per_s",
+  "packets_out_per_s",
+  "bytes_out_per_s",
+  "dilation",
+] as const;
+
+/** Sets of figures that a {@link History} may have: ten minutes at one a second. */
+export const HISTORY_MAX = 600;
+
+/**
+ * The figures of the last minutes, the oldest first, in lists of equal length. The second message of a connection. `uptime_s` is that
+ * of the newest ones: {@link Figures} that are not younger are part of it.
+ */
+export type History = { readonly type: "history"; readonly period_s: number; readonly uptime_s: number } & {
+  readonly [Key in (typeof HISTORY_KEYS)[number]]: readonly number[];
+};
+
+export type ServerMessage = Hello | History | Roster | Chat | Figures;
+
+/** A box as the map shows it: a rectangle seen from above. Metres, and radians counter-clockwise from east. */
+export interface MapBox {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly depth: number;
+  readonly turn: number;
+}
+
+export interface MapPortal {
+  readonly x: number;
+  readonly y: number;
+  readonly radius_m: number;
+  /** The kind of world that it leads into; null: back to the world that the visitor came from. */
+  readonly to: string | null;
+}
+
+/** The static objects of a world. */
+export interface MapObjects {
+  /** Boxes in the world, of which `boxes` may be a part. */
+  readonly boxCount: number;
+  readonly boxes: readonly MapBox[];
+  readonly portals: readonly MapPortal[];
+}
 
 /** One avatar of a {@link Positions} frame. */
 export interface Sighting {
@@ -84,11 +136,6 @@ export interface Positions {
 /** Samples per side of the height field that `/regions/{id}/heights` answers with. */
 export const HEIGHTS_SIDE = 128;
 
-/** The server sent something that the contract does not allow. */
-export class ProtocolError extends Error {
-  override readonly name = "ProtocolError";
-}
-
 /** Reads a text message; `undefined` if its type is unknown to this page. */
 export function parseMessage(text: string): ServerMessage | undefined {
   let value: unknown;
@@ -101,6 +148,8 @@ export function parseMessage(text: string): ServerMessage | undefined {
   switch (fields["type"]) {
     case "hello":
       return parseHello(fields);
+    case "history":
+      return parseHistory(fields);
     case "roster":
       return {
         type: "roster",
@@ -135,6 +184,7 @@ export function parseHello(value: unknown): Hello {
     grid: string(fields, "grid"),
     login_uri: string(fields, "login_uri"),
     chat: fields["chat"] === true,
+    worlds_uri: optionalString(fields, "worlds_uri") ?? null,
     regions: list(fields, "regions").map((item) => {
       const region = record(item, "regions[]");
       const size_m = number(region, "size_m");
@@ -148,6 +198,40 @@ export function parseHello(value: unknown): Hello {
         y: number(region, "y"),
         size_m,
         water_m: number(region, "water_m"),
+      };
+    }),
+  };
+}
+
+function parseHistory(fields: Fields): History {
+  const columns = HISTORY_KEYS.map((key) => [key, numbers(fields, key)] as const);
+  const length = columns[0]?.[1].length ?? 0;
+  if (length > HISTORY_MAX || columns.some(([, column]) => column.length !== length)) {
+    throw new ProtocolError("the history has lists of different lengths, or too long ones");
+  }
+  const lists = Object.fromEntries(columns) as Omit<History, "type" | "period_s" | "uptime_s">;
+  return { type: "history", period_s: number(fields, "period_s"), uptime_s: number(fields, "uptime_s"), ...lists };
+}
+
+/** Reads the answer of `/regions/{id}/objects`. */
+export function parseObjects(value: unknown): MapObjects {
+  const fields = record(value, "objects");
+  return {
+    boxCount: number(fields, "n_boxes"),
+    boxes: list(fields, "boxes").map((item) => {
+      const [x, y, width, depth, degrees] = numbers({ box: item }, "box");
+      if (x === undefined || y === undefined || width === undefined || depth === undefined || degrees === undefined) {
+        throw new ProtocolError("a box has fewer than five numbers");
+      }
+      return { x: x / 10, y: y / 10, width: width / 10, depth: depth / 10, turn: (degrees * Math.PI) / 180 };
+    }),
+    portals: list(fields, "portals").map((item) => {
+      const portal = record(item, "portals[]");
+      return {
+        x: number(portal, "x"),
+        y: number(portal, "y"),
+        radius_m: number(portal, "radius_m"),
+        to: optionalString(portal, "to") ?? null,
       };
     }),
   };
@@ -203,38 +287,7 @@ export function decodeHeights(buffer: ArrayBuffer): Float32Array {
   return Float32Array.from({ length: HEIGHTS_SIDE * HEIGHTS_SIDE }, (_, index) => view.getFloat32(index * 4, true));
 }
 
-function record(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new ProtocolError(`${what} is not an object`);
-  }
-  return value as Record<string, unknown>;
-}
-
-function list(fields: Record<string, unknown>, key: string): readonly unknown[] {
-  const value = fields[key];
-  if (!Array.isArray(value)) {
-    throw new ProtocolError(`${key} is not a list`);
-  }
-  return value as readonly unknown[];
-}
-
-function number(fields: Record<string, unknown>, key: string): number {
-  const value = fields[key];
-  if (typeof value !== "number") {
-    throw new ProtocolError(`${key} is not a number`);
-  }
-  return value;
-}
-
-function string(fields: Record<string, unknown>, key: string): string {
-  const value = fields[key];
-  if (typeof value !== "string") {
-    throw new ProtocolError(`${key} is not a string`);
-  }
-  return value;
-}
-
-function chatKind(fields: Record<string, unknown>): ChatKind {
+function chatKind(fields: Fields): ChatKind {
   const kind = string(fields, "kind");
   if (kind !== "whisper" && kind !== "say" && kind !== "shout") {
     throw new ProtocolError(`kind is "${kind}"`);

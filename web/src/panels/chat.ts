@@ -11,10 +11,10 @@ const AT_END_PX = 24;
 const VERBS = { whisper: "whispers", say: "", shout: "shouts" } as const;
 
 export class ChatPanel {
-  private readonly log = part("chat-log", HTMLOListElement);
+  private readonly log = part("chat-log", HTMLElement);
   private readonly empty = part("chat-empty", HTMLElement);
   private readonly newest = part("chat-newest", HTMLButtonElement);
-  private waiting: HTMLLIElement[] = [];
+  private waiting: HTMLElement[] = [];
 
   constructor() {
     this.newest.addEventListener("click", () => this.scrollToEnd());
@@ -28,14 +28,14 @@ export class ChatPanel {
   /** Says whether the server shows chat at all. */
   setShown(shown: boolean): void {
     this.empty.textContent = shown
-      ? "Nobody has said anything since you opened this page."
-      : "Public chat is not shown here. Whoever runs this grid can allow it in the configuration.";
+      ? "No public chat since you opened this page."
+      : "Public chat is not shown on this page.";
     this.empty.hidden = this.log.childElementCount > 0;
   }
 
   /** Adds a line; it appears with the next {@link ChatPanel.flush}. `region` is named if there is more than one. */
   push(chat: Chat, at: Date, region: string | undefined): void {
-    const line = document.createElement("li");
+    const line = document.createElement("div");
     line.className = `chat-line chat-${chat.kind}`;
     const time = document.createElement("time");
     time.dateTime = at.toISOString();

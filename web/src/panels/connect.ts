@@ -1,4 +1,7 @@
-/** How to get in: the login URI, the command line for other viewers, and buttons that copy them. */
+/**
+ * The instructions for entering the world: the login URI, the command line for other viewers, and buttons that copy them. On a phone
+ * they are folded, since viewers do not run there.
+ */
 
 import { part } from "../dom";
 import type { Hello } from "../net/protocol";
@@ -12,6 +15,7 @@ export class ConnectPanel {
   private readonly gridNames = document.querySelectorAll("[data-grid-name]");
 
   constructor() {
+    attachFold(part("connect", HTMLDetailsElement));
     attachCopy(part("copy-uri", HTMLButtonElement), this.uri);
     attachCopy(part("copy-command", HTMLButtonElement), this.command);
   }
@@ -24,6 +28,19 @@ export class ConnectPanel {
     }
     part("copy-uri", HTMLButtonElement).disabled = false;
     part("copy-command", HTMLButtonElement).disabled = false;
+  }
+}
+
+/** Unfolded where there is room beside the map, and by links that lead to it. */
+function attachFold(fold: HTMLDetailsElement): void {
+  const wide = window.matchMedia("(width >= 960px)");
+  const follow = (): void => {
+    fold.open = wide.matches;
+  };
+  wide.addEventListener("change", follow);
+  follow();
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[href="#connect"]')) {
+    link.addEventListener("click", () => (fold.open = true));
   }
 }
 

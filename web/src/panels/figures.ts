@@ -1,16 +1,16 @@
-/** The row of live figures, each with the course of its last two minutes. */
+/** The live figures of the server, each with its course over the last ten minutes: three in visitors' words, six for engineers. */
 
 import { part } from "../dom";
 import { formatByteRate, formatCount, formatDuration, formatMs, formatShort } from "../format";
-import type { Figures } from "../net/protocol";
+import { HISTORY_MAX, type Figures, type History } from "../net/protocol";
 
-/** Figures that are kept for the lines: two minutes at one a second. */
-const HISTORY_MAX = 120;
+/** The figures that have a course: those that the history has. */
+type Sample = Omit<Figures, "type" | "uptime_s">;
 
 interface Tile {
   readonly id: string;
   /** What the line shows; a tile without one has no line. */
-  readonly course?: (figures: Figures) => number;
+  readonly course?: (sample: Sample) => number;
   /** The smallest value that fills the height of the line, so that noise around zero looks like zero. */
   readonly top?: number;
   readonly value: (figures: Figures) => string;
@@ -18,6 +18,15 @@ interface Tile {
 }
 
 const TILES: readonly Tile[] = [
+  { id: "people", course: (f) => f.clients, top: 10, value: (f) => formatCount(f.clients) },
+  {
+    id: "speed",
+    course: (f) => f.dilation,
+    top: 1,
+    value: (f) => (isRealTime(f) ? "Normal" : `${Math.floor(f.dilation * 100)} %`),
+    detail: (f) => (isRealTime(f) ? "the world runs in real time" : "of real time: the server is busy"),
+  },
+  { id: "running", value: (f) => formatDuration(f.uptime_s) },
   { id: "clients", course: (f) => f.clients, top: 10, value: (f) => formatCount(f.clients) },
   {
     id: "tick",
@@ -39,30 +48,37 @@ const TILES: readonly Tile[] = [
     course: (f) => f.dilation,
     top: 1,
     value: (f) => f.dilation.toFixed(2),
-    detail: (f) => (f.dilation >= 0.995 ? "real time" : "slower than real time"),
+    detail: (f) => (isRealTime(f) ? "real time" : "slower than real time"),
   },
   { id: "uptime", value: (f) => formatDuration(f.uptime_s) },
 ];
 
+/** Slower than this by less than half a percent is within the error of the measurement. */
+function isRealTime({ dilation }: Sample): boolean {
+  return dilation >= 0.995;
+}
+
 export class FiguresPanel {
   private readonly root = part("figures", HTMLElement);
-  private history: Figures[] = [];
+  private readonly course = new Course();
+
+  /** Begins the course anew with the server's history. */
+  begin(history: History): void {
+    this.course.begin(history);
+    this.paintLines();
+  }
 
   /** Shows new figures as the end of the course. */
   push(figures: Figures): void {
-    this.history = [...this.history.slice(1 - HISTORY_MAX), figures];
+    this.course.push(figures);
     for (const tile of TILES) {
       const element = part(`figure-${tile.id}`, HTMLElement);
       fill(element, ".figure-value", tile.value(figures));
       if (tile.detail !== undefined) {
         fill(element, ".figure-detail", tile.detail(figures));
       }
-      const { course } = tile;
-      if (course !== undefined) {
-        const points = linePoints(this.history.map(course), tile.top ?? 1);
-        element.querySelector("polyline")?.setAttribute("points", points);
-      }
     }
+    this.paintLines();
   }
 
   /** Says whether what is shown still holds. */
@@ -70,15 +86,58 @@ export class FiguresPanel {
     this.root.classList.toggle("outdated", !current);
   }
 
-  /** Begins a new course: these would be the figures of another life of the server. */
-  reset(): void {
-    this.history = [];
+  private paintLines(): void {
+    for (const { id, course, top } of TILES) {
+      if (course !== undefined) {
+        const points = linePoints(this.course.samples.map(course), top ?? 1);
+        part(`figure-${id}`, HTMLElement).querySelector("polyline")?.setAttribute("points", points);
+      }
+    }
+    // For tests: so many seconds are drawn.
+    this.root.dataset["history"] = String(this.course.samples.length);
   }
 }
 
-/** A line through the values in a box of 120 × 24, newest at the right edge; `top` or the largest value is its height. */
+/** The figures of the last {@link HISTORY_MAX} seconds, each second once. */
+export class Course {
+  private rows: readonly Sample[] = [];
+  /** Uptime of the server at the newest row. */
+  private until_s = 0;
+
+  /** The oldest first. */
+  get samples(): readonly Sample[] {
+    return this.rows;
+  }
+
+  /** Begins anew with the rows of a history's columns. */
+  begin(history: History): void {
+    this.until_s = history.uptime_s;
+    this.rows = history.clients.map((clients, index) => ({
+      clients,
+      tick_ms_max: history.tick_ms_max[index] ?? 0,
+      tick_ms_mean: history.tick_ms_mean[index] ?? 0,
+      packets_in_per_s: history.packets_in_per_s[index] ?? 0,
+      packets_out_per_s: history.packets_out_per_s[index] ?? 0,
+      bytes_out_per_s: history.bytes_out_per_s[index] ?? 0,
+      dilation: history.dilation[index] ?? 1,
+    }));
+  }
+
+  /** Adds new figures; those that the history had already change nothing. */
+  push(figures: Figures): void {
+    if (figures.uptime_s > this.until_s) {
+      this.until_s = figures.uptime_s;
+      this.rows = [...this.rows.slice(1 - HISTORY_MAX), figures];
+    }
+  }
+}
+
+/**
+ * A line through the values in a box of {@link HISTORY_MAX} × 24, newest at the right edge; `top` or the largest value is its
+ * height.
+ */
 export function linePoints(values: readonly number[], top: number): string {
-  const height = Math.max(top, ...values);
+  const height = values.reduce((most, value) => Math.max(most, value), top);
   return values
     .map((value, index) => {
       const x = HISTORY_MAX - values.length + index + 1;

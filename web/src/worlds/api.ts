@@ -1,17 +1,24 @@
 /**
- * What the operator's page asks the API for: `/v1/worlds` and the map of one of them. `/v1/openapi.json` has all of it.
+ * The requests of the operator's page: `/v1/worlds`, the map of one world, and the orders to end, suspend and resume it.
+ * `/v1/openapi.json` describes all of the API; `test/worlds.json` has samples that the server's own tests write.
  *
- * The browser shows the token by itself, since it was asked for it when the page was opened. Fields that are not known here are
- * ignored, and those that a server does not tell are left out of the table.
+ * Reading needs no token here: the browser asked for one when it opened the page, and sends it by itself. An order needs a token
+ * that the operator enters, sent as `Bearer`: the server takes no order on a password that a browser sends by itself, since any
+ * page could make it do so.
+ *
+ * Unknown fields are ignored; missing ones are left out of the table.
  */
 
-import { decodeBinary, ProtocolError, type Positions, type RegionInfo } from "../net/protocol";
+import { isRecord, number, optionalNumber, optionalString, ProtocolError, string } from "../net/fields";
+import { decodeBinary, type Positions, type RegionInfo } from "../net/protocol";
 
 /** An instance. */
 export interface World {
   readonly id: string;
   readonly name: string;
   readonly template: string;
+  /** Name of the account that owns it, or its id if the account does not exist. */
+  readonly owner: string | undefined;
   readonly users: number;
   /** How many may be in it; unknown of one whose template is gone. */
   readonly maxUsers: number | undefined;
@@ -22,20 +29,24 @@ export interface World {
   readonly dilation: number | undefined;
   /** What a step takes, on average, in microseconds. */
   readonly cost_us: number | undefined;
-  /** Such as `active` or `parked`; none from servers that park nothing. */
-  readonly state: string | undefined;
-  /** Why nobody can go in. */
+  /** `active` (in memory), `parked` (suspended), or on the way from one to the other. */
+  readonly state: string;
+  /** Seconds in this state, since the server's start at most. */
+  readonly state_s: number | undefined;
+  /** Seconds since 1970. */
+  readonly created_s: number | undefined;
+  /** Defect, in words. */
   readonly trouble: string | undefined;
 }
 
-/** Somebody on a map. */
+/** An avatar on a map. */
 export interface Present {
   readonly id: number;
   readonly name: string;
   readonly npc: boolean;
 }
 
-/** A world with everybody in it. */
+/** A world with all its avatars. */
 export interface WorldMap {
   readonly info: RegionInfo;
   readonly present: readonly Present[];
@@ -69,8 +80,23 @@ export async function fetchPositions(id: string): Promise<Positions> {
   return positions;
 }
 
-async function ask(path: string): Promise<Response> {
-  const response = await fetch(path, { cache: "no-store" });
+/** Changes that the page can order. */
+export type Order = "end" | "suspend" | "resume";
+
+const ORDERS: Record<Order, { readonly method: string; readonly path: string }> = {
+  end: { method: "DELETE", path: "" },
+  suspend: { method: "POST", path: "/park" },
+  resume: { method: "POST", path: "/resume" },
+};
+
+/** Has a world changed, with a token of the scope `worlds:write`. */
+export async function sendOrder(order: Order, id: string, token: string): Promise<void> {
+  const { method, path } = ORDERS[order];
+  await ask(`v1/worlds/${id}${path}`, { method, headers: { authorization: `Bearer ${token}` }, credentials: "omit" });
+}
+
+async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(path, { cache: "no-store", ...init });
   if (!response.ok) {
     const answer: unknown = await response.json().catch(() => undefined);
     const why = isRecord(answer) ? answer["error"] : undefined;
@@ -89,17 +115,20 @@ export function parseWorlds(value: unknown): World[] {
       throw new ProtocolError("a world is not an object");
     }
     return {
-      id: text(item, "id"),
-      name: text(item, "name"),
-      template: text(item, "template"),
+      id: string(item, "id"),
+      name: string(item, "name"),
+      template: string(item, "template"),
+      owner: optionalString(item, "owner_name") ?? optionalString(item, "owner"),
       users: number(item, "users"),
       maxUsers: optionalNumber(item, "max_users"),
       npcs: optionalNumber(item, "npcs") ?? 0,
       hz: optionalNumber(item, "hz"),
       dilation: optionalNumber(item, "dilation"),
       cost_us: optionalNumber(item, "cost_us"),
-      state: optionalText(item, "state"),
-      trouble: optionalText(item, "trouble"),
+      state: string(item, "state"),
+      state_s: optionalNumber(item, "state_s"),
+      created_s: optionalNumber(item, "created_s"),
+      trouble: optionalString(item, "trouble"),
     };
   });
 }
@@ -113,42 +142,12 @@ export function parseMap(value: unknown): WorldMap {
   if (size_m <= 0) {
     throw new ProtocolError("the map has no extent");
   }
-  const info = { id: number(value, "world"), name: text(value, "name"), x: 0, y: 0, size_m, water_m: number(value, "water_m") };
+  const info = { id: number(value, "world"), name: string(value, "name"), x: 0, y: 0, size_m, water_m: number(value, "water_m") };
   const present = value["avatars"].map((item: unknown) => {
     if (!isRecord(item)) {
       throw new ProtocolError("an avatar is not an object");
     }
-    return { id: number(item, "id"), name: text(item, "name"), npc: item["is_npc"] === true };
+    return { id: number(item, "id"), name: string(item, "name"), npc: item["is_npc"] === true };
   });
   return { info, present };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function number(fields: Record<string, unknown>, key: string): number {
-  const value = optionalNumber(fields, key);
-  if (value === undefined) {
-    throw new ProtocolError(`${key} is not a number`);
-  }
-  return value;
-}
-
-function optionalNumber(fields: Record<string, unknown>, key: string): number | undefined {
-  const value = fields[key];
-  return typeof value === "number" ? value : undefined;
-}
-
-function text(fields: Record<string, unknown>, key: string): string {
-  const value = optionalText(fields, key);
-  if (value === undefined) {
-    throw new ProtocolError(`${key} is not a text`);
-  }
-  return value;
-}
-
-function optionalText(fields: Record<string, unknown>, key: string): string | undefined {
-  const value = fields[key];
-  return typeof value === "string" ? value : undefined;
 }

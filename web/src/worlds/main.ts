@@ -1,8 +1,8 @@
 /**
- * The operator's page: all instances with what they cost, and the map of the one that is chosen.
+ * The operator's page: all instances with their costs, and the map of the chosen one.
  *
- * Its address is the operator's, whose browser was asked for a token when it opened the page. It only looks: it sends nothing that
- * changes anything. Which map is open stands behind the `#` of its address.
+ * Its address is the operator's, where the browser asks for a token when it opens the page. The map that is open stands behind the `#` of
+ * the address. Requests: `api.ts`; changes of worlds and their confirmation: `orders.ts`.
  */
 
 import "../style.css";
@@ -11,31 +11,49 @@ import { part, textElement } from "../dom";
 import { formatCount, formatMs } from "../format";
 import { attachGestures } from "../map/gestures";
 import { RegionMap } from "../map/map";
+import { RegionObjects } from "../map/objects";
 import { Reliefs } from "../map/relief";
+import { parseHello } from "../net/protocol";
 import { attachTheme } from "../theme";
-import { fetchMap, fetchPositions, fetchWorlds, Refusal, type Present, type World } from "./api";
-import { totals } from "./ranking";
-import { formatShare, WorldTable } from "./table";
+import { fetchMap, fetchPositions, fetchWorlds, Refusal, sendOrder, type Present, type World } from "./api";
+import { OrderDialog } from "./orders";
+import { isActive, isSuspended, shortId, totals } from "./ranking";
+import { formatDilation, formatShare, stateText, WorldTable } from "./table";
 import { Watcher } from "./watcher";
 
-/** Between two questions for all worlds; they are answered a second late at most, and there may be thousands. */
+/** Time between two requests for all worlds. The server's figures are a second old at most, and the answer may list thousands. */
 const WORLDS_MS = 2_000;
 /** Names beside the map. */
 const PRESENT_MAX = 100;
 
 const root = document.documentElement;
-let worlds: readonly World[] = [];
+let worlds: readonly World[] | undefined;
 let chosen: string | undefined;
 let watcher: Watcher | undefined;
+let wakeUp: (() => void) | undefined;
 
-const table = new WorldTable((world) => {
-  location.hash = world.id === chosen ? "" : world.id;
+const orders = new OrderDialog(sendOrder, (order, world) => {
+  if (order === "end" && world.id === chosen) {
+    location.hash = "";
+  }
+  // The list is asked for at once.
+  wakeUp?.();
+});
+const table = new WorldTable({
+  onChoose(world) {
+    location.hash = world.id === chosen ? "" : world.id;
+  },
+  onOrder: (order, world) => orders.open(order, world),
 });
 const reliefs = new Reliefs(
   () => map.invalidate(),
   () => `v1/worlds/${chosen ?? ""}/map/heights`,
 );
-const map = new RegionMap(part("map", HTMLCanvasElement), reliefs);
+const objects = new RegionObjects(
+  () => map.invalidate(),
+  () => `v1/worlds/${chosen ?? ""}/map/objects`,
+);
+const map = new RegionMap(part("map", HTMLCanvasElement), reliefs, objects);
 const refreshMapControls = attachGestures(
   map,
   {
@@ -47,26 +65,51 @@ const refreshMapControls = attachGestures(
 );
 
 attachTheme(part("theme", HTMLButtonElement), () => map.themeChanged());
-part("map-close", HTMLButtonElement).addEventListener("click", () => (location.hash = ""));
+part("map-close", HTMLButtonElement).addEventListener("click", () => {
+  const closed = chosen;
+  location.hash = "";
+  // Back to the row from which it was opened: on a phone the map stands above the table.
+  table.focusRow(closed);
+});
+part("map-resume", HTMLButtonElement).addEventListener("click", () => {
+  const world = chosenWorld();
+  if (world !== undefined) {
+    orders.open("resume", world);
+  }
+});
 window.addEventListener("hashchange", openChosen);
 openChosen();
 requestAnimationFrame(onFrame);
+void linkToPublicPage();
 void watchWorlds();
+
+async function linkToPublicPage(): Promise<void> {
+  try {
+    const hello = parseHello(await (await fetch("api/info")).json());
+    const link = part("public-link", HTMLAnchorElement);
+    link.href = hello.login_uri;
+    link.hidden = false;
+    document.title = `Worlds · ${hello.grid}`;
+  } catch (error) {
+    console.warn(`No answer from api/info: ${String(error)}`);
+  }
+}
 
 async function watchWorlds(): Promise<void> {
   for (;;) {
-    // A page that nobody sees asks for nothing.
+    // A hidden page asks for nothing.
     if (!document.hidden) {
       try {
         worlds = await fetchWorlds();
         setLink("live", "Live");
         table.setWorlds(worlds);
-        paintTotals();
+        paintTotals(worlds);
+        followChosen();
       } catch (error) {
         setLink("waiting", error instanceof Refusal ? error.message : "The server does not answer");
       }
     }
-    await sleep(WORLDS_MS);
+    await Promise.race([sleep(WORLDS_MS), new Promise<void>((done) => (wakeUp = done))]);
   }
 }
 
@@ -77,19 +120,15 @@ function setLink(link: string, text: string): void {
   part("figures", HTMLElement).classList.toggle("outdated", link !== "live");
 }
 
-function paintTotals(): void {
-  const all = totals(worlds);
-  figure("worlds", formatCount(all.worlds), "there are");
-  figure("users", formatCount(all.users), "in them");
-  figure("npcs", formatCount(all.npcs), "live in them");
-  const cores = all.cores ?? Number.NaN;
-  if (cores >= 1) {
-    figure("cores", formatMs(cores), "cores, while all are awake");
-  } else {
-    figure("cores", formatShare(all.cores), "of a core, while all are awake");
-  }
-  figure("dearest", `${formatMs(all.dearest_us ?? Number.NaN)} µs`, "a step of the dearest");
-  figure("dilation", (all.dilation ?? Number.NaN).toFixed(2).replace("NaN", "–"), "of the slowest; 1.00 is real time");
+function paintTotals(all: readonly World[]): void {
+  const { worlds: count, active, users, npcs, cores, dearest_us, dilation } = totals(all);
+  figure("worlds", formatCount(count), `${formatCount(active)} in memory`);
+  figure("users", formatCount(users), "in all worlds");
+  figure("npcs", formatCount(npcs), "in all worlds");
+  const isMany = (cores ?? 0) >= 1;
+  figure("cores", isMany ? formatMs(cores ?? Number.NaN) : formatShare(cores), isMany ? "cores, with all awake" : "of a core, with all awake");
+  figure("dearest", `${formatMs(dearest_us ?? Number.NaN)} µs`, "a step of the dearest");
+  figure("dilation", formatDilation(dilation), "slowest; 1.00 is real time");
 }
 
 function figure(name: string, value: string, detail: string): void {
@@ -98,28 +137,65 @@ function figure(name: string, value: string, detail: string): void {
   element.querySelector(".figure-detail")!.textContent = detail;
 }
 
+function chosenWorld(): World | undefined {
+  return worlds?.find(({ id }) => id === chosen);
+}
+
 /** Opens the map that the address names, or none. */
 function openChosen(): void {
-  watcher?.stop();
-  watcher = undefined;
+  stopWatching();
   chosen = /^#([0-9a-f-]{36})$/.exec(location.hash)?.[1];
   table.setChosen(chosen);
-  part("map-card", HTMLElement).hidden = chosen === undefined;
-  // Of another world: not drawn until this one's first answer is here.
+  const card = part("map-card", HTMLElement);
+  card.hidden = chosen === undefined;
+  // The picture of another world is not shown while this one's first answer is on its way.
   map.canvas.dataset["avatars"] = "0";
   delete map.canvas.dataset["region"];
-  if (chosen === undefined) {
+  map.canvas.classList.add("unknown");
+  paintPresent([]);
+  if (chosen !== undefined) {
+    setNotice("Waiting for the server…");
+    followChosen();
+    card.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** Watches the chosen world while it is in memory. A suspended one is asked nothing: there is nothing new to be known of it. */
+function followChosen(): void {
+  if (chosen === undefined || worlds === undefined) {
     return;
   }
-  setNotice("Waiting for the server…");
-  watcher = new Watcher(
-    chosen,
+  const world = chosenWorld();
+  const isResting = world !== undefined && isSuspended(world);
+  part("map-resume", HTMLButtonElement).hidden = !isResting;
+  part("map-title", HTMLElement).textContent = world?.name ?? "Map";
+  part("map-about", HTMLElement).textContent = world === undefined ? "" : `${shortId(world)} · ${stateText(world)}`;
+  part("map-trouble", HTMLElement).textContent = world?.trouble ?? "";
+  part("map-trouble", HTMLElement).hidden = world?.trouble === undefined;
+  if (world !== undefined && isActive(world)) {
+    if (watcher === undefined) {
+      startWatching(world.id);
+    }
+    return;
+  }
+  stopWatching();
+  paintPresent([]);
+  map.canvas.classList.add("unknown");
+  setNotice(
+    world === undefined ? "This world has ended." : isResting ? "Suspended: saved on the disk, out of memory." : `${stateText(world)}…`,
+  );
+}
+
+function startWatching(id: string): void {
+  const started = new Watcher(
+    id,
     { map: fetchMap, positions: fetchPositions },
     {
       onOpen(region) {
-        part("map-title", HTMLElement).textContent = region.info.name;
         part("map-size", HTMLElement).textContent = `${region.info.size_m} × ${region.info.size_m} m`;
         reliefs.load([region]);
+        objects.load([region]);
+        map.canvas.classList.remove("unknown");
         map.show(region);
       },
       onPresent: paintPresent,
@@ -128,7 +204,18 @@ function openChosen(): void {
     },
     { now: () => performance.now(), sleep },
   );
-  void watcher.run();
+  watcher = started;
+  void started.run().then(() => {
+    // It has ended or left memory. The next list of worlds says which, and starts another watcher if need be.
+    if (watcher === started) {
+      watcher = undefined;
+    }
+  });
+}
+
+function stopWatching(): void {
+  watcher?.stop();
+  watcher = undefined;
 }
 
 function setNotice(text: string | undefined): void {
@@ -140,20 +227,32 @@ function setNotice(text: string | undefined): void {
 function paintPresent(present: readonly Present[]): void {
   const users = present.filter((one) => !one.npc);
   const npcs = present.length - users.length;
-  const count = `${counted(users.length, "user")}, ${counted(npcs, "NPC")}`;
+  const count = present.length === 0 ? "" : `${counted(users.length, "user")}, ${counted(npcs, "NPC")}`;
   part("map-count", HTMLElement).textContent = count;
   map.canvas.setAttribute("aria-label", `Map of ${part("map-title", HTMLElement).textContent}: ${count}`);
   const list = part("present", HTMLUListElement);
+  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset["avatar"] : undefined;
   const shown = [...users, ...present.filter((one) => one.npc)].slice(0, PRESENT_MAX);
-  list.replaceChildren(
-    ...shown.map((one) => {
-      const row = document.createElement("li");
-      row.dataset["npc"] = String(one.npc);
-      row.append(textElement("span", "person-name", one.name), textElement("span", "person-region", one.npc ? "NPC" : "user"));
-      return row;
-    }),
-  );
+  list.replaceChildren(...shown.map(makePresent));
+  // The list was replaced under the focus; its row gets it back.
+  list.querySelector<HTMLElement>(`[data-avatar="${focused ?? ""}"]`)?.focus({ preventScroll: true });
   part("present-empty", HTMLElement).hidden = present.length > 0;
+}
+
+/** A row that follows its avatar on the map. */
+function makePresent(one: Present): HTMLElement {
+  const row = document.createElement("li");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.dataset["avatar"] = String(one.id);
+  button.setAttribute("aria-pressed", String(map.followedId === one.id));
+  button.append(textElement("span", "person-name", one.name), textElement("span", "person-region", one.npc ? "NPC" : "user"));
+  button.addEventListener("click", () => {
+    map.follow(map.followedId === one.id ? undefined : one.id);
+    button.setAttribute("aria-pressed", String(map.followedId === one.id));
+  });
+  row.append(button);
+  return row;
 }
 
 /** `1 user`, `2 users` */

@@ -1,19 +1,19 @@
 /**
- * Follows one world: asks who is in it, and where they are, for as long as its map is open.
+ * Follows one world in memory: asks which avatars are in it, and their positions, for as long as its map is open.
  *
- * One question at a time, so that a slow server is asked less often. It asks instead of listening at a socket, because the browser
- * shows the operator's token by itself (see `serve/instances/map.rs`).
+ * One request at a time, so that a slow server is asked less often. It asks instead of listening at a socket, because the browser
+ * sends the operator's token by itself (see `serve/instances/map.rs`). It ends when the world has ended or left memory.
  */
 
 import { Region } from "../model/region";
 import type { Positions } from "../net/protocol";
 import { Refusal, type Present, type WorldMap } from "./api";
 
-/** Between two questions where everybody is, as for regions. */
+/** Time between two requests for positions, as for regions. */
 export const POSITIONS_MS = 200;
-/** Who is there is asked with every so manieth of them. */
+/** Every n-th request for positions is preceded by one for the avatars. */
 export const MAP_EVERY = 10;
-/** After a question that was not answered. */
+/** Pause after a request without an answer. */
 export const RETRY_MS = 1_000;
 
 export interface WatchEvents {
@@ -41,12 +41,12 @@ export class Watcher {
     private readonly clock: { now(): number; sleep(ms: number): Promise<void> },
   ) {}
 
-  /** Nothing is told from here on. */
+  /** No event follows. */
   stop(): void {
     this.stopped = true;
   }
 
-  /** Until it is stopped, or the world has ended. */
+  /** Resolves when it is stopped, or the world has ended or left memory. */
   async run(): Promise<void> {
     for (let turn = 0; !this.stopped; turn += 1) {
       try {
@@ -69,8 +69,13 @@ export class Watcher {
           this.events.onTrouble("This world has ended.");
           return;
         }
+        // Not in memory: asking again would change nothing until it is resumed.
+        if (error instanceof Refusal && error.status === 409) {
+          this.events.onTrouble(error.message);
+          return;
+        }
         this.events.onTrouble(error instanceof Refusal ? error.message : "The server does not answer.");
-        // Who is there is asked first when it answers again.
+        // The avatars are asked for first when it answers again.
         turn = -1;
         await this.clock.sleep(RETRY_MS);
       }
