@@ -3,7 +3,7 @@
 #   make run                       build and start a ready world on http://127.0.0.1:9000/; ARGS="--config FILE" for another
 #   make test                      everything that CI runs
 #   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
-#   make lint                      formatting, clippy, rustdoc, licences: the quick ones
+#   make lint                      formatting, words, clippy, rustdoc, licences: the quick ones
 #   make audit                     known vulnerabilities in dependencies (fetches the advisory database)
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
 #   make experiment NAME=daily     run an experiment with a release build, ARGS="--sink lo" for more; without NAME, list them
@@ -26,7 +26,7 @@ test:
 	@scripts/test.sh $(STEPS)
 
 lint:
-	@scripts/test.sh toolchain format web clippy rustdoc deny
+	@scripts/test.sh toolchain format words web clippy rustdoc deny
 
 audit:
 	@scripts/audit.sh

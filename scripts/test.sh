@@ -6,7 +6,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # In the order of running: the page comes before everything that compiles, since it is embedded in the binary.
-STEPS="toolchain format web clippy rustdoc deny test crowd preflight clients page dashboards experiments fuzz"
+STEPS="toolchain format words web clippy rustdoc deny test crowd preflight clients page dashboards experiments fuzz"
 SKIP=77
 FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 
@@ -19,6 +19,13 @@ step_toolchain() {
 }
 
 step_format() { cargo fmt --all --check && cargo fmt --manifest-path fuzz/Cargo.toml --check; }
+
+# How comments and names read, and whether commits say why; the limits are in scripts/words/limits.mjs.
+step_words() {
+  need_node
+  node --test scripts/words/words.test.mjs
+  node scripts/words/main.mjs
+}
 
 step_web() {
   need_node

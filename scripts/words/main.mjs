@@ -1,0 +1,82 @@
+/**
+ * Step `words` of `make lint`: how the comments and type names of each crate's `src` read, and whether commits say why.
+ *
+ *   node scripts/words/main.mjs [--files 10] [--json]
+ *
+ * Prints the figures of each crate and of all, the files with the most findings, and the names with the most meanings. Exit status 1 when
+ * a figure is above its limit. Until the prose has been rewritten the limits are today's figures rounded up (`limits.mjs`): the step keeps
+ * them from rising, and says nothing about whether they are good. Tests (files and folders named so) are not measured.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { COMMITS, DISCOURAGED, LIMITS } from './limits.mjs';
+import { bodilessPercent, excesses, findings, measureFile, overloadedNames, sumUp } from './measure.mjs';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const { values: options } = parseArgs({ options: { files: { type: 'string', default: '10' }, json: { type: 'boolean', default: false } } });
+
+const crates = join(ROOT, 'crates');
+const files = readdirSync(crates, { recursive: true })
+  .filter((path) => path.endsWith('.rs') && path.split(sep)[1] === 'src' && !path.includes('tests'))
+  .sort()
+  .map((path) => ({ path, crate: path.split(sep)[0], ...measureFile(readFileSync(join(crates, path), 'utf8')) }));
+const overloaded = overloadedNames(files);
+const all = { ...sumUp(files, overloaded), bodiless_percent: bodiless() };
+const byCrate = Object.fromEntries(
+  [...new Set(files.map(({ crate }) => crate))].map((crate) => [crate, sumUp(files.filter((file) => file.crate === crate), overloaded)]),
+);
+const over = excesses(all, LIMITS);
+
+if (options.json) {
+  console.log(JSON.stringify({ all, crates: byCrate, limits: LIMITS, over }));
+} else {
+  print();
+}
+if (over.length > 0) {
+  over.forEach((line) => console.error(`words: ${line}`));
+  console.error('words: the comments and names that you changed are the place to begin; the limits are in scripts/words/limits.mjs');
+  process.exit(1);
+}
+
+/** A source without its history has no commits to be judged. */
+function bodiless() {
+  try {
+    const log = execFileSync('git', ['log', '--no-merges', '-z', '--format=%b', '-n', `${COMMITS}`], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return bodilessPercent(log);
+  } catch {
+    console.error('words: there is no git history here, so commits are not judged');
+    return 0;
+  }
+}
+
+function print() {
+  const columns = ['words', 'wh_percent', 'indefinite_per_1000', 'discouraged_per_1000', 'overloaded_percent'];
+  const heads = ['crate', 'words', 'wh %', 'indef ‰', 'discour ‰', 'overl %'];
+  const row = (cells) => console.log(cells.map((cell, index) => (index === 0 ? cell.padEnd(12) : cell.padStart(10))).join(''));
+  const numbers = (figures) => columns.map((column) => (column === 'words' ? `${figures.words}` : figures[column].toFixed(1)));
+  row(heads);
+  Object.entries(byCrate).forEach(([crate, figures]) => row([crate, ...numbers(figures)]));
+  row(['all', ...numbers(all)]);
+  row(['limit', '', ...columns.slice(1).map((column) => `${LIMITS[column].max}`)]);
+  row(['aim', '', ...columns.slice(1).map((column) => `${LIMITS[column].aim}`)]);
+  const { max, aim } = LIMITS.bodiless_percent;
+  console.log(`\ncommits without a body, of the last ${COMMITS}: ${all.bodiless_percent.toFixed(1)} % (limit ${max}, aim ${aim})`);
+
+  console.log('\nfiles with the most findings:');
+  const worst = files.toSorted((a, b) => findings(b) - findings(a)).slice(0, Number(options.files));
+  for (const file of worst) {
+    const discouraged = file.discouraged.reduce((sum, count) => sum + count, 0);
+    console.log(`${`${findings(file)}`.padStart(5)}  ${relative(ROOT, join(crates, file.path))}: wh ${file.wh}, indefinite ${file.indefinite}, discouraged ${discouraged}`);
+  }
+  const names = [...overloaded].slice(0, Number(options.files)).map(([name, count]) => `${name} ×${count}`);
+  console.log(`\nnames with the most meanings: ${names.join(', ')}`);
+  const words = DISCOURAGED.map(({ pattern, instead }, index) => ({ pattern, instead, count: files.reduce((sum, file) => sum + file.discouraged[index], 0) }));
+  console.log('discouraged words:');
+  for (const { pattern, instead, count } of words.filter((word) => word.count > 0).sort((a, b) => b.count - a.count)) {
+    console.log(`${`${count}`.padStart(5)}  ${pattern.source.replaceAll('\\b', '')}: ${instead}`);
+  }
+}
