@@ -1,4 +1,4 @@
-//! What a behaviour amounts to: circles, nodes that nothing leads to, and branches that may not take time.
+//! Checks of behaviours: circles, unreachable nodes, and branches that may not take time.
 //!
 //! For each node it is known whether it can succeed, whether it can fail, and whether it takes time. What can do neither goes
 //! on for ever, and nothing behind it in a sequence is ever reached; what cannot fail hides all below it in a `select`.
@@ -21,7 +21,7 @@ pub(super) struct Definition<'a> {
     pub(super) body: Vec<Tree>,
 }
 
-/// What can become of a node.
+/// Possible outcomes of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Traits {
     succeeds: bool,
@@ -97,7 +97,7 @@ fn collect_uses<'t>(trees: &'t [Tree], uses: &mut Vec<(&'t Tree, usize)>) {
     }
 }
 
-/// Which behaviours these lead to, themselves among them.
+/// Behaviours that these lead to, themselves among them.
 pub(super) fn used_from(definitions: &[Definition<'_>], entries: &[usize]) -> Vec<bool> {
     let mut is_used = vec![false; definitions.len()];
     let mut open = entries.to_vec();

@@ -19,7 +19,7 @@ pub(super) struct Compiled {
     pub(super) interest: Interest,
 }
 
-/// What a behaviour has to notice.
+/// The kinds and sounds that a behaviour has to notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Interest {
     pub(super) kinds: KindSet,
@@ -153,7 +153,7 @@ impl Interest {
                 People::Anyone => self.kinds = KindSet::ALL,
                 People::Enemy => self.enemies = true,
                 People::Friend => self.friends = true,
-                // Whoever deals with somebody looks for that one anyway.
+                // The target is looked for anyway.
                 People::Target => {}
                 People::Kinds(number) => self.kinds = self.kinds.or(masks[usize::from(number)]),
             },

@@ -39,27 +39,27 @@ pub enum BehaviorFault {
     Missing {
         /// The node.
         node: &'static str,
-        /// What it needs.
+        /// The missing part.
         needs: String,
     },
     /// Something is said twice.
     #[error("`{what}` is here twice")]
     Twice {
-        /// What.
+        /// Its kind.
         what: String,
     },
     /// A number outside of its range.
     #[error("{found} is out of range: {wanted}")]
     OutOfRange {
-        /// What stands here.
+        /// The value found.
         found: String,
-        /// What would be right.
+        /// The valid range.
         wanted: String,
     },
     /// A name that the template does not offer.
     #[error("the template has no {what} `{name}`{}", suggestion(.nearest.as_deref()))]
     UnknownName {
-        /// What should have that name.
+        /// The sort of thing named.
         what: &'static str,
         /// The name.
         name: String,
@@ -85,7 +85,7 @@ pub enum BehaviorFault {
     /// A name for two things.
     #[error("there are two with the name `{name}` (a {what})")]
     DuplicateName {
-        /// What they are.
+        /// Their sort.
         what: &'static str,
         /// The name.
         name: String,
@@ -95,7 +95,7 @@ pub enum BehaviorFault {
     DuplicateBehavior {
         /// Its name.
         name: String,
-        /// Where the first is.
+        /// File of the first.
         file: String,
         /// Its line.
         line: u32,
@@ -103,7 +103,7 @@ pub enum BehaviorFault {
     /// A route or resource without a point.
     #[error("{what} `{name}` has no points")]
     NoPoints {
-        /// What it is.
+        /// Its kind.
         what: &'static str,
         /// Its name.
         name: String,
@@ -111,7 +111,7 @@ pub enum BehaviorFault {
     /// A position that is no number.
     #[error("{what} `{name}` has a position that is no number")]
     NotFinite {
-        /// What it is.
+        /// Its kind.
         what: &'static str,
         /// Its name.
         name: String,
@@ -150,7 +150,7 @@ pub enum BehaviorFault {
     OnlyUnder {
         /// The node.
         node: &'static str,
-        /// What it can have.
+        /// The only child allowed.
         child: &'static str,
     },
     /// `and` and `or` between conditions of one line.
@@ -162,15 +162,15 @@ pub enum BehaviorFault {
     /// A branch of `parallel` that takes time and is not the last.
     #[error("only the last node under `parallel` may take time, and `{node}` does")]
     TakesTime {
-        /// What takes time.
+        /// The node that takes time.
         node: String,
     },
     /// Nodes that nothing leads to.
     #[error("nothing leads here: `{node}` above {why}")]
     NeverReached {
-        /// What stands in the way.
+        /// The node in the way.
         node: String,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// A behaviour that uses itself.

@@ -28,7 +28,7 @@ const RESERVED: [&str; 4] = ["and", "or", "not", "nothing"];
 /// Names of one sort, and their numbers.
 pub(crate) type Names<'a> = BTreeMap<&'a str, u16>;
 
-/// What a file may name.
+/// Names that a file may use.
 #[derive(Debug, Default)]
 pub(crate) struct Lexicon<'a> {
     pub(crate) places: Names<'a>,
@@ -39,7 +39,7 @@ pub(crate) struct Lexicon<'a> {
     /// Kinds, groups, `player` and `npc`: numbers in `masks`.
     pub(crate) people: Names<'a>,
     pub(crate) masks: Vec<KindSet>,
-    /// Whom each kind takes for an enemy, whom for a friend; players, who have neither, come first.
+    /// Enemies and friends of each kind; players, which have neither, come first.
     pub(crate) relations: Vec<(KindSet, KindSet)>,
 }
 

@@ -61,7 +61,7 @@ pub const BEHAVIORS_MAX: usize = 256;
 pub const ITEMS_MAX: usize = 16_384;
 /// Nodes of one behaviour, with all that it uses. A thought visits each at most twice.
 pub const NODES_MAX: usize = 256;
-/// How deep nodes may be nested, with all that is used. A thought is as deep on the stack.
+/// Depth of nested nodes, with all that is used. A thought is as deep on the stack.
 pub const DEPTH_MAX: usize = 24;
 /// Timers of one behaviour, with all that it uses: one for each `cooldown`, `chance` and `attack`, and one for each level
 /// of nested `timeout` and `repeat`.

@@ -30,7 +30,7 @@ const LIMITS: Limits = Limits {
 pub struct Source<'a> {
     /// Its name, as messages show it.
     pub file: &'a str,
-    /// What is in it.
+    /// Its content.
     pub bytes: &'a [u8],
 }
 
@@ -94,7 +94,7 @@ impl BehaviorSet {
         Ok(Loaded { warnings: unused(&definitions, &entries, sources), set })
     }
 
-    /// What is not said by files, without behaviours.
+    /// The template's part of a set, without behaviours.
     fn of_template(vocabulary: &Vocabulary, lexicon: Lexicon<'_>, lines: Interner) -> Self {
         let mut points = Vec::new();
         let mut range = |list: &[Vec3]| {

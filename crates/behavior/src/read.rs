@@ -1,4 +1,4 @@
-//! What the lines of a file mean: items become nodes, with all that they name looked up.
+//! Meaning of a file's lines: items become nodes, with all names looked up.
 //!
 //! Each item is read by itself, so that one that is wrong hides no other problem.
 
@@ -20,7 +20,7 @@ pub(super) struct Tree {
     pub(super) children: Vec<Self>,
 }
 
-/// What a node is.
+/// Kinds of nodes as read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Part {
     Op(Op),
@@ -73,7 +73,7 @@ impl Reader<'_, '_, '_, '_, '_> {
                 (Part::Broken, Vec::new())
             }
         };
-        // What stands under a word that is unknown may be in its place.
+        // Children of an unknown word may be in their place.
         let word = first_word(item).and_then(Form::of).map_or("", |form| form.word);
         conditions.extend(self.children(item, word));
         Tree { line: item.line, column: item.column, part, children: conditions }
@@ -226,7 +226,7 @@ impl Reader<'_, '_, '_, '_, '_> {
                 }
             }
         }
-        // What was there and could not be read is not missing.
+        // A value that was there and could not be read is not missing.
         if is_whole {
             for parameter in form.parameters.iter().filter(|parameter| parameter.is_required) {
                 if !arguments.has(parameter.key) {
@@ -266,7 +266,7 @@ impl Reader<'_, '_, '_, '_, '_> {
         !is_twice
     }
 
-    /// Whether something stands where an optional value would, rather than one of the node's own words.
+    /// True if the next token is an optional value rather than one of the node's own words.
     fn has_positional(&self, form: &Form, words: &Words<'_, '_>) -> bool {
         words.peek().is_some_and(|_| words.peek_word().is_none_or(|word| form.keyed(word).is_none()))
     }

@@ -35,7 +35,7 @@ pub(super) enum Value {
     Flag,
 }
 
-/// What reading a value needs to know, and where problems go.
+/// Names that values may refer to, and the report for problems.
 pub(super) struct Values<'r, 'v> {
     pub(super) lexicon: &'r Lexicon<'v>,
     pub(super) behaviors: &'r Names<'v>,

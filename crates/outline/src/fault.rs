@@ -62,9 +62,9 @@ pub enum TextFault {
     /// Something else should stand here.
     #[error("expected {wanted}, found {found}")]
     Expected {
-        /// What should.
+        /// The form wanted.
         wanted: String,
-        /// What does.
+        /// The text found.
         found: String,
     },
 }
