@@ -98,7 +98,7 @@ messages! {
     }
 
     /// Asks where a friend is who allows it; answered with the same message, locations filled in.
-    FindAgent: Low 256, plain, from Client {
+    FindAgent: Low 256, plain, from Either {
         agent_block: one FindAgentAgentBlock { hunter: Uuid, prey: Uuid, space_ip: Ip }
         location_block: many FindAgentLocationBlock { global_x: f64, global_y: f64 }
     }

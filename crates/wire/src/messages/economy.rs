@@ -32,4 +32,32 @@ messages! {
             amount: i32, item_description: Variable1,
         }
     }
+
+    /// Pays somebody.
+    MoneyTransferRequest: Low 311, zero_coded, from Client {
+        agent_data: one MoneyTransferRequestAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        money_data: one MoneyTransferRequestMoneyData {
+            source_id: Uuid, dest_id: Uuid, flags: u8, amount: i32, aggregate_perm_next_owner: u8,
+            aggregate_perm_inventory: u8, transaction_type: i32, description: Variable1,
+        }
+    }
+
+    /// Asks for the prices of an object.
+    RequestPayPrice: Low 161, plain, from Client {
+        object_data: one RequestPayPriceObjectData {
+            object_id: Uuid,
+        }
+    }
+
+    /// Prices that a viewer offers.
+    PayPriceReply: Low 162, plain, from Server {
+        object_data: one PayPriceReplyObjectData {
+            object_id: Uuid, default_pay_price: i32,
+        }
+        button_data: many PayPriceReplyButtonData {
+            pay_button: i32,
+        }
+    }
 }

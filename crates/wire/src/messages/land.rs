@@ -77,4 +77,68 @@ messages! {
         data: one ParcelAccessListReplyData { agent_id: Uuid, sequence_id: i32, flags: u32, local_id: i32 }
         list: many ParcelAccessListReplyList { id: Uuid, time: i32, flags: u32 }
     }
+
+    /// Asks who owns the objects on a parcel.
+    ParcelObjectOwnersRequest: Low 56, plain, from Client {
+        agent_data: one ParcelObjectOwnersRequestAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        parcel_data: one ParcelObjectOwnersRequestParcelData {
+            local_id: i32,
+        }
+    }
+
+    /// Owners of objects on a parcel.
+    ParcelObjectOwnersReply: Low 57, zero_coded, from Server {
+        data: many ParcelObjectOwnersReplyData {
+            owner_id: Uuid, is_group_owned: bool, count: i32, online_status: bool,
+        }
+    }
+
+    /// Asks for a parcel by its number. The answer goes through the event queue.
+    ParcelPropertiesRequestByID: Low 197, zero_coded, from Client {
+        agent_data: one ParcelPropertiesRequestByIDAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        parcel_data: one ParcelPropertiesRequestByIDParcelData {
+            sequence_id: i32, local_id: i32,
+        }
+    }
+
+    /// Asks for the covenant of the estate.
+    EstateCovenantRequest: Low 203, plain, from Client {
+        agent_data: one EstateCovenantRequestAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+    }
+
+    /// The covenant of the estate.
+    EstateCovenantReply: Low 204, plain, from Server {
+        data: one EstateCovenantReplyData {
+            covenant_id: Uuid, covenant_timestamp: u32, estate_name: Variable1, estate_owner_id: Uuid,
+        }
+    }
+
+    /// Asks for the busiest scripts or colliders. The answer goes through the event queue.
+    LandStatRequest: Low 421, plain, from Client {
+        agent_data: one LandStatRequestAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        request_data: one LandStatRequestRequestData {
+            report_type: u32, request_flags: u32, filter: Variable1, parcel_local_id: i32,
+        }
+    }
+
+    /// A command of the estate tools, or an answer to one.
+    EstateOwnerMessage: Low 260, zero_coded, from Either {
+        agent_data: one EstateOwnerMessageAgentData {
+            agent_id: Uuid, session_id: Uuid, transaction_id: Uuid,
+        }
+        method_data: one EstateOwnerMessageMethodData {
+            method: Variable1, invoice: Uuid,
+        }
+        param_list: many EstateOwnerMessageParamList {
+            parameter: Variable1,
+        }
+    }
 }

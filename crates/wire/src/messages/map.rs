@@ -76,4 +76,18 @@ messages! {
             extra2: i32, name: Variable1,
         }
     }
+
+    /// Asks where a region lies, by its id.
+    RegionHandleRequest: Low 309, plain, from Client {
+        request_block: one RegionHandleRequestRequestBlock {
+            region_id: Uuid,
+        }
+    }
+
+    /// Where a region lies; handle 0 means that there is no such region.
+    RegionIDAndHandleReply: Low 310, plain, from Server {
+        reply_block: one RegionIDAndHandleReplyReplyBlock {
+            region_id: Uuid, region_handle: u64,
+        }
+    }
 }

@@ -54,12 +54,15 @@ message_set! {
         AgentDataUpdate AvatarPropertiesRequest AvatarPropertiesReply UserInfoRequest UserInfoReply;
     map:
         MapLayerRequest MapLayerReply MapBlockRequest MapNameRequest MapBlockReply MapItemRequest
-        MapItemReply;
+        MapItemReply RegionHandleRequest RegionIDAndHandleReply;
     economy:
-        EconomyDataRequest EconomyData MoneyBalanceRequest MoneyBalanceReply;
+        EconomyDataRequest EconomyData MoneyBalanceRequest MoneyBalanceReply
+        MoneyTransferRequest RequestPayPrice PayPriceReply;
     land:
         LayerData ModifyLand ParcelOverlay ParcelPropertiesRequest ParcelDwellRequest ParcelDwellReply
-        ParcelInfoRequest ParcelInfoReply ParcelAccessListRequest ParcelAccessListReply;
+        ParcelInfoRequest ParcelInfoReply ParcelAccessListRequest ParcelAccessListReply
+        ParcelObjectOwnersRequest ParcelObjectOwnersReply ParcelPropertiesRequestByID EstateCovenantRequest
+        EstateCovenantReply LandStatRequest EstateOwnerMessage;
     objects:
         ObjectUpdate ObjectUpdateCompressed ObjectUpdateCached ImprovedTerseObjectUpdate KillObject
         RequestMultipleObjects ObjectSelect ObjectDeselect ObjectProperties RequestObjectPropertiesFamily
@@ -67,6 +70,33 @@ message_set! {
     teleport:
         TeleportLocationRequest TeleportRequest TeleportLandmarkRequest TeleportLureRequest StartLure
         TeleportStart TeleportProgress TeleportLocal TeleportFailed TeleportCancel SetStartLocationRequest;
+    editing:
+        ObjectDelete ObjectDuplicate ObjectDuplicateOnRay MultipleObjectUpdate ObjectPosition ObjectScale
+        ObjectRotation ObjectFlagUpdate ObjectClickAction ObjectImage ObjectMaterial ObjectShape
+        ObjectExtraParams ObjectOwner ObjectGroup ObjectBuy ObjectPermissions ObjectSaleInfo ObjectName
+        ObjectDescription ObjectCategory ObjectLink ObjectDelink ObjectIncludeInSearch DeRezObject DeRezAck;
+    scripts:
+        RequestTaskInventory ReplyTaskInventory GetScriptRunning;
+    assets:
+        TransferRequest TransferInfo TransferPacket RequestXfer AbortXfer RequestImage ImageNotInDatabase
+        AssetUploadRequest AssetUploadComplete;
+    inventory:
+        FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents;
+    directory:
+        AvatarPickerRequest AvatarPickerReply DirFindQuery DirPeopleReply DirEventsReply DirGroupsReply
+        DirPlacesQuery DirPlacesReply DirClassifiedQuery DirClassifiedReply DirLandQuery DirPopularQuery
+        DirPopularReply PlacesQuery;
+    profiles:
+        AvatarPicksReply AvatarNotesReply AvatarClassifiedReply RequestGodlikePowers GrantGodlikePowers;
+    groups:
+        CreateGroupRequest CreateGroupReply JoinGroupRequest JoinGroupReply LeaveGroupRequest LeaveGroupReply
+        EjectGroupMemberRequest EjectGroupMemberReply GroupProfileRequest GroupProfileReply
+        GroupMembersRequest GroupMembersReply GroupRoleDataRequest GroupRoleDataReply GroupRoleMembersRequest
+        GroupRoleMembersReply GroupTitlesRequest GroupTitlesReply GroupNoticesListRequest
+        GroupNoticesListReply GroupAccountSummaryRequest GroupAccountSummaryReply GroupAccountDetailsRequest
+        GroupAccountDetailsReply GroupAccountTransactionsRequest GroupAccountTransactionsReply
+        GroupActiveProposalsRequest GroupActiveProposalItemReply GroupVoteHistoryRequest
+        GroupVoteHistoryItemReply;
     effects:
         ViewerEffect SoundTrigger GenericMessage;
 }

@@ -1,0 +1,52 @@
+//! The inventory over UDP. Current clients fetch it over HTTP.
+
+messages! {
+    /// Asks for items.
+    FetchInventory: Low 279, zero_coded, from Client {
+        agent_data: one FetchInventoryAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_data: many FetchInventoryInventoryData {
+            owner_id: Uuid, item_id: Uuid,
+        }
+    }
+
+    /// Items.
+    FetchInventoryReply: Low 280, zero_coded, from Server {
+        agent_data: one FetchInventoryReplyAgentData {
+            agent_id: Uuid,
+        }
+        inventory_data: many FetchInventoryReplyInventoryData {
+            item_id: Uuid, folder_id: Uuid, creator_id: Uuid, owner_id: Uuid, group_id: Uuid,
+            base_mask: u32, owner_mask: u32, group_mask: u32, everyone_mask: u32, next_owner_mask: u32,
+            group_owned: bool, asset_id: Uuid, r#type: i8, inv_type: i8, flags: u32, sale_type: u8,
+            sale_price: i32, name: Variable1, description: Variable1, creation_date: i32, crc: u32,
+        }
+    }
+
+    /// Asks for what a folder holds.
+    FetchInventoryDescendents: Low 277, zero_coded, from Client {
+        agent_data: one FetchInventoryDescendentsAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_data: one FetchInventoryDescendentsInventoryData {
+            folder_id: Uuid, owner_id: Uuid, sort_order: i32, fetch_folders: bool, fetch_items: bool,
+        }
+    }
+
+    /// What a folder holds, in parts.
+    InventoryDescendents: Low 278, zero_coded, from Server {
+        agent_data: one InventoryDescendentsAgentData {
+            agent_id: Uuid, folder_id: Uuid, owner_id: Uuid, version: i32, descendents: i32,
+        }
+        folder_data: many InventoryDescendentsFolderData {
+            folder_id: Uuid, parent_id: Uuid, r#type: i8, name: Variable1,
+        }
+        item_data: many InventoryDescendentsItemData {
+            item_id: Uuid, folder_id: Uuid, creator_id: Uuid, owner_id: Uuid, group_id: Uuid,
+            base_mask: u32, owner_mask: u32, group_mask: u32, everyone_mask: u32, next_owner_mask: u32,
+            group_owned: bool, asset_id: Uuid, r#type: i8, inv_type: i8, flags: u32, sale_type: u8,
+            sale_price: i32, name: Variable1, description: Variable1, creation_date: i32, crc: u32,
+        }
+    }
+}
