@@ -20,7 +20,7 @@ pub struct BehaviorSet {
     pub(super) places: Box<[(Vec3, f32)]>,
     /// Of routes and resources.
     pub(super) points: Box<[Vec3]>,
-    /// The range of each one's points.
+    /// Where each one's points are.
     pub(super) routes: Box<[Range]>,
     pub(super) resources: Box<[Range]>,
     pub(super) lines: Box<[Box<str>]>,
@@ -62,7 +62,7 @@ impl BehaviorSet {
         &self.names
     }
 
-    /// Lines of speech.
+    /// What is said.
     #[must_use]
     pub fn line(&self, line: LineId) -> Option<&str> {
         self.lines.get(usize::from(line.0)).map(|line| &**line)
@@ -92,13 +92,13 @@ impl BehaviorSet {
             .map_or_else(SoundSet::default, |known| known.interest.sounds)
     }
 
-    /// Enemies of a kind.
+    /// Whom a kind takes for an enemy.
     #[must_use]
     pub fn enemies(&self, kind: KindId) -> KindSet {
         self.relations.get(usize::from(kind.0)).map_or(KindSet::NONE, |relation| relation.0)
     }
 
-    /// Friends of a kind.
+    /// Whom a kind takes for a friend.
     #[must_use]
     pub fn friends(&self, kind: KindId) -> KindSet {
         self.relations.get(usize::from(kind.0)).map_or(KindSet::NONE, |relation| relation.1)

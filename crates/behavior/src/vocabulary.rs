@@ -1,4 +1,4 @@
-//! A template's vocabulary: the names that behaviours may use.
+//! What a world's template offers: the names that behaviours may use.
 //!
 //! Plain data, to be filled from wherever templates come from. [`BehaviorSet::load`](super::BehaviorSet::load) checks it too.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vocabulary {
-    /// Kinds of NPCs, at most 63: the first has [`KindId`](crate::senses::KindId) 1, since 0 are players.
+    /// What NPCs can be, at most 63: the first has [`KindId`](crate::senses::KindId) 1, since 0 are players.
     pub kinds: Vec<Kind>,
     /// Names for several kinds together, at most 64.
     pub groups: Vec<Group>,
@@ -29,7 +29,7 @@ pub struct Vocabulary {
     pub entries: Vec<String>,
 }
 
-/// A kind of NPC.
+/// What an NPC can be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Kind {
@@ -51,7 +51,7 @@ pub struct Group {
     pub members: Vec<String>,
 }
 
-/// A place to go to.
+/// Where one can go.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
@@ -80,6 +80,6 @@ pub struct Route {
 pub struct Resource {
     /// As behaviours name it.
     pub name: String,
-    /// The points at which it is found; at most 256.
+    /// Where it is found; at most 256.
     pub spots: Vec<Vec3>,
 }

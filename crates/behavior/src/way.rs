@@ -20,7 +20,7 @@ const FLOOR_M: f32 = 2.5;
 /// Milliseconds after which nobody goes on trying to get to one place.
 const WAY_MS_MAX: u32 = 120_000;
 
-/// Progress of a way.
+/// How far somebody has come.
 pub(super) enum Way {
     Going,
     There,

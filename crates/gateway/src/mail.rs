@@ -5,6 +5,7 @@ use crate::places::{Place, PlaceId};
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
 use std::sync::Arc;
+use wire::llsd::Llsd;
 use wire::messages::MessageNumber;
 use world::{Appearance, Event, Refusal};
 
@@ -241,6 +242,13 @@ pub enum Request {
         world: WorldId,
         /// The portal's number among that world's.
         number: u8,
+    },
+    /// Put an event into the queue of the circuit: an answer that clients do not take over UDP.
+    Event {
+        /// As clients know it.
+        name: &'static str,
+        /// Its content.
+        body: Llsd,
     },
     /// Describe the parcel; the answer goes through the event queue.
     ParcelProperties {

@@ -1,4 +1,4 @@
-//! Sounds in a world: a short list of the recent ones.
+//! What can be heard in a world: a short list of what sounded lately.
 //!
 //! Chat, the steps of runners, fights and alarms are events with a place and a reach. They stay in the list for as long as
 //! the slowest NPC needs to come round to listening.
@@ -17,19 +17,19 @@ pub const HEARABLE_MS: u32 = PERIOD_MAX_MS + 2 * PERIOD_MIN_MS;
 /// Milliseconds for which an NPC remembers what it heard.
 pub(super) const HEARD_MEMORY_MS: u32 = 20_000;
 
-/// Kind of a sound: one of these, or of those that a template lists
+/// What kind of sound: one of these, or of those that a template lists
 /// ([`Vocabulary::sounds`](crate::Vocabulary::sounds)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SoundKind(pub u8);
 
 impl SoundKind {
-    /// Speech.
+    /// Somebody says something.
     pub const CHAT: Self = Self(0);
-    /// Running steps.
+    /// Somebody runs.
     pub const STEPS: Self = Self(1);
     /// Blows.
     pub const FIGHT: Self = Self(2);
-    /// A call to a target.
+    /// Somebody calls others to a target.
     pub const ALARM: Self = Self(3);
 
     /// The built-in kinds by name, in order of their numbers; a template's own follow.
@@ -50,57 +50,57 @@ impl SoundSet {
         Self(1 << (kind.0 % 32))
     }
 
-    /// True if a kind is in the set.
+    /// Whether a kind is among them.
     #[must_use]
     pub const fn has(self, kind: SoundKind) -> bool {
         self.0 & Self::only(kind).0 != 0
     }
 }
 
-/// The entity that a sound reports, as alarms do.
+/// Whom a sound tells of, as alarms do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// The entity.
+    /// Who.
     pub who: EntityId,
-    /// Its kind.
+    /// What it is.
     pub kind: KindId,
-    /// Its position when it was last seen.
+    /// Where it was last seen.
     pub place: Vec3,
 }
 
 /// Something that sounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sound {
-    /// Its kind.
+    /// What kind.
     pub kind: SoundKind,
-    /// The place.
+    /// Where.
     pub place: Vec3,
     /// Metres to where a person just no longer hears it.
     pub reach_m: f32,
-    /// The entity that makes it, if one does; it does not hear itself.
+    /// Who makes it, when it is somebody; it does not hear itself.
     pub by: Option<EntityId>,
     /// What that is.
     pub by_kind: KindId,
-    /// The entity that it reports.
+    /// Whom it tells of.
     pub about: Option<About>,
 }
 
 /// A sound that an NPC heard.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
-    /// Its kind.
+    /// What kind.
     pub sound: SoundKind,
     /// 1 to 255: falls evenly with distance, to nothing at the sound's reach.
     pub strength: u8,
-    /// Kind of the entity that made it.
+    /// What made it.
     pub by_kind: KindId,
-    /// The entity that made it.
+    /// Who made it.
     pub by: Option<EntityId>,
-    /// The entity that it reported.
+    /// Whom it told of.
     pub about: Option<About>,
-    /// Its place.
+    /// Where it came from.
     pub place: Vec3,
-    /// The time at which it sounded.
+    /// When it sounded.
     pub heard_at: Stamp,
 }
 
@@ -140,20 +140,20 @@ impl Heard {
     };
 }
 
-/// The NPC that listens, its place, and the sounds it listens for.
+/// Who listens, from where, and for what.
 #[derive(Clone, Copy, Debug)]
 pub struct Listener {
-    /// The NPC that listens: does not hear itself.
+    /// Who listens: does not hear itself.
     pub me: EntityId,
-    /// Position of its ears.
+    /// Where its ears are.
     pub position: Vec3,
-    /// Factor on a person's range of hearing ([`Sight::hearing`](super::Sight::hearing)).
+    /// How much farther than a person it hears ([`Sight::hearing`](super::Sight::hearing)).
     pub keenness: f32,
     /// Kinds that matter to its behaviour ([`BehaviorSet::hearing`](crate::BehaviorSet::hearing)).
     pub interest: SoundSet,
 }
 
-/// Recent sounds of one world, at most [`SOUNDS_MAX`].
+/// What sounded lately in one world, at most [`SOUNDS_MAX`] of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sounds {
     list: Vec<(Stamp, Sound)>,
@@ -191,7 +191,7 @@ impl Sounds {
         }
     }
 
-    /// Sounds that found no room so far.
+    /// How many sounds found no room so far.
     #[must_use]
     pub const fn n_dropped(&self) -> u64 {
         self.n_dropped
@@ -212,7 +212,7 @@ impl Sounds {
         hasher.finish()
     }
 
-    /// Validates a list out of a snapshot, which may be anything.
+    /// Whether there can be such a list: what came out of a snapshot may be anything.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_finite = |(_, sound): &(Stamp, Sound)| {
@@ -229,7 +229,7 @@ impl Sounds {
         }
     }
 
-    /// Sounds at or after `since` that reach these ears.
+    /// What reaches these ears, of what sounded at or after `since`.
     pub(super) fn heard_from(&self, ears: Listener, since: Stamp, now: Stamp) -> impl Iterator<Item = Heard> {
         self.list.iter().filter_map(move |&(at, sound)| {
             let is_new = at.has_reached(since) && now.since(at) <= HEARABLE_MS;
@@ -238,7 +238,7 @@ impl Sounds {
             }
             let reach_m = sound.reach_m * ears.keenness;
             let square = ears.position.distance_squared(sound.place);
-            // NaN is not within reach either.
+            // What is no number is not within reach either.
             let is_within = square < reach_m * reach_m;
             if !is_within {
                 return None;

@@ -1,4 +1,4 @@
-//! NPCs' senses: sight, hearing, and the periods of looks and thoughts.
+//! What an NPC notices, and how often it looks.
 //!
 //! [`Perception`] is what one NPC has noticed lately: whom it saw ([`Perception::look`], with a line of sight that the world
 //! answers for), what it heard ([`Perception::listen`] among a world's [`Sounds`]), who hurt it. [`Attention`] says when it is time
@@ -24,7 +24,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Number of a player or NPC, given by the world; not used again while an NPC may remember it.
+/// Whoever can be noticed, player or NPC, by the number that the world gave it; not used again while anybody may remember it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EntityId(pub NonZeroU32);
 
@@ -45,13 +45,13 @@ impl EntityId {
     }
 }
 
-/// Kind of an entity: a player, or one of the kinds of NPC that a world's template lists
+/// What somebody is: a player, or one of the kinds of NPC that a world's template lists
 /// ([`Vocabulary::kinds`](crate::Vocabulary::kinds)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct KindId(pub u8);
 
 impl KindId {
-    /// An avatar with a client.
+    /// Anybody with a client.
     pub const PLAYER: Self = Self(0);
 
     /// Kinds that there can be, players among them: one bit each in a [`KindSet`].
@@ -63,9 +63,9 @@ impl KindId {
 pub struct KindSet(pub u64);
 
 impl KindSet {
-    /// All kinds.
+    /// Everybody.
     pub const ALL: Self = Self(u64::MAX);
-    /// No kind.
+    /// Nobody.
     pub const NONE: Self = Self(0);
 
     /// Only this kind.
@@ -74,7 +74,7 @@ impl KindSet {
         Self(1 << (kind.0 % 64))
     }
 
-    /// True if a kind is in the set.
+    /// Whether a kind is among them.
     #[must_use]
     pub const fn has(self, kind: KindId) -> bool {
         self.0 & Self::only(kind).0 != 0
@@ -87,16 +87,16 @@ impl KindSet {
     }
 }
 
-/// Report on a move that an NPC intended.
+/// How a move that an NPC intended is getting on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journey {
     /// Of the intent that began it ([`Intent::leg`](crate::Intent::leg)). A report on an earlier leg is ignored.
     pub leg: u8,
-    /// Its progress.
+    /// How far it has come.
     pub progress: Progress,
 }
 
-/// Progress of a move.
+/// How far a move has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Progress {
     /// Under way, or not begun.
@@ -108,27 +108,27 @@ pub enum Progress {
     Unreachable,
 }
 
-/// Input of a thought. The world fills it from its own tables and the NPC's [`Perception`].
+/// What an NPC knows when it thinks. The world fills it from its own tables and the NPC's [`Perception`].
 #[derive(Clone, Copy, Debug)]
 pub struct Senses<'a> {
-    /// The NPC's position.
+    /// Where it is.
     pub position: Vec3,
-    /// Its kind.
+    /// What it is.
     pub kind: KindId,
     /// 0 to 1.
     pub health: f32,
     /// Time of day, minutes since midnight: 0 to 1,439.
     pub minute: u16,
-    /// Report on the last intended move.
+    /// How the last intended move is getting on.
     pub journey: Journey,
     /// The target ([`Mind::target`](crate::Mind::target)) is no longer in this world.
     pub target_is_gone: bool,
     /// The last [`Deed`](crate::Deed) could not be done: nothing left to gather, nobody to take what was brought.
     pub is_refused: bool,
-    /// Sightings ([`Perception::seen`]).
+    /// Whom it saw ([`Perception::seen`]).
     pub seen: &'a [Sighting],
-    /// Sounds ([`Perception::heard`]).
+    /// What it heard ([`Perception::heard`]).
     pub heard: &'a [Heard],
-    /// The last blow ([`Perception::hurt`]).
+    /// Who hurt it last ([`Perception::hurt`]).
     pub hurt: Option<Hurt>,
 }

@@ -1,4 +1,4 @@
-//! Single words, with senses made by hand.
+//! What single words do, with senses made by hand.
 
 use super::*;
 use crate::senses::{
@@ -118,7 +118,7 @@ impl Npc {
         self.mind.doing(&self.set).unwrap_or("nothing")
     }
 
-    /// A sighting at so many metres.
+    /// Somebody is in view at so many metres.
     fn see(&mut self, number: u32, kind: u8, x: f32) {
         self.seen.retain(|sighting| sighting.who != id(number));
         self.seen.push(Sighting {
@@ -131,7 +131,7 @@ impl Npc {
         });
     }
 
-    /// Removes all sightings.
+    /// Nobody is in view any longer.
     fn lose_sight(&mut self) {
         for sighting in &mut self.seen {
             sighting.is_fresh = false;

@@ -75,17 +75,21 @@ macro_rules! rows {
     };
     (@outcome refused) => { Outcome::Refused };
     (@outcome missing) => { Outcome::Refused };
+    (@outcome edit) => { Outcome::Refused };
+    (@outcome edit_by_local_id) => { Outcome::Refused };
     (@outcome ignored) => { Outcome::Ignored };
     (@outcome simulator) => { Outcome::Dropped };
     // `done`, and the messages with a way of their own.
     (@outcome $kind:ident) => { Outcome::Done };
     (@feature missing $feature:ident) => { Some(Feature::$feature) };
+    (@feature edit $feature:ident) => { Some(Feature::$feature) };
+    (@feature edit_by_local_id $feature:ident) => { Some(Feature::$feature) };
     (@feature $kind:ident $($handler:ident)?) => { None };
 }
 
 messages::message_table!(rows!());
 
-/// A part of the protocol that the server does not have. Clients that ask for it are told so by name.
+/// A part of the protocol that the server does not have, or a thing that does not exist. Clients that ask for it are told so by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Sitting on objects.
@@ -98,8 +102,6 @@ pub enum Feature {
     Profiles,
     /// Friends and calling cards.
     Friends,
-    /// The map by identifiers and layers.
-    Map,
     /// The directory.
     Search,
     /// Objects that users make, change and take.
@@ -108,10 +110,6 @@ pub enum Feature {
     Scripts,
     /// Changes of the inventory.
     Inventory,
-    /// Assets over UDP.
-    Assets,
-    /// Uploads.
-    Uploads,
     /// Changes of land and parcels.
     Land,
     /// Estate tools.
@@ -124,6 +122,10 @@ pub enum Feature {
     Money,
     /// Groups.
     Groups,
+    /// An object that is not in the region.
+    UnknownObject,
+    /// A parcel that no region has.
+    UnknownParcel,
 }
 
 /// The text of the AlertMessage.
@@ -135,19 +137,18 @@ impl fmt::Display for Feature {
             Self::MuteList => "This server does not keep a block list: your viewer forgets it at logout.",
             Self::Profiles => "Profiles cannot be changed on this server.",
             Self::Friends => "Friends are not available on this server.",
-            Self::Map => "This server cannot tell that about the map.",
             Self::Search => "This server has no directory to search.",
             Self::Building => "Objects cannot be built or changed on this server.",
             Self::Scripts => "Scripts and contents of objects are not available on this server.",
             Self::Inventory => "The inventory cannot be changed on this server.",
-            Self::Assets => "This server sends assets over HTTP only.",
-            Self::Uploads => "Uploads are not possible on this server.",
             Self::Land => "Land cannot be changed on this server.",
             Self::Estate => "Estate tools are not available on this server.",
             Self::Administration => "Administration from a viewer is not possible on this server.",
             Self::Reports => "This server takes no reports and sends no postcards.",
             Self::Money => "There is no money on this server.",
             Self::Groups => "Groups are not available on this server.",
+            Self::UnknownObject => "There is no such object in this region.",
+            Self::UnknownParcel => "There is no such parcel on this server.",
         })
     }
 }

@@ -319,6 +319,7 @@ impl Hub {
             (
                 Request::Names(_)
                 | Request::ParcelProperties { .. }
+                | Request::Event { .. }
                 | Request::InstantMessage(_)
                 | Request::SetHome(_)
                 | Request::TeleportRefused
@@ -343,6 +344,11 @@ impl Hub {
                 self.tell_teleport_failed(circuit.session, "You have asked for too much at once.");
             }
             Request::HandOn(message) => self.hand_on(circuit, message),
+            Request::Event { name, body } => {
+                if let Some(binding) = self.binding_mut(circuit) {
+                    binding.queue.push(name, body);
+                }
+            }
             Request::TeleportTo { handle, position, look_at } => {
                 self.teleport_to_handle(now, circuit, handle, position, look_at);
             }

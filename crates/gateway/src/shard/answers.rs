@@ -4,10 +4,10 @@
 use super::Shard;
 use super::dispatch::{Handled, Incoming};
 use super::greeting::{self, SIM_ACCESS};
-use crate::coverage::Outcome;
+use crate::coverage::{Feature, Outcome};
 use crate::mail::Ticket;
 use crate::places::{PARCEL_LOCAL_ID, Place};
-use ids::LocalId;
+use ids::{RegionHandle, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
@@ -18,6 +18,11 @@ const NO_REGION: u8 = 255;
 const MAP_ITEM_AGENTS: u32 = 6;
 /// Rows in one map reply: 18 + 27 + name bytes each.
 const MAP_ROWS_MAX: usize = 12;
+/// Grid squares along a side of the map's one layer; no region lies further out.
+const MAP_LAYER_SQUARES: u32 = 65_535;
+/// The one estate.
+const ESTATE_ID: u32 = 1;
+const ESTATE_NAME: &str = "Throng";
 /// Textures asked about in one AgentCachedTexture.
 const CACHED_TEXTURES_MAX: usize = 64;
 
@@ -63,10 +68,6 @@ impl Shard {
     pub(super) fn on_cached_textures(&mut self, at: &mut Incoming<'_>, m: AgentCachedTexture) -> Handled {
         let textures = cached_textures(&self.ticket(at), &m);
         self.answer(at, textures)
-    }
-
-    pub(super) fn on_economy_data(&mut self, at: &mut Incoming<'_>, _: EconomyDataRequest) -> Handled {
-        self.answer(at, EconomyData::default())
     }
 
     pub(super) fn on_money_balance(&mut self, at: &mut Incoming<'_>, m: MoneyBalanceRequest) -> Handled {
@@ -144,26 +145,101 @@ impl Shard {
         self.answer(at, UUIDGroupNameReply { uuid_name_block: rows })
     }
 
-    /// A client lacks objects that we believe it has: they are sent whole with the next send. Those that do not
-    /// exist are killed, so that it stops asking.
-    pub(super) fn on_request_objects(&mut self, at: &mut Incoming<'_>, m: RequestMultipleObjects) -> Handled {
-        let client = self.client(at.index);
-        let place = Arc::clone(&client.place);
-        let replica = place.scene.feed.current();
-        let mut unknown = Vec::new();
-        for RequestMultipleObjectsObjectData { id, .. } in m.object_data {
-            if replica.of_id(LocalId(id)).is_some() {
-                client.viewer.lost(LocalId(id));
-            } else if let Some(thing) = replica.scenery().of_id(LocalId(id)) {
-                client.scenery.sight.lost(thing);
-            } else {
-                unknown.push(KillObjectObjectData { id });
-            }
+    /// Nothing can be added to a region: what stands in it is its capacity.
+    pub(super) fn on_economy_data(&mut self, at: &mut Incoming<'_>, _: EconomyDataRequest) -> Handled {
+        let count = i32::try_from(self.place(at).land().scenery.len()).unwrap_or(i32::MAX);
+        let info =
+            EconomyDataInfo { object_capacity: count, object_count: count, ..EconomyDataInfo::default() };
+        self.answer(at, EconomyData { info })
+    }
+
+    pub(super) fn on_region_handle(&mut self, at: &mut Incoming<'_>, m: RegionHandleRequest) -> Handled {
+        let region_id = m.request_block.region_id;
+        let place = self.places.iter().find(|place| place.region_id == region_id);
+        let region_handle = place.map_or(0, |place| place.handle.0);
+        let reply_block = RegionIDAndHandleReplyReplyBlock { region_id, region_handle };
+        self.reply(at, RegionIDAndHandleReply { reply_block });
+        Ok(if region_handle == 0 { Outcome::Refused } else { Outcome::Done })
+    }
+
+    pub(super) fn on_map_layer(&mut self, at: &mut Incoming<'_>, m: MapLayerRequest) -> Handled {
+        let agent_id = self.ticket(at).agent.0;
+        let layer = MapLayerReplyLayerData {
+            left: 0,
+            right: MAP_LAYER_SQUARES,
+            top: MAP_LAYER_SQUARES,
+            bottom: 0,
+            image_id: Uuid::nil(),
+        };
+        let agent_data = MapLayerReplyAgentData { agent_id, flags: m.agent_data.flags };
+        self.answer(at, MapLayerReply { agent_data, layer_data: vec![layer] })
+    }
+
+    pub(super) fn on_parcel_info(&mut self, at: &mut Incoming<'_>, m: ParcelInfoRequest) -> Handled {
+        let parcel_id = m.data.parcel_id;
+        let here = self.place(at);
+        let place = self.places.iter().find(|place| place.parcel_id == parcel_id).map(Arc::clone);
+        let Some(place) = place.or_else(|| (here.parcel_id == parcel_id).then_some(here)) else {
+            return Ok(self.refuse_feature(at, Feature::UnknownParcel));
+        };
+        let size_m = place.land().size_m;
+        let area = i32::try_from(size_m * size_m).unwrap_or(i32::MAX);
+        let middle_m = size_m / 2;
+        let ground_m = place.land().terrain.height(middle_m as f32, middle_m as f32);
+        let data = ParcelInfoReplyData {
+            parcel_id,
+            name: to_wire(place.name(), VARIABLE1_MAX),
+            desc: to_wire("", VARIABLE1_MAX),
+            actual_area: area,
+            billable_area: area,
+            global_x: (place.handle.x_m() + middle_m) as f32,
+            global_y: (place.handle.y_m() + middle_m) as f32,
+            global_z: ground_m,
+            sim_name: to_wire(place.name(), VARIABLE1_MAX),
+            ..ParcelInfoReplyData::default()
+        };
+        let agent_data = ParcelInfoReplyAgentData { agent_id: self.ticket(at).agent.0 };
+        self.answer(at, ParcelInfoReply { agent_data, data })
+    }
+
+    pub(super) fn on_parcel_object_owners(
+        &mut self,
+        at: &mut Incoming<'_>,
+        _: ParcelObjectOwnersRequest,
+    ) -> Handled {
+        self.answer(at, ParcelObjectOwnersReply::default())
+    }
+
+    pub(super) fn on_covenant(&mut self, at: &mut Incoming<'_>, _: EstateCovenantRequest) -> Handled {
+        let estate_name = to_wire(ESTATE_NAME, VARIABLE1_MAX);
+        let data = EstateCovenantReplyData { estate_name, ..EstateCovenantReplyData::default() };
+        self.answer(at, EstateCovenantReply { data })
+    }
+
+    /// The one method that only reads: what the viewer's window of the estate shows.
+    pub(super) fn on_estate(&mut self, at: &mut Incoming<'_>, m: EstateOwnerMessage) -> Handled {
+        if from_wire(&m.method_data.method) != "getinfo" {
+            return Ok(self.refuse_feature(at, Feature::Estate));
         }
-        if !unknown.is_empty() {
-            self.reply(at, KillObject { object_data: unknown });
-        }
-        Ok(Outcome::Done)
+        let flags = greeting::region_flags(self.place(at).land()).to_string();
+        let (nobody, estate) = (Uuid::nil().to_string(), ESTATE_ID.to_string());
+        // Name, owner, id, flags, position of the sun, parent, covenant and its date, whether only this client is sent it, e-mail.
+        let params = [ESTATE_NAME, &nobody, &estate, &flags, "0", &estate, &nobody, "0", "1", ""];
+        let row = |param: &&str| EstateOwnerMessageParamList { parameter: to_wire(param, VARIABLE1_MAX) };
+        let ticket = self.ticket(at);
+        let agent_data = EstateOwnerMessageAgentData {
+            agent_id: ticket.agent.0,
+            session_id: ticket.session_id.0,
+            transaction_id: m.agent_data.transaction_id,
+        };
+        let method_data = EstateOwnerMessageMethodData {
+            method: to_wire("estateupdateinfo", VARIABLE1_MAX),
+            invoice: m.method_data.invoice,
+        };
+        self.answer(
+            at,
+            EstateOwnerMessage { agent_data, method_data, param_list: params.iter().map(row).collect() },
+        )
     }
 
     fn map_by_name(&self, ticket: &Ticket, m: &MapNameRequest) -> MapBlockReply {
@@ -188,25 +264,39 @@ impl Shard {
             (u32::from(p.min_x)..=u32::from(p.max_x)).contains(&x)
                 && (u32::from(p.min_y)..=u32::from(p.max_y)).contains(&y)
         };
-        let rows = self.places.iter().filter(inside).take(MAP_ROWS_MAX).map(|place| map_row(place)).collect();
+        let places = self.places.iter().filter(inside).take(MAP_ROWS_MAX);
+        let mut rows: Vec<MapBlockReplyData> = places.map(|place| map_row(place)).collect();
+        // Clients that ask about one square wait for a row about it.
+        if rows.is_empty() && (p.min_x, p.min_y) == (p.max_x, p.max_y) {
+            let name = to_wire("", VARIABLE1_MAX);
+            let (x, y) = (p.min_x, p.min_y);
+            rows.push(MapBlockReplyData { x, y, name, access: NO_REGION, ..MapBlockReplyData::default() });
+        }
         map_reply(ticket, m.agent_data.flags, rows)
     }
 
     fn map_items(&self, ticket: &Ticket, here: &Place, m: &MapItemRequest) -> MapItemReply {
         let request = &m.request_data;
-        let handle = ids::RegionHandle(request.region_handle);
-        let place = self.places.by_handle(handle).map_or(here, |place| place);
+        // 0 stands for the region that the client is in.
+        let handle =
+            if request.region_handle == 0 { here.handle } else { RegionHandle(request.region_handle) };
+        let row = |x: u32, y: u32, extra: i32| MapItemReplyData {
+            x: handle.x_m() + x,
+            y: handle.y_m() + y,
+            extra,
+            name: to_wire("", VARIABLE1_MAX),
+            ..MapItemReplyData::default()
+        };
         let mut data = Vec::new();
         if request.item_type == MAP_ITEM_AGENTS {
-            let replica = place.scene.feed.current();
-            for (_, hot, _) in replica.entities().take(MAP_ROWS_MAX) {
-                data.push(MapItemReplyData {
-                    x: place.handle.x_m() + hot.position.x as u32,
-                    y: place.handle.y_m() + hot.position.y as u32,
-                    extra: 1,
-                    name: to_wire("", VARIABLE1_MAX),
-                    ..MapItemReplyData::default()
-                });
+            if let Some(place) = self.places.by_handle(handle) {
+                let replica = place.scene.feed.current();
+                let avatars = replica.entities().take(MAP_ROWS_MAX);
+                data.extend(avatars.map(|(_, hot, _)| row(hot.position.x as u32, hot.position.y as u32, 1)));
+            }
+            // Clients wait for a row in the region; the count says that it stands for no avatar.
+            if data.is_empty() {
+                data.push(row(1, 1, 0));
             }
         }
         MapItemReply {
@@ -227,8 +317,8 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
         agent_data: RegionInfoAgentData { agent_id: ticket.agent.0, session_id: ticket.session_id.0 },
         region_info: RegionInfoRegionInfo {
             sim_name: to_wire(place.name(), VARIABLE1_MAX),
-            estate_id: 1,
-            parent_estate_id: 1,
+            estate_id: ESTATE_ID,
+            parent_estate_id: ESTATE_ID,
             region_flags: greeting::region_flags(place.land()),
             sim_access: SIM_ACCESS,
             max_agents: u8::try_from(place.scene.max_avatars).unwrap_or(u8::MAX),

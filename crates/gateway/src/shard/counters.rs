@@ -13,8 +13,6 @@ pub enum Refused {
     WrongSession,
     /// A message that only servers send.
     NotForClients,
-    /// A message that nothing here handles.
-    Unhandled,
     /// An agent update older than the newest applied.
     OutOfOrder,
     /// A value that no honest client sends.
@@ -29,12 +27,11 @@ pub enum Refused {
 
 impl Refused {
     /// Every reason.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::UnknownAddress,
         Self::NoTicket,
         Self::WrongSession,
         Self::NotForClients,
-        Self::Unhandled,
         Self::OutOfOrder,
         Self::BadValue,
         Self::WorldBusy,
@@ -50,7 +47,6 @@ impl Refused {
             Self::NoTicket => "no_ticket",
             Self::WrongSession => "wrong_session",
             Self::NotForClients => "not_for_clients",
-            Self::Unhandled => "unhandled",
             Self::OutOfOrder => "out_of_order",
             Self::BadValue => "bad_value",
             Self::WorldBusy => "world_busy",

@@ -74,6 +74,16 @@ macro_rules! message_match {
     (@missing $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {
         Ok($shard.refuse_feature($at, Feature::$feature))
     };
+    (@edit $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {{
+        let message = $Message::decode($body)?;
+        $shard.check_session(&$Message::SCHEMA, $at.index, $body)?;
+        $shard.refuse_edit($at, Feature::$feature, message.object_data.iter().map(|row| row.object_local_id))
+    }};
+    (@edit_by_local_id $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {{
+        let message = $Message::decode($body)?;
+        $shard.check_session(&$Message::SCHEMA, $at.index, $body)?;
+        $shard.refuse_edit($at, Feature::$feature, message.object_data.iter().map(|row| row.local_id))
+    }};
     (@ignored $($rest:tt)*) => { Ok(Outcome::Ignored) };
     (@simulator $($rest:tt)*) => { Err(Refused::NotForClients.into()) };
     // Kept by the circuit, and handled before the match: neither comes here.
@@ -183,11 +193,13 @@ impl Shard {
         at: &mut Incoming<'_>,
         m: TeleportLandmarkRequest,
     ) -> Handled {
-        // There are no landmark assets yet; the null landmark is home.
-        if !m.info.landmark_id.is_nil() {
-            return Err(Refused::Unhandled.into());
+        // There are no landmarks: all but the null landmark, which is home, lead nowhere.
+        if m.info.landmark_id.is_nil() {
+            return self.request(at, Request::TeleportHome);
         }
-        self.request(at, Request::TeleportHome)
+        let handle = RegionHandle(u64::MAX);
+        self.request(at, Request::TeleportTo { handle, position: Vec3::ZERO, look_at: Vec3::X })?;
+        Ok(Outcome::Refused)
     }
 
     pub(super) fn on_teleport_lure(&mut self, at: &mut Incoming<'_>, m: TeleportLureRequest) -> Handled {
@@ -207,6 +219,14 @@ impl Shard {
             look_at: start.location_look_at,
         });
         self.request(at, Request::SetHome(spot))
+    }
+
+    pub(super) fn on_parcel_properties_by_id(
+        &mut self,
+        at: &mut Incoming<'_>,
+        m: ParcelPropertiesRequestByID,
+    ) -> Handled {
+        self.request(at, Request::ParcelProperties { sequence_id: m.parcel_data.sequence_id })
     }
 
     pub(super) fn on_parcel_properties(
@@ -370,6 +390,9 @@ impl Shard {
         }
         if block.message.len() > wire::text::CHAT_MAX || block.binary_bucket.len() > wire::text::CHAT_MAX {
             return Err(Refused::BadValue.into());
+        }
+        if let Some(refused) = self.refuse_dialog(at, &block) {
+            return refused;
         }
         let position = self.own_position(at.index).unwrap_or_default();
         self.request(

@@ -7,6 +7,7 @@
 
 mod address_hash;
 mod answers;
+mod assets;
 mod client;
 mod counters;
 mod dispatch;
@@ -19,6 +20,8 @@ mod hearing;
 mod held;
 mod missing;
 mod names;
+mod negative;
+mod objects;
 mod outbox;
 mod portals;
 mod pressure;

@@ -4,7 +4,7 @@
 //! client. All are of our own making: body parts in the text form of wearables, with the fewest parameters, since what is not given has the
 //! viewer's default; textures as plain colours, by `body/colours.py`.
 
-use crate::inventory::WearableType;
+use crate::inventory::{AssetType, WearableType};
 use uuid::{Uuid, uuid};
 
 /// A body part that every account begins with.
@@ -103,6 +103,16 @@ fn asked(query: &str) -> Option<(&'static [u8], &'static str)> {
     Some((part.text.as_bytes(), "application/vnd.ll.bodypart"))
 }
 
+/// The content of an asset, if it is held and of this type ([`AssetType`](crate::inventory::AssetType)).
+#[must_use]
+pub fn stored_asset(id: Uuid, asset_type: i8) -> Option<&'static [u8]> {
+    if asset_type == AssetType::BODY_PART {
+        return BODY_PARTS.iter().find(|part| part.asset == id).map(|part| part.text.as_bytes());
+    }
+    let (space, number) = id.as_u64_pair();
+    (asset_type == AssetType::TEXTURE && space == ids::COLOUR_TEXTURES).then(|| colour(number))?
+}
+
 /// The texture with a number.
 fn colour(number: u64) -> Option<&'static [u8]> {
     let mut rest = COLOURS;
@@ -165,6 +175,15 @@ mod tests {
         ] {
             assert_eq!(viewer_asset(query, None).status, 404, "{query}");
         }
+    }
+
+    #[test]
+    fn an_asset_is_found_by_its_id_and_only_as_what_it_is() {
+        let (part, texture) = (BODY_PARTS[0].asset, Uuid::from_u64_pair(ids::COLOUR_TEXTURES, 0));
+        assert_eq!(stored_asset(part, AssetType::BODY_PART), Some(BODY_PARTS[0].text.as_bytes()));
+        assert!(stored_asset(texture, AssetType::TEXTURE).is_some());
+        assert_eq!(stored_asset(part, AssetType::TEXTURE), None);
+        assert_eq!(stored_asset(texture, AssetType::BODY_PART), None);
     }
 
     #[test]

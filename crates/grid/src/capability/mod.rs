@@ -9,7 +9,7 @@ mod features;
 mod materials;
 mod names;
 
-pub use assets::{AssetReply, BODY_PARTS, BodyPart, viewer_asset};
+pub use assets::{AssetReply, BODY_PARTS, BodyPart, stored_asset, viewer_asset};
 pub use environment::environment;
 pub use features::{SimulatorFeatures, simulator_features};
 pub use materials::no_materials;

@@ -55,6 +55,8 @@ impl FolderType {
 pub struct AssetType;
 
 impl AssetType {
+    /// A texture, as JPEG 2000.
+    pub const TEXTURE: i8 = 0;
     /// Clothing, in the text form of wearables.
     pub const CLOTHING: i8 = 5;
     /// A body part, in the same form.

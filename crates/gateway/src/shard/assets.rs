@@ -1,0 +1,102 @@
+//! Assets and files over UDP. Assets that the server holds are sent as transfers; files and uploads do not exist.
+
+use super::Shard;
+use super::counters::Refused;
+use super::dispatch::{Handled, Incoming};
+use crate::coverage::Outcome;
+use grid::capability::stored_asset;
+use ids::Uuid;
+use wire::messages::*;
+
+/// The source of a transfer is an asset: its id and type are the parameters.
+const SOURCE_ASSET: i32 = 2;
+/// The source is an item, in an object or in the inventory: six ids, of which the last is the asset's, and its type.
+const SOURCE_ITEM: i32 = 3;
+/// Where the asset's id begins in the parameters of an item.
+const ITEM_ASSET_AT: usize = 5 * 16;
+/// Bytes of an asset in one TransferPacket.
+const TRANSFER_PART: usize = 1_000;
+/// Statuses of a transfer.
+const TRANSFER_MORE: i32 = 0;
+const TRANSFER_DONE: i32 = 1;
+const TRANSFER_UNKNOWN_SOURCE: i32 = -2;
+/// Result of a file transfer that cannot begin.
+const XFER_FAILED: i32 = -1;
+/// Textures that one message is answered for; viewers ask for fewer.
+const IMAGES_MAX: usize = 50;
+
+impl Shard {
+    pub(super) fn on_transfer(&mut self, at: &mut Incoming<'_>, m: TransferRequest) -> Handled {
+        let request = m.transfer_info;
+        if !self.client(at.index).asks.take(at.now) {
+            return Err(Refused::Flood.into());
+        }
+        let asset = match request.source_type {
+            SOURCE_ASSET => read_asset(&request.params),
+            SOURCE_ITEM => request.params.get(ITEM_ASSET_AT..).and_then(read_asset),
+            _ => None,
+        };
+        let Some(bytes) = asset.and_then(|(id, kind)| stored_asset(id, kind)) else {
+            let info = transfer_info(&request, TRANSFER_UNKNOWN_SOURCE, 0);
+            return self.refuse(at, info);
+        };
+        let size = i32::try_from(bytes.len()).expect("assets are small");
+        self.reply(at, transfer_info(&request, TRANSFER_MORE, size));
+        let parts = bytes.chunks(TRANSFER_PART);
+        let last = parts.len() as i32 - 1;
+        for (packet, data) in (0..).zip(parts) {
+            let status = if packet == last { TRANSFER_DONE } else { TRANSFER_MORE };
+            let transfer_data = TransferPacketTransferData {
+                transfer_id: request.transfer_id,
+                channel_type: request.channel_type,
+                packet,
+                status,
+                data: data.to_vec(),
+            };
+            self.reply(at, TransferPacket { transfer_data });
+        }
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn on_xfer(&mut self, at: &mut Incoming<'_>, m: RequestXfer) -> Handled {
+        let xfer_id = AbortXferXferID { id: m.xfer_id.id, result: XFER_FAILED };
+        self.refuse(at, AbortXfer { xfer_id })
+    }
+
+    /// Current viewers fetch textures over HTTP. A negative discard level takes a request back.
+    pub(super) fn on_image(&mut self, at: &mut Incoming<'_>, m: RequestImage) -> Handled {
+        for row in m.request_image.iter().filter(|row| row.discard_level >= 0).take(IMAGES_MAX) {
+            if !self.client(at.index).asks.take(at.now) {
+                return Err(Refused::Flood.into());
+            }
+            self.reply(at, ImageNotInDatabase { image_id: ImageNotInDatabaseImageID { id: row.image } });
+        }
+        Ok(Outcome::Refused)
+    }
+
+    pub(super) fn on_asset_upload(&mut self, at: &mut Incoming<'_>, m: AssetUploadRequest) -> Handled {
+        let asset_block =
+            AssetUploadCompleteAssetBlock { uuid: Uuid::nil(), r#type: m.asset_block.r#type, success: false };
+        self.refuse(at, AssetUploadComplete { asset_block })
+    }
+}
+
+/// An asset's id and type, as parameters have them.
+fn read_asset(params: &[u8]) -> Option<(Uuid, i8)> {
+    let (id, rest) = params.split_first_chunk()?;
+    let (kind, _) = rest.split_first_chunk()?;
+    Some((Uuid::from_bytes(*id), i8::try_from(i32::from_le_bytes(*kind)).ok()?))
+}
+
+fn transfer_info(request: &TransferRequestTransferInfo, status: i32, size: i32) -> TransferInfo {
+    TransferInfo {
+        transfer_info: TransferInfoTransferInfo {
+            transfer_id: request.transfer_id,
+            channel_type: request.channel_type,
+            target_type: 0,
+            status,
+            size,
+            params: request.params.clone(),
+        },
+    }
+}
