@@ -100,7 +100,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         pause: (Tenths, Tenths),
     ) -> Outcome {
         let points = self.set.route(route);
-        // Who was interrupted goes on where it was; who is new here begins at the nearest point.
+        // After an interruption the patrol goes on where it was; a new one begins at the nearest point.
         if self.mind.route != route {
             self.mind.route = route;
             self.mind.waypoint = nearest(points, self.senses.position);
@@ -137,7 +137,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
         match self.arrive(leaf, pace, post) {
             Some(Running) => return Running,
-            // Nobody leaves a post for not quite getting there.
+            // Standing a little beside the post counts as standing there.
             Some(Failure) => {
                 leaf.spot = self.senses.position;
                 self.settle(leaf);
@@ -178,7 +178,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     fn chase(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, leash: Dm, lost: Tenths) -> Outcome {
         if leash.0 > 0 {
             let far_m = self.mind.home.distance(self.senses.position);
-            // Who gave up does not turn round at the leash's end again and again, but goes back half of the way first.
+            // After giving up at the leash's end it goes back half of the way before it chases again: it would turn round there for ever.
             let gave_up = self.mind.flags & GAVE_UP != 0;
             let reach_m = if gave_up { leash.metres() / 2.0 } else { leash.metres() };
             if far_m > reach_m {

@@ -16,7 +16,7 @@ pub struct Names {
     pub resources: Vec<String>,
 }
 
-/// Which number of an old set is which of a new one.
+/// From the numbers of an old set to those of a new one.
 #[derive(Clone, Debug)]
 pub struct Adoption {
     behaviors: Vec<Option<u16>>,

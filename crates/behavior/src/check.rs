@@ -1,14 +1,14 @@
-//! What a behaviour amounts to: circles, nodes that nothing leads to, and branches that may not take time.
+//! Checks of behaviours: circles, unreachable nodes, and branches that may not take time.
 //!
 //! For each node it is known whether it can succeed, whether it can fail, and whether it takes time. What can do neither goes
 //! on for ever, and nothing behind it in a sequence is ever reached; what cannot fail hides all below it in a `select`.
 
 use super::{
+    fault::BehaviorFault,
     node::{Action, Op},
-    problem::Fault,
     read::{Part, Tree},
-    text::FileReport,
 };
+use outline::FileReport;
 
 /// A behaviour as it was read.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Definition<'a> {
     pub(super) body: Vec<Tree>,
 }
 
-/// What can become of a node.
+/// Possible outcomes of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Traits {
     succeeds: bool,
@@ -35,7 +35,7 @@ const UNKNOWN: Traits = Traits { succeeds: true, fails: true, takes_time: false 
 /// Finds circles of `use`: all behaviours, each behind those that it uses, and whether there is a circle.
 pub(super) fn order(
     definitions: &[Definition<'_>],
-    mut report: impl FnMut(&Definition<'_>, &Tree, Fault),
+    mut report: impl FnMut(&Definition<'_>, &Tree, BehaviorFault),
 ) -> (Vec<usize>, bool) {
     let mut search = Search { definitions, states: vec![State::New; definitions.len()], ..Search::default() };
     for index in 0..definitions.len() {
@@ -63,7 +63,7 @@ struct Search<'d, 'a> {
 
 impl Search<'_, '_> {
     /// As deep on the stack as there are behaviours.
-    fn visit(&mut self, index: usize, report: &mut impl FnMut(&Definition<'_>, &Tree, Fault)) {
+    fn visit(&mut self, index: usize, report: &mut impl FnMut(&Definition<'_>, &Tree, BehaviorFault)) {
         if self.states[index] != State::New {
             return;
         }
@@ -77,7 +77,7 @@ impl Search<'_, '_> {
                 let from = self.way.iter().position(|&open| open == used).unwrap_or(0);
                 let circle = self.way[from..].iter().chain([&used]);
                 let names: Vec<&str> = circle.map(|&open| self.definitions[open].name).collect();
-                report(definition, tree, Fault::Cycle { path: names.join(" → ") });
+                report(definition, tree, BehaviorFault::Cycle { path: names.join(" → ") });
                 self.has_circle = true;
             }
             self.visit(used, report);
@@ -97,7 +97,7 @@ fn collect_uses<'t>(trees: &'t [Tree], uses: &mut Vec<(&'t Tree, usize)>) {
     }
 }
 
-/// Which behaviours these lead to, themselves among them.
+/// Behaviours that these lead to, themselves among them.
 pub(super) fn used_from(definitions: &[Definition<'_>], entries: &[usize]) -> Vec<bool> {
     let mut is_used = vec![false; definitions.len()];
     let mut open = entries.to_vec();
@@ -112,13 +112,17 @@ pub(super) fn used_from(definitions: &[Definition<'_>], entries: &[usize]) -> Ve
 }
 
 /// Judges the nodes of one behaviour; `known` has the traits of those that it uses.
-pub(super) fn judge(body: &[Tree], known: &[Option<Traits>], report: &mut FileReport<'_>) -> Traits {
+pub(super) fn judge(
+    body: &[Tree],
+    known: &[Option<Traits>],
+    report: &mut FileReport<'_, BehaviorFault>,
+) -> Traits {
     Judge { known, report }.in_order(body)
 }
 
 struct Judge<'k, 'r, 'f> {
     known: &'k [Option<Traits>],
-    report: &'r mut FileReport<'f>,
+    report: &'r mut FileReport<'f, BehaviorFault>,
 }
 
 impl Judge<'_, '_, '_> {
@@ -177,7 +181,7 @@ impl Judge<'_, '_, '_> {
         let Some((last, others)) = trees.split_last() else { return UNKNOWN };
         for tree in others {
             if self.tree(tree).takes_time {
-                let fault = Fault::TakesTime { node: tree.part.word().to_owned() };
+                let fault = BehaviorFault::TakesTime { node: tree.part.word().to_owned() };
                 self.report.add(tree.line, tree.column, fault);
             }
         }
@@ -230,14 +234,14 @@ impl Judge<'_, '_, '_> {
         for tree in trees {
             let Part::Op(Op::From { minute }) = tree.part else { continue };
             if last.is_some_and(|last| minute <= last) {
-                self.report.add(tree.line, tree.column, Fault::UnsortedTimes);
+                self.report.add(tree.line, tree.column, BehaviorFault::UnsortedTimes);
             }
             last = Some(minute);
         }
     }
 
     fn never_reached(&mut self, tree: &Tree, next: &Tree, why: &'static str) {
-        let fault = Fault::NeverReached { node: tree.part.word().to_owned(), why };
+        let fault = BehaviorFault::NeverReached { node: tree.part.word().to_owned(), why };
         self.report.add(next.line, next.column, fault);
     }
 }

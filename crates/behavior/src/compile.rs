@@ -3,11 +3,12 @@
 use super::{
     DEPTH_MAX, NODES_MAX, TIMERS_MAX,
     check::Definition,
+    fault::BehaviorFault,
     node::{Action, Condition, Node, Op, People},
-    problem::Fault,
     read::{Part, Tree},
 };
 use crate::senses::{KindSet, SoundKind, SoundSet};
+use outline::TextFault;
 
 /// A behaviour, put together.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(super) struct Compiled {
     pub(super) interest: Interest,
 }
 
-/// What a behaviour has to notice.
+/// The kinds and sounds that a behaviour has to notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Interest {
     pub(super) kinds: KindSet,
@@ -32,7 +33,7 @@ pub(super) fn compile(
     definitions: &[Definition<'_>],
     index: usize,
     masks: &[KindSet],
-) -> Result<Compiled, Fault> {
+) -> Result<Compiled, BehaviorFault> {
     let mut builder = Builder { definitions, nodes: Vec::new(), n_timers: 0, nested_max: 0 };
     builder.body(&definitions[index].body, 0, 0)?;
     let mut interest = Interest::default();
@@ -51,11 +52,11 @@ struct Builder<'d, 'a> {
 }
 
 impl Builder<'_, '_> {
-    fn body(&mut self, trees: &[Tree], depth: usize, nested: u8) -> Result<(), Fault> {
+    fn body(&mut self, trees: &[Tree], depth: usize, nested: u8) -> Result<(), BehaviorFault> {
         trees.iter().try_for_each(|tree| self.tree(tree, depth, nested))
     }
 
-    fn tree(&mut self, tree: &Tree, depth: usize, nested: u8) -> Result<(), Fault> {
+    fn tree(&mut self, tree: &Tree, depth: usize, nested: u8) -> Result<(), BehaviorFault> {
         let mut op = match tree.part {
             Part::Op(op) => op,
             Part::Use(used) => return self.used(usize::from(used), depth, nested),
@@ -91,7 +92,7 @@ impl Builder<'_, '_> {
     }
 
     /// Puts another behaviour here. It is one node to those around it.
-    fn used(&mut self, used: usize, depth: usize, nested: u8) -> Result<(), Fault> {
+    fn used(&mut self, used: usize, depth: usize, nested: u8) -> Result<(), BehaviorFault> {
         let body = &self.definitions[used].body;
         if let [only] = body.as_slice() {
             return self.tree(only, depth, nested);
@@ -102,15 +103,16 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn begin(&mut self, op: Op, depth: usize) -> Result<usize, Fault> {
+    fn begin(&mut self, op: Op, depth: usize) -> Result<usize, BehaviorFault> {
         if depth >= DEPTH_MAX {
-            return Err(Fault::TooDeep { max: DEPTH_MAX });
+            return Err(TextFault::TooDeep { max: DEPTH_MAX }.into());
         }
         if self.nodes.len() >= NODES_MAX {
-            return Err(Fault::TooMany {
+            return Err(TextFault::TooMany {
                 what: "nodes in this behaviour with all that it uses",
                 max: NODES_MAX,
-            });
+            }
+            .into());
         }
         self.nodes.push(Node { end: 0, op });
         Ok(self.nodes.len() - 1)
@@ -120,19 +122,20 @@ impl Builder<'_, '_> {
         self.nodes[at].end = self.nodes.len() as u16;
     }
 
-    fn timer(&mut self) -> Result<u8, Fault> {
+    fn timer(&mut self) -> Result<u8, BehaviorFault> {
         self.n_timers += 1;
         self.check_timers()?;
         Ok(self.n_timers - 1)
     }
 
-    fn check_timers(&self) -> Result<(), Fault> {
+    fn check_timers(&self) -> Result<(), BehaviorFault> {
         if usize::from(self.n_timers + self.nested_max) > TIMERS_MAX {
-            return Err(Fault::TooMany {
+            return Err(TextFault::TooMany {
                 what: "timers in this behaviour with all that it uses (one for each `cooldown`, `chance` and `attack`, and one \
                        for each level of nested `repeat` and `timeout`)",
                 max: TIMERS_MAX,
-            });
+            }
+            .into());
         }
         Ok(())
     }
@@ -150,7 +153,7 @@ impl Interest {
                 People::Anyone => self.kinds = KindSet::ALL,
                 People::Enemy => self.enemies = true,
                 People::Friend => self.friends = true,
-                // Whoever deals with somebody looks for that one anyway.
+                // The target is looked for anyway.
                 People::Target => {}
                 People::Kinds(number) => self.kinds = self.kinds.or(masks[usize::from(number)]),
             },

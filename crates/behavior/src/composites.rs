@@ -1,4 +1,4 @@
-//! How a thought goes down a tree: what each node with others under it makes of their outcomes.
+//! A thought's way down a tree: each inner node's outcome, from those of its children.
 
 use super::{
     mind::{Leaf, NONE},
@@ -59,7 +59,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
     }
 
-    /// Whether the running leaf is this node or lies under it.
+    /// True if the running leaf is this node or lies under it.
     fn is_resumed(&self, at: u16, end: u16) -> bool {
         (at..end).contains(&self.resumed)
     }
@@ -139,7 +139,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         self.visit(begun.unwrap_or(last))
     }
 
-    /// What stands behind the conditions, as long as they hold.
+    /// Runs the nodes behind the conditions, as long as these hold.
     fn while_held(&mut self, at: u16, end: u16, conditions: u8, any: bool) -> Outcome {
         let first = at + 1 + u16::from(conditions);
         let mut held = !any;
@@ -191,7 +191,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
     }
 
-    /// What fails at once has not been begun.
+    /// A node that fails at once has not been begun.
     fn not_too_often(&mut self, at: u16, end: u16, span: Tenths, timer: u8) -> Outcome {
         if self.is_resumed(at, end) {
             return self.in_order(at + 1, end);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::senses::{SoundKind, Stamp};
 
-/// How much farther than its range a fighter's target may step back before the fight is a chase again.
+/// Hysteresis: a fight turns into a chase when the target is farther than range × this.
 const FIGHT_REACH: f32 = 1.25;
 /// Blows that one thought can have: who thinks half as often as it should strikes no less, but a long sleep is no volley.
 const BLOWS_MAX: u8 = 8;
@@ -154,7 +154,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             if leaf.count >= u16::from(n) {
                 return Success;
             }
-            // Who has just said something else begins a little later.
+            // After another line the speech begins a little later.
             if self.speak(LineId(first + leaf.count)) {
                 leaf.count += 1;
                 leaf.due = self.now.after(pause.ms());

@@ -4,7 +4,7 @@
 
 use super::mind::TARGET_MEMORY_MS;
 
-/// What sort of node a word makes.
+/// The sort of node that a word makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Has others under it.
@@ -15,7 +15,7 @@ pub(crate) enum Role {
     Action,
 }
 
-/// What a parameter's value looks like.
+/// The form of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
     /// Metres, between two numbers of decimetres.
@@ -151,7 +151,7 @@ pub(crate) const FORMS: &[Form] = forms! {
     Header "schedule" []
     Header "weight" [needs("", Expect::Count(1, WEIGHT_MAX))]
     Header "from" [needs("", Expect::Clock)]
-    // What it takes are conditions, which are read in another way.
+    // It takes conditions, which are read in another way.
     Header "when" []
     Header "invert" []
     Header "try" []

@@ -1,4 +1,4 @@
-//! What an NPC intends until its next thought.
+//! An NPC's intent until its next thought.
 //!
 //! A thought writes all of it anew. Movement, pose, animation and where to look last until then; words, sounds, gestures, blows
 //! and deeds happen once.
@@ -10,13 +10,13 @@ use glam::Vec3;
 /// Plain data, to be carried out by the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Intent {
-    /// Where to.
+    /// The goal of the move.
     pub go: Go,
     /// Changes when `go` leads to another place: what [`Journey::leg`](crate::senses::Journey::leg) shall report on.
     pub leg: u8,
-    /// How fast.
+    /// The pace of the move.
     pub pace: Pace,
-    /// Where to look, once there is nowhere to go.
+    /// The direction to face once the move is over.
     pub face: Face,
     /// Upright or seated.
     pub pose: Pose,
@@ -37,7 +37,7 @@ pub struct Intent {
 // One for each NPC; two lines of cache with room for what the world keeps beside it.
 const _: () = assert!(size_of::<Intent>() <= 88);
 
-/// Where to go.
+/// The goal of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Go {
     /// Nowhere.
@@ -59,7 +59,7 @@ pub enum Go {
     },
 }
 
-/// How fast to go.
+/// The pace of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
     /// Crouching.
@@ -73,7 +73,7 @@ pub enum Pace {
     Speed(u8),
 }
 
-/// Where to look.
+/// The direction to face.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Face {
     /// As it stands.
@@ -87,7 +87,7 @@ pub enum Face {
     Heading(f32),
 }
 
-/// How to hold the body.
+/// The posture of the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pose {
     /// Upright.
@@ -100,7 +100,7 @@ pub enum Pose {
 /// A sound that others may hear. What it tells of is the target ([`Mind::about`](super::Mind::about)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoundMade {
-    /// What kind.
+    /// Its kind.
     pub kind: SoundKind,
     /// Decimetres to where a person just no longer hears it.
     pub reach_dm: u16,
@@ -109,31 +109,31 @@ pub struct SoundMade {
 /// Blows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attack {
-    /// Whom they hit.
+    /// The entity that they hit.
     pub who: EntityId,
     /// Of each.
     pub damage: u16,
-    /// How many since the last thought, 1 to 8: one, but for those who strike more often than they think.
+    /// Blows since the last thought, 1 to 8: more than one if the NPC strikes more often than it thinks.
     pub blows: u8,
 }
 
-/// What changes something in the world besides its doer.
+/// An action that changes something in the world besides the NPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Took some.
     Gathered {
         /// Of what.
         resource: ResourceId,
-        /// How much.
+        /// The amount.
         amount: u8,
     },
     /// Put down what it carried.
     Delivered {
-        /// What.
+        /// Its kind.
         resource: ResourceId,
-        /// How much.
+        /// The amount.
         amount: u8,
-        /// Where; none at its home.
+        /// The place; none at its home.
         place: Option<PlaceId>,
     },
 }

@@ -1,4 +1,4 @@
-//! Whether a condition holds, and whom or what it found.
+//! Evaluation of conditions, with the entity or place that they found.
 
 use super::{
     node::{Condition, Dm, People, Tenths},
@@ -22,7 +22,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             Condition::Within { spot, far } => {
                 self.place(spot).is_some_and(|place| is_within(place.distance_squared(senses.position), far))
             }
-            // What is nowhere is not far away either.
+            // A missing position is not far away either.
             Condition::Beyond { spot, far } => {
                 self.place(spot).is_some_and(|place| !is_within(place.distance_squared(senses.position), far))
             }
@@ -88,7 +88,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
                 && (within.0 == 0 || is_within(heard.place.distance_squared(self.senses.position), within))
                 && (from != People::Target || heard.by.is_some() && heard.by == self.mind.target)
         })?;
-        // Whoever is called to a target deals with that, not with who calls.
+        // An NPC that is called to a target deals with the target, not with the caller.
         Some(match heard.about {
             Some(about) => {
                 Found { who: Some(about.who), kind: about.kind, place: about.place, at: heard.heard_at }

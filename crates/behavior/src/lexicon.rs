@@ -1,11 +1,9 @@
 //! A template's names, checked and ready to be looked up.
 
-use super::{
-    problem::{Fault, Problem, Report, shown},
-    vocabulary::Vocabulary,
-};
+use super::{Problem, fault::BehaviorFault, vocabulary::Vocabulary};
 use crate::senses::{KindId, KindSet, SoundKind};
 use glam::Vec3;
+use outline::{Report, TextFault, is_name, shown};
 use std::collections::BTreeMap;
 
 /// The file that problems of the template are reported for.
@@ -30,7 +28,7 @@ const RESERVED: [&str; 4] = ["and", "or", "not", "nothing"];
 /// Names of one sort, and their numbers.
 pub(crate) type Names<'a> = BTreeMap<&'a str, u16>;
 
-/// What a file may name.
+/// Names that a file may use.
 #[derive(Debug, Default)]
 pub(crate) struct Lexicon<'a> {
     pub(crate) places: Names<'a>,
@@ -41,13 +39,13 @@ pub(crate) struct Lexicon<'a> {
     /// Kinds, groups, `player` and `npc`: numbers in `masks`.
     pub(crate) people: Names<'a>,
     pub(crate) masks: Vec<KindSet>,
-    /// Whom each kind takes for an enemy, whom for a friend; players, who have neither, come first.
+    /// Enemies and friends of each kind; players, which have neither, come first.
     pub(crate) relations: Vec<(KindSet, KindSet)>,
 }
 
 impl<'a> Lexicon<'a> {
     /// Reads a vocabulary and reports what is wrong with it.
-    pub(crate) fn of(vocabulary: &'a Vocabulary, report: &mut Report) -> Self {
+    pub(crate) fn of(vocabulary: &'a Vocabulary, report: &mut Report<BehaviorFault>) -> Self {
         let mut faults = Faults(report);
         let names = |list: &'a [String]| list.iter().map(String::as_str);
         let mut lexicon = Self {
@@ -86,7 +84,7 @@ impl<'a> Lexicon<'a> {
         let kinds_max = KindId::COUNT_MAX - 1;
         let kinds = vocabulary.kinds.iter().take(kinds_max);
         if vocabulary.kinds.len() > kinds_max {
-            faults.add(Fault::TooMany { what: "kinds", max: kinds_max });
+            faults.add(TextFault::TooMany { what: "kinds", max: kinds_max });
         }
         self.people.extend([("player", 0), ("npc", 1)]);
         self.masks.extend([KindSet::only(KindId::PLAYER), KindSet(!KindSet::only(KindId::PLAYER).0)]);
@@ -94,7 +92,7 @@ impl<'a> Lexicon<'a> {
             self.add_people("kind", &kind.name, KindSet::only(KindId(number)), faults);
         }
         if vocabulary.groups.len() > GROUPS_MAX {
-            faults.add(Fault::TooMany { what: "groups", max: GROUPS_MAX });
+            faults.add(TextFault::TooMany { what: "groups", max: GROUPS_MAX });
         }
         for group in vocabulary.groups.iter().take(GROUPS_MAX) {
             let members = self.set_of(&group.members, faults);
@@ -112,7 +110,7 @@ impl<'a> Lexicon<'a> {
             return;
         }
         if self.people.insert(name, self.masks.len() as u16).is_some() {
-            faults.add(Fault::DuplicateName { what, name: shown(name) });
+            faults.add(BehaviorFault::DuplicateName { what, name: shown(name) });
         }
         self.masks.push(mask);
     }
@@ -124,7 +122,7 @@ impl<'a> Lexicon<'a> {
                 Some(&number) => set = set.or(self.masks[usize::from(number)]),
                 None => {
                     let nearest = faults.0.nearest(name, self.people.keys().copied());
-                    faults.add(Fault::UnknownName { what: "kind", name: shown(name), nearest });
+                    faults.add(BehaviorFault::UnknownName { what: "kind", name: shown(name), nearest });
                 }
             }
         }
@@ -132,11 +130,11 @@ impl<'a> Lexicon<'a> {
     }
 }
 
-struct Faults<'a>(&'a mut Report);
+struct Faults<'a>(&'a mut Report<BehaviorFault>);
 
 impl Faults<'_> {
-    fn add(&mut self, fault: Fault) {
-        self.0.add(0, Problem { file: TEMPLATE.into(), line: 0, column: 0, fault });
+    fn add(&mut self, fault: impl Into<BehaviorFault>) {
+        self.0.add(0, Problem::new(TEMPLATE, 0, 0, fault));
     }
 
     fn names<'a>(
@@ -147,12 +145,12 @@ impl Faults<'_> {
         names: impl ExactSizeIterator<Item = &'a str>,
     ) -> Names<'a> {
         if names.len() > max {
-            self.add(Fault::TooMany { what, max });
+            self.add(TextFault::TooMany { what, max });
         }
         let mut known = Names::new();
         for (name, number) in names.take(max).zip(0..) {
             if self.is_good_name(what, name, taken) && known.insert(name, number).is_some() {
-                self.add(Fault::DuplicateName { what, name: shown(name) });
+                self.add(BehaviorFault::DuplicateName { what, name: shown(name) });
             }
         }
         known
@@ -161,7 +159,7 @@ impl Faults<'_> {
     fn is_good_name(&mut self, what: &'static str, name: &str, taken: &[&str]) -> bool {
         let is_good = is_name(name) && !taken.contains(&name) && !RESERVED.contains(&name);
         if !is_good {
-            self.add(Fault::BadName { what, name: shown(name) });
+            self.add(BehaviorFault::BadName { what, name: shown(name) });
         }
         is_good
     }
@@ -182,17 +180,11 @@ impl Faults<'_> {
     fn points(&mut self, what: &'static str, name: &str, points: &[Vec3], is_sound: bool) {
         let name = shown(name);
         if points.is_empty() {
-            self.add(Fault::NoPoints { what, name });
+            self.add(BehaviorFault::NoPoints { what, name });
         } else if points.len() > POINTS_MAX {
-            self.add(Fault::TooMany { what: "points of a route or resource", max: POINTS_MAX });
+            self.add(TextFault::TooMany { what: "points of a route or resource", max: POINTS_MAX });
         } else if !is_sound || points.iter().any(|point| !point.is_finite()) {
-            self.add(Fault::NotFinite { what, name });
+            self.add(BehaviorFault::NotFinite { what, name });
         }
     }
-}
-
-/// Whether a file could name it: a letter first, then letters, digits, `-`, `_` and `/`.
-pub(crate) fn is_name(name: &str) -> bool {
-    let mut letters = name.chars();
-    letters.next().is_some_and(super::text::begins_word) && letters.all(super::text::continues_word)
 }

@@ -9,7 +9,7 @@
 //! No geometry: walls, paths and lines of sight are the world's business and reach a mind as answers. All of it is a function of
 //! its arguments: nothing here reads a clock, draws a number or iterates a hash map.
 //!
-//! From text to tree: `text` (lines and words), `outline` (nesting), `read` with the table of words in `forms`
+//! From text to tree: crate `outline` (lines, words, nesting), `read` with the table of words in `forms`
 //! (meaning), `check` (termination, reachability), `compile` (flat nodes). Following it: `think` and `composites`, `judge`
 //! (conditions), `act` and `deeds` (actions).
 
@@ -19,6 +19,7 @@ mod check;
 mod compile;
 mod composites;
 mod deeds;
+mod fault;
 mod forms;
 mod intent;
 mod judge;
@@ -27,25 +28,28 @@ mod load;
 mod meaning;
 mod mind;
 mod node;
-mod outline;
-mod problem;
 mod read;
 pub mod senses;
 mod set;
-mod text;
 mod think;
 mod values;
 mod vocabulary;
 mod way;
 
 pub use adoption::{Adoption, Names};
+pub use fault::BehaviorFault;
 pub use intent::{Attack, Deed, Face, Go, Intent, Pace, Pose, SoundMade};
 pub use load::{Loaded, Source};
 pub use mind::{Mind, SPEECH_GAP_MS, TARGET_MEMORY_MS};
 pub use node::{AnimationId, BehaviorId, LineId, PlaceId, ResourceId};
-pub use problem::{Fault, PROBLEMS_MAX, Problem, Problems};
+pub use outline::PROBLEMS_MAX;
 pub use set::BehaviorSet;
 pub use vocabulary::{Group, Kind, Place, Resource, Route, Vocabulary};
+
+/// A fault in a set, and its place; the file is `template` when the vocabulary itself is wrong.
+pub type Problem = outline::Problem<BehaviorFault>;
+/// All faults of a set, in order of files and lines.
+pub type Problems = outline::Problems<BehaviorFault>;
 
 /// Bytes of one file.
 pub const FILE_BYTES_MAX: usize = 128 * 1024;
@@ -57,7 +61,7 @@ pub const BEHAVIORS_MAX: usize = 256;
 pub const ITEMS_MAX: usize = 16_384;
 /// Nodes of one behaviour, with all that it uses. A thought visits each at most twice.
 pub const NODES_MAX: usize = 256;
-/// How deep nodes may be nested, with all that is used. A thought is as deep on the stack.
+/// Depth of nested nodes, with all that is used. A thought is as deep on the stack.
 pub const DEPTH_MAX: usize = 24;
 /// Timers of one behaviour, with all that it uses: one for each `cooldown`, `chance` and `attack`, and one for each level
 /// of nested `timeout` and `repeat`.

@@ -1,29 +1,36 @@
 //! From files to a set: all of them are read, all that is wrong is collected, and only what is whole is put together.
 
 use super::{
-    BEHAVIORS_MAX, FILES_MAX,
+    BEHAVIORS_MAX, DEPTH_MAX, FILE_BYTES_MAX, FILES_MAX, ITEMS_MAX, Problem, Problems, SPEECH_BYTES_MAX,
     adoption::Names as SetNames,
     check::{self, Definition},
     compile,
-    lexicon::{Lexicon, Names, TEMPLATE, is_name},
-    outline::{Item, Outline},
-    problem::{Fault, Problem, Problems, Report, shown},
+    fault::BehaviorFault,
+    lexicon::{Lexicon, Names, TEMPLATE},
     read,
     set::{Behavior, BehaviorSet, Range},
-    text::{self, FileReport, Lexeme},
     values::Values,
     vocabulary::Vocabulary,
 };
 use glam::Vec3;
+use outline::{FileReport, Item, Lexeme, Limits, Outline, Report, TextFault, is_name, shown};
 use state_hash::StateHasher;
 use std::{collections::BTreeMap, hash::Hash};
+
+/// Bounds of a file, as the reader of text keeps them.
+const LIMITS: Limits = Limits {
+    file_bytes: FILE_BYTES_MAX,
+    quotation_bytes: SPEECH_BYTES_MAX,
+    items: ITEMS_MAX,
+    depth: DEPTH_MAX,
+};
 
 /// A file of behaviours.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// Its name, as messages show it.
     pub file: &'a str,
-    /// What is in it.
+    /// Its content.
     pub bytes: &'a [u8],
 }
 
@@ -45,19 +52,19 @@ impl BehaviorSet {
     ///
     /// All that is wrong with any of the files, up to [`PROBLEMS_MAX`](super::PROBLEMS_MAX).
     pub fn load(sources: &[Source<'_>], vocabulary: &Vocabulary) -> Result<Loaded, Problems> {
-        let mut report = Report::default();
+        let mut report = Report::<BehaviorFault>::default();
         let lexicon = Lexicon::of(vocabulary, &mut report);
         let mut lines = Interner::default();
         if sources.len() > FILES_MAX {
-            add_to_template(&mut report, Fault::TooMany { what: "files", max: FILES_MAX });
+            add_to_template(&mut report, TextFault::TooMany { what: "files", max: FILES_MAX });
         }
         let sources = &sources[..sources.len().min(FILES_MAX)];
         let outlines: Vec<Outline<'_>> = (1..)
             .zip(sources)
             .map(|(index, source)| {
                 let mut report = FileReport { file: source.file, index, report: &mut report };
-                let lines = text::lines(source.bytes, &mut report).unwrap_or_default();
-                Outline::of(lines, &mut report)
+                let lines = outline::lines(source.bytes, &LIMITS, &mut report).unwrap_or_default();
+                Outline::of(lines, &LIMITS, &mut report)
             })
             .collect();
         let (heads, behaviors) = heads(sources, &outlines, &mut report);
@@ -87,7 +94,7 @@ impl BehaviorSet {
         Ok(Loaded { warnings: unused(&definitions, &entries, sources), set })
     }
 
-    /// What is not said by files, without behaviours.
+    /// The template's part of a set, without behaviours.
     fn of_template(vocabulary: &Vocabulary, lexicon: Lexicon<'_>, lines: Interner) -> Self {
         let mut points = Vec::new();
         let mut range = |list: &[Vec3]| {
@@ -116,7 +123,12 @@ impl BehaviorSet {
         }
     }
 
-    fn put_together(&mut self, definitions: &[Definition<'_>], sources: &[Source<'_>], report: &mut Report) {
+    fn put_together(
+        &mut self,
+        definitions: &[Definition<'_>],
+        sources: &[Source<'_>],
+        report: &mut Report<BehaviorFault>,
+    ) {
         let mut nodes = Vec::new();
         let mut behaviors = Vec::new();
         for (index, definition) in definitions.iter().enumerate() {
@@ -168,7 +180,7 @@ struct Head<'a> {
 fn heads<'a>(
     sources: &[Source<'_>],
     outlines: &[Outline<'a>],
-    report: &mut Report,
+    report: &mut Report<BehaviorFault>,
 ) -> (Vec<Head<'a>>, Names<'a>) {
     let mut heads: Vec<Head<'a>> = Vec::new();
     let mut names = Names::new();
@@ -178,14 +190,18 @@ fn heads<'a>(
             let item = &outline.items[index];
             let Some(name) = head(item, &mut report) else { continue };
             if heads.len() >= BEHAVIORS_MAX {
-                report.add(item.line, item.column, Fault::TooMany { what: "behaviours", max: BEHAVIORS_MAX });
+                report.add(
+                    item.line,
+                    item.column,
+                    TextFault::TooMany { what: "behaviours", max: BEHAVIORS_MAX },
+                );
                 return (heads, names);
             }
             if let Some(&known) = names.get(name) {
                 let first: &Head<'_> = &heads[usize::from(known)];
                 let line = outlines[first.file].items[first.item].line;
                 let file = sources[first.file].file.to_owned();
-                let fault = Fault::DuplicateBehavior { name: shown(name), file, line };
+                let fault = BehaviorFault::DuplicateBehavior { name: shown(name), file, line };
                 report.add(item.line, item.column, fault);
             } else if !name.is_empty() {
                 names.insert(name, heads.len() as u16);
@@ -197,7 +213,7 @@ fn heads<'a>(
 }
 
 /// The name on a line with a behaviour's name; empty when it has none, which is reported. None for another line.
-fn head<'a>(item: &Item<'a>, report: &mut FileReport<'_>) -> Option<&'a str> {
+fn head<'a>(item: &Item<'a>, report: &mut FileReport<'_, BehaviorFault>) -> Option<&'a str> {
     let mut tokens = item.tokens.iter().map(|token| &token.lexeme);
     match tokens.next() {
         Some(Lexeme::Word("behaviour" | "behavior")) => {}
@@ -205,17 +221,17 @@ fn head<'a>(item: &Item<'a>, report: &mut FileReport<'_>) -> Option<&'a str> {
             if report.nearest(&word.to_lowercase(), ["behaviour", "behavior"]).is_some() =>
         {
             let nearest = Some("behaviour".to_owned());
-            report.add(item.line, item.column, Fault::UnknownWord { word: shown(word), nearest });
+            report.add(item.line, item.column, BehaviorFault::UnknownWord { word: shown(word), nearest });
         }
         _ => {
-            report.add(item.line, item.column, Fault::NotInBehavior);
+            report.add(item.line, item.column, BehaviorFault::NotInBehavior);
             return None;
         }
     }
     if !item.has_colon {
-        report.add(item.line, item.column, Fault::MissingColon { node: "behaviour" });
+        report.add(item.line, item.column, BehaviorFault::MissingColon { node: "behaviour" });
     } else if item.children.is_empty() {
-        report.add(item.line, item.column, Fault::Empty { node: "behaviour" });
+        report.add(item.line, item.column, BehaviorFault::Empty { node: "behaviour" });
     }
     match (tokens.next(), tokens.next()) {
         (Some(Lexeme::Word(name)), None) if is_name(name) => Some(name),
@@ -227,14 +243,18 @@ fn head<'a>(item: &Item<'a>, report: &mut FileReport<'_>) -> Option<&'a str> {
                     item.tokens[1..].iter().map(|t| t.lexeme.to_string()).collect::<Vec<_>>().join(" ")
                 }
             };
-            report.add(item.line, item.column, Fault::Expected { wanted, found: shown(&found) });
+            report.add(item.line, item.column, TextFault::Expected { wanted, found: shown(&found) });
             Some("")
         }
     }
 }
 
 /// Looks for circles and for what is never reached. Whether there is a circle.
-fn check_all(definitions: &[Definition<'_>], sources: &[Source<'_>], report: &mut Report) -> bool {
+fn check_all(
+    definitions: &[Definition<'_>],
+    sources: &[Source<'_>],
+    report: &mut Report<BehaviorFault>,
+) -> bool {
     let (order, has_circle) = check::order(definitions, |definition, tree, fault| {
         definition.report(sources, report).add(tree.line, tree.column, fault);
     });
@@ -247,14 +267,14 @@ fn check_all(definitions: &[Definition<'_>], sources: &[Source<'_>], report: &mu
 }
 
 /// The behaviours that NPCs of the template begin with.
-fn entries(vocabulary: &Vocabulary, behaviors: &Names<'_>, report: &mut Report) -> Vec<usize> {
+fn entries(vocabulary: &Vocabulary, behaviors: &Names<'_>, report: &mut Report<BehaviorFault>) -> Vec<usize> {
     let mut entries = Vec::new();
     for name in &vocabulary.entries {
         match behaviors.get(name.as_str()) {
             Some(&index) => entries.push(usize::from(index)),
             None => {
                 let nearest = report.nearest(name, behaviors.keys().copied());
-                add_to_template(report, Fault::UnknownBehavior { name: shown(name), nearest });
+                add_to_template(report, BehaviorFault::UnknownBehavior { name: shown(name), nearest });
             }
         }
     }
@@ -262,23 +282,27 @@ fn entries(vocabulary: &Vocabulary, behaviors: &Names<'_>, report: &mut Report) 
 }
 
 fn unused(definitions: &[Definition<'_>], entries: &[usize], sources: &[Source<'_>]) -> Problems {
-    let mut warnings = Report::default();
+    let mut warnings = Report::<BehaviorFault>::default();
     if !entries.is_empty() {
         let is_used = check::used_from(definitions, entries);
         for (definition, _) in definitions.iter().zip(is_used).filter(|(_, is_used)| !is_used) {
-            let fault = Fault::Unused { name: definition.name.to_owned() };
+            let fault = BehaviorFault::Unused { name: definition.name.to_owned() };
             definition.report(sources, &mut warnings).add(definition.line, definition.column, fault);
         }
     }
     warnings.into_problems()
 }
 
-fn add_to_template(report: &mut Report, fault: Fault) {
-    report.add(0, Problem { file: TEMPLATE.into(), line: 0, column: 0, fault });
+fn add_to_template(report: &mut Report<BehaviorFault>, fault: impl Into<BehaviorFault>) {
+    report.add(0, Problem::new(TEMPLATE, 0, 0, fault));
 }
 
 impl Definition<'_> {
-    fn report<'r>(&self, sources: &[Source<'r>], report: &'r mut Report) -> FileReport<'r> {
+    fn report<'r>(
+        &self,
+        sources: &[Source<'r>],
+        report: &'r mut Report<BehaviorFault>,
+    ) -> FileReport<'r, BehaviorFault> {
         FileReport { file: sources[self.file].file, index: self.file + 1, report }
     }
 }

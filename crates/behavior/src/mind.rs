@@ -35,7 +35,7 @@ pub struct Mind {
     pub(super) silent_until: u32,
     pub(super) home: Vec3,
     pub(super) target: Option<EntityId>,
-    /// Where the target was noticed last, or what was heard.
+    /// The place at which the target was noticed last, or from which a sound came.
     pub(super) last_seen: Vec3,
     pub(super) last_seen_at: Stamp,
     /// The route that was patrolled last …
@@ -51,13 +51,13 @@ pub struct Mind {
 // A line and a half of cache: three minds in four lines and a half.
 const _: () = assert!(size_of::<Mind>() <= 96);
 
-/// What a running leaf keeps. A leaf that does not run on leaves no trace of having been tried.
+/// State of a running leaf. A leaf that does not run on leaves no trace of having been tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Leaf {
     pub(super) since: Stamp,
-    /// When its next step is due.
+    /// Time of its next step.
     pub(super) due: Stamp,
-    /// Where it wants to be.
+    /// Its goal.
     pub(super) spot: Vec3,
     pub(super) count: u16,
     pub(super) phase: Phase,
@@ -65,7 +65,7 @@ pub(super) struct Leaf {
     pub(super) leg: u8,
 }
 
-/// How far a leaf has come that goes somewhere and then does something.
+/// Progress of a leaf that goes somewhere and then does something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     #[default]
@@ -115,19 +115,19 @@ impl Mind {
         self.behavior
     }
 
-    /// Whom it deals with.
+    /// Its target.
     #[must_use]
     pub const fn target(&self) -> Option<EntityId> {
         self.target
     }
 
-    /// What its sounds tell of.
+    /// The entity that its sounds report.
     #[must_use]
     pub fn about(&self) -> Option<About> {
         Some(About { who: self.target?, kind: self.target_kind, place: self.last_seen })
     }
 
-    /// Where it is at home.
+    /// Its home.
     #[must_use]
     pub const fn home(&self) -> Vec3 {
         self.home
@@ -138,7 +138,7 @@ impl Mind {
         self.home = home;
     }
 
-    /// What it carries, and how much.
+    /// Its load: a resource and the amount.
     #[must_use]
     pub fn load(&self) -> Option<(ResourceId, u8)> {
         (self.amount > 0).then_some((ResourceId(self.carried), self.amount))
@@ -168,7 +168,7 @@ impl Mind {
         self.target = self.target.and_then(name);
     }
 
-    /// Whether it can be the mind of somebody who follows these behaviours: what came out of a snapshot may be anything.
+    /// Validates a mind out of a snapshot, which may be anything, against these behaviours.
     #[must_use]
     pub fn is_sound(&self, set: &BehaviorSet) -> bool {
         let n_nodes = set.nodes(self.behavior).map(|(nodes, _)| nodes.len());

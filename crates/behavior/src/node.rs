@@ -4,7 +4,7 @@
 //! of them. So a running leaf's index says everything about the way to it: a node is on that way if the leaf lies
 //! between the node and its end. No parent, no pointer and no state of its own is needed for most nodes.
 //!
-//! Where several nodes stand under one that applies to a single thing, they are meant in sequence.
+//! Several nodes under one that applies to a single thing are meant in sequence.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub(crate) struct Node {
 // Four to a line of cache, and a whole behaviour in a few of them.
 const _: () = assert!(size_of::<Node>() == 14);
 
-/// What a node does.
+/// A node's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     /// One after the other, until one fails.
@@ -50,13 +50,13 @@ pub(crate) enum Op {
     Parallel,
     /// One of the `Weight`s under it.
     Random { total: u16 },
-    /// How likely this one is.
+    /// The weight of this one.
     Weight(u16),
     /// The `From` under it whose time it is.
     Schedule,
     /// From this minute of the day to the next one's.
     From { minute: u16 },
-    /// What stands behind its first `conditions` nodes, while those hold: all or any of them.
+    /// Runs the nodes behind its first `conditions` ones while those hold: all or any of them.
     When { conditions: u8, any: bool },
     /// Failure for success, and the other way round.
     Invert,
@@ -76,7 +76,7 @@ pub(crate) enum Op {
     Do(Action),
 }
 
-/// What can be asked.
+/// Conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Condition {
     /// Someone in view within so far; or who was, not longer ago than `last`.
@@ -126,7 +126,7 @@ pub(crate) enum Condition {
     CarriesNothing,
 }
 
-/// What can be done. Zero stands for "no end" and "not said" throughout.
+/// Actions. Zero stands for "no end" and "not said" throughout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Action {
     Wander { pace: Gait, around: Spot, within: Dm, pause: (Tenths, Tenths), lasting: Tenths },
@@ -170,7 +170,7 @@ impl Tenths {
     }
 }
 
-/// How to move: one of the gaits, or decimetres a second.
+/// A pace: one of the gaits, or decimetres a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Gait(pub(crate) u8);
 
@@ -182,7 +182,7 @@ impl Gait {
     pub(crate) const SPEED_MAX: u8 = 250;
 }
 
-/// Who is meant.
+/// The people that a word means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum People {
     Anyone,
@@ -194,15 +194,15 @@ pub(crate) enum People {
     Kinds(u8),
 }
 
-/// Where: a place of the template, or what an NPC remembers.
+/// A place of the template, or one that an NPC remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Spot(pub(crate) u16);
 
 impl Spot {
     pub(crate) const HOME: Self = Self(u16::MAX);
-    /// Where one stands.
+    /// The NPC's own position.
     pub(crate) const HERE: Self = Self(u16::MAX - 1);
-    /// Where the target was noticed last, or what was heard.
+    /// The place at which the target was noticed last, or from which a sound came.
     pub(crate) const LAST_SEEN: Self = Self(u16::MAX - 2);
     /// The same, and only while there is a target.
     pub(crate) const TARGET: Self = Self(u16::MAX - 3);

@@ -1,16 +1,15 @@
-//! What the lines of a file mean: items become nodes, with all that they name looked up.
+//! Meaning of a file's lines: items become nodes, with all names looked up.
 //!
 //! Each item is read by itself, so that one that is wrong hides no other problem.
 
 use super::{
+    fault::BehaviorFault,
     forms::{FORMS, Form, Parameter, Role, words},
     meaning::{Arguments, ask, build},
     node::Op,
-    outline::{Item, Outline},
-    problem::{Fault, shown},
-    text::{Lexeme, Token},
-    values::{Values, Words},
+    values::Values,
 };
+use outline::{Item, Lexeme, Outline, TextFault, Token, Words, shown};
 
 /// A node with its place in the file.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub(super) struct Tree {
     pub(super) children: Vec<Self>,
 }
 
-/// What a node is.
+/// Kinds of nodes as read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Part {
     Op(Op),
@@ -59,10 +58,10 @@ impl Reader<'_, '_, '_, '_, '_> {
 
     fn item(&mut self, index: usize, parent: &'static str) -> Tree {
         let item = &self.outline.items[index];
-        let mut words = Words { tokens: &item.tokens, line: item.line, last_column: item.column };
+        let mut words = item.words();
         let (part, mut conditions) = match words.peek().map(|token| &token.lexeme) {
             Some(Lexeme::Word("behaviour" | "behavior")) => {
-                self.values.add(&words, Fault::NestedBehavior);
+                self.values.add(&words, BehaviorFault::NestedBehavior);
                 (Part::Broken, Vec::new())
             }
             Some(&Lexeme::Word(word)) => self.node(item, word, &mut words, parent),
@@ -70,11 +69,11 @@ impl Reader<'_, '_, '_, '_, '_> {
             None => (Part::Broken, Vec::new()),
             Some(other) => {
                 let wanted = "a node such as `select` or `wander`".to_owned();
-                self.values.add(&words, Fault::Expected { wanted, found: other.to_string() });
+                self.values.add(&words, TextFault::Expected { wanted, found: other.to_string() });
                 (Part::Broken, Vec::new())
             }
         };
-        // What stands under a word that is unknown may be in its place.
+        // Children of an unknown word may be in their place.
         let word = first_word(item).and_then(Form::of).map_or("", |form| form.word);
         conditions.extend(self.children(item, word));
         Tree { line: item.line, column: item.column, part, children: conditions }
@@ -91,7 +90,7 @@ impl Reader<'_, '_, '_, '_, '_> {
         // `not` begins a condition, as `sees` does.
         let Some(form) = Form::of(if word == "not" { "sees" } else { word }) else {
             let nearest = self.values.report.nearest(word, self::words());
-            self.values.add(words, Fault::UnknownWord { word: shown(word), nearest });
+            self.values.add(words, BehaviorFault::UnknownWord { word: shown(word), nearest });
             return (Part::Broken, Vec::new());
         };
         self.placed(item, form, parent);
@@ -113,18 +112,22 @@ impl Reader<'_, '_, '_, '_, '_> {
         let mut add = |fault| self.values.report.add(item.line, item.column, fault);
         match form.word {
             _ if parent.is_empty() => {}
-            "weight" if parent != "random" => add(Fault::Misplaced { node: "weight", parent: "random" }),
-            "from" if parent != "schedule" => add(Fault::Misplaced { node: "from", parent: "schedule" }),
+            "weight" if parent != "random" => {
+                add(BehaviorFault::Misplaced { node: "weight", parent: "random" })
+            }
+            "from" if parent != "schedule" => {
+                add(BehaviorFault::Misplaced { node: "from", parent: "schedule" })
+            }
             word if parent == "schedule" && word != "from" => {
-                add(Fault::OnlyUnder { node: "schedule", child: "from" });
+                add(BehaviorFault::OnlyUnder { node: "schedule", child: "from" });
             }
             _ => {}
         }
         match (form.role, item.has_colon, item.children.is_empty()) {
-            (Role::Header, false, _) => add(Fault::MissingColon { node: form.word }),
-            (Role::Header, true, true) => add(Fault::Empty { node: form.word }),
-            (Role::Condition, true, _) => add(Fault::NeedsWhen),
-            (Role::Action, true, _) => add(Fault::NoChildren { node: form.word }),
+            (Role::Header, false, _) => add(BehaviorFault::MissingColon { node: form.word }),
+            (Role::Header, true, true) => add(BehaviorFault::Empty { node: form.word }),
+            (Role::Condition, true, _) => add(BehaviorFault::NeedsWhen),
+            (Role::Action, true, _) => add(BehaviorFault::NoChildren { node: form.word }),
             _ => {}
         }
     }
@@ -135,7 +138,7 @@ impl Reader<'_, '_, '_, '_, '_> {
         let has = |word| words.tokens.iter().any(|token| token.lexeme == Lexeme::Word(word));
         let any = has("or");
         if any && has("and") {
-            self.values.add(words, Fault::AndOr);
+            self.values.add(words, BehaviorFault::AndOr);
             return (Part::Broken, Vec::new());
         }
         let mut conditions = Vec::new();
@@ -168,7 +171,7 @@ impl Reader<'_, '_, '_, '_, '_> {
                 let condition = ask(form.word, &arguments);
                 if condition.is_none() {
                     let needs = "either `below` or `above`, as in `health below 30 %`".to_owned();
-                    self.values.report.add(line, column, Fault::Missing { node: form.word, needs });
+                    self.values.report.add(line, column, BehaviorFault::Missing { node: form.word, needs });
                 }
                 Some(Op::Check { not, condition: condition? })
             })
@@ -181,12 +184,16 @@ impl Reader<'_, '_, '_, '_, '_> {
 
     fn unknown_condition(&mut self, words: &Words<'_, '_>, node: &'static str) {
         let fault = match words.peek_word() {
-            None => {
-                Fault::Missing { node, needs: "a condition, such as `sees player within 20 m`".to_owned() }
-            }
+            None => BehaviorFault::Missing {
+                node,
+                needs: "a condition, such as `sees player within 20 m`".to_owned(),
+            },
             Some(word) => {
                 let known = words_of(Role::Condition).chain(["not"]);
-                Fault::UnknownWord { word: shown(word), nearest: self.values.report.nearest(word, known) }
+                BehaviorFault::UnknownWord {
+                    word: shown(word),
+                    nearest: self.values.report.nearest(word, known),
+                }
             }
         };
         self.values.add(words, fault);
@@ -219,12 +226,12 @@ impl Reader<'_, '_, '_, '_, '_> {
                 }
             }
         }
-        // What was there and could not be read is not missing.
+        // A value that was there and could not be read is not missing.
         if is_whole {
             for parameter in form.parameters.iter().filter(|parameter| parameter.is_required) {
                 if !arguments.has(parameter.key) {
                     let needs = format!("`{}`", parameter.key);
-                    let fault = Fault::Missing { node: form.word, needs };
+                    let fault = BehaviorFault::Missing { node: form.word, needs };
                     self.values.report.add(words.line, head, fault);
                     is_whole = false;
                 }
@@ -246,7 +253,7 @@ impl Reader<'_, '_, '_, '_, '_> {
             arguments.has(parameter.key) || is_pace && PACES.iter().any(|pace| arguments.has(pace));
         if is_twice {
             let what = if is_pace { "pace" } else { parameter.key }.to_owned();
-            self.values.add(words, Fault::Twice { what });
+            self.values.add(words, BehaviorFault::Twice { what });
         }
         words.skip();
         match self.values.read(words, parameter.value) {
@@ -259,23 +266,23 @@ impl Reader<'_, '_, '_, '_, '_> {
         !is_twice
     }
 
-    /// Whether something stands where an optional value would, rather than one of the node's own words.
+    /// True if the next token is an optional value rather than one of the node's own words.
     fn has_positional(&self, form: &Form, words: &Words<'_, '_>) -> bool {
         words.peek().is_some_and(|_| words.peek_word().is_none_or(|word| form.keyed(word).is_none()))
     }
 
     fn unknown_option(&mut self, form: &'static Form, words: &Words<'_, '_>) {
         let fault = match words.peek_word() {
-            Some(word) => Fault::UnknownOption {
+            Some(word) => BehaviorFault::UnknownOption {
                 node: form.word,
                 word: shown(word),
                 nearest: self.values.report.nearest(word, form.keys()),
                 takes: form.takes(),
             },
-            None => Fault::Expected {
+            None => BehaviorFault::Text(TextFault::Expected {
                 wanted: format!("a word that `{}` knows ({})", form.word, form.takes()),
                 found: words.peek().map_or_else(String::new, |token| token.lexeme.to_string()),
-            },
+            }),
         };
         self.values.add(words, fault);
     }

@@ -20,7 +20,7 @@ pub struct BehaviorSet {
     pub(super) places: Box<[(Vec3, f32)]>,
     /// Of routes and resources.
     pub(super) points: Box<[Vec3]>,
-    /// Where each one's points are.
+    /// The range of each one's points.
     pub(super) routes: Box<[Range]>,
     pub(super) resources: Box<[Range]>,
     pub(super) lines: Box<[Box<str>]>,
@@ -62,7 +62,7 @@ impl BehaviorSet {
         &self.names
     }
 
-    /// What is said.
+    /// Lines of speech.
     #[must_use]
     pub fn line(&self, line: LineId) -> Option<&str> {
         self.lines.get(usize::from(line.0)).map(|line| &**line)
@@ -92,13 +92,13 @@ impl BehaviorSet {
             .map_or_else(SoundSet::default, |known| known.interest.sounds)
     }
 
-    /// Whom a kind takes for an enemy.
+    /// Enemies of a kind.
     #[must_use]
     pub fn enemies(&self, kind: KindId) -> KindSet {
         self.relations.get(usize::from(kind.0)).map_or(KindSet::NONE, |relation| relation.0)
     }
 
-    /// Whom a kind takes for a friend.
+    /// Friends of a kind.
     #[must_use]
     pub fn friends(&self, kind: KindId) -> KindSet {
         self.relations.get(usize::from(kind.0)).map_or(KindSet::NONE, |relation| relation.1)

@@ -16,7 +16,7 @@ use super::{
 use crate::senses::{EntityId, KindId, Senses, Sighting, Stamp, WorldTime};
 use glam::Vec3;
 
-/// What became of a node in this thought.
+/// Outcome of a node in this thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Success,
@@ -24,7 +24,7 @@ pub(super) enum Outcome {
     Running,
 }
 
-/// Somebody or something that a condition found.
+/// An entity or a sound that a condition found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) who: Option<EntityId>,
@@ -89,7 +89,7 @@ impl Mind {
         visits
     }
 
-    /// Whoever dealt with somebody who fell knows by now.
+    /// An NPC whose target fell knows that by now.
     fn let_the_fallen_lie(&mut self, senses: &Senses<'_>) {
         let has_fallen = |sighting: &Sighting| self.target == Some(sighting.who) && sighting.has_fallen;
         if senses.seen.iter().any(has_fallen) {
@@ -165,7 +165,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         shortest.ms() + self.below(longest.ms() - shortest.ms() + 1)
     }
 
-    /// How the target looked when it was seen last, if that is remembered.
+    /// The last sighting of the target, if it is remembered.
     pub(super) fn target_sighting(&self) -> Option<Sighting> {
         let target = self.mind.target?;
         self.senses.seen.iter().copied().find(|sighting| sighting.who == target)

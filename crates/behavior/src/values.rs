@@ -4,13 +4,13 @@
 
 use super::{
     SPEECH_LINES_MAX,
+    fault::BehaviorFault,
     forms::{Expect, SPAN_MAX},
     lexicon::{Lexicon, Names, PEOPLE, SPOTS},
     load::Interner,
     node::{Animation, Dm, Gait, People, Spot, Tenths},
-    problem::{Fault, shown},
-    text::{FileReport, Lexeme, Token},
 };
+use outline::{FileReport, Lexeme, TextFault, Token, Words, shown};
 
 /// A value as the table of words distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,49 +35,12 @@ pub(super) enum Value {
     Flag,
 }
 
-/// The words of one node, and how far they are read.
-#[derive(Clone, Debug)]
-pub(super) struct Words<'t, 'a> {
-    pub(super) tokens: &'t [Token<'a>],
-    pub(super) line: u32,
-    /// Where a message points when there are no more words.
-    pub(super) last_column: u32,
-}
-
-impl<'t, 'a> Words<'t, 'a> {
-    pub(super) fn peek(&self) -> Option<&'t Token<'a>> {
-        self.tokens.first()
-    }
-
-    pub(super) fn peek_word(&self) -> Option<&'a str> {
-        match self.peek()?.lexeme {
-            Lexeme::Word(word) => Some(word),
-            _ => None,
-        }
-    }
-
-    pub(super) fn skip(&mut self) {
-        if let Some(token) = self.peek() {
-            self.last_column = token.column;
-            self.tokens = &self.tokens[1..];
-        }
-    }
-
-    fn take_word(&mut self, word: &str) -> bool {
-        let is_next = self.peek_word() == Some(word);
-        if is_next {
-            self.skip();
-        }
-        is_next
-    }
-}
-
-/// What reading a value needs to know, and where problems go.
+/// Names that values may refer to, and the report for problems.
 pub(super) struct Values<'r, 'v> {
     pub(super) lexicon: &'r Lexicon<'v>,
     pub(super) behaviors: &'r Names<'v>,
     pub(super) lines: &'r mut Interner,
-    pub(super) report: FileReport<'r>,
+    pub(super) report: FileReport<'r, BehaviorFault>,
 }
 
 /// A number as it is written.
@@ -129,7 +92,7 @@ impl Values<'_, '_> {
             Expect::Place => Value::Spot(self.spot(words, &["home", "here"])?),
             Expect::Spot => Value::Spot(self.spot(words, &SPOTS)?),
             Expect::Route => Value::Name(self.name(words, "route", &self.lexicon.routes)?),
-            Expect::Load if words.take_word("nothing") => Value::Nothing,
+            Expect::Load if words.skip_word("nothing") => Value::Nothing,
             Expect::Resource | Expect::Load => {
                 Value::Name(self.name(words, "resource", &self.lexicon.resources)?)
             }
@@ -143,19 +106,18 @@ impl Values<'_, '_> {
         })
     }
 
-    pub(super) fn add(&mut self, words: &Words<'_, '_>, fault: Fault) {
-        let column = words.peek().map_or(words.last_column, |token| token.column);
-        self.report.add(words.line, column, fault);
+    pub(super) fn add(&mut self, words: &Words<'_, '_>, fault: impl Into<BehaviorFault>) {
+        self.report.add(words.line, words.column(), fault);
     }
 
     fn expected(&mut self, words: &Words<'_, '_>, wanted: &str) {
         let found =
             words.peek().map_or_else(|| "the end of the line".to_owned(), |token| token.lexeme.to_string());
-        self.add(words, Fault::Expected { wanted: wanted.to_owned(), found });
+        self.add(words, TextFault::Expected { wanted: wanted.to_owned(), found });
     }
 
     fn keyword(&mut self, words: &mut Words<'_, '_>, word: &str, wanted: &str) -> Option<()> {
-        if words.take_word(word) {
+        if words.skip_word(word) {
             return Some(());
         }
         self.expected(words, wanted);
@@ -194,7 +156,7 @@ impl Values<'_, '_> {
             }
             None => format!("`{number_text}` without a unit"),
         };
-        let fault = Fault::Expected { wanted: wanted.to_owned(), found };
+        let fault = TextFault::Expected { wanted: wanted.to_owned(), found };
         self.report.add(words.line, number.column, fault);
         None
     }
@@ -211,7 +173,7 @@ impl Values<'_, '_> {
         if (f64::from(min)..=f64::from(max)).contains(&scaled) {
             return Some(scaled as u16);
         }
-        let fault = Fault::OutOfRange { found: shown(number.text), wanted: wanted.to_owned() };
+        let fault = BehaviorFault::OutOfRange { found: shown(number.text), wanted: wanted.to_owned() };
         self.report.add(words.line, number.column, fault);
         None
     }
@@ -238,14 +200,14 @@ impl Values<'_, '_> {
     fn spans(&mut self, words: &mut Words<'_, '_>) -> Option<Value> {
         let column = words.peek().map_or(words.last_column, |token| token.column);
         let shortest = self.span(words, 1, SPAN_MAX)?;
-        if !words.take_word("to") {
+        if !words.skip_word("to") {
             return Some(Value::Spans(Tenths(shortest), Tenths(shortest)));
         }
         let longest = self.span(words, 1, SPAN_MAX)?;
         if longest < shortest {
             let wanted = "the longer duration behind `to`".to_owned();
             let found = "the shorter one".to_owned();
-            self.report.add(words.line, column, Fault::Expected { wanted, found });
+            self.report.add(words.line, column, TextFault::Expected { wanted, found });
             return None;
         }
         Some(Value::Spans(Tenths(shortest), Tenths(longest)))
@@ -255,7 +217,7 @@ impl Values<'_, '_> {
         let wanted = format!("a whole number from {min} to {max}");
         let number = self.number(words, &wanted)?;
         if number.value.fract() != 0.0 {
-            let fault = Fault::OutOfRange { found: shown(number.text), wanted };
+            let fault = BehaviorFault::OutOfRange { found: shown(number.text), wanted };
             self.report.add(words.line, number.column, fault);
             return None;
         }
@@ -287,7 +249,7 @@ impl Values<'_, '_> {
                 None => {
                     let known = PEOPLE.into_iter().chain(self.lexicon.people.keys().copied());
                     let nearest = self.report.nearest(name, known);
-                    self.add(words, Fault::UnknownName { what: "kind", name: shown(name), nearest });
+                    self.add(words, BehaviorFault::UnknownName { what: "kind", name: shown(name), nearest });
                     words.skip();
                     return None;
                 }
@@ -312,7 +274,7 @@ impl Values<'_, '_> {
                 None => {
                     let known = known.iter().copied().chain(self.lexicon.places.keys().copied());
                     let nearest = self.report.nearest(name, known);
-                    self.add(words, Fault::UnknownName { what: "place", name: shown(name), nearest });
+                    self.add(words, BehaviorFault::UnknownName { what: "place", name: shown(name), nearest });
                     words.skip();
                     return None;
                 }
@@ -334,7 +296,7 @@ impl Values<'_, '_> {
         let number = names.get(name).copied();
         if number.is_none() {
             let nearest = self.report.nearest(name, names.keys().copied());
-            self.add(words, Fault::UnknownName { what, name: shown(name), nearest });
+            self.add(words, BehaviorFault::UnknownName { what, name: shown(name), nearest });
         }
         words.skip();
         number
@@ -348,7 +310,7 @@ impl Values<'_, '_> {
         let number = self.behaviors.get(name).copied();
         if number.is_none() {
             let nearest = self.report.nearest(name, self.behaviors.keys().copied());
-            self.add(words, Fault::UnknownBehavior { name: shown(name), nearest });
+            self.add(words, BehaviorFault::UnknownBehavior { name: shown(name), nearest });
         }
         words.skip();
         number
@@ -366,13 +328,13 @@ impl Values<'_, '_> {
             return None;
         }
         if said.len() > SPEECH_LINES_MAX {
-            self.add(&start, Fault::TooMany { what: "lines for one node", max: SPEECH_LINES_MAX });
+            self.add(&start, TextFault::TooMany { what: "lines for one node", max: SPEECH_LINES_MAX });
             return None;
         }
         let Some(first) = self.lines.intern(&said) else {
             self.add(
                 &start,
-                Fault::TooMany { what: "lines that are said in a set", max: Interner::LINES_MAX },
+                TextFault::TooMany { what: "lines that are said in a set", max: Interner::LINES_MAX },
             );
             return None;
         };

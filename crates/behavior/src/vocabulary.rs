@@ -1,4 +1,4 @@
-//! What a world's template offers: the names that behaviours may use.
+//! A template's vocabulary: the names that behaviours may use.
 //!
 //! Plain data, to be filled from wherever templates come from. [`BehaviorSet::load`](super::BehaviorSet::load) checks it too.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vocabulary {
-    /// What NPCs can be, at most 63: the first has [`KindId`](crate::senses::KindId) 1, since 0 are players.
+    /// Kinds of NPCs, at most 63: the first has [`KindId`](crate::senses::KindId) 1, since 0 are players.
     pub kinds: Vec<Kind>,
     /// Names for several kinds together, at most 64.
     pub groups: Vec<Group>,
@@ -29,7 +29,7 @@ pub struct Vocabulary {
     pub entries: Vec<String>,
 }
 
-/// What an NPC can be.
+/// A kind of NPC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Kind {
@@ -51,7 +51,7 @@ pub struct Group {
     pub members: Vec<String>,
 }
 
-/// Where one can go.
+/// A place to go to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
@@ -80,6 +80,6 @@ pub struct Route {
 pub struct Resource {
     /// As behaviours name it.
     pub name: String,
-    /// Where it is found; at most 256.
+    /// The points at which it is found; at most 256.
     pub spots: Vec<Vec3>,
 }

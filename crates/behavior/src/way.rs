@@ -20,7 +20,7 @@ const FLOOR_M: f32 = 2.5;
 /// Milliseconds after which nobody goes on trying to get to one place.
 const WAY_MS_MAX: u32 = 120_000;
 
-/// How far somebody has come.
+/// Progress of a way.
 pub(super) enum Way {
     Going,
     There,

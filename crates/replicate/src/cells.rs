@@ -1,12 +1,14 @@
-//! Who is near: positions in an order in which neighbours on the ground are neighbours in memory.
+//! Spatial index: positions in an order in which neighbours on the ground are neighbours in memory.
 //!
 //! A region is cut into small square cells. Entities are sorted by the Z-order of their cells, so that a cell, and every square
 //! of 2 × 2, 4 × 4 … cells that begins at a multiple of its size, is one range of the list, whose ends stand in one table. A
-//! search takes squares as coarse as the crowd is thin: a plaza of thousands and a lone walker in a field cost about the same
-//! (DESIGN §5: cells that are split where many gather). All viewers of a world share the list.
+//! search takes squares as coarse as the crowd is thin: a plaza of thousands and a lone walker in a field cost about the same.
+//! All viewers of a world share the list.
 
-use crate::replica::SlotIndex;
 use glam::Vec3;
+
+/// An entity's slot in a replica.
+pub type SlotIndex = u32;
 
 /// Finest cells along a side, as a power of two: 2 m in a region of 512 m.
 const BITS_MAX: u32 = 8;

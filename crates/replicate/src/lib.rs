@@ -19,9 +19,9 @@ mod viewer;
 #[cfg(test)]
 mod tests;
 
-pub use cells::Cells;
+pub use cells::{Cells, SlotIndex};
 pub use encoder::{AnimationMessage, EncodedChange, EncodedFrame, Encoder, Intake};
 pub use publisher::Publisher;
 pub use reckoning::BANDS;
-pub use replica::{Hot, Replica, Slot, SlotIndex};
+pub use replica::{Hot, Replica, Slot};
 pub use viewer::{Lister, NEAR_MAX, Place, Shown, Told, Viewer, border_ranks};

@@ -5,7 +5,7 @@
 //! selection reads stands in [`Hot`], what is copied into datagrams in [`Replica::terse`], a cache line each; the rest stands in
 //! [`Slot`]. Who is near whom is asked of [`Replica::cells`]. What never moves has no slot, it is in [`Replica::scenery`].
 
-use crate::cells::Cells;
+use crate::cells::{Cells, SlotIndex};
 use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion};
 use crate::reckoning::BANDS;
 use crate::scenery::Scenery;
@@ -16,9 +16,6 @@ use std::sync::Arc;
 use wire::object_update::{patch_avatar_motion, patch_avatar_size};
 use wire::terse::AVATAR_BLOCK_LEN;
 use world::{Appearance, Audience, Avatar, Motion};
-
-/// Where an entity stands in [`Replica::hot`] and [`Replica::slot`].
-pub type SlotIndex = u32;
 
 /// The block of an ImprovedTerseObjectUpdate, on a cache line of its own.
 #[derive(Clone, Copy, Debug)]

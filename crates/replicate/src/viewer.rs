@@ -4,8 +4,9 @@
 //! [`Viewer::visible_max`], and its memory here is as large as that, not as large as the crowd. The set is listed anew every
 //! 0.8 s; between two lists only what is in it is looked at.
 
+use crate::cells::SlotIndex;
 use crate::reckoning::BANDS;
-use crate::replica::{Hot, Replica, SlotIndex};
+use crate::replica::{Hot, Replica};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
 use std::ops::Range;

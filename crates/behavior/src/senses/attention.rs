@@ -1,4 +1,4 @@
-//! How often an NPC looks and thinks, by who is there to notice: its level of detail.
+//! Level of detail: the periods of an NPC's looks and thoughts, by the distance of the nearest player.
 //!
 //! There are [`LEVELS`] levels, each with a distance to the nearest player and two periods. An NPC that players come near gets
 //! the finer level at once. It gets a coarser one step by step, when the player is [`MARGIN`] farther than the level reaches and
@@ -24,7 +24,7 @@ pub const PERIOD_MIN_MS: u32 = 50;
 /// No period is longer: with the tick that a turn may be late by, everybody looks and thinks more than every other second.
 pub const PERIOD_MAX_MS: u32 = 1_800;
 
-/// How much farther than a level reaches a player has to be before an NPC leaves it.
+/// Hysteresis: an NPC leaves a level when the nearest player is farther than reach × MARGIN.
 pub const MARGIN: f32 = 1.15;
 
 /// Milliseconds between two changes to a coarser level.
@@ -81,7 +81,7 @@ impl DetailPolicy {
     }
 }
 
-/// When one NPC looks and thinks next.
+/// The times of an NPC's next look and thought.
 ///
 /// Each tick: ask [`Attention::is_look_due`] and [`Attention::is_think_due`]; what is done is told to [`Attention::looked`]
 /// and [`Attention::thought`]. Now and then, such as once a second and when players come and go: [`Attention::observe`].
@@ -143,19 +143,19 @@ impl Attention {
         }
     }
 
-    /// Whether it is time to look.
+    /// True once the next look is due.
     #[must_use]
     pub const fn is_look_due(&self, now: WorldTime) -> bool {
         now.stamp().has_reached(self.look_at)
     }
 
-    /// When the next look is due.
+    /// Time of the next look.
     #[must_use]
     pub const fn look_due_at(&self) -> Stamp {
         self.look_at
     }
 
-    /// Whether it is time to think.
+    /// True once the next thought is due.
     #[must_use]
     pub const fn is_think_due(&self, now: WorldTime) -> bool {
         now.stamp().has_reached(self.think_at)
@@ -261,7 +261,7 @@ mod tests {
         attention.observe(&policy(), Some(10.0), true, WorldTime(5_000));
         assert_eq!(attention.level(), 0);
         assert!(!thoughts(&mut attention, 5_000, 5_200).is_empty());
-        // Nobody flickers at the border.
+        // No flapping at the border.
         for now in (5_000..20_000).step_by(50) {
             attention.observe(
                 &policy(),

@@ -1,4 +1,4 @@
-//! What can be heard in a world: a short list of what sounded lately.
+//! Sounds in a world: a short list of the recent ones.
 //!
 //! Chat, the steps of runners, fights and alarms are events with a place and a reach. They stay in the list for as long as
 //! the slowest NPC needs to come round to listening.
@@ -17,19 +17,19 @@ pub const HEARABLE_MS: u32 = PERIOD_MAX_MS + 2 * PERIOD_MIN_MS;
 /// Milliseconds for which an NPC remembers what it heard.
 pub(super) const HEARD_MEMORY_MS: u32 = 20_000;
 
-/// What kind of sound: one of these, or of those that a template lists
+/// Kind of a sound: one of these, or of those that a template lists
 /// ([`Vocabulary::sounds`](crate::Vocabulary::sounds)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SoundKind(pub u8);
 
 impl SoundKind {
-    /// Somebody says something.
+    /// Speech.
     pub const CHAT: Self = Self(0);
-    /// Somebody runs.
+    /// Running steps.
     pub const STEPS: Self = Self(1);
     /// Blows.
     pub const FIGHT: Self = Self(2);
-    /// Somebody calls others to a target.
+    /// A call to a target.
     pub const ALARM: Self = Self(3);
 
     /// The built-in kinds by name, in order of their numbers; a template's own follow.
@@ -50,57 +50,57 @@ impl SoundSet {
         Self(1 << (kind.0 % 32))
     }
 
-    /// Whether a kind is among them.
+    /// True if a kind is in the set.
     #[must_use]
     pub const fn has(self, kind: SoundKind) -> bool {
         self.0 & Self::only(kind).0 != 0
     }
 }
 
-/// Whom a sound tells of, as alarms do.
+/// The entity that a sound reports, as alarms do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// Who.
+    /// The entity.
     pub who: EntityId,
-    /// What it is.
+    /// Its kind.
     pub kind: KindId,
-    /// Where it was last seen.
+    /// Its position when it was last seen.
     pub place: Vec3,
 }
 
 /// Something that sounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sound {
-    /// What kind.
+    /// Its kind.
     pub kind: SoundKind,
-    /// Where.
+    /// The place.
     pub place: Vec3,
     /// Metres to where a person just no longer hears it.
     pub reach_m: f32,
-    /// Who makes it, when it is somebody; it does not hear itself.
+    /// The entity that makes it, if one does; it does not hear itself.
     pub by: Option<EntityId>,
     /// What that is.
     pub by_kind: KindId,
-    /// Whom it tells of.
+    /// The entity that it reports.
     pub about: Option<About>,
 }
 
 /// A sound that an NPC heard.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
-    /// What kind.
+    /// Its kind.
     pub sound: SoundKind,
     /// 1 to 255: falls evenly with distance, to nothing at the sound's reach.
     pub strength: u8,
-    /// What made it.
+    /// Kind of the entity that made it.
     pub by_kind: KindId,
-    /// Who made it.
+    /// The entity that made it.
     pub by: Option<EntityId>,
-    /// Whom it told of.
+    /// The entity that it reported.
     pub about: Option<About>,
-    /// Where it came from.
+    /// Its place.
     pub place: Vec3,
-    /// When it sounded.
+    /// The time at which it sounded.
     pub heard_at: Stamp,
 }
 
@@ -140,20 +140,20 @@ impl Heard {
     };
 }
 
-/// Who listens, from where, and for what.
+/// The NPC that listens, its place, and the sounds it listens for.
 #[derive(Clone, Copy, Debug)]
 pub struct Listener {
-    /// Who listens: does not hear itself.
+    /// The NPC that listens: does not hear itself.
     pub me: EntityId,
-    /// Where its ears are.
+    /// Position of its ears.
     pub position: Vec3,
-    /// How much farther than a person it hears ([`Sight::hearing`](super::Sight::hearing)).
+    /// Factor on a person's range of hearing ([`Sight::hearing`](super::Sight::hearing)).
     pub keenness: f32,
     /// Kinds that matter to its behaviour ([`BehaviorSet::hearing`](crate::BehaviorSet::hearing)).
     pub interest: SoundSet,
 }
 
-/// What sounded lately in one world, at most [`SOUNDS_MAX`] of it.
+/// Recent sounds of one world, at most [`SOUNDS_MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sounds {
     list: Vec<(Stamp, Sound)>,
@@ -191,7 +191,7 @@ impl Sounds {
         }
     }
 
-    /// How many sounds found no room so far.
+    /// Sounds that found no room so far.
     #[must_use]
     pub const fn n_dropped(&self) -> u64 {
         self.n_dropped
@@ -212,7 +212,7 @@ impl Sounds {
         hasher.finish()
     }
 
-    /// Whether there can be such a list: what came out of a snapshot may be anything.
+    /// Validates a list out of a snapshot, which may be anything.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_finite = |(_, sound): &(Stamp, Sound)| {
@@ -229,7 +229,7 @@ impl Sounds {
         }
     }
 
-    /// What reaches these ears, of what sounded at or after `since`.
+    /// Sounds at or after `since` that reach these ears.
     pub(super) fn heard_from(&self, ears: Listener, since: Stamp, now: Stamp) -> impl Iterator<Item = Heard> {
         self.list.iter().filter_map(move |&(at, sound)| {
             let is_new = at.has_reached(since) && now.since(at) <= HEARABLE_MS;
@@ -238,7 +238,7 @@ impl Sounds {
             }
             let reach_m = sound.reach_m * ears.keenness;
             let square = ears.position.distance_squared(sound.place);
-            // What is no number is not within reach either.
+            // NaN is not within reach either.
             let is_within = square < reach_m * reach_m;
             if !is_within {
                 return None;

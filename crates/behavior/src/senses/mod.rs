@@ -1,4 +1,4 @@
-//! What an NPC notices, and how often it looks.
+//! NPCs' senses: sight, hearing, and the periods of looks and thoughts.
 //!
 //! [`Perception`] is what one NPC has noticed lately: whom it saw ([`Perception::look`], with a line of sight that the world
 //! answers for), what it heard ([`Perception::listen`] among a world's [`Sounds`]), who hurt it. [`Attention`] says when it is time
@@ -24,7 +24,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Whoever can be noticed, player or NPC, by the number that the world gave it; not used again while anybody may remember it.
+/// Number of a player or NPC, given by the world; not used again while an NPC may remember it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EntityId(pub NonZeroU32);
 
@@ -45,13 +45,13 @@ impl EntityId {
     }
 }
 
-/// What somebody is: a player, or one of the kinds of NPC that a world's template lists
+/// Kind of an entity: a player, or one of the kinds of NPC that a world's template lists
 /// ([`Vocabulary::kinds`](crate::Vocabulary::kinds)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct KindId(pub u8);
 
 impl KindId {
-    /// Anybody with a client.
+    /// An avatar with a client.
     pub const PLAYER: Self = Self(0);
 
     /// Kinds that there can be, players among them: one bit each in a [`KindSet`].
@@ -63,9 +63,9 @@ impl KindId {
 pub struct KindSet(pub u64);
 
 impl KindSet {
-    /// Everybody.
+    /// All kinds.
     pub const ALL: Self = Self(u64::MAX);
-    /// Nobody.
+    /// No kind.
     pub const NONE: Self = Self(0);
 
     /// Only this kind.
@@ -74,7 +74,7 @@ impl KindSet {
         Self(1 << (kind.0 % 64))
     }
 
-    /// Whether a kind is among them.
+    /// True if a kind is in the set.
     #[must_use]
     pub const fn has(self, kind: KindId) -> bool {
         self.0 & Self::only(kind).0 != 0
@@ -87,16 +87,16 @@ impl KindSet {
     }
 }
 
-/// How a move that an NPC intended is getting on.
+/// Report on a move that an NPC intended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journey {
     /// Of the intent that began it ([`Intent::leg`](crate::Intent::leg)). A report on an earlier leg is ignored.
     pub leg: u8,
-    /// How far it has come.
+    /// Its progress.
     pub progress: Progress,
 }
 
-/// How far a move has come.
+/// Progress of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Progress {
     /// Under way, or not begun.
@@ -108,27 +108,27 @@ pub enum Progress {
     Unreachable,
 }
 
-/// What an NPC knows when it thinks. The world fills it from its own tables and the NPC's [`Perception`].
+/// Input of a thought. The world fills it from its own tables and the NPC's [`Perception`].
 #[derive(Clone, Copy, Debug)]
 pub struct Senses<'a> {
-    /// Where it is.
+    /// The NPC's position.
     pub position: Vec3,
-    /// What it is.
+    /// Its kind.
     pub kind: KindId,
     /// 0 to 1.
     pub health: f32,
     /// Time of day, minutes since midnight: 0 to 1,439.
     pub minute: u16,
-    /// How the last intended move is getting on.
+    /// Report on the last intended move.
     pub journey: Journey,
     /// The target ([`Mind::target`](crate::Mind::target)) is no longer in this world.
     pub target_is_gone: bool,
     /// The last [`Deed`](crate::Deed) could not be done: nothing left to gather, nobody to take what was brought.
     pub is_refused: bool,
-    /// Whom it saw ([`Perception::seen`]).
+    /// Sightings ([`Perception::seen`]).
     pub seen: &'a [Sighting],
-    /// What it heard ([`Perception::heard`]).
+    /// Sounds ([`Perception::heard`]).
     pub heard: &'a [Heard],
-    /// Who hurt it last ([`Perception::hurt`]).
+    /// The last blow ([`Perception::hurt`]).
     pub hurt: Option<Hurt>,
 }

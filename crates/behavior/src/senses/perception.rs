@@ -1,4 +1,4 @@
-//! What one NPC has noticed lately: whom it saw and where, what it heard, who hurt it.
+//! An NPC's recent perceptions: sightings, sounds, and the last blow against it.
 //!
 //! Small and without pointers, since there is one for each of tens of thousands. It remembers a few of each and forgets the
 //! oldest first.
@@ -21,37 +21,37 @@ pub const HEARD_MAX: usize = 3;
 /// Milliseconds for which a blow is remembered.
 pub const HURT_MS: u32 = 60_000;
 
-/// Somebody who was seen.
+/// An entity that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sighting {
-    /// Who.
+    /// The entity.
     pub who: EntityId,
-    /// What.
+    /// Its kind.
     pub kind: KindId,
     /// In view at the last look. Others are remembered.
     pub is_fresh: bool,
     /// Out of the fight when it was last seen.
     pub has_fallen: bool,
-    /// When it was last seen.
+    /// The time of the last look that saw it.
     pub seen_at: Stamp,
-    /// Where.
+    /// The place.
     pub place: Vec3,
 }
 
 /// A blow that was felt.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hurt {
-    /// Who struck, when it was somebody.
+    /// The entity that struck, if one did.
     pub by: Option<EntityId>,
-    /// What it is.
+    /// Its kind.
     pub kind: KindId,
-    /// Where it struck from.
+    /// The place from which the blow came.
     pub place: Vec3,
-    /// When.
+    /// The time.
     pub at: Stamp,
 }
 
-/// What perception cost, to be counted by whoever owns it.
+/// Cost of perception, for the owner's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerceptionCounts {
     /// Looks: one NPC, once.
@@ -140,20 +140,20 @@ impl Perception {
         self.hurt = Some(Hurt { by, kind, place, at: now.stamp() });
     }
 
-    /// Whom it saw, in no order.
+    /// Entities that it saw, in no order.
     #[must_use]
     pub fn seen(&self) -> &[Sighting] {
         // A damaged snapshot may hold any number.
         &self.seen[..usize::from(self.n_seen).min(SEEN_MAX)]
     }
 
-    /// What it heard, in no order.
+    /// Sounds that it heard, in no order.
     #[must_use]
     pub fn heard(&self) -> &[Heard] {
         &self.heard[..usize::from(self.n_heard).min(HEARD_MAX)]
     }
 
-    /// Who hurt it last.
+    /// The last blow.
     #[must_use]
     pub const fn hurt(&self) -> Option<Hurt> {
         self.hurt
@@ -181,7 +181,7 @@ impl Perception {
         hasher.finish()
     }
 
-    /// Whether there can be such a one: what came out of a snapshot may be anything.
+    /// Validates a value out of a snapshot, which may be anything.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let about = |heard: &Heard| heard.about.is_none_or(|about| about.place.is_finite());
@@ -272,7 +272,7 @@ impl Perception {
     }
 }
 
-/// What a place for a sighting holds while nobody is in it.
+/// The value of an empty place for a sighting.
 const NOBODY: Sighting = Sighting {
     who: EntityId(std::num::NonZeroU32::MIN),
     kind: KindId(0),

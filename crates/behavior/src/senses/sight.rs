@@ -1,4 +1,4 @@
-//! Whom a look considers: of all candidates the few nearest who are in view.
+//! Candidates of a look: of all entities the few nearest in view.
 //!
 //! A line of sight costs far more than everything else about a look, so it is asked for these few only, and only for kinds
 //! that somebody's behaviour cares about.
@@ -7,7 +7,7 @@ use super::{EntityId, KindId, KindSet, perception::SEEN_MAX};
 use glam::{Vec2, Vec3};
 use serde::{Deserialize, Serialize};
 
-/// How well a kind of NPC sees and hears; a template has one for each.
+/// Acuity of a kind of NPC's senses; a template has one for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sight {
@@ -21,7 +21,7 @@ pub struct Sight {
     pub eyes_m: f32,
     /// Milliseconds for which somebody who is out of sight is remembered.
     pub memory_ms: u32,
-    /// How much farther than a person this one hears.
+    /// Factor on a person's range of hearing.
     pub hearing: f32,
 }
 
@@ -39,12 +39,12 @@ impl Default for Sight {
     }
 }
 
-/// Somebody who may be seen. A world lists its entities once a tick for all who look.
+/// An entity that may be seen. A world lists its entities once a tick for all who look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// Who.
+    /// The entity.
     pub who: EntityId,
-    /// What.
+    /// Its kind.
     pub kind: KindId,
     /// Out of the fight: noticed only by those who deal with it already.
     pub has_fallen: bool,
@@ -52,18 +52,18 @@ pub struct Candidate {
     pub position: Vec3,
 }
 
-/// Who looks, from where, and for whom.
+/// The NPC that looks, its place, and the kinds it looks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Onlooker {
-    /// Who looks: is not a candidate of its own.
+    /// The NPC that looks: is not a candidate of its own.
     pub me: EntityId,
     /// The middle of the body.
     pub position: Vec3,
-    /// Which way it faces, of length 1.
+    /// Direction that it faces, of length 1.
     pub facing: Vec2,
     /// Kinds that matter to its behaviour ([`BehaviorSet::interest`](crate::BehaviorSet::interest)).
     pub interest: KindSet,
-    /// Whom it deals with ([`Mind::target`](crate::Mind::target)): considered before all others, whichever way it faces.
+    /// Its target ([`Mind::target`](crate::Mind::target)): considered before all others, in all directions.
     pub target: Option<EntityId>,
 }
 
@@ -82,7 +82,7 @@ impl Considered {
         for (index, candidate) in (0..).zip(candidates) {
             let way = candidate.position - eyes.position;
             let square = way.length_squared();
-            // What is no number is not within reach either.
+            // NaN is not within reach either.
             let is_near = square <= reach;
             if !is_near || candidate.who == eyes.me {
                 continue;
@@ -115,7 +115,7 @@ impl Considered {
     }
 }
 
-/// Whether a way leads into the field of view, without a root: the signs first, then squares.
+/// True if a direction lies in the field of view; without a root: the signs first, then squares.
 fn is_in_view(facing: Vec2, way: Vec2, sight: &Sight) -> bool {
     let square = way.length_squared();
     if square <= sight.close_m * sight.close_m {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct WorldTime(pub u64);
 
 impl WorldTime {
-    /// What is remembered of it.
+    /// The part of it that is remembered.
     #[must_use]
     pub const fn stamp(self) -> Stamp {
         Stamp(self.0 as u32)
@@ -28,7 +28,7 @@ impl Stamp {
         self.0.wrapping_sub(earlier.0)
     }
 
-    /// Whether this is at or behind `other`.
+    /// True if this is at or behind `other`.
     #[must_use]
     pub const fn has_reached(self, other: Self) -> bool {
         (self.0.wrapping_sub(other.0) as i32) >= 0

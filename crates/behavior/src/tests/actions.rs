@@ -454,7 +454,7 @@ fn an_alarm_tells_of_its_target() {
     assert_eq!(npc.think(250), "chase");
     assert_eq!((npc.goal(), npc.mind.target()), (place, Some(id(4))));
     assert_eq!(npc.mind.about(), npc.heard[0].about);
-    // What it sees by itself is newer.
+    // A sighting of its own is newer.
     npc.now += 500;
     npc.see(4, 2, 60.0);
     npc.lose_sight();

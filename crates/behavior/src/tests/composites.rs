@@ -176,7 +176,7 @@ fn a_timeout_fails_what_takes_too_long_and_no_sooner() {
     assert_eq!(npc.think(250), "wander");
     assert_eq!(npc.think(2_999), "wander");
     assert_eq!(npc.think(1), "sit");
-    // Who is stopped goes on with something in the same thought.
+    // An interrupted NPC goes on with something in the same thought.
     let mut npc = Npc::new("timeout 1 s: wander");
     assert_eq!(npc.think(250), "wander");
     assert_eq!(npc.think(1_000), "wander");
@@ -233,7 +233,7 @@ fn timers_hold_where_time_s_low_half_begins_anew() {
         assert_eq!(npc.think(8_999), "sit");
         assert_eq!(npc.think(1), "wait");
     }
-    // Nobody thinks for 20 days: what was due is due.
+    // No thought for 20 days: timers that were due are due.
     assert_eq!(npc.think(20 * 86_400_000), "wait");
 }
 

@@ -91,7 +91,7 @@ fn what_nothing_leads_to_is_found() {
         "behaviour a:\n    wander\n    sit\n    wait 1 s",
         &["f:3:5: nothing leads here: `wander` above goes on for ever"],
     );
-    // What may fail, or end, hides nothing.
+    // A node that may fail, or end, hides nothing.
     check(
         "behaviour a:\n    select:\n        when night: wander\n        timeout 9 s: wander\n        sit",
         &[],

@@ -1,4 +1,4 @@
-//! What single words do, with senses made by hand.
+//! Single words, with senses made by hand.
 
 use super::*;
 use crate::senses::{
@@ -118,7 +118,7 @@ impl Npc {
         self.mind.doing(&self.set).unwrap_or("nothing")
     }
 
-    /// Somebody is in view at so many metres.
+    /// A sighting at so many metres.
     fn see(&mut self, number: u32, kind: u8, x: f32) {
         self.seen.retain(|sighting| sighting.who != id(number));
         self.seen.push(Sighting {
@@ -131,7 +131,7 @@ impl Npc {
         });
     }
 
-    /// Nobody is in view any longer.
+    /// Removes all sightings.
     fn lose_sight(&mut self) {
         for sighting in &mut self.seen {
             sighting.is_fresh = false;

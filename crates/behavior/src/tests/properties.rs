@@ -221,7 +221,7 @@ impl Chaos {
     }
 }
 
-/// What holds after every thought.
+/// Invariants after every thought.
 fn check(mind: &Mind, intent: &Intent, nodes: &[node::Node]) {
     use node::Op;
     if mind.leaf != mind::NONE {

@@ -14,6 +14,7 @@ use behavior::{Kind, Place, Resource, Route, Vocabulary};
 use forms::{File, KindEntry, NpcEntry, Placed, Point};
 use glam::Vec3;
 use missions::mission;
+use outline::Problem;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
@@ -70,26 +71,28 @@ impl Lines {
         let name = path.display().to_string();
         let mut problems = ScriptProblems::default();
         let text = read(path).map_err(|what| {
-            problems.add(&name, 0, 0, what);
+            problems.add(Problem::new(&name, 0, 0, what));
             std::mem::take(&mut problems)
         })?;
         let file = File::read(&name, &String::from_utf8_lossy(&text))?;
         // Before any of them is made: a file of a few bytes could ask for billions.
         let n_npcs: usize = file.npcs.iter().map(|npc| usize::from(npc.it.count)).sum();
         if n_npcs > NPCS_MAX {
-            problems.add(&name, 0, 0, CastError::TooMany(n_npcs).to_string());
+            problems.add(Problem::new(&name, 0, 0, CastError::TooMany(n_npcs).to_string()));
         }
         let directory = path.parent().unwrap_or_else(|| Path::new("."));
         let mut files = Vec::new();
         for Placed { line, it: beside } in &file.behaviours {
             match read(&directory.join(beside)) {
                 Ok(bytes) => files.push((beside.display().to_string(), bytes)),
-                Err(what) => problems.add(&name, *line, 0, format!("{}: {what}", beside.display())),
+                Err(what) => {
+                    problems.add(Problem::new(&name, *line, 0, format!("{}: {what}", beside.display())));
+                }
             }
         }
         let appearances = file.kinds.iter().map(|kind| (kind.line, &kind.it.appearance));
         let looks = looks::all(appearances, directory, &name, &mut problems);
-        problems.none()?;
+        problems.none_or(())?;
         let lines = Self {
             file: name,
             kinds: file.kinds.iter().map(|kind| (kind.it.name.clone(), kind.line)).collect(),
@@ -119,7 +122,7 @@ impl Lines {
                     for problem in &wrong.list {
                         let what = problem.fault.to_string();
                         let file = if problem.line == 0 { &self.file } else { &problem.file };
-                        problems.add(file, problem.line, problem.column, what);
+                        problems.add(Problem::new(file, problem.line, problem.column, what));
                     }
                     problems.n_more += wrong.n_more;
                     continue;
@@ -127,7 +130,7 @@ impl Lines {
                 CastError::Missions(faults) => {
                     for fault in &faults.0 {
                         let line = self.line_of_mission(fault.mission, fault.waypoint);
-                        problems.add(&self.file, line, 0, fault.problem.to_string());
+                        problems.add(Problem::new(&self.file, line, 0, fault.problem.to_string()));
                     }
                     continue;
                 }
@@ -143,7 +146,7 @@ impl Lines {
             };
             // Of an entry with a number of NPCs one speaks for all.
             if let Some(line) = line {
-                problems.add(&self.file, line, 0, error.to_string());
+                problems.add(Problem::new(&self.file, line, 0, error.to_string()));
             }
         }
         problems

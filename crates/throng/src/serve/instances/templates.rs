@@ -94,7 +94,11 @@ impl IntoResponse for ReloadRefusal {
             Self::Wrong(ScriptProblems { list, n_more }) => {
                 let count = list.len() + n_more;
                 let error = format!("The files are wrong in {count} places; what they said before goes on.");
-                let wrong = Wrong { error, problems: list, more: n_more };
+                let wrong = Wrong {
+                    error,
+                    problems: list.into_iter().map(ScriptProblem::from).collect(),
+                    more: n_more,
+                };
                 return (StatusCode::UNPROCESSABLE_ENTITY, Json(wrong)).into_response();
             }
             Self::Table(TableRefusal::NoTemplate { .. }) => StatusCode::NOT_FOUND,

@@ -5,6 +5,7 @@ use super::problems::ScriptProblems;
 use behavior::Group;
 use behavior::senses::Sight;
 use ids::Uuid;
+use outline::{Problem, position};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use toml::{Spanned, Table, Value};
 /// What is at the top of the file; of entries only where they are.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Outline {
+struct TopLevel {
     behaviours: Vec<Spanned<PathBuf>>,
     #[serde(default)]
     day_s: u32,
@@ -39,7 +40,7 @@ struct Outline {
     damage: bool,
 }
 
-/// Of missions only where their waypoints are, which an [`Outline`] has in tables that have forgotten it.
+/// Of missions only where their waypoints are, which a [`TopLevel`] has in tables that have forgotten it.
 #[derive(Debug, Deserialize)]
 struct Waypoints {
     #[serde(default)]
@@ -82,22 +83,22 @@ impl File {
     /// Reads a file. What is no TOML, or not known at the top, hides the rest; entries that are wrong are told all at once.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, ScriptProblems> {
         let mut reader = Reader { name, text, problems: ScriptProblems::default() };
-        let Some(outline) = reader.all::<Outline>() else { return Err(reader.problems) };
+        let Some(top) = reader.all::<TopLevel>() else { return Err(reader.problems) };
         let file = Self {
-            behaviours: outline.behaviours.into_iter().map(|path| reader.placed(path)).collect(),
-            day_s: outline.day_s,
-            kinds: reader.entries("kind", outline.kind),
-            groups: reader.entries("group", outline.group),
-            places: reader.entries("place", outline.place),
-            routes: reader.entries("route", outline.route),
-            resources: reader.entries("resource", outline.resource),
-            animations: reader.entries("animation", outline.animation),
-            sounds: outline.sounds,
-            npcs: reader.entries("npc", outline.npc),
-            missions: reader.missions(outline.mission),
-            damage: outline.damage,
+            behaviours: top.behaviours.into_iter().map(|path| reader.placed(path)).collect(),
+            day_s: top.day_s,
+            kinds: reader.entries("kind", top.kind),
+            groups: reader.entries("group", top.group),
+            places: reader.entries("place", top.place),
+            routes: reader.entries("route", top.route),
+            resources: reader.entries("resource", top.resource),
+            animations: reader.entries("animation", top.animation),
+            sounds: top.sounds,
+            npcs: reader.entries("npc", top.npc),
+            missions: reader.missions(top.mission),
+            damage: top.damage,
         };
-        reader.problems.none().map(|()| file)
+        reader.problems.none_or(file)
     }
 }
 
@@ -111,14 +112,14 @@ impl Reader<'_> {
     /// The whole file.
     fn all<T: DeserializeOwned>(&mut self) -> Option<T> {
         let told = |error: toml::de::Error| {
-            let (line, column) = error.span().map_or((0, 0), |span| place(self.text, span.start));
-            self.problems.add(self.name, line, column, error.message().to_owned());
+            let (line, column) = error.span().map_or((0, 0), |span| position(self.text, span.start));
+            self.problems.add(Problem::new(self.name, line, column, error.message()));
         };
         toml::from_str(self.text).map_err(told).ok()
     }
 
     fn placed<T>(&self, it: Spanned<T>) -> Placed<T> {
-        Placed { line: place(self.text, it.span().start).0, it: it.into_inner() }
+        Placed { line: position(self.text, it.span().start).0, it: it.into_inner() }
     }
 
     fn entries<T: DeserializeOwned>(&mut self, what: &str, tables: Vec<Spanned<Table>>) -> Vec<Placed<T>> {
@@ -129,7 +130,8 @@ impl Reader<'_> {
         let Placed { line, it } = self.placed(table);
         let told = |error: toml::de::Error| {
             let message = error.message().trim_end();
-            self.problems.add(self.name, line, 0, format!("this [[{what}]] is none: {message}"));
+            let fault = format!("this [[{what}]] is none: {message}");
+            self.problems.add(Problem::new(self.name, line, 0, fault));
         };
         let it = Value::Table(it).try_into().map_err(told).ok()?;
         Some(Placed { line, it })
@@ -149,14 +151,6 @@ impl Reader<'_> {
         }
         missions
     }
-}
-
-/// Line and column of a byte, from 1.
-fn place(text: &str, at: usize) -> (u32, u32) {
-    let before = &text[..text.floor_char_boundary(at)];
-    let line = before.bytes().filter(|&byte| byte == b'\n').count() as u32 + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
-    (line, column)
 }
 
 #[derive(Debug, Deserialize)]

@@ -3,6 +3,7 @@
 use super::forms::AppearanceEntry;
 use super::problems::ScriptProblems;
 use super::read;
+use outline::Problem;
 use serde::Deserialize;
 use std::path::Path;
 use world::Looks;
@@ -26,7 +27,7 @@ pub(super) fn all<'a>(
         AppearanceEntry::Person => Looks::Person,
         AppearanceEntry::Cloud => Looks::Cloud,
         AppearanceEntry::File(beside) => worn(&directory.join(beside)).unwrap_or_else(|what| {
-            problems.add(name, line, 0, format!("{}: {what}", beside.display()));
+            problems.add(Problem::new(name, line, 0, format!("{}: {what}", beside.display())));
             Looks::default()
         }),
     };

@@ -79,8 +79,8 @@ fn what_is_wrong_is_named_with_its_file() {
 fn found(problems: &ScriptProblems, words: &[(&str, u32, &str)]) {
     assert_eq!(problems.list.len(), words.len(), "{problems}");
     for (problem, (file, line, word)) in problems.list.iter().zip(words) {
-        assert!(problem.file.ends_with(file) && problem.line == Some(*line), "{problem}, not {file}:{line}");
-        assert!(problem.what.contains(word), "{problem}, nothing of {word}");
+        assert!(problem.file.ends_with(file) && problem.line == *line, "{problem}, not {file}:{line}");
+        assert!(problem.fault.contains(word), "{problem}, nothing of {word}");
     }
 }
 

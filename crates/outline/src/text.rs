@@ -1,33 +1,33 @@
-//! A file's lines and their words, with places for messages.
-//!
-//! Knows words, numbers, times of day, quotations and colons, and nothing of what they mean. Whatever cannot be read is
-//! reported and left out, so that the rest of the line still makes sense.
+//! A file's lines and their tokens: words, numbers, times of day, quotations, colons.
 
-use super::{
-    FILE_BYTES_MAX, SPEECH_BYTES_MAX,
-    problem::{Fault, Problem, Report, shown},
+use crate::{
+    Limits,
+    fault::TextFault,
+    problem::{FileReport, shown},
 };
 use std::fmt;
 
 /// One piece of a line.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Token<'a> {
+pub struct Token<'a> {
     /// Characters from the line's beginning, from 1.
-    pub(crate) column: u32,
-    pub(crate) lexeme: Lexeme<'a>,
+    pub column: u32,
+    /// Its meaning.
+    pub lexeme: Lexeme<'a>,
 }
 
-/// What a piece is.
+/// Kinds of tokens.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Lexeme<'a> {
+pub enum Lexeme<'a> {
     /// A name, a word of the language, or a unit.
     Word(&'a str),
     /// Digits, perhaps with a point and a sign.
     Number(&'a str),
     /// `6:30`.
     Clock(&'a str),
-    /// What stands between quotation marks.
+    /// The text between quotation marks, without escapes.
     Quoted(String),
+    /// `:` by itself.
     Colon,
 }
 
@@ -43,52 +43,37 @@ impl fmt::Display for Lexeme<'_> {
 
 /// A line that is not empty.
 #[derive(Debug)]
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
     /// From 1.
-    pub(crate) number: u32,
+    pub number: u32,
     /// Tabs or spaces before its first word.
-    pub(crate) indent: u32,
+    pub indent: u32,
     /// At least one.
-    pub(crate) tokens: Vec<Token<'a>>,
+    pub tokens: Vec<Token<'a>>,
 }
 
-/// Where problems of one file go.
-#[derive(Debug)]
-pub(crate) struct FileReport<'r> {
-    pub(crate) file: &'r str,
-    /// Its place in the set, from 1; 0 is the template.
-    pub(crate) index: usize,
-    pub(crate) report: &'r mut Report,
-}
-
-impl FileReport<'_> {
-    pub(crate) fn add(&mut self, line: u32, column: u32, fault: Fault) {
-        self.report.add(self.index, Problem { file: self.file.to_owned(), line, column, fault });
-    }
-
-    pub(crate) fn nearest<'a>(&self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-        self.report.nearest(word, known)
-    }
-}
-
-/// Reads a whole file. None when it cannot be read at all.
-pub(crate) fn lines<'a>(bytes: &'a [u8], report: &mut FileReport<'_>) -> Option<Vec<Line<'a>>> {
-    if bytes.len() > FILE_BYTES_MAX {
-        report.add(0, 0, Fault::TooLong { bytes: bytes.len(), max: FILE_BYTES_MAX });
+/// Splits a file into its lines, without empty ones and comments. `None` when it is too long or no text, which is reported.
+pub fn lines<'a, F: From<TextFault>>(
+    bytes: &'a [u8],
+    limits: &Limits,
+    report: &mut FileReport<'_, F>,
+) -> Option<Vec<Line<'a>>> {
+    if bytes.len() > limits.file_bytes {
+        report.add(0, 0, TextFault::TooLong { bytes: bytes.len(), max: limits.file_bytes });
         return None;
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
         Err(error) => {
             let line = bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
-            report.add(line as u32 + 1, 1, Fault::NotText);
+            report.add(line as u32 + 1, 1, TextFault::NotText);
             return None;
         }
     };
     let mut lines = Vec::new();
     let mut first_indent = None;
     for (number, text) in (1..).zip(text.lines()) {
-        let tokens = Reader { text, at: 0, column: 1, line: number }.tokens(report);
+        let tokens = Reader { text, at: 0, column: 1, line: number, limits }.tokens(report);
         if !tokens.is_empty() {
             let indent = indent(text, number, &mut first_indent, report);
             lines.push(Line { number, indent, tokens });
@@ -97,16 +82,28 @@ pub(crate) fn lines<'a>(bytes: &'a [u8], report: &mut FileReport<'_>) -> Option<
     Some(lines)
 }
 
-pub(crate) fn begins_word(letter: char) -> bool {
+/// True if a file can contain it as one word: a letter or `_` first, then letters, digits, `-`, `_` and `/`.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(begins_word) && letters.all(continues_word)
+}
+
+fn begins_word(letter: char) -> bool {
     letter.is_alphabetic() || letter == '_'
 }
 
-pub(crate) fn continues_word(letter: char) -> bool {
+fn continues_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '-' | '_' | '/')
 }
 
-/// Counts what a line begins with. A file has tabs or spaces, as its first indented line has.
-fn indent(text: &str, line: u32, first: &mut Option<&'static str>, report: &mut FileReport<'_>) -> u32 {
+/// Counts the blanks before a line. A file has tabs or spaces, as its first indented line has.
+fn indent<F: From<TextFault>>(
+    text: &str,
+    line: u32,
+    first: &mut Option<&'static str>,
+    report: &mut FileReport<'_, F>,
+) -> u32 {
     let blank = &text[..text.len() - text.trim_start_matches([' ', '\t']).len()];
     let found = match (blank.contains('\t'), blank.contains(' ')) {
         (false, false) => return 0,
@@ -116,23 +113,24 @@ fn indent(text: &str, line: u32, first: &mut Option<&'static str>, report: &mut 
     };
     let expected = *first.get_or_insert(if blank.starts_with('\t') { "tabs" } else { "spaces" });
     if found != expected {
-        report.add(line, 1, Fault::MixedIndent { found, first: expected });
+        report.add(line, 1, TextFault::MixedIndent { found, first: expected });
     }
     blank.len() as u32
 }
 
 /// Reads one line.
-struct Reader<'a> {
+struct Reader<'a, 'l> {
     text: &'a str,
     /// Bytes read.
     at: usize,
     /// Characters read, and one.
     column: u32,
     line: u32,
+    limits: &'l Limits,
 }
 
-impl<'a> Reader<'a> {
-    fn tokens(mut self, report: &mut FileReport<'_>) -> Vec<Token<'a>> {
+impl<'a> Reader<'a, '_> {
+    fn tokens<F: From<TextFault>>(mut self, report: &mut FileReport<'_, F>) -> Vec<Token<'a>> {
         let mut tokens = Vec::new();
         while let Some(letter) = self.peek() {
             let column = self.column;
@@ -155,7 +153,7 @@ impl<'a> Reader<'a> {
                 letter if begins_word(letter) => Lexeme::Word(self.run(continues_word)),
                 other => {
                     self.skip();
-                    report.add(self.line, column, Fault::Character(other));
+                    report.add(self.line, column, TextFault::Character(other));
                     continue;
                 }
             };
@@ -196,14 +194,14 @@ impl<'a> Reader<'a> {
         Lexeme::Number(&self.text[start..self.at])
     }
 
-    fn quotation(&mut self, report: &mut FileReport<'_>) -> String {
+    fn quotation<F: From<TextFault>>(&mut self, report: &mut FileReport<'_, F>) -> String {
         let column = self.column;
         self.skip();
-        let mut said = String::new();
+        let mut text = String::new();
         loop {
             let at = self.column;
             let Some(letter) = self.peek() else {
-                report.add(self.line, column, Fault::OpenQuotation);
+                report.add(self.line, column, TextFault::OpenQuotation);
                 break;
             };
             self.skip();
@@ -212,34 +210,39 @@ impl<'a> Reader<'a> {
                 '\\' => match self.peek() {
                     Some(escaped @ ('"' | '\\')) => {
                         self.skip();
-                        said.push(escaped);
+                        text.push(escaped);
                     }
                     Some(escaped) => {
                         self.skip();
-                        report.add(self.line, at, Fault::Escape(escaped));
+                        report.add(self.line, at, TextFault::Escape(escaped));
                     }
                     None => {}
                 },
-                control if control.is_control() => report.add(self.line, at, Fault::Character(control)),
-                plain => said.push(plain),
+                control if control.is_control() => report.add(self.line, at, TextFault::Character(control)),
+                plain => text.push(plain),
             }
         }
-        if said.len() > SPEECH_BYTES_MAX {
-            report.add(self.line, column, Fault::TooLong { bytes: said.len(), max: SPEECH_BYTES_MAX });
+        let max = self.limits.quotation_bytes;
+        if text.len() > max {
+            report.add(self.line, column, TextFault::TooLong { bytes: text.len(), max });
         }
-        said
+        text
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Report;
     use proptest::prelude::*;
+
+    const LIMITS: Limits = Limits { file_bytes: 1_000, quotation_bytes: 20, items: 100, depth: 8 };
 
     /// The tokens of a text as `column:token`, and its problems.
     fn read(text: &str) -> (Vec<String>, Vec<String>) {
-        let mut report = Report::default();
-        let lines = lines(text.as_bytes(), &mut FileReport { file: "f", index: 1, report: &mut report });
+        let mut report: Report<TextFault> = Report::default();
+        let mut file = FileReport { file: "f", index: 1, report: &mut report };
+        let lines = lines(text.as_bytes(), &LIMITS, &mut file);
         let tokens = lines.into_iter().flatten().flat_map(|line| line.tokens);
         let tokens = tokens.map(|token| format!("{}{}", token.column, token.lexeme)).collect();
         (tokens, report.into_problems().list.iter().map(ToString::to_string).collect())
@@ -297,12 +300,24 @@ mod tests {
 
     #[test]
     fn what_is_no_text_or_too_long_is_not_read() {
-        let mut report = Report::default();
+        let mut report: Report<TextFault> = Report::default();
         let mut file = FileReport { file: "f", index: 1, report: &mut report };
-        assert!(lines(b"a\nb\xff", &mut file).is_none());
-        assert!(lines(&vec![b' '; FILE_BYTES_MAX + 1], &mut file).is_none());
+        assert!(lines(b"a\nb\xff", &LIMITS, &mut file).is_none());
+        assert!(lines(&[b' '; 1_001], &LIMITS, &mut file).is_none());
         let problems = report.into_problems().to_string();
-        assert_eq!(problems, "f: 131073 bytes, where 131072 are allowed\nf:2:1: this is not UTF-8 text");
+        assert_eq!(problems, "f: 1001 bytes, where 1000 are allowed\nf:2:1: this is not UTF-8 text");
+    }
+
+    #[test]
+    fn a_quotation_over_its_limit_is_reported() {
+        let (_, problems) = read("say \"a quotation of 24 bytes\"");
+        assert_eq!(problems, ["f:1:5: 23 bytes, where 20 are allowed"]);
+    }
+
+    #[test]
+    fn a_name_is_one_word() {
+        assert!(is_name("tür-öffner/2") && is_name("_"));
+        assert!(!is_name("") && !is_name("2nd") && !is_name("two words") && !is_name("a:"));
     }
 
     proptest! {

@@ -1,30 +1,37 @@
-//! Who stands under whom: lines and what follows their colons, as a tree by indentation.
+//! Nesting: lines and the words behind their colons, as a tree by indentation.
 //!
 //! Two notations mean the same: a block under `when …:`, and one node behind the colon on the same line.
 
-use super::{
-    DEPTH_MAX, ITEMS_MAX,
-    problem::Fault,
-    text::{FileReport, Lexeme, Line, Token},
+use crate::{
+    Limits,
+    fault::TextFault,
+    problem::FileReport,
+    text::{Lexeme, Line, Token},
+    words::Words,
 };
 
 /// A node as it is written: the words up to a colon or to the line's end.
 #[derive(Debug)]
-pub(crate) struct Item<'a> {
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    pub(crate) tokens: Vec<Token<'a>>,
-    pub(crate) has_colon: bool,
-    /// Indexes of those directly under it.
-    pub(crate) children: Vec<usize>,
+pub struct Item<'a> {
+    /// From 1.
+    pub line: u32,
+    /// Of its first token, characters from the line's beginning, from 1.
+    pub column: u32,
+    /// Its words; none is reported, and kept.
+    pub tokens: Vec<Token<'a>>,
+    /// A colon follows the words.
+    pub has_colon: bool,
+    /// Indexes of the items directly under it.
+    pub children: Vec<usize>,
 }
 
 /// All items of a file.
 #[derive(Debug, Default)]
-pub(crate) struct Outline<'a> {
-    pub(crate) items: Vec<Item<'a>>,
-    /// Those at the beginning of a line.
-    pub(crate) roots: Vec<usize>,
+pub struct Outline<'a> {
+    /// In the order of the file.
+    pub items: Vec<Item<'a>>,
+    /// Indexes of the items under no other.
+    pub roots: Vec<usize>,
 }
 
 /// A line whose block may go on.
@@ -37,14 +44,27 @@ struct Open {
     depth: usize,
 }
 
+impl<'a> Item<'a> {
+    /// A cursor at its first word.
+    #[must_use]
+    pub fn words(&self) -> Words<'_, 'a> {
+        Words { tokens: &self.tokens, line: self.line, last_column: self.column }
+    }
+}
+
 impl<'a> Outline<'a> {
-    /// Orders a file's lines. Of those that stand wrong it reports each and takes the nearest sense.
-    pub(crate) fn of(lines: Vec<Line<'a>>, report: &mut FileReport<'_>) -> Self {
+    /// Nests a file's lines. Each misplaced line is reported and put at the place it most likely belongs.
+    #[must_use]
+    pub fn of<F: From<TextFault>>(
+        lines: Vec<Line<'a>>,
+        limits: &Limits,
+        report: &mut FileReport<'_, F>,
+    ) -> Self {
         let mut outline = Self::default();
         let mut open: Vec<Open> = Vec::new();
         for line in lines {
-            if outline.items.len() >= ITEMS_MAX {
-                report.add(line.number, 1, Fault::TooMany { what: "nodes in a file", max: ITEMS_MAX });
+            if outline.items.len() >= limits.items {
+                report.add(line.number, 1, TextFault::TooMany { what: "nodes in a file", max: limits.items });
                 break;
             }
             while open.last().is_some_and(|above| above.indent >= line.indent) {
@@ -55,39 +75,41 @@ impl<'a> Outline<'a> {
             if let Some(above) = open.last_mut() {
                 let column = line.tokens[0].column;
                 if !outline.takes_block(above.item) && above.block.is_none() {
-                    report.add(line.number, column, Fault::NoBlock);
+                    report.add(line.number, column, TextFault::NoBlock);
                 }
                 let block = *above.block.get_or_insert(line.indent);
                 if block != line.indent {
-                    report.add(line.number, column, Fault::Indent { found: line.indent, block });
+                    report.add(line.number, column, TextFault::Indent { found: line.indent, block });
                 }
                 (depth, parent) = (above.depth, Some(above.item));
             } else if line.indent > 0 {
-                let fault = if outline.roots.is_empty() { Fault::NotInBehavior } else { Fault::NoBlock };
+                let fault =
+                    if outline.roots.is_empty() { TextFault::FirstIndented } else { TextFault::NoBlock };
                 report.add(line.number, line.tokens[0].column, fault);
             }
             let (number, indent) = (line.number, line.indent);
-            if let Some((item, depth)) = outline.add_line(line, parent, depth, report) {
+            if let Some((item, depth)) = outline.add_line(line, parent, depth, limits, report) {
                 open.push(Open { indent, item, block: None, depth });
             } else {
-                report.add(number, 1, Fault::TooDeep { max: DEPTH_MAX });
+                report.add(number, 1, TextFault::TooDeep { max: limits.depth });
             }
         }
         outline
     }
 
-    /// Whether a block may stand under an item: it has a colon and nothing behind that.
+    /// A block may stand under an item that has a colon and nothing behind it.
     fn takes_block(&self, item: usize) -> bool {
         self.items[item].has_colon && self.items[item].children.is_empty()
     }
 
-    /// Adds a line's items, each under the one before. The last, and how deep it is; none when that is too deep.
-    fn add_line(
+    /// Adds a line's items, each under the one before. The last one and its depth; `None` when that is too deep.
+    fn add_line<F: From<TextFault>>(
         &mut self,
         line: Line<'a>,
         mut parent: Option<usize>,
         mut depth: usize,
-        report: &mut FileReport<'_>,
+        limits: &Limits,
+        report: &mut FileReport<'_, F>,
     ) -> Option<(usize, usize)> {
         let mut tokens = line.tokens.into_iter().peekable();
         loop {
@@ -111,9 +133,9 @@ impl<'a> Outline<'a> {
             if item.tokens.is_empty() {
                 let wanted = "a node before the `:`".to_owned();
                 let found = Lexeme::Colon.to_string();
-                report.add(item.line, item.column, Fault::Expected { wanted, found });
+                report.add(item.line, item.column, TextFault::Expected { wanted, found });
             }
-            if depth >= DEPTH_MAX {
+            if depth >= limits.depth {
                 return None;
             }
             depth += 1;
@@ -133,14 +155,17 @@ impl<'a> Outline<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::problem::Report, super::text, *};
+    use super::*;
+    use crate::{problem::Report, text};
+
+    const LIMITS: Limits = Limits { file_bytes: 1 << 20, quotation_bytes: 100, items: 2_000, depth: 24 };
 
     /// The tree with each item's first word, children in brackets; then the problems.
     fn outline(source: &str) -> (String, Vec<String>) {
-        let mut report = Report::default();
+        let mut report: Report<TextFault> = Report::default();
         let mut file = FileReport { file: "f", index: 1, report: &mut report };
-        let lines = text::lines(source.as_bytes(), &mut file).unwrap();
-        let outline = Outline::of(lines, &mut file);
+        let lines = text::lines(source.as_bytes(), &LIMITS, &mut file).unwrap();
+        let outline = Outline::of(lines, &LIMITS, &mut file);
         let tree = outline.roots.iter().map(|&root| shape(&outline, root)).collect::<Vec<_>>().join(" ");
         (tree, report.into_problems().list.iter().map(ToString::to_string).collect())
     }
@@ -177,7 +202,7 @@ mod tests {
             ]
         );
         let (_, problems) = outline("  a:\n");
-        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems, ["f:1:3: indented, with no line above it"]);
     }
 
     #[test]
@@ -187,5 +212,10 @@ mod tests {
         let stairs: String = (0..300).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
         let (_, problems) = outline(&stairs);
         assert_eq!(problems.len(), 100);
+    }
+    #[test]
+    fn a_file_has_a_bounded_number_of_nodes() {
+        let (_, problems) = outline(&"a: b: c\n".repeat(700));
+        assert_eq!(problems, ["f:668:1: more than 2000 nodes in a file"]);
     }
 }
