@@ -6,8 +6,10 @@
 use crate::{
     contacts::Contacts,
     ground::Ground,
+    local_ids::LocalIds,
     presence::{Presence, Stance},
-    world::World,
+    roster::Roster,
+    setting::Setting,
 };
 use glam::{Vec2, Vec3};
 use state_hash::mix;
@@ -27,38 +29,41 @@ const GOLDEN_ANGLE: f32 = 2.399_963_2;
 /// A walker who arrives at most so high above the ground stands on it instead of dropping, metres: clients round heights.
 const STEP_IN_M: f32 = 1.0;
 
-impl World {
-    /// Places those who came in or were teleported in this tick.
-    pub(crate) fn settle_arrivals(&mut self) {
-        for (slot, presence) in self.roster.iter_mut() {
-            if !presence.news.arriving {
-                continue;
-            }
-            presence.news.arriving = false;
-            // Not the id itself, which is another one where the world goes on elsewhere.
-            let arrival = presence.id.0 - self.local_ids.start;
-            let random = mix(self.seed ^ u64::from(arrival));
-            presence.motion.position = free_spot(presence, random, &self.ground, &self.contacts);
-            self.contacts.insert(slot, presence.motion.position, presence.half_height());
+/// Places visitors who came in or were teleported in this tick.
+pub(crate) fn settle_arrivals(
+    roster: &mut Roster,
+    contacts: &mut Contacts,
+    setting: &Setting,
+    local_ids: &LocalIds,
+) {
+    for (slot, presence) in roster.iter_mut() {
+        if !presence.news.arriving {
+            continue;
         }
+        presence.news.arriving = false;
+        // Not the id itself, which is another one where the world goes on elsewhere.
+        let arrival = local_ids.place_of(presence.id);
+        let random = mix(setting.seed ^ u64::from(arrival));
+        presence.motion.position = free_spot(presence, random, &setting.ground, contacts);
+        contacts.insert(slot, presence.motion.position, presence.half_height());
     }
+}
 
-    /// Moves an avatar to a wished place; the movement phase finds the free spot nearby.
-    pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &Ground) {
-        let half = presence.half_height();
-        let position = ground.recover(wished, half);
-        let standing = ground.height(position.truncate()) + half;
-        presence.motion.velocity = Vec3::ZERO;
-        if presence.stance != Stance::Flying {
-            let near = position.z <= standing + STEP_IN_M;
-            presence.stance =
-                if near { Stance::Standing } else { Stance::Airborne { jumped: false, sub_steps: 0 } };
-        }
-        presence.motion.position =
-            if presence.stance == Stance::Standing { position.with_z(standing) } else { position };
-        presence.news.arriving = true;
-        presence.news.touched = true;
+/// Moves an avatar to a wished place; the movement phase finds the free spot nearby.
+pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &Ground) {
+    let half = presence.half_height();
+    let position = ground.recover(wished, half);
+    let standing = ground.height(position.truncate()) + half;
+    presence.motion.velocity = Vec3::ZERO;
+    if presence.stance != Stance::Flying {
+        let near = position.z <= standing + STEP_IN_M;
+        presence.stance =
+            if near { Stance::Standing } else { Stance::Airborne { jumped: false, sub_steps: 0 } };
     }
+    presence.motion.position =
+        if presence.stance == Stance::Standing { position.with_z(standing) } else { position };
+    presence.news.arriving = true;
+    presence.news.touched = true;
 }
 
 fn free_spot(presence: &Presence, random: u64, ground: &Ground, contacts: &Contacts) -> Vec3 {

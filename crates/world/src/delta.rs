@@ -1,28 +1,55 @@
 //! The frame phase: what is different from the frame before.
 
 use crate::{
+    counters::WorldCounters,
     frame::{Change, Frame},
-    world::World,
+    npc::Npcs,
+    roster::Roster,
+    setting::Setting,
 };
+use ids::{LocalId, Tick};
 use systems::System;
 
-impl World {
-    /// Fills in the changes and brings the state hash up to date.
+/// The frame phase: the numbers of frames, and departures that the next one reports.
+#[derive(Debug, Default)]
+pub(crate) struct Delta {
+    /// Number of the next frame.
+    pub(crate) next_sequence: u64,
+    /// Avatars known to readers of frames that left since the last frame.
+    pub(crate) departures: Vec<LocalId>,
+}
+
+impl Delta {
+    /// Begins the next frame of the epoch: frames are numbered without gaps.
+    pub(crate) fn begin(&mut self, setting: &Setting, tick: Tick, dilation: f32, out: &mut Frame) {
+        out.begin(setting.id, setting.epoch, self.next_sequence, tick, dilation);
+        self.next_sequence += 1;
+    }
+
+    /// Fills in the changes and brings the visitors' hash up to date.
     ///
-    /// Removals come first, then newcomers as they are at the end of the tick, then what is new about the others. Who came and went
+    /// Removals come first, then newcomers as they are at the end of the tick, then changes of the others. An avatar that came and went
     /// within the tick is not mentioned.
     #[inline(never)]
-    pub(crate) fn tell(&mut self, out: &mut Frame) {
+    pub(crate) fn tell(
+        &mut self,
+        roster: &mut Roster,
+        npcs: &mut Npcs,
+        setting: &Setting,
+        counters: &mut WorldCounters,
+        out: &mut Frame,
+    ) {
         System::WorldTell.enter();
         // As much as they usually come to at most: they have all moved, and all begin or end an animation.
-        let n_usual = 2 * (self.roster.len() + self.npcs.len());
+        let n_usual = 2 * (roster.len() + npcs.len());
         out.changes.reserve(n_usual);
-        out.changes.extend(self.removed.drain(..).map(Change::Removed));
-        let newcomers = self.roster.iter().filter(|(_, presence)| presence.news.created);
+        out.changes.extend(self.departures.drain(..).map(Change::Removed));
+        let newcomers = roster.iter().filter(|(_, presence)| presence.news.created);
         out.changes.extend(newcomers.map(|(_, presence)| Change::Created(presence.entity())));
-        self.tell_new_npcs(out);
+        npcs.tell_newcomers(setting, out);
 
-        for (slot, presence) in self.roster.iter_mut() {
+        let mut difference = 0_u64;
+        for (slot, presence) in roster.iter_mut() {
             let news = std::mem::take(&mut presence.news);
             if !news.touched {
                 continue;
@@ -39,13 +66,14 @@ impl World {
                     out.changes.push(Change::Moved(presence.id, presence.motion));
                 }
             }
-            self.counters.entities_dirtied += u64::from(news.created || out.changes.len() > told);
+            counters.entities_dirtied += u64::from(news.created || out.changes.len() > told);
             presence.shown = presence.motion;
 
             let hash = presence.state_hash(slot);
             let former = std::mem::replace(&mut presence.hashes.whole, hash);
-            self.presences_hash = self.presences_hash.wrapping_sub(former).wrapping_add(hash);
+            difference = difference.wrapping_sub(former).wrapping_add(hash);
         }
-        self.tell_npcs(out);
+        roster.rehash(difference);
+        npcs.tell_changes(setting, counters, out);
     }
 }

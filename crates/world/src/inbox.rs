@@ -1,50 +1,83 @@
 //! The inbox phase: commands take effect, in an order that does not depend on how they came.
 
 use crate::{
-    chat,
+    arrivals, chat,
     command::{Action, Command, ControlFlags, Enter},
     counters::WorldCounters,
     frame::{Event, Frame, Refusal},
+    game::{Game, HEALTH_MAX},
     ground::Ground,
-    npc,
+    local_ids::LocalIds,
+    npc::{self, Npcs},
     presence::{Presence, Stance, facing},
-    world::World,
+    resync::Resync,
+    roster::Roster,
+    setting::Setting,
 };
 use glam::Vec3;
-use ids::{LocalId, SessionKey};
+use ids::{AgentId, LocalId, SessionKey};
 use systems::System;
 
-impl World {
+/// The inbox phase, and what it leaves for the phases behind it.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    /// Visitors who strike in this tick; the NPC phase drains it.
+    pub(crate) punches: Vec<LocalId>,
+}
+
+/// The parts of a world that commands change.
+#[derive(Debug)]
+pub(crate) struct Receivers<'a> {
+    pub(crate) setting: &'a Setting,
+    pub(crate) roster: &'a mut Roster,
+    pub(crate) local_ids: &'a mut LocalIds,
+    pub(crate) npcs: &'a Npcs,
+    pub(crate) game: &'a mut Game,
+    pub(crate) departures: &'a mut Vec<LocalId>,
+    pub(crate) resync: &'a mut Resync,
+    pub(crate) counters: &'a mut WorldCounters,
+}
+
+impl Inbox {
     /// Applies a tick's commands by (session, sequence) and empties the buffer.
     #[inline(never)]
-    pub(crate) fn receive(&mut self, commands: &mut Vec<Command>, out: &mut Frame) {
+    pub(crate) fn receive(
+        &mut self,
+        commands: &mut Vec<Command>,
+        mut receivers: Receivers<'_>,
+        out: &mut Frame,
+    ) {
         System::WorldInbox.enter();
+        let to = &mut receivers;
         commands.sort_unstable_by_key(|command| (command.session, command.sequence));
         for Command { session, action, .. } in commands.drain(..) {
             match action {
-                Action::Enter(enter) => self.enter(session, *enter, out),
-                Action::Leave => self.leave(session),
+                Action::Enter(enter) => to.enter(session, *enter, out),
+                Action::Leave => to.leave(session),
                 Action::Resync => {
-                    self.counters.resync += 1;
-                    self.resync.request();
+                    to.counters.resync += 1;
+                    to.resync.request();
                 }
-                action => match self.roster.of_session_mut(session) {
+                action => match to.roster.of_session_mut(session) {
                     Some(presence) => {
-                        if !self.npcs.is_empty() && npc::is_punch(&action) {
+                        if !to.npcs.is_empty() && npc::is_punch(&action) {
                             self.punches.push(presence.id);
                         }
-                        act(presence, action, &self.ground, &mut self.counters, out);
+                        act(presence, action, &to.setting.ground, to.counters, out);
                     }
                     // It left while this was on its way.
-                    None => self.counters.ignored += 1,
+                    None => to.counters.ignored += 1,
                 },
             }
         }
-        self.bring_back(out);
+        to.bring_back(out);
     }
+}
 
+impl Receivers<'_> {
     fn enter(&mut self, session: SessionKey, enter: Enter, out: &mut Frame) {
         let (position, look_at, flying) = (enter.position, enter.look_at, enter.flying);
+        let (agent, ground) = (enter.agent, &self.setting.ground);
         if let Some(presence) = self.roster.of_session_mut(session) {
             if flying {
                 presence.stance = Stance::Flying;
@@ -55,24 +88,28 @@ impl World {
             }
             let agent = presence.identity.agent;
             self.counters.enter += 1;
-            relocate(presence, position, look_at, &self.ground, &mut self.counters);
+            relocate(presence, position, look_at, ground, self.counters);
             // The world may have begun again from an earlier state than the client was told of.
-            self.tell_health(session, agent, out);
-            self.tell_missions(session, out);
+            self.greet(session, agent, out);
             return;
         }
-        if self.roster.len() >= self.max_avatars {
+        if self.roster.len() >= self.setting.max_avatars {
             self.counters.refused += 1;
             out.events.push(Event::Refused { session, reason: Refusal::Full });
             return;
         }
         self.counters.enter += 1;
-        let agent = enter.agent;
-        let mut presence = Presence::new(session, self.next_id(), enter);
-        relocate(&mut presence, position, look_at, &self.ground, &mut self.counters);
+        let id = next_local_id(self.local_ids, self.roster, self.npcs);
+        let mut presence = Presence::new(session, id, enter);
+        relocate(&mut presence, position, look_at, ground, self.counters);
         self.roster.insert(presence);
-        self.tell_health(session, agent, out);
-        self.tell_missions(session, out);
+        self.greet(session, agent, out);
+    }
+
+    fn greet(&self, session: SessionKey, agent: AgentId, out: &mut Frame) {
+        if let Some(cast) = &self.setting.cast {
+            self.game.greet(&cast.plan, session, agent, out);
+        }
     }
 
     fn leave(&mut self, session: SessionKey) {
@@ -81,29 +118,37 @@ impl World {
             return;
         };
         self.counters.leave += 1;
-        self.presences_hash = self.presences_hash.wrapping_sub(presence.hashes.whole);
         if !presence.news.created {
-            self.removed.push(presence.id);
+            self.departures.push(presence.id);
         }
     }
 
-    /// The next local id. They ascend; once the range is used up they begin again, and those still alive are left out.
-    pub(crate) fn next_id(&mut self) -> LocalId {
-        loop {
-            if self.next_local_id >= self.local_ids.end {
-                self.next_local_id = self.local_ids.start;
-                self.local_ids_wrapped = true;
-            }
-            let id = LocalId(self.next_local_id);
-            self.next_local_id += 1;
-            let taken = |(_, presence): (u32, &Presence)| presence.id == id;
-            let is_npc = || self.npcs.ids().any(|taken| taken == id);
-            // There are more ids than avatars, so this ends.
-            if !self.local_ids_wrapped || !self.roster.iter().any(taken) && !is_npc() {
-                return id;
+    /// Puts visitors who fell in the step before where visitors arrive.
+    fn bring_back(&mut self, out: &mut Frame) {
+        if !self.game.has_fallen_visitors() {
+            return;
+        }
+        let ground = &self.setting.ground;
+        let middle = glam::Vec2::splat(ground.terrain.size_m() as f32 / 2.0);
+        let arrival = middle.extend(ground.surface(middle));
+        for (_, presence) in self.roster.iter_mut() {
+            let (agent, session) = (presence.identity.agent, presence.identity.session);
+            if self.game.has_fallen(agent) {
+                let half_height = Vec3::Z * presence.half_height();
+                relocate(presence, arrival + half_height, Vec3::X, ground, self.counters);
+                out.events.push(Event::Teleported(session));
+                out.events.push(Event::Health { session, points: HEALTH_MAX });
             }
         }
+        self.game.raise_fallen_visitors();
     }
+}
+
+/// A local id for a newcomer, visitor or NPC.
+pub(crate) fn next_local_id(local_ids: &mut LocalIds, roster: &Roster, npcs: &Npcs) -> LocalId {
+    local_ids.next_free(|id| {
+        roster.iter().any(|(_, presence)| presence.id == id) || npcs.ids().any(|taken| taken == id)
+    })
 }
 
 /// An action of somebody who is here.
@@ -156,7 +201,7 @@ pub(crate) fn relocate(
     if !ground.holds(to, presence.half_height()) {
         counters.recovered += 1;
     }
-    World::place(presence, to, ground);
+    arrivals::place(presence, to, ground);
     if let Some(rotation) = facing(look_at) {
         presence.controls.body_rotation = rotation;
         presence.motion.rotation = rotation;
@@ -166,7 +211,7 @@ pub(crate) fn relocate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Terrain, WorldConfig, animations::PUNCH_LEFT};
+    use crate::{Terrain, World, WorldConfig, animations::PUNCH_LEFT};
     use ids::{AgentId, Epoch, Tick, Uuid, WorldId};
     use std::{sync::Arc, time::Duration};
 
@@ -198,6 +243,6 @@ mod tests {
             let mut commands = vec![Command { session: SessionKey(1), sequence, action }];
             world.step(Tick(sequence), Duration::from_millis(50), 1.0, &mut commands, &mut Frame::empty());
         }
-        assert!(world.punches.is_empty());
+        assert!(world.inbox.punches.is_empty());
     }
 }

@@ -17,13 +17,16 @@ mod generate;
 mod ground;
 mod inbox;
 mod life;
+mod local_ids;
 mod movement;
 mod npc;
+mod outcome;
 mod periods;
 mod presence;
 mod resync;
 mod roster;
 mod scenery;
+mod setting;
 mod snapshot;
 mod terrain;
 mod world;
@@ -43,9 +46,9 @@ pub use generate::{PLAZA_M, WATER_M};
 pub use ground::{BORDER_MARGIN_M, CEILING_M};
 pub use life::{Beginning, Fault, Life};
 pub use npc::{
-    Actor, Cast, CastError, CastErrors, Looks, LooksError, NPCS_MAX, NpcCounts, Recast, RecastRefusal,
-    Script, Spawn,
+    Actor, Cast, CastError, CastErrors, Looks, LooksError, NpcCounts, Recast, RecastRefusal, Script, Spawn,
 };
+pub use outcome::NPCS_MAX;
 pub use resync::CHUNK_ENTITIES_MAX;
 pub use scenery::{Prim, Scenery, SceneryError, Standing};
 pub use snapshot::{Checkpoint, IdsUsed, RestoreError};

@@ -103,7 +103,11 @@ impl Life {
     /// When it is another one's.
     #[must_use]
     pub fn of(world: World, config: WorldConfig, share: f32) -> Self {
-        assert_eq!((world.id, world.epoch), (config.id, config.epoch), "a world of another configuration");
+        assert_eq!(
+            (world.setting.id, world.setting.epoch),
+            (config.id, config.epoch),
+            "a world of another configuration"
+        );
         let offset = Self::CHECKPOINT_PERIOD.mul_f32(share.clamp(0.0, 1.0));
         let ids = world.ids_used();
         Self {

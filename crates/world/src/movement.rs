@@ -5,15 +5,20 @@
 
 use crate::{
     animations,
+    arrivals::settle_arrivals,
     command::ControlFlags,
+    contacts::Contacts,
     gait::{
         self, CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, PRE_JUMP, RUN_M_PER_S, SUB_STEPS_PER_S,
         WALK_M_PER_S,
     },
+    local_ids::LocalIds,
     presence::{Controls, Posture, Presence, Pressed, Stance, upright},
-    world::World,
+    roster::Roster,
+    setting::Setting,
 };
 use glam::{Quat, Vec2, Vec3};
+use state_hash::StateHasher;
 use std::time::Duration;
 use systems::System;
 
@@ -22,11 +27,11 @@ const STEP_MAX: Duration = Duration::from_secs(1);
 
 /// Carried-over time, in nanoseconds × sub-steps a second, at which a sub-step is due. In this unit 50 ms are three sub-steps exactly,
 /// which nanoseconds cannot say.
-pub(crate) const SUB_STEP_DUE: u64 = 1_000_000_000;
+const SUB_STEP_DUE: u64 = 1_000_000_000;
 
 /// An avatar with something to do in this tick.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mover {
+struct Mover {
     slot: u32,
     /// Velocity that its flags ask for.
     wish: Vec3,
@@ -34,38 +39,73 @@ pub(crate) struct Mover {
     flags: ControlFlags,
 }
 
-impl World {
-    /// Moves everybody by one tick.
+/// The movement phase: its time carried over, and lists that live as long as a tick.
+#[derive(Debug, Default)]
+pub(crate) struct Movement {
+    /// World time that has not made a sub-step yet; one is due at [`SUB_STEP_DUE`].
+    sub_step_carry: u64,
+    movers: Vec<Mover>,
+    contacts: Contacts,
+}
+
+impl Movement {
+    /// Goes on with the time that a snapshot carries over; `None` when that is more than is ever carried.
+    pub(crate) fn restored(sub_step_carry: u64) -> Option<Self> {
+        (sub_step_carry < SUB_STEP_DUE).then(|| Self { sub_step_carry, ..Self::default() })
+    }
+
+    /// One that no step leaves behind.
+    #[cfg(test)]
+    pub(crate) fn with_carry(sub_step_carry: u64) -> Self {
+        Self { sub_step_carry, ..Self::default() }
+    }
+
+    /// Its only state between two steps, as it stands in snapshots.
+    pub(crate) const fn sub_step_carry(&self) -> u64 {
+        self.sub_step_carry
+    }
+
+    pub(crate) const fn hash(&self, hasher: &mut StateHasher) {
+        hasher.u64(self.sub_step_carry);
+    }
+
+    /// Moves all visitors by one tick.
     #[inline(never)]
-    pub(crate) fn move_avatars(&mut self, dt: Duration) {
+    pub(crate) fn move_avatars(
+        &mut self,
+        dt: Duration,
+        roster: &mut Roster,
+        setting: &Setting,
+        local_ids: &LocalIds,
+    ) {
         System::WorldMovement.enter();
         assert!(dt <= STEP_MAX, "a step of {dt:?}: schedulers dilate time, they do not lengthen steps");
-        self.steer();
+        self.steer(roster);
         let sub_steps = self.sub_steps_due(dt);
-        let arrivals = self.roster.iter().any(|(_, presence)| presence.news.arriving);
+        let arrivals = roster.iter().any(|(_, presence)| presence.news.arriving);
         if arrivals || (sub_steps > 0 && !self.movers.is_empty()) {
-            self.locate();
-            self.settle_arrivals();
+            self.locate(roster);
+            settle_arrivals(roster, &mut self.contacts, setting, local_ids);
         }
         // All of an avatar's sub-steps together, as what is around it comes out of memory once: among thousands that is most of
         // the time they take. Others stand where they were or already are, which is a tick at most.
         for &Mover { slot, wish, .. } in &self.movers {
-            let presence = self.roster.get_mut(slot).expect("movers were listed in this tick");
+            let presence = roster.get_mut(slot).expect("movers were listed in this tick");
             let (from, was_grounded) = (presence.motion.position, presence.stance.is_grounded());
             for _ in 0..sub_steps {
-                gait::sub_step(presence, slot, wish, &self.ground, &mut self.contacts);
+                gait::sub_step(presence, slot, wish, &setting.ground, &mut self.contacts);
             }
             if was_grounded && sub_steps > 0 {
                 gait::even_out(presence, from, sub_steps);
             }
         }
-        self.animate();
+        self.animate(roster);
     }
 
     /// Turns flags into stances and wishes, and lists who moves.
-    fn steer(&mut self) {
+    fn steer(&mut self, roster: &mut Roster) {
         self.movers.clear();
-        for (slot, presence) in self.roster.iter_mut() {
+        for (slot, presence) in roster.iter_mut() {
             let busy = !matches!(presence.stance, Stance::Standing | Stance::Sitting);
             if !busy
                 && !presence.news.touched
@@ -90,9 +130,9 @@ impl World {
     }
 
     /// Shows everybody's movement as it is after the physics.
-    fn animate(&mut self) {
+    fn animate(&self, roster: &mut Roster) {
         for &Mover { slot, wish, flags } in &self.movers {
-            let presence = self.roster.get_mut(slot).expect("movers were listed in this tick");
+            let presence = roster.get_mut(slot).expect("movers were listed in this tick");
             let travels = wish.truncate() != Vec2::ZERO;
             presence.news.animated |= animations::show_state(presence, flags, travels);
         }
@@ -108,9 +148,9 @@ impl World {
     }
 
     /// Tells the contact grid where everybody is, except those who have yet to find a spot.
-    fn locate(&mut self) {
-        self.contacts.clear(self.roster.slots().len());
-        for (slot, presence) in self.roster.iter().filter(|(_, presence)| !presence.news.arriving) {
+    fn locate(&mut self, roster: &Roster) {
+        self.contacts.clear(roster.slots().len());
+        for (slot, presence) in roster.iter().filter(|(_, presence)| !presence.news.arriving) {
             self.contacts.insert(slot, presence.motion.position, presence.half_height());
         }
     }

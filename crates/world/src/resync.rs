@@ -5,7 +5,9 @@
 
 use crate::{
     frame::{Frame, SnapshotChunk},
-    world::World,
+    npc::Npcs,
+    roster::Roster,
+    setting::Setting,
 };
 use ids::LocalId;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,13 @@ impl Resync {
         !self.requested && self.run.is_none()
     }
 
+    /// Puts the next part of a snapshot into a frame, if one was asked for.
+    pub(crate) fn tell(&mut self, roster: &Roster, npcs: &Npcs, setting: &Setting, out: &mut Frame) {
+        if !self.is_done() {
+            self.tell_next(roster, npcs, setting, out);
+        }
+    }
+
     /// Whether it can have come out of a snapshot of ours.
     pub(crate) fn is_sound(&self) -> bool {
         self.run.as_ref().is_none_or(|run| run.next_index < run.count())
@@ -48,31 +57,19 @@ impl Resync {
 
     /// Puts the next part into a frame that has all its changes.
     #[inline(never)]
-    pub(crate) fn tell(&mut self, world: &World, out: &mut Frame) {
+    fn tell_next(&mut self, roster: &Roster, npcs: &Npcs, setting: &Setting, out: &mut Frame) {
         System::WorldResync.enter();
         if self.run.is_none() && self.requested {
             self.requested = false;
-            let visitors = world.roster.iter().map(|(slot, presence)| (slot, presence.id));
-            let members = visitors.chain(world.npcs.ids().map(|id| (NO_SLOT, id))).collect();
+            let visitors = roster.iter().map(|(slot, presence)| (slot, presence.id));
+            let members = visitors.chain(npcs.ids().map(|id| (NO_SLOT, id))).collect();
             self.run = Some(Run { members, next_index: 0 });
         }
         let Some(run) = &mut self.run else { return };
-        out.snapshot = Some(run.chunk(world));
+        out.snapshot = Some(run.chunk(roster, npcs, setting));
         if run.is_over() {
             self.run = None;
         }
-    }
-}
-
-impl World {
-    /// Puts the next part of a snapshot into a frame, if one was asked for.
-    pub(crate) fn tell_snapshot(&mut self, out: &mut Frame) {
-        if self.resync.is_done() {
-            return;
-        }
-        let mut resync = std::mem::take(&mut self.resync);
-        resync.tell(self, out);
-        self.resync = resync;
     }
 }
 
@@ -86,15 +83,15 @@ impl Run {
         self.next_index == self.count()
     }
 
-    fn chunk(&mut self, world: &World) -> SnapshotChunk {
+    fn chunk(&mut self, roster: &Roster, npcs: &Npcs, setting: &Setting) -> SnapshotChunk {
         let index = self.next_index;
         self.next_index += 1;
         let part = self.members.chunks(CHUNK_ENTITIES_MAX).nth(index as usize).unwrap_or_default();
         let entities = part
             .iter()
             .filter_map(|&(slot, id)| match slot {
-                NO_SLOT => world.npc_with_id(id),
-                slot => Some(world.roster.get(slot).filter(|presence| presence.id == id)?.entity()),
+                NO_SLOT => npcs.entity_with_id(id, setting),
+                slot => Some(roster.get(slot).filter(|presence| presence.id == id)?.entity()),
             })
             .collect();
         SnapshotChunk { index, count: self.count(), entities }

@@ -13,6 +13,8 @@ use std::{
 /// Presences by slot and by session.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
+    /// Sum of all presences' hashes, as of when each was last hashed.
+    hash: u64,
     slots: Vec<Option<Presence>>,
     free: BinaryHeap<Reverse<u32>>,
     by_session: BTreeMap<SessionKey, u32>,
@@ -34,6 +36,16 @@ impl Roster {
         }
         roster.slots = slots;
         Some(roster)
+    }
+
+    /// Hash of all that decides the visitors' future, as of the last [`Roster::rehash`] of each.
+    pub(crate) const fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// Adds differences between former and new hashes of presences.
+    pub(crate) const fn rehash(&mut self, difference: u64) {
+        self.hash = self.hash.wrapping_add(difference);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -97,6 +109,9 @@ impl Roster {
     pub(crate) fn remove(&mut self, session: SessionKey) -> Option<Presence> {
         let slot = self.by_session.remove(&session)?;
         self.free.push(Reverse(slot));
-        self.slots[slot as usize].take()
+        let presence = self.slots[slot as usize].take();
+        assert!(presence.is_some(), "{session:?} is listed in slot {slot}, which is empty");
+        self.hash = self.hash.wrapping_sub(presence.as_ref().map_or(0, |presence| presence.hashes.whole));
+        presence
     }
 }

@@ -12,7 +12,7 @@
 
 use crate::{
     game::Game,
-    movement::SUB_STEP_DUE,
+    movement::Movement,
     npc::{CastMark, Npcs},
     presence::Presence,
     resync::Resync,
@@ -159,8 +159,8 @@ impl Checkpoint {
 /// may remember stands for somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdsUsed {
-    next: u32,
-    wrapped: bool,
+    pub(crate) next: u32,
+    pub(crate) wrapped: bool,
 }
 
 impl World {
@@ -192,16 +192,16 @@ impl World {
 
     fn body<S, N, G>(&self, slots: S, npcs: N, game: G) -> Body<S, N, G> {
         Body {
-            terrain: self.ground.terrain.fingerprint(),
-            scenery: self.scenery.fingerprint(),
+            terrain: self.setting.ground.terrain.fingerprint(),
+            scenery: self.setting.scenery.fingerprint(),
             cast: self.cast_mark(),
-            id: self.id,
-            epoch: self.epoch,
-            local_ids: self.local_ids.clone(),
-            next_sequence: self.next_sequence,
-            next_local_id: self.next_local_id,
-            local_ids_wrapped: self.local_ids_wrapped,
-            sub_step_carry: self.sub_step_carry,
+            id: self.setting.id,
+            epoch: self.setting.epoch,
+            local_ids: self.local_ids.range().clone(),
+            next_sequence: self.delta.next_sequence,
+            next_local_id: self.local_ids.used().next,
+            local_ids_wrapped: self.local_ids.used().wrapped,
+            sub_step_carry: self.movement.sub_step_carry(),
             resync: self.resync.clone(),
             slots,
             npcs,
@@ -255,21 +255,16 @@ impl World {
     /// How far it has come with its local ids.
     #[must_use]
     pub const fn ids_used(&self) -> IdsUsed {
-        IdsUsed { next: self.next_local_id, wrapped: self.local_ids_wrapped }
+        self.local_ids.used()
     }
 
     /// Goes on behind the local ids that an earlier life of this world has used.
     pub const fn skip_ids(&mut self, used: IdsUsed) {
-        self.next_local_id = used.next;
-        self.local_ids_wrapped = used.wrapped;
-    }
-
-    pub(crate) fn cast_fingerprint(&self) -> u64 {
-        self.cast.as_ref().map_or(0, |cast| cast.fingerprint())
+        self.local_ids.skip(used);
     }
 
     fn cast_mark(&self) -> CastMark {
-        self.cast.as_ref().map_or_else(|| NOBODY.clone(), |cast| cast.mark().clone())
+        self.setting.cast.as_ref().map_or_else(|| NOBODY.clone(), |cast| cast.mark().clone())
     }
 
     fn from_body(config: WorldConfig, mut body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {
@@ -277,14 +272,14 @@ impl World {
         world.is_the_place_of(&body)?;
         let keeps_game = world.can_go_on_with(&body.cast, follow)?;
         let is_sound = body.resync.is_sound()
-            && body.sub_step_carry < SUB_STEP_DUE
             && body.local_ids.start <= body.next_local_id
             && body.next_local_id <= body.local_ids.end
             && body.next_sequence < TIME_MAX;
         if !is_sound {
             return Err(RestoreError::Inconsistent);
         }
-        let renaming = Renaming { from: body.local_ids.clone(), to: world.local_ids.clone() };
+        world.movement = Movement::restored(body.sub_step_carry).ok_or(RestoreError::Inconsistent)?;
+        let renaming = Renaming { from: body.local_ids.clone(), to: world.local_ids.range().clone() };
         let visitors = body.slots.iter().flatten().map(|presence| presence.id);
         renaming.check(visitors.clone().chain(body.npcs.ids()))?;
         // Ids are given in order; only once they have begun anew is it looked whether one is taken.
@@ -293,25 +288,24 @@ impl World {
             return Err(RestoreError::Inconsistent);
         }
         let is_same_life = follow == Follow::On
-            && (body.id, body.epoch) == (world.id, world.epoch)
+            && (body.id, body.epoch) == (world.setting.id, world.setting.epoch)
             && renaming.changes_nothing();
         if is_same_life {
-            world.next_sequence = body.next_sequence;
+            world.delta.next_sequence = body.next_sequence;
             world.resync = body.resync;
         } else {
             world.ask_for_snapshot();
             body.npcs.forget_news();
         }
-        (world.next_local_id, world.local_ids_wrapped) =
-            renaming.next(body.next_local_id, body.local_ids_wrapped);
-        world.sub_step_carry = body.sub_step_carry;
+        let used = IdsUsed { next: body.next_local_id, wrapped: body.local_ids_wrapped };
+        world.local_ids.follow(used, &renaming);
         world.take_visitors(body.slots, &renaming)?;
         world.take_npcs(body.npcs, &body.cast, &renaming)?;
         if keeps_game {
             world.take_game(body.game)?;
         }
         // Else whoever looks for a free local id would look for ever.
-        if world.roster.len() + world.npcs.len() >= world.local_ids.len() {
+        if world.roster.len() + world.npcs.len() >= world.local_ids.range().len() {
             return Err(RestoreError::Inconsistent);
         }
         Ok(world)
@@ -319,11 +313,11 @@ impl World {
 
     /// Whether what stands here, and who lives here, is what was there.
     fn is_the_place_of(&self, body: &OwnedBody) -> Result<(), RestoreError> {
-        let expected = self.ground.terrain.fingerprint();
+        let expected = self.setting.ground.terrain.fingerprint();
         if body.terrain != expected {
             return Err(RestoreError::OtherTerrain { expected, found: body.terrain });
         }
-        let expected = self.scenery.fingerprint();
+        let expected = self.setting.scenery.fingerprint();
         if body.scenery != expected {
             return Err(RestoreError::OtherScenery { expected, found: body.scenery });
         }
@@ -333,13 +327,16 @@ impl World {
     /// Whether missions and health go on as well. Where a world was put away they begin anew if there are other ones by now, and the rest
     /// goes on all the same.
     fn can_go_on_with(&self, mark: &CastMark, follow: Follow) -> Result<bool, RestoreError> {
-        let cast = self.cast.as_deref();
+        let cast = self.setting.cast.as_deref();
         if mark.fits(cast) {
             return Ok(true);
         }
         match cast {
             Some(cast) if follow == Follow::Anew && mark.fits_but_for_plan(cast) => Ok(false),
-            _ => Err(RestoreError::OtherCast { expected: self.cast_fingerprint(), found: mark.fingerprint }),
+            _ => Err(RestoreError::OtherCast {
+                expected: self.setting.cast_fingerprint(),
+                found: mark.fingerprint,
+            }),
         }
     }
 
@@ -350,13 +347,15 @@ impl World {
     ) -> Result<(), RestoreError> {
         self.roster = Roster::from_slots(slots).ok_or(RestoreError::Inconsistent)?;
         let mut ids = BTreeSet::new();
+        let mut hash = 0_u64;
         for (slot, presence) in self.roster.iter_mut() {
             presence.id = renaming.of(presence.id).ok_or(RestoreError::Inconsistent)?;
-            if !presence.revive(slot, &self.ground) || !ids.insert(presence.id) {
+            if !presence.revive(slot, &self.setting.ground) || !ids.insert(presence.id) {
                 return Err(RestoreError::Inconsistent);
             }
-            self.presences_hash = self.presences_hash.wrapping_add(presence.hashes.whole);
+            hash = hash.wrapping_add(presence.hashes.whole);
         }
+        self.roster.rehash(hash);
         Ok(())
     }
 
@@ -366,19 +365,19 @@ impl World {
         mark: &CastMark,
         renaming: &Renaming,
     ) -> Result<(), RestoreError> {
-        let Some(cast) = &self.cast else {
+        let Some(cast) = &self.setting.cast else {
             return if npcs.is_empty() { Ok(()) } else { Err(RestoreError::Inconsistent) };
         };
         // First, since what they have in mind need not be anything to those who follow this cast.
         if mark.fingerprint != cast.fingerprint() {
             npcs.take_over(&mark.names, cast);
         }
-        let is_sound = npcs.is_sound(cast, &self.ground);
+        let is_sound = npcs.is_sound(cast, &self.setting.ground);
         let mut ids: BTreeSet<LocalId> = self.roster.iter().map(|(_, presence)| presence.id).collect();
         if !is_sound
             || !renaming.changes_nothing() && !npcs.rename(renaming)
             || !npcs.revive()
-            || !npcs.ids().all(|id| self.local_ids.contains(&id.0) && ids.insert(id))
+            || !npcs.ids().all(|id| self.local_ids.range().contains(&id.0) && ids.insert(id))
         {
             return Err(RestoreError::Inconsistent);
         }
@@ -387,7 +386,7 @@ impl World {
     }
 
     fn take_game(&mut self, game: Game) -> Result<(), RestoreError> {
-        let Some(cast) = &self.cast else { return Ok(()) };
+        let Some(cast) = &self.setting.cast else { return Ok(()) };
         if !game.is_sound(&cast.plan) {
             return Err(RestoreError::Inconsistent);
         }

@@ -1,23 +1,30 @@
-//! A world: what it is made of, and its step.
+//! A world: its parts, and its step.
 //!
-//! A step is six phases, each a file: `inbox` (commands) → `movement` (steering and physics) → `npc` (those without a client) →
-//! `game` (missions and health) → `delta` (what the frame tells) → `resync` (a part of a snapshot, when one was asked for).
+//! A step is a list of phases. Each is a part with its own state, and its call in [`World::step`] names what it reads and changes:
+//! [`Inbox`] (commands) → [`Movement`] (steering and physics of visitors) → [`Npcs`] → [`Game`] (missions and health) → [`Delta`] (the
+//! frame's changes) → [`Resync`] (a part of a snapshot, when one was asked for). Two more parts belong to no phase: the [`Roster`] of
+//! visitors and the [`LocalIds`]; [`Setting`] is what never changes in a step. Each part has its share of the state hash, and of a
+//! snapshot (`snapshot`).
 
 use crate::{
     command::Command,
-    contacts::Contacts,
     counters::WorldCounters,
+    delta::Delta,
     frame::{Entity, Frame},
-    game::Game,
+    game::{Game, GameTick, MissionStatus},
     ground::Ground,
-    movement::Mover,
-    npc::{Cast, NpcCounts, Npcs},
+    inbox::{Inbox, Receivers},
+    local_ids::LocalIds,
+    movement::Movement,
+    npc::{Cast, NpcCounts, Npcs, Recast, Surroundings},
+    periods::Span,
     resync::Resync,
     roster::Roster,
     scenery::Scenery,
+    setting::Setting,
     terrain::Terrain,
 };
-use ids::{Epoch, LocalId, SessionKey, Tick, WorldId};
+use ids::{AgentId, Epoch, SessionKey, Tick, WorldId};
 use state_hash::StateHasher;
 use std::{ops::Range, sync::Arc, time::Duration};
 use telemetry::recorder::{Arg, Scope, ScopeKind};
@@ -95,36 +102,15 @@ impl WorldConfig {
 /// [`World::restore`].
 #[derive(Debug)]
 pub struct World {
-    pub(crate) id: WorldId,
-    pub(crate) epoch: Epoch,
-    /// Those of avatars; the ones before them are those of what stands.
-    pub(crate) local_ids: Range<u32>,
-    pub(crate) max_avatars: usize,
-    pub(crate) seed: u64,
-    pub(crate) ground: Ground,
-    pub(crate) scenery: Arc<Scenery>,
-
-    pub(crate) cast: Option<Arc<Cast>>,
+    pub(crate) setting: Setting,
+    pub(crate) local_ids: LocalIds,
+    pub(crate) roster: Roster,
+    pub(crate) inbox: Inbox,
+    pub(crate) movement: Movement,
     pub(crate) npcs: Npcs,
     pub(crate) game: Game,
-    pub(crate) roster: Roster,
-    /// Number of the next frame.
-    pub(crate) next_sequence: u64,
-    pub(crate) next_local_id: u32,
-    /// The ids have begun again, so that the next one may still be taken.
-    pub(crate) local_ids_wrapped: bool,
-    /// World time that has not made a sub-step yet; one is due at [`crate::movement::SUB_STEP_DUE`].
-    pub(crate) sub_step_carry: u64,
+    pub(crate) delta: Delta,
     pub(crate) resync: Resync,
-
-    /// Sum of all presences' hashes.
-    pub(crate) presences_hash: u64,
-    /// Avatars known to readers of frames that left in this tick.
-    pub(crate) removed: Vec<LocalId>,
-    pub(crate) movers: Vec<Mover>,
-    pub(crate) contacts: Contacts,
-    /// Who strikes in this tick.
-    pub(crate) punches: Vec<LocalId>,
     pub(crate) counters: WorldCounters,
 }
 
@@ -145,30 +131,26 @@ impl World {
             scenery.len(),
             local_ids.len()
         );
+        // The first ones are those of the scenery.
         let local_ids = local_ids.start + scenery.len() as u32..local_ids.end;
-        let npcs = cast.as_ref().map(|cast| Npcs::of(cast, &terrain, local_ids.start)).unwrap_or_default();
         Self {
-            id,
-            epoch,
-            max_avatars,
-            seed,
-            ground: Ground { terrain, water_m },
-            scenery,
+            npcs: cast.as_ref().map(|cast| Npcs::of(cast, &terrain, local_ids.start)).unwrap_or_default(),
             game: cast.as_ref().map(|cast| Game::new(&cast.plan)).unwrap_or_default(),
-            cast,
-            npcs,
+            setting: Setting {
+                id,
+                epoch,
+                seed,
+                max_avatars,
+                ground: Ground { terrain, water_m },
+                scenery,
+                cast,
+            },
+            local_ids: LocalIds::new(local_ids, n_npcs as u32),
             roster: Roster::default(),
-            next_sequence: 0,
-            next_local_id: local_ids.start + n_npcs as u32,
-            local_ids,
-            local_ids_wrapped: false,
-            sub_step_carry: 0,
+            inbox: Inbox::default(),
+            movement: Movement::default(),
+            delta: Delta::default(),
             resync: Resync::default(),
-            presences_hash: 0,
-            removed: Vec::new(),
-            movers: Vec::new(),
-            contacts: Contacts::default(),
-            punches: Vec::new(),
             counters: WorldCounters::default(),
         }
     }
@@ -186,22 +168,58 @@ impl World {
         commands: &mut Vec<Command>,
         out: &mut Frame,
     ) {
-        out.begin(self.id, self.epoch, self.next_sequence, tick, dilation);
-        self.next_sequence += 1;
-
-        let world = u64::from(self.id.0);
-        recorded(&INBOX, world, || self.receive(commands, out));
-        recorded(&MOVEMENT, world, || self.move_avatars(dt));
-        if self.cast.is_some() {
+        let Self { setting, local_ids, roster, inbox, movement, npcs, game, delta, resync, counters } = self;
+        let world = u64::from(setting.id.0);
+        delta.begin(setting, tick, dilation, out);
+        recorded(&INBOX, world, || {
+            let departures = &mut delta.departures;
+            let receivers =
+                Receivers { setting, roster, local_ids, npcs, game, departures, resync, counters };
+            inbox.receive(commands, receivers, out);
+        });
+        recorded(&MOVEMENT, world, || movement.move_avatars(dt, roster, setting, local_ids));
+        if let Some(cast) = &setting.cast {
             recorded(&NPCS, world, || {
-                self.step_npcs(dt, out);
-                self.play(dt, out);
+                let began = npcs.now();
+                let (punches, departures) = (&mut inbox.punches, &mut delta.departures);
+                npcs.step(
+                    dt,
+                    &mut Surroundings { setting, roster, game, punches, local_ids, departures },
+                    out,
+                );
+                let (now, span) = (npcs.now(), Span::new(npcs.elapsed_ns(), dt));
+                game.play(
+                    &GameTick {
+                        plan: &cast.plan,
+                        began,
+                        now,
+                        span,
+                        outcome: &npcs.outcome,
+                        npcs_down: &|| npcs.down(),
+                        npc_id: &|number| npcs.id_of(number),
+                        roster,
+                    },
+                    out,
+                );
             });
         }
-        recorded(&TELL, world, || self.tell(out));
-        recorded(&RESYNC, world, || self.tell_snapshot(out));
+        recorded(&TELL, world, || delta.tell(roster, npcs, setting, counters, out));
+        recorded(&RESYNC, world, || resync.tell(roster, npcs, setting, out));
 
         out.state_hash = self.state_hash();
+    }
+
+    /// Goes over to another cast between two steps; false, and nothing changes, when its own is not the one to go over from. The
+    /// former one may be freed here if nothing else refers to it: the caller keeps it.
+    ///
+    /// Part of what decides the world's future, as a command is: for a run to be repeated it has to come before the same tick.
+    pub fn recast(&mut self, recast: &Recast) -> bool {
+        let is_meant = self.setting.cast.as_ref().is_some_and(|cast| Arc::ptr_eq(cast, recast.from()));
+        if is_meant {
+            self.npcs.recast(recast, &self.setting.ground.terrain);
+            self.setting.cast = Some(Arc::clone(recast.to()));
+        }
+        is_meant
     }
 
     /// Puts a snapshot into the frames that follow, as [`crate::Action::Resync`] does.
@@ -209,7 +227,7 @@ impl World {
         self.resync.request();
     }
 
-    /// Whether no visitor is here and a step would tell nothing: a scheduler may leave it out until there is a command.
+    /// True when no visitor is here and a step would tell nothing: a scheduler may leave it out until there is a command.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.roster.is_empty() && self.resync.is_done()
@@ -218,7 +236,7 @@ impl World {
     /// Its life.
     #[must_use]
     pub const fn epoch(&self) -> Epoch {
-        self.epoch
+        self.setting.epoch
     }
 
     /// All visitors in it, as a frame would tell them now.
@@ -237,35 +255,46 @@ impl World {
         self.roster.len()
     }
 
-    /// What it has done since it was made or restored.
+    /// Totals since it was made or restored.
     #[must_use]
     pub const fn counters(&self) -> &WorldCounters {
         &self.counters
     }
 
-    /// Those who live in it.
+    /// NPCs that live in it, those included that have fallen.
     #[must_use]
     pub fn n_npcs(&self) -> usize {
         self.npcs.len()
     }
 
-    /// What these have done since the world was made or restored.
+    /// Totals of its NPCs since the world was made or restored.
     #[must_use]
     pub const fn npc_counts(&self) -> &NpcCounts {
         &self.npcs.counts
     }
 
-    /// Hash of everything that decides the world's future: avatars, NPCs with all that they remember, local ids, time carried over, what
-    /// stands. Which frames were sent, and whether somebody is being resynchronised, does not count. Costs nothing: steps keep it up
+    /// A visitor's health, 0 to [`crate::HEALTH_MAX`].
+    #[must_use]
+    pub fn health(&self, agent: AgentId) -> u8 {
+        self.game.health_of(agent)
+    }
+
+    /// Its missions, in the order of the template.
+    pub fn missions(&self) -> impl Iterator<Item = MissionStatus<'_>> {
+        self.setting.cast.iter().flat_map(|cast| self.game.missions(&cast.plan))
+    }
+
+    /// Hash of everything that decides the world's future: avatars, NPCs with all that they remember, local ids, time carried over, the
+    /// scenery. Which frames were sent, and whether a replica is being resynchronised, does not count. Costs nothing: steps keep it up
     /// to date.
     #[must_use]
     pub fn state_hash(&self) -> u64 {
         let mut hasher = StateHasher::new();
-        hasher.u64(self.presences_hash);
-        hasher.u64(u64::from(self.next_local_id) << 1 | u64::from(self.local_ids_wrapped));
-        hasher.u64(self.sub_step_carry);
-        hasher.u64(self.scenery.fingerprint());
-        hasher.u64(self.cast_fingerprint());
+        hasher.u64(self.roster.hash());
+        self.local_ids.hash(&mut hasher);
+        self.movement.hash(&mut hasher);
+        hasher.u64(self.setting.scenery.fingerprint());
+        hasher.u64(self.setting.cast_fingerprint());
         hasher.u64(self.npcs.state_hash());
         hasher.u64(self.game.hash());
         hasher.finish()

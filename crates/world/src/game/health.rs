@@ -4,15 +4,14 @@
 //! than all of it, by account: who leaves is not well when they come back. Time passes for them as for the world, so that nobody
 //! heals while it sleeps.
 
-use super::Game;
+use super::{Game, GameTick};
 use crate::{
     frame::{Event, Frame},
-    inbox::relocate,
-    world::World,
+    outcome::Blow,
+    roster::Roster,
 };
 use behavior::senses::{Stamp, WorldTime};
-use glam::Vec3;
-use ids::{AgentId, LocalId, SessionKey};
+use ids::{AgentId, SessionKey};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 
@@ -53,7 +52,8 @@ impl Wound {
 }
 
 impl Game {
-    fn health_of(&self, agent: AgentId) -> u8 {
+    /// A visitor's health, 0 to [`HEALTH_MAX`].
+    pub(crate) fn health_of(&self, agent: AgentId) -> u8 {
         self.wounds.iter().find(|wound| wound.agent == agent).map_or(HEALTH_MAX, |wound| wound.health)
     }
 
@@ -81,102 +81,80 @@ impl Game {
     }
 }
 
-impl World {
-    /// A visitor's health, 0 to [`HEALTH_MAX`].
-    #[must_use]
-    pub fn health(&self, agent: AgentId) -> u8 {
-        self.game.health_of(agent)
-    }
-
-    /// Whether it has fallen, and is not back yet.
+impl Game {
+    /// True of a visitor who fell in this step or the one before, and was not brought back yet.
     pub(crate) fn has_fallen(&self, agent: AgentId) -> bool {
-        !self.game.wounds.is_empty() && self.game.health_of(agent) == 0
+        !self.wounds.is_empty() && self.health_of(agent) == 0
     }
 
-    /// A visitor is struck: where damage is on, that hurts.
-    pub(crate) fn hurt_visitor(
-        &mut self,
-        who: LocalId,
-        points: u16,
-        by: Option<LocalId>,
-        now: WorldTime,
-        out: &mut Frame,
-    ) {
-        let is_on = self.cast.as_ref().is_some_and(|cast| cast.plan.damage);
-        let Some((_, presence)) = self.roster.iter().find(|(_, presence)| presence.id == who) else { return };
+    /// Some visitors fell and were not brought back yet.
+    pub(crate) fn has_fallen_visitors(&self) -> bool {
+        self.wounds.iter().any(|wound| wound.health == 0)
+    }
+
+    /// Gives all who fell their full health: they were brought back.
+    pub(crate) fn raise_fallen_visitors(&mut self) {
+        self.wounds.retain(|wound| wound.health > 0);
+        self.change();
+    }
+
+    /// NPCs' blows hurt visitors, where damage is on.
+    pub(super) fn take_blows(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
+        if tick.plan.damage {
+            tick.outcome.blows.iter().for_each(|blow| self.take_blow(blow, tick, out));
+        }
+    }
+
+    fn take_blow(&mut self, &Blow { to, by, points }: &Blow, tick: &GameTick<'_>, out: &mut Frame) {
+        let Some((_, presence)) = tick.roster.iter().find(|(_, presence)| presence.id == to) else { return };
         let (agent, session) = (presence.identity.agent, presence.identity.session);
-        if !is_on || points == 0 || self.has_fallen(agent) {
+        if points == 0 || self.has_fallen(agent) {
             return;
         }
-        let well = self.game.wound(agent, points, now);
+        let well = self.wound(agent, points, tick.began);
         if well == Some(agent) {
             return;
         }
-        let left = self.game.health_of(agent);
-        out.events.push(Event::Struck { who, by, points });
+        let left = self.health_of(agent);
+        out.events.push(Event::Struck { who: to, by, points });
         out.events.push(Event::Health { session, points: left });
         if left == 0 {
-            out.events.push(Event::Fell(who));
+            out.events.push(Event::Fell(to));
         }
         if let Some(well) = well {
-            let own = self.roster.iter().filter(|(_, presence)| presence.identity.agent == well);
-            out.events.extend(own.map(|(_, presence)| Event::Health {
-                session: presence.identity.session,
-                points: HEALTH_MAX,
-            }));
+            out.events.extend(health_of_sessions(tick.roster, well, HEALTH_MAX));
         }
     }
 
-    /// Tells somebody who came in how they are.
-    pub(crate) fn tell_health(&self, session: SessionKey, agent: AgentId, out: &mut Frame) {
-        if self.cast.as_ref().is_some_and(|cast| cast.plan.damage) {
-            out.events.push(Event::Health { session, points: self.game.health_of(agent) });
-        }
+    /// Tells a session that came in its health.
+    pub(super) fn tell_health(&self, session: SessionKey, agent: AgentId, out: &mut Frame) {
+        out.events.push(Event::Health { session, points: self.health_of(agent) });
     }
 
-    /// Puts those who fell where visitors arrive, in full health.
-    pub(crate) fn bring_back(&mut self, out: &mut Frame) {
-        if !self.game.wounds.iter().any(|wound| wound.health == 0) {
-            return;
-        }
-        let middle = glam::Vec2::splat(self.ground.terrain.size_m() as f32 / 2.0);
-        let arrival = middle.extend(self.ground.height(middle).max(self.ground.water_m));
-        for (_, presence) in self.roster.iter_mut() {
-            let (agent, session) = (presence.identity.agent, presence.identity.session);
-            let is_down = |wound: &Wound| wound.agent == agent && wound.health == 0;
-            if self.game.wounds.iter().any(is_down) {
-                let half_height = Vec3::Z * presence.half_height();
-                relocate(presence, arrival + half_height, Vec3::X, &self.ground, &mut self.counters);
-                out.events.push(Event::Teleported(session));
-                out.events.push(Event::Health { session, points: HEALTH_MAX });
-            }
-        }
-        self.game.wounds.retain(|wound| wound.health > 0);
-        self.game.change();
-    }
-
-    /// Gives those a point whose time has come.
-    pub(super) fn heal(&mut self, out: &mut Frame) {
-        let now = self.npcs.now().stamp();
+    /// Gives a point to each visitor whose time has come.
+    pub(super) fn heal(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
+        let now = tick.now.stamp();
         let mut has_healed = false;
-        for wound in &mut self.game.wounds {
-            // Who has fallen is brought back, which is in full health.
+        for wound in &mut self.wounds {
+            // A fallen visitor is brought back, in full health.
             if wound.health == 0 || !now.has_reached(wound.heals_at) {
                 continue;
             }
             has_healed = true;
             (wound.health, wound.heals_at) = (wound.health + 1, now.after(HEAL_MS));
-            let own = self.roster.iter().filter(|(_, presence)| presence.identity.agent == wound.agent);
-            out.events.extend(own.map(|(_, presence)| Event::Health {
-                session: presence.identity.session,
-                points: wound.health,
-            }));
+            out.events.extend(health_of_sessions(tick.roster, wound.agent, wound.health));
         }
         if has_healed {
-            self.game.wounds.retain(|wound| wound.health < HEALTH_MAX);
-            self.game.change();
+            self.wounds.retain(|wound| wound.health < HEALTH_MAX);
+            self.change();
         }
     }
+}
+
+/// The health of an account, told to each of its sessions that is here.
+fn health_of_sessions(roster: &Roster, agent: AgentId, points: u8) -> impl Iterator<Item = Event> {
+    let own = roster.iter().filter(move |(_, presence)| presence.identity.agent == agent);
+    own.map(move |(_, presence)| Event::Health { session: presence.identity.session, points })
 }
 
 #[cfg(test)]

@@ -3,11 +3,10 @@
 //! A mission that is under way waits for two things at its next waypoint: that somebody is there, and that all of those who are to be cleared
 //! have fallen since it was next, or lay already. Who rises again meanwhile need not fall twice.
 
-use super::plan::{NpcSet, Plan};
+use super::{Game, GameTick, plan::Plan};
 use crate::{
     frame::{Event, Frame},
-    periods::Span,
-    world::World,
+    outcome::NpcSet,
 };
 use behavior::senses::Stamp;
 use ids::SessionKey;
@@ -85,11 +84,10 @@ impl Course {
     }
 }
 
-impl World {
-    /// Its missions, in the order of the template.
-    pub fn missions(&self) -> impl Iterator<Item = MissionStatus<'_>> {
-        let missions = self.cast.iter().flat_map(|cast| &cast.plan.missions);
-        missions.zip(&self.game.courses).map(|(mission, course)| MissionStatus {
+impl Game {
+    /// Missions and their progress, in the order of the template.
+    pub(crate) fn missions<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = MissionStatus<'a>> {
+        plan.missions.iter().zip(&self.courses).map(|(mission, course)| MissionStatus {
             name: &mission.name,
             done: if let Stage::UnderWay(next) = course.stage { Some(next) } else { None },
             waypoints: mission.goals.len() as u8,
@@ -97,60 +95,52 @@ impl World {
         })
     }
 
-    /// Tells somebody who came in what is to be done.
-    pub(crate) fn tell_missions(&self, session: SessionKey, out: &mut Frame) {
-        let Some(cast) = &self.cast else { return };
-        for (mission, course) in (0..).zip(&self.game.courses) {
+    /// Tells a session that came in what is to be done.
+    pub(super) fn tell_missions(&self, plan: &Plan, session: SessionKey, out: &mut Frame) {
+        for (mission, course) in (0..).zip(&self.courses) {
             if let Stage::UnderWay(next) = course.stage {
-                out.events.push(said(&cast.plan, mission, next, Some(session)));
+                out.events.push(said(plan, mission, next, Some(session)));
             }
         }
     }
 
-    /// Notes which NPCs fell in this tick, and tells of those and of who is back.
-    pub(super) fn notice_falls(&mut self, plan: &Plan, out: &mut Frame) {
-        let (fell, rose) = (std::mem::take(&mut self.npcs.fell), std::mem::take(&mut self.npcs.rose));
+    /// Notes which NPCs fell in this tick, and reports these and those that came back.
+    pub(super) fn notice_falls(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
+        let (fell, rose) = (tick.outcome.fell, tick.outcome.rose);
         if fell.is_empty() && rose.is_empty() {
             return;
         }
-        let ids = |set: NpcSet| {
-            self.npcs
-                .legs
-                .iter()
-                .enumerate()
-                .filter(move |(n, _)| set.has(*n))
-                .filter_map(|(_, legs)| legs.id)
-        };
-        out.events.extend(ids(fell).map(Event::Fell));
-        out.events.extend(ids(rose).map(Event::Rose));
-        for (mission, course) in self.game.courses.iter_mut().enumerate() {
+        out.events.extend(fell.numbers().filter_map(tick.npc_id).map(Event::Fell));
+        out.events.extend(rose.numbers().filter_map(tick.npc_id).map(Event::Rose));
+        for (mission, course) in self.courses.iter_mut().enumerate() {
             if let Stage::UnderWay(next) = course.stage
-                && let Some(clear) = plan.missions[mission].goals[usize::from(next)].clear
+                && let Some(clear) = tick.plan.missions[mission].goals[usize::from(next)].clear
             {
                 course.felled = course.felled.or(fell.and(clear));
             }
         }
-        self.game.change();
+        self.change();
     }
 
     /// Takes missions on whose next waypoint is reached, and begins those whose time has come.
-    pub(super) fn advance_missions(&mut self, plan: &Plan, span: Span, out: &mut Frame) {
-        if !span.is_due(LOOK_MS, 0) {
+    pub(super) fn advance_missions(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
+        if !tick.span.is_due(LOOK_MS, 0) {
             return;
         }
-        let now = self.npcs.now().stamp();
-        for mission in 0..self.game.courses.len() {
-            match self.game.courses[mission].stage {
+        let plan = tick.plan;
+        let now = tick.now.stamp();
+        for mission in 0..self.courses.len() {
+            match self.courses[mission].stage {
                 Stage::Waiting(Some(until)) if now.has_reached(until) => {
-                    self.go_on_to(plan, mission, 0);
+                    self.go_on_to(tick, mission, 0);
                     out.events.push(said(plan, mission as u8, 0, None));
                 }
-                Stage::UnderWay(next) if self.is_reached(plan, mission, next) => {
+                Stage::UnderWay(next) if self.is_reached(tick, mission, next) => {
                     let is_last = usize::from(next) + 1 == plan.missions[mission].goals.len();
                     if is_last {
-                        self.complete(plan, mission, now, out);
+                        self.complete(tick, mission, out);
                     } else {
-                        self.go_on_to(plan, mission, next + 1);
+                        self.go_on_to(tick, mission, next + 1);
                         out.events.push(said(plan, mission as u8, next + 1, None));
                     }
                 }
@@ -159,36 +149,39 @@ impl World {
         }
     }
 
-    fn is_reached(&self, plan: &Plan, mission: usize, next: u8) -> bool {
-        let goal = &plan.missions[mission].goals[usize::from(next)];
-        let felled = self.game.courses[mission].felled;
+    fn is_reached(&self, tick: &GameTick<'_>, mission: usize, next: u8) -> bool {
+        let goal = &tick.plan.missions[mission].goals[usize::from(next)];
+        let felled = self.courses[mission].felled;
         let is_cleared = goal.clear.is_none_or(|clear| felled.and(clear) == clear);
         is_cleared
-            && self.roster.iter().any(|(_, presence)| {
+            && tick.roster.iter().any(|(_, presence)| {
                 let soles = presence.motion.position - glam::Vec3::Z * presence.half_height();
                 soles.distance_squared(goal.at) <= goal.radius_m * goal.radius_m
             })
     }
 
-    fn go_on_to(&mut self, plan: &Plan, mission: usize, next: u8) {
-        let clear = plan.missions[mission].goals[usize::from(next)].clear;
-        let course = &mut self.game.courses[mission];
+    fn go_on_to(&mut self, tick: &GameTick<'_>, mission: usize, next: u8) {
+        let goals = &tick.plan.missions[mission].goals;
+        assert!(usize::from(next) < goals.len(), "mission {mission} has no waypoint {next}");
+        let clear = goals[usize::from(next)].clear;
+        let course = &mut self.courses[mission];
         course.stage = Stage::UnderWay(next);
-        course.felled = clear.map_or_else(NpcSet::default, |clear| self.npcs.down().and(clear));
-        self.game.change();
+        course.felled = clear.map_or_else(NpcSet::default, |clear| (tick.npcs_down)().and(clear));
+        self.change();
     }
 
-    fn complete(&mut self, plan: &Plan, mission: usize, now: Stamp, out: &mut Frame) {
-        let course = &mut self.game.courses[mission];
+    fn complete(&mut self, tick: &GameTick<'_>, mission: usize, out: &mut Frame) {
+        let (plan, now) = (tick.plan, tick.now.stamp());
+        let course = &mut self.courses[mission];
         course.completed = course.completed.saturating_add(1);
         course.stage = Stage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
         course.felled = NpcSet::default();
-        self.game.change();
+        self.change();
         out.events.push(said(plan, mission as u8, plan.missions[mission].goals.len() as u8, None));
         for (follower, of) in plan.missions.iter().enumerate() {
-            let waits = matches!(self.game.courses[follower].stage, Stage::Waiting(_));
+            let waits = matches!(self.courses[follower].stage, Stage::Waiting(_));
             if waits && of.after.map(usize::from) == Some(mission) {
-                self.go_on_to(plan, follower, 0);
+                self.go_on_to(tick, follower, 0);
                 out.events.push(said(plan, follower as u8, 0, None));
             }
         }

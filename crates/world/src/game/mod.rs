@@ -12,15 +12,21 @@ mod progress;
 pub use health::HEALTH_MAX;
 pub use missions::MissionStatus;
 pub use plan::{MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionProblem, WAYPOINTS_MAX, Waypoint};
-pub(crate) use plan::{NpcSet, Plan, Site};
+pub(crate) use plan::{Plan, Site};
 pub use progress::ProgressError;
 
-use crate::{frame::Frame, periods::Span, world::World};
+use crate::{
+    frame::Frame,
+    outcome::{NpcSet, Outcome},
+    periods::Span,
+    roster::Roster,
+};
+use behavior::senses::WorldTime;
 use health::Wound;
+use ids::{AgentId, LocalId, SessionKey};
 use missions::Course;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
-use std::time::Duration;
 
 /// What became of the game in one world.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -31,7 +37,7 @@ pub(crate) struct Game {
     wounds: Vec<Wound>,
     #[serde(skip)]
     hash: u64,
-    /// Rises with every change of what [`World::progress`] tells.
+    /// Rises with every change of what [`crate::World::progress`] tells.
     #[serde(skip)]
     version: u64,
 }
@@ -83,13 +89,38 @@ impl Game {
     }
 }
 
-impl World {
-    /// One tick of the game, behind all that visitors and NPCs did.
-    pub(crate) fn play(&mut self, dt: Duration, out: &mut Frame) {
-        let Some(cast) = self.cast.clone() else { return };
-        let span = Span::new(self.npcs.elapsed_ns(), dt);
-        self.heal(out);
-        self.notice_falls(&cast.plan, out);
-        self.advance_missions(&cast.plan, span, out);
+/// A tick as the game sees it, behind all that visitors and NPCs did.
+pub(crate) struct GameTick<'a> {
+    pub(crate) plan: &'a Plan,
+    /// World time at the tick's beginning: that of blows.
+    pub(crate) began: WorldTime,
+    /// World time at its end.
+    pub(crate) now: WorldTime,
+    /// A step's length from its end on: when missions are looked at.
+    pub(crate) span: Span,
+    /// What NPCs did.
+    pub(crate) outcome: &'a Outcome,
+    /// NPCs that are not on their feet.
+    pub(crate) npcs_down: &'a dyn Fn() -> NpcSet,
+    /// Local id of an NPC that is in the world.
+    pub(crate) npc_id: &'a dyn Fn(usize) -> Option<LocalId>,
+    pub(crate) roster: &'a Roster,
+}
+
+impl Game {
+    /// One tick of the game.
+    pub(crate) fn play(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
+        self.take_blows(tick, out);
+        self.heal(tick, out);
+        self.notice_falls(tick, out);
+        self.advance_missions(tick, out);
+    }
+
+    /// Tells a session that came in its health, where damage is on, and what is to be done.
+    pub(crate) fn greet(&self, plan: &Plan, session: SessionKey, agent: AgentId, out: &mut Frame) {
+        if plan.damage {
+            self.tell_health(session, agent, out);
+        }
+        self.tell_missions(plan, session, out);
     }
 }

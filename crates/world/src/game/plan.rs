@@ -3,7 +3,7 @@
 //! What a template says ([`Mission`]) becomes a [`Plan`], which holds no names that could be missing: places are on the mesh,
 //! groups are sets of NPCs, and what follows on what ends somewhere.
 
-use crate::NPCS_MAX;
+use crate::outcome::NpcSet;
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
@@ -295,43 +295,5 @@ impl fmt::Display for MissionFaults {
             write!(f, ": {problem}")?;
         }
         Ok(())
-    }
-}
-
-/// Some of a world's NPCs, by number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct NpcSet([u64; NPCS_MAX / 64]);
-
-impl NpcSet {
-    pub(crate) const fn insert(&mut self, number: usize) {
-        self.0[number / 64] |= 1 << (number % 64);
-    }
-
-    pub(crate) const fn has(&self, number: usize) -> bool {
-        self.0[number / 64] >> (number % 64) & 1 == 1
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
-    }
-
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
-    }
-
-    pub(crate) fn hash(&self, hasher: &mut StateHasher) {
-        self.0.iter().for_each(|&word| hasher.u64(word));
-    }
-}
-
-impl FromIterator<usize> for NpcSet {
-    fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> Self {
-        let mut set = Self::default();
-        numbers.into_iter().for_each(|number| set.insert(number));
-        set
     }
 }

@@ -7,13 +7,8 @@
 //! It is written every second for worlds in which it changed, while whole snapshots are for worlds that are put away. Times are not in it: who waits for
 //! something waits all of it again.
 
-use super::{
-    Game,
-    health::Wound,
-    missions::Course,
-    plan::{NpcSet, Plan},
-};
-use crate::world::World;
+use super::{Game, health::Wound, missions::Course, plan::Plan};
+use crate::{outcome::NpcSet, world::World};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -93,7 +88,7 @@ impl World {
         if record.plan != expected {
             return Err(ProgressError::OtherMissions { expected, found: record.plan });
         }
-        let Some(cast) = self.cast.clone() else { return Ok(()) };
+        let Some(cast) = self.setting.cast.clone() else { return Ok(()) };
         let Record { mut courses, mut wounds, down, .. } = record;
         let is_sound = Course::are_sound(&courses, &cast.plan)
             && Wound::are_sound(&wounds)
@@ -108,11 +103,11 @@ impl World {
         }
         (self.game.courses, self.game.wounds) = (courses, wounds);
         self.game.change();
-        self.removed.extend(self.npcs.take_down(&cast, down));
+        self.delta.departures.extend(self.npcs.take_down(&cast, down));
         Ok(())
     }
 
     fn plan_fingerprint(&self) -> u64 {
-        self.cast.as_ref().map_or(0, |cast| Plan::fingerprint(&cast.plan))
+        self.setting.cast.as_ref().map_or(0, |cast| Plan::fingerprint(&cast.plan))
     }
 }

@@ -1,19 +1,23 @@
 //! From what a thought intends to what legs, mouth and fists do until the next one.
 
-use super::{Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, Scratch, Standing, Target, Toward, cast::ground_of};
+use super::{
+    Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, Npcs, Scratch, Standing, Target, Toward, cast::ground_of,
+    tell::agent_of,
+};
 use crate::{
     chat::CHAT_BYTES_MAX,
     command::ChatKind,
     frame::{Chat, Event, Frame},
+    outcome::Blow,
     presence::SPEED_MAX_M_PER_S,
-    world::World,
+    setting::Setting,
 };
 use behavior::{
     Attack, Face, Go, Intent, Pace, Pose,
     senses::{Candidate, EntityId, Journey, Progress, Sound, Stamp},
 };
 use glam::{Vec2, Vec3};
-use ids::{LocalId, SessionKey};
+use ids::{LocalId, SessionKey, WorldId};
 use nav::{PolyRef, Spot};
 use std::sync::Arc;
 
@@ -26,19 +30,20 @@ const FOLLOW_M: f32 = 1.5;
 /// How far away from a threat is looked for, metres.
 const FLIGHT_M: f32 = 16.0;
 
-impl World {
+impl Npcs {
     /// Begins what an NPC intends.
-    pub(super) fn begin(
+    pub(super) fn begin_intent(
         &mut self,
         cast: &Cast,
+        setting: &Setting,
         number: usize,
         intent: &Intent,
         scratch: &Scratch,
         out: &mut Frame,
     ) {
-        self.set_out(cast, number, intent, &scratch.candidates);
-        let now = self.npcs.now().stamp();
-        let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
+        self.set_out(cast, ground_of(&setting.ground.terrain), number, intent, &scratch.candidates);
+        let now = self.now().stamp();
+        let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
         legs.sits = intent.pose == Pose::Sit;
         head.errand.face = match intent.face {
             Face::Ahead => Toward::Ahead,
@@ -74,20 +79,25 @@ impl World {
                 by_kind: role.kind,
                 about: head.mind.about(),
             };
-            self.npcs.sound(sound);
+            self.sound(sound);
         }
         if let Some(line) = intent.say.and_then(|line| cast.behaviors.line(line)) {
-            self.npc_says(cast, number, line, out);
+            self.say(cast, setting.id, number, line, out);
         }
         if let Some(attack) = intent.attack {
-            self.npc_strikes(cast, number, attack, &scratch.candidates, out);
+            self.strike(cast, number, attack, &scratch.candidates);
         }
     }
 
     /// Where to, if that is somewhere else than before.
-    fn set_out(&mut self, cast: &Cast, number: usize, intent: &Intent, candidates: &[Candidate]) {
-        let terrain = Arc::clone(&self.ground.terrain);
-        let ground = ground_of(&terrain);
+    fn set_out(
+        &mut self,
+        cast: &Cast,
+        ground: nav::Ground<'_>,
+        number: usize,
+        intent: &Intent,
+        candidates: &[Candidate],
+    ) {
         let actor = cast.actor(cast.roles[number].kind);
         let speed = match intent.pace {
             Pace::Creep => crate::CROUCH_M_PER_S,
@@ -96,7 +106,7 @@ impl World {
             Pace::Speed(dm) => f32::from(dm) / 10.0,
         }
         .min(SPEED_MAX_M_PER_S);
-        let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
+        let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
         let is_new = head.errand.leg != intent.leg;
         head.errand.leg = intent.leg;
         if is_new {
@@ -155,7 +165,7 @@ impl World {
                 head.errand.target = Target::Away(from);
                 let away = (legs.spot.at - from.truncate()).normalize_or(legs.facing);
                 let point = (legs.spot.at + away * FLIGHT_M).extend(legs.feet_m);
-                let seed = u64::from(head.errand.leg) << 32 ^ number as u64 ^ self.npcs.turns << 8;
+                let seed = u64::from(head.errand.leg) << 32 ^ number as u64 ^ self.turns << 8;
                 let aside = || cast.mesh.random_near(ground, legs.spot, FLIGHT_M, seed);
                 cast.mesh
                     .locate(ground, point, FLIGHT_M / 2.0, PolyRef::NONE)
@@ -176,12 +186,12 @@ impl World {
         }
     }
 
-    fn npc_says(&self, cast: &Cast, number: usize, line: &str, out: &mut Frame) {
-        let (legs, role) = (&self.npcs.legs[number], &cast.roles[number]);
+    fn say(&self, cast: &Cast, world: WorldId, number: usize, line: &str, out: &mut Frame) {
+        let (legs, role) = (&self.legs[number], &cast.roles[number]);
         let mut text = line.to_owned();
         text.truncate(text.floor_char_boundary(CHAT_BYTES_MAX));
         out.events.push(Event::Chat(Arc::new(Chat {
-            source: self.npc_agent(number).0,
+            source: agent_of(world, number).0,
             session: SessionKey::NODE,
             name: format!("{} {}", role.first_name, role.last_name),
             position: legs.position(),
@@ -192,24 +202,18 @@ impl World {
         })));
     }
 
-    fn npc_strikes(
-        &mut self,
-        cast: &Cast,
-        number: usize,
-        attack: Attack,
-        candidates: &[Candidate],
-        out: &mut Frame,
-    ) {
-        let now = self.npcs.now();
-        let from = self.npcs.legs[number].position();
+    fn strike(&mut self, cast: &Cast, number: usize, attack: Attack, candidates: &[Candidate]) {
+        let now = self.now();
+        let from = self.legs[number].position();
         // Whether it reaches so far the behaviour has judged, a moment ago.
         let Some(there) = candidates.iter().position(|candidate| candidate.who == attack.who) else { return };
         let damage = attack.damage.saturating_mul(attack.blows.into());
-        let by: Option<EntityId> = self.npcs.legs[number].entity();
-        if there >= self.npcs.len() {
-            self.hurt_visitor(LocalId(attack.who.get()), damage, self.npcs.legs[number].id, now, out);
-        } else if self.npcs.legs[there].standing == Standing::Up {
-            self.npcs.hurt(cast, there, damage, by, cast.roles[number].kind, from, now);
+        let by: Option<EntityId> = self.legs[number].entity();
+        if there >= self.len() {
+            let by = self.legs[number].id;
+            self.outcome.blows.push(Blow { to: LocalId(attack.who.get()), by, points: damage });
+        } else if self.legs[there].standing == Standing::Up {
+            self.hurt(cast, there, damage, by, cast.roles[number].kind, from, now);
         }
     }
 }

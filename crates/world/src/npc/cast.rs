@@ -5,7 +5,8 @@
 use super::looks::Looks;
 use crate::{
     command::Appearance,
-    game::{Mission, MissionFaults, NpcSet, Plan, Site},
+    game::{Mission, MissionFaults, Plan, Site},
+    outcome::{NPCS_MAX, NpcSet},
     presence::SPEED_MAX_M_PER_S,
     scenery::Scenery,
     terrain::Terrain,
@@ -20,9 +21,6 @@ use nav::{BuildError, Ground, NavMesh, PolyRef, Solid, Solids, SolidsError, Spot
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 use thiserror::Error;
-
-/// NPCs of one world at most. Whoever looks considers everybody, so that this is what a look costs.
-pub const NPCS_MAX: usize = 256;
 
 /// How far a spawn may lie from where one can walk, metres.
 const SPAWN_REACH_M: f32 = 3.0;

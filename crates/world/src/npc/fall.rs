@@ -1,17 +1,19 @@
 //! Blows, and what they come to: an NPC falls, lies, goes, and begins again where it began.
 
-use super::{Cast, Head, Legs, News, Npcs, STRUCK_MAX, Scratch, Standing, home_of, state::rehash};
+use super::{
+    Cast, Head, Legs, News, Npcs, STRUCK_MAX, Scratch, Standing, Surroundings, home_of, state::rehash,
+};
 use crate::{
     animations,
     command::Action,
     frame::{Event, Frame},
-    game::NpcSet,
-    world::World,
+    inbox::next_local_id,
+    outcome::NpcSet,
+    roster::Roster,
 };
 use behavior::senses::{EntityId, KindId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;
-use std::sync::Arc;
 
 /// Animations with which an avatar strikes: all that an unmodified client can do to somebody.
 const PUNCHES: [ids::Uuid; 4] =
@@ -50,7 +52,7 @@ impl Npcs {
         legs.attention.hasten(now);
         if head.health == 0 {
             self.counts.falls += 1;
-            self.fell.insert(number);
+            self.outcome.fell.insert(number);
             legs.follower.stop();
             (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
             let lies_s = cast.actor(cast.roles[number].kind).lies_s;
@@ -101,24 +103,30 @@ impl Npcs {
     }
 }
 
-impl World {
+impl Npcs {
     /// Visitors who strike hit the nearest NPC in front of them.
-    pub(super) fn take_punches(&mut self, cast: &Cast, scratch: &Scratch, out: &mut Frame) {
-        let now = self.npcs.now();
+    pub(super) fn take_punches(
+        &mut self,
+        cast: &Cast,
+        roster: &Roster,
+        punches: &mut Vec<LocalId>,
+        scratch: &Scratch,
+        out: &mut Frame,
+    ) {
+        let now = self.now();
         let stamp = now.stamp();
-        self.npcs.struck.retain(|(_, at)| stamp.since(*at) < PUNCH_GAP_MS);
-        let mut punches = std::mem::take(&mut self.punches);
+        self.struck.retain(|(_, at)| stamp.since(*at) < PUNCH_GAP_MS);
         for id in punches.drain(..) {
-            let Some((_, presence)) = self.roster.iter().find(|(_, presence)| presence.id == id) else {
+            let Some((_, presence)) = roster.iter().find(|(_, presence)| presence.id == id) else {
                 continue;
             };
-            let is_too_soon = self.npcs.struck.iter().any(|(who, _)| *who == id);
-            if is_too_soon || self.npcs.struck.len() >= STRUCK_MAX {
+            let is_too_soon = self.struck.iter().any(|(who, _)| *who == id);
+            if is_too_soon || self.struck.len() >= STRUCK_MAX {
                 continue;
             }
-            self.npcs.struck.push((id, stamp));
+            self.struck.push((id, stamp));
             let (from, ahead) = (presence.motion.position, presence.motion.rotation * Vec3::X);
-            let npcs = scratch.candidates[..self.npcs.len()].iter().enumerate();
+            let npcs = scratch.candidates[..self.len()].iter().enumerate();
             let in_reach = npcs.filter_map(|(number, candidate)| {
                 let way = candidate.position - from;
                 let distance = way.length();
@@ -129,51 +137,52 @@ impl World {
             });
             let nearest = in_reach.min_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((_, number)) =
-                nearest.filter(|(_, number)| self.npcs.legs[*number].standing == Standing::Up)
+                nearest.filter(|(_, number)| self.legs[*number].standing == Standing::Up)
             {
-                out.events.extend(self.npcs.legs[number].id.map(|who| Event::Struck {
+                out.events.extend(self.legs[number].id.map(|who| Event::Struck {
                     who,
                     by: Some(id),
                     points: PUNCH_DAMAGE,
                 }));
-                self.npcs.hurt(cast, number, PUNCH_DAMAGE, EntityId::new(id.0), KindId::PLAYER, from, now);
+                self.hurt(cast, number, PUNCH_DAMAGE, EntityId::new(id.0), KindId::PLAYER, from, now);
             }
         }
-        self.punches = punches;
     }
 
     /// Takes those out of the world who have lain long enough, and brings others back.
-    pub(super) fn fall_and_rise(&mut self, cast: &Cast) {
-        let now = self.npcs.now();
-        for number in 0..self.npcs.len() {
+    pub(super) fn fall_and_rise(&mut self, cast: &Cast, around: &mut Surroundings<'_>) {
+        let terrain = &around.setting.ground.terrain;
+        let now = self.now();
+        for number in 0..self.len() {
             let role = &cast.roles[number];
             let actor = cast.actor(role.kind);
-            match self.npcs.legs[number].standing {
+            match self.legs[number].standing {
                 // Not in the tick of its fall, which is told of it by its number; who lies for no time is gone in the next one.
-                Standing::Fallen(until) if now.stamp().has_reached(until) && !self.npcs.fell.has(number) => {
-                    let legs = &mut self.npcs.legs[number];
+                Standing::Fallen(until)
+                    if now.stamp().has_reached(until) && !self.outcome.fell.has(number) =>
+                {
+                    let legs = &mut self.legs[number];
                     let back = now.stamp().after(u32::from(actor.respawn_s) * 1_000);
                     legs.standing = Standing::Gone((actor.respawn_s > 0).then_some(back));
                     legs.news = News::default();
-                    self.removed.extend(legs.id.take());
+                    around.departures.extend(legs.id.take());
                 }
                 Standing::Gone(Some(until)) if now.stamp().has_reached(until) => {
                     // Nobody mistakes it for the one that fell.
-                    let id = self.next_id();
-                    let terrain = Arc::clone(&self.ground.terrain);
-                    let hash = self.npcs.legs[number].hash;
-                    let mut legs = Legs::at_home(cast, role, &terrain, id, number as u32, now);
+                    let id = next_local_id(around.local_ids, around.roster, self);
+                    let hash = self.legs[number].hash;
+                    let mut legs = Legs::at_home(cast, role, terrain, id, number as u32, now);
                     legs.hash = hash;
-                    self.npcs.legs[number] = legs;
-                    self.npcs.heads[number] = Head::new(cast, role, home_of(cast, role, &terrain), now);
-                    self.npcs.counts.respawns += 1;
-                    self.npcs.rose.insert(number);
+                    self.legs[number] = legs;
+                    self.heads[number] = Head::new(cast, role, home_of(cast, role, terrain), now);
+                    self.counts.respawns += 1;
+                    self.outcome.rose.insert(number);
                 }
                 Standing::Up => continue,
                 Standing::Fallen(_) | Standing::Gone(_) => {}
             }
-            let (legs, head) = (&mut self.npcs.legs[number], &self.npcs.heads[number]);
-            rehash(&mut self.npcs.hash, number, legs, head);
+            let (legs, head) = (&mut self.legs[number], &self.heads[number]);
+            rehash(&mut self.hash, number, legs, head);
         }
     }
 }

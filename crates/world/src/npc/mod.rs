@@ -21,12 +21,15 @@ mod think;
 mod walk;
 
 pub(crate) use cast::CastMark;
-pub use cast::{Actor, Cast, CastError, CastErrors, NPCS_MAX, Script, Spawn};
+pub use cast::{Actor, Cast, CastError, CastErrors, Script, Spawn};
 pub(crate) use fall::is_punch;
 pub use looks::{Looks, LooksError};
 pub use recast::{Recast, RecastRefusal};
 
-use crate::{animations::Animator, game::NpcSet, periods::Span, world::World};
+use crate::{
+    animations::Animator, frame::Frame, game::Game, local_ids::LocalIds, outcome::Outcome, periods::Span,
+    roster::Roster, setting::Setting,
+};
 use behavior::{
     Mind,
     senses::{Attention, Candidate, EntityId, Journey, Perception, Sound, Sounds, Stamp, WorldTime},
@@ -73,11 +76,9 @@ pub(crate) struct Npcs {
     elapsed_ns: u64,
     /// Ticks since then: who has its turn.
     turns: u64,
-    /// Those who fell in this tick, and those who came back.
+    /// Results of the tick, for the game.
     #[serde(skip)]
-    pub(crate) fell: NpcSet,
-    #[serde(skip)]
-    pub(crate) rose: NpcSet,
+    pub(crate) outcome: Outcome,
     /// Sum of the hashes of all.
     #[serde(skip)]
     hash: u64,
@@ -88,6 +89,19 @@ pub(crate) struct Npcs {
     has_sounded: bool,
     #[serde(skip)]
     pub(crate) counts: NpcCounts,
+}
+
+/// The other parts of a world, as far as its NPCs read or change them.
+#[derive(Debug)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) setting: &'a Setting,
+    pub(crate) roster: &'a Roster,
+    /// Knows which visitors have fallen.
+    pub(crate) game: &'a Game,
+    /// Visitors who strike in this tick: drained.
+    pub(crate) punches: &'a mut Vec<LocalId>,
+    pub(crate) local_ids: &'a mut LocalIds,
+    pub(crate) departures: &'a mut Vec<LocalId>,
 }
 
 /// What NPCs have done since the world was made or restored.
@@ -310,33 +324,40 @@ impl Npcs {
         self.has_sounded = true;
     }
 
+    /// Local id of an NPC, if it is in the world.
+    pub(crate) fn id_of(&self, number: usize) -> Option<LocalId> {
+        self.legs.get(number)?.id
+    }
+
     /// Local ids of those who are in the world.
     pub(crate) fn ids(&self) -> impl Iterator<Item = LocalId> {
         self.legs.iter().filter_map(|legs| legs.id)
     }
 }
 
-impl World {
+impl Npcs {
     /// One tick of all NPCs.
     #[inline(never)]
-    pub(crate) fn step_npcs(&mut self, dt: Duration, out: &mut crate::Frame) {
+    pub(crate) fn step(&mut self, dt: Duration, around: &mut Surroundings<'_>, out: &mut Frame) {
         System::WorldNpcs.enter();
-        let Some(cast) = self.cast.clone() else { return };
-        let span = Span::new(self.npcs.elapsed_ns, dt);
+        let &mut Surroundings { setting, roster, game, .. } = around;
+        let Some(cast) = setting.cast.as_deref() else { return };
+        let span = Span::new(self.elapsed_ns, dt);
+        self.outcome.clear();
         SCRATCH.with_borrow_mut(|scratch| {
-            self.list_candidates(&cast, scratch);
-            self.overhear(span, out);
-            self.take_punches(&cast, scratch, out);
-            self.observe(&cast, scratch, span);
-            self.think(&cast, scratch, out);
-            self.find_paths(&cast, scratch, span);
-            self.walk_npcs(&cast, scratch, dt);
-            self.fall_and_rise(&cast);
+            self.list_candidates(cast, roster, game, scratch);
+            self.overhear(span, roster, out);
+            self.take_punches(cast, roster, around.punches, scratch, out);
+            self.observe(cast, scratch, span);
+            self.think(cast, setting, scratch, out);
+            self.find_paths(cast, scratch, span);
+            self.walk(cast, setting, scratch, dt);
+            self.fall_and_rise(cast, around);
         });
-        self.npcs.elapsed_ns += u64::try_from(dt.as_nanos()).expect("a step is shorter than centuries");
-        self.npcs.turns += 1;
-        if std::mem::take(&mut self.npcs.has_sounded) {
-            self.npcs.sounds_hash = self.npcs.sounds.state_hash();
+        self.elapsed_ns += u64::try_from(dt.as_nanos()).expect("a step is shorter than centuries");
+        self.turns += 1;
+        if std::mem::take(&mut self.has_sounded) {
+            self.sounds_hash = self.sounds.state_hash();
         }
     }
 }

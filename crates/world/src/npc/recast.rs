@@ -5,7 +5,7 @@
 //! and lets each begin its behaviour again; nothing large is allocated or freed.
 
 use super::{Cast, Npcs, home_of};
-use crate::{animations::Animator, terrain::Terrain, world::World};
+use crate::{animations::Animator, terrain::Terrain};
 use behavior::{Adoption, Names};
 use ids::Uuid;
 use std::sync::Arc;
@@ -99,21 +99,6 @@ impl Recast {
     }
 }
 
-impl World {
-    /// Goes over to another cast between two steps; false, and nothing changes, when its own is not the one to go over from. The former
-    /// one may be freed here if nobody else has it: who orders this keeps it.
-    ///
-    /// Part of what decides the world's future, as a command is: for a run to be repeated it has to come before the same tick.
-    pub fn recast(&mut self, recast: &Recast) -> bool {
-        let is_meant = self.cast.as_ref().is_some_and(|cast| Arc::ptr_eq(cast, &recast.from));
-        if is_meant {
-            self.npcs.recast(recast, &self.ground.terrain);
-            self.cast = Some(Arc::clone(&recast.to));
-        }
-        is_meant
-    }
-}
-
 impl Npcs {
     /// What came out of a snapshot of another cast that [fits](super::CastMark::fits) goes on with this one.
     pub(crate) fn take_over(&mut self, names: &Names, cast: &Cast) {
@@ -130,7 +115,8 @@ impl Npcs {
         }
     }
 
-    fn recast(&mut self, Recast { from, to, adoption }: &Recast, terrain: &Terrain) {
+    /// Goes over from one cast to the other, between two steps.
+    pub(crate) fn recast(&mut self, Recast { from, to, adoption }: &Recast, terrain: &Terrain) {
         let now = self.now();
         let roles = from.roles.iter().zip(&to.roles);
         for ((legs, head), (was, is)) in self.legs.iter_mut().zip(&mut self.heads).zip(roles) {

@@ -27,8 +27,8 @@ impl Npcs {
             struck,
             elapsed_ns,
             turns,
-            fell,
-            rose,
+            // Empty between steps.
+            outcome: _,
             hash,
             sounds_hash,
             has_sounded,
@@ -39,7 +39,7 @@ impl Npcs {
         copy.sounds.clone_from(sounds);
         struck.clone_into(&mut copy.struck);
         (copy.elapsed_ns, copy.turns, copy.counts) = (*elapsed_ns, *turns, *counts);
-        (copy.fell, copy.rose) = (*fell, *rose);
+        copy.outcome.clear();
         (copy.hash, copy.sounds_hash, copy.has_sounded) = (*hash, *sounds_hash, *has_sounded);
     }
 

@@ -1,35 +1,36 @@
 //! What frames say of NPCs: avatars like any other, of no login.
 
-use super::{HALF_HEIGHT_M, Legs};
+use super::{HALF_HEIGHT_M, Legs, Npcs};
 use crate::{
     command::Appearance,
+    counters::WorldCounters,
     frame::{Audience, Avatar, Change, Entity, Frame, Motion},
-    world::World,
+    setting::Setting,
 };
 use glam::{Quat, Vec2, Vec3};
-use ids::{AgentId, LocalId, SessionKey, Uuid};
+use ids::{AgentId, LocalId, SessionKey, Uuid, WorldId};
 use std::sync::Arc;
 
 /// High half of NPCs' account ids: no account has one of these, and none of another world's NPCs.
 const NPC_ID_SPACE: u64 = 0x7468_726f_6e67_5000;
 
-impl World {
-    /// Those who came, by number.
-    pub(crate) fn tell_new_npcs(&mut self, out: &mut Frame) {
-        for number in 0..self.npcs.len() {
-            if self.npcs.legs[number].news.created {
-                out.changes.extend(self.npc_entity(number).map(Change::Created));
+impl Npcs {
+    /// Reports newcomers, by number.
+    pub(crate) fn tell_newcomers(&self, setting: &Setting, out: &mut Frame) {
+        for number in 0..self.len() {
+            if self.legs[number].news.created {
+                out.changes.extend(self.entity(number, setting).map(Change::Created));
             }
         }
     }
 
-    /// What is new of the others.
-    pub(crate) fn tell_npcs(&mut self, out: &mut Frame) {
-        let roles = self.cast.iter().flat_map(|cast| &cast.roles);
-        for ((legs, head), role) in self.npcs.legs.iter_mut().zip(&self.npcs.heads).zip(roles) {
+    /// Reports the changes of the others.
+    pub(crate) fn tell_changes(&mut self, setting: &Setting, counters: &mut WorldCounters, out: &mut Frame) {
+        let roles = setting.cast.iter().flat_map(|cast| &cast.roles);
+        for ((legs, head), role) in self.legs.iter_mut().zip(&self.heads).zip(roles) {
             let news = std::mem::take(&mut legs.news);
             let Some(id) = legs.id.filter(|_| !news.created) else {
-                self.counters.entities_dirtied += u64::from(news.created);
+                counters.entities_dirtied += u64::from(news.created);
                 continue;
             };
             if news.appeared {
@@ -41,14 +42,14 @@ impl World {
             if news.moved {
                 out.changes.push(Change::Moved(id, legs.motion()));
             }
-            self.counters.entities_dirtied += u64::from(news.animated | news.moved | news.appeared);
+            counters.entities_dirtied += u64::from(news.animated | news.moved | news.appeared);
         }
     }
 
-    /// An NPC as frames tell it, if it is in the world.
-    pub(crate) fn npc_entity(&self, number: usize) -> Option<Arc<Entity>> {
-        let cast = self.cast.as_ref()?;
-        let (legs, head) = (self.npcs.legs.get(number)?, &self.npcs.heads[number]);
+    /// An NPC as frames describe it, if it is in the world.
+    fn entity(&self, number: usize, setting: &Setting) -> Option<Arc<Entity>> {
+        let cast = setting.cast.as_ref()?;
+        let (legs, head) = (self.legs.get(number)?, &self.heads[number]);
         let role = &cast.roles[number];
         Some(Arc::new(Entity {
             id: legs.id?,
@@ -56,7 +57,7 @@ impl World {
             motion: legs.motion(),
             avatar: Avatar {
                 session: SessionKey::NODE,
-                agent: self.npc_agent(number),
+                agent: agent_of(setting.id, number),
                 first_name: role.first_name.clone(),
                 last_name: role.last_name.clone(),
                 size: Appearance::DEFAULT_SIZE,
@@ -66,16 +67,16 @@ impl World {
         }))
     }
 
-    /// The entity of an NPC with this local id.
-    pub(crate) fn npc_with_id(&self, id: LocalId) -> Option<Arc<Entity>> {
-        let number = self.npcs.legs.iter().position(|legs| legs.id == Some(id))?;
-        self.npc_entity(number)
+    /// The entity of the NPC with this local id.
+    pub(crate) fn entity_with_id(&self, id: LocalId, setting: &Setting) -> Option<Arc<Entity>> {
+        let number = self.legs.iter().position(|legs| legs.id == Some(id))?;
+        self.entity(number, setting)
     }
+}
 
-    /// What messages name it by. The same as long as the world lives, and in no other world of the node.
-    pub(super) fn npc_agent(&self, number: usize) -> AgentId {
-        AgentId(Uuid::from_u64_pair(NPC_ID_SPACE, u64::from(self.id.0) << 32 | number as u64))
-    }
+/// The account id that messages name an NPC by: the same as long as the world lives, and in no other world of the node.
+pub(super) fn agent_of(WorldId(world): WorldId, number: usize) -> AgentId {
+    AgentId(Uuid::from_u64_pair(NPC_ID_SPACE, u64::from(world) << 32 | number as u64))
 }
 
 impl Legs {

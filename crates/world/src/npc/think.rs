@@ -4,8 +4,10 @@ use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch, Stan
 use crate::{
     command::ChatKind,
     frame::{Event, Frame},
+    game::Game,
     periods::Span,
-    world::World,
+    roster::Roster,
+    setting::Setting,
 };
 use behavior::{
     Intent,
@@ -34,9 +36,9 @@ const LATE_LOOK_MS: u32 = 200;
 /// Minutes of a day.
 const DAY_MIN: u64 = 24 * 60;
 
-impl World {
+impl Npcs {
     /// Everybody who may be noticed: NPCs by number, those who are not in the world somewhere out of sight, then visitors.
-    pub(super) fn list_candidates(&self, cast: &Cast, scratch: &mut Scratch) {
+    pub(super) fn list_candidates(&self, cast: &Cast, roster: &Roster, game: &Game, scratch: &mut Scratch) {
         scratch.candidates.clear();
         let npc = |(legs, role): (&super::Legs, &super::Role)| Candidate {
             who: legs.entity().unwrap_or(NOBODY),
@@ -44,27 +46,27 @@ impl World {
             has_fallen: legs.standing != Standing::Up,
             position: if legs.id.is_some() { legs.position() } else { Vec3::INFINITY },
         };
-        scratch.candidates.extend(self.npcs.legs.iter().zip(&cast.roles).map(npc));
+        scratch.candidates.extend(self.legs.iter().zip(&cast.roles).map(npc));
         let visitor = |(_, presence): (u32, &crate::presence::Presence)| {
             Some(Candidate {
                 who: EntityId::new(presence.id.0)?,
                 kind: KindId::PLAYER,
-                has_fallen: self.has_fallen(presence.identity.agent),
+                has_fallen: game.has_fallen(presence.identity.agent),
                 position: presence.motion.position,
             })
         };
-        scratch.candidates.extend(self.roster.iter().filter_map(visitor));
+        scratch.candidates.extend(roster.iter().filter_map(visitor));
     }
 
     /// What visitors say and how they run sounds in the world.
-    pub(super) fn overhear(&mut self, span: Span, out: &Frame) {
+    pub(super) fn overhear(&mut self, span: Span, roster: &Roster, out: &Frame) {
         for event in &out.events {
             let Event::Chat(chat) = event else { continue };
             let is_said = matches!(chat.kind, ChatKind::Whisper | ChatKind::Say | ChatKind::Shout);
             if is_said && chat.channel == 0 {
-                let speaker = self.roster.slot_of(chat.session).and_then(|slot| self.roster.get(slot));
+                let speaker = roster.slot_of(chat.session).and_then(|slot| roster.get(slot));
                 let by = speaker.and_then(|presence| EntityId::new(presence.id.0));
-                self.npcs.sound(visitor_sound(SoundKind::CHAT, chat.position, chat.radius_m, by));
+                self.sound(visitor_sound(SoundKind::CHAT, chat.position, chat.radius_m, by));
             }
         }
         if !span.is_due(STEPS_MS, 0) {
@@ -74,19 +76,19 @@ impl World {
             let speed = presence.motion.velocity.truncate().length_squared();
             presence.stance.is_grounded() && speed > RUNNING_M_PER_S * RUNNING_M_PER_S
         };
-        for presence in self.roster.iter().map(|(_, presence)| presence).filter(runs) {
+        for presence in roster.iter().map(|(_, presence)| presence).filter(runs) {
             let by = EntityId::new(presence.id.0);
-            self.npcs.sound(visitor_sound(SoundKind::STEPS, presence.motion.position, STEPS_REACH_M, by));
+            self.sound(visitor_sound(SoundKind::STEPS, presence.motion.position, STEPS_REACH_M, by));
         }
     }
 
     /// Tells some of the NPCs how far away the nearest visitor is: who is far from all thinks less often.
     pub(super) fn observe(&mut self, cast: &Cast, scratch: &Scratch, span: Span) {
-        let now = self.npcs.now();
-        let visitors = &scratch.candidates[self.npcs.len()..];
+        let now = self.now();
+        let visitors = &scratch.candidates[self.len()..];
         let is_turn = |share: &u64| span.is_due(OBSERVE_MS, share * OBSERVE_MS / OBSERVE_SHARES);
         for share in (0..OBSERVE_SHARES).filter(is_turn) {
-            for legs in self.npcs.legs.iter_mut().skip(share as usize).step_by(OBSERVE_SHARES as usize) {
+            for legs in self.legs.iter_mut().skip(share as usize).step_by(OBSERVE_SHARES as usize) {
                 let at = legs.position();
                 let squares = visitors.iter().map(|visitor| visitor.position.distance_squared(at));
                 let nearest = squares.min_by(f32::total_cmp).map(libm::sqrtf);
@@ -96,28 +98,27 @@ impl World {
     }
 
     /// Looks and thoughts that are due, and what comes of these.
-    pub(super) fn think(&mut self, cast: &Cast, scratch: &mut Scratch, out: &mut Frame) {
-        let now = self.npcs.now();
-        let terrain = std::sync::Arc::clone(&self.ground.terrain);
-        let ground = ground_of(&terrain);
-        for number in 0..self.npcs.len() {
-            let legs = &mut self.npcs.legs[number];
+    pub(super) fn think(&mut self, cast: &Cast, setting: &Setting, scratch: &mut Scratch, out: &mut Frame) {
+        let now = self.now();
+        let ground = ground_of(&setting.ground.terrain);
+        for number in 0..self.len() {
+            let legs = &mut self.legs[number];
             if legs.standing != Standing::Up {
                 continue;
             }
             let (looks, thinks) = (legs.attention.is_look_due(now), legs.attention.is_think_due(now));
             if looks {
                 let is_late = now.stamp().since(legs.attention.look_due_at()) > LATE_LOOK_MS;
-                self.npcs.counts.late_looks += u64::from(is_late);
+                self.counts.late_looks += u64::from(is_late);
                 legs.attention.looked(&cast.policy, now);
-                self.npcs.look(cast, number, &scratch.candidates, now, |from, to| {
+                self.look(cast, number, &scratch.candidates, now, |from, to| {
                     cast.view.is_clear(ground, from, to)
                 });
             }
             if thinks {
-                self.npcs.legs[number].attention.thought(&cast.policy, now);
-                let intent = self.npcs.thought(cast, number, &scratch.candidates, now, self.seed);
-                self.begin(cast, number, &intent, scratch, out);
+                self.legs[number].attention.thought(&cast.policy, now);
+                let intent = self.thought(cast, number, &scratch.candidates, now, setting.seed);
+                self.begin_intent(cast, setting, number, &intent, scratch, out);
             }
         }
     }

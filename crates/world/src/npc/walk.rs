@@ -1,10 +1,10 @@
 //! Everybody walks a tick further: along the path, around others, on the mesh.
 
 use super::{
-    Cast, Head, Legs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Standing, Toward,
+    Cast, Head, Legs, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Standing, Toward,
     act::direction, cast::ground_of, state::rehash,
 };
-use crate::{animations, periods::Span, world::World};
+use crate::{animations, periods::Span, setting::Setting};
 use behavior::senses::{Candidate, Progress};
 use glam::Vec2;
 use ids::Uuid;
@@ -12,25 +12,25 @@ use nav::{
     End, Path, Status,
     crowd::{self, Body, Mover},
 };
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 /// A direction that differs by less is kept, as the square of the sine: about two degrees. Every turn is told to everybody.
 const TURN_MIN: f32 = 0.0012;
 
-impl World {
+impl Npcs {
     /// Gives some of those who wait for a path theirs.
     pub(super) fn find_paths(&mut self, cast: &Cast, scratch: &mut Scratch, span: Span) {
-        let n = self.npcs.len();
+        let n = self.len();
         let first = span.n_before(PATHS_PER_S) as usize % n.max(1);
         let mut left = span.n(PATHS_PER_S).min(PATHS_PER_TICK_MAX);
-        let now = self.npcs.now();
+        let now = self.now();
         for number in (first..n).chain(0..first) {
-            let legs = &mut self.npcs.legs[number];
+            let legs = &mut self.legs[number];
             if !legs.wants_path || legs.standing != Standing::Up {
                 continue;
             }
             if left == 0 {
-                self.npcs.counts.path_waits += 1;
+                self.counts.path_waits += 1;
                 continue;
             }
             left -= 1;
@@ -38,11 +38,11 @@ impl World {
             let Some(goal) = legs.follower.goal() else { continue };
             let mut path = Path::EMPTY;
             let search = scratch.finder.find(&cast.mesh, legs.spot, goal, PATH_NODES_MAX, &mut path);
-            self.npcs.counts.paths += 1;
-            self.npcs.counts.path_nodes += u64::from(search.nodes);
+            self.counts.paths += 1;
+            self.counts.path_nodes += u64::from(search.nodes);
             if search.end == End::Nowhere {
                 legs.follower.stop();
-                self.npcs.heads[number].journey.progress = Progress::Unreachable;
+                self.heads[number].journey.progress = Progress::Unreachable;
                 legs.head_changed = true;
                 legs.attention.hasten(now);
             } else {
@@ -53,33 +53,32 @@ impl World {
     }
 
     /// Moves everybody by one tick.
-    pub(super) fn walk_npcs(&mut self, cast: &Cast, scratch: &mut Scratch, dt: Duration) {
+    pub(super) fn walk(&mut self, cast: &Cast, setting: &Setting, scratch: &mut Scratch, dt: Duration) {
         let dt_s = dt.as_secs_f32();
-        let terrain = Arc::clone(&self.ground.terrain);
-        let ground = ground_of(&terrain);
-        let now = self.npcs.now();
+        let ground = ground_of(&setting.ground.terrain);
+        let now = self.now();
         // Those who are not on their feet are in nobody's way.
         scratch.bodies.clear();
         let mut n_bodies = 0;
-        for legs in &self.npcs.legs {
+        for legs in &self.legs {
             let is_up = legs.standing == Standing::Up;
             scratch.bodies.push(if is_up { n_bodies } else { u32::MAX });
             n_bodies += u32::from(is_up);
         }
-        let visitors = scratch.candidates[self.npcs.len()..].iter().map(visitor_body);
-        let up = self.npcs.legs.iter().filter(|legs| legs.standing == Standing::Up).map(Legs::body);
+        let visitors = scratch.candidates[self.len()..].iter().map(visitor_body);
+        let up = self.legs.iter().filter(|legs| legs.standing == Standing::Up).map(Legs::body);
         scratch.neighbours.rebuild(up.chain(visitors));
-        let span = Span::new(self.npcs.elapsed_ns, dt);
+        let span = Span::new(self.elapsed_ns, dt);
         let makes_room: [bool; STANDERS_SHARES] = std::array::from_fn(|share| {
             span.is_due(STANDERS_MS, STANDERS_MS * share as u64 / STANDERS_SHARES as u64)
         });
 
-        for number in 0..self.npcs.len() {
-            let (legs, head) = (&mut self.npcs.legs[number], &mut self.npcs.heads[number]);
+        for number in 0..self.len() {
+            let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
             if legs.standing != Standing::Up {
                 continue;
             }
-            self.npcs.counts.ticks += 1;
+            self.counts.ticks += 1;
             let body = scratch.bodies[number];
             let pace = legs.follower.step(&cast.mesh, legs.spot, legs.hindered, dt_s);
             match pace.status {
@@ -91,7 +90,7 @@ impl World {
                 Status::GaveUp => {
                     (head.journey.progress, legs.head_changed) = (Progress::Unreachable, true);
                     legs.attention.hasten(now);
-                    self.npcs.counts.given_up += 1;
+                    self.counts.given_up += 1;
                 }
                 Status::Idle | Status::Walking => {}
             }
@@ -101,7 +100,7 @@ impl World {
             if stands && !makes_room[number % STANDERS_SHARES] {
                 legs.news.moved |= turn(legs, &head.errand.face, &scratch.candidates);
                 show(legs, head, resting(legs));
-                rehash(&mut self.npcs.hash, number, legs, head);
+                rehash(&mut self.hash, number, legs, head);
                 continue;
             }
             scratch.neighbours.around(body, &mut scratch.nearby);
@@ -114,7 +113,7 @@ impl World {
             let (height, slope) = cast.mesh.facet(ground, step.spot);
             legs.feet_m = height;
             legs.climb = step.velocity.dot(slope);
-            self.npcs.counts.moving += u64::from(step.velocity != Vec2::ZERO);
+            self.counts.moving += u64::from(step.velocity != Vec2::ZERO);
             if let Some(way) = direction_of(step.velocity) {
                 let sine = legs.facing.perp_dot(way);
                 if sine * sine > TURN_MIN || legs.facing.dot(way) < 0.0 {
@@ -127,7 +126,7 @@ impl World {
             let shown = movement(legs, pace.velocity, cast.actor(cast.roles[number].kind).walk_m_per_s);
             show(legs, head, shown);
             scratch.neighbours.relocate(body, legs.body());
-            rehash(&mut self.npcs.hash, number, legs, head);
+            rehash(&mut self.hash, number, legs, head);
         }
     }
 }

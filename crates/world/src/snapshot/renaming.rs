@@ -23,7 +23,7 @@ impl Renaming {
     }
 
     /// The id to hand out next. Behind the end of a range that has become shorter they begin again.
-    pub(super) fn next(&self, next: u32, has_wrapped: bool) -> (u32, bool) {
+    pub(crate) fn next(&self, next: u32, has_wrapped: bool) -> (u32, bool) {
         let place = next - self.from.start;
         match place as usize <= self.to.len() {
             true => (self.to.start + place, has_wrapped),

@@ -68,7 +68,7 @@ fn impossible_worlds_are_refused() {
         },
         &|world| first(world, |presence| presence.id = LocalId(2)),
         &|world| first(world, |presence| Arc::make_mut(&mut presence.identity).session = SessionKey(2)),
-        &|world| world.sub_step_carry = u64::MAX,
+        &|world| world.movement = Movement::with_carry(u64::MAX),
     ];
     assert!(World::restore(config(), &world_of_two().snapshot()).is_ok());
     for (index, spoil) in spoilt.iter().enumerate() {

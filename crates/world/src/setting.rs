@@ -1,0 +1,27 @@
+//! The constant side of a world: nothing in it changes during a step.
+
+use crate::{ground::Ground, npc::Cast, scenery::Scenery};
+use ids::{Epoch, WorldId};
+use std::sync::Arc;
+
+/// A world's identity, rules and surroundings. Every phase may read it, and none writes it.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    pub(crate) id: WorldId,
+    pub(crate) epoch: Epoch,
+    /// Decides everything that is left to chance.
+    pub(crate) seed: u64,
+    /// Visitors that are let in.
+    pub(crate) max_avatars: usize,
+    pub(crate) ground: Ground,
+    pub(crate) scenery: Arc<Scenery>,
+    /// Replaced between two steps only, by [`crate::World::recast`].
+    pub(crate) cast: Option<Arc<Cast>>,
+}
+
+impl Setting {
+    /// Fingerprint of the cast, 0 without one.
+    pub(crate) fn cast_fingerprint(&self) -> u64 {
+        self.cast.as_ref().map_or(0, |cast| cast.fingerprint())
+    }
+}
