@@ -1,50 +1,52 @@
-//! The connection: how the file is opened, and who may use it when.
+//! Opening a database, of whichever engine.
 
-use crate::{StoreError, schema};
-use rusqlite::Connection;
+use crate::engine::{Engine, EngineError, Patience, Pool, Session, Sqlite};
+use crate::schema::{self, Inspection, MigrateError};
+use crate::url::Place;
+use crate::{StoreError, StoreUrl};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use telemetry::LockWait;
 
-/// How long a statement waits for another process (`throng user …` beside a running server) before it fails.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Settings of every connection.
-///
-/// - WAL: readers in other processes never wait for the writer, and a commit is one sequential write.
-/// - `synchronous = FULL`: a commit is on the disk before it is acknowledged (DESIGN §8); NORMAL could forget the
-///   last accounts at a power cut.
-/// - `cache_size = -2048`: 2 MiB of pages. An idle server stays below 60 MB, and the hot rows of thousands of
-///   accounts fit.
-/// - `journal_size_limit`: a burst of registrations does not leave a large log behind for ever.
-/// - `trusted_schema = OFF`, `foreign_keys = ON`: the file is data, not code; no item without its folder.
-const SETTINGS: &str = "
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = FULL;
-PRAGMA cache_size = -2048;
-PRAGMA journal_size_limit = 4194304;
-PRAGMA trusted_schema = OFF;
-PRAGMA foreign_keys = ON;
-";
-
-/// Statements kept compiled; there are about thirty in all.
-const STATEMENTS_MAX: usize = 48;
-
-/// The database. Cheap to share behind an `Arc`; calls from several threads take turns.
+/// The database. Cheap to share behind an `Arc`; calls may come from any thread, and block it.
 #[derive(Debug)]
 pub struct Store {
-    connection: Mutex<Connection>,
-    lock_wait: LockWait,
+    engine: Engine,
+    url: StoreUrl,
 }
 
 impl Store {
-    /// Opens the file, creates it when it is not there, and brings its tables up to date.
+    /// Opens a database, creates it when it is a file that is missing, and brings its tables up to date.
     ///
     /// # Errors
-    /// [`StoreError::Open`], [`StoreError::NewerSchema`] and [`StoreError::Migrate`], each with the path.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::prepare(Connection::open(path), path)
+    /// [`StoreError::Open`], [`StoreError::NewerSchema`], [`StoreError::HalfCopied`] and [`StoreError::Migrate`], each with the address.
+    pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        Self::with_patience(url, Patience::SERVING)
+    }
+
+    pub(crate) fn with_patience(url: &StoreUrl, patience: Patience) -> Result<Self, StoreError> {
+        let store = Self::connect(url, patience)?;
+        let Inspection { version, is_half_copied } = store.inspect()?;
+        if is_half_copied {
+            return Err(StoreError::HalfCopied { url: url.clone() });
+        }
+        if version != schema::newest() {
+            store.migrate_to(schema::newest())?;
+        }
+        Ok(store)
+    }
+
+    /// Opens a database as it is, for commands that read or change all of it. A file has to exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`].
+    pub(crate) fn open_for_maintenance(url: &StoreUrl, is_read_only: bool) -> Result<Self, StoreError> {
+        match &url.0 {
+            Place::File(path) if is_read_only => {
+                let sqlite = Sqlite::open_read_only(path).map_err(StoreError::open(url))?;
+                Ok(Self { engine: Engine::Sqlite(sqlite), url: url.clone() })
+            }
+            _ => Self::connect(url, Patience::MAINTENANCE),
+        }
     }
 
     /// A database that lives as long as the value: for tests and simulations.
@@ -52,84 +54,166 @@ impl Store {
     /// # Errors
     /// [`StoreError::Open`] when SQLite has no memory for it.
     pub fn open_in_memory() -> Result<Self, StoreError> {
-        Self::prepare(Connection::open_in_memory(), Path::new(":memory:"))
-    }
-
-    fn prepare(connection: rusqlite::Result<Connection>, path: &Path) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::Open { path: path.to_owned(), source };
-        let mut connection = connection.map_err(failed)?;
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        connection.execute_batch(SETTINGS).map_err(failed)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        schema::migrate(&mut connection, path)?;
-        Ok(Self { connection: Mutex::new(connection), lock_wait: LockWait::default() })
+        let url = StoreUrl::file(":memory:");
+        let sqlite = Sqlite::open_in_memory().map_err(StoreError::open(&url))?;
+        let store = Self { engine: Engine::Sqlite(sqlite), url };
+        store.migrate_to(schema::newest())?;
+        Ok(store)
     }
 
     /// Tells from now on how long callers wait for each other's turn.
     #[must_use]
-    pub fn with_lock_wait(self, lock_wait: LockWait) -> Self {
-        Self { lock_wait, ..self }
+    pub fn with_lock_wait(mut self, lock_wait: LockWait) -> Self {
+        match &mut self.engine {
+            Engine::Sqlite(sqlite) => sqlite.set_lock_wait(lock_wait),
+            Engine::Postgres(pool) => pool.set_lock_wait(lock_wait),
+        }
+        self
     }
 
-    /// Takes the connection. A thread that panicked while it held it left no half-done work behind, since an
-    /// unfinished transaction rolls back when it is dropped; so the poison is ignored.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.lock_wait.lock(&self.connection).unwrap_or_else(PoisonError::into_inner)
+    /// Its address.
+    pub fn url(&self) -> &StoreUrl {
+        &self.url
+    }
+
+    pub(crate) const fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn connect(url: &StoreUrl, patience: Patience) -> Result<Self, StoreError> {
+        let engine = match &url.0 {
+            Place::DataDirectory => Sqlite::open(&Path::new(".").join("throng.sqlite")).map(Engine::Sqlite),
+            Place::File(path) => Sqlite::open(path).map(Engine::Sqlite),
+            Place::Server(config) => {
+                Pool::new(config.as_ref().clone(), patience).map(|pool| Engine::Postgres(Box::new(pool)))
+            }
+        };
+        Ok(Self { engine: engine.map_err(StoreError::open(url))?, url: url.clone() })
+    }
+
+    /// What it is, before it is used. The first words with a server.
+    pub(crate) fn inspect(&self) -> Result<Inspection, StoreError> {
+        let inspection = self.engine.read(schema::inspect).map_err(StoreError::open(&self.url))?;
+        let known = schema::newest();
+        if inspection.version > known {
+            return Err(StoreError::NewerSchema { url: self.url.clone(), found: inspection.version, known });
+        }
+        Ok(inspection)
+    }
+
+    pub(crate) fn migrate_to(&self, newest: u32) -> Result<(), StoreError> {
+        let url = || self.url.clone();
+        // A step may take longer than a server's callers wait.
+        let patient = match &self.url.0 {
+            Place::Server(_) => Some(Self::connect(&self.url, Patience::MAINTENANCE)?),
+            _ => None,
+        };
+        let engine = patient.as_ref().map_or(&self.engine, |patient| &patient.engine);
+        schema::migrate(engine, newest).map_err(|why| match why {
+            MigrateError::Newer { found } => {
+                StoreError::NewerSchema { url: url(), found, known: schema::newest() }
+            }
+            MigrateError::Step { version, source } => StoreError::Migrate { url: url(), version, source },
+        })
+    }
+
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.engine.read(work)
+    }
+
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.engine.write(work)
+    }
+
+    pub(crate) fn snapshot<T, E: From<EngineError>>(
+        &self,
+        work: impl FnOnce(&mut Session<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.engine.snapshot(work)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::tests::create;
+    use crate::engine::{Sql, Value};
+    use crate::testing::{TestDatabase, on_both_engines, tamper};
+    use std::sync::Barrier;
 
-    #[test]
-    fn a_file_keeps_its_rows_and_opens_again() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("grid.sqlite");
-        let agent = crate::account::tests::create(&Store::open(&path).unwrap(), 1, "Ada", "Lovelace");
-        let again = Store::open(&path).unwrap();
-        assert_eq!(again.account(agent).unwrap().unwrap().first, "Ada");
+    on_both_engines! {
+        a_database_keeps_its_rows_and_opens_again,
+        two_processes_may_use_one_database,
+        programs_that_start_on_an_empty_database_at_once_all_get_its_tables,
+        a_database_of_a_later_version_is_refused_by_name_and_left_alone,
+        an_unfinished_copy_is_refused,
     }
 
-    #[test]
-    fn two_processes_may_use_one_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("grid.sqlite");
-        let (server, admin) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
-        let agent = crate::account::tests::create(&admin, 1, "Ada", "Lovelace");
+    fn a_database_keeps_its_rows_and_opens_again(database: &TestDatabase) {
+        let agent = create(&database.open(), 1, "Ada", "Lovelace");
+        assert_eq!(database.open().account(agent).unwrap().unwrap().first, "Ada");
+    }
+
+    fn two_processes_may_use_one_database(database: &TestDatabase) {
+        let (server, admin) = (database.open(), database.open());
+        let agent = create(&admin, 1, "Ada", "Lovelace");
         assert!(server.account(agent).unwrap().is_some());
     }
 
-    #[test]
-    fn a_file_of_a_later_version_is_refused_by_name_and_left_alone() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("grid.sqlite");
-        Store::open(&path)
-            .unwrap()
-            .lock()
-            .execute("INSERT INTO schema_version VALUES (99, 'from the future')", [])
-            .unwrap();
-        let error = Store::open(&path).unwrap_err();
+    fn programs_that_start_on_an_empty_database_at_once_all_get_its_tables(database: &TestDatabase) {
+        let start = Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    start.wait();
+                    assert!(database.open().tokens().unwrap().is_empty());
+                });
+            }
+        });
+    }
+
+    fn a_database_of_a_later_version_is_refused_by_name_and_left_alone(database: &TestDatabase) {
+        let insert = Sql::same("INSERT INTO schema_version (version, name) VALUES (99, 'from the future')");
+        tamper(&database.open(), insert, &[]);
+        let error = Store::open(&database.url).unwrap_err();
         assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }), "{error}");
-        assert!(error.to_string().contains("grid.sqlite"));
+        assert!(error.to_string().contains(&database.url.to_string()));
+    }
+
+    fn an_unfinished_copy_is_refused(database: &TestDatabase) {
+        let begin = Sql::same("CREATE TABLE copy_in_progress (source TEXT NOT NULL)");
+        tamper(&database.open(), begin, &[]);
+        let error = Store::open(&database.url).unwrap_err();
+        assert!(error.to_string().contains("unfinished copy"), "{error}");
     }
 
     #[test]
     fn a_place_that_cannot_be_opened_is_named() {
-        let error = Store::open(Path::new("/nowhere/at/all.sqlite")).unwrap_err();
-        assert_eq!(error.to_string(), "cannot open the database /nowhere/at/all.sqlite");
+        let error = Store::open(&StoreUrl::file("/nowhere/at/all.sqlite")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot open the database sqlite:/nowhere/at/all.sqlite");
     }
 
     #[test]
     fn a_commit_waits_for_the_disk() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&directory.path().join("grid.sqlite")).unwrap();
-        let connection = store.lock();
-        let setting = |name: &str| {
-            connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0)).unwrap()
+        let store = TestDatabase::sqlite();
+        let store = store.open();
+        let setting = |sql| {
+            let read = |row: crate::engine::Row<'_>| {
+                Ok(match row.value(0)? {
+                    Value::Integer(n) => n.to_string(),
+                    other => format!("{other:?}"),
+                })
+            };
+            store.read(|session| session.query_row(Sql::same(sql), &[], read)).unwrap().unwrap()
         };
-        assert_eq!(setting("synchronous"), rusqlite::types::Value::Integer(2));
-        assert_eq!(setting("journal_mode"), rusqlite::types::Value::Text("wal".into()));
-        assert_eq!(setting("foreign_keys"), rusqlite::types::Value::Integer(1));
+        assert_eq!(setting("PRAGMA synchronous"), "2");
+        assert_eq!(setting("PRAGMA journal_mode"), "Text(\"wal\")");
+        assert_eq!(setting("PRAGMA foreign_keys"), "1");
     }
 }

@@ -1,50 +1,59 @@
 //! Why a call into the database failed, with what is needed to act on it.
 
+use crate::StoreUrl;
+use crate::engine::EngineError;
 use ids::AgentId;
-use std::path::PathBuf;
 
 /// A failure of the database, or a request that its rows do not allow.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file could not be opened, or its settings could not be made.
-    #[error("cannot open the database {path}")]
+    /// The file could not be opened, or the server did not let us in.
+    #[error("cannot open the database {url}")]
     Open {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        source: rusqlite::Error,
+        /// Its address.
+        url: StoreUrl,
+        /// What the engine said.
+        source: EngineError,
     },
-    /// The file was written by a later version; going on could damage it.
-    #[error("the database {path} has schema version {found}, but this program knows only up to {known}")]
+    /// The database was written by a later version; going on could damage it.
+    #[error("the database {url} has schema version {found}, but this program knows only up to {known}")]
     NewerSchema {
-        /// The file.
-        path: PathBuf,
-        /// Version in the file.
+        /// Its address.
+        url: StoreUrl,
+        /// Version in the database.
         found: u32,
         /// Newest version this program can make.
         known: u32,
     },
-    /// A step of the schema could not be applied; the file is as it was before that step.
-    #[error("cannot bring the database {path} to schema version {version}")]
+    /// A copy into the database has begun and did not end.
+    #[error(
+        "the database {url} is an unfinished copy: repeat the `throng store copy` that began it, which goes on where it ended"
+    )]
+    HalfCopied {
+        /// Its address.
+        url: StoreUrl,
+    },
+    /// A step of the schema could not be applied; the database is as it was before that step.
+    #[error("cannot bring the database {url} to schema version {version}")]
     Migrate {
-        /// The file.
-        path: PathBuf,
+        /// Its address.
+        url: StoreUrl,
         /// The step.
         version: u32,
-        /// What SQLite said.
-        source: rusqlite::Error,
+        /// What the engine said.
+        source: EngineError,
     },
-    /// A statement failed: a full disk, a damaged file, a lock held too long.
+    /// A statement failed: a full disk, a damaged file, a lock held too long, a server that is away.
     #[error("database error while {doing} {subject}")]
     Query {
         /// What was tried, such as "reading the account".
         doing: &'static str,
         /// Whose row: an agent, a folder, a name.
         subject: String,
-        /// What SQLite said.
-        source: rusqlite::Error,
+        /// What the engine said.
+        source: EngineError,
     },
-    /// Somebody has this name already, perhaps in other capitals.
+    /// The name exists already, perhaps in other capitals.
     #[error("there is already an account named {first} {last}")]
     NameTaken {
         /// First name as asked for.
@@ -61,11 +70,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Wraps SQLite's error with what was tried and whose row it was.
+    /// Wraps the engine's error with what was tried and whose row it was.
     pub(crate) fn query(
         doing: &'static str,
         subject: impl std::fmt::Display,
-    ) -> impl FnOnce(rusqlite::Error) -> Self {
+    ) -> impl FnOnce(EngineError) -> Self {
         move |source| Self::Query { doing, subject: subject.to_string(), source }
+    }
+
+    /// Wraps the engine's error with the address.
+    pub(crate) fn open(url: &StoreUrl) -> impl FnOnce(EngineError) -> Self {
+        move |source| Self::Open { url: url.clone(), source }
     }
 }

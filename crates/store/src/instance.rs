@@ -3,11 +3,10 @@
 //! A row that is not what was written is moved to `instances_set_aside` with everything that belongs to it, and told of; the others
 //! are read as if it were not there.
 
+use crate::engine::{EngineError, Row, Session, Sql, Value, values};
 use crate::instance_state::{Part, SEQUENCE_MAX, highest_sequence, set_aside};
 use crate::{Store, StoreError};
 use ids::{AgentId, Uuid};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, params};
 
 /// A world made from a template, as it is found again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,32 +54,37 @@ pub struct InstanceList {
     pub highest_sequence: u64,
 }
 
+const INSERT: Sql = Sql::same(
+    "INSERT INTO instances (instance, template, name, owner, created_s, born, checksum) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+);
+const REMOVE: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
+const ALL: Sql = Sql::same(
+    "SELECT instance, template, name, owner, created_s, checksum, trouble, born FROM instances \
+     ORDER BY created_s, instance",
+);
+
 impl Store {
-    /// Makes an instance known, on the disk before it returns. Its states have higher numbers than `born`, which is a new one: so those of
-    /// an earlier instance with this id that somebody still has in hand do not become its own.
+    /// Makes an instance known, on the disk before it returns. Its states have higher numbers than `born`, which is a new one: so states
+    /// of an earlier instance with this id that are still on their way do not become its own.
     ///
     /// # Errors
     /// [`StoreError::Query`], also when there is one with this id.
     pub fn create_instance(&self, instance: &Instance, born: u64) -> Result<(), StoreError> {
         let Instance { id, template, name, owner, created_s } = instance;
-        let born = born.cast_signed();
+        let (owner, born) = (owner.map(|owner| owner.0), born.cast_signed());
         let sum = checksum(
             id.as_bytes(),
             template,
             name,
-            owner.as_ref().map(|owner| owner.0.as_bytes().as_slice()),
+            owner.as_ref().map(|owner| owner.as_bytes().as_slice()),
             [*created_s, born],
         );
-        self.lock()
-            .prepare_cached(
-                "INSERT INTO instances (instance, template, name, owner, created_s, born, checksum) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?)",
-            )
-            .and_then(|mut insert| {
-                insert.execute(params![id, template, name, owner.map(|owner| owner.0), created_s, born, sum])
-            })
-            .map_err(StoreError::query("making the instance", id))?;
-        Ok(())
+        self.write(|session| {
+            session.execute(INSERT, values![id, template, name, owner, created_s, born, sum])
+        })
+        .map(drop)
+        .map_err(StoreError::query("making the instance", id))
     }
 
     /// Forgets an instance with its state. False when there was none. What was set aside of it stays.
@@ -88,9 +92,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then everything is as it was.
     pub fn remove_instance(&self, id: Uuid) -> Result<bool, StoreError> {
-        self.lock()
-            .prepare_cached("DELETE FROM instances WHERE instance = ?")
-            .and_then(|mut delete| delete.execute([id]))
+        self.write(|session| session.execute(REMOVE, values![id]))
             .map(|n| n > 0)
             .map_err(StoreError::query("removing the instance", id))
     }
@@ -100,52 +102,47 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then nothing was set aside.
     pub fn instances(&self) -> Result<InstanceList, StoreError> {
-        let failed = || StoreError::query("listing", "instances");
-        let mut connection = self.lock();
-        let transaction = connection.transaction().map_err(failed())?;
-        let (instances, broken, last_born) = read_all(&transaction).map_err(failed())?;
-        let mut damages = Vec::new();
-        for (key, why) in broken {
-            set_aside_all(&transaction, &key, why).map_err(failed())?;
-            damages.push(Damage { instance: hexadecimal(&key), part: Part::Row, why: why.to_owned() });
-        }
-        let highest_sequence = last_born.max(highest_sequence(&transaction).map_err(failed())?);
-        transaction.commit().map_err(failed())?;
-        Ok(InstanceList { instances, damages, highest_sequence })
+        let list = self.write(|session| {
+            let (instances, broken, last_born) = read_all(session)?;
+            let mut damages = Vec::new();
+            for (key, why) in broken {
+                set_aside_all(session, &key, why)?;
+                damages.push(Damage { instance: hexadecimal(&key), part: Part::Row, why: why.to_owned() });
+            }
+            let highest_sequence = last_born.max(highest_sequence(session)?);
+            Ok(InstanceList { instances, damages, highest_sequence })
+        });
+        list.map_err(StoreError::query("listing", "instances"))
     }
 }
 
 /// Keys of rows that are damaged, each with what is wrong.
-type Broken = Vec<(Vec<u8>, &'static str)>;
+pub(crate) type Broken = Vec<(Vec<u8>, &'static str)>;
 
-/// Also when the last one was made.
-fn read_all(connection: &Connection) -> rusqlite::Result<(Vec<Listed>, Broken, u64)> {
-    let mut select = connection.prepare_cached(
-        "SELECT instance, template, name, owner, created_s, checksum, trouble, born FROM instances \
-         ORDER BY created_s, instance",
-    )?;
-    let mut rows = select.query([])?;
+/// All rows that can be read, those that cannot, and the highest number of a birth.
+pub(crate) fn read_all(session: &mut Session<'_>) -> Result<(Vec<Listed>, Broken, u64), EngineError> {
     let (mut instances, mut broken, mut last_born) = (Vec::new(), Broken::new(), 0);
-    while let Some(row) = rows.next()? {
+    session.query(ALL, &[], |row| {
         match read(row) {
             Ok((listed, born)) => {
                 instances.push(listed);
                 last_born = last_born.max(born);
             }
-            Err(why) => broken.push((blob(row, 0).unwrap_or_default().to_vec(), why)),
+            Err(why) => broken.push((blob(&row, 0).unwrap_or_default().to_vec(), why)),
         }
-    }
+        Ok(())
+    })?;
     Ok((instances, broken, last_born))
 }
 
-fn read(row: &Row<'_>) -> Result<(Listed, u64), &'static str> {
-    let key = blob(row, 0).ok_or("the id is none")?;
+fn read(row: Row<'_>) -> Result<(Listed, u64), &'static str> {
+    let key = blob(&row, 0).ok_or("the id is none")?;
     let template: String = row.get(1).map_err(|_| "the name of the template is no text")?;
     let name: String = row.get(2).map_err(|_| "the name is no text")?;
-    let owner = blob(row, 3);
+    let owner = blob(&row, 3);
     let created_s: i64 = row.get(4).map_err(|_| "the time is none")?;
     let born: i64 = row.get(7).map_err(|_| "the number of its birth is none")?;
-    if row.get(5) != Ok(checksum(key, &template, &name, owner, [created_s, born])) {
+    if row.get(5).ok() != Some(checksum(key, &template, &name, owner, [created_s, born])) {
         return Err("the checksum does not match");
     }
     let born = u64::try_from(born).ok().filter(|born| *born <= SEQUENCE_MAX);
@@ -158,18 +155,18 @@ fn read(row: &Row<'_>) -> Result<(Listed, u64), &'static str> {
 }
 
 fn blob<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
-    match row.get_ref(column) {
-        Ok(ValueRef::Blob(bytes)) => Some(bytes),
+    match row.value(column) {
+        Ok(Value::Blob(bytes)) => Some(bytes),
         _ => None,
     }
 }
 
 /// Moves a row and the states that belong to it, as they are.
-fn set_aside_all(connection: &Connection, key: &[u8], why: &str) -> rusqlite::Result<()> {
+fn set_aside_all(session: &mut Session<'_>, key: &[u8], why: &str) -> Result<(), EngineError> {
     for part in [Part::Image, Part::Journal] {
-        set_aside(connection, key, part, "its row is damaged")?;
+        set_aside(session, key, part, "its row is damaged")?;
     }
-    set_aside(connection, key, Part::Row, why)
+    set_aside(session, key, Part::Row, why)
 }
 
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
@@ -206,6 +203,13 @@ pub(crate) fn first_half(hash: &blake3::Hash) -> i64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::testing::{TestDatabase, on_both_engines, tamper};
+
+    on_both_engines! {
+        instances_are_listed_from_the_oldest_until_they_are_removed,
+        a_damaged_row_is_set_aside_with_its_state_and_the_others_are_there,
+        a_key_that_is_no_id_is_set_aside,
+    }
 
     pub(crate) fn instance(n: u128) -> Instance {
         Instance {
@@ -217,8 +221,9 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn store_with(n: u128) -> Store {
-        let store = Store::open_in_memory().unwrap();
+    /// With instances 1 to `n`.
+    pub(crate) fn store_with(database: &TestDatabase, n: u128) -> Store {
+        let store = database.open();
         (1..=n).for_each(|n| store.create_instance(&instance(n), 0).unwrap());
         store
     }
@@ -227,9 +232,8 @@ pub(crate) mod tests {
         store.instances().unwrap().instances.iter().map(|listed| listed.instance.id.as_u128()).collect()
     }
 
-    #[test]
-    fn instances_are_found_again_the_oldest_first_until_they_are_removed() {
-        let store = store_with(3);
+    fn instances_are_listed_from_the_oldest_until_they_are_removed(database: &TestDatabase) {
+        let store = store_with(database, 3);
         let list = store.instances().unwrap();
         assert_eq!(list.instances[2], Listed { instance: instance(1), trouble: None });
         assert!(list.damages.is_empty());
@@ -241,24 +245,31 @@ pub(crate) mod tests {
         assert_eq!(listed(&store), [3, 1], "one id is one instance");
     }
 
-    #[test]
-    fn a_damaged_row_is_set_aside_with_its_state_and_the_others_are_there() {
-        for spoil in [
-            "UPDATE instances SET template = 'Castle' WHERE instance = ?",
-            "UPDATE instances SET owner = NULL WHERE instance = ?",
-            "UPDATE instances SET owner = x'00' WHERE instance = ?",
-            "UPDATE instances SET name = CAST(x'FFFE' AS TEXT) WHERE instance = ?",
-            "UPDATE instances SET created_s = 0 WHERE instance = ?",
-            "UPDATE instances SET born = born + 1 WHERE instance = ?",
-            "UPDATE instances SET checksum = 0 WHERE instance = ?",
-        ] {
-            let store = store_with(3);
-            let state = crate::State { id: Uuid::from_u128(1), sequence: 7, bytes: b"whole".to_vec() };
+    fn a_damaged_row_is_set_aside_with_its_state_and_the_others_are_there(database: &TestDatabase) {
+        const SPOILS: &[Sql] = &[
+            Sql::same("UPDATE instances SET template = 'Castle' WHERE instance = $1"),
+            Sql::same("UPDATE instances SET owner = NULL WHERE instance = $1"),
+            Sql {
+                sqlite: "UPDATE instances SET owner = x'00' WHERE instance = $1",
+                postgres: "UPDATE instances SET owner = '\\x00' WHERE instance = $1",
+            },
+            // PostgreSQL lets no text in that is not UTF-8.
+            Sql {
+                sqlite: "UPDATE instances SET name = CAST(x'FFFE' AS TEXT) WHERE instance = $1",
+                postgres: "UPDATE instances SET name = name || '\u{FFFD}' WHERE instance = $1",
+            },
+            Sql::same("UPDATE instances SET created_s = 0 WHERE instance = $1"),
+            Sql::same("UPDATE instances SET born = born + 1 WHERE instance = $1"),
+            Sql::same("UPDATE instances SET checksum = 0 WHERE instance = $1"),
+        ];
+        let store = store_with(database, 3);
+        for (sequence, &spoil) in (7..).zip(SPOILS) {
+            let state = crate::State { id: Uuid::from_u128(1), sequence, bytes: b"whole".to_vec() };
             store.save_instances(&[state]).unwrap();
-            assert_eq!(store.lock().execute(spoil, [Uuid::from_u128(1)]).unwrap(), 1, "{spoil}");
+            assert_eq!(tamper(&store, spoil, values![Uuid::from_u128(1)]), 1, "{spoil:?}");
             let list = store.instances().unwrap();
-            assert_eq!(list.instances.len(), 2, "{spoil}");
-            let [damage] = &*list.damages else { panic!("{spoil}: {:?}", list.damages) };
+            assert_eq!(list.instances.len(), 2, "{spoil:?}");
+            let [damage] = &*list.damages else { panic!("{spoil:?}: {:?}", list.damages) };
             assert_eq!(
                 (damage.instance.as_str(), damage.part),
                 ("00000000000000000000000000000001", Part::Row)
@@ -266,24 +277,27 @@ pub(crate) mod tests {
             let again = store.instances().unwrap();
             assert!(again.damages.is_empty() && again.instances.len() == 2);
             let kept: Vec<(String, Vec<u8>)> = aside(&store);
-            assert_eq!(kept[0], ("image".into(), b"whole".to_vec()), "{spoil}");
-            assert_eq!(kept[1].0, "row");
+            let [image, row] = kept.last_chunk().expect("two parts are aside");
+            assert_eq!(*image, ("image".into(), b"whole".to_vec()), "{spoil:?}");
+            assert_eq!(row.0, "row");
+            store.create_instance(&instance(1), 0).unwrap();
         }
+        let (_, row) = aside(&store).remove(1);
+        let row = String::from_utf8(row).unwrap();
+        assert_eq!(row, "Castle\nCave 1\n000000000000000000000000000003E9\n1699999999", "in both engines");
     }
 
     pub(crate) fn aside(store: &Store) -> Vec<(String, Vec<u8>)> {
-        let connection = store.lock();
-        let mut select =
-            connection.prepare("SELECT part, content FROM instances_set_aside ORDER BY number").unwrap();
-        let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-        rows.map(Result::unwrap).collect()
+        let select = Sql::same("SELECT part, content FROM instances_set_aside ORDER BY number");
+        store.read(|session| session.query(select, &[], |row| Ok((row.get(0)?, row.get(1)?)))).unwrap()
     }
 
-    #[test]
-    fn a_key_that_is_no_id_is_set_aside() {
-        let store = store_with(1);
-        let insert = "INSERT INTO instances VALUES (x'0102', 'Cave', 'Cave', NULL, 0, 0, NULL, 0)";
-        store.lock().execute(insert, []).unwrap();
+    fn a_key_that_is_no_id_is_set_aside(database: &TestDatabase) {
+        let store = store_with(database, 1);
+        let insert = Sql::same(
+            "INSERT INTO instances (instance, template, name, created_s, checksum) VALUES ($1, 'Cave', 'Cave', 0, 0)",
+        );
+        tamper(&store, insert, values![[1, 2]]);
         let list = store.instances().unwrap();
         assert_eq!((list.instances.len(), list.damages[0].instance.as_str()), (1, "0102"));
     }

@@ -4,10 +4,10 @@
 //! number, taken when it was copied out of its world. So whoever writes need not do so in order: an earlier state never replaces a
 //! later one, and a journal counts only if it is later than the image that it is found with.
 
+use crate::engine::{EngineError, Session, Sql, values};
 use crate::instance::{Damage, first_half, hexadecimal};
 use crate::{Store, StoreError};
 use ids::Uuid;
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use std::fmt;
 
 /// Damaged things that are kept; the oldest go first. An operator who has not looked after so many will not.
@@ -67,17 +67,66 @@ impl fmt::Display for Part {
     }
 }
 
-const SAVE_IMAGE: &str = "
-INSERT INTO instance_images (instance, sequence, state, checksum)
-SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM instances WHERE instance = ?1 AND born < ?2)
-ON CONFLICT (instance) DO UPDATE SET sequence = excluded.sequence, state = excluded.state, checksum = excluded.checksum
-WHERE excluded.sequence > sequence";
+// The row of the instance is locked against removal in PostgreSQL, where transactions run side by side.
+macro_rules! save_state {
+    ($table:literal) => {
+        Sql {
+            sqlite: concat!(
+                "INSERT INTO ", $table, " AS kept (instance, sequence, state, checksum) \
+                 SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM instances WHERE instance = $1 AND born < $2) \
+                 ON CONFLICT (instance) DO UPDATE SET sequence = excluded.sequence, state = excluded.state, \
+                 checksum = excluded.checksum WHERE excluded.sequence > kept.sequence"
+            ),
+            postgres: concat!(
+                "INSERT INTO ", $table, " AS kept (instance, sequence, state, checksum) \
+                 SELECT instance, $2::bigint, $3::bytea, $4::bigint FROM instances WHERE instance = $1 AND born < $2 \
+                 FOR KEY SHARE \
+                 ON CONFLICT (instance) DO UPDATE SET sequence = excluded.sequence, state = excluded.state, \
+                 checksum = excluded.checksum WHERE excluded.sequence > kept.sequence"
+            ),
+        }
+    };
+}
 
-const SAVE_JOURNAL: &str = "
-INSERT INTO instance_journal (instance, sequence, state, checksum)
-SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM instances WHERE instance = ?1 AND born < ?2)
-ON CONFLICT (instance) DO UPDATE SET sequence = excluded.sequence, state = excluded.state, checksum = excluded.checksum
-WHERE excluded.sequence > sequence";
+const SAVE_IMAGE: Sql = save_state!("instance_images");
+const SAVE_JOURNAL: Sql = save_state!("instance_journal");
+const DROP_JOURNAL: Sql = Sql::same("DELETE FROM instance_journal WHERE instance = $1 AND sequence <= $2");
+
+// One statement each: between two, another connection could replace an image and drop the journal that it contains.
+const STATES: Sql = Sql {
+    sqlite: "SELECT 0, sequence, state, checksum FROM instance_images WHERE instance = $1 \
+             UNION ALL SELECT 1, sequence, state, checksum FROM instance_journal WHERE instance = $1",
+    postgres: "SELECT 0::bigint, sequence, state, checksum FROM instance_images WHERE instance = $1 \
+               UNION ALL SELECT 1::bigint, sequence, state, checksum FROM instance_journal WHERE instance = $1",
+};
+const HAS_IMAGE: Sql = Sql::same("SELECT sequence FROM instance_images WHERE instance = $1");
+const SET_TROUBLE: Sql = Sql::same("UPDATE instances SET trouble = $1 WHERE instance = $2");
+const IMAGE_SEQUENCES: Sql = Sql::same("SELECT instance FROM instance_images ORDER BY sequence DESC");
+const JOURNAL_SEQUENCES: Sql = Sql::same("SELECT instance FROM instance_journal ORDER BY sequence DESC");
+
+const SET_ROW_ASIDE: Sql = Sql {
+    sqlite: "INSERT INTO instances_set_aside (instance, part, why, content) \
+             SELECT instance, $1, $2, CAST(template || char(10) || name || char(10) || coalesce(hex(owner), '') \
+             || char(10) || created_s AS BLOB) FROM instances WHERE instance = $3",
+    postgres: "INSERT INTO instances_set_aside (instance, part, why, content) \
+               SELECT instance, $1, $2, convert_to(template || chr(10) || name || chr(10) \
+               || coalesce(upper(encode(owner, 'hex')), '') || chr(10) || created_s, 'UTF8') \
+               FROM instances WHERE instance = $3",
+};
+const SET_IMAGE_ASIDE: Sql = Sql::same(
+    "INSERT INTO instances_set_aside (instance, part, why, content) \
+     SELECT instance, $1, $2, state FROM instance_images WHERE instance = $3",
+);
+const SET_JOURNAL_ASIDE: Sql = Sql::same(
+    "INSERT INTO instances_set_aside (instance, part, why, content) \
+     SELECT instance, $1, $2, state FROM instance_journal WHERE instance = $3",
+);
+const REMOVE_ROW: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
+const REMOVE_IMAGE: Sql = Sql::same("DELETE FROM instance_images WHERE instance = $1");
+const REMOVE_JOURNAL: Sql = Sql::same("DELETE FROM instance_journal WHERE instance = $1");
+const FORGET_OLDEST: Sql = Sql::same(
+    "DELETE FROM instances_set_aside WHERE number <= (SELECT max(number) FROM instances_set_aside) - $1",
+);
 
 impl Store {
     /// Keeps whole states, all of them or none, on the disk before it returns; how many. Journals that they contain are dropped. Left out
@@ -86,24 +135,13 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then everything is as it was.
     pub fn save_instances(&self, images: &[State]) -> Result<usize, StoreError> {
-        let failed = || StoreError::query("saving", format!("{} instances", images.len()));
-        let mut connection = self.lock();
-        let transaction = connection.transaction().map_err(failed())?;
-        let mut n = 0;
-        for image in images {
-            let save = || {
-                let is_kept = write(&mut transaction.prepare_cached(SAVE_IMAGE)?, Part::Image, image)?;
-                if is_kept {
-                    transaction
-                        .prepare_cached("DELETE FROM instance_journal WHERE instance = ? AND sequence <= ?")?
-                        .execute(params![image.id, image.sequence.cast_signed()])?;
-                }
-                Ok(is_kept)
-            };
-            n += usize::from(save().map_err(StoreError::query("saving the instance", image.id))?);
-        }
-        transaction.commit().map_err(failed())?;
-        Ok(n)
+        self.save("saving", images, |session, image| {
+            let is_kept = write(session, SAVE_IMAGE, Part::Image, image)?;
+            if is_kept {
+                session.execute(DROP_JOURNAL, values![image.id, image.sequence.cast_signed()])?;
+            }
+            Ok(is_kept)
+        })
     }
 
     /// Keeps what has changed in instances, in one transaction, on the disk before it returns; in how many. A journal replaces the
@@ -112,20 +150,32 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then everything is as it was.
     pub fn journal_instances(&self, journals: &[State]) -> Result<usize, StoreError> {
-        let failed = || StoreError::query("journalling", format!("{} instances", journals.len()));
-        let mut connection = self.lock();
-        let transaction = connection.transaction().map_err(failed())?;
-        let mut n = 0;
-        {
-            let mut save = transaction.prepare_cached(SAVE_JOURNAL).map_err(failed())?;
-            for journal in journals {
-                let is_kept = write(&mut save, Part::Journal, journal)
-                    .map_err(StoreError::query("journalling the instance", journal.id))?;
-                n += usize::from(is_kept);
+        self.save("journalling", journals, |session, journal| {
+            write(session, SAVE_JOURNAL, Part::Journal, journal)
+        })
+    }
+
+    fn save(
+        &self,
+        doing: &'static str,
+        states: &[State],
+        mut save: impl FnMut(&mut Session<'_>, &State) -> Result<bool, EngineError>,
+    ) -> Result<usize, StoreError> {
+        // The one that an error is about; none of them when it is about the transaction.
+        let mut at = None;
+        let saved = self.write(|session| {
+            let mut n = 0;
+            for state in states {
+                at = Some(state.id);
+                n += usize::from(save(session, state)?);
             }
-        }
-        transaction.commit().map_err(failed())?;
-        Ok(n)
+            at = None;
+            Ok(n)
+        });
+        saved.map_err(|source| match at {
+            Some(id) => StoreError::query(doing, format_args!("the instance {id}"))(source),
+            None => StoreError::query(doing, format_args!("{} instances", states.len()))(source),
+        })
     }
 
     /// What is kept of what is in an instance. What is damaged is set aside and told of. When that was all that there was, or the whole
@@ -135,19 +185,14 @@ impl Store {
     /// [`StoreError::Query`].
     pub fn instance_state(&self, id: Uuid) -> Result<InstanceState, StoreError> {
         let failed = || StoreError::query("reading the instance", id);
-        let mut connection = self.lock();
-        let image = read(&connection, Part::Image, id).map_err(failed())?;
-        let journal = read(&connection, Part::Journal, id).map_err(failed())?;
+        let found = self.read(|session| read_states(session, id)).map_err(failed())?;
         let mut state = InstanceState::default();
-        for (part, found) in [(Part::Image, image), (Part::Journal, journal)] {
+        for (part, found) in found {
             match found {
-                None => {}
-                Some(Ok(found)) if part == Part::Image => state.image = Some(found),
-                Some(Ok(found)) => state.journal = Some(found),
-                Some(Err(why)) => {
-                    let transaction = connection.transaction().map_err(failed())?;
-                    mark_and_set_aside(&transaction, id, part, why).map_err(failed())?;
-                    transaction.commit().map_err(failed())?;
+                Ok(found) if part == Part::Image => state.image = Some(found),
+                Ok(found) => state.journal = Some(found),
+                Err(why) => {
+                    self.write(|session| mark_and_set_aside(session, id, part, why)).map_err(failed())?;
                     let instance = hexadecimal(id.as_bytes());
                     state.damages.push(Damage { instance, part, why: why.to_owned() });
                 }
@@ -163,96 +208,76 @@ impl Store {
 }
 
 /// False when there is no such instance, or a later state of it.
-fn write(save: &mut CachedStatement<'_>, part: Part, state: &State) -> rusqlite::Result<bool> {
+fn write(session: &mut Session<'_>, save: Sql, part: Part, state: &State) -> Result<bool, EngineError> {
     let State { id, sequence, bytes } = state;
     let sequence = sequence.cast_signed();
-    let n = save.execute(params![id, sequence, bytes, checksum(part, *id, sequence, bytes)])?;
+    let n = session.execute(save, values![id, sequence, bytes, checksum(part, *id, sequence, bytes)])?;
     Ok(n > 0)
 }
 
-fn read(
-    connection: &Connection,
-    part: Part,
+/// A state as it was written, or how its damage was noticed.
+pub(crate) type ReadState = Result<State, &'static str>;
+
+/// What is kept of an instance, the image first.
+pub(crate) fn read_states(
+    session: &mut Session<'_>,
     id: Uuid,
-) -> rusqlite::Result<Option<Result<State, &'static str>>> {
-    let sql = match part {
-        Part::Image => "SELECT sequence, state, checksum FROM instance_images WHERE instance = ?",
-        _ => "SELECT sequence, state, checksum FROM instance_journal WHERE instance = ?",
-    };
-    let mut select = connection.prepare_cached(sql)?;
-    let found =
-        select.query_row([id], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, i64>(2)?)));
-    Ok(found.optional()?.map(|(sequence, bytes, sum)| {
-        let is_whole = checksum(part, id, sequence, &bytes) == sum;
-        match u64::try_from(sequence) {
+) -> Result<Vec<(Part, ReadState)>, EngineError> {
+    session.query(STATES, values![id], |row| {
+        let part = if row.get::<i64>(0)? == 0 { Part::Image } else { Part::Journal };
+        let (sequence, bytes): (i64, Vec<u8>) = (row.get(1)?, row.get(2)?);
+        let is_whole = checksum(part, id, sequence, &bytes) == row.get::<i64>(3)?;
+        let state = match u64::try_from(sequence) {
             Ok(sequence) if is_whole && sequence <= SEQUENCE_MAX => Ok(State { id, sequence, bytes }),
             _ => Err("the checksum does not match"),
-        }
-    }))
+        };
+        Ok((part, state))
+    })
 }
 
 /// A journal that is lost costs what has changed since the image, and an instance without an image begins anew without one: only the
 /// loss of all that there was is a reason to let nobody in.
-fn mark_and_set_aside(connection: &Connection, id: Uuid, part: Part, why: &str) -> rusqlite::Result<()> {
-    let is_all = part == Part::Image || {
-        let mut select = connection.prepare_cached("SELECT 1 FROM instance_images WHERE instance = ?")?;
-        !select.exists([id])?
-    };
+fn mark_and_set_aside(session: &mut Session<'_>, id: Uuid, part: Part, why: &str) -> Result<(), EngineError> {
+    let is_all = part == Part::Image || session.query(HAS_IMAGE, values![id], |_| Ok(()))?.is_empty();
     if is_all {
         let trouble = format!("Its saved state is damaged and was set aside ({part}: {why}).");
-        connection
-            .prepare_cached("UPDATE instances SET trouble = ? WHERE instance = ?")?
-            .execute(params![trouble, id])?;
+        session.execute(SET_TROUBLE, values![trouble, id])?;
     }
-    set_aside(connection, id.as_bytes(), part, why)
+    set_aside(session, id.as_bytes(), part, why)
 }
 
 /// Moves what is there of one part, as it is.
-pub(crate) fn set_aside(connection: &Connection, key: &[u8], part: Part, why: &str) -> rusqlite::Result<()> {
-    let (copy, delete) = match part {
-        Part::Row => (
-            "INSERT INTO instances_set_aside (instance, part, why, content) \
-             SELECT instance, ?2, ?3, CAST(template || char(10) || name || char(10) || coalesce(hex(owner), '') \
-             || char(10) || created_s AS BLOB) FROM instances WHERE instance = ?1",
-            "DELETE FROM instances WHERE instance = ?",
-        ),
-        Part::Image => (
-            "INSERT INTO instances_set_aside (instance, part, why, content) \
-             SELECT instance, ?2, ?3, state FROM instance_images WHERE instance = ?1",
-            "DELETE FROM instance_images WHERE instance = ?",
-        ),
-        Part::Journal => (
-            "INSERT INTO instances_set_aside (instance, part, why, content) \
-             SELECT instance, ?2, ?3, state FROM instance_journal WHERE instance = ?1",
-            "DELETE FROM instance_journal WHERE instance = ?",
-        ),
+pub(crate) fn set_aside(
+    session: &mut Session<'_>,
+    key: &[u8],
+    part: Part,
+    why: &str,
+) -> Result<(), EngineError> {
+    let (copy, remove) = match part {
+        Part::Row => (SET_ROW_ASIDE, REMOVE_ROW),
+        Part::Image => (SET_IMAGE_ASIDE, REMOVE_IMAGE),
+        Part::Journal => (SET_JOURNAL_ASIDE, REMOVE_JOURNAL),
     };
-    connection.execute(copy, params![key, part.as_str(), why])?;
-    connection.execute(delete, [key])?;
-    connection.execute(
-        "DELETE FROM instances_set_aside WHERE number <= (SELECT max(number) FROM instances_set_aside) - ?",
-        [SET_ASIDE_MAX],
-    )?;
-    Ok(())
+    session.execute(copy, values![part.as_str(), why, key])?;
+    session.execute(remove, values![key])?;
+    session.execute(FORGET_OLDEST, values![SET_ASIDE_MAX]).map(drop)
 }
 
 /// Of the states that are as they were written: a number that is not would put all later ones in the past.
-pub(crate) fn highest_sequence(connection: &Connection) -> rusqlite::Result<u64> {
-    let of_images = "SELECT instance, sequence FROM instance_images ORDER BY sequence DESC";
-    let of_journals = "SELECT instance, sequence FROM instance_journal ORDER BY sequence DESC";
-    let image = highest_of(connection, Part::Image, of_images)?;
-    Ok(image.max(highest_of(connection, Part::Journal, of_journals)?))
+pub(crate) fn highest_sequence(session: &mut Session<'_>) -> Result<u64, EngineError> {
+    let image = highest_of(session, Part::Image, IMAGE_SEQUENCES)?;
+    Ok(image.max(highest_of(session, Part::Journal, JOURNAL_SEQUENCES)?))
 }
 
 /// Mostly the first one is whole, and no other state is read.
-fn highest_of(connection: &Connection, part: Part, sql: &str) -> rusqlite::Result<u64> {
-    let mut select = connection.prepare_cached(sql)?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        // The key may be damaged, too.
-        let Ok(id) = row.get(0) else { continue };
-        if let Some(Ok(state)) = read(connection, part, id)? {
-            return Ok(state.sequence);
+fn highest_of(session: &mut Session<'_>, part: Part, sql: Sql) -> Result<u64, EngineError> {
+    // A key may be damaged, too.
+    let ids = session.query(sql, &[], |row| Ok(row.get::<Uuid>(0).ok()))?;
+    for id in ids.into_iter().flatten() {
+        for (found, state) in read_states(session, id)? {
+            if let (true, Ok(state)) = (found == part, state) {
+                return Ok(state.sequence);
+            }
         }
     }
     Ok(0)
@@ -272,6 +297,18 @@ fn checksum(part: Part, id: Uuid, sequence: i64, bytes: &[u8]) -> i64 {
 mod tests {
     use super::*;
     use crate::instance::tests::{aside, instance, store_with};
+    use crate::testing::{TestDatabase, on_both_engines, tamper};
+
+    on_both_engines! {
+        the_later_state_stands_in_whatever_order_they_come,
+        what_was_removed_does_not_come_back,
+        what_comes_late_of_one_that_was_removed_does_not_become_its_successors,
+        a_damaged_number_does_not_put_all_later_states_in_the_past,
+        a_damaged_image_is_set_aside_and_marks_its_instance_until_that_is_removed,
+        a_damaged_journal_costs_what_it_held_unless_there_is_nothing_else,
+        states_of_two_instances_are_not_taken_for_each_other,
+        of_what_is_set_aside_the_oldest_goes_first,
+    }
 
     const ONE: Uuid = Uuid::from_u128(1);
 
@@ -287,9 +324,8 @@ mod tests {
         (image.map(text), journal.map(text))
     }
 
-    #[test]
-    fn the_later_state_stands_in_whatever_order_they_come() {
-        let store = store_with(1);
+    fn the_later_state_stands_in_whatever_order_they_come(database: &TestDatabase) {
+        let store = store_with(database, 1);
         assert_eq!(kept(&store, 1), (None, None));
         store.journal_instances(&[state(1, 1, "first blow")]).unwrap();
         assert_eq!(kept(&store, 1), (None, Some("first blow".into())));
@@ -305,9 +341,8 @@ mod tests {
         assert_eq!(store.instances().unwrap().highest_sequence, 4);
     }
 
-    #[test]
-    fn what_was_removed_does_not_come_back() {
-        let store = store_with(2);
+    fn what_was_removed_does_not_come_back(database: &TestDatabase) {
+        let store = store_with(database, 2);
         store.save_instances(&[state(1, 1, "whole")]).unwrap();
         store.journal_instances(&[state(1, 2, "blow")]).unwrap();
         store.remove_instance(ONE).unwrap();
@@ -319,9 +354,8 @@ mod tests {
         assert_eq!(store.instances().unwrap().instances.len(), 2);
     }
 
-    #[test]
-    fn what_comes_late_of_one_that_was_removed_does_not_become_its_successors() {
-        let store = store_with(1);
+    fn what_comes_late_of_one_that_was_removed_does_not_become_its_successors(database: &TestDatabase) {
+        let store = store_with(database, 1);
         store.remove_instance(ONE).unwrap();
         store.create_instance(&instance(1), 7).unwrap();
         assert_eq!(store.save_instances(&[state(1, 6, "of the former one")]).unwrap(), 0);
@@ -336,23 +370,23 @@ mod tests {
         assert_eq!(kept(&store, 1).1, Some("blow".into()));
     }
 
-    #[test]
-    fn a_damaged_number_does_not_put_all_later_states_in_the_past() {
-        let store = store_with(3);
+    fn a_damaged_number_does_not_put_all_later_states_in_the_past(database: &TestDatabase) {
+        let store = store_with(database, 3);
         store.save_instances(&[state(1, 4, "whole"), state(2, 5, "whole")]).unwrap();
         store.journal_instances(&[state(3, 6, "blow")]).unwrap();
-        for (table, number) in [("instance_images", i64::MAX - 1), ("instance_journal", -3)] {
-            let spoil = format!("UPDATE {table} SET sequence = {number} WHERE sequence > 4");
-            assert_eq!(store.lock().execute(&spoil, []).unwrap(), 1);
+        let of_image = Sql::same("UPDATE instance_images SET sequence = $1 WHERE sequence > 4");
+        let of_journal = Sql::same("UPDATE instance_journal SET sequence = $1 WHERE sequence > 4");
+        for (spoil, number) in [(of_image, i64::MAX - 1), (of_journal, -3)] {
+            assert_eq!(tamper(&store, spoil, values![number]), 1);
         }
         assert_eq!(store.instances().unwrap().highest_sequence, 4);
     }
 
-    #[test]
-    fn a_damaged_image_is_set_aside_and_marks_its_instance_until_that_is_removed() {
-        let store = store_with(2);
+    fn a_damaged_image_is_set_aside_and_marks_its_instance_until_that_is_removed(database: &TestDatabase) {
+        let store = store_with(database, 2);
         store.save_instances(&[state(1, 1, "whole"), state(2, 2, "other")]).unwrap();
-        store.lock().execute("UPDATE instance_images SET state = x'00' WHERE instance = ?", [ONE]).unwrap();
+        let spoil = Sql::same("UPDATE instance_images SET state = $1 WHERE instance = $2");
+        tamper(&store, spoil, values![[0], ONE]);
         let damaged = store.instance_state(ONE).unwrap();
         assert_eq!(damaged.image, None);
         assert_eq!(damaged.damages[0].part, Part::Image);
@@ -371,12 +405,11 @@ mod tests {
         assert_eq!(aside(&store).len(), 1);
     }
 
-    #[test]
-    fn a_damaged_journal_costs_what_it_held_unless_there_is_nothing_else() {
-        let store = store_with(2);
+    fn a_damaged_journal_costs_what_it_held_unless_there_is_nothing_else(database: &TestDatabase) {
+        let store = store_with(database, 2);
         store.save_instances(&[state(1, 1, "whole")]).unwrap();
         store.journal_instances(&[state(1, 2, "blow"), state(2, 3, "blow")]).unwrap();
-        store.lock().execute("UPDATE instance_journal SET sequence = sequence + 1", []).unwrap();
+        tamper(&store, Sql::same("UPDATE instance_journal SET sequence = sequence + 1"), &[]);
         let damaged = store.instance_state(ONE).unwrap();
         assert_eq!(
             (damaged.image.map(|image| image.bytes), damaged.journal),
@@ -389,40 +422,37 @@ mod tests {
         assert_eq!(troubles, [true, false], "the second one, which is the older");
     }
 
-    #[test]
-    fn states_of_two_instances_are_not_taken_for_each_other() {
-        let store = store_with(2);
+    fn states_of_two_instances_are_not_taken_for_each_other(database: &TestDatabase) {
+        let store = store_with(database, 2);
         store.save_instances(&[state(1, 1, "whole")]).unwrap();
-        let swap = "UPDATE instance_images SET instance = ?1 WHERE instance = ?2";
-        store.lock().execute(swap, [Uuid::from_u128(2), ONE]).unwrap();
+        let swap = Sql::same("UPDATE instance_images SET instance = $1 WHERE instance = $2");
+        tamper(&store, swap, values![Uuid::from_u128(2), ONE]);
         assert_eq!(store.instance_state(Uuid::from_u128(2)).unwrap().damages.len(), 1);
     }
 
     #[test]
     fn what_does_not_fit_on_the_disk_changes_nothing_and_fits_later() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&directory.path().join("grid.sqlite")).unwrap();
-        (1..=3).for_each(|n| store.create_instance(&instance(n), 0).unwrap());
+        // The bound that PostgreSQL has is its disk.
+        let store = store_with(&TestDatabase::sqlite(), 3);
         store.save_instances(&[state(1, 1, "whole")]).unwrap();
-        let limit = |pages: i64| store.lock().pragma_update(None, "max_page_count", pages).unwrap();
-        limit(1);
+        let limit = |sql| store.read(|session| session.batch(Sql::same(sql))).unwrap();
+        limit("PRAGMA max_page_count = 1");
         let big = "x".repeat(100_000);
         let images = [state(1, 2, "newer"), state(2, 3, &big)];
         let error = store.save_instances(&images).unwrap_err();
         assert!(error.to_string().contains("00000000-0000-0000-0000-000000000002"), "{error}");
         store.journal_instances(&[state(1, 4, "blow"), state(3, 5, &big)]).unwrap_err();
         assert_eq!(kept(&store, 1), (Some("whole".into()), None), "all or nothing");
-        limit(1_000_000);
+        limit("PRAGMA max_page_count = 1000000");
         store.save_instances(&images).unwrap();
         assert_eq!((kept(&store, 1).0, kept(&store, 2).0), (Some("newer".into()), Some(big)));
     }
 
-    #[test]
-    fn of_what_is_set_aside_the_oldest_goes_first() {
-        let store = store_with(1);
+    fn of_what_is_set_aside_the_oldest_goes_first(database: &TestDatabase) {
+        let store = store_with(database, 1);
         for n in 1..=SET_ASIDE_MAX + 5 {
             store.save_instances(&[state(1, n.into(), &n.to_string())]).unwrap();
-            store.lock().execute("UPDATE instance_images SET checksum = checksum + 1", []).unwrap();
+            tamper(&store, Sql::same("UPDATE instance_images SET checksum = checksum + 1"), &[]);
             assert_eq!(store.instance_state(ONE).unwrap().damages.len(), 1);
         }
         let kept = aside(&store);

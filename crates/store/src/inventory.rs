@@ -3,9 +3,9 @@
 //! Every read names the owner, and the owner is the session's agent: an id that belongs to somebody else is simply
 //! not found.
 
+use crate::engine::{EngineError, Row, Session, Sql, values};
 use crate::{Store, StoreError};
 use ids::AgentId;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
 use uuid::Uuid;
 
 /// A folder of an inventory.
@@ -82,11 +82,49 @@ pub struct Sale {
     pub price: i32,
 }
 
-const FOLDER_COLUMNS: &str = "folder, parent, name, type_default, version";
+/// In the order of [`read_folder`].
+macro_rules! select_folders {
+    ($rest:literal) => {
+        concat!("SELECT folder, parent, name, type_default, version FROM inventory_folders ", $rest)
+    };
+}
 
-const ITEM_COLUMNS: &str = "item, folder, asset, asset_type, inventory_type, name, description, flags, created_s, \
-    creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, next_owner_mask, \
-    sale_type, sale_price";
+/// In the order of [`read_item`].
+macro_rules! select_items {
+    ($rest:literal) => {
+        concat!(
+            "SELECT item, folder, asset, asset_type, inventory_type, name, description, flags, created_s, \
+             creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, \
+             next_owner_mask, sale_type, sale_price FROM inventory_items ",
+            $rest
+        )
+    };
+}
+
+const SKELETON: Sql = Sql {
+    sqlite: select_folders!("WHERE owner = $1 ORDER BY parent <> zeroblob(16), name, folder"),
+    postgres: select_folders!(
+        "WHERE owner = $1 ORDER BY parent <> '\\x00000000000000000000000000000000', name, folder"
+    ),
+};
+const FOLDER: Sql = Sql::same(select_folders!("WHERE owner = $1 AND folder = $2"));
+const FOLDER_OF_TYPE: Sql =
+    Sql::same(select_folders!("WHERE owner = $1 AND type_default = $2 ORDER BY folder LIMIT 1"));
+const FOLDERS_IN: Sql =
+    Sql::same(select_folders!("WHERE owner = $1 AND parent = $2 ORDER BY name, folder LIMIT $3"));
+const ITEMS_IN: Sql =
+    Sql::same(select_items!("WHERE owner = $1 AND folder = $2 ORDER BY name, item LIMIT $3"));
+const ITEM: Sql = Sql::same(select_items!("WHERE owner = $1 AND item = $2"));
+const INSERT_FOLDER: Sql = Sql::same(
+    "INSERT INTO inventory_folders (owner, folder, parent, name, type_default, version) \
+     VALUES ($1, $2, $3, $4, $5, $6)",
+);
+const INSERT_ITEM: Sql = Sql::same(
+    "INSERT INTO inventory_items (owner, item, folder, asset, asset_type, inventory_type, name, description, flags, \
+     created_s, creator, last_owner, group_id, group_owned, base_mask, owner_mask, group_mask, everyone_mask, \
+     next_owner_mask, sale_type, sale_price) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+);
 
 impl Store {
     /// All folders of an inventory, root first, then by name: the skeleton that a login needs.
@@ -94,16 +132,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn folders(&self, owner: AgentId) -> Result<Vec<Folder>, StoreError> {
-        let connection = self.lock();
-        let failed = || StoreError::query("reading the folders of", owner.0);
-        let mut select = connection
-            .prepare_cached(&format!(
-                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ?1 \
-                 ORDER BY parent <> zeroblob(16), name, folder"
-            ))
-            .map_err(failed())?;
-        let rows = select.query_map([owner.0], read_folder);
-        rows.and_then(Iterator::collect).map_err(failed())
+        self.read(|session| session.query(SKELETON, values![owner.0], read_folder))
+            .map_err(StoreError::query("reading the folders of", owner.0))
     }
 
     /// One folder, when the owner has it.
@@ -111,11 +141,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn folder(&self, owner: AgentId, folder: Uuid) -> Result<Option<Folder>, StoreError> {
-        self.lock()
-            .prepare_cached(&format!(
-                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ? AND folder = ?"
-            ))
-            .and_then(|mut select| select.query_row([owner.0, folder], read_folder).optional())
+        self.read(|session| session.query_row(FOLDER, values![owner.0, folder], read_folder))
             .map_err(StoreError::query("reading the folder", folder))
     }
 
@@ -124,12 +150,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn folder_of_type(&self, owner: AgentId, type_default: i8) -> Result<Option<Folder>, StoreError> {
-        self.lock()
-            .prepare_cached(&format!(
-                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ? AND type_default = ? \
-                 ORDER BY folder LIMIT 1"
-            ))
-            .and_then(|mut select| select.query_row(params![owner.0, type_default], read_folder).optional())
+        self.read(|session| session.query_row(FOLDER_OF_TYPE, values![owner.0, type_default], read_folder))
             .map_err(StoreError::query("reading a system folder of", owner.0))
     }
 
@@ -138,16 +159,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn folders_in(&self, owner: AgentId, parent: Uuid, max: u32) -> Result<Vec<Folder>, StoreError> {
-        let connection = self.lock();
-        let failed = || StoreError::query("reading the folders in", parent);
-        let mut select = connection
-            .prepare_cached(&format!(
-                "SELECT {FOLDER_COLUMNS} FROM inventory_folders WHERE owner = ? AND parent = ? \
-                 ORDER BY name, folder LIMIT ?"
-            ))
-            .map_err(failed())?;
-        let rows = select.query_map(params![owner.0, parent, max], read_folder);
-        rows.and_then(Iterator::collect).map_err(failed())
+        self.read(|session| session.query(FOLDERS_IN, values![owner.0, parent, max], read_folder))
+            .map_err(StoreError::query("reading the folders in", parent))
     }
 
     /// Up to `max` items directly inside a folder, by name.
@@ -155,16 +168,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn items_in(&self, owner: AgentId, folder: Uuid, max: u32) -> Result<Vec<Item>, StoreError> {
-        let connection = self.lock();
-        let failed = || StoreError::query("reading the items in", folder);
-        let mut select = connection
-            .prepare_cached(&format!(
-                "SELECT {ITEM_COLUMNS} FROM inventory_items WHERE owner = ? AND folder = ? \
-                 ORDER BY name, item LIMIT ?"
-            ))
-            .map_err(failed())?;
-        let rows = select.query_map(params![owner.0, folder, max], read_item);
-        rows.and_then(Iterator::collect).map_err(failed())
+        self.read(|session| session.query(ITEMS_IN, values![owner.0, folder, max], read_item))
+            .map_err(StoreError::query("reading the items in", folder))
     }
 
     /// One item, when the owner has it.
@@ -172,66 +177,49 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn item(&self, owner: AgentId, item: Uuid) -> Result<Option<Item>, StoreError> {
-        self.lock()
-            .prepare_cached(&format!(
-                "SELECT {ITEM_COLUMNS} FROM inventory_items WHERE owner = ? AND item = ?"
-            ))
-            .and_then(|mut select| select.query_row([owner.0, item], read_item).optional())
+        self.read(|session| session.query_row(ITEM, values![owner.0, item], read_item))
             .map_err(StoreError::query("reading the item", item))
     }
 }
 
 pub(crate) fn insert_folder(
-    transaction: &Transaction<'_>,
+    session: &mut Session<'_>,
     owner: AgentId,
     folder: &Folder,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(&format!(
-            "INSERT INTO inventory_folders (owner, {FOLDER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
-        ))?
-        .execute(params![owner.0, folder.id, folder.parent, folder.name, folder.type_default, folder.version])
-        .map(drop)
+) -> Result<(), EngineError> {
+    let Folder { id, parent, name, type_default, version } = folder;
+    session.execute(INSERT_FOLDER, values![owner.0, id, parent, name, type_default, version]).map(drop)
 }
 
-pub(crate) fn insert_item(
-    transaction: &Transaction<'_>,
-    owner: AgentId,
-    item: &Item,
-) -> rusqlite::Result<()> {
+pub(crate) fn insert_item(session: &mut Session<'_>, owner: AgentId, item: &Item) -> Result<(), EngineError> {
     let permissions = &item.permissions;
-    transaction
-        .prepare_cached(&format!(
-            "INSERT INTO inventory_items (owner, {ITEM_COLUMNS}) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        ))?
-        .execute(params![
-            owner.0,
-            item.id,
-            item.folder,
-            item.asset,
-            item.asset_type,
-            item.inventory_type,
-            item.name,
-            item.description,
-            item.flags,
-            item.created_s,
-            permissions.creator,
-            permissions.last_owner,
-            permissions.group,
-            permissions.group_owned,
-            permissions.base,
-            permissions.owner,
-            permissions.group_mask,
-            permissions.everyone,
-            permissions.next_owner,
-            item.sale.kind,
-            item.sale.price,
-        ])
-        .map(drop)
+    let values = values![
+        owner.0,
+        item.id,
+        item.folder,
+        item.asset,
+        item.asset_type,
+        item.inventory_type,
+        item.name,
+        item.description,
+        item.flags,
+        item.created_s,
+        permissions.creator,
+        permissions.last_owner,
+        permissions.group,
+        permissions.group_owned,
+        permissions.base,
+        permissions.owner,
+        permissions.group_mask,
+        permissions.everyone,
+        permissions.next_owner,
+        item.sale.kind,
+        item.sale.price,
+    ];
+    session.execute(INSERT_ITEM, values).map(drop)
 }
 
-fn read_folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
+fn read_folder(row: Row<'_>) -> Result<Folder, EngineError> {
     Ok(Folder {
         id: row.get(0)?,
         parent: row.get(1)?,
@@ -241,7 +229,7 @@ fn read_folder(row: &Row<'_>) -> rusqlite::Result<Folder> {
     })
 }
 
-fn read_item(row: &Row<'_>) -> rusqlite::Result<Item> {
+fn read_item(row: Row<'_>) -> Result<Item, EngineError> {
     Ok(Item {
         id: row.get(0)?,
         folder: row.get(1)?,
@@ -271,6 +259,14 @@ fn read_item(row: &Row<'_>) -> rusqlite::Result<Item> {
 pub(crate) mod tests {
     use super::*;
     use crate::account::tests::{create, new_account};
+    use crate::testing::{TestDatabase, on_both_engines};
+
+    on_both_engines! {
+        items_return_as_they_were_written,
+        the_skeleton_begins_with_the_root,
+        nobody_sees_what_belongs_to_another,
+        two_owners_may_use_one_id,
+    }
 
     pub(crate) fn folder(id: u128, parent: Uuid) -> Folder {
         Folder {
@@ -309,18 +305,16 @@ pub(crate) mod tests {
         }
     }
 
-    #[test]
-    fn items_return_as_they_were_written() {
-        let store = Store::open_in_memory().unwrap();
+    fn items_return_as_they_were_written(database: &TestDatabase) {
+        let store = database.open();
         let new = new_account(1, "Ada", "Lovelace");
         store.create_account(&new).unwrap();
         assert_eq!(store.items_in(new.agent, new.folders[0].id, 10).unwrap(), new.items);
         assert_eq!(store.item(new.agent, new.items[0].id).unwrap().as_ref(), new.items.first());
     }
 
-    #[test]
-    fn the_skeleton_begins_with_the_root() {
-        let store = Store::open_in_memory().unwrap();
+    fn the_skeleton_begins_with_the_root(database: &TestDatabase) {
+        let store = database.open();
         let mut new = new_account(1, "Ada", "Lovelace");
         let root = new.folders[0].clone();
         new.folders.insert(0, Folder { name: "AAA".into(), ..folder(5, root.id) });
@@ -331,9 +325,8 @@ pub(crate) mod tests {
         assert_eq!(store.folder_of_type(new.agent, 8).unwrap(), Some(root));
     }
 
-    #[test]
-    fn nobody_sees_what_belongs_to_another() {
-        let store = Store::open_in_memory().unwrap();
+    fn nobody_sees_what_belongs_to_another(database: &TestDatabase) {
+        let store = database.open();
         let ada = new_account(1, "Ada", "Lovelace");
         store.create_account(&ada).unwrap();
         let grace = create(&store, 2, "Grace", "Hopper");
@@ -342,9 +335,8 @@ pub(crate) mod tests {
         assert!(store.items_in(grace, ada.folders[0].id, 10).unwrap().is_empty());
     }
 
-    #[test]
-    fn two_owners_may_use_one_id() {
-        let store = Store::open_in_memory().unwrap();
+    fn two_owners_may_use_one_id(database: &TestDatabase) {
+        let store = database.open();
         let ada = new_account(1, "Ada", "Lovelace");
         let mut grace = new_account(2, "Grace", "Hopper");
         grace.folders.clone_from(&ada.folders);

@@ -1,26 +1,39 @@
-//! What outlives the process: accounts and their inventories, the states of instances, and tokens of the API, in one embedded
-//! SQLite database.
+//! Durable rows: accounts and their inventories, the states of instances, and tokens of the operator's API, in an SQLite file or in a
+//! PostgreSQL database.
 //!
 //! This is the only crate that knows SQL. It holds rows and keeps them whole; it does not know what a name may look
-//! like, which folders an account needs or how a password is hashed: that is `grid`. It reads no clock: whoever
-//! writes a row says when.
+//! like, which folders an account needs or how a password is hashed: that is `grid`. Times of rows are arguments.
 //!
-//! Start with [`Store`]. Every call is synchronous and takes one lock; reads cost microseconds, writes wait for the
-//! disk (`synchronous = FULL`), so an async caller runs writes on a blocking thread.
+//! Start with [`Store`]. Every call blocks its thread, so an async caller makes it on a blocking thread. A write has reached the disk when
+//! its call returns. With SQLite, callers take turns, and reads cost microseconds. With PostgreSQL, up to four run side by side, each
+//! statement takes a journey to the server, and a call waits for a server that restarts, at most as long as the
+//! [pool](engine) says.
 
 mod account;
+mod check;
+mod copy;
 mod database;
+mod engine;
 mod error;
 mod instance;
 mod instance_state;
 mod inventory;
 mod schema;
+mod tables;
+#[cfg(test)]
+mod testing;
 mod token;
+mod url;
 
 pub use account::{Account, Location, NewAccount, PasswordHash};
+pub use check::{CheckReport, check, migrate};
+pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use database::Store;
+pub use engine::EngineError;
 pub use error::StoreError;
 pub use instance::{Damage, Instance, InstanceList, Listed};
 pub use instance_state::{InstanceState, Part, SET_ASIDE_MAX, State};
 pub use inventory::{Folder, Item, Permissions, Sale};
+pub use tables::TableDigest;
 pub use token::{ApiToken, TOKEN_HASH_BYTES};
+pub use url::{StoreUrl, StoreUrlError};

@@ -3,9 +3,9 @@
 //! What is kept of a token does not let anybody in: its secret is there as a hash. A name that is used again goes on with the
 //! instances that were made under it, so that replacing a token gives nobody a second quota.
 
+use crate::engine::{EngineError, Row, Sql, values};
 use crate::{Store, StoreError};
 use ids::Uuid;
-use rusqlite::{OptionalExtension, Row, params};
 
 /// Bytes of a secret's hash.
 pub const TOKEN_HASH_BYTES: usize = 32;
@@ -27,7 +27,18 @@ pub struct ApiToken {
     pub worlds_max: Option<u32>,
 }
 
-const COLUMNS: &str = "name, hash, scopes, created_s, expires_s, worlds_max";
+const INSERT: Sql = Sql::same(
+    "INSERT INTO api_tokens (name, hash, scopes, created_s, expires_s, worlds_max) VALUES ($1, $2, $3, $4, $5, $6)",
+);
+const BY_NAME: Sql =
+    Sql::same("SELECT name, hash, scopes, created_s, expires_s, worlds_max FROM api_tokens WHERE name = $1");
+const ALL: Sql =
+    Sql::same("SELECT name, hash, scopes, created_s, expires_s, worlds_max FROM api_tokens ORDER BY name");
+const REMOVE: Sql = Sql::same("DELETE FROM api_tokens WHERE name = $1");
+const NOTE_WORLD: Sql =
+    Sql::same("INSERT INTO api_worlds (instance, token) VALUES ($1, $2) ON CONFLICT DO NOTHING");
+const WORLDS: Sql = Sql::same("SELECT instance FROM api_worlds WHERE token = $1 ORDER BY instance");
+const FORGET_WORLD: Sql = Sql::same("DELETE FROM api_worlds WHERE instance = $1");
 
 impl Store {
     /// Keeps a token, on the disk before it returns.
@@ -36,16 +47,13 @@ impl Store {
     /// [`StoreError::TokenTaken`] when there is one of this name, [`StoreError::Query`] otherwise.
     pub fn create_token(&self, token: &ApiToken) -> Result<(), StoreError> {
         let ApiToken { name, hash, scopes, created_s, expires_s, worlds_max } = token;
-        self.lock()
-            .prepare_cached(&format!("INSERT INTO api_tokens ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"))
-            .and_then(|mut insert| {
-                insert.execute(params![name, hash, scopes, created_s, expires_s, worlds_max])
-            })
-            .map_err(|source| match source.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::ConstraintViolation) => StoreError::TokenTaken(name.clone()),
-                _ => StoreError::query("making the token", name)(source),
-            })?;
-        Ok(())
+        let made = self.write(|session| {
+            session.execute(INSERT, values![name, hash, scopes, created_s, expires_s, worlds_max])
+        });
+        made.map(drop).map_err(|source| match source.conflict() {
+            Some(_) => StoreError::TokenTaken(name.clone()),
+            None => StoreError::query("making the token", name)(source),
+        })
     }
 
     /// The token of this name.
@@ -53,9 +61,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn token(&self, name: &str) -> Result<Option<ApiToken>, StoreError> {
-        self.lock()
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM api_tokens WHERE name = ?"))
-            .and_then(|mut select| select.query_row([name], read).optional())
+        self.read(|session| session.query_row(BY_NAME, values![name], read))
             .map_err(StoreError::query("reading the token", name))
     }
 
@@ -64,12 +70,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn tokens(&self) -> Result<Vec<ApiToken>, StoreError> {
-        let failed = || StoreError::query("listing", "tokens");
-        let connection = self.lock();
-        let mut select = connection
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM api_tokens ORDER BY name"))
-            .map_err(failed())?;
-        select.query_map([], read).and_then(Iterator::collect).map_err(failed())
+        self.read(|session| session.query(ALL, &[], read)).map_err(StoreError::query("listing", "tokens"))
     }
 
     /// Forgets a token. False when there was none of this name.
@@ -77,9 +78,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then it is still there.
     pub fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
-        self.lock()
-            .prepare_cached("DELETE FROM api_tokens WHERE name = ?")
-            .and_then(|mut delete| delete.execute([name]))
+        self.write(|session| session.execute(REMOVE, values![name]))
             .map(|n| n > 0)
             .map_err(StoreError::query("removing the token", name))
     }
@@ -89,11 +88,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn note_world_of_token(&self, token: &str, instance: Uuid) -> Result<(), StoreError> {
-        self.lock()
-            .prepare_cached("INSERT OR IGNORE INTO api_worlds (instance, token) VALUES (?, ?)")
-            .and_then(|mut insert| insert.execute(params![instance, token]))
-            .map_err(StoreError::query("noting the instance", instance))?;
-        Ok(())
+        self.write(|session| session.execute(NOTE_WORLD, values![instance, token]))
+            .map(drop)
+            .map_err(StoreError::query("noting the instance", instance))
     }
 
     /// The instances that were made with a token, and not yet forgotten: some of them may be gone.
@@ -101,12 +98,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn worlds_of_token(&self, token: &str) -> Result<Vec<Uuid>, StoreError> {
-        let failed = || StoreError::query("listing instances of the token", token);
-        let connection = self.lock();
-        let mut select = connection
-            .prepare_cached("SELECT instance FROM api_worlds WHERE token = ? ORDER BY instance")
-            .map_err(failed())?;
-        select.query_map([token], |row| row.get(0)).and_then(Iterator::collect).map_err(failed())
+        self.read(|session| session.query(WORLDS, values![token], |row| row.get(0)))
+            .map_err(StoreError::query("listing instances of the token", token))
     }
 
     /// Forgets with which token these were made.
@@ -114,20 +107,15 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then none of them is forgotten.
     pub fn forget_worlds_of_tokens(&self, instances: &[Uuid]) -> Result<(), StoreError> {
-        let failed = || StoreError::query("forgetting", "instances that are gone");
-        let mut connection = self.lock();
-        let transaction = connection.transaction().map_err(failed())?;
-        for instance in instances {
-            transaction
-                .prepare_cached("DELETE FROM api_worlds WHERE instance = ?")
-                .and_then(|mut delete| delete.execute([instance]))
-                .map_err(failed())?;
-        }
-        transaction.commit().map_err(failed())
+        let forgotten = self.write(|session| {
+            let mut all = instances.iter();
+            all.try_for_each(|instance| session.execute(FORGET_WORLD, values![instance]).map(drop))
+        });
+        forgotten.map_err(StoreError::query("forgetting", "instances that are gone"))
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<ApiToken> {
+fn read(row: Row<'_>) -> Result<ApiToken, EngineError> {
     Ok(ApiToken {
         name: row.get(0)?,
         hash: row.get(1)?,
@@ -141,6 +129,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ApiToken> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{TestDatabase, on_both_engines};
+
+    on_both_engines! {
+        tokens_are_kept_as_they_are_and_one_of_a_name,
+        instances_stay_with_the_name_that_they_were_made_under,
+    }
 
     fn token(name: &str) -> ApiToken {
         ApiToken {
@@ -153,9 +147,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn tokens_are_kept_as_they_are_and_one_of_a_name() {
-        let store = Store::open_in_memory().unwrap();
+    fn tokens_are_kept_as_they_are_and_one_of_a_name(database: &TestDatabase) {
+        let store = database.open();
         let second = ApiToken { expires_s: None, worlds_max: Some(3), ..token("backend") };
         for one in [&token("page"), &second] {
             store.create_token(one).unwrap();
@@ -168,9 +161,8 @@ mod tests {
         assert_eq!(store.token("page").unwrap(), None);
     }
 
-    #[test]
-    fn instances_stay_with_the_name_that_they_were_made_under() {
-        let store = Store::open_in_memory().unwrap();
+    fn instances_stay_with_the_name_that_they_were_made_under(database: &TestDatabase) {
+        let store = database.open();
         let ids = [1, 2, 3].map(Uuid::from_u128);
         store.create_token(&token("backend")).unwrap();
         for id in ids {

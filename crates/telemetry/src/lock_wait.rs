@@ -40,12 +40,16 @@ impl LockWait {
         let began_ns = now_ns();
         let guard = mutex.lock();
         // The clock goes back when the machine has been asleep.
-        let waited_ns = now_ns().saturating_sub(began_ns);
-        add_lock_wait(waited_ns);
-        if let Some(timing) = &self.timing {
-            timing.record(Duration::from_nanos(waited_ns));
-        }
+        self.note(Duration::from_nanos(now_ns().saturating_sub(began_ns)));
         guard
+    }
+
+    /// Counts a wait for something other than a mutex that callers share, such as a connection of a pool.
+    pub fn note(&self, waited: Duration) {
+        add_lock_wait(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
+        if let Some(timing) = &self.timing {
+            timing.record(waited);
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod config;
 pub mod crashes;
+pub mod database;
 pub mod experiments;
 mod hangup;
 pub mod load;
@@ -16,6 +17,7 @@ pub mod preflights;
 pub mod record;
 pub mod replay;
 pub mod serve;
+pub mod store_command;
 pub mod supervise;
 mod timeline_page;
 pub mod token;

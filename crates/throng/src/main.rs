@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
 use throng::cli::{Cli, Command, ConfigCommand, ExperimentCommand};
 use throng::{
-    config, crashes, experiments, load, measure, operator, preflights, record, replay, serve, supervise,
-    token, trace, tune, user, workload,
+    config, crashes, experiments, load, measure, operator, preflights, record, replay, serve, store_command,
+    supervise, token, trace, tune, user, workload,
 };
 
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
@@ -34,6 +34,13 @@ fn main() -> ExitCode {
         },
         Command::User(command) => finish(user::run(command)),
         Command::Token(command) => finish(token::run(command)),
+        Command::Store(command) => match store_command::run(command) {
+            Ok((text, is_well)) => {
+                let printed = print(&text);
+                if is_well { printed } else { ExitCode::FAILURE }
+            }
+            Err(error) => fail(1, &error),
+        },
         Command::Kick(args) => {
             let body = serde_json::json!({ "name": args.name.name() });
             finish(operator::command(&args.data.data, "/v1/kick", &body))

@@ -1,27 +1,17 @@
 //! `throng token`: tokens of the operator's API, straight on the database.
 
-use crate::cli::{DataArg, TokenArgs, TokenCommand};
-use crate::serve::{create_dir, database_path};
+use crate::cli::{TokenArgs, TokenCommand};
+use crate::database::{DatabaseError, open};
 use grid::tokens::{NewToken, TokenError, Tokens, has_expired};
-use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{ApiToken, Store, StoreError};
+use store::ApiToken;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenCommandError {
-    /// The data directory.
-    #[error("cannot create {path}")]
-    Data {
-        /// Where.
-        path: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
     /// The database.
-    #[error("cannot use the database")]
-    Store(#[from] StoreError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// The token.
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -39,7 +29,7 @@ const LIFETIME_DAYS_MAX: u32 = 36_500;
 /// With a sentence for the operator.
 pub fn run(command: TokenCommand) -> Result<String, TokenCommandError> {
     match command {
-        TokenCommand::Create(TokenArgs { name, scopes, expires, max_worlds, data }) => {
+        TokenCommand::Create(TokenArgs { name, scopes, expires, max_worlds, store }) => {
             let whole_s = |life: std::time::Duration| u32::try_from(life.as_secs()).ok();
             let is_life = |life_s: &u32| (1..=LIFETIME_DAYS_MAX * 86_400).contains(life_s);
             let lifetime_s = match expires {
@@ -48,15 +38,15 @@ pub fn run(command: TokenCommand) -> Result<String, TokenCommandError> {
             };
             let scopes = scopes.into_iter().collect();
             let new = NewToken { name, scopes, lifetime_s, worlds_max: max_worlds };
-            let store = open(&data)?;
+            let store = open(&store)?;
             Ok(Tokens::new(&store).create(&new, unix_s())? + "\n")
         }
-        TokenCommand::List { data } => {
-            let (store, now_s) = (open(&data)?, unix_s());
+        TokenCommand::List { store } => {
+            let (store, now_s) = (open(&store)?, unix_s());
             Ok(Tokens::new(&store).list()?.iter().map(|token| line(token, now_s)).collect())
         }
-        TokenCommand::Revoke { name, data } => {
-            Tokens::new(&open(&data)?).revoke(&name)?;
+        TokenCommand::Revoke { name, store } => {
+            Tokens::new(&open(&store)?).revoke(&name)?;
             Ok(format!("The token {name} opens nothing any more.\n"))
         }
     }
@@ -80,12 +70,6 @@ fn date(unix_s: i64) -> String {
     jiff::Timestamp::from_second(unix_s).map_or_else(|_| unix_s.to_string(), |at| at.to_string())
 }
 
-fn open(data: &DataArg) -> Result<Store, TokenCommandError> {
-    create_dir(&data.data)
-        .map_err(|source| TokenCommandError::Data { path: data.data.display().to_string(), source })?;
-    Ok(Store::open(&database_path(&data.data))?)
-}
-
 #[expect(clippy::disallowed_methods, reason = "a command's one look at the calendar")]
 fn unix_s() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
@@ -94,9 +78,14 @@ fn unix_s() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::StoreArgs;
     use grid::tokens::Scope;
     use std::path::Path;
     use std::time::Duration;
+
+    fn at(data: &Path) -> StoreArgs {
+        StoreArgs { data: Some(data.into()), ..StoreArgs::default() }
+    }
 
     fn create(data: &Path, name: &str, expires: Option<Duration>) -> Result<String, TokenCommandError> {
         run(TokenCommand::Create(TokenArgs {
@@ -104,14 +93,14 @@ mod tests {
             scopes: vec![Scope::WorldsWrite, Scope::Operate, Scope::WorldsWrite],
             expires,
             max_worlds: Some(7),
-            data: DataArg { data: data.into() },
+            store: at(data),
         }))
     }
 
     #[test]
     fn tokens_are_made_listed_and_revoked() {
         let data = tempfile::tempdir().unwrap();
-        let list = || run(TokenCommand::List { data: DataArg { data: data.path().into() } }).unwrap();
+        let list = || run(TokenCommand::List { store: at(data.path()) }).unwrap();
         let shown = create(data.path(), "backend", None).unwrap();
         assert!(
             shown.starts_with("throng_backend_") && shown.len() == "throng_backend_".len() + 65,
@@ -124,7 +113,7 @@ mod tests {
         assert_eq!((lines.len(), lines[0]), (2, first));
         assert!(lines[1].contains("  until 2") && lines[1].contains("Z, 7"), "{listed}");
         let name = "backend".to_owned();
-        run(TokenCommand::Revoke { name, data: DataArg { data: data.path().into() } }).unwrap();
+        run(TokenCommand::Revoke { name, store: at(data.path()) }).unwrap();
         assert!(!list().contains("backend"));
     }
 

@@ -1,13 +1,13 @@
 //! `throng user`: accounts, straight on the database.
 
-use crate::cli::{DataArg, NameArg, UserCommand};
-use crate::serve::{create_dir, database_path};
+use crate::cli::{NameArg, UserCommand};
+use crate::database::{DatabaseError, open};
 use grid::names::Name;
 use grid::password::Cost;
 use grid::users::{UserError, Users};
 use std::io::{self, BufRead, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{Store, StoreError};
+use store::Store;
 
 /// Accounts read at once for the list.
 const PAGE: u32 = 500;
@@ -17,18 +17,9 @@ const BAN_REASON: &str = "banned by the operator";
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum UserCommandError {
-    /// The data directory.
-    #[error("cannot create {path}")]
-    Data {
-        /// Where.
-        path: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
     /// The database.
-    #[error("cannot use the database")]
-    Store(#[from] StoreError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// The account, the name or the password.
     #[error(transparent)]
     User(#[from] UserError),
@@ -43,40 +34,34 @@ pub enum UserCommandError {
 /// With a sentence for the operator.
 pub fn run(command: UserCommand) -> Result<String, UserCommandError> {
     match command {
-        UserCommand::Add { name, data } => {
+        UserCommand::Add { name, store } => {
             let (first, last) = parts(&name);
-            let store = open(&data)?;
+            let store = open(&store)?;
             let password = read_password()?;
             Users::new(&store, Cost::default()).add(&first, &last, &password, unix_s())?;
             Ok(format!("{first} {last} can log in now.\n"))
         }
-        UserCommand::Passwd { name, data } => {
+        UserCommand::Passwd { name, store } => {
             let (first, last) = parts(&name);
-            let store = open(&data)?;
+            let store = open(&store)?;
             let password = read_password()?;
             Users::new(&store, Cost::default()).set_password(&first, &last, &password)?;
             Ok(format!("The password of {first} {last} is changed.\n"))
         }
-        UserCommand::List { data } => list(&open(&data)?),
-        UserCommand::Ban { name, data } => {
+        UserCommand::List { store } => list(&open(&store)?),
+        UserCommand::Ban { name, store } => {
             let (first, last) = parts(&name);
-            let store = open(&data)?;
+            let store = open(&store)?;
             Users::new(&store, Cost::default()).ban(&first, &last, BAN_REASON)?;
             Ok(format!("{first} {last} cannot log in any more. To end a running session: throng kick.\n"))
         }
-        UserCommand::Unban { name, data } => {
+        UserCommand::Unban { name, store } => {
             let (first, last) = parts(&name);
-            let store = open(&data)?;
+            let store = open(&store)?;
             Users::new(&store, Cost::default()).unban(&first, &last)?;
             Ok(format!("{first} {last} can log in again.\n"))
         }
     }
-}
-
-fn open(data: &DataArg) -> Result<Store, UserCommandError> {
-    create_dir(&data.data)
-        .map_err(|source| UserCommandError::Data { path: data.data.display().to_string(), source })?;
-    Ok(Store::open(&database_path(&data.data))?)
 }
 
 /// First and last name; names of one word get the usual last name.

@@ -1,6 +1,6 @@
 //! What is said to and about the people on a server: `throng user`, `kick`, `alert`.
 
-use super::{DataArg, NameArg};
+use super::{DataArg, NameArg, StoreArgs};
 use clap::{Args, Subcommand};
 
 /// `throng user …`. Works on the database, whether a server runs on it or not.
@@ -13,7 +13,7 @@ pub enum UserCommand {
         name: NameArg,
         /// Where.
         #[command(flatten)]
-        data: DataArg,
+        store: StoreArgs,
     },
     /// Replace a password; the new one is read from standard input.
     Passwd {
@@ -22,13 +22,13 @@ pub enum UserCommand {
         name: NameArg,
         /// Where.
         #[command(flatten)]
-        data: DataArg,
+        store: StoreArgs,
     },
     /// List the accounts.
     List {
         /// Where.
         #[command(flatten)]
-        data: DataArg,
+        store: StoreArgs,
     },
     /// Refuse further logins of an account.
     Ban {
@@ -37,7 +37,7 @@ pub enum UserCommand {
         name: NameArg,
         /// Where.
         #[command(flatten)]
-        data: DataArg,
+        store: StoreArgs,
     },
     /// Allow the logins of a banned account again.
     Unban {
@@ -46,7 +46,7 @@ pub enum UserCommand {
         name: NameArg,
         /// Where.
         #[command(flatten)]
-        data: DataArg,
+        store: StoreArgs,
     },
 }
 

@@ -6,6 +6,7 @@ mod diagnose;
 mod measure;
 mod parse;
 mod serve;
+mod store;
 mod token;
 
 pub use accounts::{AlertArgs, KickArgs, UserCommand};
@@ -15,8 +16,10 @@ pub use measure::{
     ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, WorkloadArgs,
 };
 pub use serve::{ConfigCommand, ServeArgs};
+pub use store::{CopyArgs, StoreCommand};
 pub use token::{TokenArgs, TokenCommand};
 
+use crate::config::{Flag, Sources};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -41,6 +44,9 @@ pub enum Command {
     /// Make, list and revoke tokens of the operator's API.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Migrate, check or copy the database.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// End a user's session on a running server.
     Kick(KickArgs),
     /// Show a message to everyone on a running server.
@@ -96,6 +102,31 @@ pub struct DataArg {
     pub data: PathBuf,
 }
 
+/// Which database a command works on: that of the configuration, as `throng serve` has it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StoreArgs {
+    /// The server's data directory [default: data].
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// TOML file with the server's configuration.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address of the database [default: sqlite:, which is the data directory's].
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+}
+
+impl StoreArgs {
+    /// The sources of the configuration: the file that was named, the process's environment, these flags.
+    #[must_use]
+    pub fn sources(&self) -> Sources {
+        let flag = |name, key, value: Option<String>| value.map(|value| Flag { name, key, value });
+        let data = self.data.as_ref().map(|path| path.display().to_string());
+        let flags = [flag("--data", "server.data", data), flag("--store", "store.url", self.store.clone())];
+        Sources::with_process_env(self.config.clone(), flags.into_iter().flatten().collect())
+    }
+}
+
 /// An account's name: one word, or first and last name.
 #[derive(Args, Clone, Debug)]
 pub struct NameArg {
@@ -136,8 +167,8 @@ mod tests {
     #[test]
     fn names_are_one_word_or_two() {
         for words in [&["ban", "Jane", "Doe"][..], &["ban", " Jane  Doe "]] {
-            let UserCommand::Ban { name, data } = parse_user(words).unwrap() else { panic!("ban") };
-            assert_eq!((name.name(), data.data), ("Jane Doe".to_owned(), PathBuf::from("data")));
+            let UserCommand::Ban { name, store } = parse_user(words).unwrap() else { panic!("ban") };
+            assert_eq!((name.name(), store.data), ("Jane Doe".to_owned(), None));
         }
         assert!(parse_user(&["ban"]).is_err());
         assert!(parse_user(&["ban", "a", "b", "c"]).is_err());

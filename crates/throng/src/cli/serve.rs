@@ -11,6 +11,9 @@ pub struct ServeArgs {
     /// Directory of the database, the admin token and run.json; created when missing [default: data].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// Address of the database: sqlite:, sqlite:PATH or postgres://USER@HOST/DATABASE [default: sqlite:].
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
     /// Where HTTP listens: login, capabilities and the page [default: 127.0.0.1:9000].
     #[arg(long, value_name = "ADDR")]
     pub http: Option<SocketAddr>,
@@ -54,6 +57,7 @@ impl ServeArgs {
         let switch = |on: bool| on.then(|| "true".to_owned());
         [
             flag("--data", "server.data", self.data.as_ref().map(|path| path.display().to_string())),
+            flag("--store", "store.url", self.store.clone()),
             flag("--http", "server.http", self.http.map(|addr| addr.to_string())),
             flag("--udp", "server.udp", self.udp.map(|addr| addr.to_string())),
             flag("--admin", "server.admin", self.admin.map(|addr| addr.to_string())),
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_flag_names_a_key_that_exists() {
-        let all = "--data d --http 127.0.0.1:1 --udp 127.0.0.1:2 --admin 127.0.0.1:3 --open-registration \
+        let all = "--data d --store sqlite:d/s --http 127.0.0.1:1 --udp 127.0.0.1:2 --admin 127.0.0.1:3 --open-registration \
                    --force-open-registration --advertise 203.0.113.7";
         let flags = parse::<ServeArgs>(all).unwrap().flags();
         let config = crate::config::load(&Sources { flags, ..Sources::default() }).unwrap().config;

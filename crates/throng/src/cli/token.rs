@@ -1,6 +1,6 @@
 //! `throng token`: who else may use the operator's API.
 
-use super::DataArg;
+use super::StoreArgs;
 use super::parse::duration;
 use clap::{Args, Subcommand};
 use grid::tokens::Scope;
@@ -15,7 +15,7 @@ pub enum TokenCommand {
     List {
         /// Where.
         #[command(flatten)]
-        data: DataArg,
+        store: StoreArgs,
     },
     /// End a token. Instances that were made with it stay.
     Revoke {
@@ -24,7 +24,7 @@ pub enum TokenCommand {
         name: String,
         /// Where.
         #[command(flatten)]
-        data: DataArg,
+        store: StoreArgs,
     },
 }
 
@@ -45,5 +45,5 @@ pub struct TokenArgs {
     pub max_worlds: Option<u32>,
     /// Where.
     #[command(flatten)]
-    pub data: DataArg,
+    pub store: StoreArgs,
 }

@@ -1,7 +1,6 @@
 //! Refuses keys that do not exist, values that are not allowed, and values that contradict each other.
 
 use super::problem::Problem;
-use super::show::to_toml;
 use super::{Config, Portal, Section};
 use figment::value::{Dict, Value};
 
@@ -55,7 +54,7 @@ fn table(
             }
             Some(known) if !known.kind.allows(value) => {
                 let message = format!("must be {}", known.kind);
-                problems.push(Problem { key, value: to_toml(value), origin: origin(value), message });
+                problems.push(Problem { key, value: known.kind.show(value), origin: origin(value), message });
             }
             Some(_) => {}
         }

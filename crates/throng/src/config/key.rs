@@ -1,5 +1,6 @@
 //! How a key is declared: one declaration makes the struct's field, its default, its check and its documentation.
 
+use super::show::to_toml;
 use figment::value::Value;
 use std::fmt;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -63,6 +64,8 @@ pub enum Kind {
     AddressV4,
     /// An IPv4 address with or without a port, or nothing.
     PublicAddress,
+    /// Address of a database. Shown without its password.
+    StoreUrl,
     /// One of these words.
     Choice(&'static [&'static str]),
 }
@@ -83,6 +86,17 @@ impl Kind {
             _ => None,
         }
         .unwrap_or_else(|| Value::from(text))
+    }
+
+    /// A value as TOML, without what is secret in it.
+    pub(super) fn show(self, value: &Value) -> String {
+        let address = value.as_str().filter(|_| self == Self::StoreUrl);
+        match address.map(str::parse::<store::StoreUrl>) {
+            None => to_toml(value),
+            Some(Ok(url)) => to_toml(&Value::from(url.to_string())),
+            // It may hold a password all the same.
+            Some(Err(_)) => String::new(),
+        }
     }
 
     /// Whether the key may have this value.
@@ -107,6 +121,7 @@ impl Kind {
             Self::PublicAddress => {
                 value.as_str().is_some_and(|text| text.parse::<super::PublicAddress>().is_ok())
             }
+            Self::StoreUrl => value.as_str().is_some_and(|text| text.parse::<store::StoreUrl>().is_ok()),
             Self::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
         }
     }
@@ -127,6 +142,9 @@ impl fmt::Display for Kind {
             Self::PublicAddress => {
                 f.write_str("an IPv4 address with or without a port, such as \"203.0.113.7\", or empty")
             }
+            Self::StoreUrl => f.write_str(
+                "\"sqlite:\", \"sqlite:PATH\" or \"postgres://USER@HOST/DATABASE\" without sslmode=require",
+            ),
             Self::OneOf(numbers) => alternatives(f, numbers),
             Self::Choice(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();

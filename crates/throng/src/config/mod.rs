@@ -16,6 +16,7 @@ mod problem;
 mod sections;
 mod show;
 mod sources;
+mod store_address;
 
 pub use address::PublicAddress;
 pub use docs::docs;
@@ -23,11 +24,12 @@ pub use key::{Key, Kind, Section};
 pub use problem::{ConfigError, Problem};
 pub(crate) use sections::hz_or;
 pub use sections::{
-    AgentUpdateFilter, Captures, Diagnose, Gateway, Instances, Login, Page, Portal, PublicChat, Recorder,
-    Region, Server, Template, TerrainShape, World,
+    AgentUpdateFilter, Captures, Database, Diagnose, Gateway, Instances, Login, Page, Portal, PublicChat,
+    Recorder, Region, Server, Template, TerrainShape, World,
 };
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
+pub use store_address::StoreAddress;
 
 use figment::providers::{Format, Serialized, Toml};
 use figment::{Figment, Profile, Provider};
@@ -39,6 +41,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Name, data directory and addresses.
     pub server: Server,
+    /// The database.
+    pub store: Database,
     /// Accounts and attempts.
     pub login: Login,
     /// Circuits.
@@ -65,8 +69,9 @@ pub struct Config {
 
 impl Config {
     /// Every section, in the order of the documentation.
-    pub const SECTIONS: [Section; 12] = [
+    pub const SECTIONS: [Section; 13] = [
         Server::SECTION,
+        Database::SECTION,
         Login::SECTION,
         Gateway::SECTION,
         World::SECTION,
@@ -88,6 +93,7 @@ impl Default for Config {
         let large = Region { name: "Meadows".into(), x: 1010, size_m: 512, seed: 2, ..Region::default() };
         Self {
             server: Server::default(),
+            store: Database::default(),
             login: Login::default(),
             gateway: Gateway::default(),
             world: World::default(),

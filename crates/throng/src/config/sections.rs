@@ -1,8 +1,8 @@
 //! Every key of the configuration. The doc comments are the operator's documentation (`throng config docs`): the first
 //! paragraph says what the key does, the second what changing it costs or brings.
 
-use super::PublicAddress;
 use super::key::{Kind, section};
+use super::{PublicAddress, StoreAddress};
 use gateway::hub::PORTS_MAX;
 use gateway::shard::FilterMode;
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,19 @@ section! {
         /// Longer is kinder to people; shorter makes a restart quicker. Keep it below the time after which a service
         /// manager kills (systemd: 90 s).
         drain_s: u32 = 10, "s", Kind::whole(0, 3600);
+    }
+}
+
+section! {
+    /// The database: accounts, inventories, instances and tokens ([store.md](store.md)).
+    pub struct Database in "store", repeated: false {
+        /// `sqlite:` is the file `throng.sqlite` in the data directory, `sqlite:PATH` another file, and
+        /// `postgres://USER@HOST:PORT/DATABASE` a database of a PostgreSQL server, version 15 or newer.
+        ///
+        /// SQLite needs no administration. With PostgreSQL the rows outlive the machine that serves, and may be backed up and
+        /// replicated by its own means. A server's password is better kept in the environment variable `PGPASSWORD` than here;
+        /// `throng config show` and logs leave it out.
+        url: StoreAddress = StoreAddress::default(), "–", Kind::StoreUrl;
     }
 }
 

@@ -65,7 +65,7 @@ impl Effective {
         let _ = writeln!(out, "{separator}{open}{}{close}", section.name);
         for key in section.keys {
             let origin = tag(key.name).map_or_else(|| DEFAULT.into(), |tag| origin(&self.figment, tag));
-            let _ = writeln!(out, "{} = {} # {origin}", key.name, to_toml(&table[key.name]));
+            let _ = writeln!(out, "{} = {} # {origin}", key.name, key.kind.show(&table[key.name]));
         }
     }
 }

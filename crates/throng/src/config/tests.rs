@@ -216,3 +216,27 @@ fn the_reference_is_fresh() {
         "docs/operating/config.md is stale: throng config docs > docs/operating/config.md"
     );
 }
+
+#[test]
+fn passwords_in_the_address_of_the_database_are_not_shown() {
+    let variable = "THRONG__STORE__URL";
+    let effective = load(&env(&[(variable, "postgres://throng:hunter2@db/grid")])).unwrap();
+    let shown = effective.show();
+    assert!(
+        shown.contains("url = \"postgres://throng@db/grid\" # environment variable THRONG__STORE__URL"),
+        "{shown}"
+    );
+    assert!(!shown.contains("hunter2") && !format!("{:?}", effective.config).contains("hunter2"));
+    for wrong in [
+        "postgres://throng:hunter2@db:port/grid",
+        "postgres://throng:hunter2@db/grid?sslmode=require",
+        "hunter2",
+    ] {
+        let message = problem(load(&env(&[(variable, wrong)])));
+        assert!(
+            message.contains("store.url") && message.contains("postgres://USER@HOST/DATABASE"),
+            "{message}"
+        );
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+}

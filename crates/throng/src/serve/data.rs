@@ -59,11 +59,6 @@ pub(crate) fn read_token(data: &Path) -> io::Result<String> {
     Ok(fs::read_to_string(data.join(TOKEN_FILE))?.trim().to_owned())
 }
 
-/// The database of a data directory.
-pub(crate) fn database_path(data: &Path) -> PathBuf {
-    data.join("throng.sqlite")
-}
-
 /// The captures of a data directory.
 pub(crate) fn captures_path(data: &Path) -> PathBuf {
     data.join("captures")
@@ -79,10 +74,6 @@ impl DataDir {
     pub(super) fn open(path: &Path) -> Result<Self, ServeError> {
         create_dir(path).map_err(|source| ServeError::Data { step: "create", path: path.into(), source })?;
         Ok(Self { path: path.into() })
-    }
-
-    pub(super) fn database(&self) -> PathBuf {
-        database_path(&self.path)
     }
 
     /// The operator's token; made at the first start and kept.

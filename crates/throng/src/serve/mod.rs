@@ -35,7 +35,7 @@ mod watch;
 mod worlds;
 
 pub use data::RunFile;
-pub(crate) use data::{captures_path, create_dir, database_path, read_token};
+pub(crate) use data::{captures_path, create_dir, read_token};
 pub(crate) use diagnose::{Systems, Told};
 pub use error::ServeError;
 pub(crate) use tune::Tunable;
@@ -138,7 +138,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     }
     let mut fuses = Fuses::default();
     let metrics = Arc::new(Metrics::new());
-    let store = Store::open(&data.database())?.with_lock_wait(LockWait::new(&metrics, "store"));
+    let url = crate::database::url(config);
+    let store = Store::open(&url)?.with_lock_wait(LockWait::new(&metrics, "store"));
+    tracing::info!(%url, "the database is open");
     let store = Arc::new(store);
     let n_shards = n_shards(config);
     let bound = Bound::bind(config, n_shards).await?;
@@ -217,7 +219,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     })?;
     let restarts = restarts::start(&places, &worlds, &sessions.sessions, &clock, &metrics, recorder)?;
     let first_world = places.len() as u32;
-    let (depot, known) = Depot::open(&data.database(), fuses.at("instances"), &clock, &metrics)?;
+    let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let mut table =
         Table::new(places::templates(config, worlds.long())?, instance_limits(config), first_world);
     table.load(known);

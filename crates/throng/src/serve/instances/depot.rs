@@ -1,14 +1,13 @@
-//! The store as instances use it: on a connection of their own, since the hub reads names from the other one while everybody waits for it;
-//! counted, and with a fuse, so that tests can see what a full disk does.
+//! The store as instances use it: on connections of their own, so that a long write of states does not hold up logins; counted, and with a
+//! fuse, so that tests can see what a full disk does.
 
 use crate::serve::Clock;
 use crate::serve::faults::Fuse;
 use ids::{Instant, Uuid};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::{Damage, Instance, InstanceList, InstanceState, Listed, State, Store, StoreError};
+use store::{Damage, Instance, InstanceList, InstanceState, Listed, State, Store, StoreError, StoreUrl};
 use telemetry::recorder::{Arg, Scope};
 use telemetry::{Counter, Gauge, LockWait, Metrics, Timing};
 use thiserror::Error;
@@ -130,12 +129,12 @@ impl Counters {
 impl Depot {
     /// Opens the database, and tells which instances are in it.
     pub(in crate::serve) fn open(
-        path: &Path,
+        url: &StoreUrl,
         fuse: Arc<Fuse>,
         clock: &Clock,
         metrics: &Metrics,
     ) -> Result<(Arc<Self>, Vec<Listed>), StoreError> {
-        let store = Store::open(path)?.with_lock_wait(LockWait::new(metrics, "instances"));
+        let store = Store::open(url)?.with_lock_wait(LockWait::new(metrics, "instances"));
         let InstanceList { instances, damages, highest_sequence } = store.instances()?;
         let depot = Self {
             store,

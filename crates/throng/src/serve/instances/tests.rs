@@ -110,8 +110,8 @@ impl Node {
         let shards = vec![Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) }];
         let sessions = Arc::new(Sessions::new(hub, shards, records, orders, LockWait::default()));
         let data = tempfile::tempdir().expect("a directory");
-        let path = data.path().join("throng.sqlite");
-        let (depot, _) = Depot::open(&path, fuses.at("instances"), &clock, &metrics).expect("a database");
+        let url = store::StoreUrl::of_directory(data.path());
+        let (depot, _) = Depot::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");
         let limits = Limits { max: INSTANCES_MAX, active_max: ACTIVE_MAX };
         let instances = Arc::new(Instances::new(Start {
             table: Table::new(

@@ -68,7 +68,7 @@ impl Node {
         let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(|| [7; 16]), Box::new(Nobody));
         let ((records, _), (orders, _)) = (sync_channel(10), sync_channel(10));
         let sessions = Arc::new(Sessions::new(hub, Vec::new(), records, orders, LockWait::default()));
-        let (depot, known) = Depot::open(&path(data), fuses.at("instances"), &clock, &metrics).unwrap();
+        let (depot, known) = Depot::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
         let templates = places::templates(config, worlds.long()).unwrap();
         let mut table = Table::new(templates, crate::serve::instance_limits(config), 2);
         table.load(known);
@@ -145,12 +145,16 @@ fn path(data: &TempDir) -> std::path::PathBuf {
     data.path().join("throng.sqlite")
 }
 
+fn url(data: &TempDir) -> store::StoreUrl {
+    store::StoreUrl::of_directory(data.path())
+}
+
 fn has_image(data: &TempDir, id: Uuid) -> bool {
     image(data, id).is_some()
 }
 
 fn image(data: &TempDir, id: Uuid) -> Option<store::State> {
-    Store::open(&path(data)).unwrap().instance_state(id).unwrap().image
+    Store::open(&url(data)).unwrap().instance_state(id).unwrap().image
 }
 
 /// Changes the bytes of a row behind everybody's back.
@@ -291,7 +295,7 @@ fn a_damaged_state_lets_nobody_in_and_costs_no_other_instance() {
     node.instances.park_all().unwrap();
     drop(node);
     {
-        let store = Store::open(&path(&data)).unwrap();
+        let store = Store::open(&url(&data)).unwrap();
         let image = store.instance_state(one).unwrap().image.unwrap().bytes;
         drop(store);
         damage(&path(&data), &image);
@@ -371,7 +375,7 @@ fn one_that_is_being_made_is_acknowledged_when_it_is_on_the_disk() {
             std::thread::yield_now();
         }
         node.create(1);
-        let kept = Store::open(&path(&data)).unwrap().instances().unwrap().instances;
+        let kept = Store::open(&url(&data)).unwrap().instances().unwrap().instances;
         assert_eq!(kept.len(), 1, "it was acknowledged");
     });
     // What comes to nothing is made by who asked for it again.

@@ -80,7 +80,7 @@ fn instances_are_made_until_memory_is_used_up_and_again_when_one_is_parked() {
     }
     let told = || node.instances.list().iter().map(|one| (one.row.id, one.state)).collect::<Vec<_>>();
     assert_eq!(told(), [(one, "active"), (two, "active")], "nothing is lost, and nothing left behind");
-    let kept = Store::open(&path(&data)).unwrap().instances().unwrap().instances;
+    let kept = Store::open(&url(&data)).unwrap().instances().unwrap().instances;
     assert_eq!(kept.len(), 2);
     assert_eq!(node.metric(r#"throng_instances_refused_total{reason="memory"}"#), 3.0);
     assert_eq!(node.metric(r#"throng_instances_closed{reason="memory"}"#), 1.0);

@@ -1,0 +1,97 @@
+//! Looks a whole database through, and changes nothing in it.
+
+use crate::engine::{Engine, EngineError, Session, Sql};
+use crate::instance::{hexadecimal, read_all};
+use crate::instance_state::read_states;
+use crate::schema;
+use crate::tables::{TableDigest, digest};
+use crate::{Store, StoreError, StoreUrl};
+
+/// Problems of one kind that are told.
+const PROBLEMS_MAX: usize = 100;
+
+/// What a look has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Version of the tables.
+    pub version: u32,
+    /// The version that this program makes; with an earlier one the rest was not looked at.
+    pub newest: u32,
+    /// Whether a copy into it has not ended.
+    pub is_half_copied: bool,
+    /// Rows of each table.
+    pub tables: Vec<TableDigest>,
+    /// Sentences on what is damaged, at most a hundred of each kind.
+    pub problems: Vec<String>,
+}
+
+/// Brings a database's tables up to date: the version that it had, and the one that it has.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn migrate(url: &StoreUrl) -> Result<(u32, u32), StoreError> {
+    let store = Store::open_for_maintenance(url, false)?;
+    let before = store.inspect()?;
+    if before.is_half_copied {
+        return Err(StoreError::HalfCopied { url: url.clone() });
+    }
+    store.migrate_to(schema::newest())?;
+    Ok((before.version, schema::newest()))
+}
+
+/// Looks through a database that exists.
+///
+/// # Errors
+/// [`StoreError::Open`], [`StoreError::NewerSchema`], [`StoreError::Query`].
+pub fn check(url: &StoreUrl) -> Result<CheckReport, StoreError> {
+    let store = Store::open_for_maintenance(url, true)?;
+    let found = store.inspect()?;
+    let mut report = CheckReport {
+        version: found.version,
+        newest: schema::newest(),
+        is_half_copied: found.is_half_copied,
+        tables: Vec::new(),
+        problems: Vec::new(),
+    };
+    if found.version == report.newest {
+        let is_file = matches!(store.engine(), Engine::Sqlite(_));
+        let looked: Result<_, EngineError> = store.snapshot(|session| {
+            let mut problems = if is_file { file_problems(session)? } else { Vec::new() };
+            problems.extend(instance_problems(session)?);
+            // Cells that cannot be read are among the problems of the file.
+            let tables =
+                if problems.is_empty() { digest(session)? } else { digest(session).unwrap_or_default() };
+            Ok((tables, problems))
+        });
+        (report.tables, report.problems) = looked.map_err(StoreError::query("checking", url))?;
+    }
+    Ok(report)
+}
+
+/// SQLite's own look at its pages, indexes and references.
+fn file_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+    let integrity = Sql::same("PRAGMA integrity_check(100)");
+    let mut problems = session.query(integrity, &[], |row| row.get::<String>(0))?;
+    problems.retain(|line| line != "ok");
+    let references = Sql::same("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 100");
+    problems.extend(session.query(references, &[], |row| {
+        Ok(format!("a row of {} refers to none of {}", row.get::<String>(0)?, row.get::<String>(1)?))
+    })?);
+    Ok(problems)
+}
+
+/// Rows and states of instances that are not what was written.
+fn instance_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
+    let (instances, broken, _) = read_all(session)?;
+    let mut problems: Vec<String> =
+        broken.iter().map(|(key, why)| format!("instance {}, row: {why}", hexadecimal(key))).collect();
+    for listed in instances {
+        for (part, state) in read_states(session, listed.instance.id)? {
+            if let Err(why) = state {
+                problems.push(format!("instance {}, {part}: {why}", listed.instance.id));
+            }
+        }
+    }
+    problems.truncate(PROBLEMS_MAX);
+    Ok(problems)
+}

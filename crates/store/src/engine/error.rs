@@ -1,0 +1,166 @@
+//! What an engine said, and what follows from it.
+
+use std::fmt;
+use std::time::Duration;
+use tokio_postgres::error::{Severity, SqlState};
+
+/// What the database said, or why it said nothing. The text is the whole story: it has no further sources.
+#[derive(Debug)]
+pub struct EngineError(Cause);
+
+#[derive(Debug)]
+pub(crate) enum Cause {
+    Sqlite(rusqlite::Error),
+    Postgres(tokio_postgres::Error),
+    /// A cell did not hold what was written there.
+    Cell {
+        at: usize,
+        wanted: &'static str,
+    },
+    /// The server did not answer in time.
+    Silence(Duration),
+    /// No connection became free in time.
+    Busy(Duration),
+    /// The connection broke after COMMIT was sent, and what became of it could not be found out.
+    CommitUnknown(Box<EngineError>),
+    /// Something that is not as the store needs it.
+    Unfit(String),
+}
+
+/// Rules of the tables that callers ask about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Conflict {
+    /// Two accounts of one name.
+    AccountName,
+    /// Any other rule.
+    Other,
+}
+
+impl EngineError {
+    pub(crate) const fn cell(at: usize, wanted: &'static str) -> Self {
+        Self(Cause::Cell { at, wanted })
+    }
+
+    pub(crate) const fn silence(limit: Duration) -> Self {
+        Self(Cause::Silence(limit))
+    }
+
+    pub(crate) const fn busy(limit: Duration) -> Self {
+        Self(Cause::Busy(limit))
+    }
+
+    pub(crate) fn commit_unknown(self) -> Self {
+        Self(Cause::CommitUnknown(Box::new(self)))
+    }
+
+    pub(crate) fn unfit(why: impl Into<String>) -> Self {
+        Self(Cause::Unfit(why.into()))
+    }
+
+    /// Whether the outcome of a write is not known: it was carried out wholly or not at all.
+    #[must_use]
+    pub const fn is_outcome_unknown(&self) -> bool {
+        matches!(self.0, Cause::CommitUnknown(_))
+    }
+
+    /// The rule that a statement would have broken, if that is why it failed.
+    pub(crate) fn conflict(&self) -> Option<Conflict> {
+        let is_name = match &self.0 {
+            // SQLite names the columns, in its message only.
+            Cause::Sqlite(rusqlite::Error::SqliteFailure(code, message))
+                if code.code == rusqlite::ErrorCode::ConstraintViolation =>
+            {
+                message.as_ref().is_some_and(|message| message.contains("accounts.first_name"))
+            }
+            Cause::Postgres(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+                error.as_db_error().and_then(|error| error.constraint()) == Some("accounts_by_name")
+            }
+            Cause::Postgres(error) if error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION) => false,
+            _ => return None,
+        };
+        Some(if is_name { Conflict::AccountName } else { Conflict::Other })
+    }
+
+    /// Whether the connection is of no further use.
+    pub(crate) fn is_broken(&self) -> bool {
+        match &self.0 {
+            Cause::Silence(_) => true,
+            Cause::Postgres(error) => error.as_db_error().is_none_or(|error| {
+                matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether the same may succeed if it is tried again on another connection: the connection broke, the server starts or stops, or
+    /// two transactions stood in each other's way.
+    pub(crate) fn is_passing(&self) -> bool {
+        let Cause::Postgres(error) = &self.0 else { return false };
+        match error.code() {
+            None => !is_of_our_making(error),
+            Some(code) => {
+                [
+                    SqlState::ADMIN_SHUTDOWN,
+                    SqlState::CRASH_SHUTDOWN,
+                    SqlState::CANNOT_CONNECT_NOW,
+                    SqlState::TOO_MANY_CONNECTIONS,
+                    SqlState::T_R_SERIALIZATION_FAILURE,
+                    SqlState::T_R_DEADLOCK_DETECTED,
+                    SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                ]
+                .contains(code)
+                    || code.code().starts_with("08")
+            }
+        }
+    }
+}
+
+/// Errors of the client that a new connection would not cure: a value that does not fit, a password that is missing.
+fn is_of_our_making(error: &tokio_postgres::Error) -> bool {
+    let is_io = |error: &(dyn std::error::Error + 'static)| error.is::<std::io::Error>();
+    let source = std::error::Error::source(error);
+    !error.is_closed() && !source.is_some_and(is_io)
+}
+
+impl From<rusqlite::Error> for EngineError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(Cause::Sqlite(error))
+    }
+}
+
+impl From<tokio_postgres::Error> for EngineError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self(Cause::Postgres(error))
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Cause::Sqlite(error) => error.fmt(f),
+            Cause::Postgres(error) => match error.as_db_error() {
+                Some(error) => {
+                    write!(f, "PostgreSQL: {} (SQLSTATE {})", error.message(), error.code().code())?;
+                    error.detail().map_or(Ok(()), |detail| write!(f, ": {detail}"))
+                }
+                None => {
+                    write!(f, "PostgreSQL: {error}")?;
+                    let source = std::error::Error::source(error);
+                    source.map_or(Ok(()), |why| write!(f, ": {why}"))
+                }
+            },
+            Cause::Cell { at, wanted } => write!(f, "column {at} does not hold {wanted}"),
+            Cause::Silence(limit) => write!(f, "PostgreSQL has not answered for {limit:?}"),
+            Cause::Busy(limit) => write!(f, "no connection to PostgreSQL became free within {limit:?}"),
+            Cause::CommitUnknown(why) => {
+                write!(
+                    f,
+                    "the connection broke during COMMIT, and it is not known whether the change was made: {why}"
+                )
+            }
+            Cause::Unfit(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}

@@ -1,0 +1,125 @@
+//! The two engines behind one interface: statements in two dialects, values, rows and transactions.
+//!
+//! A method of the store is one body of code over a [`Session`]; only the texts of its statements differ between engines, and they stand
+//! side by side in an [`Sql`]. How connections are had, shared and replaced is in [`sqlite`] and [`pool`].
+
+mod connection;
+mod error;
+mod pool;
+mod sqlite;
+mod value;
+
+pub(crate) use connection::Connection;
+pub(crate) use error::Conflict;
+pub use error::EngineError;
+pub(crate) use pool::{Patience, Pool};
+pub(crate) use sqlite::Sqlite;
+pub(crate) use value::{Parameter, Row, Value, values};
+
+/// One statement in both dialects. Parameters are `$1`, `$2`, …; each appears for the first time in this order, since SQLite numbers them
+/// by that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sql {
+    pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
+}
+
+impl Sql {
+    /// A statement that both engines understand alike.
+    pub(crate) const fn same(text: &'static str) -> Self {
+        Self { sqlite: text, postgres: text }
+    }
+}
+
+/// A connection that is one caller's for as long as it is borrowed, inside a transaction or outside.
+pub(crate) enum Session<'a> {
+    Sqlite(&'a rusqlite::Connection),
+    Postgres(&'a mut Connection),
+}
+
+impl Session<'_> {
+    /// Carries out a statement that answers nothing; how many rows it changed.
+    pub(crate) fn execute(&mut self, sql: Sql, values: &[Value<'_>]) -> Result<usize, EngineError> {
+        match self {
+            Self::Sqlite(connection) => sqlite::execute(connection, sql.sqlite, values),
+            Self::Postgres(connection) => connection.execute(sql.postgres, values),
+        }
+    }
+
+    /// All rows of an answer, as `read` makes them.
+    pub(crate) fn query<T>(
+        &mut self,
+        sql: Sql,
+        values: &[Value<'_>],
+        mut read: impl FnMut(Row<'_>) -> Result<T, EngineError>,
+    ) -> Result<Vec<T>, EngineError> {
+        match self {
+            Self::Sqlite(connection) => sqlite::query(connection, sql.sqlite, values, read),
+            Self::Postgres(connection) => {
+                let rows = connection.query(sql.postgres, values)?;
+                rows.iter().map(|row| read(Row::Postgres(row))).collect()
+            }
+        }
+    }
+
+    /// The only row of an answer, if there is one.
+    pub(crate) fn query_row<T>(
+        &mut self,
+        sql: Sql,
+        values: &[Value<'_>],
+        read: impl FnMut(Row<'_>) -> Result<T, EngineError>,
+    ) -> Result<Option<T>, EngineError> {
+        Ok(self.query(sql, values, read)?.pop())
+    }
+
+    /// Carries out statements without parameters, such as those of a migration.
+    pub(crate) fn batch(&mut self, sql: Sql) -> Result<(), EngineError> {
+        match self {
+            Self::Sqlite(connection) => Ok(connection.execute_batch(sql.sqlite)?),
+            Self::Postgres(connection) => connection.batch(sql.postgres),
+        }
+    }
+}
+
+/// One of the two.
+#[derive(Debug)]
+pub(crate) enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Box<Pool>),
+}
+
+impl Engine {
+    /// Carries out a single statement that reads.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.read(work),
+            Self::Postgres(pool) => pool.read(work),
+        }
+    }
+
+    /// Carries out a transaction, on the disk before this returns; nothing of it when `work` fails. `work` may be called several times,
+    /// each time in a new transaction after the former one was found to have had no effect.
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnMut(&mut Session<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.write(work),
+            Self::Postgres(pool) => pool.write(work),
+        }
+    }
+
+    /// Reads from one unchanging view of everything, once: a connection that breaks ends it.
+    pub(crate) fn snapshot<T, E: From<EngineError>>(
+        &self,
+        work: impl FnOnce(&mut Session<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.snapshot(work),
+            Self::Postgres(pool) => pool.snapshot(work),
+        }
+    }
+}

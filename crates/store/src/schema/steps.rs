@@ -1,0 +1,268 @@
+//! The steps, in both dialects side by side.
+
+use super::Step;
+use crate::engine::Sql;
+
+/// All steps; the version of a step is its place in the list, from 1. Steps are appended, never edited: databases in the field have gone
+/// through them.
+pub(super) const STEPS: &[Step] = &[
+    Step { name: "accounts and inventories", sql: ACCOUNTS_AND_INVENTORIES },
+    Step { name: "instances", sql: INSTANCES },
+    Step { name: "tokens", sql: TOKENS },
+    Step { name: "births of instances", sql: BIRTHS },
+];
+
+/// Ids are 16-byte blobs, times are seconds since 1970, booleans are 0 and 1, or the absence of NULL.
+///
+/// Names are compared without regard to the case of ASCII letters: SQLite's NOCASE knows only those, and so does `lower` under
+/// PostgreSQL's collation "C". Inventory rows are keyed by owner first: a client may choose the ids of its folders, and must neither
+/// collide with nor learn of another owner's.
+const ACCOUNTS_AND_INVENTORIES: Sql = Sql {
+    sqlite: "
+CREATE TABLE accounts (
+    agent           BLOB    NOT NULL PRIMARY KEY,
+    first_name      TEXT    NOT NULL COLLATE NOCASE,
+    last_name       TEXT    NOT NULL COLLATE NOCASE,
+    password_hash   TEXT    NOT NULL,
+    created_s       INTEGER NOT NULL,
+    ban_reason      TEXT,
+    last_region     TEXT,
+    last_handle     INTEGER,
+    last_x          REAL,
+    last_y          REAL,
+    last_z          REAL,
+    last_look_x     REAL,
+    last_look_y     REAL,
+    last_look_z     REAL,
+    home_region     TEXT,
+    home_handle     INTEGER,
+    home_x          REAL,
+    home_y          REAL,
+    home_z          REAL,
+    home_look_x     REAL,
+    home_look_y     REAL,
+    home_look_z     REAL,
+    UNIQUE (first_name, last_name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE inventory_folders (
+    owner           BLOB    NOT NULL REFERENCES accounts (agent) ON DELETE CASCADE,
+    folder          BLOB    NOT NULL,
+    parent          BLOB    NOT NULL,
+    name            TEXT    NOT NULL,
+    type_default    INTEGER NOT NULL,
+    version         INTEGER NOT NULL,
+    PRIMARY KEY (owner, folder)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inventory_folders_by_parent ON inventory_folders (owner, parent);
+
+CREATE TABLE inventory_items (
+    owner           BLOB    NOT NULL,
+    item            BLOB    NOT NULL,
+    folder          BLOB    NOT NULL,
+    asset           BLOB    NOT NULL,
+    asset_type      INTEGER NOT NULL,
+    inventory_type  INTEGER NOT NULL,
+    name            TEXT    NOT NULL,
+    description     TEXT    NOT NULL,
+    flags           INTEGER NOT NULL,
+    created_s       INTEGER NOT NULL,
+    creator         BLOB    NOT NULL,
+    last_owner      BLOB    NOT NULL,
+    group_id        BLOB    NOT NULL,
+    group_owned     INTEGER NOT NULL,
+    base_mask       INTEGER NOT NULL,
+    owner_mask      INTEGER NOT NULL,
+    group_mask      INTEGER NOT NULL,
+    everyone_mask   INTEGER NOT NULL,
+    next_owner_mask INTEGER NOT NULL,
+    sale_type       INTEGER NOT NULL,
+    sale_price      INTEGER NOT NULL,
+    PRIMARY KEY (owner, item),
+    FOREIGN KEY (owner, folder) REFERENCES inventory_folders (owner, folder) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inventory_items_by_folder ON inventory_items (owner, folder);
+",
+    postgres: r#"
+CREATE TABLE accounts (
+    agent           BYTEA NOT NULL PRIMARY KEY,
+    first_name      TEXT COLLATE "C" NOT NULL,
+    last_name       TEXT COLLATE "C" NOT NULL,
+    password_hash   TEXT COLLATE "C" NOT NULL,
+    created_s       BIGINT NOT NULL,
+    ban_reason      TEXT COLLATE "C",
+    last_region     TEXT COLLATE "C",
+    last_handle     BIGINT,
+    last_x          DOUBLE PRECISION,
+    last_y          DOUBLE PRECISION,
+    last_z          DOUBLE PRECISION,
+    last_look_x     DOUBLE PRECISION,
+    last_look_y     DOUBLE PRECISION,
+    last_look_z     DOUBLE PRECISION,
+    home_region     TEXT COLLATE "C",
+    home_handle     BIGINT,
+    home_x          DOUBLE PRECISION,
+    home_y          DOUBLE PRECISION,
+    home_z          DOUBLE PRECISION,
+    home_look_x     DOUBLE PRECISION,
+    home_look_y     DOUBLE PRECISION,
+    home_look_z     DOUBLE PRECISION
+);
+CREATE UNIQUE INDEX accounts_by_name ON accounts (lower(first_name), lower(last_name));
+
+CREATE TABLE inventory_folders (
+    owner           BYTEA NOT NULL REFERENCES accounts (agent) ON DELETE CASCADE,
+    folder          BYTEA NOT NULL,
+    parent          BYTEA NOT NULL,
+    name            TEXT COLLATE "C" NOT NULL,
+    type_default    BIGINT NOT NULL,
+    version         BIGINT NOT NULL,
+    PRIMARY KEY (owner, folder)
+);
+CREATE INDEX inventory_folders_by_parent ON inventory_folders (owner, parent);
+
+CREATE TABLE inventory_items (
+    owner           BYTEA NOT NULL,
+    item            BYTEA NOT NULL,
+    folder          BYTEA NOT NULL,
+    asset           BYTEA NOT NULL,
+    asset_type      BIGINT NOT NULL,
+    inventory_type  BIGINT NOT NULL,
+    name            TEXT COLLATE "C" NOT NULL,
+    description     TEXT COLLATE "C" NOT NULL,
+    flags           BIGINT NOT NULL,
+    created_s       BIGINT NOT NULL,
+    creator         BYTEA NOT NULL,
+    last_owner      BYTEA NOT NULL,
+    group_id        BYTEA NOT NULL,
+    group_owned     BIGINT NOT NULL,
+    base_mask       BIGINT NOT NULL,
+    owner_mask      BIGINT NOT NULL,
+    group_mask      BIGINT NOT NULL,
+    everyone_mask   BIGINT NOT NULL,
+    next_owner_mask BIGINT NOT NULL,
+    sale_type       BIGINT NOT NULL,
+    sale_price      BIGINT NOT NULL,
+    PRIMARY KEY (owner, item),
+    FOREIGN KEY (owner, folder) REFERENCES inventory_folders (owner, folder) ON DELETE CASCADE
+);
+CREATE INDEX inventory_items_by_folder ON inventory_items (owner, folder);
+"#,
+};
+
+/// What there is to know of each instance is one small row, so that a start reads those and nothing else. In SQLite the whole states lie in
+/// a table with row ids: blobs of kilobytes in the tree of keys would make every search dear. `sequence` says which of two states is the
+/// later one. What was set aside refers to nothing: it outlives what it was of.
+const INSTANCES: Sql = Sql {
+    sqlite: "
+CREATE TABLE instances (
+    instance        BLOB    NOT NULL PRIMARY KEY,
+    template        TEXT    NOT NULL,
+    name            TEXT    NOT NULL,
+    owner           BLOB,
+    created_s       INTEGER NOT NULL,
+    checksum        INTEGER NOT NULL,
+    trouble         TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE instance_images (
+    instance        BLOB    NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    sequence        INTEGER NOT NULL,
+    state           BLOB    NOT NULL,
+    checksum        INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE instance_journal (
+    instance        BLOB    NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    sequence        INTEGER NOT NULL,
+    state           BLOB    NOT NULL,
+    checksum        INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE instances_set_aside (
+    number          INTEGER NOT NULL PRIMARY KEY,
+    instance        BLOB    NOT NULL,
+    part            TEXT    NOT NULL,
+    why             TEXT    NOT NULL,
+    content         BLOB
+) STRICT;
+",
+    postgres: r#"
+CREATE TABLE instances (
+    instance        BYTEA NOT NULL PRIMARY KEY,
+    template        TEXT COLLATE "C" NOT NULL,
+    name            TEXT COLLATE "C" NOT NULL,
+    owner           BYTEA,
+    created_s       BIGINT NOT NULL,
+    checksum        BIGINT NOT NULL,
+    trouble         TEXT COLLATE "C"
+);
+
+CREATE TABLE instance_images (
+    instance        BYTEA NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    sequence        BIGINT NOT NULL,
+    state           BYTEA NOT NULL,
+    checksum        BIGINT NOT NULL
+);
+
+CREATE TABLE instance_journal (
+    instance        BYTEA NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    sequence        BIGINT NOT NULL,
+    state           BYTEA NOT NULL,
+    checksum        BIGINT NOT NULL
+);
+
+CREATE TABLE instances_set_aside (
+    number          BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    instance        BYTEA NOT NULL,
+    part            TEXT COLLATE "C" NOT NULL,
+    why             TEXT COLLATE "C" NOT NULL,
+    content         BYTEA
+);
+"#,
+};
+
+/// What was made with a token refers to neither: tokens are replaced under the same name, and a count looks whether an instance still
+/// exists.
+const TOKENS: Sql = Sql {
+    sqlite: "
+CREATE TABLE api_tokens (
+    name            TEXT    NOT NULL PRIMARY KEY,
+    hash            BLOB    NOT NULL,
+    scopes          TEXT    NOT NULL,
+    created_s       INTEGER NOT NULL,
+    expires_s       INTEGER,
+    worlds_max      INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE api_worlds (
+    instance        BLOB    NOT NULL PRIMARY KEY,
+    token           TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_worlds_by_token ON api_worlds (token);
+",
+    postgres: r#"
+CREATE TABLE api_tokens (
+    name            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    hash            BYTEA NOT NULL,
+    scopes          TEXT COLLATE "C" NOT NULL,
+    created_s       BIGINT NOT NULL,
+    expires_s       BIGINT,
+    worlds_max      BIGINT
+);
+
+CREATE TABLE api_worlds (
+    instance        BYTEA NOT NULL PRIMARY KEY,
+    token           TEXT COLLATE "C" NOT NULL
+);
+CREATE INDEX api_worlds_by_token ON api_worlds (token);
+"#,
+};
+
+/// States with numbers up to `born` are of an earlier instance with the same id. Those from before this step have none.
+const BIRTHS: Sql = Sql {
+    sqlite: "
+ALTER TABLE instances ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
+",
+    postgres: "ALTER TABLE instances ADD COLUMN born BIGINT NOT NULL DEFAULT 0;",
+};

@@ -1,0 +1,264 @@
+//! What was acknowledged is there after a kill: of the process that has an SQLite file open, and of a PostgreSQL server and its connections.
+
+use ids::{AgentId, Uuid};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+use store::{Instance, NewAccount, PasswordHash, State, Store, StoreError, StoreUrl};
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+/// The databases of processes that are to be killed.
+const WRITES_TO: &str = "THRONG_TEST_WRITES_TO";
+const COPIES_FROM: &str = "THRONG_TEST_COPIES_FROM";
+const ONE: Uuid = Uuid::from_u128(1);
+
+fn account(n: u64) -> NewAccount {
+    NewAccount {
+        agent: AgentId(Uuid::from_u128(n.into())),
+        first: format!("Ada{n}"),
+        last: "Lovelace".into(),
+        password_hash: PasswordHash(String::new()),
+        created_s: 0,
+        folders: Vec::new(),
+        items: Vec::new(),
+    }
+}
+
+fn bytes(n: u64) -> Vec<u8> {
+    n.to_le_bytes().repeat(1_000)
+}
+
+fn make_instance(store: &Store) {
+    let instance =
+        Instance { id: ONE, template: "Cave".into(), name: "Cave".into(), owner: None, created_s: 0 };
+    store.create_instance(&instance, 0).unwrap();
+}
+
+/// A journal, or every fifth time a whole state.
+fn save(store: &Store, n: u64) -> Result<usize, StoreError> {
+    let state = State { id: ONE, sequence: n, bytes: bytes(n) };
+    if n.is_multiple_of(5) { store.save_instances(&[state]) } else { store.journal_instances(&[state]) }
+}
+
+/// Of the state that is kept; it is whole.
+fn last_number(store: &Store) -> u64 {
+    let kept = store.instance_state(ONE).unwrap();
+    assert_eq!(kept.damages, []);
+    kept.journal.or(kept.image).map_or(0, |state| {
+        assert_eq!(state.bytes, bytes(state.sequence));
+        state.sequence
+    })
+}
+
+fn assert_kept(store: &Store, acknowledged: u64) {
+    let last = last_number(store);
+    assert!(last >= acknowledged, "{acknowledged} was acknowledged, and {last} is the last");
+    for n in 1..=acknowledged {
+        assert!(store.account(account(n).agent).unwrap().is_some(), "account {n} was acknowledged");
+    }
+}
+
+#[test]
+#[ignore = "the process that another test kills"]
+fn writer() {
+    let Ok(url) = std::env::var(WRITES_TO) else { return };
+    let store = Store::open(&url.parse().unwrap()).unwrap();
+    for n in last_number(&store) + 1.. {
+        match store.create_account(&account(n)) {
+            // The former process made it, and was killed before it saved the state.
+            Ok(()) | Err(StoreError::NameTaken { .. }) => {}
+            Err(why) => panic!("{why}"),
+        }
+        save(&store, n).unwrap();
+        let mut out = std::io::stdout();
+        writeln!(out, "{n}").and_then(|()| out.flush()).unwrap();
+    }
+}
+
+#[test]
+fn sqlite_keeps_what_it_acknowledged_when_the_process_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = StoreUrl::of_directory(directory.path());
+    make_instance(&Store::open(&url).unwrap());
+    let mut last = 0;
+    for round in 0..10 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "writer", "--ignored", "--nocapture"])
+            .env(WRITES_TO, url.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut numbers = lines.filter_map(|line| line.parse::<u64>().ok());
+        // After a different number of writes each time.
+        let read = numbers.nth(3 + round * 2).expect("it writes");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // With what it had still said.
+        let acknowledged = numbers.last().unwrap_or(read);
+        assert!(acknowledged > last, "{acknowledged} after {last}");
+        last = acknowledged;
+        assert_kept(&Store::open(&url).unwrap(), acknowledged);
+    }
+}
+
+#[test]
+#[ignore = "the process that another test kills"]
+fn copier() {
+    let (Ok(from), Ok(to)) = (std::env::var(COPIES_FROM), std::env::var(WRITES_TO)) else { return };
+    let report = store::copy(&from.parse().unwrap(), &to.parse().unwrap(), |progress| {
+        let mut out = std::io::stdout();
+        writeln!(out, "{}", progress.inserted).and_then(|()| out.flush()).unwrap();
+    });
+    report.unwrap();
+}
+
+/// Kills each copying process after its first transaction, until one comes to the end.
+fn copy_in_spite_of_kills(to: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let from = StoreUrl::of_directory(directory.path());
+    let store = Store::open(&from).unwrap();
+    (1..=20).for_each(|n| store.create_account(&account(n)).unwrap());
+    let ids = (1..=80).map(Uuid::from_u128);
+    let states: Vec<State> =
+        ids.clone().map(|id| State { id, sequence: 1, bytes: bytes(id.as_u128() as u64) }).collect();
+    for id in ids {
+        let instance =
+            Instance { id, template: "Cave".into(), name: "Cave".into(), owner: None, created_s: 0 };
+        store.create_instance(&instance, 0).unwrap();
+    }
+    store.save_instances(&states).unwrap();
+    drop(store);
+    let expected = store::check(&from).unwrap();
+    let mut kills = 0;
+    loop {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "copier", "--ignored", "--nocapture"])
+            .env(COPIES_FROM, from.to_string())
+            .env(WRITES_TO, to)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let told = lines.map(|line| line.parse::<u64>()).find_map(Result::ok);
+        if told.is_none() {
+            assert!(child.wait().unwrap().success());
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        assert!(kills < 20, "each makes progress");
+    }
+    assert!(kills >= 3, "{kills}");
+    assert_eq!(store::check(&to.parse().unwrap()).unwrap(), expected);
+    assert_eq!(store::check(&from).unwrap(), expected);
+}
+
+#[test]
+fn sqlite_gets_the_whole_copy_however_often_it_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    copy_in_spite_of_kills(&StoreUrl::of_directory(directory.path()).to_string());
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
+fn postgres_gets_the_whole_copy_however_often_it_is_killed() {
+    const SCHEMA: &str = "throng_test_copy";
+    let admin = Admin::new();
+    admin.ask(&format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"));
+    copy_in_spite_of_kills(&format!("{}?options=-c%20search_path%3D{SCHEMA}", admin.address));
+    admin.ask(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
+}
+
+/// A connection to the server beside the store's.
+struct Admin {
+    runtime: tokio::runtime::Runtime,
+    address: String,
+}
+
+impl Admin {
+    fn new() -> Self {
+        let address =
+            std::env::var("THRONG_TEST_POSTGRES").expect("scripts/postgres.sh sets THRONG_TEST_POSTGRES");
+        Self { runtime: tokio::runtime::Runtime::new().unwrap(), address }
+    }
+
+    /// The first column of the first row. Connects anew until it can: the server may just have been killed.
+    fn ask(&self, sql: &str) -> Option<String> {
+        self.runtime.block_on(async {
+            let client = loop {
+                if let Ok(client) = connect(&self.address).await {
+                    break client;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            };
+            let messages = client.simple_query(sql).await.unwrap();
+            messages.iter().find_map(|message| match message {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            })
+        })
+    }
+}
+
+async fn connect(address: &str) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(client)
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
+fn postgres_keeps_what_it_acknowledged_and_nothing_twice_when_it_is_killed() {
+    const SCHEMA: &str = "throng_test_kill";
+    let admin = Admin::new();
+    admin.ask(&format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"));
+    let address = format!("{}?options=-c%20search_path%3D{SCHEMA}&application_name={SCHEMA}", admin.address);
+    let store = Store::open(&address.parse().unwrap()).unwrap();
+    make_instance(&store);
+    let is_over = AtomicBool::new(false);
+    let (acknowledge, acknowledged) = channel();
+    let last = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            let mut n = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                n += 1;
+                // Takes effect exactly once: a second time would find the name taken.
+                let why = |why: StoreError| panic!("{n}: {why}: {:?}", std::error::Error::source(&why));
+                store.create_account(&account(n)).unwrap_or_else(why);
+                assert_eq!(
+                    save(&store, n).unwrap_or_else(|error| {
+                        why(error);
+                        0
+                    }),
+                    1
+                );
+                acknowledge.send(n).unwrap();
+            }
+            n
+        });
+        let wait_for = |n: usize| assert!(acknowledged.iter().nth(n).is_some(), "the writer goes on");
+        for round in 0..12 {
+            wait_for(5 + round);
+            if round % 4 == 3 {
+                let pid = admin.ask("SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1)").unwrap();
+                assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+            } else {
+                admin.ask(&format!(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '{SCHEMA}'"
+                ));
+            }
+        }
+        wait_for(20);
+        is_over.store(true, Ordering::Relaxed);
+        writing.join().unwrap()
+    });
+    assert_kept(&store, last);
+    assert_eq!(last_number(&store), last);
+    assert_eq!(store.accounts(None, 1_000_000).unwrap().len() as u64, last);
+    drop(store);
+    admin.ask(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
+}

@@ -1,0 +1,57 @@
+//! The database that the configuration names, for the server and for commands beside it.
+
+use crate::cli::StoreArgs;
+use crate::config::{self, Config, ConfigError};
+use crate::serve::create_dir;
+use std::io;
+use store::{Store, StoreError, StoreUrl};
+
+/// Of PostgreSQL's own programs: the password that an address leaves out.
+const PASSWORD: &str = "PGPASSWORD";
+
+/// Why a command has no database to work on.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The data directory.
+    #[error("cannot create {path}")]
+    Data {
+        /// Its path.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The database.
+    #[error("cannot use the database")]
+    Store(#[from] StoreError),
+}
+
+/// The address of the database in a configuration, with its password.
+pub(crate) fn url(config: &Config) -> StoreUrl {
+    with_password(config.store.url.url().clone()).within(&config.server.data)
+}
+
+/// An address with the password that the environment gives, if it has none.
+pub(crate) fn with_password(url: StoreUrl) -> StoreUrl {
+    match std::env::var(PASSWORD) {
+        Ok(password) => url.or_password(&password),
+        Err(_) => url,
+    }
+}
+
+/// Opens the database that a command is for.
+///
+/// # Errors
+/// [`DatabaseError`].
+pub(crate) fn open(args: &StoreArgs) -> Result<Store, DatabaseError> {
+    let config = config::load(&args.sources())?.config;
+    let (url, data) = (url(&config), &config.server.data);
+    if url.is_file() {
+        create_dir(data)
+            .map_err(|source| DatabaseError::Data { path: data.display().to_string(), source })?;
+    }
+    Ok(Store::open(&url)?)
+}
