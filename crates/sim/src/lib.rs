@@ -18,7 +18,7 @@
 //! | what | where |
 //! |---|---|
 //! | the loop, and the phases of a run | `simulation` |
-//! | the server's parts, wired | `node` |
+//! | the server's parts, wired: gateway, hosts | `node`, `host` |
 //! | a client, and what it wants | `client` |
 //! | what goes wrong, as data | [`Faults`], `network`, `strangers` |
 //! | what must be true | `checks` |
@@ -31,6 +31,7 @@ mod checks;
 mod client;
 mod faults;
 mod follower;
+mod host;
 mod network;
 mod node;
 mod panics;
@@ -46,7 +47,8 @@ pub mod workload;
 
 pub use checks::{Failure, Rule};
 pub use faults::{Faults, LinkFaults, Panics, Partitions, Split};
+pub use host::Sabotage;
 pub use report::{Failed, Report};
-pub use scenario::Scenario;
+pub use scenario::{MOVE_PERIOD, Scenario};
 pub use setting::Setting;
 pub use trace::{Difference, TickMark, Trace};

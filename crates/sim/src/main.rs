@@ -26,6 +26,12 @@ struct Arguments {
     /// Restarts of worlds from their snapshots.
     #[arg(long, default_value_t = 0)]
     restores: u32,
+    /// Hosts that step the worlds.
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=16))]
+    hosts: u16,
+    /// Moves the worlds between the hosts at random ticks.
+    #[arg(long)]
+    moves: bool,
     /// All in one region of 512 m, in which everybody is shown the nearest, instead of travelling between two.
     #[arg(long)]
     crowd: bool,
@@ -46,13 +52,24 @@ fn faults(name: &str) -> Result<Faults, String> {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is what the program is for")]
 fn main() -> ExitCode {
-    let Arguments { seed, clients, shards, storm_s, faults, restores, crowd, seeds, twice } =
+    let Arguments { seed, clients, shards, storm_s, faults, restores, hosts, moves, crowd, seeds, twice } =
         Arguments::parse();
     let storm = Duration::from_secs(storm_s);
     let setting = if crowd { Setting::Crowd } else { Setting::Travel };
     let mut is_well = true;
     for seed in seed..seed.saturating_add(seeds) {
-        let scenario = Scenario { seed, setting, clients, shards, storm, faults, restores };
+        let scenario = Scenario {
+            seed,
+            setting,
+            clients,
+            shards,
+            storm,
+            faults,
+            restores,
+            hosts,
+            moves,
+            sabotage: None,
+        };
         match run(&scenario, twice) {
             Ok(report) if seeds == 1 => println!("{report}"),
             Ok(report) => println!("seed {seed}: {report}"),

@@ -5,10 +5,10 @@
 //! parts: a frame reaches replica and shards within its tick, mail between shards and hub waits for the next turn.
 
 use crate::follower::{Follower, grid};
+use crate::host::{Host, Resident, Sabotage};
 use crate::setting::Setting;
 use crate::streams::{Purpose, stream};
 use crate::workload::Input;
-use gateway::feed::Feed;
 use gateway::hub::{
     self, Admission, Directory, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record,
 };
@@ -16,16 +16,13 @@ use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
-use ids::{AgentId, Epoch, Instant, LocalId, Tick, Uuid, WorldId};
-use recording::{About, Ending, Step, Writer};
+use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
 use replicate::Replica;
-use schedule::Backoff;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Command, Frame, Life, Scenery, Terrain, WATER_M, WorldConfig, WorldCounters};
+use world::{Frame, Scenery, Terrain, WATER_M, WorldConfig, WorldCounters};
 
 /// Worlds step 20 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -44,44 +41,25 @@ const BOXES: u32 = 1_000;
 /// Local ids of each world.
 const LOCAL_IDS: u32 = 1_000_000;
 
-/// One world and the parts that follow its frames.
-struct Resident {
-    life: Life,
-    inbox: Vec<Command>,
-    frame: Frame,
-    /// Whether `frame` is of the last tick.
-    has_told: bool,
-    /// Writes down what it is given, once it has begun to.
-    writer: Option<Writer<Vec<u8>>>,
-    /// A recording that was ended.
-    recorded: Option<Vec<u8>>,
-    backoff: Backoff,
-    /// It panicked and begins again then.
-    down_until: Option<Instant>,
-    /// Until when it is looked at for avatars without a login, and when next.
-    sweeps: Option<Sweeps>,
+/// The gateway's part of one world.
+struct Served {
     follower: Follower,
-    /// What clients are told of it.
+    /// The last frame that arrived, and whether it is of the last tick.
+    frame: Frame,
+    has_told: bool,
     land: Arc<Land>,
 }
 
-/// Looks at a world that began again.
-#[derive(Clone, Copy)]
-struct Sweeps {
-    next_at: Instant,
-    until: Instant,
-}
-
-/// Between two looks, and for how long: as `throng` has it.
-const SWEEP_PERIOD: Duration = Duration::from_secs(1);
-const SWEEPS_LAST: Duration = Duration::from_secs(10);
-
-/// A process that serves two worlds.
+/// A gateway that serves two worlds, and the hosts that step them.
 pub(crate) struct Node {
     seed: u64,
     setting: Setting,
     places: Arc<Places>,
-    residents: Vec<Resident>,
+    hosts: Vec<Host>,
+    /// By world, the index of its host.
+    placement: Vec<usize>,
+    /// By world.
+    served: Vec<Served>,
     hub: Hub,
     shards: Vec<Shard>,
     outbox: Outbox,
@@ -104,26 +82,34 @@ impl Directory for NobodyElse {
 }
 
 impl Node {
-    pub(crate) fn new(seed: u64, shards: u16, setting: Setting) -> Self {
+    pub(crate) fn new(seed: u64, shards: u16, hosts: u16, setting: Setting) -> Self {
         let size_m = setting.region_m();
-        let residents: Vec<Resident> = (0..2).map(|n| Resident::new(seed, n, size_m)).collect();
-        let settings = residents.iter().zip(0..).map(|(resident, n)| PlaceSettings {
+        let configs: Vec<WorldConfig> = (0..2).map(|n| world_config(seed, n, size_m)).collect();
+        let served: Vec<Served> = configs.iter().map(Served::new).collect();
+        let settings = configs.iter().zip(&served).zip(0..).map(|((config, served), n)| PlaceSettings {
             name: format!("Region {n}"),
             grid: grid(n, size_m),
             max_avatars: 10_000,
             hz: 20,
-            local_ids: resident.life.config().local_ids.clone(),
-            land: Arc::clone(&resident.land),
+            local_ids: config.local_ids.clone(),
+            land: Arc::clone(&served.land),
             portals: Arc::default(),
         });
         let places = Arc::new(Places::new(settings.collect()));
+        let mut hosts: Vec<Host> = (0..hosts).map(|_| Host::default()).collect();
+        for (n, config) in configs.into_iter().enumerate() {
+            // The two take their checkpoints in different ticks.
+            hosts[0].open(config, n as f32 / 2.0);
+        }
         Self {
             seed,
             setting,
             hub: new_hub(seed, &places),
             shards: (0..shards).map(|_| Shard::new(shard_config(seed), Arc::clone(&places))).collect(),
             places,
-            residents,
+            placement: vec![0; served.len()],
+            hosts,
+            served,
             outbox: Outbox::default(),
             last: BTreeMap::new(),
             next_sweep: Instant::ZERO,
@@ -154,7 +140,7 @@ impl Node {
 
     /// What stands in a world, as it is made.
     pub(crate) fn things(&self, world: WorldId) -> BTreeMap<LocalId, Vec3> {
-        let config = self.residents[world.0 as usize].life.config();
+        let config = self.resident(world).life.config();
         let ids = config.local_ids.clone().map(LocalId);
         ids.zip(config.scenery.prims()).map(|(id, thing)| (id, thing.position)).collect()
     }
@@ -169,31 +155,33 @@ impl Node {
         out: &mut Wire<'_>,
     ) {
         let mut missed = Vec::new();
-        for n in 0..self.residents.len() {
-            let resident = &mut self.residents[n];
-            let world = resident.id();
-            let place = PlaceId(n as u16);
-            resident.has_told = false;
-            resident.stand_up(now, &self.hub);
-            if resident.down_until.is_some() {
-                // Nobody reads it, and who sends to other worlds must not wait for that.
-                resident.inbox.clear();
-                continue;
-            }
-            resident.sweep(now, &self.hub);
-            resident.step(now, tick, panics(world));
-            if !resident.has_told {
-                continue;
+        for n in 0..self.served.len() {
+            let world = WorldId(n as u32);
+            let crosses_as_bytes = self.hosts.len() > 1;
+            let Self { hosts, placement, served, hub, places, .. } = self;
+            let served = &mut served[n];
+            let resident = hosts[placement[n]].get_mut(world);
+            let dismiss =
+                |world, sessions: &mut dyn Iterator<Item = SessionKey>| hub.dismiss(world, sessions);
+            let frame = resident.tick(now, tick, panics(world), dismiss);
+            served.has_told = frame.is_some();
+            let Some(frame) = frame else { continue };
+            if crosses_as_bytes {
+                let bytes = postcard::to_allocvec(frame).expect("frames are plain data");
+                served.frame = postcard::from_bytes(&bytes).expect("frames are plain data");
+            } else {
+                std::mem::swap(&mut served.frame, frame);
             }
             if misses(world) {
                 missed.push(world);
                 continue;
             }
-            resident.follow(&self.places.get(place).scene.feed);
-            if resident.frame.events.is_empty() {
+            let asked = served.follower.follow(&served.frame, &places.get(PlaceId(n as u16)).scene.feed);
+            resident.inbox.extend(asked);
+            if served.frame.events.is_empty() {
                 continue;
             }
-            let events: Arc<[world::Event]> = resident.frame.events.as_slice().into();
+            let events: Arc<[world::Event]> = served.frame.events.as_slice().into();
             for shard in 0..self.shards.len() {
                 self.tell_shard(now, shard, ToShard::Events(world, Arc::clone(&events)), out);
             }
@@ -304,47 +292,67 @@ impl Node {
         self.hub.poll_events(secret, ack)
     }
 
-    /// Takes a world down and puts it up again from its snapshot, between two ticks.
+    /// Reloads a world from its snapshot, between two ticks.
     pub(crate) fn restore(&mut self, world: WorldId) {
         assert!(self.journal.is_none(), "a journal holds no restores");
-        self.residents[world.0 as usize].life.reload().expect("a world reads its own snapshot");
+        self.resident_mut(world).life.reload().expect("a world reads its own snapshot");
+    }
+
+    /// Moves a world to the next host, between two ticks; false while it is down.
+    pub(crate) fn move_world(&mut self, world: WorldId, sabotage: Option<Sabotage>) -> bool {
+        let from = self.placement[world.0 as usize];
+        let Some(departed) = self.hosts[from].release(world, sabotage) else { return false };
+        let to = (from + 1) % self.hosts.len();
+        self.hosts[to].take_in(departed);
+        self.placement[world.0 as usize] = to;
+        if sabotage == Some(Sabotage::StaleSnapshot) {
+            self.resident_mut(world).keep_stale();
+        }
+        true
+    }
+
+    /// Keeps the states before each step, for a sabotage that needs them.
+    pub(crate) fn keep_stale(&mut self) {
+        for n in 0..self.served.len() {
+            self.resident_mut(WorldId(n as u32)).keep_stale();
+        }
+    }
+
+    fn resident(&self, world: WorldId) -> &Resident {
+        self.hosts[self.placement[world.0 as usize]].get(world)
+    }
+
+    fn resident_mut(&mut self, world: WorldId) -> &mut Resident {
+        self.hosts[self.placement[world.0 as usize]].get_mut(world)
+    }
+
+    fn residents(&self) -> impl Iterator<Item = &Resident> {
+        (0..self.served.len()).map(|n| self.resident(WorldId(n as u32)))
     }
 
     /// Begins to record a world, between two ticks.
     pub(crate) fn record(&mut self, world: WorldId) {
-        let resident = &mut self.residents[world.0 as usize];
-        let config = resident.life.config();
-        let about = About::new(&format!("Region {}", world.0), "sim", 0, config);
-        let snapshot = resident.life.world().snapshot();
-        resident.writer = Some(
-            Writer::begin(Vec::new(), &about, &config.terrain, &config.scenery, &snapshot).expect(IN_MEMORY),
-        );
+        self.resident_mut(world).begin_recording();
     }
 
     /// The recording that was made; it ends with the first panic, or now.
     pub(crate) fn take_recording(&mut self, world: WorldId) -> Option<Vec<u8>> {
-        let resident = &mut self.residents[world.0 as usize];
-        resident.end_recording(Ending::Complete);
-        resident.recorded.take()
+        self.resident_mut(world).take_recording()
     }
 
     /// The frames of the last tick; none of a world that is down.
     pub(crate) fn frames(&self) -> impl Iterator<Item = &Frame> {
-        self.residents.iter().filter(|resident| resident.has_told).map(|resident| &resident.frame)
+        self.served.iter().filter(|served| served.has_told).map(|served| &served.frame)
     }
 
-    /// Whether a world is down, or has not been looked through yet for those who left meanwhile.
+    /// True while a world is down, or may still hold avatars of sessions that ended meanwhile.
     pub(crate) fn is_recovering(&self, now: Instant) -> bool {
-        self.residents.iter().any(|resident| {
-            let began_at =
-                resident.sweeps.map(|sweeps| Instant(sweeps.until.0 - SWEEPS_LAST.as_nanos() as u64));
-            resident.down_until.is_some() || began_at.is_some_and(|at| now.since(at) <= 2 * SWEEP_PERIOD)
-        })
+        self.residents().any(|resident| resident.is_recovering(now))
     }
 
-    /// Times that worlds began again after a panic.
+    /// Restarts of worlds after a panic.
     pub(crate) fn restarts(&self) -> u32 {
-        self.residents.iter().map(|resident| resident.life.config().epoch.0).sum()
+        self.residents().map(Resident::restarts).sum()
     }
 
     /// What the shards of this node know of a world.
@@ -362,17 +370,17 @@ impl Node {
 
     /// What the worlds have counted.
     pub(crate) fn world_counters(&self) -> impl Iterator<Item = &WorldCounters> {
-        self.residents.iter().map(|resident| resident.life.world().counters())
+        self.residents().map(|resident| resident.life.world().counters())
     }
 
     /// Blocks that were encoded.
     pub(crate) fn blocks_encoded(&self) -> u64 {
-        self.residents.iter().map(|resident| resident.follower.encoder.blocks_encoded).sum()
+        self.served.iter().map(|served| served.follower.encoder.blocks_encoded).sum()
     }
 
     /// Snapshots that replicas asked for.
     pub(crate) fn resyncs(&self) -> u64 {
-        self.residents.iter().map(|resident| resident.follower.encoder.resyncs).sum()
+        self.served.iter().map(|served| served.follower.encoder.resyncs).sum()
     }
 
     fn tell_shard(&mut self, now: Instant, shard: usize, mail: ToShard, out: &mut Wire<'_>) {
@@ -382,8 +390,15 @@ impl Node {
 
     /// Takes what a call into a shard left: commands go to the worlds, datagrams onto the wire.
     fn after(&mut self, shard: usize, out: &mut Wire<'_>) {
+        let crosses_as_bytes = self.hosts.len() > 1;
         for (world, command) in self.shards[shard].commands().drain(..) {
-            self.residents[world.0 as usize].inbox.push(command);
+            let command = if crosses_as_bytes {
+                let bytes = postcard::to_allocvec(&command).expect("commands are plain data");
+                postcard::from_bytes(&bytes).expect("commands are plain data")
+            } else {
+                command
+            };
+            self.hosts[self.placement[world.0 as usize]].get_mut(world).inbox.push(command);
         }
         for (address, bytes) in self.outbox.packets() {
             out(address, bytes);
@@ -398,111 +413,36 @@ pub(crate) type Wire<'a> = dyn FnMut(Address, &[u8]) + 'a;
 /// The server's address, as all its clients know it.
 pub(crate) const SERVER_IP: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
-impl Resident {
-    fn new(seed: u64, n: u32, size_m: u32) -> Self {
-        let mut rng = stream(seed, Purpose::World, n.into());
-        let terrain = Terrain::hills(size_m, rng.next());
-        let config = WorldConfig {
-            id: WorldId(n),
-            epoch: Epoch(0),
-            size_m,
-            local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
-            scenery: Arc::new(Scenery::boxes(BOXES, &terrain, rng.next())),
-            terrain: Arc::new(terrain),
-            cast: None,
-            water_m: WATER_M,
-            max_avatars: WorldConfig::MAX_AVATARS,
-            seed: rng.next(),
-        };
+impl Served {
+    fn new(config: &WorldConfig) -> Self {
         let land =
             Arc::new(Land::new(Arc::clone(&config.terrain), Arc::clone(&config.scenery), config.water_m));
         let scenery = replicate::scenery::Scenery::new(Arc::clone(&land.things), config.local_ids.start);
         Self {
-            follower: Follower::new(Replica::new(config.id, size_m as f32, scenery)),
-            land,
-            // The two take their checkpoints in different ticks.
-            life: Life::new(config, n as f32 / 2.0),
-            inbox: Vec::new(),
+            follower: Follower::new(Replica::new(config.id, config.size_m as f32, scenery)),
             frame: Frame::empty(),
             has_told: false,
-            writer: None,
-            recorded: None,
-            backoff: Backoff::new(Instant::ZERO),
-            down_until: None,
-            sweeps: None,
+            land,
         }
-    }
-
-    const fn id(&self) -> WorldId {
-        self.life.config().id
-    }
-
-    /// What a worker of the pool does, and what the pool does when that panics.
-    fn step(&mut self, now: Instant, tick: Tick, panics: bool) {
-        if panics {
-            // Without the hook's message, which is of no use here.
-            self.life.arm(Box::new(|| resume_unwind(Box::new("a fault of the scenario"))));
-        }
-        let taken = self.writer.as_ref().map(|_| self.inbox.clone());
-        let Self { life, inbox, frame, .. } = self;
-        let step = || life.step(now, tick, TICK, 1.0, inbox, frame);
-        match catch_unwind(AssertUnwindSafe(step)) {
-            Ok(()) => self.has_told = true,
-            Err(_) if panics => self.down_until = Some(self.backoff.panicked(now)),
-            Err(bug) => resume_unwind(bug),
-        }
-        if let Some(commands) = taken {
-            self.write_down(now, tick, commands);
-        }
-    }
-
-    fn write_down(&mut self, at: Instant, tick: Tick, commands: Vec<Command>) {
-        let Some(writer) = &mut self.writer else { return };
-        let state_hash = self.has_told.then_some(self.frame.state_hash);
-        let step = Step { tick, at, dt: TICK, dilation: 1.0, commands, state_hash };
-        writer.step(&step).expect(IN_MEMORY);
-        if state_hash.is_none() {
-            self.end_recording(Ending::Panicked);
-        }
-    }
-
-    fn end_recording(&mut self, ending: Ending) {
-        if let Some(writer) = self.writer.take() {
-            self.recorded = Some(writer.finish(ending).expect(IN_MEMORY).0);
-        }
-    }
-
-    /// What the thread that restarts worlds does when the time has come.
-    fn stand_up(&mut self, now: Instant, hub: &Hub) {
-        if self.down_until.is_none_or(|until| now < until) {
-            return;
-        }
-        self.down_until = None;
-        self.life.begin_again(self.backoff.in_a_row());
-        self.backoff.began(now);
-        self.inbox.extend(hub.dismiss(self.id(), self.life.world().sessions()));
-        self.sweeps = Some(Sweeps { next_at: now + SWEEP_PERIOD, until: now + SWEEPS_LAST });
-    }
-
-    fn sweep(&mut self, now: Instant, hub: &Hub) {
-        let Some(sweeps) = &mut self.sweeps else { return };
-        if now < sweeps.next_at {
-            return;
-        }
-        sweeps.next_at = now + SWEEP_PERIOD;
-        if now >= sweeps.until {
-            self.sweeps = None;
-        }
-        self.inbox.extend(hub.dismiss(self.id(), self.life.world().sessions()));
-    }
-
-    /// What the replica thread does with a frame.
-    fn follow(&mut self, feed: &Feed) {
-        self.inbox.extend(self.follower.follow(&self.frame, feed));
     }
 }
 
-const IN_MEMORY: &str = "memory takes what it is given";
+fn world_config(seed: u64, n: u32, size_m: u32) -> WorldConfig {
+    let mut rng = stream(seed, Purpose::World, n.into());
+    let terrain = Terrain::hills(size_m, rng.next());
+    WorldConfig {
+        id: WorldId(n),
+        epoch: Epoch(0),
+        size_m,
+        local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
+        scenery: Arc::new(Scenery::boxes(BOXES, &terrain, rng.next())),
+        terrain: Arc::new(terrain),
+        cast: None,
+        water_m: WATER_M,
+        max_avatars: WorldConfig::MAX_AVATARS,
+        seed: rng.next(),
+    }
+}
 
 fn new_hub(seed: u64, places: &Arc<Places>) -> Hub {
     let config = HubConfig {

@@ -29,6 +29,8 @@ pub struct Report {
     pub circuits_lost: u64,
     /// Worlds taken down and put up again.
     pub restores: u32,
+    /// Moves of worlds between hosts.
+    pub moves: u32,
     /// What [`crate::Scenario::record`] asked for.
     pub recording: Option<Vec<u8>>,
     /// Worlds that panicked and began again.
@@ -38,7 +40,7 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { trace, took, logins, teleports, chats_heard, datagrams, .. } = self;
-        let Self { latest_stop, resyncs, circuits_lost, restores, restarts, .. } = self;
+        let Self { latest_stop, resyncs, circuits_lost, restores, moves, restarts, .. } = self;
         writeln!(f, "{trace}, {:.1} s of virtual time", took.as_secs_f64())?;
         writeln!(
             f,
@@ -47,7 +49,10 @@ impl fmt::Display for Report {
         )?;
         writeln!(f, "{} datagrams ({} lost), {circuits_lost} circuits lost", datagrams.0, datagrams.1)?;
         writeln!(f, "stops were shown within {:.2} s", latest_stop.as_secs_f64())?;
-        write!(f, "{resyncs} replicas resynchronised, {restores} worlds restored, {restarts} restarted")
+        write!(
+            f,
+            "{resyncs} replicas resynchronised, {restores} worlds restored, {moves} moved, {restarts} restarted"
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a run is made from. Equal scenarios make equal runs, so a scenario is also the way to repeat one.
 
 use crate::faults::Faults;
+use crate::host::Sabotage;
 use crate::report::{Failed, Report};
 use crate::setting::Setting;
 use crate::simulation::{Record, Simulation};
@@ -27,7 +28,17 @@ pub struct Scenario {
     /// How often a world is taken down and put up again from its snapshot, at random ticks of the storm; the run is
     /// the same for any number.
     pub restores: u32,
+    /// Hosts that step the worlds; the run is the same for any number.
+    pub hosts: u16,
+    /// Whether worlds move between the hosts at random ticks of the storm, [`MOVE_PERIOD`] apart on average; the run is the same with and
+    /// without, unless a world panics: the checkpoint from which it restarts is then that of the move.
+    pub moves: bool,
+    /// A defect of the moves, for tests of the checks.
+    pub sabotage: Option<Sabotage>,
 }
+
+/// Mean time between two moves of one world.
+pub const MOVE_PERIOD: Duration = Duration::from_secs(3);
 
 impl Scenario {
     /// The scenario of the issue: 200 clients in two worlds under loss, on one shard.
@@ -41,6 +52,9 @@ impl Scenario {
             storm: Duration::from_secs(30),
             faults: Faults::LOSSY,
             restores: 0,
+            hosts: 1,
+            moves: false,
+            sabotage: None,
         }
     }
 
@@ -75,12 +89,13 @@ impl Scenario {
 /// The command that repeats the run.
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, setting, clients, shards, storm, faults, restores } = self;
+        let Self { seed, setting, clients, shards, storm, faults, restores, hosts, moves, .. } = self;
         let crowd = if *setting == Setting::Crowd { " --crowd" } else { "" };
+        let moves = if *moves { " --moves" } else { "" };
         write!(
             f,
             "cargo run -p sim -- --seed {seed} --clients {clients} --shards {shards} --storm-s {} --faults {} \
-             --restores {restores}{crowd}",
+             --restores {restores} --hosts {hosts}{moves}{crowd}",
             storm.as_secs(),
             faults.name,
         )

@@ -39,6 +39,8 @@ pub(crate) enum Purpose {
     Spot,
     /// Whom a split cuts off.
     Split,
+    /// Ticks at which worlds move between hosts.
+    Moves,
 }
 
 /// The stream of one purpose for one subject, of which there are fewer than 2⁵⁶.

@@ -9,12 +9,13 @@ mod phases;
 use crate::carrier::{Carrier, Event, Pair};
 use crate::checks::{BACKLOG_MAX, Census, ChatLedger, Failure, Look, Presences, Rule, Stops, ghosts};
 use crate::client::{Answer, Client, Request, Visit};
+use crate::host::Sabotage;
 use crate::network::Cuts;
 use crate::node::{Node, TICK, TURN, VISIBLE_MAX};
 use crate::panics::Bouts;
 use crate::queue::Lane;
 use crate::report::Report;
-use crate::scenario::Scenario;
+use crate::scenario::{MOVE_PERIOD, Scenario};
 use crate::strangers::Strangers;
 use crate::streams::{Purpose, chance, stream};
 use crate::trace::Trace;
@@ -57,6 +58,7 @@ pub(crate) struct Simulation {
     bouts: [Bouts; 2],
     strangers: Strangers,
     restores: BTreeSet<(Tick, WorldId)>,
+    moves: BTreeSet<(Tick, WorldId)>,
     censuses: [Census; 2],
     presences: Presences,
     ledger: ChatLedger,
@@ -65,6 +67,7 @@ pub(crate) struct Simulation {
     disturbed_at: Option<Instant>,
     trace: Trace,
     n_restored: u32,
+    n_moved: u32,
     record: Option<Record>,
     scratch: Vec<u8>,
 }
@@ -72,7 +75,10 @@ pub(crate) struct Simulation {
 impl Simulation {
     pub(crate) fn new(scenario: Scenario) -> Self {
         let storm_ends_at = Instant::ZERO + scenario.storm;
-        let node = Node::new(scenario.seed, scenario.shards, scenario.setting);
+        let mut node = Node::new(scenario.seed, scenario.shards, scenario.hosts, scenario.setting);
+        if scenario.sabotage == Some(Sabotage::StaleSnapshot) {
+            node.keep_stale();
+        }
         let places = [0, 1].map(|n| node.places().get(PlaceId(n)).handle);
         let cuts = |client| Cuts::draw(scenario.seed, client, &scenario.faults, storm_ends_at);
         let carrier = Carrier::new(&scenario, (0..scenario.clients).map(cuts).collect());
@@ -84,6 +90,7 @@ impl Simulation {
                 .collect(),
             wakes: vec![None; scenario.clients as usize],
             restores: restores(&scenario),
+            moves: moves(&scenario),
             frame_luck: stream(scenario.seed, Purpose::Frames, 0),
             bouts: [0, 1].map(|world| Bouts::new(scenario.seed, world)),
             strangers: Strangers::new(scenario.seed),
@@ -101,6 +108,7 @@ impl Simulation {
             disturbed_at: None,
             trace: Trace::default(),
             n_restored: 0,
+            n_moved: 0,
             record: None,
             scratch: Vec::new(),
         }
@@ -208,6 +216,9 @@ impl Simulation {
             if self.restores.remove(&(tick, world)) {
                 self.node.restore(world);
                 self.n_restored += 1;
+            }
+            if self.moves.remove(&(tick, world)) && self.node.move_world(world, self.scenario.sabotage) {
+                self.n_moved += 1;
             }
         }
         if let Some(record) = self.record
@@ -419,6 +430,7 @@ impl Simulation {
             resyncs: self.node.resyncs(),
             circuits_lost: self.node.counters().map(|counters| counters.circuits_lost).sum(),
             restores: self.n_restored,
+            moves: self.n_moved,
             restarts: self.node.restarts(),
         })
     }
@@ -433,4 +445,16 @@ fn restores(scenario: &Scenario) -> BTreeSet<(Tick, WorldId)> {
         restores.insert((Tick(rng.next() % ticks), WorldId(restores.len() as u32 % 2)));
     }
     restores
+}
+
+/// Random ticks of the storm at which each world moves to the next host.
+fn moves(scenario: &Scenario) -> BTreeSet<(Tick, WorldId)> {
+    if !scenario.moves || scenario.hosts < 2 {
+        return BTreeSet::new();
+    }
+    let mut rng = stream(scenario.seed, Purpose::Moves, 0);
+    let ticks = (scenario.storm.as_millis() / TICK.as_millis()) as u64;
+    let period = (MOVE_PERIOD.as_millis() / TICK.as_millis()) as u64;
+    let all = (0..ticks).flat_map(|tick| [(Tick(tick), WorldId(0)), (Tick(tick), WorldId(1))]);
+    all.filter(|_| rng.next().is_multiple_of(period)).collect()
 }

@@ -86,7 +86,7 @@ impl Sent {
 impl Crowd {
     pub(super) fn new(inputs: Inputs) -> Self {
         Self {
-            node: Node::new(inputs.seed, 1, Setting::Travel),
+            node: Node::new(inputs.seed, 1, 1, Setting::Travel),
             calls: inputs.calls.into_iter().peekable(),
             sent: Sent::default(),
             scratch: Vec::new(),

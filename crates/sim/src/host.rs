@@ -1,0 +1,272 @@
+//! A simulated host: the side of a server that steps worlds, without the gateway that shows them.
+//!
+//! A host holds [`Resident`]s. What crosses between host and gateway is plain data: with more than one host, commands and frames cross as
+//! bytes, and a world moves between hosts as [`Departed`]: its snapshot and its inbox as bytes, and the description that both hosts know
+//! from configuration. A world that moves keeps its epoch, its local ids and the numbering of its frames.
+
+use crate::node::TICK;
+use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
+use recording::{About, Ending, Step, Writer};
+use schedule::Backoff;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+use world::{Command, Frame, Life, World, WorldConfig};
+
+/// Leaves something out of a move, or repeats it, to show that a run notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// The state is that of one step before.
+    StaleSnapshot,
+    /// Commands that waited are applied by both hosts' steps.
+    RepeatedCommands,
+    /// Commands that waited stay behind.
+    LostCommands,
+}
+
+/// Worlds of one host, by id.
+#[derive(Default)]
+pub(crate) struct Host {
+    residents: BTreeMap<WorldId, Resident>,
+}
+
+/// A world between two hosts.
+pub(crate) struct Departed {
+    config: WorldConfig,
+    snapshot: Vec<u8>,
+    commands: Vec<u8>,
+    /// Counts panics in a row, wherever the world ran.
+    backoff: Backoff,
+    sweeps: Option<Sweeps>,
+}
+
+/// One world with its inbox and its outbox.
+pub(crate) struct Resident {
+    pub(crate) life: Life,
+    pub(crate) inbox: Vec<Command>,
+    frame: Frame,
+    /// Whether `frame` is of the last tick.
+    has_told: bool,
+    /// Records its inputs, once a recording has begun.
+    writer: Option<Writer<Vec<u8>>>,
+    /// A recording that has ended.
+    recorded: Option<Vec<u8>>,
+    backoff: Backoff,
+    /// Time of the restart, after a panic.
+    down_until: Option<Instant>,
+    /// Searches for avatars without a login, after a restart.
+    sweeps: Option<Sweeps>,
+    /// Snapshot before the last step, kept for [`Sabotage::StaleSnapshot`].
+    stale: Option<Vec<u8>>,
+}
+
+/// Searches of a restarted world for avatars whose sessions have ended.
+#[derive(Clone, Copy)]
+struct Sweeps {
+    next_at: Instant,
+    until: Instant,
+}
+
+/// Period and duration of these searches, as in `throng`.
+const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+const SWEEPS_LAST: Duration = Duration::from_secs(10);
+
+const IN_MEMORY: &str = "memory takes what it is given";
+
+impl Host {
+    pub(crate) fn open(&mut self, config: WorldConfig, share: f32) {
+        let former = self.residents.insert(config.id, Resident::new(Life::new(config, share)));
+        assert!(former.is_none(), "a world is on one host once");
+    }
+
+    pub(crate) fn get(&self, world: WorldId) -> &Resident {
+        self.residents.get(&world).expect("the world is on the host that the placement names")
+    }
+
+    pub(crate) fn get_mut(&mut self, world: WorldId) -> &mut Resident {
+        self.residents.get_mut(&world).expect("the world is on the host that the placement names")
+    }
+
+    /// Stops a world between two steps and takes it off this host. `None` while it is down: its state is that of a checkpoint which has
+    /// not begun yet.
+    pub(crate) fn release(&mut self, world: WorldId, sabotage: Option<Sabotage>) -> Option<Departed> {
+        if self.get(world).down_until.is_some() {
+            return None;
+        }
+        let mut resident = self.residents.remove(&world).expect("looked up above");
+        assert!(resident.writer.is_none(), "a recorded world does not move");
+        let snapshot = resident.life.world().snapshot();
+        match sabotage {
+            Some(Sabotage::LostCommands) => resident.inbox.clear(),
+            Some(Sabotage::RepeatedCommands) => resident.inbox.extend_from_within(..),
+            Some(Sabotage::StaleSnapshot) | None => {}
+        }
+        let stale = resident.stale.filter(|_| sabotage == Some(Sabotage::StaleSnapshot));
+        Some(Departed {
+            config: resident.life.config().clone(),
+            snapshot: stale.unwrap_or(snapshot),
+            commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
+            backoff: resident.backoff,
+            sweeps: resident.sweeps,
+        })
+    }
+
+    /// Takes a world in and continues it: same epoch, same local ids, next frame.
+    pub(crate) fn take_in(&mut self, departed: Departed) {
+        let Departed { config, snapshot, commands, backoff, sweeps } = departed;
+        let id = config.id;
+        let world = World::restore(config.clone(), &snapshot).expect("a host reads another host's snapshot");
+        let resident = Resident {
+            inbox: postcard::from_bytes(&commands).expect("commands are plain data"),
+            backoff,
+            sweeps,
+            ..Resident::new(Life::of(world, config, 0.0).kept())
+        };
+        let former = self.residents.insert(id, resident);
+        assert!(former.is_none(), "a world is on one host once");
+    }
+}
+
+impl Resident {
+    fn new(life: Life) -> Self {
+        Self {
+            life,
+            inbox: Vec::new(),
+            frame: Frame::empty(),
+            has_told: false,
+            writer: None,
+            recorded: None,
+            backoff: Backoff::new(Instant::ZERO),
+            down_until: None,
+            sweeps: None,
+            stale: None,
+        }
+    }
+
+    /// One tick: a restart that is due, the search for orphaned avatars, and the step. The frame, unless the world is down.
+    /// `dismiss` makes the commands that remove avatars without a session from a world.
+    pub(crate) fn tick(
+        &mut self,
+        now: Instant,
+        tick: Tick,
+        panics: bool,
+        dismiss: impl Fn(WorldId, &mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
+    ) -> Option<&mut Frame> {
+        self.has_told = false;
+        self.restart(now, &dismiss);
+        if self.down_until.is_some() {
+            // Its inbox is not read, and senders to other worlds must not wait for it.
+            self.inbox.clear();
+            return None;
+        }
+        self.sweep(now, &dismiss);
+        self.step(now, tick, panics);
+        self.has_told.then_some(&mut self.frame)
+    }
+
+    /// Keeps the state before each step from now on.
+    pub(crate) fn keep_stale(&mut self) {
+        self.stale = Some(self.life.world().snapshot());
+    }
+
+    fn id(&self) -> WorldId {
+        self.life.config().id
+    }
+
+    /// The step as a worker of the pool makes it, with the pool's handling of a panic.
+    fn step(&mut self, now: Instant, tick: Tick, panics: bool) {
+        if panics {
+            // Without the message of the panic hook, which says nothing here.
+            self.life.arm(Box::new(|| resume_unwind(Box::new("a fault of the scenario"))));
+        }
+        if self.stale.is_some() {
+            self.stale = Some(self.life.world().snapshot());
+        }
+        let taken = self.writer.as_ref().map(|_| self.inbox.clone());
+        let Self { life, inbox, frame, .. } = self;
+        let step = || life.step(now, tick, TICK, 1.0, inbox, frame);
+        match catch_unwind(AssertUnwindSafe(step)) {
+            Ok(()) => self.has_told = true,
+            Err(_) if panics => self.down_until = Some(self.backoff.panicked(now)),
+            Err(bug) => resume_unwind(bug),
+        }
+        if let Some(commands) = taken {
+            self.record_step(now, tick, commands);
+        }
+    }
+
+    /// Begins a recording, between two ticks.
+    pub(crate) fn begin_recording(&mut self) {
+        let config = self.life.config();
+        let about = About::new(&format!("Region {}", config.id.0), "sim", 0, config);
+        let snapshot = self.life.world().snapshot();
+        self.writer = Some(
+            Writer::begin(Vec::new(), &about, &config.terrain, &config.scenery, &snapshot).expect(IN_MEMORY),
+        );
+    }
+
+    /// The recording; it ends with the first panic, or now.
+    pub(crate) fn take_recording(&mut self) -> Option<Vec<u8>> {
+        self.end_recording(Ending::Complete);
+        self.recorded.take()
+    }
+
+    fn record_step(&mut self, at: Instant, tick: Tick, commands: Vec<Command>) {
+        let Some(writer) = &mut self.writer else { return };
+        let state_hash = self.has_told.then_some(self.frame.state_hash);
+        let step = Step { tick, at, dt: TICK, dilation: 1.0, commands, state_hash };
+        writer.step(&step).expect(IN_MEMORY);
+        if state_hash.is_none() {
+            self.end_recording(Ending::Panicked);
+        }
+    }
+
+    fn end_recording(&mut self, ending: Ending) {
+        if let Some(writer) = self.writer.take() {
+            self.recorded = Some(writer.finish(ending).expect(IN_MEMORY).0);
+        }
+    }
+
+    fn restart(
+        &mut self,
+        now: Instant,
+        dismiss: &impl Fn(WorldId, &mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
+    ) {
+        if self.down_until.is_none_or(|until| now < until) {
+            return;
+        }
+        self.down_until = None;
+        self.life.begin_again(self.backoff.in_a_row());
+        self.backoff.began(now);
+        self.inbox.extend(dismiss(self.id(), &mut self.life.world().sessions()));
+        self.sweeps = Some(Sweeps { next_at: now + SWEEP_PERIOD, until: now + SWEEPS_LAST });
+    }
+
+    fn sweep(
+        &mut self,
+        now: Instant,
+        dismiss: &impl Fn(WorldId, &mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
+    ) {
+        let Some(sweeps) = &mut self.sweeps else { return };
+        if now < sweeps.next_at {
+            return;
+        }
+        sweeps.next_at = now + SWEEP_PERIOD;
+        if now >= sweeps.until {
+            self.sweeps = None;
+        }
+        self.inbox.extend(dismiss(self.id(), &mut self.life.world().sessions()));
+    }
+
+    /// True while the world is down, or may still hold avatars of sessions that ended meanwhile.
+    pub(crate) fn is_recovering(&self, now: Instant) -> bool {
+        let began_at = self.sweeps.map(|sweeps| Instant(sweeps.until.0 - SWEEPS_LAST.as_nanos() as u64));
+        self.down_until.is_some() || began_at.is_some_and(|at| now.since(at) <= 2 * SWEEP_PERIOD)
+    }
+
+    /// Times that the world restarted.
+    pub(crate) fn restarts(&self) -> u32 {
+        let Epoch(epoch) = self.life.config().epoch;
+        epoch
+    }
+}
