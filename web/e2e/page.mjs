@@ -184,6 +184,7 @@ async function checkFigures(page, step) {
       const history = document.getElementById("figures")?.dataset.history;
       if (history !== undefined) {
         window.firstHistory = Number(history);
+        window.firstPeople = document.querySelector("#figure-people .figure-value").textContent;
         observer.disconnect();
       }
     });
@@ -194,6 +195,10 @@ async function checkFigures(page, step) {
   const after = await page.evaluate(() => window.firstHistory);
   if (after < before) {
     throw new Error(`a reload shows ${after} s of figures, ${before} s were shown before`);
+  }
+  const people = await page.evaluate(() => window.firstPeople);
+  if (!/^[\d,]+$/.test(people)) {
+    throw new Error(`a reload shows "${people}" people until the next figures arrive`);
   }
   await page.locator("#figure-tick").waitFor({ state: "visible" });
   await page.locator("#detail").click();

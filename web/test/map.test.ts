@@ -56,7 +56,7 @@ describe("the viewport", () => {
 describe("labels", () => {
   function place(...marks: readonly (readonly [text: string, x: number, y: number])[]): (readonly [string, "above" | "below"])[] {
     const wishes = marks.map(([text, x, y]) => ({ text, x, y, width: 40 }));
-    return placeLabels(wishes, wishes, 6).map((label) => {
+    return placeLabels(wishes, wishes, 6, 800).map((label) => {
       const wish = wishes.find(({ text }) => text === label.text);
       return [label.text, label.y < (wish?.y ?? 0) ? "above" : "below"];
     });
@@ -64,6 +64,11 @@ describe("labels", () => {
 
   test("stand above their markers", () => {
     expect(place(["Ada", 100, 100], ["Caro", 200, 100])).toEqual([["Ada", "above"], ["Caro", "above"]]);
+  });
+
+  test("are moved inwards at the edges of the map", () => {
+    const at = (x: number): number | undefined => placeLabels([{ text: "Ada", x, y: 100, width: 40 }], [], 6, 800)[0]?.x;
+    expect([at(3), at(400), at(799)]).toEqual([24, 400, 776]);
   });
 
   test("move below where another name, a marker or the upper edge is", () => {

@@ -1,4 +1,4 @@
-/** What the map writes over its markers: names, cards under the pointer, and the heat and numbers of crowds. */
+/** The map's writing over its markers: names, cards under the pointer, and the heat and numbers of crowds. */
 
 import { formatShort } from "../format";
 import type { Crowds } from "./crowds";
@@ -69,7 +69,7 @@ export function paintLabels(
   context.lineWidth = 3.5;
   context.strokeStyle = colours.halo;
   context.fillStyle = colours.text;
-  for (const { text, x, y } of placeLabels(wishes, marks, radius)) {
+  for (const { text, x, y } of placeLabels(wishes, marks, radius, context.canvas.clientWidth)) {
     context.strokeText(text, x, y);
     context.fillText(text, x, y);
   }

@@ -1,4 +1,4 @@
-/** Chooses which names fit on the map without covering each other. Pure: it gets widths and returns places. */
+/** Chooses the names that fit on the map without covering each other. Pure: it gets widths and returns places. */
 
 import { POINT } from "./markers";
 
@@ -31,14 +31,19 @@ interface Box {
   readonly bottom: number;
 }
 
+/** Least distance of a name from the left and right edge of the map. */
+const EDGE_PX = 4;
+
 /**
  * Places each wish above its marker, or below if another marker or the upper edge is in the way, and leaves out those
- * that would cover an earlier name. The order should not change from picture to picture, or names flicker.
+ * that would cover an earlier name. A name at the left or right edge of a map of `width_px` is moved inwards rather than
+ * cut. The order should not change from picture to picture, or names flicker.
  */
 export function placeLabels(
   wishes: readonly LabelWish[],
   marks: Iterable<{ readonly x: number; readonly y: number }>,
   radius: number,
+  width_px: number,
 ): LabelPlace[] {
   const markers: Box[] = [];
   for (const { x, y } of marks) {
@@ -46,7 +51,9 @@ export function placeLabels(
   }
   const names: Box[] = [];
   const places: LabelPlace[] = [];
-  for (const { text, x, y, width } of wishes) {
+  for (const { text, x: wishedX, y, width } of wishes) {
+    const half = width / 2 + EDGE_PX;
+    const x = Math.max(half, Math.min(width_px - half, wishedX));
     const distance = radius * POINT + SPACE_PX;
     const sides = [y - distance, y + distance + LABEL_PX]
       .map((bottom) => ({ left: x - width / 2 - SPACE_PX, right: x + width / 2 + SPACE_PX, top: bottom - LABEL_PX, bottom }))

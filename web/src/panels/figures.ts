@@ -9,7 +9,7 @@ type Sample = Omit<Figures, "type" | "uptime_s">;
 
 interface Tile {
   readonly id: string;
-  /** What the line shows; a tile without one has no line. */
+  /** Value of the line; a tile without one has no line. */
   readonly course?: (sample: Sample) => number;
   /** The smallest value that fills the height of the line, so that noise around zero looks like zero. */
   readonly top?: number;
@@ -65,12 +65,21 @@ export class FiguresPanel {
   /** Begins the course anew with the server's history. */
   begin(history: History): void {
     this.course.begin(history);
+    const newest = this.course.samples.at(-1);
+    if (newest !== undefined) {
+      this.paintValues({ type: "figures", uptime_s: history.uptime_s, ...newest });
+    }
     this.paintLines();
   }
 
   /** Shows new figures as the end of the course. */
   push(figures: Figures): void {
     this.course.push(figures);
+    this.paintValues(figures);
+    this.paintLines();
+  }
+
+  private paintValues(figures: Figures): void {
     for (const tile of TILES) {
       const element = part(`figure-${tile.id}`, HTMLElement);
       fill(element, ".figure-value", tile.value(figures));
@@ -78,10 +87,9 @@ export class FiguresPanel {
         fill(element, ".figure-detail", tile.detail(figures));
       }
     }
-    this.paintLines();
   }
 
-  /** Says whether what is shown still holds. */
+  /** Marks the figures as current or outdated. */
   setCurrent(current: boolean): void {
     this.root.classList.toggle("outdated", !current);
   }
@@ -93,7 +101,7 @@ export class FiguresPanel {
         part(`figure-${id}`, HTMLElement).querySelector("polyline")?.setAttribute("points", points);
       }
     }
-    // For tests: so many seconds are drawn.
+    // For tests: the number of seconds in the lines.
     this.root.dataset["history"] = String(this.course.samples.length);
   }
 }
