@@ -105,7 +105,7 @@ function watch(page, options, problems) {
   });
 }
 
-/** Waits until the map has drawn at least so many avatars, and its canvas is not blank. */
+/** Waits until the map has drawn at least `avatars` avatars, and its canvas is not blank. */
 export async function waitForMap(page, avatars, step) {
   step(`waiting for ${avatars} avatars on the map`);
   await page.waitForFunction((count) => Number(document.getElementById("map")?.dataset.avatars) >= count, avatars);

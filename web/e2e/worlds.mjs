@@ -182,7 +182,7 @@ async function checkResume(page, step) {
   await page.locator("#order-confirm").click();
   await page.locator("#order-trouble", { hasText: "Enter a token" }).waitFor();
   await page.locator("#order-token").fill("no-token-of-this-server");
-  // The server's refusal is what is wanted here.
+  // The server's refusal is wanted here.
   const allowed = page.waitForResponse((response) => response.url().endsWith("/resume") && response.status() === 401);
   await page.locator("#order-token").press("Enter");
   await allowed;

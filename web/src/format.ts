@@ -1,4 +1,4 @@
-/** Numbers as the page shows them. All functions are pure and return "–" for what is not a finite number. */
+/** Numbers as the page shows them. All functions are pure and return "–" for a value that is not finite. */
 
 const NOTHING = "–";
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });

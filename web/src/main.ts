@@ -32,7 +32,7 @@ const FOLLOW_ZOOM = 3;
 
 let grid: Grid | undefined;
 let shown: Region | undefined;
-/** Whether the reader chose the region; until then the page looks for one with people in it. */
+/** True once the reader has chosen a region; until then the page looks for one with people in it. */
 let choseRegion = false;
 
 const connect = new ConnectPanel();

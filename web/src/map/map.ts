@@ -17,11 +17,11 @@ import { portalName, type RegionObjects } from "./objects";
 import type { Reliefs } from "./relief";
 import { Viewport, ZOOM_MAX } from "./viewport";
 
-/** Up to so many avatars in view all names are shown; beyond that the one under the pointer and the followed one. */
+/** Up to this number of avatars in view all names are shown; beyond it, the one under the pointer and the followed one. */
 const NAMES_MAX = 40;
-/** How far from a marker's centre the pointer still means it, CSS pixels. */
+/** Reach of the pointer around a marker's centre, CSS pixels. */
 const REACH_PX = 14;
-/** Length of the trail behind a moving avatar: seconds of movement, but at most so many radii of its marker. */
+/** Length of the trail behind a moving avatar: seconds of movement, and its greatest length in radii of the marker. */
 const TRAIL_S = 1.5;
 const TRAIL_RADII_MAX = 5;
 /** In a larger crowd trails say nothing, and cost more than all markers. */
@@ -86,7 +86,7 @@ export class RegionMap {
     this.invalidate();
   }
 
-  /** Keeps an avatar in the middle and named, or nobody. */
+  /** Keeps an avatar in the middle and named; `undefined` follows none. */
   follow(id: number | undefined): void {
     this.followed = id;
     this.invalidate();
@@ -134,7 +134,7 @@ export class RegionMap {
     this.invalidate();
   }
 
-  /** What the small maps need of the theme. */
+  /** The part of the theme that the small maps need. */
   get thumbnailColours(): { readonly dark: boolean; readonly dot: string } {
     return { dark: this.colours.dark, dot: this.colours.moving };
   }

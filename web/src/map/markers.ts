@@ -12,7 +12,7 @@ export interface MarkerColours {
   readonly outline: string;
 }
 
-/** Directions in the sheet: 5.6° apart, which nobody sees at this size. */
+/** Directions in the sheet: 5.6° apart, which cannot be seen at this size. */
 const DIRECTIONS = 64;
 const COLUMNS = 16;
 /** Distance of the point from the centre, in radii. */

@@ -12,9 +12,9 @@ export interface Palette {
   /** Land by height above the water in metres, rising. */
   readonly land: readonly (readonly [height_m: number, colour: Colour])[];
   readonly rock: Colour;
-  /** How strongly slopes are lit and darkened, 0–1. */
+  /** Strength of light and shade on slopes, 0–1. */
   readonly relief: number;
-  /** How dark a contour is, 0–1. */
+  /** Darkness of a contour, 0–1. */
   readonly contour: number;
 }
 
@@ -147,7 +147,7 @@ export function shade(field: HeightField, size_m: number, water_m: number, palet
   return pixels;
 }
 
-/** How much of a contour line a pixel of this height is, 0–1; lines are about one pixel wide on any slope. */
+/** Coverage of a pixel of this height by a contour line, 0–1; lines are about one pixel wide on any slope. */
 function contour(height: number, rise: number): number {
   if (rise < CONTOUR_RISE_MIN) {
     return 0;

@@ -1,4 +1,4 @@
-/** Which part of a region the map shows. Pure arithmetic: metres (north up) ↔ CSS pixels (down), zoom and pan. */
+/** The part of a region that the map shows. Pure arithmetic: metres (north up) ↔ CSS pixels (down), zoom and pan. */
 
 /** Zoom 1 shows the whole region. */
 export const ZOOM_MAX = 16;
@@ -50,7 +50,7 @@ export class Viewport {
     return this.height / 2 - (y - this.centreY) * this.scale;
   }
 
-  /** Zooms by `ratio` and keeps what is under the given pixel where it is; without a pixel, the centre. */
+  /** Zooms by `ratio` around the given pixel; without one, around the centre. */
   zoomBy(ratio: number, pixelX = this.width / 2, pixelY = this.height / 2): void {
     const x = this.centreX + (pixelX - this.width / 2) / this.scale;
     const y = this.centreY - (pixelY - this.height / 2) / this.scale;
@@ -60,7 +60,7 @@ export class Viewport {
     this.constrain();
   }
 
-  /** Moves the ground by so many CSS pixels. */
+  /** Moves the ground by a number of CSS pixels. */
   panBy(pixelsX: number, pixelsY: number): void {
     this.centreX -= pixelsX / this.scale;
     this.centreY += pixelsY / this.scale;

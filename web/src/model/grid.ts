@@ -3,7 +3,7 @@
 import type { Hello, Positions, Roster } from "../net/protocol";
 import { Region } from "./region";
 
-/** Somebody in the world. */
+/** A person in the world. */
 export interface Person {
   readonly id: number;
   readonly name: string;

@@ -1,15 +1,15 @@
 /**
- * One region as the page knows it: who is in it, and where everybody is at any moment between two position frames.
+ * One region as the page knows it: its avatars, and their poses at any moment between two position frames.
  *
  * Positions come five times a second and the map is drawn sixty times. Each frame starts a new stretch for every
- * avatar, from where it is *drawn* at that moment to where the frame says it is; so nobody ever jumps, whatever the
- * network does to the spacing of frames, and what is shown is about one frame old. The model knows no canvas and no
+ * avatar, from where it is *drawn* at that moment to where the frame says it is; so no avatar jumps, whatever the
+ * network does to the spacing of frames, and the picture is about one frame old. The model knows no canvas and no
  * clock: `now` is an argument, in milliseconds.
  */
 
 import type { Positions, RegionInfo, Roster } from "../net/protocol";
 
-/** Where an avatar is: metres from the south-west corner, radians counter-clockwise from east. */
+/** Pose of an avatar: metres from the south-west corner, radians counter-clockwise from east. */
 export interface Pose {
   x: number;
   y: number;
@@ -25,15 +25,15 @@ export interface Track {
   speed: number;
 }
 
-/** Nominal time between two frames; what is measured moves the estimate within the limits below. */
+/** Nominal time between two frames; measurements move the estimate within the limits below. */
 export const FRAME_MS = 200;
 const FRAME_MS_MIN = 100;
 const FRAME_MS_MAX = 600;
 /** Weight of a new measurement in the estimate of the time between frames. */
 const FRAME_MS_WEIGHT = 0.1;
-/** Stretches are this much longer than the estimate, so that a slightly late frame does not make everybody halt. */
+/** Stretches are this much longer than the estimate, so that a slightly late frame does not halt all avatars. */
 const STRETCH = 1.2;
-/** Nobody walks or flies this far between two frames (25.5 m/s is 5 m): it is a teleport, and drawn as one. */
+/** No avatar walks or flies this far between two frames (25.5 m/s is 5 m): it is a teleport, and drawn as one. */
 const JUMP_M = 20;
 /** Slower than this an avatar counts as standing; smaller movements are the last of an interpolation. */
 export const MOVING_MIN = 0.2;
@@ -78,27 +78,27 @@ export class Region {
     this.stretchMs = this.frameMs * STRETCH;
   }
 
-  /** Where `track` is at `now`; fills and returns `out`. */
+  /** Pose of `track` at `now`; fills and returns `out`. */
   pose(track: Track, now: number, out: Pose): Pose {
     return interpolate(track, this.progress(now), out);
   }
 
-  /** Everybody who has a position. */
+  /** Avatars with a position. */
   get avatars(): Iterable<Track> {
     return this.tracks.values();
   }
 
-  /** How many have a position. */
+  /** Number of avatars with a position. */
   get placedCount(): number {
     return this.tracks.size;
   }
 
-  /** How many the roster names. */
+  /** Number of names in the roster. */
   get rosterCount(): number {
     return this.names.size;
   }
 
-  /** Everybody's name by id, in the order of the roster. */
+  /** Names by id, in the order of the roster. */
   get roster(): ReadonlyMap<number, string> {
     return this.names;
   }
@@ -111,7 +111,7 @@ export class Region {
     return this.names.get(id);
   }
 
-  /** Whether a picture drawn at `now` would differ from one drawn after the current stretch. */
+  /** True while a picture drawn at `now` differs from one drawn after the current stretch. */
   isMoving(now: number): boolean {
     return this.changing && now <= this.stretchAt + this.stretchMs;
   }

@@ -28,14 +28,14 @@ export interface Hello {
   readonly type: "hello";
   readonly grid: string;
   readonly login_uri: string;
-  /** Whether the server shows public chat to this page. */
+  /** True if the server sends public chat to this page. */
   readonly chat: boolean;
   /** Address of the operator's page; null for browsers on other machines than the server's. */
   readonly worlds_uri: string | null;
   readonly regions: readonly RegionInfo[];
 }
 
-/** Everybody in one region; replaces what was known of it. */
+/** All names of one region; replaces the roster before. */
 export interface Roster {
   readonly type: "roster";
   readonly region: number;
@@ -127,7 +127,7 @@ export interface Sighting {
   readonly speed: number;
 }
 
-/** Where everybody in one region is, five times a second. Who is not in it is not in the region. */
+/** Positions of all avatars of one region, five times a second. An avatar that is missing has left the region. */
 export interface Positions {
   readonly region: number;
   readonly sightings: readonly Sighting[];

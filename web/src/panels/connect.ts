@@ -6,7 +6,7 @@
 import { part } from "../dom";
 import type { Hello } from "../net/protocol";
 
-/** How long a button says that it copied. */
+/** Time for which a button confirms the copy. */
 const COPIED_MS = 1_600;
 
 export class ConnectPanel {

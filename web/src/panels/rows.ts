@@ -1,4 +1,4 @@
-/** Which rows of a long list are in the document: those in view and some more. Pure. */
+/** The rows of a long list that are in the document: those in view and some more. Pure. */
 
 /** Rows `from` ≤ index < `to`. */
 export interface RowRange {

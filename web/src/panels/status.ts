@@ -11,7 +11,7 @@ export class StatusPanel {
   private readonly retry = part("link-retry", HTMLButtonElement);
   private readonly notice = part("map-notice", HTMLElement);
   private state: LinkState = { kind: "connecting" };
-  /** When the last message of a live connection came, as far as it is known. */
+  /** Time of the last message of a live connection, as far as it is known. */
   private liveUntil: number | undefined;
 
   constructor(onRetry: () => void) {

@@ -20,14 +20,14 @@ export interface World {
   /** Name of the account that owns it, or its id if the account does not exist. */
   readonly owner: string | undefined;
   readonly users: number;
-  /** How many may be in it; unknown of one whose template is gone. */
+  /** Most users at once; unknown if the template is gone. */
   readonly maxUsers: number | undefined;
   readonly npcs: number;
   /** Steps per second. */
   readonly hz: number | undefined;
   /** World time per wall time: 1 is real time. */
   readonly dilation: number | undefined;
-  /** What a step takes, on average, in microseconds. */
+  /** Mean duration of a step, microseconds. */
   readonly cost_us: number | undefined;
   /** `active` (in memory), `parked` (suspended), or on the way from one to the other. */
   readonly state: string;

@@ -1,4 +1,4 @@
-/** Which worlds are shown, in which order, and their sums. Pure. */
+/** Selection, order and sums of the worlds in the table. Pure. */
 
 import type { World } from "./api";
 
@@ -28,12 +28,12 @@ export interface Sorting {
 /** The dearest first. */
 export const DEFAULT_SORTING: Sorting = { column: "cost", descending: true };
 
-/** Whether it is in memory. */
+/** True if the world is in memory. */
 export function isActive(world: World): boolean {
   return world.state === "active";
 }
 
-/** Whether it is on the disk only: there is nothing to be asked about it until it is resumed. */
+/** True if the world is on the disk only: no request about it has a new answer until it is resumed. */
 export function isSuspended(world: World): boolean {
   return world.state === "parked";
 }
@@ -72,7 +72,7 @@ export function totals(worlds: readonly World[]): Totals {
   };
 }
 
-/** What a column compares; `undefined` sorts last in either direction. */
+/** Value that a column compares; `undefined` sorts last in either direction. */
 const VALUES: Record<Column, (world: World) => string | number | undefined> = {
   name: (world) => world.name,
   owner: (world) => world.owner,
