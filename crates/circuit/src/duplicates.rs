@@ -1,26 +1,40 @@
-//! Which of the peer's sequence numbers were received: a bitmap that slides along with the newest.
+//! The peer's sequence numbers that were received: a bitmap that slides along with the newest.
 //!
 //! All numbers count, those of unreliable packets too, since networks duplicate them as well. It is a window
 //! of numbers rather than of seconds, so its memory is fixed; [`crate::Config::duplicate_window`] says how
-//! many seconds that is. What lies behind the window counts as seen: a packet that a peer resends so late was
-//! delivered or is of no use.
+//! many seconds that is.
+//!
+//! Addresses of datagrams can be forged, so a number out of any honest order proves nothing: one forged datagram
+//! far ahead would leave all real ones behind the window. The window follows numbers at most an eighth of its length
+//! ahead. Numbers elsewhere are dropped until [`RUN_MIN`] of them have followed closely on each other without a number
+//! of the present order in between; then that run is the peer's order. A forged run therefore ends with the next
+//! few packets of the real peer.
 
 use crate::sequence::{WRAP, distance};
 
-/// How closely two numbers must follow each other to prove that the peer really jumped ahead. RFC 3550
-/// (appendix A.1) accepts a restarted RTP source by the same evidence, with consecutive numbers; UDP may lose
-/// or swap a few.
+/// How closely the numbers of a run follow each other. RFC 3550 (appendix A.1) accepts a restarted RTP source by the
+/// same evidence, with consecutive numbers; UDP may lose or swap a few.
 const FOLLOW_MAX: u32 = 64;
+/// Numbers in a run that prove it.
+const RUN_MIN: u32 = 4;
 
 /// What the filter makes of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// First time; now remembered.
     New,
-    /// Seen, or behind the window.
+    /// Seen.
     Duplicate,
-    /// Further ahead than the window is long.
+    /// Out of the present order: too far ahead, or behind the window.
     Jump,
+}
+
+/// Numbers out of order that follow on each other.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: u32,
+    newest: u32,
+    length: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -29,58 +43,77 @@ pub(crate) struct Duplicates {
     seen: Box<[u64]>,
     /// The number furthest ahead; none before the first.
     newest: Option<u32>,
-    /// The number that last was a [`Verdict::Jump`].
-    jumped: Option<u32>,
+    /// The latest numbers out of order, since one in order was new.
+    run: Option<Run>,
 }
 
 impl Duplicates {
     /// A filter over `window` numbers, rounded up to a power of two from 64 to a quarter of all numbers.
     pub(crate) fn new(window: u32) -> Self {
         let window = window.clamp(64, WRAP / 4).next_power_of_two();
-        Self { seen: vec![0; window as usize / 64].into_boxed_slice(), newest: None, jumped: None }
+        Self { seen: vec![0; window as usize / 64].into_boxed_slice(), newest: None, run: None }
     }
 
     /// Judges a number and remembers it when it is new. The first ever may be any.
     pub(crate) fn check(&mut self, sequence: u32) -> Verdict {
         let Some(newest) = self.newest else {
-            self.begin_at(sequence);
+            self.newest = Some(sequence);
+            self.insert(sequence);
             return Verdict::New;
         };
         let ahead = distance(newest, sequence);
-        let behind = distance(sequence, newest);
         if ahead == 0 {
-            Verdict::Duplicate
-        } else if ahead <= self.window() {
+            return Verdict::Duplicate;
+        }
+        if ahead <= self.ahead_max() {
             self.forget(newest.wrapping_add(1), ahead);
             self.newest = Some(sequence);
             self.insert(sequence);
-            Verdict::New
-        } else if behind < self.window() {
-            if self.insert(sequence) { Verdict::New } else { Verdict::Duplicate }
-        } else if behind < WRAP / 2 {
-            Verdict::Duplicate
-        } else {
-            self.check_jump(sequence)
+            self.run = None;
+            return Verdict::New;
         }
-    }
-
-    /// A number out of any honest order is believed only once another one follows on it, so that a stray or
-    /// forged datagram cannot make us deaf to all the real ones.
-    fn check_jump(&mut self, sequence: u32) -> Verdict {
-        match self.jumped.replace(sequence) {
-            Some(before) if (1..=FOLLOW_MAX).contains(&distance(before, sequence)) => {
-                self.begin_at(sequence);
-                Verdict::New
+        if distance(sequence, newest) < self.window() {
+            if !self.insert(sequence) {
+                return Verdict::Duplicate;
             }
-            _ => Verdict::Jump,
+            self.run = None;
+            return Verdict::New;
         }
+        self.check_run(sequence)
     }
 
-    fn begin_at(&mut self, sequence: u32) {
-        self.seen.fill(0);
-        self.newest = Some(sequence);
-        self.jumped = None;
-        self.insert(sequence);
+    /// Counts a number out of order. The peer resends what is dropped here, as far as it is reliable.
+    fn check_run(&mut self, sequence: u32) -> Verdict {
+        let run = match self.run {
+            Some(run) if (1..=FOLLOW_MAX).contains(&distance(run.newest, sequence)) => {
+                Run { newest: sequence, length: run.length + 1, ..run }
+            }
+            // Reordered within the run.
+            Some(run) if distance(sequence, run.newest) < FOLLOW_MAX => run,
+            _ => Run { first: sequence, newest: sequence, length: 1 },
+        };
+        self.run = Some(run);
+        if run.length < RUN_MIN {
+            return Verdict::Jump;
+        }
+        self.begin_at(run);
+        Verdict::New
+    }
+
+    /// Takes a run for the peer's order. Its numbers were dropped but for the newest, so they are still to come; those before it may have
+    /// been received, when the peer was taken for elsewhere in between, and count as seen.
+    fn begin_at(&mut self, run: Run) {
+        self.seen.fill(u64::MAX);
+        let length = distance(run.first, run.newest) + 1;
+        self.forget(run.first, length.min(self.window()));
+        self.newest = Some(run.newest);
+        self.run = None;
+        self.insert(run.newest);
+    }
+
+    /// Numbers that the window follows without further proof.
+    fn ahead_max(&self) -> u32 {
+        self.window() / 8
     }
 
     fn window(&self) -> u32 {
@@ -149,29 +182,58 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_the_window_counts_as_seen() {
+    fn what_lies_behind_the_window_is_not_new() {
         let mut filter = Duplicates::new(64);
         filter.check(1000);
         assert_eq!(filter.check(1000 - 63), Verdict::New);
-        assert_eq!(filter.check(1000 - 64), Verdict::Duplicate);
+        assert_eq!(filter.check(1000 - 64), Verdict::Jump);
     }
 
     #[test]
-    fn a_jump_needs_a_follower() {
+    fn a_jump_needs_followers_and_what_was_dropped_of_it_is_still_new() {
         let mut filter = Duplicates::new(64);
         filter.check(10);
-        assert_eq!(filter.check(5000), Verdict::Jump);
-        assert_eq!(filter.check(9000), Verdict::Jump);
-        assert_eq!(filter.check(11), Verdict::New, "a stray datagram changes nothing");
-        assert_eq!(filter.check(9002), Verdict::New);
-        assert_eq!(filter.check(9001), Verdict::New, "reordered across the jump");
-        assert_eq!(filter.check(11), Verdict::Duplicate);
+        for stray in [5000, 9000, 9002] {
+            assert_eq!(filter.check(stray), Verdict::Jump);
+        }
+        assert_eq!(filter.check(11), Verdict::New, "strays change nothing");
+        for jumped in [9004, 9005, 9007] {
+            assert_eq!(filter.check(jumped), Verdict::Jump);
+        }
+        assert_eq!(filter.check(9006), Verdict::Jump, "reordered");
+        assert_eq!(filter.check(9008), Verdict::New);
+        for resent in [9004, 9005, 9006, 9007] {
+            assert_eq!(filter.check(resent), Verdict::New, "sent again");
+        }
+        assert_eq!(filter.check(9003), Verdict::Duplicate, "before the jump");
+        assert_eq!(filter.check(9008), Verdict::Duplicate);
+    }
+
+    #[test]
+    fn two_forged_numbers_far_ahead_leave_the_peer_heard() {
+        let mut filter = Duplicates::new(8192);
+        filter.check(100);
+        assert_eq!([filter.check(8_100), filter.check(16_100)], [Verdict::Jump; 2]);
+        assert_eq!(filter.check(101), Verdict::New);
+    }
+
+    #[test]
+    fn the_peer_is_heard_again_after_a_forged_run_and_nothing_twice() {
+        let mut filter = Duplicates::new(8192);
+        (0..100).for_each(|n| assert_eq!(filter.check(n), Verdict::New));
+        for forged in 20_000..20_010 {
+            filter.check(forged);
+        }
+        // The real peer goes on; what it sends again of the first packets is delivered once.
+        assert_eq!([100, 101, 102].map(|n| filter.check(n)), [Verdict::Jump; 3]);
+        assert_eq!([103, 100, 101, 102].map(|n| filter.check(n)), [Verdict::New; 4]);
+        assert_eq!([99, 50, 103, 100].map(|n| filter.check(n)), [Verdict::Duplicate; 4]);
     }
 
     proptest! {
         /// Against the obvious model: a set of all numbers, and the newest.
         #[test]
-        fn it_agrees_with_a_set(first in any::<u32>(), steps in prop::collection::vec(-80_i64..80, 1..400)) {
+        fn it_agrees_with_a_set(first in any::<u32>(), steps in prop::collection::vec(-80_i64..17, 1..400)) {
             const WINDOW: i64 = 128;
             let mut filter = Duplicates::new(WINDOW as u32);
             let mut seen = BTreeSet::new();
@@ -179,12 +241,38 @@ mod tests {
             filter.check(first);
             seen.insert(0);
             for step in steps {
-                at = (at + step).clamp(newest - 2 * WINDOW, newest + WINDOW);
+                at = (at + step).clamp(newest - WINDOW + 1, newest + WINDOW / 8);
                 let sequence = first.wrapping_add(at as u32);
-                let expected =
-                    if at <= newest - WINDOW || !seen.insert(at) { Verdict::Duplicate } else { Verdict::New };
+                let expected = if seen.insert(at) { Verdict::New } else { Verdict::Duplicate };
                 newest = newest.max(at);
                 prop_assert_eq!(filter.check(sequence), expected, "at {}", at);
+            }
+        }
+
+        /// However numbers are forged, no number of the peer's is new twice, and within a few packets after the last forged one the peer is heard.
+        #[test]
+        fn forged_numbers_make_deaf_for_a_few_packets_at_most(
+            forged in prop::collection::vec((0..200_u32, prop::collection::vec(any::<u32>(), 1..8), 0..20_u32), 0..8),
+        ) {
+            let mut filter = Duplicates::new(1024);
+            let (mut heard, mut deaf) = (BTreeSet::new(), 0);
+            for n in 1_000..1_300_u32 {
+                for (after, starts, length) in forged.iter().filter(|(after, ..)| 1_000 + after == n) {
+                    for start in starts {
+                        // Far away, or it is the peer's own window that it fills.
+                        let start = 100_000 + start % 1_000_000 + after;
+                        (0..*length).for_each(|step| { filter.check(start + step); });
+                    }
+                }
+                match filter.check(n) {
+                    Verdict::New => { prop_assert!(heard.insert(n)); deaf = 0; }
+                    _ => deaf += 1,
+                }
+                prop_assert!(n < 1_220 || deaf < RUN_MIN, "{n}");
+            }
+            for n in 1_000..1_300_u32 {
+                let is_new = filter.check(n) == Verdict::New;
+                prop_assert!(!is_new || heard.insert(n), "{n} twice");
             }
         }
     }

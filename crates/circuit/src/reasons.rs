@@ -9,11 +9,10 @@ use wire::Malformed;
 pub enum DropReason {
     /// The bytes are no datagram, or the message inside cannot be read.
     Malformed(Malformed),
-    /// Received before, or older than the duplicate filter remembers. It was acked again if it asked for
-    /// that.
+    /// Received before. It was acked again if it asked for that.
     Duplicate,
-    /// Its number lies further ahead than an honest peer can have sent. Not acked; a second one that follows
-    /// on it is accepted, so a peer that really jumped loses one packet.
+    /// Its number lies out of the peer's order: further ahead than a burst of losses explains, or behind the duplicate filter's window. Not
+    /// acked; the fourth of such numbers that follow closely on each other is accepted, and the three before it when they are sent again.
     SequenceJump,
     /// The circuit is closed.
     Closed,

@@ -69,7 +69,6 @@ impl Circuit {
             datagram.body
         };
         let (number, body) = MessageNumber::split(body)?;
-        self.idle.on_heard(now);
         for id in datagram.acks() {
             self.on_ack(now, id);
         }
@@ -82,8 +81,11 @@ impl Circuit {
             return Ok(None);
         }
         let verdict = self.duplicates.check(sequence);
-        if verdict == Verdict::Jump {
-            return Err(DropReason::SequenceJump);
+        match verdict {
+            // A datagram that was heard before may be a copy, and one out of order a forgery: neither shows that the peer is there.
+            Verdict::New => self.idle.on_heard(now),
+            Verdict::Duplicate => {}
+            Verdict::Jump => return Err(DropReason::SequenceJump),
         }
         let reliable = datagram.flags.contains(Flags::RELIABLE);
         if reliable && !self.finishing {
@@ -122,6 +124,7 @@ impl Circuit {
 
     fn on_ack(&mut self, now: Instant, id: u32) {
         if let Some(packet) = self.in_flight.remove(id) {
+            self.idle.on_heard(now);
             if self.is_measurable(packet.first_sent_at) {
                 self.rtt.on_ack(now.since(packet.first_sent_at), packet.transmissions > 1);
             }

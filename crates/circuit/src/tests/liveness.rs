@@ -2,7 +2,7 @@
 
 use super::pair::{Network, Pair, Side, test_message};
 use super::raw::{datagram, handle, sent, server};
-use crate::{Circuit, CloseReason, Config, Reliability};
+use crate::{Circuit, CloseReason, Config, DropReason, Reliability};
 use ids::Instant;
 use std::time::Duration;
 use wire::header::Flags;
@@ -140,6 +140,57 @@ fn a_peer_that_talks_but_never_acks_is_given_up() {
     assert_eq!(circuit.closed(), Some(CloseReason::NotAcking));
     assert!((60..=64).contains(&closed_at.expect("closed")), "{closed_at:?}");
     assert!(circuit.stats().resends >= 20, "{}", circuit.stats().resends);
+}
+
+#[test]
+fn two_forged_pings_far_ahead_do_not_make_deaf() {
+    let mut pair = Pair::new(1, Network::PERFECT);
+    pair.send(Side::Client, 0..20, 100);
+    pair.run_for(Duration::from_secs(3));
+    for ahead in [8_000, 16_000] {
+        let forged = datagram(Flags::NONE, 20 + ahead, &[1, 42, 0, 0, 0, 0]);
+        let heard = handle(&mut pair.server.circuit, pair.now, &forged);
+        assert_eq!(heard, Err(DropReason::SequenceJump));
+    }
+    pair.send(Side::Client, 20..40, 100);
+    pair.run_for(Duration::from_secs(3));
+    assert_eq!(pair.server.received, (0..40).collect::<Vec<_>>());
+    assert_eq!(pair.client.circuit.unacked(), 0);
+}
+
+#[test]
+fn what_the_peer_sent_after_a_forged_run_arrives_once() {
+    let mut pair = Pair::new(1, Network::PERFECT);
+    pair.send(Side::Client, 0..20, 100);
+    pair.run_for(Duration::from_secs(3));
+    for sequence in 20_000..20_010 {
+        let _ = handle(
+            &mut pair.server.circuit,
+            pair.now,
+            &datagram(Flags::NONE, sequence, &[1, 42, 0, 0, 0, 0]),
+        );
+    }
+    pair.send(Side::Client, 20..40, 100);
+    pair.run_for(Duration::from_secs(20));
+    pair.server.received.sort_unstable();
+    assert_eq!(pair.server.received, (0..40).collect::<Vec<_>>());
+    assert_eq!(pair.client.circuit.unacked(), 0);
+}
+
+#[test]
+fn copies_and_forgeries_keep_no_circuit_alive() {
+    let mut circuit = server();
+    handle(&mut circuit, Instant::ZERO, &datagram(Flags::NONE, 5, &test_message(0, 10))).expect("new");
+    for second in 1..61_u32 {
+        let now = Instant::from_millis(u64::from(second) * 1_000);
+        assert_eq!(circuit.closed(), None, "{second}");
+        let copy = datagram(Flags::NONE, 5, &test_message(0, 10));
+        assert_eq!(handle(&mut circuit, now, &copy), Err(DropReason::Duplicate));
+        let forged = datagram(Flags::NONE, second * 100_000, &test_message(0, 10));
+        assert_eq!(handle(&mut circuit, now, &forged), Err(DropReason::SequenceJump));
+        circuit.handle_timeout(now);
+    }
+    assert_eq!(circuit.closed(), Some(CloseReason::Idle));
 }
 
 #[test]
