@@ -3,6 +3,7 @@
 use super::egress::Sent;
 use super::filter::UpdateFilter;
 use super::flood::FloodNotices;
+use super::heard::HeardBudget;
 use super::held::HeldMessages;
 use super::missing::FeatureAlerts;
 use super::outbox::{Address, Outbox};
@@ -17,11 +18,6 @@ use replicate::{Place, Viewer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Chat lines that a client hears per second on average; more are dropped, so that a shouting crowd cannot drown
-/// what else it is sent.
-const HEARD_PER_S: f32 = 20.0;
-/// Chat lines that it may hear at once.
-const HEARD_BURST: f32 = 60.0;
 /// Chat lines and instant messages that a client may send per second on average.
 const SAID_PER_S: f32 = 4.0;
 /// And at once.
@@ -130,7 +126,7 @@ pub(super) struct Client {
     sheds_at: Option<Instant>,
     /// Until when its acks are remembered to be sent.
     pub(super) owes_acks_until: Option<Instant>,
-    pub(super) hears: Allowance,
+    pub(super) hears: HeardBudget,
     pub(super) says: Allowance,
     pub(super) asks: Allowance,
     /// What it was told of missing features.
@@ -186,7 +182,7 @@ impl Client {
             next_stats: now,
             sheds_at: Some(now + ARRIVAL),
             owes_acks_until: None,
-            hears: Allowance::new(now, HEARD_PER_S, HEARD_BURST),
+            hears: HeardBudget::new(now),
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
             asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
             alerts: FeatureAlerts::default(),
@@ -288,15 +284,20 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    const fn new(now: Instant, per_s: f32, burst: f32) -> Self {
+    pub(super) const fn new(now: Instant, per_s: f32, burst: f32) -> Self {
         Self { left: burst, at: now, per_s, burst }
     }
 
     /// Takes one, if there is one.
     pub(super) fn take(&mut self, now: Instant) -> bool {
+        self.take_above(now, 0.0)
+    }
+
+    /// Takes one, if `reserve` are left after it.
+    pub(super) fn take_above(&mut self, now: Instant, reserve: f32) -> bool {
         self.left = (self.left + self.per_s * now.since(self.at).as_secs_f32()).min(self.burst);
         self.at = now;
-        let granted = self.left >= 1.0;
+        let granted = self.left >= reserve + 1.0;
         if granted {
             self.left -= 1.0;
         }

@@ -63,7 +63,7 @@ impl Shard {
             if !is_own && replica.hot()[own as usize].position.distance_squared(chat.position) > reach {
                 continue;
             }
-            if is_own || self.client(index).hears.take(now) {
+            if is_own || self.client(index).hears.take_line(now, chat.source) {
                 self.counters.chat_sent += 1;
                 self.send_reliable(now, index, &message, out);
             } else {

@@ -16,6 +16,7 @@ mod epochs;
 mod filter;
 mod flood;
 mod greeting;
+mod heard;
 mod hearing;
 mod held;
 mod missing;
