@@ -69,6 +69,7 @@ step_preflight() {
 # Other people's clients, over real sockets.
 step_clients() {
   need_node
+  need_package nginx nginx-light || echo "scenario http is skipped"
   build_throng
   THRONG_BIN=$target/debug/throng tests/clients/run.sh
 }

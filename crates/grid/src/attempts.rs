@@ -38,7 +38,7 @@ pub struct AttemptLimits {
     pub account: Allowance,
     /// Per account and unknown address while the account's bucket is empty. Default 1, forgiven after 60 s.
     pub suspicious_pair: Allowance,
-    /// Whether attempts from this machine are free. Default true: the bots and the operator live there.
+    /// Whether attempts from this machine are free, unless they come through a proxy. Default true: the bots and the operator live there.
     pub exempt_loopback: bool,
 }
 
@@ -53,6 +53,21 @@ impl Default for AttemptLimits {
             suspicious_pair: allowance(1, 60),
             exempt_loopback: true,
         }
+    }
+}
+
+/// The address of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress {
+    /// As the last one on the way saw it that the server trusts.
+    pub ip: IpAddr,
+    /// Whether no proxy is in between. Behind one, loopback is the proxy's address and no client's.
+    pub is_direct: bool,
+}
+
+impl From<IpAddr> for ClientAddress {
+    fn from(ip: IpAddr) -> Self {
+        Self { ip, is_direct: true }
     }
 }
 
@@ -116,13 +131,14 @@ impl Attempts {
     pub fn begin(
         &mut self,
         now: Instant,
-        peer: IpAddr,
+        peer: impl Into<ClientAddress>,
         account: Option<AgentId>,
     ) -> Result<(), TooManyAttempts> {
+        let peer = peer.into();
         if self.is_exempt(peer) {
             return Ok(());
         }
-        let address = Address::of(peer);
+        let address = Address::of(peer.ip);
         let mut wait = self.addresses.wait(now, address, self.limits.address);
         if let Some(agent) = account {
             wait = wait.max(self.pairs.wait(now, (agent, address), self.pair_allowance(now, agent, address)));
@@ -139,19 +155,20 @@ impl Attempts {
     }
 
     /// The attempt that was charged last for this peer and account had the right password.
-    pub fn succeed(&mut self, now: Instant, peer: IpAddr, agent: AgentId) {
+    pub fn succeed(&mut self, now: Instant, peer: impl Into<ClientAddress>, agent: AgentId) {
+        let peer = peer.into();
         if self.is_exempt(peer) {
             return;
         }
-        let address = Address::of(peer);
+        let address = Address::of(peer.ip);
         self.addresses.refund(now, address, self.limits.address);
         self.accounts.refund(now, agent, self.limits.account);
         self.pairs.remove((agent, address));
         self.trusted.set(now, (agent, address), now + Self::TRUSTED_FOR);
     }
 
-    fn is_exempt(&self, peer: IpAddr) -> bool {
-        self.limits.exempt_loopback && peer.to_canonical().is_loopback()
+    fn is_exempt(&self, peer: ClientAddress) -> bool {
+        self.limits.exempt_loopback && peer.is_direct && peer.ip.to_canonical().is_loopback()
     }
 
     fn pair_allowance(&self, now: Instant, agent: AgentId, address: Address) -> Allowance {
@@ -320,13 +337,22 @@ mod tests {
     fn one_ipv6_customer_is_one_address() {
         let mut attempts = attempts();
         for host in 0..10_u16 {
-            let peer = Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 0, 0, 0, host).into();
+            let peer = IpAddr::from(Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 0, 0, 0, host));
             attempts.begin(seconds(0), peer, Some(ADA)).unwrap();
         }
-        let neighbour = Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 9, 9, 9, 9).into();
+        let neighbour = IpAddr::from(Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 9, 9, 9, 9));
         assert!(attempts.begin(seconds(0), neighbour, Some(ADA)).is_err());
-        let other = Ipv6Addr::new(0x2001, 0xDB8, 1, 3, 0, 0, 0, 1).into();
+        let other = IpAddr::from(Ipv6Addr::new(0x2001, 0xDB8, 1, 3, 0, 0, 0, 1));
         assert_eq!(attempts.begin(seconds(0), other, Some(ADA)), Ok(()));
+    }
+
+    #[test]
+    fn loopback_behind_a_proxy_is_charged_like_any_address() {
+        let mut attempts = Attempts::new(AttemptLimits::default());
+        let proxied = ClientAddress { ip: IpAddr::from([127, 0, 0, 1]), is_direct: false };
+        let tried = (0..1_000).take_while(|_| attempts.begin(Instant::ZERO, proxied, None).is_ok()).count();
+        assert_eq!(tried, AttemptLimits::default().address.burst as usize);
+        assert!(attempts.begin(Instant::ZERO, IpAddr::from([127, 0, 0, 1]), None).is_ok(), "the operator");
     }
 
     #[test]

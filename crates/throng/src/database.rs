@@ -2,8 +2,7 @@
 
 use crate::cli::StoreArgs;
 use crate::config::{self, Config, ConfigError};
-use crate::serve::create_dir;
-use std::io;
+use crate::serve::{PrivacyError, create_privately, make_private};
 use store::{Store, StoreError, StoreUrl};
 
 /// Of PostgreSQL's own programs: the password that an address leaves out.
@@ -16,14 +15,8 @@ pub enum DatabaseError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The data directory.
-    #[error("cannot create {path}")]
-    Data {
-        /// Its path.
-        path: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Data(#[from] PrivacyError),
     /// The database.
     #[error("cannot use the database")]
     Store(#[from] StoreError),
@@ -50,8 +43,8 @@ pub(crate) fn open(args: &StoreArgs) -> Result<Store, DatabaseError> {
     let config = config::load(&args.sources())?.config;
     let (url, data) = (url(&config), &config.server.data);
     if url.is_file() {
-        create_dir(data)
-            .map_err(|source| DatabaseError::Data { path: data.display().to_string(), source })?;
+        create_privately();
+        make_private(data)?;
     }
     Ok(Store::open(&url)?)
 }

@@ -28,7 +28,11 @@ fn main() -> ExitCode {
         Command::Serve(args) => match config::load(&args.sources()) {
             Ok(effective) => {
                 give_large_blocks_back();
-                finish(serve::run(&effective.config, args.supervised_by).map(|()| String::new()))
+                match serve::run(&effective.config, args.supervised_by) {
+                    Ok(()) => ExitCode::SUCCESS,
+                    Err(error) if error.is_of_configuration() => fail(EXIT_USAGE, &error),
+                    Err(error) => fail(1, &error),
+                }
             }
             Err(error) => fail(EXIT_USAGE, &error),
         },

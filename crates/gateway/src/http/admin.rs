@@ -9,6 +9,7 @@ use super::appearance;
 use super::description::Description;
 use super::fault::{self, Faults};
 use super::live;
+use super::origin::guard_operator;
 use super::page;
 use super::record::{self, Record};
 use super::reply::error;
@@ -51,8 +52,8 @@ impl std::fmt::Debug for Admin {
     }
 }
 
-/// Bytes of a command at most.
-const COMMAND_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of a request's body at the operator's address.
+pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
 /// The routes of the operator's address. `commands` are those of the program itself, about which the gateway knows
 /// nothing; they need a token like all others.
@@ -73,6 +74,7 @@ pub fn router(admin: Arc<Admin>, commands: OpenApiRouter) -> Router {
     let description = Description::new(described);
     let told: Arc<str> = description.json.as_str().into();
     let gate = Arc::new(Gate { admin: Arc::clone(&admin), description });
+    let hostnames = admin.portal.settings.hostnames.clone();
     let describe =
         async move || ([(header::CONTENT_TYPE, "application/json")], told.to_string()).into_response();
     // The page's files need no token, nor does the public page's address that it links to: all else it asks the API for.
@@ -90,6 +92,7 @@ pub fn router(admin: Arc<Admin>, commands: OpenApiRouter) -> Router {
         .merge(files)
         .merge(commands.layer(from_fn_with_state(gate, admit)))
         .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX))
+        .layer(from_fn_with_state(hostnames, guard_operator))
 }
 
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {

@@ -10,11 +10,13 @@ pub enum NoRoom {
     Memory,
     /// The server does not keep up with those who are inside.
     Load,
+    /// Nearly all HTTP connections are taken by clients that are being served: another client would find none for its event queue.
+    Connections,
 }
 
 impl NoRoom {
     /// Every reason.
-    pub const ALL: [Self; 2] = [Self::Memory, Self::Load];
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Load, Self::Connections];
 
     /// Metric label.
     #[must_use]
@@ -22,6 +24,7 @@ impl NoRoom {
         match self {
             Self::Memory => "memory",
             Self::Load => "load",
+            Self::Connections => "connections",
         }
     }
 }

@@ -33,8 +33,8 @@ pub enum FaultKind {
 pub struct Fault {
     /// What.
     pub kind: FaultKind,
-    /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances`, where
-    /// these are read and written.
+    /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances` and
+    /// `store`, where worlds and places are written, for `fail`.
     #[serde(rename = "where")]
     pub place: String,
     /// Of `slow`: how long, each time.

@@ -13,16 +13,17 @@ use axum::response::{IntoResponse, Response};
 use replicate::Replica;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast};
 use world::{Chat, ChatKind};
 
+/// The feed's path.
+pub(super) const PATH: &str = "/live";
 /// Positions a second.
 const POSITIONS_PERIOD: Duration = Duration::from_millis(200);
-/// Messages that a slow browser may be behind; the oldest are skipped.
+/// Messages that a browser may be behind; one that is further is dropped.
 const BEHIND_MAX: usize = 64;
 
 /// Who may read along what is said in public.
@@ -36,6 +37,49 @@ pub enum PublicChat {
     Nobody,
 }
 
+/// How many browsers may watch at once.
+#[derive(Clone, Copy, Debug)]
+pub struct WatcherLimits {
+    /// In total.
+    pub max: u32,
+    /// From one address.
+    pub per_address_max: u32,
+}
+
+/// A browser's place among those that watch, until this is dropped.
+struct Watcher {
+    portal: Arc<Portal>,
+    address: IpAddr,
+}
+
+impl Watcher {
+    /// None when there are as many already as there may be.
+    fn admit(portal: &Arc<Portal>, peer: Peer) -> Option<Self> {
+        let address = peer.remote.ip().to_canonical();
+        let mut watchers = portal.live.watchers();
+        let of_address = watchers.get(&address).copied().unwrap_or(0);
+        let limits = portal.live.limits;
+        if watchers.values().sum::<u32>() >= limits.max || of_address >= limits.per_address_max {
+            return None;
+        }
+        watchers.insert(address, of_address + 1);
+        drop(watchers);
+        Some(Self { portal: Arc::clone(portal), address })
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let mut watchers = self.portal.live.watchers();
+        let left = watchers.get(&self.address).copied().unwrap_or(0).saturating_sub(1);
+        if left == 0 {
+            watchers.remove(&self.address);
+        } else {
+            watchers.insert(self.address, left);
+        }
+    }
+}
+
 /// What all watchers share.
 #[derive(Debug)]
 pub struct Live {
@@ -44,23 +88,28 @@ pub struct Live {
     /// Chat, for those who may read it.
     chat: broadcast::Sender<Message>,
     figures: FigureLog,
-    watchers: AtomicU32,
-    watchers_max: u32,
+    /// Browsers that watch, by their address.
+    watchers: Mutex<BTreeMap<IpAddr, u32>>,
+    limits: WatcherLimits,
     watched: Notify,
 }
 
 impl Live {
     /// Without watchers, of which there may be `watchers_max` at once.
     #[must_use]
-    pub fn new(watchers_max: u32) -> Self {
+    pub fn new(limits: WatcherLimits) -> Self {
         Self {
             everyone: broadcast::Sender::new(BEHIND_MAX),
             chat: broadcast::Sender::new(BEHIND_MAX),
             figures: FigureLog::default(),
-            watchers: AtomicU32::new(0),
-            watchers_max,
+            watchers: Mutex::default(),
+            limits,
             watched: Notify::new(),
         }
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, BTreeMap<IpAddr, u32>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds the figures of the last second: to what browsers are sent now, and to the history that they begin with.
@@ -140,7 +189,7 @@ impl Portal {
     fn may_read_chat(&self, peer: Peer) -> bool {
         match self.settings.public_chat {
             PublicChat::Everyone => true,
-            PublicChat::Loopback => is_local(peer),
+            PublicChat::Loopback => peer.is_this_machine(),
             PublicChat::Nobody => false,
         }
     }
@@ -149,7 +198,7 @@ impl Portal {
     fn worlds_uri(&self, peer: Peer) -> Option<String> {
         let admin = self.settings.admin;
         let host = if admin.ip().is_unspecified() { self.address_for(peer).into() } else { admin.ip() };
-        is_local(peer).then(|| format!("http://{}/worlds", SocketAddr::new(host, admin.port())))
+        peer.is_this_machine().then(|| format!("http://{}/worlds", SocketAddr::new(host, admin.port())))
     }
 
     fn hello(&self, peer: Peer) -> Text<'_> {
@@ -212,21 +261,13 @@ pub(super) async fn connect(
     ConnectInfo(peer): ConnectInfo<Peer>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let watching = portal.live.watchers.fetch_add(1, Ordering::Relaxed);
-    if watching >= portal.live.watchers_max {
-        portal.live.watchers.fetch_sub(1, Ordering::Relaxed);
+    let Some(watcher) = Watcher::admit(&portal, peer) else {
         return (StatusCode::SERVICE_UNAVAILABLE, "Too many browsers watch already.\n").into_response();
-    }
-    let failed = Arc::clone(&portal);
-    upgrade
-        .max_message_size(1_024)
-        .on_failed_upgrade(move |_| {
-            failed.live.watchers.fetch_sub(1, Ordering::Relaxed);
-        })
-        .on_upgrade(move |socket| async move {
-            show(&portal, peer, socket).await;
-            portal.live.watchers.fetch_sub(1, Ordering::Relaxed);
-        })
+    };
+    // A failed upgrade drops the watcher with the closure.
+    upgrade.max_message_size(1_024).on_upgrade(move |socket| async move {
+        show(&watcher.portal, peer, socket).await;
+    })
 }
 
 /// Serves one watcher until it goes.
@@ -263,15 +304,8 @@ async fn show(portal: &Portal, peer: Peer, mut socket: WebSocket) {
                     return;
                 }
             }
-            // Newer positions follow at once; a roster that was missed has to be sent again.
-            Err(broadcast::error::RecvError::Lagged(_)) => {
-                for roster in rosters(portal) {
-                    if socket.send(roster).await.is_err() {
-                        return;
-                    }
-                }
-            }
-            Err(broadcast::error::RecvError::Closed) => return,
+            // A browser so far behind does not read as fast as it is told. Its page comes back with a new connection.
+            Err(_) => return,
         }
     }
 }
@@ -303,11 +337,6 @@ pub async fn run(portal: Arc<Portal>) {
             send(&portal, Text::Figures(newest).message());
         }
     }
-}
-
-/// Whether the browser runs on this machine.
-fn is_local(peer: Peer) -> bool {
-    peer.remote.ip().to_canonical().is_loopback()
 }
 
 fn send(portal: &Portal, message: Message) {

@@ -83,11 +83,8 @@ enum LoginError {
 async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Result<LoginReply, LoginError> {
     portal.door.look().map_err(no_room)?;
     let now = Now { instant: (portal.clock)(), unix_s: portal.unix_s() };
-    let verified = portal
-        .login
-        .authenticate(now, peer.remote.ip().to_canonical(), request)
-        .await
-        .map_err(LoginError::Refused)?;
+    let verified =
+        portal.login.authenticate(now, peer.client_address(), request).await.map_err(LoginError::Refused)?;
     let account = verified.account;
     let (start, started_at) = arrival(&portal.places, &request.start, &account);
     let home = account.home.as_ref().and_then(|home| spot_of(&portal.places, home));
@@ -143,6 +140,7 @@ fn no_room(why: NoRoom) -> LoginError {
     LoginError::Refused(match why {
         NoRoom::Memory => Refusal::NoMemory,
         NoRoom::Load => Refusal::Overloaded,
+        NoRoom::Connections => Refusal::ServerFull,
     })
 }
 

@@ -7,6 +7,7 @@ mod access;
 pub mod admin;
 mod appearance;
 mod capabilities;
+mod client_address;
 mod description;
 pub mod door;
 mod event_queue;
@@ -15,12 +16,16 @@ mod figures;
 pub mod live;
 mod login;
 pub mod map;
+mod origin;
 mod page;
 pub mod record;
 mod reply;
 
 pub use appearance::appearance_file;
+pub use client_address::{Proxies, ProxyHeader};
 pub use figures::Figures;
+pub use ipnet::IpNet;
+pub use origin::Hostnames;
 pub use page::Asset;
 
 use crate::places::Places;
@@ -30,6 +35,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get, post};
+use grid::attempts::ClientAddress;
 use grid::capability::SimulatorFeatures;
 use grid::login::LoginService;
 use ids::Instant;
@@ -46,8 +52,8 @@ static REQUEST: Scope = Scope::new("http.request").limit_us(50_000);
 /// What waits for the disk on a thread of its own.
 static BLOCKING: Scope = Scope::new("http.blocking").limit_us(1_000_000);
 
-/// Bytes that a request's body may have; uploads come later.
-const BODY_BYTES_MAX: usize = 512 * 1024;
+/// Bytes that a request's body may have at the public address.
+pub const BODY_BYTES_MAX: usize = 512 * 1024;
 
 /// What all handlers share.
 pub struct Portal {
@@ -98,6 +104,8 @@ pub struct Settings {
     pub public_chat: live::PublicChat,
     /// What clients may do.
     pub features: SimulatorFeatures,
+    /// Names under which the page is reached.
+    pub hostnames: Hostnames,
 }
 
 /// Requests by outcome.
@@ -115,13 +123,28 @@ pub struct HttpCounters {
     pub logins_refused: AtomicU64,
 }
 
-/// Both ends of a connection.
+/// Both ends of a request's way.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
-    /// The client.
+    /// The client; without its port when a proxy names it.
     pub remote: SocketAddr,
-    /// The address that it reached us at.
+    /// The address of ours at which the connection arrived.
     pub local: SocketAddr,
+    /// Whether no proxy is between both.
+    pub is_direct: bool,
+}
+
+impl Peer {
+    /// Whether the client runs on this machine. A proxy on this machine is no such client, whatever it says of its own.
+    #[must_use]
+    pub fn is_this_machine(&self) -> bool {
+        self.is_direct && self.remote.ip().to_canonical().is_loopback()
+    }
+
+    /// The client's address, as limits know it.
+    pub(crate) fn client_address(&self) -> ClientAddress {
+        ClientAddress { ip: self.remote.ip().to_canonical(), is_direct: self.is_direct }
+    }
 }
 
 impl Portal {
@@ -146,7 +169,7 @@ pub fn router(portal: Arc<Portal>) -> Router {
     Router::new()
         .route("/", get(page::index).post(login::login))
         .route("/assets/{*path}", get(page::asset))
-        .route("/live", get(live::connect))
+        .route(live::PATH, get(live::connect))
         .route("/api/info", get(live::info))
         .route("/regions/{id}/heights", get(live::heights))
         .route("/regions/{id}/objects", get(live::objects))
@@ -158,6 +181,7 @@ pub fn router(portal: Arc<Portal>) -> Router {
         .route("/cap/{secret}/{name}/", any(capabilities::call))
         .fallback(page::fallback)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(portal.settings.hostnames.clone(), origin::guard_public))
         .layer(from_fn_with_state(Arc::clone(&portal), count))
         .with_state(portal)
 }

@@ -19,9 +19,10 @@ pub struct Order {
     /// Name of the region.
     pub world: String,
     /// For how long.
+    #[schema(minimum = 1, maximum = 3600)]
     pub seconds: u32,
-    /// The file to make, an absolute path on the server's machine. There must be none yet.
-    #[schema(value_type = String)]
+    /// Name of the file to make in the folder `recordings` of the server's data directory, without folders of its own. There must be none yet.
+    #[schema(value_type = String, min_length = 1, max_length = 200)]
     pub out: PathBuf,
 }
 
@@ -31,7 +32,7 @@ pub type Outcome = oneshot::Receiver<Result<String, String>>;
 /// Begins a recording, or says why not.
 pub type Record = Box<dyn Fn(Order) -> Result<Outcome, String> + Send + Sync>;
 
-/// Record a region into a file on the server's machine. Answers when the recording has ended, which goes on when nobody waits for that.
+/// Record a region into a file below the server's data directory. Answers when the recording has ended, which goes on when nobody waits for that.
 #[utoipa::path(post, path = "/v1/record", request_body = Order, responses(
     (status = 200, description = "What is in it.", body = String, content_type = "text/plain"),
     (status = 400, description = "There is no such region, a recording is under way already, or no such file can be made."),

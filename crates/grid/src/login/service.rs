@@ -1,17 +1,17 @@
 //! Says who is logging in, or why not.
 
 use super::{LoginRequest, Refusal};
-use crate::attempts::{AttemptLimits, Attempts};
+use crate::attempts::{AttemptLimits, Attempts, ClientAddress};
 use crate::names::Name;
 use crate::password::{Passwords, PasswordsError, Remembered};
 use crate::users::new_account;
 use ids::{AgentId, Instant};
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::{Account, Store, StoreError};
+use store::{Account, PasswordHash, Store, StoreError};
 use telemetry::LockWait;
 use telemetry::recorder::frame_end;
+use tokio::sync::OnceCell;
 
 /// What the operator decides about logins.
 #[derive(Clone, Debug)]
@@ -66,6 +66,8 @@ pub struct LoginService {
     passwords: Passwords,
     config: LoginConfig,
     memory: Mutex<Memory>,
+    /// The hash that passwords for names without an account are compared with.
+    decoy: OnceCell<PasswordHash>,
     lock_wait: LockWait,
 }
 
@@ -89,7 +91,7 @@ impl LoginService {
         getrandom::fill(&mut key)?;
         let remembered = Remembered::new(key, config.remember);
         let memory = Mutex::new(Memory { attempts: Attempts::new(config.attempts), remembered });
-        Ok(Self { store, passwords, config, memory, lock_wait: LockWait::default() })
+        Ok(Self { store, passwords, config, memory, decoy: OnceCell::new(), lock_wait: LockWait::default() })
     }
 
     /// Tells where waits for its lock are counted.
@@ -107,9 +109,10 @@ impl LoginService {
     pub async fn authenticate(
         &self,
         now: Now,
-        peer: IpAddr,
+        peer: impl Into<ClientAddress>,
         request: &LoginRequest,
     ) -> Result<Authenticated, Refusal> {
+        let peer = peer.into();
         if let Some(terms) = self.config.terms.as_ref().filter(|_| !request.agrees_to_terms) {
             return Err(Refusal::Terms(terms.clone()));
         }
@@ -130,8 +133,17 @@ impl LoginService {
                     name.and_then(|name| name.check_unreserved().map(|()| name)).map_err(Refusal::Name)?;
                 self.register(now, peer, request, name).await
             }
-            None => Err(Refusal::BadCredentials),
+            None => self.refuse_unknown(request).await,
         }
+    }
+
+    /// Refuses a login to an account that does not exist after the work that a wrong password costs: the time of the answer tells nothing of the
+    /// names that there are.
+    async fn refuse_unknown(&self, request: &LoginRequest) -> Result<Authenticated, Refusal> {
+        let decoy =
+            self.decoy.get_or_try_init(|| self.passwords.hash(request.digest)).await.map_err(unqueued)?;
+        self.passwords.verify(request.digest, decoy.clone()).await.map_err(unqueued)?;
+        Err(Refusal::BadCredentials)
     }
 
     /// Drops what is remembered of a login: banned or with a new password. A changed password voids it anyway, and a
@@ -154,7 +166,7 @@ impl LoginService {
     async fn verify(
         &self,
         now: Now,
-        peer: IpAddr,
+        peer: ClientAddress,
         request: &LoginRequest,
         account: Account,
     ) -> Result<Authenticated, Refusal> {
@@ -189,7 +201,7 @@ impl LoginService {
     async fn register(
         &self,
         now: Now,
-        peer: IpAddr,
+        peer: ClientAddress,
         request: &LoginRequest,
         name: Name,
     ) -> Result<Authenticated, Refusal> {

@@ -17,7 +17,7 @@ pub struct PublicAddress {
 
 /// Text is not a public address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not an IPv4 address with or without a port")]
+#[error("{0:?} is not the IPv4 address of a server, with or without a port")]
 pub struct NotAnAddress(String);
 
 impl FromStr for PublicAddress {
@@ -31,7 +31,12 @@ impl FromStr for PublicAddress {
         let refuse = || NotAnAddress(text.to_owned());
         let http_port =
             port.map(|port| port.parse().ok().filter(|&port| port != 0).ok_or_else(refuse)).transpose()?;
-        Ok(Self { ip: Some(ip.parse().map_err(|_| refuse())?), http_port })
+        let ip: Ipv4Addr = ip.parse().map_err(|_| refuse())?;
+        // Addresses at which no client finds a server.
+        if ip.is_unspecified() || ip.is_broadcast() || ip.is_multicast() {
+            return Err(refuse());
+        }
+        Ok(Self { ip: Some(ip), http_port })
     }
 }
 
@@ -72,8 +77,18 @@ mod tests {
 
     #[test]
     fn names_and_broken_ports_are_refused() {
-        for text in ["example.org", "203.0.113", "203.0.113.7:", "203.0.113.7:0", "203.0.113.7:70000", "::1"]
-        {
+        for text in [
+            "example.org",
+            "203.0.113",
+            "203.0.113.7:",
+            "203.0.113.7:0",
+            "203.0.113.7:70000",
+            "::1",
+            "0.0.0.0",
+            "0.0.0.0:9000",
+            "255.255.255.255",
+            "224.0.0.1",
+        ] {
             assert!(text.parse::<PublicAddress>().is_err(), "{text}");
         }
     }

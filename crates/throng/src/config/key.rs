@@ -2,8 +2,9 @@
 
 use super::show::to_toml;
 use figment::value::Value;
+use gateway::http::IpNet;
 use std::fmt;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 
 /// A table of the configuration file.
 #[derive(Debug)]
@@ -54,9 +55,11 @@ pub enum Kind {
         /// Greatest allowed.
         max: f64,
     },
-    /// Any text.
+    /// Text without control characters other than line breaks, and without marks that turn the direction of what follows.
     Text,
-    /// Text that is not empty.
+    /// Text on one line that is not empty.
+    Line,
+    /// A name as clients are told it: text on one line, of 1 to [`NAME_BYTES_MAX`] bytes.
     Name,
     /// An address with a port, IPv4 or IPv6.
     Address,
@@ -68,6 +71,10 @@ pub enum Kind {
     StoreUrl,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Names of hosts.
+    Hostnames,
+    /// Addresses and networks.
+    Networks,
 }
 
 impl Kind {
@@ -83,6 +90,10 @@ impl Kind {
             Self::Flag => text.parse::<bool>().map(Value::from).ok(),
             Self::Whole { .. } | Self::OneOf(_) => text.parse::<i64>().map(Value::from).ok(),
             Self::Number { .. } => text.parse::<f64>().map(Value::from).ok(),
+            Self::Hostnames | Self::Networks => {
+                let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                Some(items.map(Value::from).collect::<Vec<_>>().into())
+            }
             _ => None,
         }
         .unwrap_or_else(|| Value::from(text))
@@ -114,8 +125,11 @@ impl Kind {
                 let number = value.to_num().and_then(|number| number.to_f64()).or(whole);
                 number.is_some_and(|n| (min..=max).contains(&n))
             }
-            Self::Text => value.as_str().is_some(),
-            Self::Name => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+            Self::Text => {
+                value.as_str().is_some_and(|text| !text.chars().any(|c| c != '\n' && is_unprintable(c)))
+            }
+            Self::Line => value.as_str().is_some_and(is_line),
+            Self::Name => value.as_str().is_some_and(|text| is_line(text) && text.len() <= NAME_BYTES_MAX),
             Self::Address => value.as_str().is_some_and(|text| text.parse::<SocketAddr>().is_ok()),
             Self::AddressV4 => value.as_str().is_some_and(|text| text.parse::<SocketAddrV4>().is_ok()),
             Self::PublicAddress => {
@@ -123,6 +137,8 @@ impl Kind {
             }
             Self::StoreUrl => value.as_str().is_some_and(|text| text.parse::<store::StoreUrl>().is_ok()),
             Self::Choice(words) => value.as_str().is_some_and(|text| words.contains(&text)),
+            Self::Hostnames => is_list_of(value, is_hostname),
+            Self::Networks => is_list_of(value, |text| network(text).is_some()),
         }
     }
 }
@@ -135,12 +151,21 @@ impl fmt::Display for Kind {
             Self::Whole { min, max, step: 1 } => write!(f, "a whole number from {min} to {max}"),
             Self::Whole { min, max, step } => write!(f, "a multiple of {step} from {min} to {max}"),
             Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
-            Self::Text => f.write_str("text"),
-            Self::Name => f.write_str("text that is not empty"),
+            Self::Text => f.write_str("text without control characters"),
+            Self::Line => f.write_str("text that is not empty, without control characters"),
+            Self::Name => {
+                write!(f, "text that is not empty, of at most {NAME_BYTES_MAX} bytes, without control characters")
+            }
             Self::Address => f.write_str("an address with a port, such as \"127.0.0.1:9000\""),
             Self::AddressV4 => f.write_str("an IPv4 address with a port, such as \"127.0.0.1:9000\""),
             Self::PublicAddress => {
-                f.write_str("an IPv4 address with or without a port, such as \"203.0.113.7\", or empty")
+                f.write_str(
+                    "the IPv4 address of a server, other than 0.0.0.0, with or without a port, such as \"203.0.113.7\", or empty",
+                )
+            }
+            Self::Hostnames => f.write_str("a list of host names, such as [\"grid.example.org\"]"),
+            Self::Networks => {
+                f.write_str("a list of addresses and networks, such as [\"127.0.0.1\", \"10.0.0.0/8\"]")
             }
             Self::StoreUrl => f.write_str(
                 "\"sqlite:\", \"sqlite:PATH\" or \"postgres://USER@HOST/DATABASE\" without sslmode=require",
@@ -152,6 +177,37 @@ impl fmt::Display for Kind {
             }
         }
     }
+}
+
+/// Bytes of a name, as far as messages to clients carry it.
+const NAME_BYTES_MAX: usize = 63;
+
+fn is_line(text: &str) -> bool {
+    !text.trim().is_empty() && !text.chars().any(is_unprintable)
+}
+
+/// Control characters, and marks by which a name could be displayed as another one (Unicode's bidirectional controls).
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+fn is_list_of(value: &Value, is_item: impl Fn(&str) -> bool) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(|item| item.as_str().is_some_and(&is_item)))
+}
+
+fn is_hostname(text: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
+}
+
+/// A network, or the one address of a network of its own.
+pub(crate) fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
 /// A whole number. Files have signed ones and defaults unsigned ones.

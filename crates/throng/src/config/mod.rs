@@ -20,6 +20,7 @@ mod store_address;
 
 pub use address::PublicAddress;
 pub use docs::docs;
+pub(crate) use key::network;
 pub use key::{Key, Kind, Section};
 pub use problem::{ConfigError, Problem};
 pub(crate) use sections::hz_or;

@@ -27,7 +27,7 @@ section! {
         /// Directory of the database, the admin token and `run.json`. Created when missing.
         ///
         /// Put it on a local disk that keeps what it acknowledged; the server waits for it at every account change.
-        data: PathBuf = "data".into(), "path", Kind::Name;
+        data: PathBuf = "data".into(), "path", Kind::Line;
         /// Where HTTP listens: login, capabilities and the page. Port 0 picks a free one.
         ///
         /// Loopback admits this machine only. `0.0.0.0:9000` admits everyone who can reach it, without encryption:
@@ -52,6 +52,22 @@ section! {
         ///
         /// A wrong address lets people log in and then leaves them waiting for a region that never answers.
         advertise: PublicAddress = PublicAddress::default(), "address", Kind::PublicAddress;
+        /// Names under which browsers reach the page and the operator's address, in front of a proxy or by DNS. Addresses, `localhost` and names
+        /// without a dot need not be listed.
+        ///
+        /// Under any other name the page's live part and the operator's address answer 421: a stranger's page could otherwise point a name of its own
+        /// at this machine and read along.
+        hostnames: Vec<String> = Vec::new(), "names", Kind::Hostnames;
+        /// Addresses and networks of proxies in front of the HTTP address. A client's address is then the rightmost in the header of
+        /// `proxy_header` that is none of theirs.
+        ///
+        /// Without it all clients behind a proxy count as one, towards limits of attempts and of connections. An address that is listed here
+        /// and is no proxy may claim to be anyone. Nothing that comes through a proxy counts as this machine.
+        trusted_proxies: Vec<String> = Vec::new(), "addresses", Kind::Networks;
+        /// Header in which trusted proxies name the client: nginx's `X-Forwarded-For`, or `Forwarded` of RFC 7239.
+        ///
+        /// The proxy has to append to it; the other header is passed on as the client sent it, and not read.
+        proxy_header: String = "x-forwarded-for".into(), "–", Kind::Choice(&["x-forwarded-for", "forwarded"]);
         /// Form of log lines on standard error: for people, or one JSON object a line.
         ///
         /// JSON takes more space and is what log collectors want.
@@ -60,7 +76,7 @@ section! {
         /// `info,gateway=debug`.
         ///
         /// The server writes little below `info`; `debug` and `trace` add what its libraries have to say.
-        log_filter: String = "info".into(), "–", Kind::Name;
+        log_filter: String = "info".into(), "–", Kind::Line;
         /// After SIGTERM: how long clients get to take notice and leave before the rest is cut off.
         ///
         /// Longer is kinder to people; shorter makes a restart quicker. Keep it below the time after which a service
@@ -289,6 +305,10 @@ section! {
         ///
         /// Each receives 10 bytes per avatar five times a second.
         watchers_max: u32 = 100, "browsers", Kind::whole(0, 10_000);
+        /// Of them, those from one address.
+        ///
+        /// Fewer and one address takes less from the others; visitors behind one router share it. A browser that is 64 messages behind is dropped.
+        watchers_per_address_max: u32 = 20, "browsers", Kind::whole(0, 10_000);
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Sources {
     pub file: Option<PathBuf>,
     /// The environment; variables without [`ENV_PREFIX`] are passed over.
     pub env: Vec<(String, String)>,
+    /// Names of variables with that prefix that are no Unicode, or whose values are none, as far as they can be shown.
+    pub unreadable_env: Vec<String>,
     /// The flags that were given.
     pub flags: Vec<Flag>,
 }
@@ -41,20 +43,37 @@ pub(super) struct Override {
 }
 
 impl Sources {
-    /// The process's environment besides `file` and `flags`. Variables that are not Unicode are none of ours.
+    /// The process's environment besides `file` and `flags`.
     #[must_use]
     pub fn with_process_env(file: Option<PathBuf>, flags: Vec<Flag>) -> Self {
-        let env = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self { file, env: env.collect(), flags }
+        let (mut env, mut unreadable_env) = (Vec::new(), Vec::new());
+        for (name, value) in std::env::vars_os() {
+            let shown = name.to_string_lossy().into_owned();
+            match (name.into_string(), value.into_string()) {
+                (Ok(name), Ok(value)) => env.push((name, value)),
+                _ if shown.starts_with(ENV_PREFIX) => unreadable_env.push(shown),
+                _ => {}
+            }
+        }
+        Self { file, env, unreadable_env, flags }
     }
 
     /// What the environment and the flags set, in order of precedence, and the variables that name no key.
     pub(super) fn overrides(&self) -> (Vec<Override>, Vec<Problem>) {
         let (mut overrides, mut problems) = (Vec::new(), Vec::new());
+        for name in &self.unreadable_env {
+            problems.push(Problem {
+                key: key_path(name),
+                value: String::new(),
+                origin: format!("environment variable {name}"),
+                message: "is set to something that is not UTF-8".into(),
+            });
+        }
         for (name, text) in &self.env {
-            let Some(path) = name.strip_prefix(ENV_PREFIX) else { continue };
-            let path = path.to_lowercase().replace("__", ".");
+            if !name.starts_with(ENV_PREFIX) {
+                continue;
+            }
+            let path = key_path(name);
             let origin = format!("environment variable {name}");
             match find(&path) {
                 Some((section, key)) => {
@@ -81,6 +100,11 @@ impl Sources {
         }
         (overrides, problems)
     }
+}
+
+/// The dotted path of the key that a variable sets.
+fn key_path(variable: &str) -> String {
+    variable.trim_start_matches(ENV_PREFIX).to_lowercase().replace("__", ".")
 }
 
 /// The key with this dotted path, outside repeated sections.

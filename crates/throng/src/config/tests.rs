@@ -100,6 +100,27 @@ fn a_value_of_the_wrong_type_or_range_is_named_with_what_is_allowed() {
 }
 
 #[test]
+fn texts_that_clients_cannot_show_are_refused_with_their_key() {
+    let long = format!("[[region]]\nname = \"{}\"", "x".repeat(64));
+    for (text, key) in [
+        ("[server]\nname = \"a\\u0000b\"", "`server.name`"),
+        ("[server]\nname = \"a\\nb\"", "`server.name`"),
+        ("[server]\ndata = \"a\\u0000b\"", "`server.data`"),
+        ("[login]\nwelcome = \"a\\u0007b\"", "`login.welcome`"),
+        ("[login]\nwelcome = \"\\u202Eevil\"", "`login.welcome`"),
+        ("[[region]]\nname = \"Har\\u200Fbour\"", "`region[0].name`"),
+        ("[[template]]\nname = \"\\u2067Cave\"", "`template[0].name`"),
+        (&long, "`region[0].name`"),
+        ("[server]\nadvertise = \"0.0.0.0\"", "`server.advertise`"),
+    ] {
+        let message = problem(from_file(text, &[]));
+        assert!(message.contains(key) && message.contains("must be"), "{text}: {message}");
+    }
+    let fits = format!("[login]\nwelcome = \"two\\nlines\"\n[[region]]\nname = \"{}\"", "ö".repeat(31));
+    assert!(from_file(&fits, &[]).is_ok());
+}
+
+#[test]
 fn every_problem_is_reported_at_once() {
     let error = from_file("[gateway]\nsend_hz = 0\nping = 1\n", &[("THRONG__WORLD__HZ", "x")]).unwrap_err();
     assert_eq!(error.problems().len(), 3, "{error}");

@@ -1,18 +1,25 @@
-//! The data directory: database, the operator's token, and what a running server has bound.
+//! The data directory: database, the operator's token, and what a running server has bound. One server at a time uses it ([`lock`]), and no
+//! other user of the machine can read it ([`privacy`]).
+
+mod lock;
+mod privacy;
+
+pub use lock::LockError;
+pub use privacy::PrivacyError;
+pub(crate) use privacy::{create_privately, make_private};
 
 use super::ServeError;
+use lock::DirLock;
+use privacy::PRIVATE_FILE;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the operator's token, before they are written as hexadecimal digits.
 const TOKEN_BYTES: usize = 32;
-/// Readable by the owner alone: the database holds password hashes.
-const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 
 /// `DATA/run.json`: what a running server has bound. There while it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,8 +55,17 @@ impl RunFile {
     }
 }
 
+const DATABASE_FILE: &str = "throng.sqlite";
 const RUN_FILE: &str = "run.json";
 const TOKEN_FILE: &str = "admin.token";
+/// Written and removed again, to see whether that can be done.
+const PROBE_FILE: &str = "probe";
+/// More than what a file system keeps beside a file's name.
+const PROBE_BYTES: usize = 16 * 1024;
+/// How the names of the server's own files begin.
+const FILES: [&str; 5] = [DATABASE_FILE, RUN_FILE, TOKEN_FILE, "tuning.toml", lock::LOCK_FILE];
+/// Names of the server's own directories.
+const DIRECTORIES: [&str; 4] = ["captures", "crashes", "recordings", "symbols"];
 
 /// Reads the operator's token of the server on this directory.
 ///
@@ -57,6 +73,11 @@ const TOKEN_FILE: &str = "admin.token";
 /// When there is none, or it may not be read.
 pub(crate) fn read_token(data: &Path) -> io::Result<String> {
     Ok(fs::read_to_string(data.join(TOKEN_FILE))?.trim().to_owned())
+}
+
+/// The recordings of a data directory.
+pub(crate) fn recordings_path(data: &Path) -> PathBuf {
+    data.join("recordings")
 }
 
 /// The captures of a data directory.
@@ -67,13 +88,21 @@ pub(crate) fn captures_path(data: &Path) -> PathBuf {
 #[derive(Debug)]
 pub(super) struct DataDir {
     path: PathBuf,
+    _lock: DirLock,
 }
 
 impl DataDir {
-    /// Opens the directory, creating it when it is missing.
+    /// Takes the directory for this server: creates it when it is missing, closes it to other users and locks it.
+    ///
+    /// # Errors
+    /// When another server runs on it, or it is not fit for a data directory.
     pub(super) fn open(path: &Path) -> Result<Self, ServeError> {
-        create_dir(path).map_err(|source| ServeError::Data { step: "create", path: path.into(), source })?;
-        Ok(Self { path: path.into() })
+        let tightened = make_private(path)?;
+        let lock = DirLock::acquire(path)?;
+        if tightened {
+            tracing::warn!(path = %path.display(), "the data directory was open to other users; it is closed now");
+        }
+        Ok(Self { path: path.into(), _lock: lock })
     }
 
     /// The operator's token; made at the first start and kept.
@@ -104,9 +133,24 @@ impl DataDir {
         }
     }
 
+    /// Tries whether the disk takes a file and keeps it.
+    pub(super) fn probe(&self) -> io::Result<()> {
+        let path = self.path.join(PROBE_FILE);
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(&path)?;
+        file.write_all(&[b'.'; PROBE_BYTES])?;
+        file.sync_all()?;
+        fs::remove_file(&path)
+    }
+
     /// Where captures are kept.
     pub(super) fn captures(&self) -> PathBuf {
         captures_path(&self.path)
+    }
+
+    /// Where recordings are made.
+    pub(super) fn recordings(&self) -> PathBuf {
+        recordings_path(&self.path)
     }
 
     /// Reads a small file.
@@ -127,9 +171,4 @@ impl DataDir {
         };
         write().map_err(|source| ServeError::Data { step: "write", path: path.clone(), source })
     }
-}
-
-/// Creates a data directory, for its owner's eyes only.
-pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(path)
 }

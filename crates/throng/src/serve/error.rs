@@ -10,7 +10,13 @@ pub enum ServeError {
     /// The log cannot be set up.
     #[error("cannot write logs")]
     Logging(#[from] telemetry::LoggingError),
-    /// The data directory, or a file in it.
+    /// Another server runs on the data directory.
+    #[error(transparent)]
+    Lock(#[from] super::LockError),
+    /// The data directory cannot be closed to other users.
+    #[error(transparent)]
+    Privacy(#[from] super::PrivacyError),
+    /// A file in the data directory.
     #[error("cannot {step} {path}")]
     Data {
         /// What was tried.
@@ -34,6 +40,29 @@ pub enum ServeError {
         /// What the system said.
         #[source]
         source: io::Error,
+    },
+    /// What was tuned before.
+    #[error(transparent)]
+    Tuning(#[from] super::TuningError),
+    /// A limit of memory that is reached before anybody has come.
+    #[error(
+        "`gateway.memory_max_mib` = {limit_mib} is too little: the empty server takes {resident_mib} MiB, and logins are refused from nine tenths of the limit on"
+    )]
+    TooLittleMemory {
+        /// What is allowed.
+        limit_mib: u64,
+        /// What the server takes.
+        resident_mib: u64,
+    },
+    /// The limit of open files leaves too few for clients.
+    #[error(
+        "{limit} open files are too few; raise the limit (`ulimit -n`, LimitNOFILE=) to {needed} or more"
+    )]
+    OpenFiles {
+        /// The limit.
+        limit: usize,
+        /// What a server takes that serves a handful of clients.
+        needed: usize,
     },
     /// A UDP port.
     #[error("cannot use the UDP ports of circuits")]
@@ -89,7 +118,21 @@ pub enum ServeError {
         /// How many, as far as that is known.
         n: usize,
     },
+    /// When it ended: everything else was in order.
+    #[error("{n} last places or homes could not be saved")]
+    PlacesNotSaved {
+        /// How many.
+        n: usize,
+    },
     /// Signals.
     #[error("cannot wait for signals")]
     Signal(#[source] io::Error),
+}
+
+impl ServeError {
+    /// Whether the configuration is what keeps the server from starting.
+    #[must_use]
+    pub const fn is_of_configuration(&self) -> bool {
+        matches!(self, Self::Tuning(_) | Self::TooLittleMemory { .. })
+    }
 }

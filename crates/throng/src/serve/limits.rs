@@ -1,12 +1,119 @@
-//! What the system lets this process have.
+//! The descriptors that the system lets this process have, and their division: HTTP of clients takes what is left after the server's own files, a
+//! reserve for what it opens while it runs, and the operator's connections.
 
+use super::ServeError;
+use super::http::{Caps, Connections};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::sync::Arc;
 
-/// Raises the number of open files to what may be had without asking anybody: every long poll is one, and the usual
-/// soft limit of 1,024 ends a crowd at the door.
-pub(super) fn raise_open_files() {
+/// For files that are opened while the server runs: captures, recordings, crash dumps, the database's journal.
+const OWN_FILES: usize = 24;
+/// The operator's connections: a scraper, a few commands, two browsers.
+const OPERATOR_MAX: usize = 24;
+/// Connections without which a server is of no use to clients.
+const PUBLIC_MIN: usize = 16;
+/// Clients' connections, however many descriptors there are.
+const PUBLIC_MAX: usize = 65_536;
+/// Waiting connections: each takes some 16 KiB of memory.
+const WAITING_MAX: usize = 4_096;
+/// Waiting connections of one address: a class room behind one router, or an operator's load bots.
+const ADDRESS_MAX: usize = 1_024;
+/// Bytes of bodies that are still arriving.
+const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Part of the connections that stays free of clients that are served, so that the next login finds one.
+const SPARE_PART: usize = 16;
+
+/// Raises the number of open files to what may be had without asking anybody, and gives it: every long poll is one, and the usual soft limit of
+/// 1,024 ends a crowd at the door.
+pub(super) fn raise_open_files() -> usize {
     let limits = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, ..limits }) {
         tracing::warn!(%error, ?limits, "cannot raise the number of open files");
+    }
+    let now = getrlimit(Resource::Nofile).current;
+    now.map_or(usize::MAX, |now| usize::try_from(now).unwrap_or(usize::MAX))
+}
+
+/// The connections of both HTTP addresses.
+#[derive(Clone, Debug)]
+pub(super) struct HttpConnections {
+    pub(super) public: Arc<Connections>,
+    pub(super) operator: Arc<Connections>,
+    spare_min: usize,
+}
+
+impl HttpConnections {
+    /// Divides the descriptors. `open` are in use, with everything that runs as long as the server does.
+    ///
+    /// # Errors
+    /// When too few are left for clients.
+    pub(super) fn divide(open_files_max: usize, open: usize) -> Result<Self, ServeError> {
+        let taken = open + OWN_FILES + OPERATOR_MAX;
+        let public_max = open_files_max.saturating_sub(taken).min(PUBLIC_MAX);
+        if public_max < PUBLIC_MIN {
+            return Err(ServeError::OpenFiles { limit: open_files_max, needed: taken + PUBLIC_MIN });
+        }
+        let public = Caps {
+            open_max: public_max,
+            waiting_max: WAITING_MAX,
+            address_max: ADDRESS_MAX,
+            body_bytes_max: BODIES_BYTES_MAX,
+        };
+        let operator = Caps { open_max: OPERATOR_MAX, ..public };
+        Ok(Self {
+            public: Connections::new(public),
+            operator: Connections::new(operator),
+            spare_min: public_max.div_ceil(SPARE_PART),
+        })
+    }
+
+    /// Whether so many connections are free, or could be, that the next clients find one.
+    pub(super) fn has_spare(&self) -> bool {
+        self.public.occupancy().spare >= self.spare_min
+    }
+}
+
+/// Refuses a limit of memory under which nobody would ever be let in.
+///
+/// # Errors
+/// When the empty server takes as much as it may have with visitors.
+pub(super) fn check_memory(limit_bytes: Option<u64>, resident_bytes: Option<u64>) -> Result<(), ServeError> {
+    let Some((limit, resident)) = limit_bytes.zip(resident_bytes) else { return Ok(()) };
+    if resident >= limit / 10 * 9 {
+        return Err(ServeError::TooLittleMemory {
+            limit_mib: limit >> 20,
+            resident_mib: resident.div_ceil(1 << 20),
+        });
+    }
+    Ok(())
+}
+
+/// Descriptors in use; none, where the system does not say.
+pub(super) fn open_files() -> usize {
+    // One of them is this directory.
+    std::fs::read_dir("/proc/self/fd").map_or(0, |open| open.count().saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_an_empty_server_reaches_is_refused() {
+        assert!(check_memory(Some(100 << 20), Some(89 << 20)).is_ok());
+        assert!(check_memory(None, Some(89 << 20)).is_ok() && check_memory(Some(1), None).is_ok());
+        let refused = check_memory(Some(100 << 20), Some(90 << 20)).unwrap_err();
+        assert!(refused.is_of_configuration());
+        assert!(refused.to_string().starts_with("`gateway.memory_max_mib` = 100 is too little"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_left_of_the_descriptors_is_the_clients() {
+        let few = HttpConnections::divide(128, 50).unwrap();
+        assert_eq!(few.public.occupancy().spare, 128 - 50 - OWN_FILES - OPERATOR_MAX);
+        let many = HttpConnections::divide(usize::MAX, 50).unwrap();
+        assert_eq!(many.public.occupancy().spare, PUBLIC_MAX);
+        let refused = HttpConnections::divide(100, 50).unwrap_err();
+        assert!(refused.to_string().contains("100") && refused.to_string().contains("114"), "{refused}");
     }
 }

@@ -34,11 +34,12 @@ mod tune;
 mod watch;
 mod worlds;
 
-pub use data::RunFile;
-pub(crate) use data::{captures_path, create_dir, read_token};
+pub use data::{LockError, PrivacyError, RunFile};
+pub(crate) use data::{captures_path, create_privately, make_private, read_token, recordings_path};
 pub(crate) use diagnose::{Systems, Told};
 pub use error::ServeError;
 pub(crate) use tune::Tunable;
+pub use tune::TuningError;
 
 use crate::config::{Config, PublicChat};
 use crate::hangup::Hangup;
@@ -49,18 +50,20 @@ use data::DataDir;
 use diagnose::Diagnose;
 use faults::{Fuse, Fuses};
 use frames::Frames;
-use gateway::http::admin::{self, Admin};
+use gateway::http::admin::{self, Admin, COMMAND_BYTES_MAX};
 use gateway::http::door::Door;
 use gateway::http::fault::Faults;
 use gateway::http::live::{self, Live};
-use gateway::http::{HttpCounters, Portal, Settings};
+use gateway::http::{BODY_BYTES_MAX, Hostnames, HttpCounters, Portal, Proxies, ProxyHeader, Settings};
 use gateway::places::Places;
 use grid::attempts::{Allowance, AttemptLimits};
 use grid::capability::SimulatorFeatures;
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
+use http::Site;
 use ids::Instant;
 use instances::{Admission, Depot, Instances, Limits, Owners, Quotas, Table};
+use limits::HttpConnections;
 use recordings::Recordings;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -92,6 +95,7 @@ const HTTP_THREADS: usize = 2;
 pub fn run(config: &Config, supervisor: Option<u32>) -> Result<(), ServeError> {
     let format = if config.server.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
     telemetry::start_logging(format, &config.server.log_filter)?;
+    create_privately();
     let recorder = start_recorder(config)?;
     if let Some(supervisor) = supervisor {
         supervise::end_with(supervisor).map_err(ServeError::Supervisor)?;
@@ -130,7 +134,7 @@ fn start_clock() -> (Clock, u64) {
 
 async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let (clock, unix_start_s) = start_clock();
-    limits::raise_open_files();
+    let open_files_max = limits::raise_open_files();
     let data = Arc::new(DataDir::open(&config.server.data)?);
     let crashes = Arc::new(crashes::start(config)?);
     if let (Some(crashes), Some(memory)) = (&*crashes, recorder.memory_path()) {
@@ -160,10 +164,15 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         recorder,
         orders,
         fuse: fuses.at("hub"),
+        store_fuse: fuses.at("store"),
+        probe: {
+            let data = Arc::clone(&data);
+            Box::new(move || data.probe())
+        },
     })?;
     let wakers: Vec<net::Waker> = shards.iter().map(shards::Prepared::waker).collect();
     let tunables = Arc::new(Tunables::new(config, recorder));
-    tunables.restore(&data);
+    tunables.restore(&data)?;
     let shards = shards::start(shards::Start {
         config,
         tunables: &tunables,
@@ -200,7 +209,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         store,
         login,
         places: Arc::clone(&places),
-        live: Live::new(config.page.watchers_max),
+        live: Live::new(watcher_limits(config)),
         page: page::ASSETS,
         settings: settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),
@@ -240,8 +249,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     }));
     let keeper = instances::keep(&instances, ordered, recorder)?;
     let journal = instances::write_journal(&instances, recorder)?;
-    let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s);
+    let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s, data.recordings());
     let frames = Frames::new(worlds.workplace(), &worlds.inboxes);
+    limits::check_memory(tunables.memory_max_bytes(), process::resident_bytes())?;
+    let connections = HttpConnections::divide(open_files_max, limits::open_files())?;
     let watch = watch::start(watch::Start {
         metrics: Arc::clone(&metrics),
         clock: Arc::clone(&clock),
@@ -254,6 +265,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         shards: shards.watch(),
         replicas: replicas.watch(),
         portal: Arc::clone(&portal),
+        http: connections.clone(),
         load,
         tunables: Arc::clone(&tunables),
         recorder,
@@ -305,15 +317,20 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         alive: watch.health(),
         amiss: {
             let amiss = watch.amiss();
-            Box::new(move || amiss().into_iter().chain(depot.trouble()).chain(admission.trouble()).collect())
+            let (depot, writes) = (Arc::clone(&depot), Arc::clone(&sessions.writes));
+            Box::new(move || {
+                let of_store = writes.trouble().into_iter().chain(depot.trouble());
+                amiss().into_iter().chain(of_store).chain(admission.trouble()).collect()
+            })
         },
         ready: {
-            let draining = Arc::clone(&draining);
-            Box::new(
-                move || {
-                    if draining.load(Ordering::Relaxed) { Err("The server drains.".into()) } else { Ok(()) }
-                },
-            )
+            let (draining, spare) = (Arc::clone(&draining), connections.clone());
+            let (depot, writes) = (Arc::clone(&depot), Arc::clone(&sessions.writes));
+            Box::new(move || match draining.load(Ordering::Relaxed) {
+                true => Err("The server drains.".into()),
+                false if !spare.has_spare() => Err("Clients have taken nearly all connections.".into()),
+                false => writes.trouble().or_else(|| depot.trouble()).map_or(Ok(()), Err),
+            })
         },
         faults,
     });
@@ -324,6 +341,15 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         .merge(frames::router(frames));
     let commands = admin::router(admin, commands);
     let public = gateway::http::router(Arc::clone(&portal));
+    let proxies = Arc::new(proxies(config));
+    let public = Site {
+        app: public,
+        connections: connections.public,
+        body_bytes_max: BODY_BYTES_MAX,
+        proxies: Arc::clone(&proxies),
+    };
+    let commands =
+        Site { app: commands, connections: connections.operator, body_bytes_max: COMMAND_BYTES_MAX, proxies };
     let http = tokio::spawn(http::serve(bound.http, public));
     let operator = tokio::spawn(http::serve(bound.admin, commands));
     tokio::spawn(live::run(Arc::clone(&portal)));
@@ -346,7 +372,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     operator.abort();
     // In the order of the way a last word takes: shards → hub → store, and commands → worlds → store.
     shards.stop();
-    sessions.stop();
+    let kept = sessions.stop();
     watch.stop();
     let down = restarts.stop();
     let saved = journal.stop(down);
@@ -357,7 +383,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     captures.stop();
     data.remove_run_file();
     tracing::info!("stopped");
-    saved
+    saved.and(kept)
 }
 
 /// Half the cores, at least one, unless the configuration says otherwise.
@@ -405,6 +431,20 @@ fn login_config(config: &Config) -> LoginConfig {
     }
 }
 
+const fn watcher_limits(config: &Config) -> live::WatcherLimits {
+    let page = &config.page;
+    live::WatcherLimits { max: page.watchers_max, per_address_max: page.watchers_per_address_max }
+}
+
+fn proxies(config: &Config) -> Proxies {
+    let trusted = config.server.trusted_proxies.iter().filter_map(|text| crate::config::network(text));
+    let header = match config.server.proxy_header.as_str() {
+        "forwarded" => ProxyHeader::Forwarded,
+        _ => ProxyHeader::XForwardedFor,
+    };
+    Proxies::new(trusted.collect(), header)
+}
+
 fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_start_s: u64) -> Settings {
     let radius = |kind: world::ChatKind| kind.radius_m() as i32;
     let advertised = config.server.advertise.ip;
@@ -416,6 +456,7 @@ fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_start_s: u6
         http_port,
         admin,
         unix_start_s,
+        hostnames: Hostnames::new(&config.server.hostnames),
         public_chat: match config.page.public_chat {
             PublicChat::Loopback => live::PublicChat::Loopback,
             PublicChat::Everyone => live::PublicChat::Everyone,

@@ -7,10 +7,10 @@ use crossbeam_channel::Sender;
 use gateway::http::record::{Order, Outcome};
 use gateway::places::{Place, Places};
 use recording::{About, End, Tape, WriteError};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufWriter};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,12 +20,17 @@ use tokio::sync::oneshot;
 const SECONDS_MAX: u32 = 3_600;
 /// What users say is in it.
 const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_DIR: u32 = 0o700;
+/// Bytes of a recording's file name.
+const NAME_BYTES_MAX: usize = 200;
 
 /// Takes orders for all worlds of the node.
 pub(super) struct Recordings {
     lines: Vec<Line>,
     clock: Clock,
     unix_start_s: u64,
+    /// The only one that is written to.
+    folder: PathBuf,
 }
 
 struct Line {
@@ -37,14 +42,20 @@ struct Line {
 }
 
 impl Recordings {
-    pub(super) fn new(places: &Places, worlds: &Worlds, clock: &Clock, unix_start_s: u64) -> Self {
+    pub(super) fn new(
+        places: &Places,
+        worlds: &Worlds,
+        clock: &Clock,
+        unix_start_s: u64,
+        folder: PathBuf,
+    ) -> Self {
         let lines = places.iter().zip(worlds.tapes()).map(|(place, tapes)| Line {
             place: Arc::clone(place),
             tapes: tapes.clone(),
             inbox: worlds.inboxes.shared()[place.world().0 as usize].clone(),
             is_busy: Arc::default(),
         });
-        Self { lines: lines.collect(), clock: Arc::clone(clock), unix_start_s }
+        Self { lines: lines.collect(), clock: Arc::clone(clock), unix_start_s, folder }
     }
 
     /// Begins a recording.
@@ -61,13 +72,13 @@ impl Recordings {
         if !(1..=SECONDS_MAX).contains(&seconds) {
             return Err(format!("A recording lasts from 1 to {SECONDS_MAX} seconds."));
         }
-        if !out.is_absolute() {
-            return Err(format!("{} is not an absolute path.", out.display()));
-        }
+        let out = path_below(&self.folder, &out)?;
         if line.is_busy.swap(true, Ordering::AcqRel) {
             return Err(format!("{} is being recorded already.", line.place.name()));
         }
         let is_busy = Busy(Arc::clone(&line.is_busy));
+        let made = DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.folder);
+        made.map_err(|error| format!("Cannot make {}: {error}.", self.folder.display()))?;
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -122,6 +133,20 @@ impl Recordings {
     }
 }
 
+/// The path of a file of this name. A token that may record opens no other file of the machine.
+fn path_below(folder: &Path, name: &Path) -> Result<PathBuf, String> {
+    let is_name = name.file_name() == Some(name.as_os_str())
+        && name.as_os_str().len() <= NAME_BYTES_MAX
+        && !name.to_string_lossy().contains(char::is_control);
+    if !is_name {
+        return Err(format!(
+            "{name:?} is not the name of a file, of at most {NAME_BYTES_MAX} bytes: recordings are made in {}.",
+            folder.display()
+        ));
+    }
+    Ok(folder.join(name))
+}
+
 /// Says what came of it. A file that is not whole is of no use and takes a full disk's room.
 fn conclude(path: &Path, result: Result<(End, u64), WriteError>) -> Result<String, String> {
     match result {
@@ -157,4 +182,23 @@ impl Drop for Busy {
 fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_made_in_their_own_folder_only() {
+        let folder = Path::new("/data/recordings");
+        assert_eq!(
+            path_below(folder, Path::new("a.throngrec")),
+            Ok(PathBuf::from("/data/recordings/a.throngrec"))
+        );
+        let long = "x".repeat(NAME_BYTES_MAX + 1);
+        for name in ["", ".", "..", "/etc/passwd", "../admin.token", "a/b", "a/", "./a", "a\n", "a\0b", &long]
+        {
+            assert!(path_below(folder, Path::new(name)).is_err(), "{name:?}");
+        }
+    }
 }

@@ -12,11 +12,14 @@ use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
 use gateway::sessions::{Mailbox, Sessions};
 use ids::AgentId;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{Location, Store};
+use store::{Location, Store, StoreError};
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{LockWait, Metrics};
 
@@ -26,6 +29,10 @@ const MAIL_MAX: usize = 8_192;
 const RECORDS_MAX: usize = 16_384;
 /// Messages handled under one lock, so that HTTP handlers get their turn.
 const BATCH: usize = 256;
+/// Last places that wait for a database that refuses them, and as many homes.
+const UNWRITTEN_MAX: usize = 65_536;
+/// How often it is looked whether the disk takes a file, when there is nothing else to write.
+const PROBE_PERIOD: Duration = Duration::from_secs(5);
 /// How often the hub looks for avatars that did not arrive.
 const HUB_PERIOD: Duration = Duration::from_secs(1);
 
@@ -40,6 +47,7 @@ pub(super) type HubMail = (ShardIndex, FromShard);
 pub(super) struct SessionThreads {
     pub(super) sessions: Arc<Sessions>,
     pub(super) mail: Sender<HubMail>,
+    pub(super) writes: Arc<Writes>,
     hub: JoinHandle<()>,
     store: JoinHandle<()>,
     records: mpsc::SyncSender<Option<Record>>,
@@ -57,10 +65,25 @@ pub(super) struct Start<'a> {
     pub(super) recorder: Recorder,
     pub(super) orders: mpsc::SyncSender<Order>,
     pub(super) fuse: Arc<Fuse>,
+    pub(super) store_fuse: Arc<Fuse>,
+    pub(super) probe: Probe,
 }
 
 pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
-    let Start { config, places, bound, store, shards, clock, metrics, recorder, orders, fuse } = start;
+    let Start {
+        config,
+        places,
+        bound,
+        store,
+        shards,
+        clock,
+        metrics,
+        recorder,
+        orders,
+        fuse,
+        store_fuse,
+        probe,
+    } = start;
     let hub_config = HubConfig {
         udp_ports: bound.udp_addrs.iter().map(|addr| addr.port()).collect(),
         http_port: config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port()),
@@ -84,23 +107,31 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
         let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
         spawn("hub", recorder, move || carry_mail(&sessions, &from_shards, &clock, &fuse))?
     };
+    let writes = Arc::new(Writes::new(probe, store_fuse));
     let store = {
-        let (store, places) = (Arc::clone(store), Arc::clone(places));
-        spawn("store", recorder, move || keep_records(&store, &places, &to_store))?
+        let (store, places, writes) = (Arc::clone(store), Arc::clone(places), Arc::clone(&writes));
+        spawn("store", recorder, move || keep_records(&store, &places, &to_store, &writes))?
     };
-    Ok(SessionThreads { sessions, mail, hub, store, records })
+    Ok(SessionThreads { sessions, mail, writes, hub, store, records })
 }
 
 impl SessionThreads {
     /// Carries what the shards, which have ended, still had to say, and writes it down.
-    pub(super) fn stop(self) {
-        let Self { mail, hub, store, records, .. } = self;
+    ///
+    /// # Errors
+    /// When some of it could not be written.
+    pub(super) fn stop(self) -> Result<(), ServeError> {
+        let Self { mail, hub, store, records, writes, .. } = self;
         // The last sender of mail: the hub's thread ends when it has carried all.
         drop(mail);
         join("hub", hub);
         // Handlers of HTTP still hold senders of records, so the end has to be told.
         let _ = records.send(None);
         join("store", store);
+        match writes.lost() {
+            0 => Ok(()),
+            n => Err(ServeError::PlacesNotSaved { n }),
+        }
     }
 }
 
@@ -174,7 +205,7 @@ fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock, fuse
     }
 }
 
-fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<Record>>) {
+fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<Record>>, writes: &Writes) {
     let location = |spot: Spot| {
         let place = places.get(spot.place);
         Location {
@@ -184,29 +215,149 @@ fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<
             look_at: spot.look_at,
         }
     };
-    let mut ended = false;
-    while !ended {
+    // Failed writes are kept, an account's newest, and tried again with the next records and once a period.
+    let (mut last, mut homes) = (BTreeMap::new(), BTreeMap::new());
+    loop {
         frame_end();
-        let Ok(first) = records.recv() else { return };
-        let mut last = Vec::new();
-        for record in std::iter::once(first).chain(records.try_iter()) {
+        let first = match records.recv_timeout(PROBE_PERIOD) {
+            Ok(first) => Some(first),
+            Err(mpsc::RecvTimeoutError::Timeout) => None,
+            Err(mpsc::RecvTimeoutError::Disconnected) => Some(None),
+        };
+        let mut ended = false;
+        if first.is_none() {
+            writes.note(Medium::Disk, (writes.probe)());
+        }
+        for record in first.into_iter().chain(records.try_iter()) {
             match record {
-                Some(Record::LastLocation(agent, spot)) => last.push((agent, location(spot))),
-                Some(Record::Home(agent, spot)) => {
-                    let _scope = WRITE.enter(1);
-                    if let Err(error) = store.save_home(agent, location(spot)) {
-                        tracing::error!(%error, agent = %agent.0, "cannot keep a home");
-                    }
-                }
+                Some(Record::LastLocation(agent, spot)) => writes.keep(&mut last, agent, location(spot)),
+                Some(Record::Home(agent, spot)) => writes.keep(&mut homes, agent, location(spot)),
                 None => ended = true,
             }
         }
-        if last.is_empty() {
-            continue;
+        if !last.is_empty() || !homes.is_empty() {
+            let _scope = WRITE.enter((last.len() + homes.len()) as u64);
+            let written = match writes.fuse.fails() {
+                true => Err(KeepError::Ordered),
+                false => write_places(store, &mut last, &mut homes).map_err(KeepError::from),
+            };
+            writes.note(Medium::Database, written);
         }
-        let _scope = WRITE.enter(last.len() as u64);
-        if let Err(error) = store.save_last_locations(&last) {
-            tracing::error!(%error, n = last.len(), "cannot keep last locations");
+        if ended {
+            writes.lost.fetch_add(last.len() + homes.len(), Ordering::AcqRel);
+            return;
         }
+    }
+}
+
+type PlacesOfAccounts = BTreeMap<AgentId, Location>;
+
+/// Why places were not written.
+#[derive(Debug, thiserror::Error)]
+enum KeepError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("a fault that was ordered at store")]
+    Ordered,
+}
+
+/// Writes what there is, and leaves what could not be written.
+fn write_places(
+    store: &Store,
+    last: &mut PlacesOfAccounts,
+    homes: &mut PlacesOfAccounts,
+) -> Result<(), StoreError> {
+    while let Some((agent, home)) = homes.first_key_value() {
+        store.save_home(*agent, home.clone())?;
+        homes.pop_first();
+    }
+    let all: Vec<(AgentId, Location)> = last.iter().map(|(agent, place)| (*agent, place.clone())).collect();
+    store.save_last_locations(&all)?;
+    last.clear();
+    Ok(())
+}
+
+/// Tries whether the disk takes a file.
+pub(super) type Probe = Box<dyn Fn() -> io::Result<()> + Send + Sync>;
+
+/// What a write is made on.
+#[derive(Clone, Copy, Debug)]
+enum Medium {
+    Database,
+    Disk,
+}
+
+/// Whether the database and the disk take what has to be kept.
+pub(super) struct Writes {
+    probe: Probe,
+    fuse: Arc<Fuse>,
+    /// Why not, by [`Medium`]; the latest write says it.
+    troubles: Mutex<[Option<String>; 2]>,
+    /// Places that were not written: those that found no room, and at the end those that are left.
+    lost: AtomicUsize,
+}
+
+impl Writes {
+    fn new(probe: Probe, fuse: Arc<Fuse>) -> Self {
+        Self { probe, fuse, troubles: Mutex::default(), lost: AtomicUsize::new(0) }
+    }
+
+    /// Keeps a place until it is written, in a table that does not grow for ever while nothing can be.
+    fn keep(&self, places: &mut PlacesOfAccounts, agent: AgentId, place: Location) {
+        if places.len() < UNWRITTEN_MAX || places.contains_key(&agent) {
+            places.insert(agent, place);
+        } else {
+            self.lost.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    fn note<E: std::error::Error>(&self, medium: Medium, written: Result<(), E>) {
+        let trouble = written.err().map(|error| {
+            let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+            let what = match medium {
+                Medium::Database => "The database does not keep last places and homes",
+                Medium::Disk => "The data directory's disk does not take a file",
+            };
+            format!("{what}: {error}{cause}.")
+        });
+        let mut troubles = self.troubles();
+        let known = &mut troubles[medium as usize];
+        match (&*known, &trouble) {
+            (None, Some(trouble)) => tracing::error!(trouble, "not kept"),
+            (Some(_), None) => tracing::info!(?medium, "kept again"),
+            _ => {}
+        }
+        *known = trouble;
+    }
+
+    /// A sentence for the operator, while anything is refused.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.troubles().iter().flatten().next().cloned()
+    }
+
+    fn lost(&self) -> usize {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, [Option<String>; 2]> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_is_told_until_it_is_taken_again() {
+        let writes = Writes::new(Box::new(|| Err(io::ErrorKind::StorageFull.into())), Arc::default());
+        assert_eq!(writes.trouble(), None);
+        writes.note(Medium::Disk, (writes.probe)());
+        let trouble = writes.trouble().expect("the disk is full");
+        assert!(trouble.starts_with("The data directory's disk does not take a file"), "{trouble}");
+        writes.note(Medium::Database, Ok::<(), io::Error>(()));
+        assert!(writes.trouble().is_some(), "the disk is still full");
+        writes.note(Medium::Disk, Ok::<(), io::Error>(()));
+        assert_eq!(writes.trouble(), None);
     }
 }

@@ -41,6 +41,27 @@ const LIMIT_US_MAX: i128 = 3_600_000_000;
 
 const FILTERS: [FilterMode; 3] = [FilterMode::Off, FilterMode::Equality, FilterMode::Significance];
 
+/// Why what earlier runs kept is not applied.
+#[derive(Debug, thiserror::Error)]
+pub enum TuningError {
+    /// The file.
+    #[error("{FILE} in the data directory cannot be read; mend it or remove it")]
+    Unreadable(#[source] std::io::Error),
+    /// Its form.
+    #[error("{FILE} in the data directory is no TOML; mend it or remove it: {0}")]
+    Malformed(String),
+    /// One of its values.
+    #[error("`{key}` = {value} ({FILE} in the data directory): {why}")]
+    Value {
+        /// The key.
+        key: String,
+        /// What it is set to.
+        value: String,
+        /// What it may be set to.
+        why: String,
+    },
+}
+
 /// A key that can be set, as it is now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Tunable {
@@ -96,31 +117,33 @@ impl Tunables {
         tunables
     }
 
-    /// Applies what earlier runs kept. What is not a key any more is passed over with a word in the log.
-    pub(super) fn restore(&self, data: &DataDir) {
+    /// Applies what earlier runs kept. A key that this version does not know is passed over with a line in the log.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has a value that its key does not allow.
+    pub(super) fn restore(&self, data: &DataDir) -> Result<(), TuningError> {
         let text = match data.read(FILE) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-            Err(error) => {
-                tracing::warn!(%error, FILE, "cannot read what was tuned");
-                return;
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(TuningError::Unreadable(error)),
         };
-        let values: BTreeMap<String, toml::Value> = match toml::from_str(&text) {
-            Ok(values) => values,
-            Err(error) => {
-                tracing::warn!(%error, FILE, "cannot read what was tuned");
-                return;
-            }
-        };
+        let values: BTreeMap<String, toml::Value> =
+            toml::from_str(&text).map_err(|error| TuningError::Malformed(error.to_string()))?;
         for (key, value) in &values {
             let json = serde_json::to_value(value).expect("TOML becomes JSON");
-            match self.tune(key, &json) {
-                Ok(()) => tracing::info!(key, value = %json, FILE, "tuned"),
-                Err(why) => tracing::warn!(key, value = %json, FILE, why, "not tuned"),
+            if scope_of(key).is_none() && settable(key).is_none() {
+                tracing::warn!(key, value = %json, FILE, "not tuned: this version has no such key");
+                continue;
             }
+            self.tune(key, &json).map_err(|why| TuningError::Value {
+                key: key.clone(),
+                value: json.to_string(),
+                why,
+            })?;
+            tracing::info!(key, value = %json, FILE, "tuned");
         }
         *lock(&self.kept) = values;
+        Ok(())
     }
 
     /// Sets one key.
@@ -427,7 +450,7 @@ mod tests {
         assert!(before.tune_for_good(FILTER, &json!("on"), &data).is_err());
 
         let after = tunables();
-        after.restore(&data);
+        after.restore(&data).unwrap();
         assert_eq!(after.filter(), FilterMode::Equality);
         let kept: Vec<String> = after.list().into_iter().filter(|one| one.kept).map(|one| one.key).collect();
         assert_eq!(kept, ["captures.scope_interval_s", FILTER]);
@@ -442,7 +465,25 @@ mod tests {
         let data = DataDir::open(dir.path()).unwrap();
         data.replace(FILE, "\"gateway.gone\" = 3\n\"gateway.agent_update_filter\" = \"off\"\n").unwrap();
         let after = tunables();
-        after.restore(&data);
+        after.restore(&data).unwrap();
         assert_eq!(after.filter(), FilterMode::Off);
+    }
+
+    #[test]
+    fn a_broken_file_is_refused_with_the_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::open(dir.path()).unwrap();
+        for (text, expected) in [
+            ("= what?", "tuning.toml in the data directory is no TOML"),
+            (
+                "\"gateway.send_hz\" = 1000",
+                "`gateway.send_hz` = 1000 (tuning.toml in the data directory): gateway.send_hz must be",
+            ),
+            ("\"recorder.limit.shard.client_us\" = -1", "`recorder.limit.shard.client_us` = -1"),
+        ] {
+            data.replace(FILE, text).unwrap();
+            let refused = tunables().restore(&data).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{text}: {refused}");
+        }
     }
 }

@@ -10,6 +10,7 @@ mod restarts;
 
 use super::crashes::Crashes;
 use super::frames::Frames;
+use super::limits::HttpConnections;
 use super::process::{self, ThreadUse};
 use super::restarts::Standing;
 use super::shards::Watched;
@@ -55,6 +56,7 @@ pub(super) struct Start {
     pub(super) shards: Vec<Arc<Watched>>,
     pub(super) replicas: Arc<replicas::Counters>,
     pub(super) portal: Arc<Portal>,
+    pub(super) http: HttpConnections,
     pub(super) load: LoadHint,
     pub(super) tunables: Arc<Tunables>,
     pub(super) recorder: Recorder,

@@ -1,8 +1,11 @@
 //! A server as a process of its own, with bots as its visitors: what holds when threads, sockets and clocks are real.
 
 mod api;
+mod data_directory;
+mod foreign_pages;
 mod pages;
 mod server;
+mod silent_clients;
 mod templates;
 mod tokens;
 mod worlds;
@@ -90,10 +93,17 @@ fn a_recording_that_a_panic_ended_has_the_commands_of_the_step() {
     let server = Server::start();
     let bots = server.bots("8s");
     server.wait_for_bots();
-    let file = server.data.path().join("harbour.throngrec");
-    let order = serde_json::json!({ "world": "Harbour", "seconds": 60, "out": file });
+    let file = server.data.path().join("recordings/harbour.throngrec");
+    let record = |out: &str| {
+        let order = serde_json::json!({ "world": "Harbour", "seconds": 60, "out": out });
+        server.exchange("POST /v1/record", &order.to_string())
+    };
+    for elsewhere in ["/tmp/harbour.throngrec", "../harbour.throngrec", "admin/token"] {
+        let (status, why) = record(elsewhere);
+        assert!(status == 400 && why.contains("is not the name of a file"), "{elsewhere}: {status} {why}");
+    }
     let outcome = std::thread::scope(|scope| {
-        let recording = scope.spawn(|| server.ask("POST /v1/record", &order.to_string()));
+        let recording = scope.spawn(|| record("harbour.throngrec").1);
         server.wait_until("it records", |_| file.metadata().is_ok_and(|file| file.len() > 0));
         server.fault(r#"{"kind": "panic", "where": "world:Harbour"}"#);
         recording.join().unwrap()

@@ -3,7 +3,7 @@
 use crate::api::Api;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
@@ -37,11 +37,16 @@ impl Server {
 
     /// With a configuration file.
     pub(crate) fn start_with(config: &str) -> Self {
+        Self::start_by(throng(), config)
+    }
+
+    /// Likewise, by a command that becomes the program with the arguments that follow.
+    pub(crate) fn start_by(mut program: Command, config: &str) -> Self {
         let data = tempfile::tempdir().unwrap();
         let file = data.path().join("throng.toml");
         std::fs::write(&file, config).unwrap();
         let log = File::create(data.path().join("server.log")).unwrap();
-        let mut child = throng()
+        let mut child = program
             .args(["serve", "--http", "127.0.0.1:0", "--udp", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
             .arg("--open-registration")
             .arg("--config")
@@ -63,6 +68,29 @@ impl Server {
         let token = read(data.path(), "admin.token").trim().to_owned();
         let (admin, login) = (text("admin"), text("login_uri"));
         Self { child, _stdout: stdout, admin, login, token, data, api: OnceLock::new() }
+    }
+
+    /// Where HTTP listens.
+    pub(crate) fn login_addr(&self) -> SocketAddr {
+        self.login.trim_start_matches("http://").trim_end_matches('/').parse().unwrap()
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it with SIGTERM; its exit status.
+    pub(crate) fn terminate(&mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Ends it with SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Bots that stand around for so long and report what they saw.
@@ -149,6 +177,22 @@ impl Server {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
     }
 
+    /// What the HTTP address for clients answers: the status, and all of what it sends until it closes the connection or has upgraded it.
+    pub(crate) fn request(&self, text: &str) -> (u16, String) {
+        status_of(self.login_addr().to_string(), text)
+    }
+
+    /// Likewise, with the connection: it is open until that is dropped.
+    pub(crate) fn watch(&self, text: &str) -> (u16, TcpStream) {
+        let (status, _, stream) = answer_of(self.login_addr().to_string(), text);
+        (status, stream)
+    }
+
+    /// Likewise the operator's.
+    pub(crate) fn request_operator(&self, text: &str) -> (u16, String) {
+        status_of(self.admin.clone(), text)
+    }
+
     fn talk(&self, token: Option<&str>, head: &str, body: &str) -> (String, String) {
         let authorization = token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
         exchange_with(&self.admin, &authorization, head, body)
@@ -227,6 +271,26 @@ impl Drop for Guest {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+fn status_of(addr: String, text: &str) -> (u16, String) {
+    let (status, line, _) = answer_of(addr, text);
+    (status, line)
+}
+
+fn answer_of(addr: String, text: &str) -> (u16, String, TcpStream) {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(text.as_bytes()).unwrap();
+    let mut answer = BufReader::new(stream);
+    let mut line = String::new();
+    answer.read_line(&mut line).unwrap();
+    let status = line.split(' ').nth(1).unwrap_or_else(|| panic!("{text}: {line:?}")).parse().unwrap();
+    // A WebSocket goes on.
+    if status != 101 {
+        answer.read_to_string(&mut line).unwrap();
+    }
+    (status, line, answer.into_inner())
 }
 
 fn read(data: &Path, name: &str) -> String {

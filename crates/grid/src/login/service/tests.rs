@@ -5,7 +5,7 @@ use crate::attempts::Allowance;
 use crate::names::NameError;
 use crate::password::{Cost, LoadHint};
 use crate::users::Users;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 use telemetry::recorder::{Recorder, RecorderConfig};
 use wire::llsd::Llsd;
@@ -84,6 +84,37 @@ async fn a_wrong_password_and_an_unknown_name_are_refused_alike() {
     assert!(grid.store.accounts(None, 10).unwrap().len() == 1, "nothing was registered");
 }
 
+/// The work of the answer is what its time shows, on a machine that does nothing else.
+#[tokio::test]
+async fn an_unknown_name_costs_as_many_hashes_as_a_wrong_password() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let readings = Arc::new(AtomicUsize::new(0));
+    let clock = {
+        let readings = Arc::clone(&readings);
+        Arc::new(move || {
+            readings.fetch_add(1, Ordering::SeqCst);
+            Instant::ZERO
+        })
+    };
+    // The passwords thread reads its clock before each job, and again after its reply.
+    let jobs = || readings.load(Ordering::SeqCst).div_ceil(2);
+    let store = Arc::new(Store::open_in_memory().unwrap());
+    let passwords = Passwords::start(CHEAP, LoadHint::default(), clock).unwrap();
+    let service = LoginService::new(Arc::clone(&store), passwords, LoginConfig::default()).unwrap();
+    Users::new(&store, CHEAP).add("Ada", "Lovelace", "secret", 0).unwrap();
+    // The first makes the hash that all others are compared with.
+    let mut costs = Vec::new();
+    for (first, last) in
+        [("Nobody", "Here"), ("Ada", "Lovelace"), ("Nobody", "Here"), ("Ada", "Nobody"), ("A<", "B")]
+    {
+        let before = jobs();
+        let refused = service.authenticate(at(0), STRANGER, &request(first, last, "wrong")).await;
+        assert_eq!(refused.map(|entered| entered.created), Err(Refusal::BadCredentials), "{first}");
+        costs.push(jobs() - before);
+    }
+    assert_eq!(costs, [2, 1, 1, 1, 1]);
+}
+
 #[tokio::test]
 async fn open_registration_makes_the_account_with_its_inventory() {
     let grid = grid(open());
@@ -146,13 +177,13 @@ async fn a_remembered_login_needs_no_hash_until_its_time_is_over() {
     let right = request("Ada", "Lovelace", "secret");
     let stored = grid.login(0, &right).await.unwrap().account.password_hash;
     // A hash that cannot be verified shows whether one was needed.
-    grid.store.set_password_hash(ada, &store::PasswordHash("damaged".into())).unwrap();
+    grid.store.set_password_hash(ada, &PasswordHash("damaged".into())).unwrap();
     assert_eq!(grid.login(1, &right).await.map(|entered| entered.created), Err(Refusal::Internal));
     grid.service.memory().remembered.insert(
         at(1).instant,
         ada,
         &right.digest,
-        &store::PasswordHash("damaged".into()),
+        &PasswordHash("damaged".into()),
     );
     assert!(grid.login(2, &right).await.is_ok(), "remembered against the hash that is stored now");
     let late = 2 + Remembered::LIFETIME.as_secs();

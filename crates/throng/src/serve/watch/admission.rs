@@ -43,6 +43,8 @@ struct Seen {
     idle_bytes: u64,
     /// The pressure of the shard that has the least.
     pressure_min: u8,
+    /// Whether HTTP connections are left for more clients.
+    has_connections: bool,
 }
 
 /// What follows.
@@ -96,6 +98,8 @@ impl Admission {
             Room::None(NoRoom::Memory)
         } else if is_overloaded {
             Room::None(NoRoom::Load)
+        } else if !seen.has_connections {
+            Room::None(NoRoom::Connections)
         } else {
             Room::For(room)
         };
@@ -113,6 +117,7 @@ impl Eye {
             promised_bytes: self.start.instances.promised_bytes(),
             idle_bytes: self.start.instances.idle_bytes(),
             pressure_min: shards.iter().map(|counted| counted.shard.pressure).min().unwrap_or(0),
+            has_connections: self.start.http.has_spare(),
         };
         let verdict = self.admission.judge(now, seen);
         self.start.portal.door.set(verdict.room);
@@ -170,6 +175,7 @@ mod tests {
             promised_bytes: 0,
             idle_bytes: 0,
             pressure_min: 0,
+            has_connections: true,
         }
     }
 
@@ -235,6 +241,15 @@ mod tests {
             Admission::default().judge(Instant::ZERO, seen).room
         };
         assert_eq!([room(0), room(9), room(10)], [Room::For(40), Room::For(4), Room::None(NoRoom::Memory)]);
+    }
+
+    #[test]
+    fn without_connections_for_their_event_queues_no_more_clients_come() {
+        let room = |has_connections| {
+            Admission::default().judge(Instant::ZERO, Seen { has_connections, ..seen(1, 1_000) }).room
+        };
+        assert_eq!(room(false), Room::None(NoRoom::Connections));
+        assert!(matches!(room(true), Room::For(_)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::Export;
 use crate::serve::crashes::Crashes;
+use crate::serve::http::EndCounters;
 use crate::serve::watch::Start;
 use std::sync::atomic::{AtomicU64, Ordering};
 use telemetry::recorder::RecorderCounters;
@@ -84,6 +85,35 @@ impl Export {
         self.count(requests.0, requests.1, "ok", load(&http.ok));
         self.count(requests.0, requests.1, "refused", load(&http.refused));
         self.count(requests.0, requests.1, "failed", load(&http.failed));
+        for (listener, connections) in [("public", &start.http.public), ("operator", &start.http.operator)] {
+            let occupancy = connections.occupancy();
+            for (name, help, n) in [
+                ("throng_http_connections", "HTTP connections open.", occupancy.open),
+                (
+                    "throng_http_connections_waiting",
+                    "Of them, those that wait for their client.",
+                    occupancy.waiting,
+                ),
+                (
+                    "throng_http_connections_spare",
+                    "HTTP connections that are not taken by clients being served.",
+                    occupancy.spare,
+                ),
+            ] {
+                self.gauge(name, help, ("listener", listener), n as f64);
+            }
+        }
+        let ends =
+            ("throng_http_connections_ended_total", "HTTP connections that the server ended, by reason.");
+        let counted = |of: fn(&EndCounters) -> &AtomicU64| {
+            [&start.http.public, &start.http.operator]
+                .map(|listener| load(of(&listener.counters)))
+                .iter()
+                .sum()
+        };
+        self.count(ends.0, ends.1, "evicted", counted(|ends| &ends.evicted));
+        self.count(ends.0, ends.1, "refused", counted(|ends| &ends.refused));
+        self.count(ends.0, ends.1, "timed_out", counted(|ends| &ends.timed_out));
         let logins = ("throng_logins_total", "Logins by outcome.");
         self.count(logins.0, logins.1, "ok", load(&http.logins_ok));
         self.count(logins.0, logins.1, "refused", load(&http.logins_refused));

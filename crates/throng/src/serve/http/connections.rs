@@ -1,0 +1,144 @@
+//! The connections of one listener, shared by its tasks: the table behind a lock, and for each connection the means to end it.
+
+use super::table::{Address, Admission, Caps, ConnectionId, Phase, Table};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// Connections by their end, other than that of the client or a completed conversation.
+#[derive(Debug, Default)]
+pub(crate) struct EndCounters {
+    /// Closed because a cap was reached.
+    pub(crate) evicted: AtomicU64,
+    /// Not taken, since all others were being served.
+    pub(crate) refused: AtomicU64,
+    /// Closed because a head, a body or the reading of an answer took too long.
+    pub(crate) timed_out: AtomicU64,
+}
+
+/// Numbers of connections at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Occupancy {
+    /// In total.
+    pub(crate) open: usize,
+    /// Of them, those that wait for their client.
+    pub(crate) waiting: usize,
+    /// Connections that clients may still have served, without regard to those that wait.
+    pub(crate) spare: usize,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    inner: Mutex<Inner>,
+    released: Notify,
+    pub(crate) counters: EndCounters,
+}
+
+#[derive(Debug)]
+struct Inner {
+    table: Table,
+    evictions: BTreeMap<ConnectionId, Arc<Notify>>,
+}
+
+impl Connections {
+    pub(crate) fn new(caps: Caps) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(Inner { table: Table::new(caps), evictions: BTreeMap::new() }),
+            released: Notify::new(),
+            counters: EndCounters::default(),
+        })
+    }
+
+    pub(crate) fn occupancy(&self) -> Occupancy {
+        let inner = self.lock();
+        let (open, waiting) = (inner.table.open(), inner.table.waiting());
+        Occupancy { open, waiting, spare: inner.table.caps().open_max.saturating_sub(open - waiting) }
+    }
+
+    /// Takes a new connection in, possibly after another one has been closed for it. `None` when all are being served.
+    pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr, is_proxy: bool) -> Option<Slot> {
+        let address = if is_proxy { Address::Proxy } else { Address::of(peer) };
+        loop {
+            // Before the look, so that no release in between is missed.
+            let released = self.released.notified();
+            match self.try_admit(address) {
+                Ok(slot) => return slot,
+                Err(MustWait) => released.await,
+            }
+        }
+    }
+
+    fn try_admit(self: &Arc<Self>, address: Address) -> Result<Option<Slot>, MustWait> {
+        let mut inner = self.lock();
+        match inner.table.admit(address) {
+            Admission::Admitted { id, evicted } => {
+                let eviction = Arc::new(Notify::new());
+                inner.evictions.insert(id, Arc::clone(&eviction));
+                if let Some(evicted) = evicted {
+                    self.evict(&inner, evicted);
+                }
+                Ok(Some(Slot { connections: Arc::clone(self), id, eviction }))
+            }
+            Admission::Full => {
+                self.counters.refused.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+            Admission::Wait => Err(MustWait),
+        }
+    }
+
+    fn evict(&self, inner: &Inner, id: ConnectionId) {
+        self.counters.evicted.fetch_add(1, Ordering::Relaxed);
+        inner.evictions[&id].notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Connections that were told to close are not gone yet.
+struct MustWait;
+
+/// A connection's place in the table, for as long as its socket is open.
+#[derive(Debug)]
+pub(super) struct Slot {
+    connections: Arc<Connections>,
+    id: ConnectionId,
+    eviction: Arc<Notify>,
+}
+
+impl Slot {
+    /// What tells the connection's task to end it.
+    pub(super) fn eviction(&self) -> Arc<Notify> {
+        Arc::clone(&self.eviction)
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        self.connections.lock().table.enter(self.id, phase);
+    }
+
+    pub(super) fn receive(&self, bytes: usize) {
+        let mut inner = self.connections.lock();
+        if let Some(evicted) = inner.table.receive(self.id, bytes) {
+            self.connections.evict(&inner, evicted);
+        }
+    }
+
+    pub(super) fn count_timeout(&self) {
+        self.connections.counters.timed_out.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut inner = self.connections.lock();
+        inner.table.release(self.id);
+        inner.evictions.remove(&self.id);
+        drop(inner);
+        self.connections.released.notify_one();
+    }
+}

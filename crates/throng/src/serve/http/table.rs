@@ -1,0 +1,250 @@
+//! The table of HTTP connections: caps in total and per address, and the choice of a connection to close when a cap is reached.
+//!
+//! A connection is *served* while its request is complete and the answer is being made; otherwise it is *waiting*: between two requests, or with
+//! a head or body that is still to come. Waiting costs a client nothing, so a waiting connection is never worth more than a new one: when a cap is
+//! reached, a waiting connection of the address that has the most of them is closed. `n` silent connections from `k` addresses therefore take
+//! nothing from an address with fewer than `n / k` of its own. Connections that are served are never closed for others.
+//!
+//! Sans-IO; [`super::connections`] puts it behind a lock and closes the sockets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// Number of a connection, never used again.
+pub(super) type ConnectionId = u64;
+
+/// The caps of one listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Caps {
+    /// Connections in total.
+    pub(crate) open_max: usize,
+    /// Waiting connections in total.
+    pub(crate) waiting_max: usize,
+    /// Waiting connections of one address.
+    pub(crate) address_max: usize,
+    /// Bytes of bodies that are still arriving, in total.
+    pub(crate) body_bytes_max: usize,
+}
+
+/// A client as far as caps go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Address {
+    /// An IPv4 address, or the 64-bit prefix of an IPv6 one, since a customer has all addresses behind it.
+    Client(IpAddr),
+    /// All trusted proxies. Their connections are those of many clients, so no cap per address holds for them, and one is closed only when
+    /// no client's is waiting. They complete requests before they pass them on.
+    Proxy,
+}
+
+impl Address {
+    pub(super) fn of(peer: IpAddr) -> Self {
+        Self::Client(match peer.to_canonical() {
+            IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() & !u128::from(u64::MAX)).into()),
+            v4 @ IpAddr::V4(_) => v4,
+        })
+    }
+}
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Between two requests.
+    Idle,
+    /// In the middle of a request's head or body.
+    Reading,
+    /// The answer is being made, or the connection has become a WebSocket.
+    Served,
+}
+
+/// What comes of a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It is in the table. `evicted` has to be closed for it.
+    Admitted { id: ConnectionId, evicted: Option<ConnectionId> },
+    /// Connections that were told to close have to be gone first.
+    Wait,
+    /// Every connection is being served.
+    Full,
+}
+
+#[derive(Debug)]
+struct Slot {
+    address: Address,
+    phase: Phase,
+    /// Position in time of the last change of phase.
+    since: u64,
+    body_bytes: usize,
+    is_closing: bool,
+}
+
+/// Waiting connections of one address, the first to be closed in front: idle ones before others, then the longest waiting.
+#[derive(Debug, Default)]
+struct Group {
+    waiting: BTreeSet<(Phase, u64, ConnectionId)>,
+    open: usize,
+    body_bytes: usize,
+}
+
+/// All connections of one listener.
+#[derive(Debug)]
+pub(super) struct Table {
+    caps: Caps,
+    slots: BTreeMap<ConnectionId, Slot>,
+    groups: BTreeMap<Address, Group>,
+    waiting: usize,
+    closing: usize,
+    body_bytes: usize,
+    /// Counts changes: the table's notion of time, and the next connection's number.
+    clock: u64,
+}
+
+impl Table {
+    pub(super) const fn new(caps: Caps) -> Self {
+        Self {
+            caps,
+            slots: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            waiting: 0,
+            closing: 0,
+            body_bytes: 0,
+            clock: 0,
+        }
+    }
+
+    pub(super) fn open(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub(super) const fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    /// Takes a new connection in, at the cost of another one when a cap is reached. At most one is told to close for each new one.
+    pub(super) fn admit(&mut self, address: Address) -> Admission {
+        if self.slots.len() >= self.caps.open_max {
+            if self.closing > 0 {
+                return Admission::Wait;
+            }
+            let Some(victim) = self.victim() else {
+                return Admission::Full;
+            };
+            self.close(victim);
+            return Admission::Admitted { id: self.insert(address), evicted: Some(victim) };
+        }
+        let own = self.groups.get(&address).map_or(0, |group| group.waiting.len());
+        let victim = if own >= self.caps.address_max && address != Address::Proxy {
+            self.groups.get(&address).and_then(Group::first)
+        } else if self.waiting >= self.caps.waiting_max {
+            self.victim()
+        } else {
+            None
+        };
+        if let Some(victim) = victim {
+            self.close(victim);
+        }
+        Admission::Admitted { id: self.insert(address), evicted: victim }
+    }
+
+    /// A connection goes on to another phase. Bytes of a body count until the phase ends.
+    pub(super) fn enter(&mut self, id: ConnectionId, phase: Phase) {
+        self.clock += 1;
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let group = self.groups.get_mut(&slot.address).expect("a connection's address has a group");
+        self.body_bytes -= slot.body_bytes;
+        group.body_bytes -= slot.body_bytes;
+        slot.body_bytes = 0;
+        if slot.is_closing {
+            return;
+        }
+        if group.waiting.remove(&(slot.phase, slot.since, id)) {
+            self.waiting -= 1;
+        }
+        (slot.phase, slot.since) = (phase, self.clock);
+        if phase != Phase::Served {
+            group.waiting.insert((phase, slot.since, id));
+            self.waiting += 1;
+        }
+    }
+
+    /// Bytes of a connection's body have arrived. Gives a connection that has to be closed since all of them together hold too many: the
+    /// one with the longest body of the address that has sent the most.
+    pub(super) fn receive(&mut self, id: ConnectionId, bytes: usize) -> Option<ConnectionId> {
+        let slot = self.slots.get_mut(&id)?;
+        slot.body_bytes += bytes;
+        self.groups.get_mut(&slot.address).expect("a connection's address has a group").body_bytes += bytes;
+        self.body_bytes += bytes;
+        if self.body_bytes <= self.caps.body_bytes_max {
+            return None;
+        }
+        let (_, group) = self.groups.iter().max_by_key(|(_, group)| group.body_bytes)?;
+        let of = |id: &ConnectionId| self.slots[id].body_bytes;
+        let victim = group.waiting.iter().map(|&(_, _, id)| id).max_by_key(of)?;
+        self.close(victim);
+        Some(victim)
+    }
+
+    /// A connection is gone.
+    pub(super) fn release(&mut self, id: ConnectionId) {
+        let Some(slot) = self.slots.remove(&id) else { return };
+        let group = self.groups.get_mut(&slot.address).expect("a connection's address has a group");
+        if group.waiting.remove(&(slot.phase, slot.since, id)) {
+            self.waiting -= 1;
+        }
+        self.closing -= usize::from(slot.is_closing);
+        self.body_bytes -= slot.body_bytes;
+        group.body_bytes -= slot.body_bytes;
+        group.open -= 1;
+        if group.open == 0 {
+            self.groups.remove(&slot.address);
+        }
+    }
+
+    fn insert(&mut self, address: Address) -> ConnectionId {
+        self.clock += 1;
+        let id = self.clock;
+        let slot = Slot { address, phase: Phase::Reading, since: id, body_bytes: 0, is_closing: false };
+        self.slots.insert(id, slot);
+        let group = self.groups.entry(address).or_default();
+        group.waiting.insert((Phase::Reading, id, id));
+        group.open += 1;
+        self.waiting += 1;
+        id
+    }
+
+    /// A waiting connection of the address that has the most; of several such addresses, the one that has waited longest.
+    fn victim(&self) -> Option<ConnectionId> {
+        let weight = |address: &Address, group: &Group| {
+            let oldest = group.waiting.first().map_or(u64::MAX, |&(_, since, _)| since);
+            let of_clients = if *address == Address::Proxy { 0 } else { group.waiting.len() };
+            (of_clients, std::cmp::Reverse(oldest))
+        };
+        let heaviest = self.groups.iter().max_by_key(|(address, group)| weight(address, group));
+        heaviest.and_then(|(_, group)| group.first())
+    }
+
+    /// Takes a connection out of the choice; it stays open until it is released.
+    fn close(&mut self, id: ConnectionId) {
+        let slot = self.slots.get_mut(&id).expect("a victim is in the table");
+        let group = self.groups.get_mut(&slot.address).expect("a connection's address has a group");
+        assert!(group.waiting.remove(&(slot.phase, slot.since, id)), "a victim waits");
+        self.waiting -= 1;
+        self.closing += 1;
+        slot.is_closing = true;
+        self.body_bytes -= slot.body_bytes;
+        group.body_bytes -= slot.body_bytes;
+        slot.body_bytes = 0;
+    }
+}
+
+impl Group {
+    fn first(&self) -> Option<ConnectionId> {
+        self.waiting.first().map(|&(_, _, id)| id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

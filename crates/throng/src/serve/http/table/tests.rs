@@ -1,0 +1,141 @@
+use super::*;
+use proptest::prelude::*;
+
+const CAPS: Caps = Caps { open_max: 20, waiting_max: 16, address_max: 6, body_bytes_max: 1_000 };
+
+fn address(n: u8) -> Address {
+    Address::of(IpAddr::from([127, 0, 0, n]))
+}
+
+fn admitted(table: &mut Table, n: u8) -> (ConnectionId, Option<ConnectionId>) {
+    match table.admit(address(n)) {
+        Admission::Admitted { id, evicted } => (id, evicted),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Admits a connection, and has the one that is told to close for it go.
+fn settled(table: &mut Table, n: u8) -> ConnectionId {
+    let (id, evicted) = admitted(table, n);
+    evicted.into_iter().for_each(|evicted| table.release(evicted));
+    id
+}
+
+#[test]
+fn silent_connections_of_many_addresses_take_nothing_from_an_address_with_fewer() {
+    let mut table = Table::new(CAPS);
+    let visitor = settled(&mut table, 200);
+    for round in 0..100 {
+        for attacker in 0..10 {
+            settled(&mut table, attacker);
+        }
+        table.enter(visitor, if round % 2 == 0 { Phase::Idle } else { Phase::Reading });
+    }
+    assert!(table.slots.contains_key(&visitor), "the visitor's connection is still there");
+    assert!(table.open() <= CAPS.open_max && table.waiting() <= CAPS.waiting_max);
+}
+
+#[test]
+fn an_address_at_its_cap_loses_its_own_idle_connection_first() {
+    let mut table = Table::new(CAPS);
+    let own: Vec<ConnectionId> = (0..CAPS.address_max).map(|_| settled(&mut table, 1)).collect();
+    let other = settled(&mut table, 2);
+    table.enter(own[3], Phase::Idle);
+    assert_eq!(admitted(&mut table, 1).1, Some(own[3]));
+    assert_eq!(admitted(&mut table, 1).1, Some(own[0]), "then the one that has waited longest");
+    assert!(!table.slots[&other].is_closing);
+}
+
+#[test]
+fn connections_that_are_served_are_never_closed_for_others() {
+    let mut table = Table::new(Caps { address_max: 100, waiting_max: 100, ..CAPS });
+    let served: Vec<ConnectionId> = (0..CAPS.open_max).map(|_| settled(&mut table, 1)).collect();
+    for &id in &served {
+        table.enter(id, Phase::Served);
+    }
+    assert_eq!(table.admit(address(2)), Admission::Full);
+    table.enter(served[7], Phase::Idle);
+    assert_eq!(admitted(&mut table, 2).1, Some(served[7]));
+    assert_eq!(table.admit(address(3)), Admission::Wait, "until it is gone");
+    table.release(served[7]);
+    assert!(matches!(table.admit(address(3)), Admission::Admitted { .. }));
+}
+
+#[test]
+fn a_proxys_connections_are_many_clients_and_the_last_to_be_closed() {
+    let mut table = Table::new(CAPS);
+    let admit = |table: &mut Table, address| match table.admit(address) {
+        Admission::Admitted { evicted, .. } => evicted.map(|id| {
+            let address = table.slots[&id].address;
+            table.release(id);
+            address
+        }),
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..CAPS.waiting_max - 1 {
+        assert_eq!(admit(&mut table, Address::Proxy), None, "more than an address may have");
+    }
+    assert_eq!(admit(&mut table, address(1)), None);
+    assert_eq!(admit(&mut table, address(2)), Some(address(1)));
+    assert_eq!(admit(&mut table, Address::Proxy), Some(address(2)));
+    assert_eq!(admit(&mut table, Address::Proxy), Some(Address::Proxy));
+}
+
+#[test]
+fn too_many_bytes_of_bodies_are_taken_from_the_address_that_sent_the_most() {
+    let mut table = Table::new(CAPS);
+    let (greedy, small) = (settled(&mut table, 1), settled(&mut table, 2));
+    let second = settled(&mut table, 1);
+    assert_eq!(table.receive(greedy, 600), None);
+    assert_eq!(table.receive(second, 200), None);
+    assert_eq!(table.receive(small, 300), Some(greedy));
+    assert_eq!(table.receive(small, 300), None, "what is told to close counts no more");
+    // What was served is no body any more.
+    table.enter(small, Phase::Served);
+    assert_eq!(table.receive(second, 700), None);
+}
+
+#[test]
+fn addresses_of_one_ipv6_customer_are_one() {
+    let of = |text: &str| Address::of(text.parse().unwrap());
+    assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:0:0:2"));
+    assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+    assert_eq!(of("::ffff:127.0.0.1"), of("127.0.0.1"));
+}
+
+proptest! {
+    /// Whatever happens, caps hold, counts agree with the connections, and all of it is gone with the last of them.
+    #[test]
+    fn counts_agree_with_the_connections(steps in prop::collection::vec((0..5_u8, 0..6_u8, any::<prop::sample::Index>()), 0..300)) {
+        let mut table = Table::new(CAPS);
+        let mut open: Vec<ConnectionId> = Vec::new();
+        for (what, n, which) in steps {
+            let one = (!open.is_empty()).then(|| *which.get(&open));
+            match (what, one) {
+                (0, _) | (_, None) => if let Admission::Admitted { id, .. } = table.admit(address(n)) {
+                    open.push(id);
+                },
+                (1, Some(id)) => table.enter(id, [Phase::Idle, Phase::Reading, Phase::Served][usize::from(n % 3)]),
+                (2, Some(id)) => if table.slots[&id].phase == Phase::Reading && !table.slots[&id].is_closing {
+                    table.receive(id, 200);
+                },
+                (_, Some(id)) => {
+                    table.release(id);
+                    open.retain(|&other| other != id);
+                }
+            }
+            let slots = || table.slots.values();
+            prop_assert_eq!(slots().filter(|slot| slot.is_closing).count(), table.closing);
+            prop_assert_eq!(slots().filter(|slot| !slot.is_closing && slot.phase != Phase::Served).count(), table.waiting);
+            prop_assert_eq!(slots().map(|slot| slot.body_bytes).sum::<usize>(), table.body_bytes);
+            prop_assert_eq!(table.groups.values().map(|group| group.open).sum::<usize>(), table.slots.len());
+            // One more than the cap may be open while its victim closes.
+            prop_assert!(table.open() <= CAPS.open_max + 1);
+        }
+        for id in open {
+            table.release(id);
+        }
+        prop_assert!(table.slots.is_empty() && table.groups.is_empty());
+        prop_assert_eq!((table.waiting, table.closing, table.body_bytes), (0, 0, 0));
+    }
+}
