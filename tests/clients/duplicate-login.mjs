@@ -2,7 +2,7 @@
 //
 //   node duplicate-login.mjs [--report FILE]
 
-import { Client } from './client.mjs';
+import { Client, mapDistance } from './client.mjs';
 import { assert, main, Skip } from './harness.mjs';
 import { until } from './wait.mjs';
 
@@ -29,8 +29,13 @@ await main(async ({ server, loginUri, step, api }) => {
   await step('the owner of a crashed client enters at once', async () => {
     const crashed = await person('Crasher').enter();
     await until('the witness sees it', () => witness.sees(crashed.id));
+    const stood = { x: 61, y: 173 };
+    await crashed.teleport(await crashed.regionHandle(crashed.regionName), stood.x, stood.y);
+    await until('it stands elsewhere', () => mapDistance(witness.sees(crashed.id).position, stood) < 2);
     crashed.crash();
     const again = await person('Crasher').enter();
+    const there = again.sees().position;
+    assert(mapDistance(there, stood) < 2, `it came back at ${there.x}, ${there.y}`);
     await until('one avatar, the new one', () => witness.sees(again.id)?.localId === again.sees().localId);
     await again.leave();
     await until('it vanishes at logout', () => !witness.sees(again.id));

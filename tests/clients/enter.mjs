@@ -14,6 +14,8 @@ const RING_M = 7;
 const MIDDLE_M = 15;
 const FAR_M = 60;
 const WALK_M = 8;
+/** A grid square where no region is. */
+const NOWHERE = handleAt(60_000, 60_000);
 const PLACED_WITHIN_M = 1.5;
 const SAME_PLACE_M = 0.5;
 const QUIET_MS = 2_000;
@@ -105,6 +107,44 @@ await main(async ({ clients: count, loginUri, step, api, log }) => {
     log('walk', { metres: mapDistance(walker.sees().position, from).toFixed(2), error_m_max: Math.max(...errors()).toFixed(3) });
   });
 
+  await step('the textures of the ground can be fetched', async () => {
+    const { terrainDetail0, terrainDetail1, terrainDetail2, terrainDetail3 } = speaker.region;
+    const address = await speaker.region.caps.getCapability('GetTexture');
+    for (const id of [terrainDetail0, terrainDetail1, terrainDetail2, terrainDetail3]) {
+      const reply = await fetch(`${address}?texture_id=${id}`);
+      assert(reply.status === 200, `texture ${id} of the ground: HTTP ${reply.status}`);
+      assert(isCodestream(new Uint8Array(await reply.arrayBuffer())), `texture ${id} of the ground is no image`);
+    }
+  });
+
+  await step('a baked texture is taken and others fetch it', async () => {
+    const text = async (reply) => (assert(reply.ok, `HTTP ${reply.status}`), reply.text());
+    const address = await speaker.region.caps.getCapability('UploadBakedTexture');
+    const headers = { 'Content-Type': 'application/llsd+xml' };
+    const begun = await text(await fetch(address, { method: 'POST', headers, body: '<llsd><map /></llsd>' }));
+    const uploader = /<key>uploader<\/key><string>([^<]+)</.exec(begun)?.[1];
+    assert(uploader, `no address to upload to: ${begun}`);
+    const texture = Uint8Array.from([0xff, 0x4f, 0xff, 0x51, ...Array(500).keys()]);
+    const ended = await text(await fetch(uploader, { method: 'POST', body: texture }));
+    const id = /<key>new_asset<\/key><uuid>([^<]+)</.exec(ended)?.[1];
+    assert(id, `no id: ${ended}`);
+    const other = await walker.region.caps.getCapability('GetTexture');
+    const fetched = new Uint8Array(await (await fetch(`${other}?texture_id=${id}`)).arrayBuffer());
+    assert(Buffer.compare(fetched, texture) === 0, 'another texture came back');
+    const refused = await fetch(uploader, { method: 'POST', body: 'GIF89a' });
+    assert(refused.status === 400, `what is no texture: HTTP ${refused.status}`);
+  });
+
+  await step('a teleport to nowhere fails, and its client goes on', async () => {
+    const failed = await traveller.teleport(NOWHERE, 1, 1).then(
+      () => null,
+      (error) => error,
+    );
+    assert(failed !== null, 'a teleport to nowhere succeeded');
+    await traveller.say('immer noch hier');
+    await hear([traveller], traveller, 'immer noch hier', ChatType.Normal);
+  });
+
   await step('one teleports to the other region and is gone here', async () => {
     await traveller.teleport(await traveller.regionHandle(elsewhere), 100, 120);
     assert(traveller.regionName === elsewhere, `arrived in ${traveller.regionName} instead of ${elsewhere}`);
@@ -180,6 +220,11 @@ async function place(client, handle, { x, y }) {
   await until(`${client.name} stands at ${x}, ${y}`, () => client.isStanding() && mapDistance(client.sees().position, { x, y }) < PLACED_WITHIN_M, {
     describe: () => `it is at ${client.sees()?.position}`,
   });
+}
+
+/** Whether bytes begin as a JPEG 2000 codestream. */
+function isCodestream(bytes) {
+  return Buffer.from(bytes.subarray(0, 4)).toString('hex') === 'ff4fff51';
 }
 
 function assertNear(client, place, withinM = PLACED_WITHIN_M) {

@@ -24,6 +24,8 @@ DEADLINE_S = 60.0
 KEY_REPEAT_S = 0.1
 WALK_M = 5.0
 SAME_PLACE_M = 0.5
+# A handle where no region is.
+NOWHERE = 0x0000_FF00_0000_FF00
 STANDING_M_PER_S = 0.05
 
 
@@ -160,6 +162,16 @@ async def visit(login_uri: str) -> None:
     same_place = lambda: standing(ben.sees(ann)) and distance(ben.sees(ann).Position, end) < SAME_PLACE_M
     await ben.until("the walker stopped where it stands", same_place)
     say(f"one walked {distance(start, end):.1f} m and stopped at the same place for both")
+
+    failed = None
+    try:
+        await asyncio.wait_for(ann.client.teleport(NOWHERE, Vector3(1, 1, 1)), DEADLINE_S)
+    except RuntimeError as error:
+        failed = str(error)
+    assert failed == "Failed to teleport", failed
+    await ann.client.send_chat("still here")
+    await ben.until("hears who could not travel", lambda: (ann.name, "still here") in ben.chats)
+    say("one could not travel to nowhere and goes on")
 
     home = ann.region.name
     away = next(name for name in region_names if name != home)

@@ -1,8 +1,20 @@
-//! What users may be called.
+//! Names of accounts: which are valid, and when two are the same.
 //!
-//! A name has two parts. Clients that show one word send `Resident` as the second (PROTOCOL §2.1), and so do we.
+//! A name has two parts. Clients that show one word send `Resident` as the second, and so does the server. A part is one of:
+//!
+//! - ASCII letters, digits, `_`, `-` and `'`, kept in the capitals that were typed. The store compares them in any capitals.
+//! - Letters and digits of one script, as UTS 39 allows them in identifiers, and the three signs. It is kept in one form for all spellings
+//!   (NFKC, case folded, the first letter a capital), so that the store compares it exactly and every spelling finds the account.
+//!
+//! Two names that look alike must not be two accounts. A part in other letters is refused if it mixes scripts, or if its skeleton by
+//! UTS 39 is plain ASCII: Cyrillic `сосо` looks like Latin `coco`. Lookalikes within ASCII (`I`, `l`, `1`) and between two other scripts are
+//! not refused.
 
-/// A valid name for an account, in the capitals it was typed in.
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+use unicode_security::{GeneralSecurityProfile, MixedScript, skeleton};
+
+/// A valid name for an account, in the form in which it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     /// First name.
@@ -15,12 +27,17 @@ pub struct Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// A part is empty or too long.
-    #[error("each part of a name has 1 to {} letters or digits", Name::PART_MAX)]
+    #[error(
+        "each part of a name has 1 to {} bytes, which are fewer letters in other scripts than Latin",
+        Name::PART_MAX
+    )]
     Length,
-    /// A part holds something else. Names stand in URLs, chat logs and `First.Last` forms, and two that look alike must not be
-    /// two accounts.
-    #[error("names are made of the letters A to Z and digits")]
+    /// A part holds something else, or no letter and no digit. Names stand in URLs, chat logs and `First.Last` forms.
+    #[error("names are made of letters and digits of one script, and of _ - '")]
     Letter,
+    /// A part looks like a name in ASCII letters, or mixes scripts.
+    #[error("this name looks like another one: write it in the letters of one script")]
+    Lookalike,
     /// The name would pass for the server or its operators.
     #[error("this name is reserved")]
     Reserved,
@@ -30,7 +47,7 @@ pub enum NameError {
 const RESERVED_LAST: [&str; 4] = ["Linden", "System", "Server", "Throng"];
 
 impl Name {
-    /// Letters in each part; the protocol's name fields and viewers end there.
+    /// Bytes of each part; the protocol's name fields and viewers end there.
     pub const PART_MAX: usize = 31;
 
     /// Last name of those who have only one.
@@ -40,21 +57,13 @@ impl Name {
     /// clients send it.
     ///
     /// # Errors
-    /// [`NameError::Length`] and [`NameError::Letter`]: no account can have this name.
+    /// [`NameError::Length`], [`NameError::Letter`] and [`NameError::Lookalike`]: no account can have this name.
     pub fn parse(first: &str, last: &str) -> Result<Self, NameError> {
         let (first, last) = match (first.trim(), last.trim()) {
             (whole, "") => whole.split_once([' ', '.']).unwrap_or((whole, Self::SINGLE_LAST)),
             parts => parts,
         };
-        for part in [first, last] {
-            if part.is_empty() || part.len() > Self::PART_MAX {
-                return Err(NameError::Length);
-            }
-            if !part.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-                return Err(NameError::Letter);
-            }
-        }
-        Ok(Self { first: first.into(), last: last.into() })
+        Ok(Self { first: part(first)?, last: part(last)? })
     }
 
     /// Whether a user may register it.
@@ -69,14 +78,56 @@ impl Name {
     }
 }
 
+/// A part of a name in the form in which it is kept.
+fn part(typed: &str) -> Result<String, NameError> {
+    // Folding can shorten a text to a third, so what is longer cannot become valid.
+    if typed.is_empty() || typed.len() > 3 * Name::PART_MAX {
+        return Err(NameError::Length);
+    }
+    let kept = canonical(typed);
+    let is_sign = |letter| matches!(letter, '_' | '-' | '\'');
+    let is_allowed = |letter: char| match letter {
+        letter if letter.is_ascii() => letter.is_ascii_alphanumeric() || is_sign(letter),
+        letter => letter.identifier_allowed() && (letter.is_alphanumeric() || is_combining_mark(letter)),
+    };
+    if !kept.chars().all(is_allowed) || !kept.chars().any(char::is_alphanumeric) {
+        return Err(NameError::Letter);
+    }
+    if kept.len() > Name::PART_MAX {
+        return Err(NameError::Length);
+    }
+    let looks_ascii = |text: &str| skeleton(text).all(|letter| letter.is_ascii());
+    let is_other = !kept.is_ascii();
+    if is_other && (!kept.is_single_script() || looks_ascii(&kept) || looks_ascii(&kept.to_lowercase())) {
+        return Err(NameError::Lookalike);
+    }
+    Ok(kept)
+}
+
+/// The form in which a part of a name, or the beginning of one, is kept.
+pub(crate) fn canonical(typed: &str) -> String {
+    let composed: String = typed.nfkc().collect();
+    if composed.is_ascii() {
+        return composed;
+    }
+    // Capitals first: letters that differ only in small letters (ς and σ) become one.
+    let folded: String = composed.to_uppercase().to_lowercase().nfkc().collect();
+    let mut letters = folded.chars();
+    let Some(first) = letters.next() else { return folded };
+    let mut capitals = first.to_uppercase();
+    // Georgian has capitals that are not for names.
+    let capital = capitals.next().filter(|capital| capitals.len() == 0 && capital.identifier_allowed());
+    std::iter::once(capital.unwrap_or(first)).chain(letters).nfkc().collect()
+}
+
 /// The account name as newer viewers show it: `ada.lovelace`, or `ada` for who has one name.
 #[must_use]
 pub fn username(first: &str, last: &str) -> String {
-    let first = first.to_ascii_lowercase();
+    let first = first.to_lowercase();
     if last.eq_ignore_ascii_case(Name::SINGLE_LAST) {
         first
     } else {
-        format!("{first}.{}", last.to_ascii_lowercase())
+        format!("{first}.{}", last.to_lowercase())
     }
 }
 
@@ -110,10 +161,66 @@ mod tests {
         assert_eq!(name("", "Lovelace"), Err(NameError::Length));
         assert_eq!(name(&"a".repeat(32), "b"), Err(NameError::Length));
         assert!(name(&"a".repeat(31), "b").is_ok());
-        for bad in ["Ädä", "a b", "a.b", "a<b", "a\0", "а"] {
+        for bad in ["a b", "a.b", "a<b", "a\0", "a\u{202e}b", "_-'", "a\u{200b}b", "😀", "a/b"] {
             assert_eq!(name(bad, "Lovelace"), Err(NameError::Letter), "{bad}");
         }
         assert_eq!(name("a b c", ""), Err(NameError::Letter));
+        assert_eq!(name(&"名".repeat(11), "b"), Err(NameError::Length), "33 bytes");
+    }
+
+    #[test]
+    fn names_of_other_grids_and_other_scripts_are_accepted() {
+        for good in [
+            "ada_l",
+            "4711",
+            "O'Brien",
+            "Anne-Marie",
+            "Ädä",
+            "Ольга",
+            "名前",
+            "しろネコ",
+            "अनिल",
+            "გიორგი",
+            "مريم",
+        ] {
+            assert!(name(good, "Lovelace").is_ok(), "{good}: {:?}", name(good, "Lovelace"));
+        }
+        assert_eq!(name("ada_l", "X"), Ok(("ada_l".into(), "X".into())), "as typed");
+    }
+
+    #[test]
+    fn every_spelling_of_a_name_is_the_same_account() {
+        for (one, other) in [
+            ("Ömer", "ömer"),
+            ("Ömer", "O\u{308}MER"),
+            ("Ольга", "ОЛЬГА"),
+            ("Οδυσσεύς", "ΟΔΥΣΣΕΎΣ"),
+            ("Ａda", "Ada"),
+            ("Straße", "STRASSE"),
+        ] {
+            let (one, other) = (name(one, "X").unwrap().0, name(other, "X").unwrap().0);
+            assert!(one.eq_ignore_ascii_case(&other), "{one} {other}");
+        }
+        assert_eq!(name("ömer", "X").unwrap().0, "Ömer");
+    }
+
+    #[test]
+    fn names_that_look_like_others_are_refused() {
+        // Cyrillic letters that look like Latin ones, alone and among Latin ones.
+        for lookalike in ["сосо", "Аdа", "а", "Lindеn"] {
+            assert_eq!(name(lookalike, "Lovelace"), Err(NameError::Lookalike), "{lookalike}");
+        }
+        assert_eq!(name("Ada", "Lіnden"), Err(NameError::Lookalike));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_kept_is_kept_as_it_is(first in "\\PC{1,12}", last in "[\\w'-]{1,12}") {
+            if let Ok(name) = Name::parse(&first, &last) {
+                let again = Name::parse(&name.first, &name.last);
+                proptest::prop_assert_eq!(again, Ok(name));
+            }
+        }
     }
 
     #[test]

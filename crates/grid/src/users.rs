@@ -193,8 +193,12 @@ mod tests {
             "a password has 1 to 16 characters, since clients ignore what comes after"
         );
         assert_eq!(
-            said(users.add("Ä", "Lovelace", "x", 0)),
-            "names are made of the letters A to Z and digits"
+            said(users.add("A/B", "Lovelace", "x", 0)),
+            "names are made of letters and digits of one script, and of _ - '"
+        );
+        assert_eq!(
+            said(users.add("сосо", "Lovelace", "x", 0)),
+            "this name looks like another one: write it in the letters of one script"
         );
     }
 

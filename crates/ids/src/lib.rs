@@ -40,6 +40,9 @@ pub struct LocalId(pub u32);
 /// and to who serves it.
 pub const COLOUR_TEXTURES: u64 = 0x7468_726f_6e67_4004;
 
+/// High half of the ids of the ground's textures. The low halves are 0 to 3, from the water upwards.
+pub const GROUND_TEXTURES: u64 = 0x7468_726f_6e67_4005;
+
 /// A world on this node, in order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorldId(pub u32);

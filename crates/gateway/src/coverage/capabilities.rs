@@ -148,7 +148,7 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("UpdateSettingsAgentInventory", NO_UPLOADS),
     refused("UpdateSettingsTaskInventory", NO_UPLOADS),
     refused("UploadAgentProfileImage", NO_UPLOADS),
-    refused("UploadBakedTexture", NO_UPLOADS),
+    done("UploadBakedTexture", "Baked textures are kept in memory and served to others."),
     refused("UploadObjectAsset", NO_UPLOADS),
     refused("UserInfo", ONE_SETTING),
     done("ViewerAsset", "Body parts and textures, also in parts."),
@@ -172,6 +172,11 @@ mod tests {
     #[test]
     fn capabilities_are_in_order_so_that_they_can_be_searched() {
         assert!(CAPABILITIES.windows(2).all(|pair| pair[0].name < pair[1].name));
-        assert!(is_granted("ViewerAsset") && !is_granted("UploadBakedTexture") && !is_granted("Nonsense"));
+        assert!(
+            is_granted("ViewerAsset")
+                && is_granted("UploadBakedTexture")
+                && !is_granted("GetMesh")
+                && !is_granted("Nonsense")
+        );
     }
 }

@@ -16,6 +16,9 @@ use std::sync::Arc;
 use store::StoreError;
 use wire::llsd::Llsd;
 
+/// Name of the address to which UploadBakedTexture sends clients.
+const BAKE_UPLOADER: &str = "BakedTexture";
+
 /// `POST /cap/{secret}`: an array of names comes in, a map of those granted goes out. Unknown names are left out.
 pub(super) async fn seed(
     State(portal): State<Arc<Portal>>,
@@ -30,12 +33,17 @@ pub(super) async fn seed(
     if !matches!(wanted, Llsd::Array(_)) {
         return error(StatusCode::BAD_REQUEST, "The seed takes an array of names.");
     }
-    let base = format!("http://{}:{}/cap/{secret}", holder.server_ip, portal.settings.http_port);
+    let base = base_url(&portal, &holder, secret);
     let granted = wanted.as_array().iter().filter_map(|name| {
         let name = name.as_str().filter(|name| is_granted(name))?;
         Some((name, Llsd::from(format!("{base}/{name}"))))
     });
     llsd(&Llsd::map(granted))
+}
+
+/// Where a client's capabilities are.
+fn base_url(portal: &Portal, holder: &Holder, secret: Uuid) -> String {
+    format!("http://{}:{}/cap/{secret}", holder.server_ip, portal.settings.http_port)
 }
 
 /// `/cap/{secret}/{name}`.
@@ -47,7 +55,7 @@ pub(super) async fn call(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let Some((_, holder)) = holder(&portal, &secret) else { return unknown() };
+    let Some((secret, holder)) = holder(&portal, &secret) else { return unknown() };
     let query = query.unwrap_or_default();
     match name.as_str() {
         "FetchInventoryDescendents2" | "FetchInventory2" | "FetchLibDescendents2" | "FetchLib2" => {
@@ -62,8 +70,20 @@ pub(super) async fn call(
         "RenderMaterials" => llsd(&capability::no_materials()),
         "ViewerAsset" | "GetTexture" if method == Method::GET => {
             let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
-            asset(capability::viewer_asset(&query, range))
+            asset(capability::viewer_asset(&portal.bakes, &query, range))
         }
+        "UploadBakedTexture" if method == Method::POST => llsd(&Llsd::map([
+            ("state", Llsd::from("upload")),
+            ("uploader", format!("{}/{BAKE_UPLOADER}", base_url(&portal, &holder, secret)).into()),
+        ])),
+        BAKE_UPLOADER if method == Method::POST => match portal.bakes.keep(holder.agent, &body) {
+            Ok(id) => llsd(&Llsd::map([
+                ("state", Llsd::from("complete")),
+                ("new_asset", id.into()),
+                ("new_inventory_item", Uuid::nil().into()),
+            ])),
+            Err(why) => error(StatusCode::BAD_REQUEST, &format!("{why}.")),
+        },
         name if is_granted(name) => {
             error(StatusCode::METHOD_NOT_ALLOWED, "This capability does not take that method.")
         }

@@ -86,7 +86,8 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
     let verified =
         portal.login.authenticate(now, peer.client_address(), request).await.map_err(LoginError::Refused)?;
     let account = verified.account;
-    let (start, started_at) = arrival(&portal.places, &request.start, &account);
+    let standing = portal.sessions.with(|hub| hub.standing(account.agent));
+    let (start, started_at) = arrival(&portal.places, &request.start, &account, standing);
     let home = account.home.as_ref().and_then(|home| spot_of(&portal.places, home));
     let owner = account.agent;
     let store = Arc::clone(&portal.store);
@@ -152,11 +153,14 @@ fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> Refusal {
     }
 }
 
-/// Where a login leads. A wish that cannot be fulfilled leads to the first region, and the client is told so.
-fn arrival(places: &Places, wish: &Start, account: &Account) -> (Spot, StartedAt) {
+/// Where a login leads. A wish that cannot be fulfilled leads to the first region, and the client is told so. `standing` is where the
+/// avatar is in the session that this login replaces.
+fn arrival(places: &Places, wish: &Start, account: &Account, standing: Option<Spot>) -> (Spot, StartedAt) {
     let saved = |location: Option<&Location>| location.and_then(|location| spot_of(places, location));
     let found = match wish {
-        Start::Last => saved(account.last_location.as_ref()).map(|spot| (spot, StartedAt::Last)),
+        Start::Last => {
+            standing.or_else(|| saved(account.last_location.as_ref())).map(|spot| (spot, StartedAt::Last))
+        }
         Start::Home => saved(account.home.as_ref()).map(|spot| (spot, StartedAt::Home)),
         Start::Region { name, position } => places.by_name(name).map(|place| {
             let position = position.unwrap_or(place.land().landing);

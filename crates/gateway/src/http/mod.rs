@@ -36,7 +36,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use grid::attempts::ClientAddress;
-use grid::capability::SimulatorFeatures;
+use grid::capability::{BakedTextures, SimulatorFeatures};
 use grid::login::LoginService;
 use ids::Instant;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -52,7 +52,7 @@ static REQUEST: Scope = Scope::new("http.request").limit_us(50_000);
 /// What waits for the disk on a thread of its own.
 static BLOCKING: Scope = Scope::new("http.blocking").limit_us(1_000_000);
 
-/// Bytes that a request's body may have at the public address.
+/// Bytes that a request's body may have at the public address, and a baked texture with it.
 pub const BODY_BYTES_MAX: usize = 512 * 1024;
 
 /// What all handlers share.
@@ -65,6 +65,8 @@ pub struct Portal {
     pub login: LoginService,
     /// The regions.
     pub places: Arc<Places>,
+    /// Textures that clients have baked.
+    pub bakes: BakedTextures,
     /// What browsers are told.
     pub live: live::Live,
     /// The page's files.

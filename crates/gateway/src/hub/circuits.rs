@@ -9,6 +9,9 @@ use glam::Vec3;
 use ids::{Instant, SessionKey, WorldId};
 use std::sync::Arc;
 
+/// Sequence number of a ParcelProperties that tells where the avatar is, rather than answers a request.
+pub(crate) const UNASKED_PARCEL: i32 = 0;
+
 impl Hub {
     /// Issues a ticket and announces it to every shard. Returns the UDP port and the seed URL, or `None` when every
     /// port of the session is in use or resting.
@@ -81,6 +84,8 @@ impl Hub {
             binding.switching = None;
             binding.is_stray = false;
             binding.tried = Vec::new();
+            // Clients show the parcel's name from now on, and do not ask for it.
+            self.answer_parcel(circuit, UNASKED_PARCEL);
         }
         let Some(session) = self.sessions.get_mut(&circuit.session) else { return };
         if session.pending != Some(circuit.ticket) {

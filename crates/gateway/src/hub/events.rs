@@ -40,9 +40,10 @@ pub(super) fn teleport_finish(
     )
 }
 
-/// The avatar stays where it is.
+/// The avatar stays where it is. All blocks of the message are there, the second without rows.
 pub(super) fn teleport_failed(agent: AgentId, why: &str) -> Llsd {
-    single("Info", Llsd::map([("AgentID", agent.0.into()), ("Reason", why.into())]))
+    let info = Llsd::map([("AgentID", agent.0.into()), ("Reason", why.into())]);
+    Llsd::map([("Info", Llsd::Array(vec![info])), ("AlertInfo", Llsd::Array(Vec::new()))])
 }
 
 /// The parcel that is the whole region: public land that nobody owns.

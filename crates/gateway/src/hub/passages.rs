@@ -108,6 +108,21 @@ impl Hub {
         self.by_agent.get(&agent).copied()
     }
 
+    /// Where an account's avatar stands in a shared world, or stood before it went into an instance. The store learns it only when
+    /// the session ends, which is too late for a login that replaces the session.
+    #[must_use]
+    pub fn standing(&self, agent: AgentId) -> Option<Spot> {
+        let session = self.sessions.get(self.by_agent.get(&agent)?)?;
+        let place = &session.root_binding()?.place;
+        if !place.scene.is_shared {
+            return session.return_to;
+        }
+        let replica = place.scene.feed.current();
+        let own = replica.slot(replica.of_session(session.key)?)?;
+        let (position, look_at) = (own.motion.position, own.motion.rotation * Vec3::X);
+        Some(Spot { place: place.id, position, look_at })
+    }
+
     /// The session of a user by "First Last", without regard to case.
     #[must_use]
     pub fn session_named(&self, name: &str) -> Option<SessionKey> {

@@ -112,9 +112,10 @@ impl Session {
 
     /// Whether it is this "First Last", without regard to case.
     pub(crate) fn is_named(&self, name: &str) -> bool {
-        let parts = name.split_at_checked(self.first_name.len());
-        let last = parts.filter(|(first, _)| first.eq_ignore_ascii_case(&self.first_name));
-        let last = last.and_then(|(_, rest)| rest.strip_prefix(' '));
-        last.is_some_and(|last| last.eq_ignore_ascii_case(&self.last_name))
+        let is_same = |a: &str, b: &str| {
+            a.chars().flat_map(char::to_lowercase).eq(b.chars().flat_map(char::to_lowercase))
+        };
+        name.split_once(' ')
+            .is_some_and(|(first, last)| is_same(first, &self.first_name) && is_same(last, &self.last_name))
     }
 }

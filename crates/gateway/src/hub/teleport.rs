@@ -10,8 +10,7 @@ use glam::Vec3;
 use ids::{AgentId, Instant, RegionHandle, SessionKey, Uuid};
 use std::sync::Arc;
 use wire::messages::{
-    TeleportFailed, TeleportFailedInfo, TeleportProgress, TeleportProgressAgentData, TeleportProgressInfo,
-    TeleportStart, TeleportStartInfo,
+    TeleportProgress, TeleportProgressAgentData, TeleportProgressInfo, TeleportStart, TeleportStartInfo,
 };
 use wire::text;
 
@@ -153,8 +152,8 @@ impl Hub {
         }
     }
 
-    /// Over both ways: node-metaverse listens to the event queue only, viewers to both (measured with
-    /// node-metaverse 0.8.16).
+    /// Through the event queue alone: hippolyzer 0.15.6 bans the message from UDP, raises an exception for each copy and never acks it, so
+    /// that its circuit is lost; node-metaverse 0.8.16 listens to nothing else; and viewers translate it as any message.
     pub(super) fn tell_teleport_failed(&mut self, key: SessionKey, why: &str) {
         self.counters.teleports_failed += 1;
         let Some(session) = self.sessions.get_mut(&key) else { return };
@@ -162,7 +161,6 @@ impl Hub {
         if let Some(binding) = session.main_binding_mut() {
             binding.queue.push("TeleportFailed", events::teleport_failed(agent, why));
         }
-        self.send(key, failed_message(agent, why));
     }
 }
 
@@ -186,16 +184,6 @@ fn progress_message(agent: AgentId, teleport_flags: u32) -> Arc<[u8]> {
         TeleportProgress {
             agent_data: TeleportProgressAgentData { agent_id: agent.0 },
             info: TeleportProgressInfo { teleport_flags, message: text::to_wire("arriving", 255) },
-        }
-        .encode(out);
-    })
-}
-
-fn failed_message(agent: AgentId, why: &str) -> Arc<[u8]> {
-    super::messaging::encoded(|out| {
-        TeleportFailed {
-            info: TeleportFailedInfo { agent_id: agent.0, reason: text::to_wire(why, 255) },
-            alert_info: Vec::new(),
         }
         .encode(out);
     })

@@ -23,17 +23,10 @@ pub(super) fn region_flags(land: &Land) -> u32 {
 /// Server name and version as clients log it.
 pub(super) const CHANNEL: &str = concat!("Throng ", env!("CARGO_PKG_VERSION"));
 
-/// Ground textures that every viewer has: dirt, grass, mountain, rock (Linden Lab's defaults).
-const GROUND: [Uuid; 4] = [
-    Uuid::from_u128(0xb8d3_965a_ad78_bf43_699b_bff8_eca6_c975),
-    Uuid::from_u128(0xabb7_83e6_3e93_26c0_248a_2476_6685_5da3),
-    Uuid::from_u128(0x179c_dabd_398a_9b6b_1391_4dc3_33ba_321f),
-    Uuid::from_u128(0xbeb1_69c7_11ea_fff2_efe5_0f24_dc88_1df2),
-];
-
 /// The region's name, water and ground textures. Opens the scene.
 pub(super) fn region_handshake(place: &Place) -> RegionHandshake {
-    let [detail0, detail1, detail2, detail3] = GROUND;
+    // Sand, grass, earth and rock, which ViewerAsset and GetTexture serve.
+    let detail = |number| Uuid::from_u64_pair(ids::GROUND_TEXTURES, number);
     RegionHandshake {
         region_info: RegionHandshakeRegionInfo {
             region_flags: region_flags(place.land()),
@@ -42,10 +35,10 @@ pub(super) fn region_handshake(place: &Place) -> RegionHandshake {
             water_height: place.land().water_m,
             billable_factor: 1.0,
             cache_id: place.region_id,
-            terrain_detail0: detail0,
-            terrain_detail1: detail1,
-            terrain_detail2: detail2,
-            terrain_detail3: detail3,
+            terrain_detail0: detail(0),
+            terrain_detail1: detail(1),
+            terrain_detail2: detail(2),
+            terrain_detail3: detail(3),
             terrain_start_height00: place.land().water_m,
             terrain_start_height01: place.land().water_m,
             terrain_start_height10: place.land().water_m,
@@ -132,4 +125,21 @@ pub(super) fn write_sim_stats(place: &Place, figures: WorldFigures, out: &mut Ve
         (stat::CHILD_AGENTS, 0.0),
     ];
     fanout::write_sim_stats(place.handle.grid(), region_flags(place.land()), OBJECT_CAPACITY, &stats, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{HARBOUR, Node};
+    use grid::capability::{BakedTextures, viewer_asset};
+
+    #[test]
+    fn the_grounds_textures_can_be_fetched() {
+        let handshake = region_handshake(Node::new().places.get(HARBOUR)).region_info;
+        let (low, high) = (handshake.terrain_detail0, handshake.terrain_detail3);
+        for id in [low, handshake.terrain_detail1, handshake.terrain_detail2, high] {
+            let reply = viewer_asset(&BakedTextures::default(), &format!("texture_id={id}"), None);
+            assert_eq!((reply.status, reply.content_type), (200, "image/x-j2c"), "{id}");
+        }
+    }
 }

@@ -1,10 +1,13 @@
 //! ViewerAsset and GetTexture: bytes by id (PROTOCOL §7.4).
 //!
-//! Until uploads come, the server holds the four body parts that every account begins with, and the textures of those who have no
-//! client. All are of our own making: body parts in the text form of wearables, with the fewest parameters, since what is not given has the
-//! viewer's default; textures as plain colours, by `body/colours.py`.
+//! The server holds the four body parts that every account begins with, the textures of avatars without clients, those of the ground, and
+//! for a while the textures that clients bake ([`super::BakedTextures`]). The first three are of our own making: body parts in the text form of
+//! wearables, with the fewest parameters, since what is not given has the viewer's default; textures as plain colours, by
+//! `body/colours.py`, and as noise, by `body/ground.py`.
 
+use super::BakedTextures;
 use crate::inventory::{AssetType, WearableType};
+use std::borrow::Cow;
 use uuid::{Uuid, uuid};
 
 /// A body part that every account begins with.
@@ -51,6 +54,8 @@ pub const BODY_PARTS: [BodyPart; 4] = [
 /// Textures one behind the other, each behind its length as u16. Their numbers are the low halves of their ids
 /// ([`ids::COLOUR_TEXTURES`]).
 const COLOURS: &[u8] = include_bytes!("body/colours.j2cs");
+/// Likewise the textures of the ground ([`ids::GROUND_TEXTURES`]).
+const GROUND: &[u8] = include_bytes!("body/ground.j2cs");
 
 /// What to answer over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,15 +67,20 @@ pub struct AssetReply {
     /// `Content-Range`, for 206 and 416.
     pub content_range: Option<String>,
     /// The body; empty unless the status is 200 or 206.
-    pub body: &'static [u8],
+    pub body: Cow<'static, [u8]>,
 }
 
 /// Answers a GET. `query` is the part of the URL behind `?`, one of `bodypart_id=…`, `texture_id=…` and so on;
 /// `range` is the `Range` header.
 #[must_use]
-pub fn viewer_asset(query: &str, range: Option<&str>) -> AssetReply {
-    let Some((bytes, content_type)) = asked(query) else {
-        return AssetReply { status: 404, content_type: "text/plain", content_range: None, body: &[] };
+pub fn viewer_asset(bakes: &BakedTextures, query: &str, range: Option<&str>) -> AssetReply {
+    let Some((bytes, content_type)) = asked(bakes, query) else {
+        return AssetReply {
+            status: 404,
+            content_type: "text/plain",
+            content_range: None,
+            body: Cow::default(),
+        };
     };
     match range.and_then(|range| parse_range(range, bytes.len())) {
         None => AssetReply { status: 200, content_type, content_range: None, body: bytes },
@@ -78,44 +88,59 @@ pub fn viewer_asset(query: &str, range: Option<&str>) -> AssetReply {
             status: 416,
             content_type,
             content_range: Some(format!("bytes */{}", bytes.len())),
-            body: &[],
+            body: Cow::default(),
         },
         Some(Ok((first, last))) => AssetReply {
             status: 206,
             content_type,
             content_range: Some(format!("bytes {first}-{last}/{}", bytes.len())),
-            body: &bytes[first..=last],
+            body: match bytes {
+                Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[first..=last]),
+                Cow::Owned(bytes) => Cow::Owned(bytes[first..=last].to_vec()),
+            },
         },
     }
 }
 
 /// The asset named by the query, and its type. The kind in the key must be the asset's: else one kind could be had as another.
-fn asked(query: &str) -> Option<(&'static [u8], &'static str)> {
+fn asked(bakes: &BakedTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
     let is_kind = |key: &str| matches!(key, "bodypart_id" | "texture_id");
     let (key, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| is_kind(key))?;
     let id = Uuid::try_parse(&id).ok()?;
     if key == "texture_id" {
-        let (space, number) = id.as_u64_pair();
-        let bytes = (space == ids::COLOUR_TEXTURES).then(|| colour(number))??;
+        let own = texture(id).map(Cow::Borrowed);
+        let bytes = own.or_else(|| bakes.get(id).map(|bake| Cow::Owned(bake.to_vec())))?;
         return Some((bytes, "image/x-j2c"));
     }
     let part = BODY_PARTS.iter().find(|part| part.asset == id)?;
-    Some((part.text.as_bytes(), "application/vnd.ll.bodypart"))
+    Some((part.text.as_bytes().into(), "application/vnd.ll.bodypart"))
 }
 
 /// The content of an asset, if it is held and of this type ([`AssetType`](crate::inventory::AssetType)).
 #[must_use]
 pub fn stored_asset(id: Uuid, asset_type: i8) -> Option<&'static [u8]> {
-    if asset_type == AssetType::BODY_PART {
-        return BODY_PARTS.iter().find(|part| part.asset == id).map(|part| part.text.as_bytes());
+    match asset_type {
+        AssetType::BODY_PART => {
+            BODY_PARTS.iter().find(|part| part.asset == id).map(|part| part.text.as_bytes())
+        }
+        AssetType::TEXTURE => texture(id),
+        _ => None,
     }
-    let (space, number) = id.as_u64_pair();
-    (asset_type == AssetType::TEXTURE && space == ids::COLOUR_TEXTURES).then(|| colour(number))?
 }
 
-/// The texture with a number.
-fn colour(number: u64) -> Option<&'static [u8]> {
-    let mut rest = COLOURS;
+/// A texture of the server's own.
+fn texture(id: Uuid) -> Option<&'static [u8]> {
+    let (space, number) = id.as_u64_pair();
+    match space {
+        ids::COLOUR_TEXTURES => codestream(COLOURS, number),
+        ids::GROUND_TEXTURES => codestream(GROUND, number),
+        _ => None,
+    }
+}
+
+/// The texture with a number among several, each behind its length.
+fn codestream(all: &'static [u8], number: u64) -> Option<&'static [u8]> {
+    let mut rest = all;
     for n in 0.. {
         let (length, behind) = rest.split_first_chunk()?;
         let (texture, behind) = behind.split_at_checked(u16::from_le_bytes(*length).into())?;
@@ -155,6 +180,10 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    fn viewer_asset(query: &str, range: Option<&str>) -> AssetReply {
+        super::viewer_asset(&BakedTextures::default(), query, range)
+    }
+
     fn shape(range: Option<&str>) -> AssetReply {
         viewer_asset(&format!("bodypart_id={}", BODY_PARTS[0].asset), range)
     }
@@ -162,7 +191,7 @@ mod tests {
     #[test]
     fn what_the_server_holds_is_served() {
         let reply = shape(None);
-        assert_eq!((reply.status, reply.body), (200, BODY_PARTS[0].text.as_bytes()));
+        assert_eq!((reply.status, &*reply.body), (200, BODY_PARTS[0].text.as_bytes()));
     }
 
     #[test]
@@ -207,15 +236,46 @@ mod tests {
     }
 
     #[test]
+    fn the_grounds_textures_are_images_that_another_decoder_reads() {
+        let mut seen = BTreeSet::new();
+        for number in 0..4 {
+            let id = Uuid::from_u64_pair(ids::GROUND_TEXTURES, number);
+            let reply = viewer_asset(&format!("texture_id={id}"), None);
+            assert_eq!((reply.status, reply.content_type), (200, "image/x-j2c"), "{number}");
+            let image = hayro_jpeg2000::Image::new(&reply.body, &hayro_jpeg2000::DecodeSettings::default());
+            let image = image.expect("a codestream");
+            assert_eq!((image.width(), image.height()), (256, 256));
+            let mut context = hayro_jpeg2000::DecoderContext::default();
+            let pixels = image.decode(&mut context).expect("a whole image").data_u8();
+            assert_eq!(pixels.len(), 256 * 256 * 3);
+            let mean =
+                |channel| pixels.iter().skip(channel).step_by(3).map(|&at| u64::from(at)).sum::<u64>() >> 16;
+            assert!(seen.insert([0, 1, 2].map(mean)), "{number} looks like another one");
+        }
+        let next = Uuid::from_u64_pair(ids::GROUND_TEXTURES, 4);
+        assert_eq!(viewer_asset(&format!("texture_id={next}"), None).status, 404);
+    }
+
+    #[test]
+    fn a_baked_texture_is_served_whole_and_in_parts() {
+        let bakes = BakedTextures::default();
+        let bytes = [&[0xff, 0x4f, 0xff, 0x51][..], &[7; 96]].concat();
+        let id = bakes.keep(ids::AgentId(Uuid::from_u128(1)), &bytes).expect("a codestream");
+        let query = format!("texture_id={id}");
+        assert_eq!(*super::viewer_asset(&bakes, &query, None).body, bytes[..]);
+        assert_eq!(*super::viewer_asset(&bakes, &query, Some("bytes=2-3")).body, bytes[2..4]);
+    }
+
+    #[test]
     fn parts_are_served_as_asked() {
         let all = BODY_PARTS[0].text.as_bytes();
         let length = all.len();
         let reply = shape(Some("bytes=0-9"));
-        assert_eq!((reply.status, reply.body), (206, &all[..10]));
+        assert_eq!((reply.status, &*reply.body), (206, &all[..10]));
         assert_eq!(reply.content_range, Some(format!("bytes 0-9/{length}")));
-        assert_eq!(shape(Some("bytes=5-")).body, &all[5..]);
-        assert_eq!(shape(Some("bytes=-4")).body, &all[length - 4..]);
-        assert_eq!(shape(Some("bytes=0-999999")).body, all, "viewers ask for more than there is");
+        assert_eq!(*shape(Some("bytes=5-")).body, all[5..]);
+        assert_eq!(*shape(Some("bytes=-4")).body, all[length - 4..]);
+        assert_eq!(*shape(Some("bytes=0-999999")).body, *all, "viewers ask for more than there is");
         let behind = shape(Some("bytes=100000-"));
         assert_eq!((behind.status, behind.content_range), (416, Some(format!("bytes */{length}"))));
         for ignored in ["bytes=0-1,3-4", "lines=0-9", "bytes=9-3", "bytes=x-"] {

@@ -4,12 +4,14 @@
 //! whose session it belongs to, is the gateway's matter.
 
 mod assets;
+mod bakes;
 mod environment;
 mod features;
 mod materials;
 mod names;
 
 pub use assets::{AssetReply, BODY_PARTS, BodyPart, stored_asset, viewer_asset};
+pub use bakes::{BAKES_BYTES_MAX, BAKES_PER_AGENT_MAX, BakedTextures, NoCodestream};
 pub use environment::environment;
 pub use features::{SimulatorFeatures, simulator_features};
 pub use materials::no_materials;

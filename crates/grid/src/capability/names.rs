@@ -2,7 +2,7 @@
 //!
 //! Display names that differ from account names do not exist here, and replies say so.
 
-use crate::names::{display_name, username};
+use crate::names::{canonical, display_name, username};
 use ids::AgentId;
 use store::{Account, Store, StoreError};
 use uuid::Uuid;
@@ -51,7 +51,10 @@ pub fn avatar_search(store: &Store, query: &str) -> Result<Llsd, StoreError> {
     let (mut names, mut page_size, mut page) = (String::new(), PAGE_MAX, 1);
     for (key, value) in form_urlencoded::parse(query.as_bytes()) {
         match &*key {
-            "names" => names = value.trim().replace('.', " "),
+            "names" => {
+                let words = value.split([' ', '.']).filter(|word| !word.is_empty());
+                names = words.map(canonical).collect::<Vec<String>>().join(" ");
+            }
             "page_size" => page_size = value.parse().unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX),
             "page" => page = value.parse().unwrap_or(1).max(1),
             _ => {}
@@ -114,6 +117,8 @@ mod tests {
         assert_eq!(ids("names=ada.lovelace"), [ada.0]);
         assert_eq!(ids("names=LOVE"), [ada.0]);
         assert_eq!(ids("names=ada").len(), 2);
+        create(&store, AgentId(Uuid::from_u128(0xC)), "Ömer", "Resident");
+        assert_eq!(ids("names=%C3%B6m"), [Uuid::from_u128(0xC)]);
         assert_eq!(ids("names=ada&page_size=1&page=2"), [Uuid::from_u128(0xB)]);
         assert_eq!(ids("names=ada&page_size=0&page=0"), [ada.0]);
         assert!(ids("names=ada&page=4294967295").is_empty());

@@ -128,7 +128,8 @@ pub fn items(tree: Tree<'_>, request: &Llsd) -> Result<Llsd, StoreError> {
 fn folder_row(owner: Uuid, id: Uuid, asked: &Llsd, content: &Content) -> Llsd {
     let wanted = |key| asked.get(key).as_bool().unwrap_or(true);
     let count = content.folders.len() + content.items.len();
-    let categories = content.folders.iter().filter(|_| wanted("fetch_folders")).map(category_row);
+    let categories = content.folders.iter().filter(|_| wanted("fetch_folders"));
+    let categories = categories.map(|folder| category_row(owner, folder));
     let items = content.items.iter().filter(|_| wanted("fetch_items")).map(|item| item_row(owner, item));
     Llsd::map([
         ("folder_id", Llsd::from(id)),
@@ -146,9 +147,11 @@ fn bad_folder(id: Uuid, error: &str) -> Llsd {
     Llsd::map([("folder_id", Llsd::from(id)), ("error", error.into())])
 }
 
-fn category_row(folder: &Folder) -> Llsd {
+fn category_row(owner: Uuid, folder: &Folder) -> Llsd {
     Llsd::map([
-        ("category_id", Llsd::from(folder.id)),
+        // hippolyzer reads a row without it as an error, and libomv as a folder of nobody.
+        ("agent_id", Llsd::from(owner)),
+        ("category_id", folder.id.into()),
         ("parent_id", folder.parent.into()),
         ("name", folder.name.as_str().into()),
         ("type_default", i32::from(folder.type_default).into()),
@@ -234,6 +237,9 @@ mod tests {
         let folder = reply.get("folders").at(0);
         assert_eq!(folder.get("categories").as_array().len(), 20);
         assert_eq!(folder.get("descendents").as_i32(), Some(20));
+        for row in folder.get("categories").as_array() {
+            assert_eq!(row.get("agent_id").as_uuid(), Some(ada.0), "clients read it from every row");
+        }
         assert_eq!(folder.get("owner_id").as_uuid(), Some(ada.0));
         assert!(reply.get("bad_folders").is_undef());
     }

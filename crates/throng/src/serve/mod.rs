@@ -57,7 +57,7 @@ use gateway::http::live::{self, Live};
 use gateway::http::{BODY_BYTES_MAX, Hostnames, HttpCounters, Portal, Proxies, ProxyHeader, Settings};
 use gateway::places::Places;
 use grid::attempts::{Allowance, AttemptLimits};
-use grid::capability::SimulatorFeatures;
+use grid::capability::{BakedTextures, SimulatorFeatures};
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use http::Site;
@@ -210,6 +210,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         login,
         places: Arc::clone(&places),
         live: Live::new(watcher_limits(config)),
+        bakes: BakedTextures::default(),
         page: page::ASSETS,
         settings: settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),

@@ -252,3 +252,47 @@ fn parcel_events_of_one_client_are_not_anothers() {
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
     assert_eq!((events(&mut node, ada).len(), events(&mut node, bob).len()), (0, 0));
 }
+
+#[test]
+fn a_session_that_is_about_to_be_replaced_says_where_its_avatar_stands() {
+    let mut node = Node::new();
+    let spot = node.spot(MEADOW, 300.0, 200.0);
+    let ada = node.enter_at("Ada", spot);
+    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.run_ms(2_000);
+    let walked = node.position_in(MEADOW, "Ada").expect("here");
+    assert!(walked.x > spot.position.x + 2.0, "{walked}");
+    let standing = node.hub.standing(agent("Ada")).expect("she is here");
+    assert_eq!((standing.place, standing.position), (MEADOW, walked));
+    assert_eq!(node.hub.standing(agent("Bob")), None);
+}
+
+#[test]
+fn out_of_an_instance_a_replaced_session_comes_back_to_where_it_went_in() {
+    let mut node = Node::new();
+    let spot = node.spot(HARBOUR, 60.0, 70.0);
+    let ada = node.enter_at("Ada", spot);
+    let cave = node.instance("Cave", 256, 0, 10);
+    let session = node.hub.session_of(agent("Ada")).expect("she is here");
+    node.hub.enter(node.now, session, &cave, None).expect("there is room");
+    node.relay();
+    node.run_ms(1_000);
+    assert!(node.clients[ada].sees_itself());
+    let standing = node.hub.standing(agent("Ada")).expect("she is here");
+    assert_eq!(standing.place, HARBOUR);
+    assert!(standing.position.distance(spot.position) < 2.0, "{standing:?}");
+}
+
+#[test]
+fn every_arrival_brings_the_parcel() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    let seed = node.clients[ada].seed;
+    let EventQueueAnswer::Poll(Poll::Ready(reply)) = node.hub.poll_events(seed, None) else {
+        panic!("nothing in the event queue")
+    };
+    let event = reply.get("events").at(0);
+    assert_eq!(event.get("message").as_str(), Some("ParcelProperties"));
+    let parcel = event.get("body").get("ParcelData").at(0);
+    assert_eq!((parcel.get("Name").as_str(), parcel.get("SequenceID").as_i32()), (Some("Harbour"), Some(0)));
+}

@@ -7,6 +7,7 @@ mod passages;
 mod strays;
 mod teleport;
 
+use super::circuits::UNASKED_PARCEL;
 use super::{EventQueueAnswer, Poll};
 use crate::testing::Node;
 use wire::llsd::Llsd;
@@ -21,7 +22,12 @@ pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
             let named = |event: &Llsd| {
                 (event.get("message").as_str().expect("a name").to_owned(), event.get("body").clone())
             };
-            reply.get("events").as_array().iter().map(named).collect()
+            // What every arrival brings is left out.
+            let is_arrival = |event: &&Llsd| {
+                let parcel = event.get("body").get("ParcelData").at(0);
+                parcel.get("SequenceID").as_i32() == Some(UNASKED_PARCEL)
+            };
+            reply.get("events").as_array().iter().filter(|event| !is_arrival(event)).map(named).collect()
         }
         EventQueueAnswer::Poll(Poll::Wait(_)) => Vec::new(),
         EventQueueAnswer::Farewell | EventQueueAnswer::Unknown => panic!("the queue has ended"),

@@ -1,0 +1,137 @@
+//! Baked textures: what clients compose of an avatar's skin and clothes and upload, so that others see it (UploadBakedTexture).
+//!
+//! They are kept in memory only. A client bakes anew when it logs in, and others show a cloud until they have the newest one, so that
+//! nothing is lost with the process. Start with [`BakedTextures::keep`].
+
+use ids::AgentId;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use uuid::{Builder, Uuid};
+
+/// Textures kept for an account; an outfit has up to eleven. The account's oldest goes first.
+pub const BAKES_PER_AGENT_MAX: usize = 16;
+
+/// Bytes of all that are kept. The oldest of all go first.
+pub const BAKES_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// SOC and SIZ, the markers with which a JPEG 2000 codestream begins.
+const CODESTREAM: [u8; 4] = [0xff, 0x4f, 0xff, 0x51];
+
+/// What was uploaded is no texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a baked texture is a JPEG 2000 codestream")]
+pub struct NoCodestream;
+
+/// The baked textures of all accounts.
+#[derive(Debug, Default)]
+pub struct BakedTextures {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_id: BTreeMap<Uuid, Arc<[u8]>>,
+    /// Oldest first.
+    order: VecDeque<(AgentId, Uuid)>,
+    bytes: usize,
+}
+
+impl BakedTextures {
+    /// Keeps a texture; its id. The same texture of the same account has the same id.
+    ///
+    /// # Errors
+    /// [`NoCodestream`].
+    pub fn keep(&self, agent: AgentId, texture: &[u8]) -> Result<Uuid, NoCodestream> {
+        if !texture.starts_with(&CODESTREAM) {
+            return Err(NoCodestream);
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(agent.0.as_bytes()).update(texture);
+        let mut id = [0; 16];
+        hasher.finalize_xof().fill(&mut id);
+        let id = Builder::from_custom_bytes(id).into_uuid();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.forget(|_, known| known == id);
+        let of_agent = kept.order.iter().filter(|(owner, _)| *owner == agent).count();
+        if of_agent >= BAKES_PER_AGENT_MAX {
+            kept.forget(|owner, _| owner == agent);
+        }
+        while kept.bytes + texture.len() > BAKES_BYTES_MAX && !kept.order.is_empty() {
+            kept.forget(|_, _| true);
+        }
+        kept.bytes += texture.len();
+        kept.by_id.insert(id, texture.into());
+        kept.order.push_back((agent, id));
+        Ok(id)
+    }
+
+    /// A texture that is kept.
+    #[must_use]
+    pub fn get(&self, id: Uuid) -> Option<Arc<[u8]>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned()
+    }
+}
+
+impl Kept {
+    /// Forgets the oldest one of which this holds.
+    fn forget(&mut self, is_it: impl Fn(AgentId, Uuid) -> bool) {
+        let Some(at) = self.order.iter().position(|&(agent, id)| is_it(agent, id)) else { return };
+        let (_, id) = self.order.remove(at).expect("just found");
+        let texture = self.by_id.remove(&id).expect("every id in the order has its texture");
+        self.bytes -= texture.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADA: AgentId = AgentId(Uuid::from_u128(1));
+    const BOB: AgentId = AgentId(Uuid::from_u128(2));
+
+    fn texture(n: u32, length: usize) -> Vec<u8> {
+        let mut bytes = [&CODESTREAM[..], &n.to_le_bytes()].concat();
+        bytes.resize(length, 0);
+        bytes
+    }
+
+    #[test]
+    fn what_is_no_texture_is_refused() {
+        assert_eq!(BakedTextures::default().keep(ADA, b"GIF89a"), Err(NoCodestream));
+        assert_eq!(BakedTextures::default().keep(ADA, b""), Err(NoCodestream));
+    }
+
+    #[test]
+    fn an_accounts_oldest_goes_and_others_stay() {
+        let bakes = BakedTextures::default();
+        let bobs = bakes.keep(BOB, &texture(0, 100)).unwrap();
+        let adas: Vec<Uuid> = (0..20).map(|n| bakes.keep(ADA, &texture(n, 100)).unwrap()).collect();
+        let kept = adas.iter().filter(|&&id| bakes.get(id).is_some()).count();
+        assert_eq!(kept, BAKES_PER_AGENT_MAX);
+        assert!(bakes.get(adas[3]).is_none() && bakes.get(adas[4]).is_some() && bakes.get(bobs).is_some());
+    }
+
+    #[test]
+    fn the_same_texture_is_kept_once() {
+        let bakes = BakedTextures::default();
+        let first = bakes.keep(ADA, &texture(1, 100)).unwrap();
+        assert_eq!(bakes.keep(ADA, &texture(1, 100)), Ok(first));
+        assert_ne!(bakes.keep(BOB, &texture(1, 100)), Ok(first));
+        assert_eq!(bakes.kept.lock().unwrap().bytes, 200);
+    }
+
+    #[test]
+    fn bytes_of_all_are_bounded() {
+        let bakes = BakedTextures::default();
+        let length = 512 * 1024;
+        for n in 0..200 {
+            bakes.keep(AgentId(Uuid::from_u128(n.into())), &texture(n, length)).unwrap();
+        }
+        let kept = bakes.kept.lock().unwrap();
+        assert_eq!(kept.bytes, BAKES_BYTES_MAX);
+        assert_eq!(
+            (kept.by_id.len(), kept.order.len()),
+            (BAKES_BYTES_MAX / length, BAKES_BYTES_MAX / length)
+        );
+    }
+}
