@@ -4,10 +4,10 @@
 use crate::places::{Place, PlaceId};
 use glam::Vec3;
 use ids::{AgentId, CircuitCode, Instant, RegionHandle, SessionId, SessionKey, Uuid, WorldId};
+use link::{Appearance, Event, Refusal};
 use std::sync::Arc;
 use wire::llsd::Llsd;
 use wire::messages::MessageNumber;
-use world::{Appearance, Event, Refusal};
 
 /// Names in one UUIDNameReply: 16 + 2 × (1 + 32) bytes each at most, within a datagram.
 pub(crate) const NAMES_PER_REPLY: usize = 14;

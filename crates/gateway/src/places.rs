@@ -7,6 +7,7 @@
 use crate::feed::Feed;
 use glam::Vec3;
 use ids::{RegionHandle, Uuid, WorldId};
+use link::{Scenery, Terrain};
 use replicate::Replica;
 use replicate::scenery::{self, Things};
 use std::ops::Range;
@@ -17,7 +18,6 @@ use wire::messages::{
     LayerData, LayerDataLayerData, LayerDataLayerID, ParcelOverlay, ParcelOverlayParcelData,
 };
 use wire::terrain::{Layer, PATCH_SAMPLES, PATCH_SIDE};
-use world::{Scenery, Terrain};
 
 /// Index into [`Places`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,12 +7,13 @@
 use flate2::read::ZlibDecoder;
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Enter, Frame, Scenery, Terrain};
 use recording::{About, Ending, Step, Writer};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Action, Command, Enter, Frame, Scenery, Terrain, World, WorldConfig};
+use world::{World, WorldConfig};
 
 /// Kind, stored and raw length, checksum: see `recording::format`.
 const CHUNK_HEADER_LEN: usize = 20;

@@ -19,9 +19,10 @@
 //! A file without its 'E' was cut off.
 
 use ids::{Epoch, Instant, Tick, WorldId};
+use link::{Command, Scenery, Terrain};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
-use world::{Cast, Command, Scenery, Script, Terrain, WorldConfig};
+use world::{Cast, Script, WorldConfig};
 
 /// Rises whenever anything in the file changes its form: a command, too.
 pub const VERSION: u32 = 4;
@@ -140,7 +141,7 @@ pub struct Step {
     pub dilation: f32,
     /// What the world was given, in the order of arrival; the world sorts it.
     pub commands: Vec<Command>,
-    /// [`world::Frame::state_hash`] after it. `None` for the one step in which the world panicked.
+    /// [`link::Frame::state_hash`] after it. `None` for the one step in which the world panicked.
     pub state_hash: Option<u64>,
 }
 

@@ -2,16 +2,14 @@
 
 use crate::chunk::{self, Chain, Kind};
 use crate::format::{About, End, Inhabitants, MAGIC, Step, VERSION};
+use link::{Scenery, SceneryError, Standing, Terrain, TerrainError};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use world::{
-    Cast, CastErrors, RestoreError, Scenery, SceneryError, Standing, Terrain, TerrainError, World,
-    WorldConfig,
-};
+use world::{Cast, CastErrors, RestoreError, World, WorldConfig};
 
 /// Why bytes are no recording, or none that this build can replay.
 #[derive(Debug, Error)]

@@ -2,8 +2,9 @@
 
 use crate::format::Step;
 use crate::read::{Recording, RecordingError};
+use link::Frame;
 use std::io::{Read, Seek};
-use world::{Frame, World};
+use world::World;
 
 /// A world that is given what the recorded one was given.
 #[derive(Debug)]

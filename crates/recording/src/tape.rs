@@ -6,10 +6,11 @@
 use crate::format::{Ending, Step};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use ids::{Instant, Tick};
+use link::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use world::{Checkpoint, Command, World};
+use world::{Checkpoint, World};
 
 /// Steps between a world and the writer: ten seconds at 20 Hz, in which a disk may stall.
 pub const QUEUE_STEPS_MAX: usize = 200;

@@ -3,9 +3,9 @@
 use crate::chunk::{self, Chain, Kind};
 use crate::format::{About, End, Ending, MAGIC, Step, VERSION};
 use crate::tape::Reel;
+use link::{Scenery, Terrain};
 use std::io::{self, Write};
 use thiserror::Error;
-use world::{Scenery, Terrain};
 
 /// Steps of one chunk at most: what a file that is cut off may lose, six seconds at 20 Hz.
 const CHUNK_STEPS_MAX: u32 = 128;

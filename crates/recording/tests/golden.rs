@@ -7,6 +7,7 @@
 use behavior::{Group, Kind, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain};
 use recording::{About, Ending, Recording, Replay, Step, Writer};
 use std::{
     fs,
@@ -14,10 +15,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use world::{
-    Action, Actor, Cast, ChatKind, Command, Control, ControlFlags, Enter, Frame, Mission, Scenery, Script,
-    Spawn, Terrain, Waypoint, World, WorldConfig, animations,
-};
+use world::{Actor, Cast, Mission, Script, Spawn, Waypoint, World, WorldConfig, animations};
 
 const TICK: Duration = Duration::from_millis(50);
 const STEPS: u64 = 900;

@@ -3,6 +3,7 @@
 use behavior::{Kind, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain};
 use proptest::prelude::*;
 use recording::{
     About, Ending, QUEUE_STEPS_MAX, Recording, RecordingError, Reel, Replay, Tape, WriteError, Writer, write,
@@ -10,10 +11,7 @@ use recording::{
 use std::io::{self, Cursor, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{
-    Action, Actor, Cast, Command, Control, ControlFlags, Enter, Frame, Scenery, Script, Spawn, Terrain,
-    World, WorldConfig,
-};
+use world::{Actor, Cast, Script, Spawn, World, WorldConfig};
 
 const TICK: Duration = Duration::from_millis(50);
 

@@ -11,12 +11,12 @@
 
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
+use link::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
 use replicate::scenery::Scenery;
 use replicate::selection::{Allowance, Selection};
 use replicate::{EncodedFrame, Encoder, Intake, Lister, Publisher, Replica, Viewer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use world::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
 
 /// A client's share of a send at 128 KiB/s and 10 Hz, and of full updates.
 const ALLOWANCE: Allowance = Allowance { bytes: 12_800, full: 24, blocks_per_datagram: 18, near_only: false };
@@ -122,7 +122,7 @@ fn enter(avatar: u32) -> Change {
             last_name: "Resident".into(),
             size: Appearance::DEFAULT_SIZE,
             appearance: None,
-            animations: world::Animations::new(),
+            animations: link::Animations::new(),
         },
     }))
 }

@@ -6,6 +6,7 @@
 use crate::reckoning::{ALL_BANDS, Reckoning};
 use glam::Vec3;
 use ids::{Epoch, LocalId, Tick};
+use link::{Animation, Appearance, Audience, Avatar, Change, Entity, Frame, Motion, SnapshotChunk};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use std::time::Duration;
 use systems::System;
 use wire::object_update::{FullAvatar, FullMotion};
 use wire::terse::{AVATAR_BLOCK_LEN, TerseAvatar};
-use world::{Animation, Appearance, Audience, Avatar, Change, Entity, Frame, Motion, SnapshotChunk};
 
 /// Number and body of AvatarAnimation. That of three animations, as many as most avatars ever play, needs no memory of its own.
 pub type AnimationMessage = SmallVec<[u8; 80]>;
@@ -32,7 +32,7 @@ pub struct EncodedFrame {
 
 /// One change with what clients are sent for it.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "fields are those of world::Change; the blocks are named in crate::Slot")]
+#[expect(missing_docs, reason = "fields are those of link::Change; the blocks are named in crate::Slot")]
 pub enum EncodedChange {
     Created {
         id: LocalId,
@@ -69,7 +69,7 @@ pub enum EncodedChange {
 pub enum Intake {
     /// Encoded; publish it.
     Ready,
-    /// A gap or a new epoch: send [`world::Action::Resync`] to the world.
+    /// A gap or a new epoch: send [`link::Action::Resync`] to the world.
     NeedsSnapshot,
     /// Held back until the snapshot that was asked for is complete.
     Waiting,

@@ -12,8 +12,8 @@
 //! Whoever rests is shown as it is in every band: nothing may come after it that would put a small error right.
 
 use glam::{Quat, Vec3};
+use link::Motion;
 use wire::terse::as_sent;
-use world::Motion;
 
 /// Bands of distance: near, middle and far.
 pub const BANDS: usize = 3;

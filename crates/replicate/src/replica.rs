@@ -11,11 +11,11 @@ use crate::reckoning::BANDS;
 use crate::scenery::Scenery;
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, WorldId};
+use link::{Appearance, Audience, Avatar, Motion};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wire::object_update::{patch_avatar_motion, patch_avatar_size};
 use wire::terse::AVATAR_BLOCK_LEN;
-use world::{Appearance, Audience, Avatar, Motion};
 
 /// The block of an ImprovedTerseObjectUpdate, on a cache line of its own.
 #[derive(Clone, Copy, Debug)]

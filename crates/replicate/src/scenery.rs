@@ -9,9 +9,9 @@
 
 use glam::Vec3;
 use ids::LocalId;
+use link::Standing;
 use std::sync::Arc;
 use wire::object_update::{FullMotion, FullPrim, encode_prim, patch_local_id};
-use world::Standing;
 
 /// Metres within which a client has everything, as far as its bytes go.
 pub const REACH_M: f32 = 64.0;
@@ -42,14 +42,14 @@ struct Thing {
 
 impl Default for Things {
     fn default() -> Self {
-        Self::new(&world::Scenery::default(), 0.0)
+        Self::new(&link::Scenery::default(), 0.0)
     }
 }
 
 impl Things {
     /// Encodes what stands in a region of so many metres along a side.
     #[must_use]
-    pub fn new(scenery: &world::Scenery, size_m: f32) -> Self {
+    pub fn new(scenery: &link::Scenery, size_m: f32) -> Self {
         let side = (size_m / CELL_M).ceil().max(1.0) as usize;
         let mut cells = vec![Vec::new(); side * side];
         let mut things = Vec::with_capacity(scenery.len());
@@ -232,8 +232,8 @@ mod tests {
     use super::*;
     use glam::Quat;
     use ids::Uuid;
+    use link::Prim;
     use proptest::prelude::*;
-    use world::Prim;
 
     fn place() -> impl Strategy<Value = Vec3> {
         (0.0f32..=256.0, 0.0f32..=256.0, 20.0f32..40.0).prop_map(Vec3::from)
@@ -246,7 +246,7 @@ mod tests {
 
     fn scenery(places: &[Vec3]) -> Scenery {
         let prims = places.iter().zip(1..).map(|(&place, n)| prim(n, place)).collect();
-        let scenery = world::Scenery::new(prims).expect("somewhere");
+        let scenery = link::Scenery::new(prims).expect("somewhere");
         Scenery::new(Arc::new(Things::new(&scenery, 256.0)), 1)
     }
 
@@ -282,7 +282,7 @@ mod tests {
             prims in prop::collection::vec(any_prim(), 1..20),
             first_ids in [any::<u32>(), any::<u32>()],
         ) {
-            let things = world::Scenery::new(prims.clone()).expect("somewhere");
+            let things = link::Scenery::new(prims.clone()).expect("somewhere");
             let things = Arc::new(Things::new(&things, 256.0));
             for first_id in first_ids.map(|id| id.min(u32::MAX - 20)) {
                 let scenery = Scenery::new(Arc::clone(&things), first_id);

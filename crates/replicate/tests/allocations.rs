@@ -1,12 +1,13 @@
 //! What stands in a template costs its instances no memory: they share it.
 
 use ids::{Epoch, SessionKey, Tick, WorldId};
+use link::{Action, Command, Frame, Terrain};
 use replicate::scenery::{Scenery, Things};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
 use std::time::Duration;
 use telemetry::allocations::{CountingAllocator, count_here, counted_here};
-use world::{Action, Command, Frame, Terrain, World, WorldConfig};
+use world::{World, WorldConfig};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -17,14 +18,14 @@ const TICKS: u64 = 10;
 /// What instances have in common.
 struct Template {
     terrain: Arc<Terrain>,
-    scenery: Arc<world::Scenery>,
+    scenery: Arc<link::Scenery>,
     things: Arc<Things>,
 }
 
 impl Template {
     fn new(boxes: u32) -> Self {
         let terrain = Arc::new(Terrain::flat(256, 21.0));
-        let scenery = Arc::new(world::Scenery::boxes(boxes, &terrain, 1));
+        let scenery = Arc::new(link::Scenery::boxes(boxes, &terrain, 1));
         let things = Arc::new(Things::new(&scenery, 256.0));
         Self { terrain, scenery, things }
     }

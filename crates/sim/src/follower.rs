@@ -3,9 +3,9 @@
 use crate::node::TICK;
 use gateway::feed::Feed;
 use ids::SessionKey;
+use link::{Action, Command, Frame};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher, Replica};
 use std::sync::Arc;
-use world::{Action, Command, Frame};
 
 pub(crate) struct Follower {
     pub(crate) encoder: Encoder,

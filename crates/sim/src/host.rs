@@ -6,12 +6,13 @@
 
 use crate::node::TICK;
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
+use link::{Command, Frame};
 use recording::{About, Ending, Step, Writer};
 use schedule::Backoff;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
-use world::{Command, Frame, Life, World, WorldConfig};
+use world::{Life, World, WorldConfig};
 
 /// Leaves something out of a move, or repeats it, to show that a run notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

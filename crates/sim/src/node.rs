@@ -17,12 +17,13 @@ use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
+use link::{Frame, Scenery, Terrain, WATER_M};
 use replicate::Replica;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Frame, Scenery, Terrain, WATER_M, WorldConfig, WorldCounters};
+use world::{WorldConfig, WorldCounters};
 
 /// Worlds step 20 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -181,7 +182,7 @@ impl Node {
             if served.frame.events.is_empty() {
                 continue;
             }
-            let events: Arc<[world::Event]> = served.frame.events.as_slice().into();
+            let events: Arc<[link::Event]> = served.frame.events.as_slice().into();
             for shard in 0..self.shards.len() {
                 self.tell_shard(now, shard, ToShard::Events(world, Arc::clone(&events)), out);
             }

@@ -2,8 +2,8 @@
 
 use crate::node::Node;
 use ids::Tick;
+use link::Frame;
 use std::fmt;
-use world::Frame;
 
 /// One tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

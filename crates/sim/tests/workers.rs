@@ -5,14 +5,12 @@
 use behavior::{Kind, Place, Route, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain};
 use schedule::{Pool, Start, Task};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
-use world::{
-    Action, Actor, Cast, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Script, Spawn,
-    Terrain, World, WorldConfig,
-};
+use world::{Actor, Cast, Script, Spawn, World, WorldConfig};
 
 const WORLDS: u32 = 16;
 const NPCS: u32 = 20;
@@ -139,7 +137,7 @@ fn cast(terrain: &Terrain, scenery: &Scenery) -> Cast {
         spawns: (0..NPCS).map(spawn).collect(),
         ..Script::default()
     };
-    Cast::new(script, terrain, scenery, world::WATER_M, &mut || true).expect("a cast that is right")
+    Cast::new(script, terrain, scenery, link::WATER_M, &mut || true).expect("a cast that is right")
 }
 
 /// Hashes of all states, by world, and how many NPCs fell in all.
@@ -160,7 +158,7 @@ fn run(n_workers: usize) -> (Vec<u64>, u64) {
             terrain: Arc::clone(&terrain),
             scenery: Arc::clone(&scenery),
             cast: Some(Arc::clone(&cast)),
-            water_m: world::WATER_M,
+            water_m: link::WATER_M,
             max_avatars: 20,
             seed: n.into(),
         });

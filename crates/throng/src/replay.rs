@@ -156,10 +156,11 @@ impl Run {
 mod tests {
     use super::*;
     use ids::{Epoch, Instant, Tick, WorldId};
+    use link::{Frame, Terrain};
     use recording::{About, Writer};
     use std::path::Path;
     use std::sync::Arc;
-    use world::{Frame, Terrain, World, WorldConfig};
+    use world::{World, WorldConfig};
 
     /// A file of ten ticks of an empty world; `alter` changes what is written of each.
     fn file(directory: &Path, ending: Ending, alter: impl Fn(&mut Step)) -> ReplayArgs {

@@ -12,14 +12,12 @@
 use behavior::{Kind, Place, Route, Vocabulary};
 use glam::Vec3;
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Enter, Frame, Scenery, Terrain};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use world::{
-    Action, Actor, Cast, Command, Enter, Frame, NpcCounts, Scenery, Script, Spawn, Terrain, World,
-    WorldConfig,
-};
+use world::{Actor, Cast, NpcCounts, Script, Spawn, World, WorldConfig};
 
 const BEHAVIORS: &str = "\
 behaviour guard:
@@ -40,7 +38,7 @@ fn main() {
     let terrain = Arc::new(Terrain::hills(256, 1));
     let scenery = Arc::new(Scenery::boxes(if full { 600 } else { 50 }, &terrain, 1));
     let began = Instant::now();
-    let cast = Cast::new(script(&terrain), &terrain, &scenery, world::WATER_M, &mut || true);
+    let cast = Cast::new(script(&terrain), &terrain, &scenery, link::WATER_M, &mut || true);
     let cast = Arc::new(cast.expect("behaviours that are right, and ground to walk on"));
     println!("cast of {}: {} ms", cast.len(), began.elapsed().as_millis());
 
@@ -54,7 +52,7 @@ fn main() {
                 terrain: Arc::clone(&terrain),
                 scenery: Arc::clone(&scenery),
                 cast: Some(Arc::clone(&cast)),
-                water_m: world::WATER_M,
+                water_m: link::WATER_M,
                 max_avatars: 20,
                 seed: n.into(),
             })

@@ -10,12 +10,13 @@
 
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Appearance, Command, Control, ControlFlags, Enter, Frame, Terrain};
 use std::{
     hint::black_box,
     sync::Arc,
     time::{Duration, Instant},
 };
-use world::{Action, Appearance, Command, Control, ControlFlags, Enter, Frame, Terrain, World, WorldConfig};
+use world::{World, WorldConfig};
 
 const SIZE_M: u32 = 512;
 const DT: Duration = Duration::from_millis(50);

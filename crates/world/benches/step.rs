@@ -11,11 +11,12 @@
 
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Control, ControlFlags, Enter, Frame, Terrain};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use world::{Action, Command, Control, ControlFlags, Enter, Frame, Terrain, World, WorldConfig};
+use world::{World, WorldConfig};
 
 const SIZE_M: u32 = 512;
 

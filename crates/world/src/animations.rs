@@ -2,12 +2,9 @@
 //!
 //! The ids are the well-known assets of every viewer; the world sends ids and never holds the assets.
 
-use crate::{
-    command::{Action, ControlFlags},
-    frame::{Animation, Animations, read_few},
-    presence::{Impact, Presence, Stance},
-};
+use crate::presence::{Impact, Presence, Stance};
 use ids::Uuid;
+use link::{Action, Animation, Animations, ControlFlags, read_few};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use state_hash::StateHasher;

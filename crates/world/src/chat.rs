@@ -1,27 +1,11 @@
-//! Chat: a sound with a place and a reach. Who hears it is the gateways' business.
+//! An avatar says something: the checked text becomes a [`Chat`] event, typing shows on the avatar.
 
 use crate::{
     animations::{Reason, TYPE},
-    command::ChatKind,
-    frame::{Chat, Event},
     presence::Presence,
 };
+use link::{CHAT_BYTES_MAX, Chat, ChatKind, Event};
 use std::sync::Arc;
-
-/// Longest text in bytes: with its terminator it fills the protocol's 1,024.
-pub const CHAT_BYTES_MAX: usize = 1_023;
-
-impl ChatKind {
-    /// How far it is heard, metres (PROTOCOL §8a).
-    #[must_use]
-    pub const fn radius_m(self) -> f32 {
-        match self {
-            Self::Whisper => 10.0,
-            Self::Say | Self::StartTyping | Self::StopTyping => 20.0,
-            Self::Shout => 100.0,
-        }
-    }
-}
 
 /// Lets an avatar say something; typing shows on it, too. Saying nothing makes no event.
 pub(crate) fn say(presence: &mut Presence, kind: ChatKind, channel: i32, mut text: String) -> Option<Event> {

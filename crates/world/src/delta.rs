@@ -1,13 +1,8 @@
 //! The frame phase: what is different from the frame before.
 
-use crate::{
-    counters::WorldCounters,
-    frame::{Change, Frame},
-    npc::Npcs,
-    roster::Roster,
-    setting::Setting,
-};
+use crate::{counters::WorldCounters, npc::Npcs, roster::Roster, setting::Setting};
 use ids::{LocalId, Tick};
+use link::{Change, Frame};
 use systems::System;
 
 /// The frame phase: the numbers of frames, and departures that the next one reports.

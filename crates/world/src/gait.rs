@@ -5,10 +5,11 @@
 
 use crate::{
     contacts::Contacts,
-    ground::{CEILING_M, Ground},
+    ground::Ground,
     presence::{Impact, Presence, Stance},
 };
 use glam::{Vec2, Vec3};
+use link::CEILING_M;
 
 /// Physics steps a second, whatever the tick: three to a tick of 50 ms (DESIGN §4).
 pub const SUB_STEPS_PER_S: u32 = 60;

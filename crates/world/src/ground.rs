@@ -1,11 +1,8 @@
 //! Where an avatar can be: terrain, water, borders and ceiling of the region, and the way back from outside them.
 
-use crate::terrain::Terrain;
 use glam::{Vec2, Vec3};
+use link::{CEILING_M, Terrain};
 use std::sync::Arc;
-
-/// Nobody rises above this height, metres: object positions of the protocol end there (PROTOCOL §5.1).
-pub const CEILING_M: f32 = 4_096.0;
 
 /// Avatars stop so far from the region's border, metres: far enough that no viewer sees them in the next region.
 pub const BORDER_MARGIN_M: f32 = 0.5;

@@ -2,9 +2,7 @@
 
 use crate::{
     arrivals, chat,
-    command::{Action, Command, ControlFlags, Enter},
     counters::WorldCounters,
-    frame::{Event, Frame, Refusal},
     game::{Game, HEALTH_MAX},
     ground::Ground,
     local_ids::LocalIds,
@@ -16,6 +14,7 @@ use crate::{
 };
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey};
+use link::{Action, Command, ControlFlags, Enter, Event, Frame, Refusal};
 use systems::System;
 
 /// The inbox phase, and what it leaves for the phases behind it.
@@ -211,8 +210,9 @@ pub(crate) fn relocate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Terrain, World, WorldConfig, animations::PUNCH_LEFT};
+    use crate::{World, WorldConfig, animations::PUNCH_LEFT};
     use ids::{AgentId, Epoch, Tick, Uuid, WorldId};
+    use link::Terrain;
     use std::{sync::Arc, time::Duration};
 
     #[test]

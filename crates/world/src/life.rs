@@ -17,14 +17,13 @@
 //! ([`Life::TRIAL`]), and a second panic within that takes it back there, with the cast that it had.
 
 use crate::{
-    command::Command,
-    frame::Frame,
     game::ProgressError,
     npc::{Cast, Recast},
     snapshot::{Checkpoint, IdsUsed, RestoreError},
     world::{World, WorldConfig, system},
 };
 use ids::{Epoch, Instant, Tick};
+use link::{Command, Frame};
 use std::{fmt, sync::Arc, time::Duration};
 use telemetry::recorder::Scope;
 

@@ -6,7 +6,6 @@
 use crate::{
     animations,
     arrivals::settle_arrivals,
-    command::ControlFlags,
     contacts::Contacts,
     gait::{
         self, CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, PRE_JUMP, RUN_M_PER_S, SUB_STEPS_PER_S,
@@ -18,6 +17,7 @@ use crate::{
     setting::Setting,
 };
 use glam::{Quat, Vec2, Vec3};
+use link::ControlFlags;
 use state_hash::StateHasher;
 use std::time::Duration;
 use systems::System;

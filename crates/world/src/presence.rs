@@ -1,13 +1,9 @@
 //! One avatar in a world: who it is, how it moves, and what its owner last asked for.
 
-use crate::{
-    animations::Animator,
-    command::{Appearance, Control, ControlFlags, Enter},
-    frame::{Audience, Avatar, Entity, Motion},
-    ground::Ground,
-};
+use crate::{animations::Animator, ground::Ground};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey};
+use link::{Appearance, Audience, Avatar, Control, ControlFlags, Enter, Entity, Motion};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::sync::Arc;

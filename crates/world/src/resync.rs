@@ -3,13 +3,9 @@
 //! A part holds avatars as they are after its frame's changes. So a replica that empties itself at part 0, applies
 //! changes (of avatars it does not know yet: none), and adds each part, is complete after the last.
 
-use crate::{
-    frame::{Frame, SnapshotChunk},
-    npc::Npcs,
-    roster::Roster,
-    setting::Setting,
-};
+use crate::{npc::Npcs, roster::Roster, setting::Setting};
 use ids::LocalId;
+use link::{Frame, SnapshotChunk};
 use serde::{Deserialize, Serialize};
 use systems::System;
 

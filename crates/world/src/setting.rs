@@ -1,7 +1,8 @@
 //! The constant side of a world: nothing in it changes during a step.
 
-use crate::{ground::Ground, npc::Cast, scenery::Scenery};
+use crate::{ground::Ground, npc::Cast};
 use ids::{Epoch, WorldId};
+use link::Scenery;
 use std::sync::Arc;
 
 /// A world's identity, rules and surroundings. Every phase may read it, and none writes it.

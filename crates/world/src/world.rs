@@ -7,10 +7,8 @@
 //! snapshot (`snapshot`).
 
 use crate::{
-    command::Command,
     counters::WorldCounters,
     delta::Delta,
-    frame::{Entity, Frame},
     game::{Game, GameTick, MissionStatus},
     ground::Ground,
     inbox::{Inbox, Receivers},
@@ -20,11 +18,10 @@ use crate::{
     periods::Span,
     resync::Resync,
     roster::Roster,
-    scenery::Scenery,
     setting::Setting,
-    terrain::Terrain,
 };
 use ids::{AgentId, Epoch, SessionKey, Tick, WorldId};
+use link::{Command, Entity, Frame, Scenery, Terrain};
 use state_hash::StateHasher;
 use std::{ops::Range, sync::Arc, time::Duration};
 use telemetry::recorder::{Arg, Scope, ScopeKind};
@@ -79,7 +76,8 @@ impl WorldConfig {
 /// ```
 /// # use std::{sync::Arc, time::Duration};
 /// # use ids::{Epoch, Tick, WorldId};
-/// use world::{Frame, Terrain, World, WorldConfig};
+/// use link::{Frame, Terrain};
+/// use world::{World, WorldConfig};
 ///
 /// let mut world = World::new(WorldConfig {
 ///     id: WorldId(0),
@@ -222,7 +220,7 @@ impl World {
         is_meant
     }
 
-    /// Puts a snapshot into the frames that follow, as [`crate::Action::Resync`] does.
+    /// Puts a snapshot into the frames that follow, as [`link::Action::Resync`] does.
     pub(crate) const fn ask_for_snapshot(&mut self) {
         self.resync.request();
     }

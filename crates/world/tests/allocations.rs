@@ -3,12 +3,10 @@
 use behavior::{Kind, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Control, ControlFlags, Enter, Event, Frame, Scenery, Terrain};
 use std::{sync::Arc, time::Duration};
 use telemetry::allocations::{CountingAllocator, count_here, counted, counted_here};
-use world::{
-    Action, Actor, Cast, Command, Control, ControlFlags, Enter, Event, Frame, Life, Mission, Scenery, Script,
-    Spawn, Terrain, Waypoint, WorldConfig,
-};
+use world::{Actor, Cast, Life, Mission, Script, Spawn, Waypoint, WorldConfig};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

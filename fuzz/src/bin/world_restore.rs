@@ -11,9 +11,8 @@ use libfuzzer_sys::fuzz_target;
 use behavior::{Kind, Vocabulary};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use world::{
-    Action, Actor, Cast, Command, Enter, Frame, Scenery, Script, Spawn, Terrain, World, WorldConfig,
-};
+use link::{Action, Command, Enter, Frame, Scenery, Terrain};
+use world::{Actor, Cast, Script, Spawn, World, WorldConfig};
 
 const BEHAVIORS: &str = "\
 behaviour stroll: wander within 25 m pause 0.1 s to 1 s

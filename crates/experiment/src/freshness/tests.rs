@@ -6,8 +6,8 @@ use super::{BANDS_M, Freshness};
 use bots::views::Sight;
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Uuid};
+use link::{Audience, Avatar, Change, Entity, Frame, Motion};
 use std::sync::Arc;
-use world::{Audience, Avatar, Change, Entity, Frame, Motion};
 
 const OWN: AgentId = AgentId(Uuid::from_u128(1));
 const WALKER: LocalId = LocalId(2);
@@ -24,7 +24,7 @@ fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
         last_name: if id == 2 { "Walker" } else { "Other" }.to_owned(),
         size: Vec3::ONE,
         appearance: None,
-        animations: world::Animations::new(),
+        animations: link::Animations::new(),
     };
     let motion = Motion { position, ..Motion::default() };
     Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, avatar })

@@ -2,9 +2,9 @@
 
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId};
+use link::{Change, Entity, Frame, Motion};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use world::{Change, Entity, Frame, Motion};
 
 /// Ticks that are looked back when it is judged whether something is wrong: 100 ms at 20 Hz, the time between two sends to a client.
 /// No server that sends at 10 Hz can do better always.

@@ -6,10 +6,10 @@ use axum::extract::{Extension, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use grid::tokens::Caller;
+use link::{Appearance, Looks, LooksError};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use world::{Appearance, Looks, LooksError};
 
 /// Whose looks are asked for.
 #[derive(Deserialize, utoipa::IntoParams)]

@@ -10,6 +10,7 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use link::{Chat, ChatKind};
 use replicate::Replica;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,7 +18,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast};
-use world::{Chat, ChatKind};
 
 /// The feed's path.
 pub(super) const PATH: &str = "/live";

@@ -7,7 +7,7 @@
 use super::Hub;
 use super::session::Session;
 use ids::{SessionKey, WorldId};
-use world::{Action, Command};
+use link::{Action, Command};
 
 impl Hub {
     /// Commands that take those of these sessions out of a world that have no circuit to it, neither open nor expected.

@@ -12,9 +12,9 @@ use crate::mail::{CircuitKey, Spot, ToShard};
 use crate::places::{Place, PortalTo, Scene};
 use glam::Vec3;
 use ids::{AgentId, Instant, SessionKey, WorldId};
+use link::Appearance;
 use std::sync::Arc;
 use thiserror::Error;
-use world::Appearance;
 
 /// How an avatar gets into another world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use crate::hub::ports::SessionPorts;
 use crate::mail::{CircuitKey, ShardIndex, Spot, Ticket, Wearable};
 use crate::places::Place;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
+use link::Appearance;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use world::Appearance;
 
 /// A login. It outlives its circuits: a teleport gives it a new one, a restarted world takes none away.
 #[derive(Debug)]

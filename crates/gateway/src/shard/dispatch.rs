@@ -14,11 +14,11 @@ use crate::mail::{Closed, FromShard, InstantMessage, Request, Spot};
 use circuit::{Category, Received, Throttles};
 use glam::Vec3;
 use ids::{AgentId, Instant, RegionHandle, Uuid};
+use link::{Action, Appearance, ChatKind, Control, ControlFlags, Enter};
 use std::sync::Arc;
 use wire::Malformed;
 use wire::messages::*;
 use wire::text::from_wire;
-use world::{Action, Appearance, ChatKind, Control, ControlFlags, Enter};
 
 /// Height of an avatar whose client sends nonsense, in metres.
 const AVATAR_HEIGHT_M: f32 = 1.9;

@@ -6,8 +6,8 @@
 
 use super::switching::enter;
 use super::{ClientIndex, Shard};
+use link::Action;
 use replicate::Replica;
-use world::Action;
 
 impl Shard {
     /// Catches up with a replica of another epoch than the client's avatar was sent into or last seen in.

@@ -6,6 +6,7 @@ use super::switching::WITHIN_REGION;
 use super::{ClientIndex, Shard};
 use crate::mail::{CircuitKey, FromShard};
 use ids::{Instant, SessionKey, WorldId};
+use link::{Action, Chat, Event, Refusal};
 use replicate::Replica;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use wire::messages::{
     ChatFromSimulatorChatData, HealthMessage, HealthMessageHealthData, TeleportLocal, TeleportLocalInfo,
 };
 use wire::text::{CHAT_MAX, VARIABLE1_MAX, to_wire};
-use world::{Action, Chat, Event, Refusal};
 
 /// ChatFromSimulator: spoken by an agent.
 const SOURCE_AGENT: u8 = 1;

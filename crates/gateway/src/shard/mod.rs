@@ -52,6 +52,7 @@ use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use egress::Egress;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
+use link::{Action, Command};
 use pressure::Pressure;
 use replicate::Lister;
 use replicate::selection::Selection;
@@ -64,7 +65,6 @@ use turns::Turns;
 use wire::header::Datagram;
 use wire::messages::{DisableSimulator, KickUser, KickUserUserInfo, MessageNumber, UseCircuitCode};
 use wire::text::to_wire;
-use world::{Action, Command};
 
 /// Tunables of a shard.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@ use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
 use crate::coverage::{Feature, Outcome};
 use ids::{LocalId, Uuid};
+use link::Prim;
 use std::sync::Arc;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, to_wire};
-use world::Prim;
 
 /// Rows of ObjectProperties in one datagram: 179 bytes and the name each.
 const PROPERTIES_PER_REPLY: usize = 5;

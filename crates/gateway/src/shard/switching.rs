@@ -16,10 +16,10 @@ use crate::places::Place;
 use circuit::Reliability;
 use glam::Vec3;
 use ids::{AgentId, Instant, LocalId, Uuid};
+use link::{Action, Enter};
 use replicate::{Replica, Viewer};
 use std::sync::Arc;
 use wire::messages::{TeleportLocal, TeleportLocalInfo};
-use world::{Action, Enter};
 
 /// TeleportFlags: to a location, within the region.
 pub(super) const WITHIN_REGION: u32 = VIA_LOCATION | teleport::WITHIN_REGION;

@@ -4,8 +4,8 @@
 //! things once: a viewer that has let go of a key does not repeat it, and the filter would drop it if it did.
 
 use ids::Uuid;
+use link::{Action, Appearance, Control, ControlFlags};
 use std::sync::Arc;
-use world::{Action, Appearance, Control, ControlFlags};
 
 /// The newest wish of each kind.
 #[derive(Debug, Default)]

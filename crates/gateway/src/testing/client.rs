@@ -169,12 +169,12 @@ impl Client {
     }
 
     /// Presses these keys.
-    pub(crate) fn control(&mut self, flags: world::ControlFlags) {
+    pub(crate) fn control(&mut self, flags: link::ControlFlags) {
         self.update.control_flags = flags.0;
         self.send_update();
     }
 
-    pub(crate) fn say(&mut self, kind: world::ChatKind, text: &str) {
+    pub(crate) fn say(&mut self, kind: link::ChatKind, text: &str) {
         let message = ChatFromViewer {
             agent_data: ChatFromViewerAgentData { agent_id: self.agent.0, session_id: self.session_id.0 },
             chat_data: ChatFromViewerChatData {

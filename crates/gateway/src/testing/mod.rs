@@ -13,6 +13,7 @@ use crate::places::{Land, PlaceId, PlaceSettings, Places, Portal, PortalTo, Scen
 use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, RegionHandle, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Control, ControlFlags, Enter, Event, Frame, Refusal, Scenery, Terrain};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -20,9 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::llsd::Llsd;
-use world::{
-    Action, Command, Control, ControlFlags, Enter, Event, Frame, Life, Refusal, Scenery, Terrain, WorldConfig,
-};
+use world::{Life, WorldConfig};
 
 /// A 256 m region.
 pub(crate) const HARBOUR: PlaceId = PlaceId(0);

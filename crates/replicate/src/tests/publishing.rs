@@ -2,9 +2,9 @@
 
 use super::source::{Follower, Source, empty, portraits};
 use crate::{EncodedFrame, Intake, Publisher, Replica};
+use link::{Action, ControlFlags};
 use proptest::prelude::*;
 use std::sync::Arc;
-use world::{Action, ControlFlags};
 
 /// What happens in one tick.
 #[derive(Clone, Copy, Debug)]

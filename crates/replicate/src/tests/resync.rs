@@ -6,8 +6,8 @@ use crate::viewer::LIST_TICKS;
 use crate::{Encoder, Hot, Intake, Lister, Shown, Told, Viewer};
 use glam::Vec3;
 use ids::{Epoch, LocalId, SessionKey};
+use link::{Action, Appearance, ControlFlags, Frame};
 use wire::object_update;
-use world::{Action, Appearance, ControlFlags, Frame};
 
 /// Enough for three parts of a snapshot.
 const CROWD: u64 = 600;

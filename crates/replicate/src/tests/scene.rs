@@ -4,9 +4,9 @@ use crate::selection::{Allowance, FULL_BLOCK_BYTES, Selection};
 use crate::{Encoder, Intake, Lister, Place, Replica, Viewer};
 use glam::Vec3;
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid};
+use link::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
 use std::sync::Arc;
 use wire::terse::AVATAR_BLOCK_LEN;
-use world::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
 
 /// The session that looks.
 pub(super) const ME: SessionKey = SessionKey(1_000_000);
@@ -51,7 +51,7 @@ impl Scene {
                 last_name: "Resident".into(),
                 size: Appearance::DEFAULT_SIZE,
                 appearance: None,
-                animations: world::Animations::new(),
+                animations: link::Animations::new(),
             },
         })));
     }

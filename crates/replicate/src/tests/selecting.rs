@@ -6,8 +6,8 @@ use crate::viewer::{LIST_TICKS, STAY_RATIO};
 use crate::{Lister, Viewer};
 use glam::Vec3;
 use ids::{LocalId, SessionKey};
+use link::Audience;
 use proptest::prelude::*;
-use world::Audience;
 
 fn onlooker() -> Viewer {
     Viewer::new(ME, along(0.0), 1_000)

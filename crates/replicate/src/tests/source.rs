@@ -4,14 +4,12 @@ use crate::scenery::Scenery;
 use crate::{EncodedFrame, Encoder, Intake, Replica};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Appearance, Command, Control, ControlFlags, Enter, Frame, Motion, Terrain};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::terse::AVATAR_BLOCK_LEN;
-use world::{
-    Action, Appearance, Checkpoint, Command, Control, ControlFlags, Enter, Frame, Motion, Terrain, World,
-    WorldConfig,
-};
+use world::{Checkpoint, World, WorldConfig};
 
 pub(super) const WORLD: WorldId = WorldId(0);
 pub(super) const TICK: Duration = Duration::from_millis(50);

@@ -3,8 +3,8 @@
 use super::{Failure, Rule};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
+use link::{Change, Entity, Frame, Motion};
 use std::collections::BTreeMap;
-use world::{Change, Entity, Frame, Motion};
 
 /// Somebody in a world.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,8 +219,8 @@ impl Census {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use link::{Audience, Avatar, SnapshotChunk};
     use std::sync::Arc;
-    use world::{Audience, Avatar, SnapshotChunk};
 
     fn created(id: u32, agent: u128) -> Change {
         let avatar = Avatar {
@@ -230,7 +230,7 @@ pub(super) mod tests {
             last_name: "Lovelace".into(),
             size: Vec3::ONE,
             appearance: None,
-            animations: world::Animations::new(),
+            animations: link::Animations::new(),
         };
         let motion = Motion::default();
         Change::Created(Arc::new(Entity { id: LocalId(id), audience: Audience::All, motion, avatar }))

@@ -4,9 +4,9 @@ use super::{Census, Failure, Rule};
 use crate::client::{Visit, Word};
 use crate::network::Cuts;
 use ids::{AgentId, Instant, RegionHandle};
+use link::Chat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use world::Chat;
 
 /// A visit that ends so soon after a word excuses its loss: it may have been on its way for that long, being resent. What
 /// piled up while a path was cut is resent at the pace of the Resend category, 19 kB/s: 10 s were seen after cuts of 5.
@@ -197,7 +197,7 @@ impl Attendance<'_> {
 mod tests {
     use super::*;
     use crate::checks::census::tests::census_of;
-    use world::ChatKind;
+    use link::ChatKind;
 
     const ADA: AgentId = AgentId(ids::Uuid::from_u128(1));
     const BOB: AgentId = AgentId(ids::Uuid::from_u128(2));

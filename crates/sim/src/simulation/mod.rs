@@ -24,10 +24,10 @@ use bots::rng::Rng;
 use gateway::hub::{EventQueueAnswer, Poll};
 use gateway::places::PlaceId;
 use ids::{Instant, Tick, Uuid, WorldId};
+use link::{Chat, Event as WorldEvent};
 use phases::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use world::{Chat, Event as WorldEvent};
 
 /// Views are looked at in every so many ticks: 200 clients look at 200 avatars each.
 const VIEW_TICKS: u64 = 4;

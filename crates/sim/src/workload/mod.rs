@@ -21,6 +21,7 @@ pub use outcome::{FORMAT, Mark, Outcome, SystemInfo, WorldMark};
 use crate::checks::Failure;
 use crowd::Crowd;
 use inputs::Inputs;
+use link::Frame;
 use recording::{Recording, RecordingError};
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -28,7 +29,6 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use systems::System;
 use thiserror::Error;
-use world::Frame;
 use worlds::Worlds;
 
 /// A workload that this build knows by name.

@@ -2,8 +2,9 @@
 
 use behavior::{Kind, Place, Route, Vocabulary};
 use glam::{Vec2, Vec3};
+use link::{Scenery, Terrain};
 use std::sync::Arc;
-use world::{Actor, Cast, Scenery, Script, Spawn, Terrain};
+use world::{Actor, Cast, Script, Spawn};
 
 /// In each world, as in the instances of experiment `worlds`.
 pub(super) const NPCS: u32 = 20;

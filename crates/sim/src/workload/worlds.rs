@@ -11,6 +11,7 @@ use bots::rng::Rng;
 use gateway::feed::Feed;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain, WATER_M};
 use recording::{Recording, RecordingError, Step};
 use replicate::Replica;
 use replicate::scenery::Things;
@@ -18,10 +19,7 @@ use std::collections::BTreeMap;
 use std::f32::consts::TAU;
 use std::io::{Read, Seek};
 use std::sync::Arc;
-use world::{
-    Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain, WATER_M, World,
-    WorldConfig,
-};
+use world::{World, WorldConfig};
 
 const SEED: u64 = 3;
 const WORLDS: u32 = 4;

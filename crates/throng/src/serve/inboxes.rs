@@ -7,11 +7,12 @@
 //! that sleeps makes it when it wakes.
 
 use ids::WorldId;
+use link::Command;
 use schedule::{TaskId, Waker};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use world::{Cast, Command, Recast};
+use world::{Cast, Recast};
 
 /// What waits for one world.
 #[derive(Debug)]
@@ -266,9 +267,9 @@ impl Inboxes {
 mod tests {
     use super::*;
     use ids::{Instant, SessionKey, Tick};
+    use link::Action;
     use schedule::{Pool, Start, Task};
     use std::time::Duration;
-    use world::Action;
 
     struct Idle;
 

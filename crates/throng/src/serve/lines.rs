@@ -3,10 +3,10 @@
 use super::inboxes::Waiting;
 use gateway::places::Scene;
 use ids::SessionKey;
+use link::{Action, Command, Frame};
 use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use schedule::Waker;
 use std::sync::Arc;
-use world::{Action, Command, Frame};
 
 /// What follows the frames of one world.
 pub(super) struct Line {

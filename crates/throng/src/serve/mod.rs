@@ -447,7 +447,7 @@ fn proxies(config: &Config) -> Proxies {
 }
 
 fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_start_s: u64) -> Settings {
-    let radius = |kind: world::ChatKind| kind.radius_m() as i32;
+    let radius = |kind: link::ChatKind| kind.radius_m() as i32;
     let advertised = config.server.advertise.ip;
     let host = advertised.map_or_else(|| config.server.http.ip().to_string(), |ip| ip.to_string());
     Settings {
@@ -466,9 +466,9 @@ fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_start_s: u6
         features: SimulatorFeatures {
             grid_name: config.server.name.clone(),
             grid_url: format!("http://{host}:{http_port}/"),
-            whisper_m: radius(world::ChatKind::Whisper),
-            say_m: radius(world::ChatKind::Say),
-            shout_m: radius(world::ChatKind::Shout),
+            whisper_m: radius(link::ChatKind::Whisper),
+            say_m: radius(link::ChatKind::Say),
+            shout_m: radius(link::ChatKind::Shout),
             map_server_url: None,
         },
     }

@@ -7,11 +7,11 @@ use super::worlds::local_ids;
 use crate::config::{self, Config, TerrainShape, hz_or};
 use gateway::places::{Land, PlaceSettings, Portal, PortalTo};
 use glam::Vec3;
+use link::{Scenery, Terrain};
 use schedule::long::{LongContext, LongTasks};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use world::{Scenery, Terrain};
 
 /// Flat ground lies this far above the water, in metres.
 const FLAT_ABOVE_WATER_M: f32 = 2.0;

@@ -10,12 +10,12 @@ use gateway::http::Portal;
 use gateway::mail::ToShard;
 use gateway::places::{Places, Scene};
 use gateway::sessions::Sessions;
+use link::{Event, Frame};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{Metrics, Timing};
-use world::{Event, Frame};
 
 pub(super) struct Replicas {
     thread: JoinHandle<()>,

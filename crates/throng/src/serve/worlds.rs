@@ -10,6 +10,7 @@ use crate::config::Config;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use gateway::places::{Place, Places};
 use ids::{Epoch, Instant, Tick, WorldId};
+use link::Frame;
 use recording::Tape;
 use schedule::long::LongTasks;
 use schedule::{FrameRecord, FrameSummary, Laps, Panicked, Pool, Standing, TaskId, Trace};
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use telemetry::recorder::Recorder;
 use telemetry::{LockWait, Metrics};
-use world::{Frame, Life, NpcCounts, WorldConfig, WorldCounters};
+use world::{Life, NpcCounts, WorldConfig, WorldCounters};
 
 mod stepper;
 

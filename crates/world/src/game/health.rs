@@ -5,13 +5,10 @@
 //! heals while it sleeps.
 
 use super::{Game, GameTick};
-use crate::{
-    frame::{Event, Frame},
-    outcome::Blow,
-    roster::Roster,
-};
+use crate::{outcome::Blow, roster::Roster};
 use behavior::senses::{Stamp, WorldTime};
 use ids::{AgentId, SessionKey};
+use link::{Event, Frame};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 

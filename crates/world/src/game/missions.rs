@@ -4,12 +4,10 @@
 //! have fallen since it was next, or lay already. Who rises again meanwhile need not fall twice.
 
 use super::{Game, GameTick, plan::Plan};
-use crate::{
-    frame::{Event, Frame},
-    outcome::NpcSet,
-};
+use crate::outcome::NpcSet;
 use behavior::senses::Stamp;
 use ids::SessionKey;
+use link::{Event, Frame};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::sync::Arc;

@@ -16,7 +16,6 @@ pub(crate) use plan::{Plan, Site};
 pub use progress::ProgressError;
 
 use crate::{
-    frame::Frame,
     outcome::{NpcSet, Outcome},
     periods::Span,
     roster::Roster,
@@ -24,6 +23,7 @@ use crate::{
 use behavior::senses::WorldTime;
 use health::Wound;
 use ids::{AgentId, LocalId, SessionKey};
+use link::Frame;
 use missions::Course;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;

@@ -4,20 +4,14 @@ use super::{
     Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, Npcs, Scratch, Standing, Target, Toward, cast::ground_of,
     tell::agent_of,
 };
-use crate::{
-    chat::CHAT_BYTES_MAX,
-    command::ChatKind,
-    frame::{Chat, Event, Frame},
-    outcome::Blow,
-    presence::SPEED_MAX_M_PER_S,
-    setting::Setting,
-};
+use crate::{outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::Setting};
 use behavior::{
     Attack, Face, Go, Intent, Pace, Pose,
     senses::{Candidate, EntityId, Journey, Progress, Sound, Stamp},
 };
 use glam::{Vec2, Vec3};
 use ids::{LocalId, SessionKey, WorldId};
+use link::{CHAT_BYTES_MAX, Chat, ChatKind, Event, Frame};
 use nav::{PolyRef, Spot};
 use std::sync::Arc;
 

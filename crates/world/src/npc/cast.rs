@@ -2,14 +2,10 @@
 //!
 //! Immutable, and behind an `Arc` in every world of the template. A world's own is what it takes for each of them.
 
-use super::looks::Looks;
 use crate::{
-    command::Appearance,
     game::{Mission, MissionFaults, Plan, Site},
     outcome::{NPCS_MAX, NpcSet},
     presence::SPEED_MAX_M_PER_S,
-    scenery::Scenery,
-    terrain::Terrain,
 };
 use behavior::{
     BehaviorId, BehaviorSet, Names, Problems, Source, Vocabulary,
@@ -17,6 +13,7 @@ use behavior::{
 };
 use glam::{Vec2, Vec3};
 use ids::Uuid;
+use link::{Appearance, Looks, Scenery, Terrain};
 use nav::{BuildError, Ground, NavMesh, PolyRef, Solid, Solids, SolidsError, Spot, Walker};
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
@@ -267,7 +264,7 @@ impl Cast {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Self, CastErrors> {
         let ground = ground_of(terrain);
-        let solid = |standing: &crate::scenery::Standing| Solid {
+        let solid = |standing: &link::Standing| Solid {
             centre: standing.position,
             rotation: standing.rotation,
             size: standing.prim.scale,
@@ -531,7 +528,7 @@ fn hash_people(hasher: &mut state_hash::StateHasher, actors: &[Actor], roles: &[
             .u64(u64::from(actor.health) << 32 | u64::from(actor.lies_s) << 16 | u64::from(actor.respawn_s));
         hasher.f32(actor.walk_m_per_s);
         hasher.f32(actor.run_m_per_s);
-        actor.looks.hash(hasher);
+        actor.looks.fold_into(hasher);
         let Sight { radius_m, half_view_cos, close_m, eyes_m, memory_ms, hearing } = actor.sight;
         [radius_m, half_view_cos, close_m, eyes_m, hearing].into_iter().for_each(|value| hasher.f32(value));
         hasher.u32(memory_ms);

@@ -3,17 +3,11 @@
 use super::{
     Cast, Head, Legs, News, Npcs, STRUCK_MAX, Scratch, Standing, Surroundings, home_of, state::rehash,
 };
-use crate::{
-    animations,
-    command::Action,
-    frame::{Event, Frame},
-    inbox::next_local_id,
-    outcome::NpcSet,
-    roster::Roster,
-};
+use crate::{animations, inbox::next_local_id, outcome::NpcSet, roster::Roster};
 use behavior::senses::{EntityId, KindId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;
+use link::{Action, Event, Frame};
 
 /// Animations with which an avatar strikes: all that an unmodified client can do to somebody.
 const PUNCHES: [ids::Uuid; 4] =

@@ -2,7 +2,7 @@
 //!
 //! A tick in this order: who is due looks and thinks (`think`), and what it intends is begun (`act`); whoever waits for a path is given one, as far
 //! as the tick's budget goes; everybody walks (`walk`); who has fallen lies, goes and comes back (`fall`). Then `tell` says what is different. Between two ticks
-//! all may go over to other behaviours (`recast`). How they look is in `looks`.
+//! all may go over to other behaviours (`recast`). How they look is a [`link::Looks`].
 //!
 //! What every tick needs of an NPC ([`Legs`]) stands apart from what only thoughts need ([`Head`]): of twenty thousand NPCs most only walk in a
 //! given tick, and what they are made of comes out of memory. As state, hashed, checked and renamed, they are in `state`.
@@ -13,7 +13,6 @@
 mod act;
 mod cast;
 mod fall;
-mod looks;
 mod recast;
 mod state;
 mod tell;
@@ -23,12 +22,11 @@ mod walk;
 pub(crate) use cast::CastMark;
 pub use cast::{Actor, Cast, CastError, CastErrors, Script, Spawn};
 pub(crate) use fall::is_punch;
-pub use looks::{Looks, LooksError};
 pub use recast::{Recast, RecastRefusal};
 
 use crate::{
-    animations::Animator, frame::Frame, game::Game, local_ids::LocalIds, outcome::Outcome, periods::Span,
-    roster::Roster, setting::Setting,
+    animations::Animator, game::Game, local_ids::LocalIds, outcome::Outcome, periods::Span, roster::Roster,
+    setting::Setting,
 };
 use behavior::{
     Mind,
@@ -37,6 +35,7 @@ use behavior::{
 use cast::{Role, ground_of};
 use glam::{Vec2, Vec3};
 use ids::{LocalId, Uuid};
+use link::Frame;
 use nav::{
     Follower, PathFinder, Spot,
     crowd::{Body, Nearby, Neighbours},
@@ -299,7 +298,7 @@ thread_local! {
 
 impl Npcs {
     /// All at the places where they begin, with local ids from `first_id` on.
-    pub(crate) fn of(cast: &Cast, terrain: &crate::Terrain, first_id: u32) -> Self {
+    pub(crate) fn of(cast: &Cast, terrain: &link::Terrain, first_id: u32) -> Self {
         let now = WorldTime(0);
         let mut npcs = Self::default();
         for (number, role) in (0u32..).zip(&cast.roles) {
@@ -366,7 +365,7 @@ impl Legs {
     fn at_home(
         cast: &Cast,
         role: &Role,
-        terrain: &crate::Terrain,
+        terrain: &link::Terrain,
         id: LocalId,
         number: u32,
         now: WorldTime,
@@ -431,6 +430,6 @@ impl Head {
 }
 
 /// Where an NPC's middle is when it stands where it begins.
-fn home_of(cast: &Cast, role: &Role, terrain: &crate::Terrain) -> Vec3 {
+fn home_of(cast: &Cast, role: &Role, terrain: &link::Terrain) -> Vec3 {
     role.spot.at.extend(cast.mesh.height(ground_of(terrain), role.spot) + HALF_HEIGHT_M)
 }

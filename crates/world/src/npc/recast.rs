@@ -5,9 +5,10 @@
 //! and lets each begin its behaviour again; nothing large is allocated or freed.
 
 use super::{Cast, Npcs, home_of};
-use crate::{animations::Animator, terrain::Terrain};
+use crate::animations::Animator;
 use behavior::{Adoption, Names};
 use ids::Uuid;
+use link::Terrain;
 use std::sync::Arc;
 use thiserror::Error;
 

@@ -1,14 +1,10 @@
 //! What frames say of NPCs: avatars like any other, of no login.
 
 use super::{HALF_HEIGHT_M, Legs, Npcs};
-use crate::{
-    command::Appearance,
-    counters::WorldCounters,
-    frame::{Audience, Avatar, Change, Entity, Frame, Motion},
-    setting::Setting,
-};
+use crate::{counters::WorldCounters, setting::Setting};
 use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Uuid, WorldId};
+use link::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
 use std::sync::Arc;
 
 /// High half of NPCs' account ids: no account has one of these, and none of another world's NPCs.

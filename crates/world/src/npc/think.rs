@@ -1,14 +1,7 @@
 //! Who is due looks around, listens and thinks.
 
 use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch, Standing, cast::ground_of};
-use crate::{
-    command::ChatKind,
-    frame::{Event, Frame},
-    game::Game,
-    periods::Span,
-    roster::Roster,
-    setting::Setting,
-};
+use crate::{game::Game, periods::Span, roster::Roster, setting::Setting};
 use behavior::{
     Intent,
     senses::{
@@ -17,6 +10,7 @@ use behavior::{
     },
 };
 use glam::Vec3;
+use link::{ChatKind, Event, Frame};
 use state_hash::mix;
 
 /// Milliseconds between two looks at who runs.

@@ -2,15 +2,13 @@
 
 use super::*;
 use crate::{
-    command::{Action, Command, Enter},
-    frame::Frame,
     npc::{Actor, Cast, Legs, Script, Spawn},
     presence::Presence,
-    terrain::Terrain,
 };
 use behavior::{Kind, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Command, Enter, Frame, Terrain};
 use proptest::prelude::*;
 use std::{
     sync::{Arc, LazyLock},

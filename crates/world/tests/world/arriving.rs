@@ -3,7 +3,8 @@
 use crate::stage::{STANDING, Stage, config, enter_at};
 use glam::{Quat, Vec3};
 use ids::SessionKey;
-use world::{Action, CEILING_M, Change, ControlFlags, Event, Refusal, Terrain, World, WorldConfig};
+use link::{Action, CEILING_M, Change, ControlFlags, Event, Refusal, Terrain};
+use world::{World, WorldConfig};
 
 #[test]
 fn an_arrival_is_told_with_its_whole_state_and_a_departure_by_id() {

@@ -2,7 +2,8 @@
 
 use crate::stage::Stage;
 use ids::{SessionKey, Uuid};
-use world::{Action, CHAT_BYTES_MAX, ChatKind, Event, animations};
+use link::{Action, CHAT_BYTES_MAX, ChatKind, Event};
+use world::animations;
 
 fn say(stage: &mut Stage, kind: ChatKind, text: &str) {
     stage.send(1, Action::Chat { kind, channel: 0, text: text.into() });

@@ -3,12 +3,10 @@
 use crate::stage::{TICK, config, control, enter_at};
 use glam::{Quat, Vec3};
 use ids::{Epoch, SessionKey, Tick, Uuid};
+use link::{Action, Appearance, ChatKind, Command, ControlFlags, Frame, Scenery, Terrain};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
-use world::{
-    Action, Appearance, ChatKind, Command, ControlFlags, Frame, RestoreError, Scenery, Terrain, World,
-    WorldConfig,
-};
+use world::{RestoreError, World, WorldConfig};
 
 const SESSIONS: u64 = 12;
 

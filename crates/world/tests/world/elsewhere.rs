@@ -6,12 +6,10 @@ use super::{
 };
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Avatar, Change, ChatKind, Command, ControlFlags, Entity, Event, Frame};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
-use world::{
-    Action, Avatar, Change, ChatKind, Command, ControlFlags, Entity, Event, Frame, RestoreError, World,
-    WorldConfig,
-};
+use world::{RestoreError, World, WorldConfig};
 
 static HERE: LazyLock<WorldConfig> = LazyLock::new(|| setting_of(fighters()));
 
@@ -79,7 +77,7 @@ fn anonymous(frame: &Frame, first: u32) -> (Vec<Change>, Vec<Event>) {
     });
     let events = frame.events.iter().map(|event| match event {
         Event::Chat(chat) => {
-            let mut chat = world::Chat::clone(chat);
+            let mut chat = link::Chat::clone(chat);
             chat.source = agent(chat.session, chat.source);
             Event::Chat(Arc::new(chat))
         }

@@ -2,7 +2,8 @@
 
 use crate::stage::{STANDING, Stage, config, control, enter_at};
 use glam::{Quat, Vec3};
-use world::{CEILING_M, ControlFlags, FLY_M_PER_S, Terrain, animations};
+use link::{CEILING_M, ControlFlags, Terrain};
+use world::{FLY_M_PER_S, animations};
 
 const FLY_UP: ControlFlags = ControlFlags::FLY.union(ControlFlags::UP_POS);
 

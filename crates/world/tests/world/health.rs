@@ -6,8 +6,9 @@ use super::{
 };
 use glam::{Vec2, Vec3};
 use ids::{AgentId, SessionKey, Uuid};
+use link::{Action, Enter, Event};
 use std::sync::LazyLock;
-use world::{Action, Enter, Event, HEALTH_MAX, WorldConfig};
+use world::{HEALTH_MAX, WorldConfig};
 
 /// Of all visitors of a stage.
 const AGENT: AgentId = AgentId(Uuid::from_u128(7));

@@ -7,11 +7,12 @@ use super::{
 use behavior::Group;
 use glam::Vec3;
 use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
+use link::{Action, Event, Frame};
 use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 use world::{
-    Action, Cast, CastError, Event, Frame, Life, Mission, MissionFault, MissionProblem, ProgressError,
-    RestoreError, Script, Waypoint, World, WorldConfig,
+    Cast, CastError, Life, Mission, MissionFault, MissionProblem, ProgressError, RestoreError, Script,
+    Waypoint, World, WorldConfig,
 };
 
 fn point(x: f32, y: f32) -> Vec3 {
@@ -274,7 +275,7 @@ proptest! {
         }
         for tick in 0..100 {
             let mut commands = if tick == 0 {
-                vec![world::Command { session: SessionKey(1), sequence: 0, action: enter_at(point(60.0, 60.0)) }]
+                vec![link::Command { session: SessionKey(1), sequence: 0, action: enter_at(point(60.0, 60.0)) }]
             } else {
                 Vec::new()
             };

@@ -6,11 +6,9 @@ use super::{
 };
 use glam::{Quat, Vec2, Vec3};
 use ids::{LocalId, SessionKey, Tick};
+use link::{Action, Change, ChatKind, Command, ControlFlags, Event, Frame, Motion};
 use std::time::Duration;
-use world::{
-    Action, Actor, Cast, CastError, Change, ChatKind, Command, ControlFlags, Event, Frame, Motion,
-    RestoreError, Script, World, WorldConfig,
-};
+use world::{Actor, Cast, CastError, RestoreError, Script, World, WorldConfig};
 
 #[test]
 fn they_go_round_walls_on_even_legs_and_rest_where_they_arrive() {

@@ -2,7 +2,8 @@
 
 use crate::stage::{Stage, control, enter_at};
 use glam::{Quat, Vec3};
-use world::{Action, Change, ControlFlags, animations};
+use link::{Action, Change, ControlFlags};
+use world::animations;
 
 fn seated() -> Stage {
     let mut stage = Stage::with_one();
@@ -143,7 +144,7 @@ fn animations_are_told_only_when_they_change() {
 #[test]
 fn a_taller_avatar_keeps_its_soles_on_the_ground() {
     let mut stage = Stage::with_one();
-    let tall = world::Appearance {
+    let tall = link::Appearance {
         texture_entry: vec![1],
         visual_params: vec![2; 218],
         cof_version: 3,

@@ -5,10 +5,11 @@ use super::village::{GROUND_M, at, flat, npc, script, setting, spawn, wall};
 use behavior::{Kind, Route};
 use glam::Vec3;
 use ids::{Instant, SessionKey, Tick};
+use link::{Action, Change, ChatKind, Command, Event, Frame, Looks};
 use std::{ops::Range, sync::Arc};
 use world::{
-    Action, Actor, Beginning, Cast, Change, ChatKind, Command, Event, Frame, Life, Looks, Mission, Recast,
-    RecastRefusal, RestoreError, Script, Spawn, Waypoint, World, WorldConfig,
+    Actor, Beginning, Cast, Life, Mission, Recast, RecastRefusal, RestoreError, Script, Spawn, Waypoint,
+    World, WorldConfig,
 };
 
 pub(crate) fn cast_of(config: &WorldConfig) -> &Arc<Cast> {
@@ -224,7 +225,7 @@ fn who_lives_there_and_what_they_are_cannot_change() {
     let mut kinds = script(patrol());
     kinds.vocabulary.kinds.swap(0, 1);
     assert_eq!(refused(kinds), RecastRefusal::Kind { number: 1, was: "folk".into() });
-    let elsewhere = Cast::new(script(patrol()), &flat(), &world::Scenery::default(), 20.0, &mut || true);
+    let elsewhere = Cast::new(script(patrol()), &flat(), &link::Scenery::default(), 20.0, &mut || true);
     let elsewhere = Recast::new(Arc::clone(from), Arc::new(elsewhere.expect("a cast")));
     assert_eq!(elsewhere.map(|_| ()).expect_err("no wall there"), RecastRefusal::Ground);
 

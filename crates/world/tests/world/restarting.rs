@@ -3,9 +3,10 @@
 use crate::stage::{TICK, config, enter_at};
 use glam::Vec3;
 use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
+use link::{Action, Change, Command, Frame, Terrain};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use world::{Action, Beginning, Change, Command, Frame, Life, Terrain, World};
+use world::{Beginning, Life, World};
 
 /// A life whose frames are followed as a replica would.
 struct Play {

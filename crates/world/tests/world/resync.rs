@@ -3,8 +3,9 @@
 use crate::stage::{Mirror, Stage, config, enter_at};
 use glam::Vec3;
 use ids::{Epoch, LocalId, SessionKey};
+use link::{Action, ControlFlags, Scenery, SnapshotChunk, Terrain};
 use std::sync::Arc;
-use world::{Action, CHUNK_ENTITIES_MAX, ControlFlags, Scenery, SnapshotChunk, Terrain, WorldConfig};
+use world::{CHUNK_ENTITIES_MAX, WorldConfig};
 
 /// Feeds what the last frame holds to a replica that begins at part 0; true after the last part.
 fn follow(replica: &mut Option<Mirror>, stage: &Stage) -> bool {

@@ -2,11 +2,9 @@
 
 use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
+use link::{Action, Change, Command, Control, ControlFlags, Enter, Entity, Event, Frame, Motion, Terrain};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use world::{
-    Action, Change, Command, Control, ControlFlags, Enter, Entity, Event, Frame, Motion, Terrain, World,
-    WorldConfig,
-};
+use world::{World, WorldConfig};
 
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
@@ -63,7 +61,7 @@ impl Mirror {
             Change::Appeared(id, appearance) => {
                 self.0.entry(*id).and_modify(|entity| {
                     let avatar = &mut entity.avatar;
-                    avatar.size = world::Appearance::avatar_size(appearance.as_deref());
+                    avatar.size = link::Appearance::avatar_size(appearance.as_deref());
                     avatar.appearance.clone_from(appearance);
                 });
             }

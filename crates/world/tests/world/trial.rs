@@ -5,8 +5,9 @@ use super::stage::{STANDING, TICK, enter_at};
 use super::village::{GROUND_M, setting};
 use glam::Vec3;
 use ids::{Instant, SessionKey, Tick};
+use link::{Change, Command, Frame};
 use std::{sync::Arc, time::Duration};
-use world::{Beginning, Cast, Change, Command, Frame, Life, Recast};
+use world::{Beginning, Cast, Life, Recast};
 
 /// A life in which somebody watches an NPC that patrols.
 struct Play {

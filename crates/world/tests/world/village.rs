@@ -4,10 +4,9 @@ use super::stage::{STANDING, Stage, config, enter_at};
 use behavior::{Kind, Route, Vocabulary};
 use glam::{Quat, Vec2, Vec3};
 use ids::{Epoch, SessionKey, Uuid};
+use link::{Entity, Prim, Scenery, Standing, Terrain};
 use std::sync::Arc;
-use world::{
-    Actor, Cast, Entity, Mission, Prim, Scenery, Script, Spawn, Standing, Terrain, Waypoint, WorldConfig,
-};
+use world::{Actor, Cast, Mission, Script, Spawn, Waypoint, WorldConfig};
 
 pub(crate) const GROUND_M: f32 = 21.0;
 

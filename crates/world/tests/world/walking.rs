@@ -2,8 +2,9 @@
 
 use crate::stage::{STANDING, Stage, TICK, config, control, enter_at};
 use glam::{Quat, Vec2, Vec3};
+use link::{Action, Change, ControlFlags, Terrain};
 use std::{f32::consts::FRAC_PI_2, time::Duration};
-use world::{Action, BORDER_MARGIN_M, Change, ControlFlags, RUN_M_PER_S, Terrain, WALK_M_PER_S, animations};
+use world::{BORDER_MARGIN_M, RUN_M_PER_S, WALK_M_PER_S, animations};
 
 #[test]
 fn a_held_key_walks_3_2_metres_a_second() {

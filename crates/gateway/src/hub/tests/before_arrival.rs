@@ -6,9 +6,9 @@ use crate::mail::Spot;
 use crate::testing::{Client, HARBOUR, MEADOW, Node, agent};
 use glam::Vec3;
 use ids::Uuid;
+use link::ChatKind;
 use wire::messages::*;
 use wire::text::from_wire;
-use world::ChatKind;
 
 /// Ticks between an avatar's entry and its arrival.
 const DELAYS: [u64; 3] = [0, 1, 40];

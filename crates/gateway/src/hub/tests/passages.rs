@@ -132,7 +132,7 @@ fn the_way_back_leads_to_where_one_was_and_is_kept_for_the_next_login() {
 #[test]
 fn what_is_held_down_and_worn_comes_along() {
     let (mut node, ada, session, cave) = visitor();
-    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(300);
     go_in(&mut node, ada, session, &cave, Vec3::new(60.0, 70.0, 30.0));
     node.clients[ada].send_update();
@@ -353,11 +353,11 @@ fn who_walks_into_a_portal_is_sent_on_once_and_who_arrives_in_one_is_not() {
     node.run_ms(3_000);
     assert_eq!(node.hub.n_in(cave.world), 1, "she has only just come");
     // Out of it and in again: back.
-    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(2_000);
-    node.clients[ada].control(world::ControlFlags::AT_NEG);
+    node.clients[ada].control(link::ControlFlags::AT_NEG);
     node.run_until(|node| node.hub.n_in(cave.world) == 0);
-    node.clients[ada].control(world::ControlFlags::default());
+    node.clients[ada].control(link::ControlFlags::default());
     node.run_until(|node| node.position_in(HARBOUR, "Ada").is_some());
     node.run_ms(3_000);
     assert_eq!(node.orders, [into()], "she stands in the portal by which she left");
@@ -428,7 +428,7 @@ fn who_is_in_no_instance_can_leave_none() {
 fn who_logs_out_in_an_instance_of_another_size_comes_back_to_where_they_entered_it() {
     let (mut node, ada, session, _) = visitor();
     let plain = node.instance("Plain", 512, 0, 10);
-    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(3_000);
     node.records.clear();
     assert_eq!(node.hub.enter(node.now, session, &plain, None), Ok(Passage::Teleported));

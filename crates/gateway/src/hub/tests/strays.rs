@@ -48,9 +48,9 @@ fn in_a_plain(setup: Setup, max_avatars: u32) -> (Node, usize, SessionKey, Arc<S
 fn whom_an_instance_does_not_let_in_comes_back_to_where_they_stood() {
     let (mut node, ada, session) = visitor(Setup::default());
     let shut = node.instance_for("Shut", (256, 0), 10, 0);
-    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(3_000);
-    node.clients[ada].control(world::ControlFlags::default());
+    node.clients[ada].control(link::ControlFlags::default());
     node.run_ms(1_000);
     let stood = node.position_in(HARBOUR, "Ada").expect("she is there");
     assert!(stood.x > 45.0, "she has walked: {stood}");
@@ -237,7 +237,7 @@ fn who_was_let_in_after_all_is_not_left_behind() {
     assert_eq!(node.hub.enter(node.now, session, &cave, None), Ok(Passage::Switched));
     node.relay();
     // Word of an earlier attempt, before the command of this one is in the world.
-    let refused = world::Event::Refused { session, reason: FULL };
+    let refused = link::Event::Refused { session, reason: FULL };
     node.happen(cave.world, vec![refused]);
     node.run_ms(3_000);
     assert!(node.position_in(HARBOUR, "Ada").is_some() && node.clients[ada].sees_itself());

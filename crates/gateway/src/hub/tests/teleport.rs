@@ -6,10 +6,10 @@ use crate::mail::Spot;
 use crate::testing::{ARRIVAL_TIMEOUT, HARBOUR, MEADOW, Node, Setup, Way, agent};
 use glam::Vec3;
 use ids::Uuid;
+use link::Action;
 use std::time::Duration;
 use wire::llsd::Llsd;
 use wire::messages::*;
-use world::Action;
 
 /// Asks to go to a spot.
 fn ask(node: &mut Node, client: usize, to: Spot) {

@@ -2,10 +2,10 @@
 
 use super::{Turn, UNACKED_MAX};
 use ids::LocalId;
+use link::Prim;
 use replicate::scenery::{Sight, ThingIndex};
 use wire::header::DATAGRAM_MAX;
 use wire::object_update;
-use world::Prim;
 
 /// Datagrams of one send. With 4 boxes in each a client has 500 of them after some two seconds.
 const DATAGRAMS_PER_SEND: usize = 6;

@@ -4,8 +4,8 @@ use crate::mail::FromShard;
 use crate::testing::{Client, HARBOUR, Node, Setup, Way, agent, number_of};
 use circuit::Reliability;
 use ids::{CircuitCode, Instant, SessionId, Uuid};
+use link::{Action, ControlFlags};
 use wire::messages::*;
-use world::{Action, ControlFlags};
 
 /// A harbour visitor who has a ticket and has not shown it.
 fn ticketed(node: &mut Node) -> usize {

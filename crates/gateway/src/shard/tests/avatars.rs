@@ -3,9 +3,9 @@
 use crate::shard::{Outbox, Packing, Sending, TURN_BYTES};
 use crate::testing::{HARBOUR, MEADOW, Node, Setup, Way};
 use glam::Quat;
+use link::ControlFlags;
 use std::time::Duration;
 use wire::messages::*;
-use world::ControlFlags;
 
 /// Two who see each other.
 fn pair() -> (Node, usize, usize) {

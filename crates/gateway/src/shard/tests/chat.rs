@@ -1,9 +1,9 @@
 //! Who hears what, and how much of it.
 
 use crate::testing::{HARBOUR, Node};
+use link::ChatKind;
 use std::time::Duration;
 use wire::messages::*;
-use world::ChatKind;
 
 /// Somebody at 128 m and listeners at so many metres from there.
 fn audience(distances: &[f32]) -> (Node, usize, Vec<usize>) {

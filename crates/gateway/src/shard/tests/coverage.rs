@@ -6,11 +6,11 @@ use crate::testing::{Client, HARBOUR, MEADOW, Node, Setup};
 use glam::Vec3;
 use grid::capability::BODY_PARTS;
 use ids::Uuid;
+use link::Action;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::llsd::Llsd;
 use wire::messages::*;
 use wire::text::from_wire;
-use world::Action;
 
 /// Texts that a client was shown, in order.
 fn alerts(client: &Client) -> Vec<String> {

@@ -3,9 +3,9 @@
 use crate::mail::{Closed, FromShard};
 use crate::testing::{HARBOUR, Node};
 use ids::{SessionId, Uuid};
+use link::Action;
 use std::time::Duration;
 use wire::messages::*;
-use world::Action;
 
 fn closings(node: &Node) -> Vec<Closed> {
     node.mail
@@ -71,8 +71,8 @@ fn what_comes_on_a_lingering_circuit_moves_nobody() {
     node.clients[ada].log_out();
     node.run_ms(100);
     let commands = node.commands.len();
-    node.clients[ada].control(world::ControlFlags::AT_POS);
-    node.clients[ada].say(world::ChatKind::Say, "still here?");
+    node.clients[ada].control(link::ControlFlags::AT_POS);
+    node.clients[ada].say(link::ChatKind::Say, "still here?");
     node.clients[ada].complete_movement();
     node.run_ms(500);
     assert_eq!(node.commands.len(), commands);
@@ -100,7 +100,7 @@ fn an_agent_update_with_another_session_id_moves_nobody() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
     node.clients[ada].update.session_id = Uuid::from_u128(7);
-    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(500);
     assert_eq!(node.drops("wrong_session"), 1);
     assert!(!node.commands.iter().any(|(_, command)| matches!(command.action, Action::Control(_))));

@@ -1,9 +1,9 @@
 //! What worlds tell of missions and health reaches whom it concerns.
 
 use crate::testing::{HARBOUR, MEADOW, Node, agent};
+use link::Event;
 use wire::messages::*;
 use wire::text::from_wire;
-use world::Event;
 
 fn notices(node: &Node, client: usize) -> Vec<String> {
     let text = |message: &Message| match message {

@@ -2,7 +2,7 @@
 
 use crate::testing::{HARBOUR, Node};
 use glam::Vec3;
-use world::ControlFlags;
+use link::ControlFlags;
 
 /// Two among two hundred who walk, and a shard that keeps up or, from the fifth second on, misses a third of its turns.
 fn crowd(keeps_up: bool) -> (Node, usize, usize) {

@@ -4,8 +4,8 @@ use crate::hub::tests::follow;
 use crate::mail::Spot;
 use crate::testing::{HARBOUR, MEADOW, Node, Setup};
 use glam::Vec3;
+use link::{Action, ControlFlags};
 use wire::messages::*;
-use world::{Action, ControlFlags};
 
 /// Somebody who was there at the checkpoint, and somebody who came after it; they see each other.
 fn early_and_late(shards: usize) -> (Node, usize, usize) {

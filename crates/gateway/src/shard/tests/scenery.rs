@@ -3,9 +3,9 @@
 use crate::testing::{Client, HARBOUR, Node, Setup, Way};
 use glam::Vec3;
 use ids::Uuid;
+use link::ControlFlags;
 use wire::messages::*;
 use wire::texture_entry::TextureEntry;
-use world::ControlFlags;
 
 /// As many as that a client has a fifth of a region's within reach.
 const BOXES: u32 = 1_000;

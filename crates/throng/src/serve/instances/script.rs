@@ -13,13 +13,14 @@ pub(in crate::serve) use problems::{ScriptProblem, ScriptProblems};
 use behavior::{Kind, Place, Resource, Route, Vocabulary};
 use forms::{File, KindEntry, NpcEntry, Placed, Point};
 use glam::Vec3;
+use link::{Looks, Scenery, Terrain};
 use missions::mission;
 use outline::Problem;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use world::{Actor, Cast, CastError, CastErrors, Looks, NPCS_MAX, Scenery, Script, Spawn, Terrain};
+use world::{Actor, Cast, CastError, CastErrors, NPCS_MAX, Script, Spawn};
 
 /// Bytes of a file: a thousand NPCs fill less.
 const BYTES_MAX: u64 = 1 << 20;

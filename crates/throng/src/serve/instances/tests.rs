@@ -13,6 +13,7 @@ use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, To
 use gateway::places::{Place, PlaceId, Places};
 use gateway::sessions::Mailbox;
 use ids::{Instant, WorldId};
+use link::Refusal as WorldRefusal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +22,6 @@ use std::thread::JoinHandle;
 use telemetry::LockWait;
 use telemetry::recorder::Recorder;
 use tempfile::TempDir;
-use world::Refusal as WorldRefusal;
 
 const USERS: u128 = 10;
 const INSTANCES_MAX: usize = 5;

@@ -11,6 +11,7 @@ use gateway::mail::ToShard;
 use gateway::places::Scene;
 use gateway::sessions::Sessions;
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
+use link::{Change, Command, Frame};
 use recording::Tape;
 use schedule::{Panicked, Start, Task};
 use std::any::Any;
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use telemetry::recorder::{Arg, Scope, ScopeKind, frame_end, record_systems_from};
 use telemetry::{Timing, allocations};
-use world::{Beginning, Cast, Change, Command, Frame, Life, World};
+use world::{Beginning, Cast, Life, World};
 
 /// First steps in which it is counted what a world grows by. They fill its buffers; later on it would be told by what passes through it: words that
 /// it frees for shards, and events that these free.

@@ -3,10 +3,10 @@
 use super::forms::AppearanceEntry;
 use super::problems::ScriptProblems;
 use super::read;
+use link::Looks;
 use outline::Problem;
 use serde::Deserialize;
 use std::path::Path;
-use world::Looks;
 
 /// What such a file says, in hexadecimal digits.
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use gateway::http::appearance_file;
-    use world::Appearance;
+    use link::Appearance;
 
     #[test]
     fn what_was_taken_down_of_a_user_is_worn() {

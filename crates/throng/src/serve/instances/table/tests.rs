@@ -3,8 +3,8 @@
 use super::super::ledger::Ledger;
 use super::*;
 use ids::Instant;
+use link::Terrain;
 use std::sync::atomic::AtomicU64;
-use world::Terrain;
 
 fn table(max: usize) -> Table {
     let land = Land::new(Arc::new(Terrain::flat(256, 22.0)), Arc::default(), 20.0);

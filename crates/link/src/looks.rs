@@ -62,7 +62,8 @@ impl Looks {
     }
 
     /// Of somebody of that name.
-    pub(super) fn of(&self, first_name: &str, last_name: &str) -> Option<Arc<Appearance>> {
+    #[must_use]
+    pub fn of(&self, first_name: &str, last_name: &str) -> Option<Arc<Appearance>> {
         match self {
             Self::Person => {
                 let mut draw = Draw::of(first_name, last_name);
@@ -73,7 +74,8 @@ impl Looks {
         }
     }
 
-    pub(super) fn hash(&self, hasher: &mut StateHasher) {
+    /// Folds in all that makes it differ from others.
+    pub fn fold_into(&self, hasher: &mut StateHasher) {
         match self {
             Self::Person => hasher.u32(0),
             Self::Cloud => hasher.u32(1),

@@ -6,6 +6,9 @@ use glam::{Vec2, Vec3};
 use state_hash::StateHasher;
 use thiserror::Error;
 
+/// Nothing rises above this height, metres: object positions of the protocol end there.
+pub const CEILING_M: f32 = 4_096.0;
+
 /// Heights of a square region, `size_m` × `size_m` samples, one a metre, row by row from the south-west corner.
 #[derive(Clone, PartialEq)]
 pub struct Terrain {
@@ -133,7 +136,8 @@ impl Terrain {
     ///
     /// Each square metre is two triangles that meet on the diagonal from its south-east to its north-west corner: height
     /// is continuous, and a walker's climb rate is constant on each, so that viewers predict it.
-    pub(crate) fn facet(&self, at: Vec2) -> (f32, Vec2) {
+    #[must_use]
+    pub fn facet(&self, at: Vec2) -> (f32, Vec2) {
         let last = (self.size_m - 1) as f32;
         // A NaN comes out of `clamp` as NaN and becomes column 0 below: no point makes this panic.
         let (x, y) = (at.x.clamp(0.0, last), at.y.clamp(0.0, last));
@@ -160,7 +164,8 @@ impl std::fmt::Debug for Terrain {
 }
 
 /// Whether a region can be this wide: whole grid squares, up to four of them.
-pub(crate) const fn is_region_size(size_m: u32) -> bool {
+#[must_use]
+pub const fn is_region_size(size_m: u32) -> bool {
     size_m >= 256 && size_m <= 1024 && size_m.is_multiple_of(256)
 }
 

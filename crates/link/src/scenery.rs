@@ -25,7 +25,8 @@ const ARCH_THICK_M: f32 = 0.4;
 const PLYWOOD: [u8; 47] = plain_texture(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f);
 
 /// A texture entry (PROTOCOL §5.4) with one texture on every face, white, once each way, nothing else.
-pub(crate) const fn plain_texture(texture: u128) -> [u8; 47] {
+#[must_use]
+pub const fn plain_texture(texture: u128) -> [u8; 47] {
     let mut entry = [0; 47];
     let texture = texture.to_be_bytes();
     let mut at = 0;

@@ -3,7 +3,8 @@
 //! A frame is the tick's delta. Frames of an epoch are numbered without gaps; who misses one asks for a snapshot
 //! ([`crate::Action::Resync`]), which arrives in chunks inside later frames.
 
-use crate::command::{Appearance, ChatKind};
+use crate::chat::Chat;
+use crate::command::Appearance;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,12 +30,12 @@ pub struct Frame {
     pub events: Vec<Event>,
     /// A part of a snapshot that a replica asked for. It holds the state *after* this frame's changes.
     pub snapshot: Option<SnapshotChunk>,
-    /// Hash of the world's whole state after this tick (DESIGN §4, determinism).
+    /// Hash of the world's whole state after this tick.
     pub state_hash: u64,
 }
 
 impl Frame {
-    /// A frame to step into: [`crate::World::step`] overwrites it and keeps its buffers.
+    /// A frame to step into: a world's step overwrites it and keeps its buffers.
     #[must_use]
     pub const fn empty() -> Self {
         Self {
@@ -51,7 +52,7 @@ impl Frame {
     }
 
     /// Begins another frame in this one's buffers.
-    pub(crate) fn begin(&mut self, world: WorldId, epoch: Epoch, sequence: u64, tick: Tick, dilation: f32) {
+    pub fn begin(&mut self, world: WorldId, epoch: Epoch, sequence: u64, tick: Tick, dilation: f32) {
         let (mut changes, mut events) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.events));
         changes.clear();
         events.clear();
@@ -155,7 +156,10 @@ pub struct Animation {
 pub type Animations = SmallVec<[Animation; 3]>;
 
 /// Reads a list as long as its bytes are: by itself a SmallVec makes room for as many as damaged bytes claim.
-pub(crate) fn read_few<'de, D, A>(from: D) -> Result<SmallVec<A>, D::Error>
+///
+/// # Errors
+/// Those of the list's own encoding.
+pub fn read_few<'de, D, A>(from: D) -> Result<SmallVec<A>, D::Error>
 where
     D: Deserializer<'de>,
     A: Array<Item: Deserialize<'de>>,
@@ -194,7 +198,7 @@ pub enum Event {
     Health {
         /// Whose visitor.
         session: SessionKey,
-        /// 0 to [`crate::HEALTH_MAX`].
+        /// 0 to 100.
         points: u8,
     },
     /// A mission has come to its next waypoint, or to its end.
@@ -217,27 +221,6 @@ pub enum Event {
 pub enum Refusal {
     /// `max_avatars` reached.
     Full,
-}
-
-/// A chat message with the place where it sounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Chat {
-    /// Speaker's account or object.
-    pub source: Uuid,
-    /// Speaker's login.
-    pub session: SessionKey,
-    /// Name as shown.
-    pub name: String,
-    /// Where it sounds.
-    pub position: Vec3,
-    /// Metres; avatars within hear it.
-    pub radius_m: f32,
-    /// How.
-    pub kind: ChatKind,
-    /// 0 is public. Others reach scripts only.
-    pub channel: i32,
-    /// Text, at most 1,023 bytes.
-    pub text: String,
 }
 
 /// A part of a world's state. A replica that needs it empties itself at part 0, adds each part after the changes of its

@@ -3,6 +3,7 @@
 //! A world sorts a tick's commands by (session, sequence) before it applies them, so that the order in which
 //! gateway shards happened to deliver them changes nothing (DESIGN §4).
 
+use crate::chat::ChatKind;
 use glam::{Quat, Vec3};
 use ids::{AgentId, SessionKey, Uuid};
 use serde::{Deserialize, Serialize};
@@ -182,20 +183,4 @@ impl Appearance {
         let known = height.is_finite() && height > 0.0;
         if known { Self::DEFAULT_SIZE.with_z(height.clamp(1.1, 2.5)) } else { Self::DEFAULT_SIZE }
     }
-}
-
-/// How loud, or what kind of, a chat message is; the numbers are the protocol's (PROTOCOL §8a).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum ChatKind {
-    /// 10 m.
-    Whisper = 0,
-    /// 20 m.
-    Say = 1,
-    /// 100 m.
-    Shout = 2,
-    /// The typing animation begins; heard as far as a say.
-    StartTyping = 4,
-    /// The typing animation ends.
-    StopTyping = 5,
 }

@@ -1,0 +1,25 @@
+//! Messages between the simulating side (worlds, hosts) and the serving side (gateways, replicas), and what describes a world to
+//! both.
+//!
+//! Plain data: every message has a serde encoding, none holds a running object, a lock or a queue. It simulates nothing, sends
+//! nothing and reads no clock. Start with [`Command`], which goes into a world, and [`Frame`], which comes out of it; [`Terrain`]
+//! and [`Scenery`] are the ground and the static objects that both sides know beforehand.
+
+mod chat;
+mod command;
+mod frame;
+mod generate;
+mod looks;
+mod scenery;
+mod terrain;
+
+pub use chat::{CHAT_BYTES_MAX, Chat, ChatKind};
+pub use command::{Action, Appearance, Command, Control, ControlFlags, Enter};
+pub use frame::{
+    Animation, Animations, Audience, Avatar, Change, Entity, Event, Frame, Motion, Refusal, SnapshotChunk,
+    read_few,
+};
+pub use generate::{PLAZA_M, WATER_M};
+pub use looks::{Looks, LooksError};
+pub use scenery::{Prim, Scenery, SceneryError, Standing, plain_texture};
+pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};
