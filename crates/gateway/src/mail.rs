@@ -48,6 +48,8 @@ pub struct Ticket {
     pub session_id: SessionId,
     /// Shown in UseCircuitCode.
     pub agent: AgentId,
+    /// Known to the client only; the ids of assets that it uploads are made from it.
+    pub secure_session_id: Uuid,
     /// First name.
     pub first_name: Arc<str>,
     /// Last name.

@@ -34,6 +34,7 @@ impl Hub {
             code: session.code,
             session_id: session.session_id,
             agent: session.agent,
+            secure_session_id: session.secure_session_id,
             first_name: Arc::clone(&session.first_name),
             last_name: Arc::clone(&session.last_name),
             port,

@@ -139,6 +139,7 @@ impl Hub {
                 key,
                 agent: login.agent,
                 session_id,
+                secure_session_id,
                 code,
                 first_name: login.first_name,
                 last_name: login.last_name,

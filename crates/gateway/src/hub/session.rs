@@ -17,6 +17,7 @@ pub(crate) struct Session {
     pub(crate) key: SessionKey,
     pub(crate) agent: AgentId,
     pub(crate) session_id: SessionId,
+    pub(crate) secure_session_id: Uuid,
     pub(crate) code: CircuitCode,
     pub(crate) first_name: Arc<str>,
     pub(crate) last_name: Arc<str>,

@@ -6,6 +6,7 @@ use super::dispatch::{Handled, Incoming};
 use crate::coverage::Outcome;
 use grid::capability::stored_asset;
 use ids::Uuid;
+use md5::{Digest, Md5};
 use wire::messages::*;
 
 /// The source of a transfer is an asset: its id and type are the parameters.
@@ -75,10 +76,18 @@ impl Shard {
     }
 
     pub(super) fn on_asset_upload(&mut self, at: &mut Incoming<'_>, m: AssetUploadRequest) -> Handled {
-        let asset_block =
-            AssetUploadCompleteAssetBlock { uuid: Uuid::nil(), r#type: m.asset_block.r#type, success: false };
+        let secure_session_id = self.client(at.index).ticket.secure_session_id;
+        let uuid = uploaded_asset_id(m.asset_block.transaction_id, secure_session_id);
+        let r#type = m.asset_block.r#type;
+        let asset_block = AssetUploadCompleteAssetBlock { uuid, r#type, success: false };
         self.refuse(at, AssetUploadComplete { asset_block })
     }
+}
+
+/// The id that an uploaded asset would have. Clients compute it likewise, and wait for the reply that names it.
+fn uploaded_asset_id(transaction: Uuid, secure_session: Uuid) -> Uuid {
+    let digest = Md5::new().chain_update(transaction.as_bytes()).chain_update(secure_session.as_bytes());
+    Uuid::from_bytes(digest.finalize().into())
 }
 
 /// An asset's id and type, as parameters have them.

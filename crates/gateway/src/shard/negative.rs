@@ -88,7 +88,7 @@ impl Shard {
         block: &ImprovedInstantMessageMessageBlock,
     ) -> Option<Handled> {
         let feature = match block.dialog {
-            dialog::SESSION_GROUP_START | dialog::SESSION_CONFERENCE_START => {
+            dialog::SESSION_CONFERENCE_START => {
                 let body = Llsd::map([
                     ("temp_session_id", Llsd::from(block.id)),
                     ("session_id", block.id.into()),
@@ -97,7 +97,11 @@ impl Shard {
                 ]);
                 return Some(self.refuse_by_event(at, "ChatterBoxSessionStartReply", body));
             }
-            dialog::GROUP_INVITATION | dialog::SESSION_SEND | dialog::GROUP_NOTICE => Feature::Groups,
+            // node-metaverse 0.8.16 ends its process at a ChatterBoxSessionStartReply without success.
+            dialog::SESSION_GROUP_START
+            | dialog::GROUP_INVITATION
+            | dialog::SESSION_SEND
+            | dialog::GROUP_NOTICE => Feature::Groups,
             dialog::INVENTORY_OFFERED => Feature::Inventory,
             dialog::FRIENDSHIP_OFFERED => Feature::Friends,
             _ => return None,
@@ -130,10 +134,9 @@ impl Shard {
         self.refuse(at, GrantGodlikePowers { agent_data, ..GrantGodlikePowers::default() })
     }
 
-    /// Only friends see each other on the map. No place at all would be a reply without the block that clients read.
+    /// Only friends see each other on the map: the reply names no place.
     pub(super) fn on_find_agent(&mut self, at: &mut Incoming<'_>, m: FindAgent) -> Handled {
-        let location_block = vec![FindAgentLocationBlock::default()];
-        self.refuse(at, FindAgent { agent_block: m.agent_block, location_block })
+        self.refuse(at, FindAgent { agent_block: m.agent_block, location_block: Vec::new() })
     }
 
     pub(super) fn on_user_info(&mut self, at: &mut Incoming<'_>, _: UserInfoRequest) -> Handled {

@@ -245,7 +245,7 @@ impl Node {
         self.add_client(name, &admission)
     }
 
-    fn add_client(&mut self, name: &str, admission: &Admission) -> usize {
+    pub(crate) fn add_client(&mut self, name: &str, admission: &Admission) -> usize {
         let client =
             Client::new(self.now, self.remote(), admission.sim_port - 9_000, name, agent(name), admission);
         self.clients.push(client);

@@ -258,7 +258,7 @@ fn a_session_that_is_about_to_be_replaced_says_where_its_avatar_stands() {
     let mut node = Node::new();
     let spot = node.spot(MEADOW, 300.0, 200.0);
     let ada = node.enter_at("Ada", spot);
-    node.clients[ada].control(world::ControlFlags::AT_POS);
+    node.clients[ada].control(link::ControlFlags::AT_POS);
     node.run_ms(2_000);
     let walked = node.position_in(MEADOW, "Ada").expect("here");
     assert!(walked.x > spot.position.x + 2.0, "{walked}");

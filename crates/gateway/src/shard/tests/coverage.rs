@@ -7,6 +7,7 @@ use glam::Vec3;
 use grid::capability::BODY_PARTS;
 use ids::Uuid;
 use link::Action;
+use md5::{Digest, Md5};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::llsd::Llsd;
 use wire::messages::*;
@@ -273,9 +274,10 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
         (request!(GroupActiveProposalsRequest), Reply(Name::GroupActiveProposalItemReply)),
         (request!(GroupVoteHistoryRequest), Reply(Name::GroupVoteHistoryItemReply)),
         (
-            request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 15),
+            request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 16),
             Event("ChatterBoxSessionStartReply"),
         ),
+        (request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 15), Reply(Name::AlertMessage)),
         (request!(ImprovedInstantMessage, |m, _| m.message_block.dialog = 38), Reply(Name::AlertMessage)),
     ]
 }
@@ -580,4 +582,27 @@ fn a_client_that_pauses_is_waited_for_longer_until_it_resumes() {
         node.run_ms(100_000);
         assert_eq!(node.shards[0].n_clients() == 1, is_there, "paused {pauses}, resumed {resumes}");
     }
+}
+
+#[test]
+fn a_refused_upload_names_the_asset_that_the_client_waits_for() {
+    let mut node = Node::new();
+    let spot = node.spot(HARBOUR, 128.0, 128.0);
+    let admission = node.admit("Ada", spot).expect("there is room");
+    node.relay();
+    let ada = node.add_client("Ada", &admission);
+    node.clients[ada].open();
+    node.run_until(|node| node.clients[ada].sees_itself());
+    let transaction_id = Uuid::from_u128(0x55);
+    let mut upload = AssetUploadRequest::default();
+    upload.asset_block.transaction_id = transaction_id;
+    node.clients[ada].send(&upload.into());
+    node.run_ms(300);
+    let complete = last(&node.clients[ada], |message| match message {
+        Message::AssetUploadComplete(m) => Some(m.asset_block.clone()),
+        _ => None,
+    });
+    let both = [transaction_id.into_bytes(), admission.secure_session_id.into_bytes()].concat();
+    assert_eq!(complete.uuid, Uuid::from_bytes(Md5::digest(both).into()));
+    assert!(!complete.success);
 }
