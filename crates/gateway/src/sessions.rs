@@ -1,7 +1,7 @@
 //! The hub as HTTP handlers and the hub's own thread share it: a lock held briefly, and what the hub says delivered
 //! before it is released, so that shards hear things in the order in which they were decided.
 
-use crate::hub::{Address, Hub, Order, Record};
+use crate::hub::{Address, Hub, NameLookup, Order, Record};
 use crate::mail::ToShard;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +30,9 @@ pub struct Sessions {
     /// `None` tells the store's thread that nothing follows.
     records: SyncSender<Option<Record>>,
     orders: SyncSender<Order>,
+    /// `None` tells the thread that looks names up that nothing follows.
+    lookups: SyncSender<Option<NameLookup>>,
+    lookups_dropped: AtomicU64,
     lock_wait: LockWait,
     /// Mail that a shard had no room for, of what is only offered.
     offers_dropped: AtomicU64,
@@ -42,7 +45,8 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Takes the hub and where its output goes: shards in order of their indexes, the store's thread, and who carries out orders.
+    /// Takes the hub and where its output goes: shards in order of their indexes, the store's thread, the one that carries out orders, and
+    /// the one that looks names up.
     /// `lock_wait` is told how long callers wait for each other.
     #[must_use]
     pub const fn new(
@@ -50,9 +54,19 @@ impl Sessions {
         shards: Vec<Mailbox>,
         records: SyncSender<Option<Record>>,
         orders: SyncSender<Order>,
+        lookups: SyncSender<Option<NameLookup>>,
         lock_wait: LockWait,
     ) -> Self {
-        Self { hub: Mutex::new(hub), shards, records, orders, lock_wait, offers_dropped: AtomicU64::new(0) }
+        Self {
+            hub: Mutex::new(hub),
+            shards,
+            records,
+            orders,
+            lookups,
+            lookups_dropped: AtomicU64::new(0),
+            lock_wait,
+            offers_dropped: AtomicU64::new(0),
+        }
     }
 
     /// Does something with the hub and delivers what it has to say.
@@ -72,6 +86,12 @@ impl Sessions {
                 }
             }
         }
+        while let Some(lookup) = hub.poll_lookup() {
+            // The thread that looks up takes this lock itself, so nothing waits for it here. A client asks again.
+            if self.lookups.try_send(Some(lookup)).is_err() {
+                self.lookups_dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
         while let Some((address, mail)) = hub.poll_output() {
             match address {
                 Address::One(shard) => self.deliver(shard.0.into(), mail),
@@ -83,6 +103,11 @@ impl Sessions {
             let _ = self.records.send(Some(record));
         }
         result
+    }
+
+    /// Lookups of names that were not made because too many waited, or because the node stops.
+    pub fn lookups_dropped(&self) -> u64 {
+        self.lookups_dropped.load(Ordering::Relaxed)
     }
 
     /// Tells every shard something that is none of the hub's business.
@@ -122,7 +147,7 @@ impl Sessions {
 mod tests {
     use super::*;
     use crate::mail::{FromShard, Request, ShardIndex};
-    use crate::testing::{HARBOUR, Node};
+    use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
     use ids::{Instant, WorldId};
     use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -130,7 +155,7 @@ mod tests {
         let (sender, mail) = sync_channel(mail_max);
         let (records, _) = sync_channel(16);
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
-        (Sessions::new(hub, vec![mailbox], records, orders, LockWait::default()), mail)
+        (Sessions::new(hub, vec![mailbox], records, orders, sync_channel(0).0, LockWait::default()), mail)
     }
 
     #[test]
@@ -142,6 +167,28 @@ mod tests {
         assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (2, 3));
         sessions.offer_shards(&events);
         assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (1, 3));
+    }
+
+    #[test]
+    fn names_are_asked_for_elsewhere_and_requests_beyond_the_bound_are_counted() {
+        let mut node = Node::new();
+        node.enter("Ada");
+        let session = node.hub.session_named("Ada Resident").expect("she is here");
+        let circuit = node.hub.circuit_of(session).expect("she is here");
+        let ((sender, mail), (lookups, asked)) = (sync_channel(16), sync_channel(1));
+        let ((records, _), (orders, _)) = (sync_channel(16), sync_channel(1));
+        let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
+        let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
+        let request = FromShard::Request(circuit, Request::Names(vec![OFFLINE_AGENT.0]));
+        for _ in 0..3 {
+            sessions.with(|hub| hub.handle(Instant::from_millis(1), ShardIndex(0), request.clone()));
+        }
+        let asked: Vec<_> = asked.try_iter().flatten().collect();
+        assert_eq!((asked.len(), sessions.lookups_dropped(), mail.try_iter().count()), (1, 2, 0));
+        // Asked while the lock is free; the answer goes to the shard.
+        let found = [Some(("Grace".to_owned(), "Hopper".to_owned()))];
+        sessions.with(|hub| hub.handle_names(&asked[0], &found));
+        assert_eq!(mail.try_iter().count(), 1);
     }
 
     /// Somebody who walks into the harbour's portal; how many orders were refused, and how much the shard was told.

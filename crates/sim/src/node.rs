@@ -9,9 +9,7 @@ use crate::host::{Host, Resident, Sabotage};
 use crate::setting::Setting;
 use crate::streams::{Purpose, stream};
 use crate::workload::Input;
-use gateway::hub::{
-    self, Admission, Directory, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record,
-};
+use gateway::hub::{self, Admission, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record};
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
@@ -71,15 +69,6 @@ pub(crate) struct Node {
     mail: Vec<(CircuitKey, ShardIndex, FromShard)>,
     /// Every call of this run, when it is to be repeated without its clients.
     journal: Option<Vec<Input>>,
-}
-
-/// Nobody is known who is not logged in.
-struct NobodyElse;
-
-impl Directory for NobodyElse {
-    fn name(&self, _: AgentId) -> Option<(String, String)> {
-        None
-    }
 }
 
 impl Node {
@@ -206,6 +195,10 @@ impl Node {
         if now >= self.next_sweep {
             self.next_sweep = now + Duration::from_secs(1);
             self.hub.handle_timeout(now);
+        }
+        while let Some(lookup) = self.hub.poll_lookup() {
+            // All accounts are logged in.
+            self.hub.handle_names(&lookup, &[]);
         }
         while let Some((address, mail)) = self.hub.poll_output() {
             match address {
@@ -459,7 +452,7 @@ fn new_hub(seed: u64, places: &Arc<Places>) -> Hub {
         bytes[8..].copy_from_slice(&rng.next().to_le_bytes());
         bytes
     };
-    Hub::new(config, Arc::clone(places), Box::new(entropy), Box::new(NobodyElse))
+    Hub::new(config, Arc::clone(places), Box::new(entropy))
 }
 
 fn shard_config(seed: u64) -> ShardConfig {

@@ -1,6 +1,6 @@
 //! Between users: instant messages, invitations, names, and texts for everybody.
 
-use super::{Hub, teleport};
+use super::{AccountName, Hub, NameLookup, teleport};
 use crate::hub::delivery::{Delivery, Receipt};
 use crate::hub::events;
 use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY, Spot};
@@ -142,25 +142,38 @@ impl Hub {
         }
     }
 
-    /// Answers who somebody is. Ids of nobody are answered too: node-metaverse waits for every id it asked for.
+    /// Answers names of accounts: at once when all are logged in, else when they have been looked up.
     pub(super) fn answer_names(&mut self, circuit: CircuitKey, ids: &[Uuid]) {
-        let ids = &ids[..ids.len().min(NAMES_MAX)];
-        for chunk in ids.chunks(NAMES_PER_REPLY) {
-            let names = chunk
-                .iter()
-                .map(|&id| {
-                    let (first, last) =
-                        self.name_of(AgentId(id)).unwrap_or_else(|| ("Unknown".into(), "User".into()));
-                    UUIDNameReplyUUIDNameBlock {
-                        id,
-                        first_name: text::to_wire(&first, 32),
-                        last_name: text::to_wire(&last, 32),
-                    }
-                })
-                .collect();
-            let reply = encoded(|out| UUIDNameReply { uuid_name_block: names }.encode(out));
-            self.send_on(circuit, reply);
+        for chunk in ids[..ids.len().min(NAMES_MAX)].chunks(NAMES_PER_REPLY) {
+            let ids: Vec<AgentId> = chunk.iter().copied().map(AgentId).collect();
+            let lookup = NameLookup { circuit, ids };
+            if lookup.ids.iter().all(|id| self.by_agent.contains_key(id)) {
+                self.handle_names(&lookup, &[]);
+            } else {
+                self.lookups.push_back(lookup);
+            }
         }
+    }
+
+    /// Sends names that were looked up, in the order of the ids. An id without a name is answered too: node-metaverse waits for every id
+    /// that it asked for.
+    pub fn handle_names(&mut self, lookup: &NameLookup, found: &[Option<AccountName>]) {
+        let names = lookup.ids.iter().enumerate().map(|(at, &agent)| {
+            let online = self.by_agent.get(&agent).and_then(|key| self.sessions.get(key));
+            let stored = || found.get(at).and_then(Option::as_ref);
+            let (first, last) = match online {
+                Some(session) => (&*session.first_name, &*session.last_name),
+                None => stored().map_or(("Unknown", "User"), |(first, last)| (first, last)),
+            };
+            UUIDNameReplyUUIDNameBlock {
+                id: agent.0,
+                first_name: text::to_wire(first, 32),
+                last_name: text::to_wire(last, 32),
+            }
+        });
+        let names = names.collect();
+        let reply = encoded(|out| UUIDNameReply { uuid_name_block: names }.encode(out));
+        self.send_on(lookup.circuit, reply);
     }
 
     /// Describes the one parcel of the circuit's region through its event queue.
@@ -170,14 +183,6 @@ impl Hub {
         let event = events::parcel_properties(&place, sequence_id, here);
         if let Some(binding) = self.binding_mut(circuit) {
             binding.queue.push("ParcelProperties", event);
-        }
-    }
-
-    fn name_of(&self, agent: AgentId) -> Option<(String, String)> {
-        let online = self.by_agent.get(&agent).and_then(|key| self.sessions.get(key));
-        match online {
-            Some(session) => Some((session.first_name.to_string(), session.last_name.to_string())),
-            None => self.directory.name(agent),
         }
     }
 }

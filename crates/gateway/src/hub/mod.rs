@@ -22,8 +22,8 @@ mod visitors;
 
 pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
 pub use exchange::{
-    Address, Admission, Directory, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login,
-    LoginRefusal, Record,
+    AccountName, Address, Admission, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login,
+    LoginRefusal, NameLookup, Record,
 };
 pub use passages::{Order, Passage, PassageRefusal};
 pub use ports::{PORT_REST, PORTS_MAX};
@@ -51,7 +51,6 @@ pub struct Hub {
     config: HubConfig,
     places: Arc<Places>,
     entropy: Entropy,
-    directory: Box<dyn Directory>,
     sessions: BTreeMap<SessionKey, Session>,
     by_agent: BTreeMap<AgentId, SessionKey>,
     by_secret: BTreeMap<Uuid, CircuitKey>,
@@ -59,6 +58,7 @@ pub struct Hub {
     output: VecDeque<(Address, ToShard)>,
     records: VecDeque<Record>,
     orders: VecDeque<Order>,
+    lookups: VecDeque<NameLookup>,
     lures: VecDeque<messaging::Lure>,
     next_key: u64,
     draining: bool,
@@ -74,18 +74,12 @@ impl fmt::Debug for Hub {
 impl Hub {
     /// A node without sessions.
     #[must_use]
-    pub fn new(
-        config: HubConfig,
-        places: Arc<Places>,
-        entropy: Entropy,
-        directory: Box<dyn Directory>,
-    ) -> Self {
+    pub fn new(config: HubConfig, places: Arc<Places>, entropy: Entropy) -> Self {
         assert!(!places.is_empty(), "a node without places has nowhere to let anybody in");
         Self {
             config,
             places,
             entropy,
-            directory,
             sessions: BTreeMap::new(),
             by_agent: BTreeMap::new(),
             by_secret: BTreeMap::new(),
@@ -93,6 +87,7 @@ impl Hub {
             output: VecDeque::new(),
             records: VecDeque::new(),
             orders: VecDeque::new(),
+            lookups: VecDeque::new(),
             lures: VecDeque::new(),
             next_key: 1,
             draining: false,
@@ -202,6 +197,11 @@ impl Hub {
     /// The next fact to store.
     pub fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
+    }
+
+    /// The next names to be looked up.
+    pub fn poll_lookup(&mut self) -> Option<NameLookup> {
+        self.lookups.pop_front()
     }
 
     /// The next thing that somebody else has to do.

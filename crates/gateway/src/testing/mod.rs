@@ -7,7 +7,7 @@ mod network;
 pub(crate) use client::{Client, Seen, use_circuit_code};
 pub(crate) use network::{Loss, Way, number_of};
 
-use crate::hub::{self, Admission, Directory, Hub, HubConfig, Login, LoginRefusal, Order, Record};
+use crate::hub::{self, AccountName, Admission, Hub, HubConfig, Login, LoginRefusal, Order, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{Land, PlaceId, PlaceSettings, Places, Portal, PortalTo, Scene};
 use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
@@ -43,13 +43,9 @@ const CROWD: u64 = 1 << 40;
 /// Names of accounts that are not logged in.
 pub(crate) const OFFLINE_AGENT: AgentId = AgentId(Uuid::from_u128(0xABCD));
 
-#[derive(Debug)]
-struct Accounts;
-
-impl Directory for Accounts {
-    fn name(&self, agent: AgentId) -> Option<(String, String)> {
-        (agent == OFFLINE_AGENT).then(|| ("Grace".into(), "Hopper".into()))
-    }
+/// What the store says of an account.
+fn stored_name(agent: AgentId) -> Option<AccountName> {
+    (agent == OFFLINE_AGENT).then(|| ("Grace".into(), "Hopper".into()))
 }
 
 /// What a test may want different.
@@ -177,7 +173,7 @@ impl Node {
             seed += 1;
             seed.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835).to_le_bytes()
         });
-        let hub = Hub::new(hub_config, Arc::clone(&places), entropy, Box::new(Accounts));
+        let hub = Hub::new(hub_config, Arc::clone(&places), entropy);
         Self {
             now: Instant::ZERO,
             places,
@@ -507,6 +503,10 @@ impl Node {
                     self.mail.push(mail.clone());
                     self.hub.handle(self.now, ShardIndex(index as u16), mail);
                 }
+            }
+            while let Some(lookup) = self.hub.poll_lookup() {
+                let found: Vec<_> = lookup.ids.iter().copied().map(stored_name).collect();
+                self.hub.handle_names(&lookup, &found);
             }
             while let Some((address, mail)) = self.hub.poll_output() {
                 is_quiet = false;

@@ -14,12 +14,13 @@ pub const IDS_MAX: usize = 200;
 /// Longest page of a search.
 pub const PAGE_MAX: u32 = 100;
 
-/// First and last name of an account, for UUIDNameReply.
+/// First and last names of accounts in the order of the ids, for UUIDNameReply.
 ///
 /// # Errors
 /// [`StoreError::Query`].
-pub fn name_of(store: &Store, agent: AgentId) -> Result<Option<(String, String)>, StoreError> {
-    Ok(store.account(agent)?.map(|account| (account.first, account.last)))
+pub fn names_of(store: &Store, agents: &[AgentId]) -> Result<Vec<Option<(String, String)>>, StoreError> {
+    let name = |&agent| Ok(store.account(agent)?.map(|account| (account.first, account.last)));
+    agents.iter().map(name).collect()
 }
 
 /// Answers GetDisplayNames; the query is `ids=…&ids=…`. What is no id, or nobody's, comes back as bad.
@@ -95,8 +96,9 @@ mod tests {
         insta::assert_snapshot!(
             xml::encode(&display_names(&store, &query).unwrap()).replace("<key>", "\n<key>")
         );
-        assert_eq!(name_of(&store, ada).unwrap(), Some(("Ada".into(), "Lovelace".into())));
-        assert_eq!(name_of(&store, AgentId(Uuid::from_u128(9))).unwrap(), None);
+        let unknown = AgentId(Uuid::from_u128(9));
+        let name = Some(("Ada".into(), "Lovelace".into()));
+        assert_eq!(names_of(&store, &[ada, unknown]).unwrap(), [name, None]);
     }
 
     #[test]

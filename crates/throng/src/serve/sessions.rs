@@ -1,5 +1,5 @@
-//! The `hub` thread, which carries shards' mail to the sessions, and the `store` thread, which writes what they want
-//! kept. Neither holds up a shard.
+//! The `hub` thread, which carries shards' mail to the sessions; the `store` thread, which writes what they want kept; and the `names` thread,
+//! which looks up names of accounts that are not logged in. None holds up a shard, and the hub's lock is never held while the store is asked.
 
 use super::addresses::Bound;
 use super::faults::Fuse;
@@ -7,7 +7,7 @@ use super::shards::Prepared;
 use super::{Clock, ServeError};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use gateway::hub::{Directory, Entropy, Hub, HubConfig, Order, Record};
+use gateway::hub::{Entropy, Hub, HubConfig, NameLookup, Order, Record};
 use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
 use gateway::sessions::{Mailbox, Sessions};
@@ -27,6 +27,8 @@ use telemetry::{LockWait, Metrics};
 const MAIL_MAX: usize = 8_192;
 /// Facts that wait for the store; above it whoever tells the hub something waits for the disk.
 const RECORDS_MAX: usize = 16_384;
+/// Lookups of names that wait; more are dropped, counted, and made again when the client asks again.
+const LOOKUPS_MAX: usize = 1_024;
 /// Messages handled under one lock, so that HTTP handlers get their turn.
 const BATCH: usize = 256;
 /// Last places that wait for a database that refuses them, and as many homes.
@@ -41,6 +43,9 @@ static MAIL: Scope = Scope::new("hub.mail").arg(Arg::Count).limit_us(50_000);
 /// What the hub wants kept, by the number of facts. It waits for the disk, which nobody waits for.
 static WRITE: Scope = Scope::new("store.write").arg(Arg::Count).limit_us(1_000_000);
 
+/// Names asked of the store, by their number.
+static LOOK_UP: Scope = Scope::new("hub.names").arg(Arg::Count).limit_us(1_000_000);
+
 /// What shards send, with their index.
 pub(super) type HubMail = (ShardIndex, FromShard);
 
@@ -50,7 +55,9 @@ pub(super) struct SessionThreads {
     pub(super) writes: Arc<Writes>,
     hub: JoinHandle<()>,
     store: JoinHandle<()>,
+    names: JoinHandle<()>,
     records: mpsc::SyncSender<Option<Record>>,
+    lookups: mpsc::SyncSender<Option<NameLookup>>,
 }
 
 /// What the threads are made of.
@@ -90,8 +97,7 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
         sessions_max: config.gateway.max_sessions as usize,
         arrival_timeout: Duration::from_secs(config.gateway.ticket_s.into()),
     };
-    let names = Names { store: Arc::clone(store) };
-    let hub = Hub::new(hub_config, Arc::clone(places), entropy(), Box::new(names));
+    let hub = Hub::new(hub_config, Arc::clone(places), entropy());
     let mailboxes = shards
         .iter()
         .map(|shard| {
@@ -100,19 +106,25 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
         })
         .collect();
     let (records, to_store) = sync_channel(RECORDS_MAX);
+    let (lookups, to_names) = sync_channel(LOOKUPS_MAX);
+    let lock_wait = LockWait::new(metrics, "hub");
     let sessions =
-        Arc::new(Sessions::new(hub, mailboxes, records.clone(), orders, LockWait::new(metrics, "hub")));
+        Arc::new(Sessions::new(hub, mailboxes, records.clone(), orders, lookups.clone(), lock_wait));
     let (mail, from_shards) = bounded(MAIL_MAX);
     let hub = {
         let (sessions, clock) = (Arc::clone(&sessions), Arc::clone(clock));
         spawn("hub", recorder, move || carry_mail(&sessions, &from_shards, &clock, &fuse))?
     };
     let writes = Arc::new(Writes::new(probe, store_fuse));
+    let names = {
+        let (store, sessions) = (Arc::clone(store), Arc::clone(&sessions));
+        spawn("names", recorder, move || look_names_up(&store, &sessions, &to_names))?
+    };
     let store = {
         let (store, places, writes) = (Arc::clone(store), Arc::clone(places), Arc::clone(&writes));
         spawn("store", recorder, move || keep_records(&store, &places, &to_store, &writes))?
     };
-    Ok(SessionThreads { sessions, mail, writes, hub, store, records })
+    Ok(SessionThreads { sessions, mail, writes, hub, store, names, records, lookups })
 }
 
 impl SessionThreads {
@@ -121,11 +133,13 @@ impl SessionThreads {
     /// # Errors
     /// When some of it could not be written.
     pub(super) fn stop(self) -> Result<(), ServeError> {
-        let Self { mail, hub, store, records, writes, .. } = self;
+        let Self { mail, hub, store, names, records, lookups, writes, .. } = self;
         // The last sender of mail: the hub's thread ends when it has carried all.
         drop(mail);
         join("hub", hub);
-        // Handlers of HTTP still hold senders of records, so the end has to be told.
+        // Handlers of HTTP still hold senders of both, so the end has to be told.
+        let _ = lookups.send(None);
+        join("names", names);
         let _ = records.send(None);
         join("store", store);
         match writes.lost() {
@@ -163,17 +177,17 @@ fn entropy() -> Entropy {
     })
 }
 
-/// Names of accounts from the database.
-struct Names {
-    store: Arc<Store>,
-}
-
-impl Directory for Names {
-    fn name(&self, agent: AgentId) -> Option<(String, String)> {
-        grid::capability::name_of(&self.store, agent).unwrap_or_else(|error| {
-            tracing::error!(%error, agent = %agent.0, "cannot look a name up");
-            None
-        })
+/// Asks the store first, and takes the hub's lock with the answer.
+fn look_names_up(store: &Store, sessions: &Sessions, lookups: &mpsc::Receiver<Option<NameLookup>>) {
+    while let Ok(Some(lookup)) = lookups.recv() {
+        let scope = LOOK_UP.enter(lookup.ids.len() as u64);
+        match grid::capability::names_of(store, &lookup.ids) {
+            Ok(names) => sessions.with(|hub| hub.handle_names(&lookup, &names)),
+            // No answer: that of an unknown name would be remembered by the client.
+            Err(error) => tracing::error!(%error, n = lookup.ids.len(), "cannot look names up"),
+        }
+        drop(scope);
+        frame_end();
     }
 }
 

@@ -39,8 +39,7 @@ fn failure(node: &mut Node, client: usize) -> String {
     assert!(!node.clients[client].got(TeleportFailed::NUMBER));
     let events = events(node, client);
     let last = events.iter().rev().find(|(name, _)| name == "TeleportFailed").expect("an event");
-    let reason = last.1.get("Info").at(0).get("Reason").as_str().expect("a reason").to_owned();
-    reason
+    last.1.get("Info").at(0).get("Reason").as_str().expect("a reason").to_owned()
 }
 
 /// Goes to a spot in another region; the client there.

@@ -8,7 +8,7 @@ use crate::config::{self, Config};
 use crate::serve::faults::Fuses;
 use crate::serve::places::{settings, templates};
 use crate::serve::worlds::{self, Worlds};
-use gateway::hub::{Directory, HubConfig, Login, Order as Ordered};
+use gateway::hub::{HubConfig, Login, Order as Ordered};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{Place, PlaceId, Places};
 use gateway::sessions::Mailbox;
@@ -39,14 +39,6 @@ impl Dice {
         let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         (mixed ^ (mixed >> 31)) % sides
-    }
-}
-
-struct Nobody;
-
-impl Directory for Nobody {
-    fn name(&self, _: AgentId) -> Option<(String, String)> {
-        None
     }
 }
 
@@ -103,12 +95,13 @@ impl Node {
             bytes.fill_with(|| entropy.roll(256) as u8);
             bytes
         };
-        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(entropy), Box::new(Nobody));
+        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(entropy));
         let (mailbox, mail) = sync_channel(1 << 16);
         let (records, _) = sync_channel(1);
         let (orders, ordered) = sync_channel(ORDERS_MAX);
         let shards = vec![Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) }];
-        let sessions = Arc::new(Sessions::new(hub, shards, records, orders, LockWait::default()));
+        let sessions =
+            Arc::new(Sessions::new(hub, shards, records, orders, sync_channel(1).0, LockWait::default()));
         let data = tempfile::tempdir().expect("a directory");
         let url = store::StoreUrl::of_directory(data.path());
         let (depot, _) = Depot::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");

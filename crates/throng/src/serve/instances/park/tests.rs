@@ -11,10 +11,9 @@ use crate::serve::instances::table::Wanted;
 use crate::serve::instances::{Admission, Depot, Entry, Order, Start};
 use crate::serve::{places, start_clock, worlds};
 use gateway::http::fault::{Fault, FaultKind};
-use gateway::hub::{Directory, Hub, HubConfig};
+use gateway::hub::{Hub, HubConfig};
 use gateway::places::Places;
 use gateway::sessions::Sessions;
-use ids::AgentId;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -25,14 +24,6 @@ use telemetry::{LockWait, Metrics};
 use tempfile::TempDir;
 use world::Beginning;
 use worlds::Worlds;
-
-struct Nobody;
-
-impl Directory for Nobody {
-    fn name(&self, _: AgentId) -> Option<(String, String)> {
-        None
-    }
-}
 
 /// A node as far as instances need it. The directory outlives it.
 struct Node {
@@ -65,9 +56,10 @@ impl Node {
             sessions_max: 10,
             arrival_timeout: Duration::from_secs(10),
         };
-        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(|| [7; 16]), Box::new(Nobody));
+        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(|| [7; 16]));
         let ((records, _), (orders, _)) = (sync_channel(10), sync_channel(10));
-        let sessions = Arc::new(Sessions::new(hub, Vec::new(), records, orders, LockWait::default()));
+        let sessions =
+            Arc::new(Sessions::new(hub, Vec::new(), records, orders, sync_channel(1).0, LockWait::default()));
         let (depot, known) = Depot::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
         let templates = places::templates(config, worlds.long()).unwrap();
         let mut table = Table::new(templates, crate::serve::instance_limits(config), 2);

@@ -146,6 +146,12 @@ impl Export {
             start.portal.sessions.offers_dropped(),
         );
         self.count(
+            "throng_name_lookups_dropped_total",
+            "Requests for names of accounts that were not answered because too many waited for the database.",
+            "",
+            start.portal.sessions.lookups_dropped(),
+        );
+        self.count(
             "throng_unknown_capabilities_total",
             "Requests for capabilities that do not exist: altered, guessed, ended.",
             "",
