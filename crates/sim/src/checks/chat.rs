@@ -45,7 +45,7 @@ struct Said {
 struct Sounded {
     at: Instant,
     region: RegionHandle,
-    /// Everybody in range, whether or not they must have heard it.
+    /// Agents in range and the speaker, whether or not they must have heard it.
     in_range: BTreeSet<AgentId>,
     /// Whether the replica was up to date, so that the shards knew who was in range.
     was_told: bool,
@@ -83,7 +83,11 @@ impl ChatLedger {
         let reach = chat.radius_m * chat.radius_m;
         let in_range = census
             .residents()
-            .filter(|resident| resident.motion.position.distance_squared(chat.position) <= reach)
+            // A speaker hears its own words wherever it is by then: a teleport in the same tick may have moved it.
+            .filter(|resident| {
+                let is_near = resident.motion.position.distance_squared(chat.position) <= reach;
+                is_near || resident.agent.0 == chat.source
+            })
             .map(|resident| resident.agent);
         said.sounded = Some(Sounded { at: now, region, in_range: in_range.collect(), was_told });
         Ok(())

@@ -185,8 +185,12 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
         (request!(ParcelAccessListRequest), Reply(Name::ParcelAccessListReply)),
         (request!(ParcelInfoRequest), Reply(Name::AlertMessage)),
         (request!(ParcelObjectOwnersRequest), Reply(Name::ParcelObjectOwnersReply)),
-        (request!(ParcelPropertiesRequest), Event("ParcelProperties")),
-        (request!(ParcelPropertiesRequestByID), Event("ParcelProperties")),
+        // Sequence number 0 is that of the description which every arrival brings.
+        (request!(ParcelPropertiesRequest, |m, _| m.parcel_data.sequence_id = 7), Event("ParcelProperties")),
+        (
+            request!(ParcelPropertiesRequestByID, |m, _| m.parcel_data.sequence_id = 7),
+            Event("ParcelProperties"),
+        ),
         (request!(LandStatRequest), Event("LandStatReply")),
         (request!(EstateCovenantRequest), Reply(Name::EstateCovenantReply)),
         (request!(EstateOwnerMessage), Reply(Name::AlertMessage)),
