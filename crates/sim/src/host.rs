@@ -145,12 +145,12 @@ impl Resident {
     }
 
     /// One tick: a restart that is due, the search for orphaned avatars, and the step. The frame, unless the world is down.
-    /// `dismiss` makes the commands that remove avatars without a session from a world.
+    /// `panics` says whether the step fails, and is not asked while the world is down; `dismiss` makes the commands that remove avatars without a session from a world.
     pub(crate) fn tick(
         &mut self,
         now: Instant,
         tick: Tick,
-        panics: bool,
+        panics: impl FnOnce() -> bool,
         dismiss: impl Fn(WorldId, &mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
     ) -> Option<&mut Frame> {
         self.has_told = false;
@@ -161,7 +161,7 @@ impl Resident {
             return None;
         }
         self.sweep(now, &dismiss);
-        self.step(now, tick, panics);
+        self.step(now, tick, panics());
         self.has_told.then_some(&mut self.frame)
     }
 

@@ -153,7 +153,7 @@ impl Node {
             let resident = hosts[placement[n]].get_mut(world);
             let dismiss =
                 |world, sessions: &mut dyn Iterator<Item = SessionKey>| hub.dismiss(world, sessions);
-            let frame = resident.tick(now, tick, panics(world), dismiss);
+            let frame = resident.tick(now, tick, || panics(world), dismiss);
             served.has_told = frame.is_some();
             let Some(frame) = frame else { continue };
             if crosses_as_bytes {

@@ -91,11 +91,12 @@ impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, setting, clients, shards, storm, faults, restores, hosts, moves, .. } = self;
         let crowd = if *setting == Setting::Crowd { " --crowd" } else { "" };
+        let hosts = if *hosts > 1 { format!(" --hosts {hosts}") } else { String::new() };
         let moves = if *moves { " --moves" } else { "" };
         write!(
             f,
             "cargo run -p sim -- --seed {seed} --clients {clients} --shards {shards} --storm-s {} --faults {} \
-             --restores {restores} --hosts {hosts}{moves}{crowd}",
+             --restores {restores}{hosts}{moves}{crowd}",
             storm.as_secs(),
             faults.name,
         )

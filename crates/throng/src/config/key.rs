@@ -59,7 +59,7 @@ pub enum Kind {
     Text,
     /// Text on one line that is not empty.
     Line,
-    /// A name as clients are told it: text on one line, of 1 to [`NAME_BYTES_MAX`] bytes.
+    /// A name as clients are told it: text on one line, of 1 to `NAME_BYTES_MAX` bytes.
     Name,
     /// An address with a port, IPv4 or IPv6.
     Address,
