@@ -1,23 +1,20 @@
 //! Writes the seeds of the fuzz target `recording` anew, for when the format has changed:
 //! `cargo run -p recording --example fuzz_seeds -- fuzz/seeds/recording`.
 //!
-//! `whole` is a recording as it is written, `plain` the same with its chunks inflated, which a fuzzer can change. (The fuzzed
+//! `whole` is a recording as it is written, `plain` the same with its records inflated, which a fuzzer can change. (The fuzzed
 //! decoder compares no checksums, so those of `plain` need not match.)
 
 use flate2::read::ZlibDecoder;
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, Command, Enter, Frame, Scenery, Terrain};
+use record::{PREAMBLE_LEN, RECORD_HEAD_LEN};
 use recording::{About, Ending, Step, Writer};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use world::{World, WorldConfig};
-
-/// Kind, stored and raw length, checksum: see `recording::format`.
-const CHUNK_HEADER_LEN: usize = 20;
-const PREAMBLE_LEN: usize = 8;
 
 fn main() -> io::Result<()> {
     let directory: PathBuf =
@@ -69,25 +66,25 @@ fn record() -> io::Result<Vec<u8>> {
     Ok(writer.finish(Ending::Complete)?.0)
 }
 
-/// The same chunks, not compressed; but the ground, which is a quarter of a megabyte.
+/// The same records, not compressed; but the ground, which is a quarter of a megabyte.
 fn inflate(whole: &[u8]) -> io::Result<Vec<u8>> {
     let (preamble, mut rest) = whole.split_at(PREAMBLE_LEN);
     let mut plain = preamble.to_vec();
-    while let Some((header, behind)) = rest.split_first_chunk::<CHUNK_HEADER_LEN>() {
-        let length =
-            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        let (stored, raw) = (length(4), length(8));
+    while let Some((head, behind)) = rest.split_first_chunk::<RECORD_HEAD_LEN>() {
+        let stored = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
         let (body, behind) = behind.split_at(stored as usize);
         rest = behind;
+        let is_deflated = head[6] & 1 != 0;
+        let mut head = *head;
         let mut inflated = Vec::new();
-        if stored == raw || header[0] == b'G' {
-            inflated.extend_from_slice(body);
-        } else {
+        if is_deflated && &head[..4] != b"GRND" {
             ZlibDecoder::new(body).read_to_end(&mut inflated)?;
+            head[6] &= !1;
+            head[8..12].copy_from_slice(&(inflated.len() as u32).to_le_bytes());
+        } else {
+            inflated.extend_from_slice(body);
         }
-        plain.extend_from_slice(&header[..4]);
-        plain.extend_from_slice(&(inflated.len() as u32).to_le_bytes());
-        plain.extend_from_slice(&header[8..]);
+        plain.extend_from_slice(&head);
         plain.extend_from_slice(&inflated);
     }
     Ok(plain)

@@ -19,15 +19,18 @@
 //! # Ok::<(), recording::RecordingError>(())
 //! ```
 
-mod chunk;
 mod format;
 mod read;
 mod replay;
+mod source;
 mod tape;
+mod upgrade;
+mod version4;
 mod write;
 
 pub use format::{About, End, Ending, Inhabitants, Step, VERSION};
 pub use read::{Recording, RecordingError, Steps};
 pub use replay::Replay;
 pub use tape::{QUEUE_STEPS_MAX, Reel, Tape};
+pub use upgrade::{UpgradeError, upgrade};
 pub use write::{WriteError, Writer, write};

@@ -1,8 +1,9 @@
 //! Reading a recording: the whole file is checked before anything is made of it.
 
-use crate::chunk::{self, Chain, Kind};
-use crate::format::{About, End, Inhabitants, MAGIC, Step, VERSION};
+use crate::format::{ABOUT, About, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS, Step};
+use crate::source::{Reach, Source};
 use link::{Scenery, SceneryError, Standing, Terrain, TerrainError};
+use record::{END, Part, RecordError};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -25,21 +26,9 @@ pub enum RecordingError {
     /// Reading failed.
     #[error("cannot read the recording: {0}")]
     Io(#[from] io::Error),
-    /// Something else.
-    #[error("not a recording")]
-    NotARecording,
-    /// Another build wrote it.
-    #[error("recording version {found}, this build reads {VERSION}")]
-    Version {
-        /// What it is.
-        found: u32,
-    },
-    /// It ends before its end.
-    #[error("the recording was cut off")]
-    CutOff,
-    /// A checksum does not match.
-    #[error("the recording is damaged")]
-    Damaged,
+    /// The bytes are not read: of another format or build, cut off or damaged.
+    #[error(transparent)]
+    Bytes(#[from] RecordError),
     /// The checksums match and the content does not: we wrote nonsense.
     #[error("the recording cannot be decoded: {0}")]
     Undecodable(&'static str),
@@ -93,9 +82,8 @@ pub struct Recording<R = BufReader<File>> {
     cast: Option<Arc<Cast>>,
     snapshot: Vec<u8>,
     end: End,
-    /// Where the steps begin: offset, and the checksum before them.
-    steps_at: u64,
-    chain: Chain,
+    /// Where the steps begin.
+    steps_at: Source,
 }
 
 impl Recording {
@@ -116,38 +104,29 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// As [`Recording::open`].
     pub fn read(mut input: R) -> Result<Self, RecordingError> {
-        let mut preamble = Vec::with_capacity(8);
-        input.by_ref().take(8).read_to_end(&mut preamble)?;
-        let Some((&MAGIC, version)) = preamble.split_first_chunk::<4>() else {
-            return Err(RecordingError::NotARecording);
-        };
-        match version.first_chunk::<4>().map(|version| u32::from_le_bytes(*version)) {
-            Some(VERSION) => {}
-            Some(found) => return Err(RecordingError::Version { found }),
-            None => return Err(RecordingError::NotARecording),
-        }
-        let mut chain = Chain::default();
+        let mut source = Source::begin(&mut input, Reach::Previous)?;
         let mut raw = Vec::new();
-        let expect = |input: &mut R, chain: &mut Chain, raw: &mut Vec<u8>, expected: Kind| match chunk::read(
-            input, chain, raw,
-        )? {
-            Some(kind) if kind == expected => Ok(()),
-            Some(_) => Err(RecordingError::Undecodable("chunks in another order")),
-            None => Err(RecordingError::CutOff),
+        let mut expect = |input: &mut R, raw: &mut Vec<u8>, expected: &Part| {
+            let offset = source.offset();
+            match source.read(input, raw)? {
+                Some((part, _)) if part.tag == expected.tag => Ok(source),
+                Some((part, _)) => Err(out_of_order(part, offset)),
+                None => Err(cut_off(offset)),
+            }
         };
-        expect(&mut input, &mut chain, &mut raw, Kind::About)?;
+        expect(&mut input, &mut raw, &ABOUT)?;
         let about: About =
             postcard::from_bytes(&raw).map_err(|_| RecordingError::Undecodable("what it is about"))?;
         if !about.is_sound() {
             return Err(RecordingError::Undecodable("a world that cannot be"));
         }
-        expect(&mut input, &mut chain, &mut raw, Kind::Ground)?;
+        expect(&mut input, &mut raw, &GROUND)?;
         let terrain = Arc::new(Terrain::from_r32(about.size_m, &raw)?);
         if terrain.fingerprint() != about.terrain {
             let (expected, found) = (about.terrain, terrain.fingerprint());
             return Err(RecordingError::OtherTerrain { expected, found });
         }
-        expect(&mut input, &mut chain, &mut raw, Kind::Objects)?;
+        expect(&mut input, &mut raw, &OBJECTS)?;
         let prims: Vec<Standing> = postcard::from_bytes(&raw)
             .map_err(|_| RecordingError::Undecodable("what stands in the world"))?;
         let scenery = Arc::new(Scenery::new(prims)?);
@@ -155,14 +134,12 @@ impl<R: Read + Seek> Recording<R> {
             let (expected, found) = (about.scenery, scenery.fingerprint());
             return Err(RecordingError::OtherScenery { expected, found });
         }
-        expect(&mut input, &mut chain, &mut raw, Kind::Snapshot)?;
+        let steps_at = expect(&mut input, &mut raw, &SNAPSHOT)?;
         let snapshot = std::mem::take(&mut raw);
-        let steps_at = input.stream_position()?;
-        let first_steps = chain;
-        let end = check_steps(&mut input, &mut chain, &mut raw)?;
+        let end = check_steps(&mut input, steps_at, &mut raw)?;
         // It takes a while, so that whatever is quicker found wrong comes first.
         let cast = cast(&about, &terrain, &scenery)?;
-        Ok(Self { input, about, terrain, scenery, cast, snapshot, end, steps_at, chain: first_steps })
+        Ok(Self { input, about, terrain, scenery, cast, snapshot, end, steps_at })
     }
 
     /// Which world it is of.
@@ -194,8 +171,8 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// When the file cannot be read any more.
     pub fn steps(&mut self) -> Result<Steps<'_, R>, RecordingError> {
-        self.input.seek(SeekFrom::Start(self.steps_at))?;
-        Ok(Steps { input: &mut self.input, chain: self.chain, raw: Vec::new(), at: 0, is_over: false })
+        self.input.seek(SeekFrom::Start(self.steps_at.offset()))?;
+        Ok(Steps { input: &mut self.input, source: self.steps_at, raw: Vec::new(), at: 0, is_over: false })
     }
 }
 
@@ -214,7 +191,7 @@ fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Ar
 #[derive(Debug)]
 pub struct Steps<'a, R> {
     input: &'a mut R,
-    chain: Chain,
+    source: Source,
     raw: Vec<u8>,
     /// How much of `raw` has been decoded.
     at: usize,
@@ -238,11 +215,12 @@ impl<R: Read> Steps<'_, R> {
     fn decode_next(&mut self) -> Result<Option<Step>, RecordingError> {
         while self.at == self.raw.len() {
             self.at = 0;
-            match chunk::read(self.input, &mut self.chain, &mut self.raw)? {
-                Some(Kind::Steps) => {}
+            let offset = self.source.offset();
+            match self.source.read(self.input, &mut self.raw)? {
+                Some((part, _)) if part.tag == STEPS.tag => {}
                 Some(_) => return Ok(None),
                 // It was there when the file was opened.
-                None => return Err(RecordingError::CutOff),
+                None => return Err(cut_off(offset)),
             }
         }
         let (step, rest) = decode_step(&self.raw[self.at..])?;
@@ -263,38 +241,55 @@ fn decode_step(bytes: &[u8]) -> Result<(Step, &[u8]), RecordingError> {
     Ok((step, rest))
 }
 
-/// Reads every chunk of steps once, and the end.
-fn check_steps(input: &mut impl Read, chain: &mut Chain, raw: &mut Vec<u8>) -> Result<End, RecordingError> {
+/// Reads every record of steps once, and the end.
+fn check_steps(input: &mut impl Read, mut source: Source, raw: &mut Vec<u8>) -> Result<End, RecordingError> {
     let (mut steps, mut commands) = (0, 0);
     let mut panicked = false;
     let end: End = loop {
-        match chunk::read(input, chain, raw)?.ok_or(RecordingError::CutOff)? {
-            Kind::Steps => {
-                let mut rest = raw.as_slice();
-                while !rest.is_empty() {
-                    let (step, behind) = decode_step(rest)?;
-                    if panicked {
-                        return Err(RecordingError::Undecodable("a step behind the one that panicked"));
-                    }
-                    panicked = step.state_hash.is_none();
-                    steps += 1;
-                    commands += step.commands.len() as u64;
-                    rest = behind;
-                }
+        let offset = source.offset();
+        let (part, _) = source.read(input, raw)?.ok_or_else(|| cut_off(offset))?;
+        if part.tag == END.tag {
+            break postcard::from_bytes(raw).map_err(|_| RecordingError::Undecodable("its end"))?;
+        }
+        if part.tag != STEPS.tag {
+            return Err(out_of_order(part, offset));
+        }
+        let mut rest = raw.as_slice();
+        while !rest.is_empty() {
+            let (step, behind) = decode_step(rest)?;
+            if panicked {
+                return Err(RecordingError::Undecodable("a step behind the one that panicked"));
             }
-            Kind::End => {
-                break postcard::from_bytes(raw).map_err(|_| RecordingError::Undecodable("its end"))?;
-            }
-            Kind::About | Kind::Ground | Kind::Objects | Kind::Snapshot => {
-                return Err(RecordingError::Undecodable("chunks in another order"));
-            }
+            panicked = step.state_hash.is_none();
+            steps += 1;
+            commands += step.commands.len() as u64;
+            rest = behind;
         }
     };
     if (end.steps, end.commands) != (steps, commands) {
         return Err(RecordingError::Undecodable("fewer or more steps than its end says"));
     }
-    if chunk::read(input, chain, raw)?.is_some() {
-        return Err(RecordingError::Undecodable("something behind its end"));
-    }
+    check_end(input, source, raw)?;
     Ok(end)
+}
+
+/// Nothing may follow the end.
+pub(crate) fn check_end(
+    input: &mut impl Read,
+    mut source: Source,
+    raw: &mut Vec<u8>,
+) -> Result<(), RecordingError> {
+    let offset = source.offset();
+    match source.read(input, raw)? {
+        Some(_) => Err(RecordError::TooLong { format: FORMAT.name, offset }.into()),
+        None => Ok(()),
+    }
+}
+
+pub(crate) const fn cut_off(offset: u64) -> RecordingError {
+    RecordingError::Bytes(RecordError::CutOff { format: FORMAT.name, offset })
+}
+
+const fn out_of_order(part: &Part, offset: u64) -> RecordingError {
+    RecordingError::Bytes(RecordError::OutOfOrder { tag: part.tag, offset })
 }

@@ -1,16 +1,16 @@
 //! From a running world's [`Reel`] to a file.
 
-use crate::chunk::{self, Chain, Kind};
-use crate::format::{About, End, Ending, MAGIC, Step, VERSION};
+use crate::format::{ABOUT, About, End, Ending, FORMAT, GROUND, OBJECTS, SNAPSHOT, STEPS, Step};
 use crate::tape::Reel;
 use link::{Scenery, Terrain};
+use record::{END, Part, RecordBuffer};
 use std::io::{self, Write};
 use thiserror::Error;
 
-/// Steps of one chunk at most: what a file that is cut off may lose, six seconds at 20 Hz.
-const CHUNK_STEPS_MAX: u32 = 128;
-/// A chunk ends with the step that makes it longer, bytes before compression.
-const CHUNK_BYTES: usize = 256 << 10;
+/// Steps of one record at most, six seconds at 20 Hz: bounds the memory of a reader and the loss of a file that is cut off.
+const RECORD_STEPS_MAX: u32 = 128;
+/// A record ends with the step that makes it longer, bytes before compression.
+const RECORD_BYTES: usize = 256 << 10;
 
 /// Why a recording could not be written.
 #[derive(Debug, Error)]
@@ -27,8 +27,8 @@ pub enum WriteError {
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
-    chain: Chain,
-    /// Steps that make no chunk yet.
+    records: RecordBuffer,
+    /// Steps that make no record yet.
     raw: Vec<u8>,
     n_raw: u32,
     end: End,
@@ -48,13 +48,12 @@ impl<W: Write> Writer<W> {
         snapshot: &[u8],
     ) -> io::Result<Self> {
         let end = End { steps: 0, commands: 0, ending: Ending::Stopped };
-        let mut writer = Self { out, chain: Chain::default(), raw: Vec::new(), n_raw: 0, end, bytes: 8 };
-        writer.out.write_all(&MAGIC)?;
-        writer.out.write_all(&VERSION.to_le_bytes())?;
-        writer.chunk(Kind::About, &encode(about))?;
-        writer.chunk(Kind::Ground, &terrain.to_r32())?;
-        writer.chunk(Kind::Objects, &encode(&scenery.prims()))?;
-        writer.chunk(Kind::Snapshot, snapshot)?;
+        let records = RecordBuffer::new(&FORMAT);
+        let mut writer = Self { out, records, raw: Vec::new(), n_raw: 0, end, bytes: 0 };
+        writer.record(&ABOUT, &encode(about))?;
+        writer.record(&GROUND, &terrain.to_r32())?;
+        writer.record(&OBJECTS, &encode(&scenery.prims()))?;
+        writer.record(&SNAPSHOT, snapshot)?;
         Ok(writer)
     }
 
@@ -68,7 +67,7 @@ impl<W: Write> Writer<W> {
         self.n_raw += 1;
         self.end.steps += 1;
         self.end.commands += step.commands.len() as u64;
-        if self.n_raw >= CHUNK_STEPS_MAX || self.raw.len() >= CHUNK_BYTES {
+        if self.n_raw >= RECORD_STEPS_MAX || self.raw.len() >= RECORD_BYTES {
             self.flush_steps()?;
         }
         Ok(())
@@ -82,7 +81,7 @@ impl<W: Write> Writer<W> {
         self.flush_steps()?;
         self.end.ending = ending;
         let end = self.end;
-        self.chunk(Kind::End, &encode(&end))?;
+        self.record(&END, &encode(&end))?;
         self.out.flush()?;
         Ok((self.out, end, self.bytes))
     }
@@ -92,16 +91,19 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         let mut raw = std::mem::take(&mut self.raw);
-        self.chunk(Kind::Steps, &raw)?;
+        self.record(&STEPS, &raw)?;
         raw.clear();
         self.raw = raw;
         self.n_raw = 0;
         Ok(())
     }
 
-    fn chunk(&mut self, kind: Kind, raw: &[u8]) -> io::Result<()> {
-        self.bytes += chunk::write(&mut self.out, &mut self.chain, kind, raw)?;
-        Ok(())
+    /// The fastest level of compression: it runs beside a loaded server, and repeated commands shrink even so.
+    fn record(&mut self, part: &Part, raw: &[u8]) -> io::Result<()> {
+        self.records.push_deflated(part, raw);
+        let bytes = self.records.take_bytes();
+        self.bytes += bytes.len() as u64;
+        self.out.write_all(&bytes)
     }
 }
 

@@ -5,6 +5,7 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain};
 use proptest::prelude::*;
+use record::RecordError;
 use recording::{
     About, Ending, QUEUE_STEPS_MAX, Recording, RecordingError, Reel, Replay, Tape, WriteError, Writer, write,
 };
@@ -220,10 +221,10 @@ fn what_is_no_recording_of_ours_is_refused_with_the_reason() {
     assert_eq!(refused(b"THRW\x01\0\0\0"), "not a recording");
     let mut other = bytes.clone();
     other[4] = 9;
-    assert_eq!(refused(&other), "recording version 9, this build reads 4");
+    assert_eq!(refused(&other), "recording version 9, this build reads 4 and 5");
     let mut longer = bytes.clone();
     longer.extend_from_slice(&bytes[8..]);
-    assert_eq!(refused(&longer), "the recording is damaged");
+    assert!(refused(&longer).ends_with("is damaged"), "{}", refused(&longer));
 }
 
 #[test]
@@ -315,7 +316,7 @@ proptest! {
     fn a_recording_that_was_cut_off_anywhere_is_refused(at in any::<prop::sample::Index>()) {
         let (bytes, _) = recording(10);
         let error = open(&bytes[..at.index(bytes.len())]).err().unwrap();
-        prop_assert!(matches!(error, RecordingError::CutOff | RecordingError::NotARecording), "{}", error);
+        prop_assert!(matches!(error, RecordingError::Bytes(RecordError::CutOff { .. } | RecordError::OtherFormat { .. })), "{}", error);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::presence::Presence;
 use ids::SessionKey;
+use record::Part;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
@@ -21,6 +22,9 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
+    /// The record of its slots in snapshots.
+    pub(crate) const PART: Part = Part::new(*b"AVAT", "avatars");
+
     /// Takes slots as [`Roster::slots`] gave them; `None` when a session is there twice.
     pub(crate) fn from_slots(slots: Vec<Option<Presence>>) -> Option<Self> {
         let mut roster = Self::default();

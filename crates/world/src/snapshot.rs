@@ -1,14 +1,11 @@
-//! A world's whole state: everything that decides its future, so that a restored world goes on with the same frames.
+//! A world's whole state: everything that decides its future, so that a restored world continues with the same frames.
 //!
 //! As values it is a [`Checkpoint`], which shares names and looks with the world and is cheap enough to be taken in a step
-//! (`cargo bench -p world`). As bytes it is a snapshot:
+//! (`cargo bench -p world`). As bytes it is a snapshot: one record for each part of the world (`encoding`, byte layout in
+//! `docs/internals/formats.md`).
 //!
-//! ```text
-//! "THRW" | version u16 | checksum u64 | body (postcard)          integers little-endian
-//! ```
-//!
-//! Ground and scenery are not in it, only their fingerprints: they are stored once and shared. Of the cast there are the names that
-//! minds hold numbers of, so that the same NPCs go on with other behaviours. Counters are not state.
+//! Ground and scenery are not in it, only their fingerprints: they are stored once and shared. Of the cast it has the names behind the
+//! numbers that minds hold, so that the same NPCs can continue with other behaviours. Counters are not state.
 
 use crate::{
     game::Game,
@@ -20,24 +17,20 @@ use crate::{
     world::{World, WorldConfig},
 };
 use ids::{Epoch, LocalId, WorldId};
+use record::RecordError;
 use serde::{Deserialize, Serialize};
-use state_hash::StateHasher;
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 use thiserror::Error;
 
+mod encoding;
 mod renaming;
+mod version6;
 
+pub use encoding::SNAPSHOT_VERSION;
 pub(crate) use renaming::Renaming;
-
-const MAGIC: [u8; 4] = *b"THRW";
-
-/// Rises whenever the body changes its form.
-const VERSION: u16 = 6;
 
 /// Nanoseconds, ticks or frames of a world are fewer, by far: six years.
 pub(crate) const TIME_MAX: u64 = u64::MAX / 100;
-
-const HEADER_LEN: usize = MAGIC.len() + 2 + 8;
 
 /// Of a world in which nobody lives. Once for all of them, since checkpoints ask for no memory.
 static NOBODY: LazyLock<CastMark> = LazyLock::new(CastMark::default);
@@ -45,21 +38,9 @@ static NOBODY: LazyLock<CastMark> = LazyLock::new(CastMark::default);
 /// Why bytes make no world.
 #[derive(Debug, Error)]
 pub enum RestoreError {
-    /// They are something else, or far too short.
-    #[error("not a world snapshot")]
-    NotASnapshot,
-    /// Another build wrote them.
-    #[error("snapshot version {found}, this build reads {VERSION}")]
-    Version {
-        /// What they are.
-        found: u16,
-    },
-    /// The checksum does not match.
-    #[error("the snapshot is damaged")]
-    Damaged,
-    /// The checksum matches and the content does not: we wrote nonsense.
-    #[error("the snapshot cannot be decoded: {0}")]
-    Undecodable(#[from] postcard::Error),
+    /// They are not read: of another format or build, or damaged.
+    #[error(transparent)]
+    Bytes(#[from] RecordError),
     /// It decodes to what no world can be: a session or local id twice, somebody underground, time that was never due.
     #[error("the snapshot describes no possible world")]
     Inconsistent,
@@ -97,9 +78,21 @@ pub enum RestoreError {
     },
 }
 
-/// The body; `S` holds the slots, `N` the NPCs and `G` the game, borrowed to write and owned to read.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The state as values; `S` holds the slots, `N` the NPCs and `G` the game, borrowed to write and owned to read.
+#[derive(Clone, Debug)]
 struct Body<S, N, G> {
+    place: Place,
+    ids: IdsUsed,
+    frames: FramesState,
+    movement: MovementState,
+    slots: S,
+    npcs: N,
+    game: G,
+}
+
+/// What the state is of: a world that is restored from it stands on the same ground, with the same static objects and NPCs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Place {
     terrain: u64,
     scenery: u64,
     cast: CastMark,
@@ -107,14 +100,19 @@ struct Body<S, N, G> {
     epoch: Epoch,
     /// Those of avatars.
     local_ids: Range<u32>,
+}
+
+/// What the next frame continues.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct FramesState {
     next_sequence: u64,
-    next_local_id: u32,
-    local_ids_wrapped: bool,
-    sub_step_carry: u64,
     resync: Resync,
-    slots: S,
-    npcs: N,
-    game: G,
+}
+
+/// What the next movement continues.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct MovementState {
+    sub_step_carry: u64,
 }
 
 /// How replicas follow a world that was restored.
@@ -139,13 +137,13 @@ impl Checkpoint {
     /// As bytes, the same that [`World::snapshot`] gives.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        encode(&self.body)
+        encoding::encode(&self.body)
     }
 
     /// The world's life that it was taken in.
     #[must_use]
     pub const fn epoch(&self) -> Epoch {
-        self.body.epoch
+        self.body.place.epoch
     }
 
     /// Avatars in it.
@@ -157,7 +155,7 @@ impl Checkpoint {
 
 /// How far a world has come with its local ids. A world that begins again goes on behind it, so that no id that anybody
 /// may remember stands for somebody else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdsUsed {
     pub(crate) next: u32,
     pub(crate) wrapped: bool,
@@ -167,7 +165,7 @@ impl World {
     /// The whole state between two steps, as bytes.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        encode(&self.body(self.roster.slots(), &self.npcs, &self.game))
+        encoding::encode(&self.body(self.roster.slots(), &self.npcs, &self.game))
     }
 
     /// The whole state between two steps, as values. Takes an allocation for each avatar and one for all: encoding it
@@ -192,17 +190,17 @@ impl World {
 
     fn body<S, N, G>(&self, slots: S, npcs: N, game: G) -> Body<S, N, G> {
         Body {
-            terrain: self.setting.ground.terrain.fingerprint(),
-            scenery: self.setting.scenery.fingerprint(),
-            cast: self.cast_mark(),
-            id: self.setting.id,
-            epoch: self.setting.epoch,
-            local_ids: self.local_ids.range().clone(),
-            next_sequence: self.delta.next_sequence,
-            next_local_id: self.local_ids.used().next,
-            local_ids_wrapped: self.local_ids.used().wrapped,
-            sub_step_carry: self.movement.sub_step_carry(),
-            resync: self.resync.clone(),
+            place: Place {
+                terrain: self.setting.ground.terrain.fingerprint(),
+                scenery: self.setting.scenery.fingerprint(),
+                cast: self.cast_mark(),
+                id: self.setting.id,
+                epoch: self.setting.epoch,
+                local_ids: self.local_ids.range().clone(),
+            },
+            ids: self.local_ids.used(),
+            frames: FramesState { next_sequence: self.delta.next_sequence, resync: self.resync.clone() },
+            movement: MovementState { sub_step_carry: self.movement.sub_step_carry() },
             slots,
             npcs,
             game,
@@ -223,7 +221,7 @@ impl World {
     /// # Panics
     /// As [`World::new`].
     pub fn restore(config: WorldConfig, bytes: &[u8]) -> Result<Self, RestoreError> {
-        Self::from_body(config, postcard::from_bytes(verified_body(bytes)?)?, Follow::On)
+        Self::from_body(config, encoding::decode(bytes)?, Follow::On)
     }
 
     /// As [`World::restore`], without the visitors: as if all of them had left. Of a world that was put away their circuits are
@@ -236,9 +234,18 @@ impl World {
     /// # Panics
     /// As [`World::new`].
     pub fn restore_without_visitors(config: WorldConfig, bytes: &[u8]) -> Result<Self, RestoreError> {
-        let mut body: OwnedBody = postcard::from_bytes(verified_body(bytes)?)?;
+        let mut body = encoding::decode(bytes)?;
         body.slots.clear();
         Self::from_body(config, body, Follow::Anew)
+    }
+
+    /// A snapshot of the newest version, made from one of any version from 6 on; `None` if it is of the newest already. Needs nothing that the
+    /// world stands on.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn upgrade_snapshot(bytes: &[u8]) -> Result<Option<Vec<u8>>, RecordError> {
+        encoding::upgrade(bytes)
     }
 
     /// As [`World::restore`], from a checkpoint.
@@ -267,42 +274,42 @@ impl World {
         self.setting.cast.as_ref().map_or_else(|| NOBODY.clone(), |cast| cast.mark().clone())
     }
 
-    fn from_body(config: WorldConfig, mut body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {
+    fn from_body(config: WorldConfig, body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {
+        let Body { place, ids, frames, movement, slots, mut npcs, game } = body;
         let mut world = Self::new(config);
-        world.is_the_place_of(&body)?;
-        let keeps_game = world.can_go_on_with(&body.cast, follow)?;
-        let is_sound = body.resync.is_sound()
-            && body.local_ids.start <= body.next_local_id
-            && body.next_local_id <= body.local_ids.end
-            && body.next_sequence < TIME_MAX;
+        world.is_the_place_of(&place)?;
+        let keeps_game = world.can_go_on_with(&place.cast, follow)?;
+        let is_sound = frames.resync.is_sound()
+            && place.local_ids.start <= ids.next
+            && ids.next <= place.local_ids.end
+            && frames.next_sequence < TIME_MAX;
         if !is_sound {
             return Err(RestoreError::Inconsistent);
         }
-        world.movement = Movement::restored(body.sub_step_carry).ok_or(RestoreError::Inconsistent)?;
-        let renaming = Renaming { from: body.local_ids.clone(), to: world.local_ids.range().clone() };
-        let visitors = body.slots.iter().flatten().map(|presence| presence.id);
-        renaming.check(visitors.clone().chain(body.npcs.ids()))?;
+        world.movement = Movement::restored(movement.sub_step_carry).ok_or(RestoreError::Inconsistent)?;
+        let renaming = Renaming { from: place.local_ids.clone(), to: world.local_ids.range().clone() };
+        let visitors = slots.iter().flatten().map(|presence| presence.id);
+        renaming.check(visitors.clone().chain(npcs.ids()))?;
         // Ids are given in order; only once they have begun anew is it looked whether one is taken.
-        let is_given = |id: LocalId| body.local_ids_wrapped || id.0 < body.next_local_id;
-        if !visitors.chain(body.npcs.ids()).all(is_given) {
+        let is_given = |id: LocalId| ids.wrapped || id.0 < ids.next;
+        if !visitors.chain(npcs.ids()).all(is_given) {
             return Err(RestoreError::Inconsistent);
         }
         let is_same_life = follow == Follow::On
-            && (body.id, body.epoch) == (world.setting.id, world.setting.epoch)
+            && (place.id, place.epoch) == (world.setting.id, world.setting.epoch)
             && renaming.changes_nothing();
         if is_same_life {
-            world.delta.next_sequence = body.next_sequence;
-            world.resync = body.resync;
+            world.delta.next_sequence = frames.next_sequence;
+            world.resync = frames.resync;
         } else {
             world.ask_for_snapshot();
-            body.npcs.forget_news();
+            npcs.forget_news();
         }
-        let used = IdsUsed { next: body.next_local_id, wrapped: body.local_ids_wrapped };
-        world.local_ids.follow(used, &renaming);
-        world.take_visitors(body.slots, &renaming)?;
-        world.take_npcs(body.npcs, &body.cast, &renaming)?;
+        world.local_ids.follow(ids, &renaming);
+        world.take_visitors(slots, &renaming)?;
+        world.take_npcs(npcs, &place.cast, &renaming)?;
         if keeps_game {
-            world.take_game(body.game)?;
+            world.take_game(game)?;
         }
         // Else whoever looks for a free local id would look for ever.
         if world.roster.len() + world.npcs.len() >= world.local_ids.range().len() {
@@ -312,14 +319,14 @@ impl World {
     }
 
     /// Whether what stands here, and who lives here, is what was there.
-    fn is_the_place_of(&self, body: &OwnedBody) -> Result<(), RestoreError> {
+    fn is_the_place_of(&self, place: &Place) -> Result<(), RestoreError> {
         let expected = self.setting.ground.terrain.fingerprint();
-        if body.terrain != expected {
-            return Err(RestoreError::OtherTerrain { expected, found: body.terrain });
+        if place.terrain != expected {
+            return Err(RestoreError::OtherTerrain { expected, found: place.terrain });
         }
         let expected = self.setting.scenery.fingerprint();
-        if body.scenery != expected {
-            return Err(RestoreError::OtherScenery { expected, found: body.scenery });
+        if place.scenery != expected {
+            return Err(RestoreError::OtherScenery { expected, found: place.scenery });
         }
         Ok(())
     }
@@ -394,40 +401,6 @@ impl World {
         self.game.settle_hash();
         Ok(())
     }
-}
-
-fn encode<S: Serialize, N: Serialize, G: Serialize>(body: &Body<S, N, G>) -> Vec<u8> {
-    let header = vec![0; HEADER_LEN];
-    let mut bytes = postcard::to_extend(body, header).expect("plain data in memory always encodes");
-    let checksum = checksum(&bytes[HEADER_LEN..]);
-    bytes[..4].copy_from_slice(&MAGIC);
-    bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
-    bytes[6..HEADER_LEN].copy_from_slice(&checksum.to_le_bytes());
-    bytes
-}
-
-fn verified_body(bytes: &[u8]) -> Result<&[u8], RestoreError> {
-    let (magic, rest) = bytes.split_first_chunk::<4>().ok_or(RestoreError::NotASnapshot)?;
-    let (version, rest) = rest.split_first_chunk::<2>().ok_or(RestoreError::NotASnapshot)?;
-    let (sum, body) = rest.split_first_chunk::<8>().ok_or(RestoreError::NotASnapshot)?;
-    if *magic != MAGIC {
-        return Err(RestoreError::NotASnapshot);
-    }
-    match u16::from_le_bytes(*version) {
-        VERSION => {}
-        found => return Err(RestoreError::Version { found }),
-    }
-    // A fuzzer never guesses a checksum, and what lies behind it has to hold as well.
-    if u64::from_le_bytes(*sum) != checksum(body) && !cfg!(fuzzing) {
-        return Err(RestoreError::Damaged);
-    }
-    Ok(body)
-}
-
-fn checksum(body: &[u8]) -> u64 {
-    let mut hasher = StateHasher::new();
-    hasher.bytes(body);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub use health::HEALTH_MAX;
 pub use missions::MissionStatus;
 pub use plan::{MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionProblem, WAYPOINTS_MAX, Waypoint};
 pub(crate) use plan::{Plan, Site};
+pub(crate) use progress::PROGRESS;
 pub use progress::ProgressError;
 
 use crate::{
@@ -25,6 +26,7 @@ use health::Wound;
 use ids::{AgentId, LocalId, SessionKey};
 use link::Frame;
 use missions::Course;
+use record::Part;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 
@@ -43,6 +45,9 @@ pub(crate) struct Game {
 }
 
 impl Game {
+    /// Its record in snapshots.
+    pub(crate) const PART: Part = Part::new(*b"GAME", "game");
+
     pub(crate) fn new(plan: &Plan) -> Self {
         let mut game = Self { courses: Course::all(plan), ..Self::default() };
         game.settle_hash();

@@ -1,29 +1,21 @@
-//! What users would miss most of a world, in as few bytes as it takes: missions, health, and who of the NPCs lies.
+//! What users would miss most of a world, in as few bytes as it takes: missions, health, and which NPCs are down.
 //!
-//! ```text
-//! form u8 | the rest of a `Record` (postcard)                 a few dozen bytes
-//! ```
-//!
-//! It is written every second for worlds in which it changed, while whole snapshots are for worlds that are put away. Times are not in it: who waits for
-//! something waits all of it again.
+//! It is written every second for worlds in which it changed, while whole snapshots are for worlds that are put away: postcard of a
+//! [`Record`], a few dozen bytes, with [`PROGRESS`] as its part where it is kept. It has no times: what waits for something waits all of
+//! it again.
 
 use super::{Game, health::Wound, missions::Course, plan::Plan};
 use crate::{outcome::NpcSet, world::World};
+use record::Part;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Rises whenever the record changes its form.
-const FORM: u8 = 1;
+/// [`World::progress`] where it is kept longer than a process lives.
+pub(crate) const PROGRESS: Part = Part::new(*b"PROG", "progress");
 
 /// Why bytes are nobody's progress.
 #[derive(Debug, Error)]
 pub enum ProgressError {
-    /// Another build wrote them.
-    #[error("progress of form {found}, this build reads {FORM}")]
-    Form {
-        /// What they are.
-        found: u8,
-    },
     /// They are cut off or something else.
     #[error("the progress cannot be decoded: {0}")]
     Undecodable(#[from] postcard::Error),
@@ -43,7 +35,6 @@ pub enum ProgressError {
 /// Borrowed to write and owned to read.
 #[derive(Serialize, Deserialize)]
 struct Record<C, W> {
-    form: u8,
     plan: u64,
     courses: C,
     wounds: W,
@@ -57,7 +48,6 @@ impl World {
     pub fn progress(&self, out: &mut Vec<u8>) {
         let Game { courses, wounds, .. } = &self.game;
         let record = Record {
-            form: FORM,
             plan: self.plan_fingerprint(),
             courses: courses.as_slice(),
             wounds: wounds.as_slice(),
@@ -79,10 +69,6 @@ impl World {
     /// # Errors
     /// [`ProgressError`]; then nothing has changed.
     pub fn take_up_progress(&mut self, bytes: &[u8]) -> Result<(), ProgressError> {
-        match bytes.first() {
-            Some(&FORM) | None => {}
-            Some(&found) => return Err(ProgressError::Form { found }),
-        }
         let record: Record<Vec<Course>, Vec<Wound>> = postcard::from_bytes(bytes)?;
         let expected = self.plan_fingerprint();
         if record.plan != expected {

@@ -40,6 +40,7 @@ use nav::{
     Follower, PathFinder, Spot,
     crowd::{Body, Nearby, Neighbours},
 };
+use record::Part;
 use serde::{Deserialize, Serialize};
 use std::{cell::RefCell, time::Duration};
 use systems::System;
@@ -101,6 +102,11 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) punches: &'a mut Vec<LocalId>,
     pub(crate) local_ids: &'a mut LocalIds,
     pub(crate) departures: &'a mut Vec<LocalId>,
+}
+
+impl Npcs {
+    /// Their record in snapshots.
+    pub(crate) const PART: Part = Part::new(*b"NPCS", "NPCs");
 }
 
 /// What NPCs have done since the world was made or restored.

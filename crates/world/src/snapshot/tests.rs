@@ -10,6 +10,7 @@ use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, Command, Enter, Frame, Terrain};
 use proptest::prelude::*;
+use record::{Part, RecordBuffer, Records};
 use std::{
     sync::{Arc, LazyLock},
     time::Duration,
@@ -158,6 +159,28 @@ fn impossible_npcs_are_refused() {
     }
 }
 
+/// The parts of a snapshot, each with its body.
+fn bodies(snapshot: &[u8]) -> Vec<(&'static Part, Vec<u8>)> {
+    let records = Records::parse(&encoding::FORMAT, snapshot, &encoding::PARTS).expect("our own snapshot");
+    let body = |part: &'static Part| {
+        let body = records.need(part).and_then(|record| record.body()).expect("each part is there");
+        (part, body.into_owned())
+    };
+    encoding::PARTS.into_iter().map(body).collect()
+}
+
+#[test]
+fn a_snapshot_without_one_of_its_parts_is_refused_by_name() {
+    let bodies = bodies(&FIGHT.1);
+    for (left_out, _) in &bodies {
+        let mut buffer = RecordBuffer::new(&encoding::FORMAT);
+        let others = bodies.iter().filter(|(part, _)| part.tag != left_out.tag);
+        others.for_each(|(part, body)| buffer.push_bytes(part, body));
+        let refused = World::restore(FIGHT.0.clone(), &buffer.finish()).unwrap_err();
+        assert_eq!(refused.to_string(), format!("the world snapshot has no record \"{}\"", left_out.name));
+    }
+}
+
 proptest! {
     /// As the fuzz target does it, for those who have no fuzzer at hand.
     #[test]
@@ -165,14 +188,19 @@ proptest! {
         patches in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in prop::option::weighted(0.1, any::<prop::sample::Index>()),
     ) {
-        let mut bytes = FIGHT.1.clone();
-        let len = bytes.len() - HEADER_LEN;
-        patches.iter().for_each(|(index, byte)| bytes[HEADER_LEN + index.index(len)] = *byte);
-        if let Some(cut) = cut {
-            bytes.truncate(HEADER_LEN + cut.index(len));
+        let mut bodies = bodies(&FIGHT.1);
+        for (index, byte) in &patches {
+            let body = &mut index.get_mut(&mut bodies).1;
+            let at = index.index(body.len());
+            body[at] = *byte;
         }
-        let checksum = checksum(&bytes[HEADER_LEN..]);
-        bytes[6..HEADER_LEN].copy_from_slice(&checksum.to_le_bytes());
+        if let Some(cut) = cut {
+            let body = &mut cut.get_mut(&mut bodies).1;
+            body.truncate(cut.index(body.len()));
+        }
+        let mut buffer = RecordBuffer::new(&encoding::FORMAT);
+        bodies.iter().for_each(|(part, body)| buffer.push_bytes(part, body));
+        let bytes = buffer.finish();
         let elsewhere = WorldConfig { local_ids: 70_000..80_000, ..FIGHT.0.clone() };
         for config in [FIGHT.0.clone(), elsewhere] {
             let Ok(mut world) = World::restore(config.clone(), &bytes) else { continue };

@@ -4,7 +4,6 @@
 //! Worlds put what there is to write into their [`Ledger`]s behind their steps; nothing here waits for one, and none
 //! waits for this. What cannot be written stays in memory and is tried again, ever less often.
 
-use super::images;
 use super::ledger::{Image, Ledger, Progress};
 use super::park::{LastStates, PARKED_AT_ONCE, Patience};
 use super::{Entry, Instances};
@@ -18,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use store::State;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
+use world::saved;
 
 /// How often the journal is written: with the step that noted a change, and the transaction, within a second of it.
 const PERIOD: Duration = Duration::from_millis(700);
@@ -230,7 +230,7 @@ impl Instances {
         let state = |Change { id, progress, .. }: &Change| State {
             id: *id,
             sequence: progress.sequence,
-            bytes: images::journal(&progress.bytes),
+            bytes: saved::encode_journal(&progress.bytes),
         };
         let states: Vec<State> = changes.iter().map(state).collect();
         if self.depot.journal(&states, changed_at).is_ok() {
@@ -244,7 +244,7 @@ impl Instances {
         let state = |(_, id, image): &(WorldId, Uuid, Image)| State {
             id: *id,
             sequence: image.sequence,
-            bytes: images::image(&image.checkpoint.encode()),
+            bytes: saved::encode_image(&image.checkpoint.encode()),
         };
         let states: Vec<State> = images.iter().map(state).collect();
         self.depot.save(&states).is_ok()

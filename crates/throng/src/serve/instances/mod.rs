@@ -10,7 +10,6 @@ mod admission;
 mod api;
 mod depot;
 mod entry;
-mod images;
 mod journal;
 mod keeper;
 mod ledger;

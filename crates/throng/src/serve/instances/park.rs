@@ -5,7 +5,6 @@
 //! may do; none is one that a frame waits for.
 
 use super::entry::{Entry, Reverted, State, Work};
-use super::images;
 use super::turns::Turn;
 use super::{Instances, Refusal, Table};
 use crate::serve::inboxes::Inbox;
@@ -15,6 +14,7 @@ use ids::{Instant, Uuid, WorldId};
 use std::sync::Arc;
 use std::time::Duration;
 use telemetry::recorder::{Arg, Scope};
+use world::saved;
 
 /// Some instances, from the pool into the store, by their number.
 static PARK: Scope = Scope::new("instances.park").arg(Arg::Count).limit_us(1_000_000);
@@ -44,7 +44,7 @@ impl Leaving<'_> {
         self.image = (is_changed && !active.ledger.is_closed()).then(|| store::State {
             id: self.turn.id,
             sequence: active.ledger.next_sequence(),
-            bytes: images::image(&stepper.world().snapshot()),
+            bytes: saved::encode_image(&stepper.world().snapshot()),
         });
     }
 
@@ -204,7 +204,7 @@ impl Instances {
             stepper.begin_again(in_a_row, |_| Vec::new());
             if !active.ledger.is_closed() {
                 let sequence = active.ledger.next_sequence();
-                let bytes = images::image(&stepper.world().snapshot());
+                let bytes = saved::encode_image(&stepper.world().snapshot());
                 last.worlds.push(world);
                 last.states.push(store::State { id, sequence, bytes });
             }

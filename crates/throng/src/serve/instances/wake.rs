@@ -2,7 +2,6 @@
 
 use super::admission::Promise;
 use super::entry::{Active, State, Work};
-use super::images::{self, ImageError};
 use super::ledger::Ledger;
 use super::table::Seat;
 use super::{Instances, Refusal, Table, TableRefusal};
@@ -16,6 +15,7 @@ use std::time::Duration;
 use store::Part;
 use telemetry::allocations;
 use telemetry::recorder::{Arg, Scope};
+use world::saved::{self, SavedError};
 use world::{Life, World, WorldConfig};
 
 /// One instance, from the store into the pool.
@@ -102,10 +102,11 @@ impl Instances {
             return Err(self.give_up(number, "is damaged and was set aside: it does not match its checksum"));
         }
         let restore = move || {
-            let world = images::world(config, state.image.as_ref().map(|image| &*image.bytes));
+            let world = saved::restore(config, state.image.as_ref().map(|image| &*image.bytes));
             let mut world = world.map_err(|why| (Part::Image, why))?;
             let journal = state.journal.as_ref();
-            let is_taken_up = journal.map_or(Ok(true), |journal| images::take_up(&mut world, &journal.bytes));
+            let is_taken_up =
+                journal.map_or(Ok(true), |journal| saved::apply_journal(&mut world, &journal.bytes));
             if !is_taken_up.map_err(|why| (Part::Journal, why))? {
                 tracing::info!(world = number.0, "missions have changed since, and begin anew");
             }
@@ -152,7 +153,7 @@ impl Instances {
 
     /// Nothing can be made of a state. Its checksum is right, so that it is what some build of ours wrote: it stays where it is, for one that
     /// can read it.
-    fn refuse(&self, id: Uuid, seated: &Seated, part: Part, why: &ImageError) -> Refusal {
+    fn refuse(&self, id: Uuid, seated: &Seated, part: Part, why: &SavedError) -> Refusal {
         if !why.is_damage() {
             tracing::warn!(%id, %part, %why, "a state of an instance fits nothing that there is here");
             return self.set_misfit(seated, &format!("it does not fit: {why}"));

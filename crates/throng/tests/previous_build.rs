@@ -1,0 +1,217 @@
+//! A data directory that the previous build left behind, opened by this one: every instance in it resumes.
+//!
+//! The directory is `golden/data-4b808d7`, written by that build when it was killed (`golden/README.md`). With `THRONG_PREVIOUS_BIN` set to
+//! the executable of another build, that one first adds to it: visits, and with them states of its own formats.
+
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+use store::{InstanceState, Store};
+use tempfile::TempDir;
+use throng::serve::RunFile;
+use uuid::Uuid;
+
+/// Longer than any test machine takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const USER: &str = "Bot0001 Stander";
+const THIS: &str = env!("CARGO_BIN_EXE_throng");
+
+/// A server on free ports, which is killed when it is dropped.
+struct Server {
+    child: Child,
+    _stdout: BufReader<ChildStdout>,
+    admin: SocketAddr,
+    token: String,
+    login: String,
+}
+
+impl Server {
+    fn start(program: &Path, data: &TempDir) -> Self {
+        let any = "127.0.0.1:0";
+        let mut child = Command::new(program)
+            .args(["serve", "--open-registration", "--http", any, "--udp", any, "--admin", any, "--data"])
+            .arg(data.path())
+            .arg("--config")
+            .arg(data.path().join("throng.toml"))
+            .env("THRONG__SERVER__DRAIN_S", "1")
+            .env("THRONG__SERVER__LOG_FILTER", "warn")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert!(line.contains("ready"), "{line}");
+        let run = RunFile::read(data.path()).unwrap();
+        let token = std::fs::read_to_string(data.path().join("admin.token")).unwrap().trim().to_owned();
+        Self { child, _stdout: stdout, admin: run.admin, token, login: run.login_uri }
+    }
+
+    /// Status and body.
+    fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut stream = TcpStream::connect(self.admin).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.admin,
+            self.token,
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    fn instance(&self, id: Uuid) -> Value {
+        let (status, told) = self.ask("GET", &format!("/v1/worlds/{id}"), None);
+        assert_eq!(status, 200, "{told}");
+        serde_json::from_str(&told).unwrap()
+    }
+
+    fn metric(&self, name: &str) -> f64 {
+        let (_, metrics) = self.ask("GET", "/metrics", None);
+        metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0.0)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test that waits for ever says nothing")]
+    fn wait_until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        }
+    }
+
+    fn visitor(&self) -> Visitor {
+        let bots = Command::new(THIS)
+            .args(["bots", "--login", &self.login, "--count", "1", "--duration", "600s"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.wait_until("the visitor is in", |server| {
+            server.metric(r#"throng_world_avatars{world="Harbour"}"#) == 1.0
+        });
+        Visitor(bots)
+    }
+
+    /// Sends the visitor into an instance and out again, until it is saved and out of memory.
+    fn visit(&self, id: Uuid) {
+        let order = json!({ "user": { "name": USER }, "position": [128, 128, 40] });
+        self.wait_until("the visitor may go in", |server| {
+            let (status, told) = server.ask("POST", &format!("/v1/worlds/{id}/enter"), Some(&order));
+            // Until the visitor has arrived from the instance before, it is refused for another reason.
+            assert!(!told.contains("saved state"), "{told}");
+            status == 200
+        });
+        self.wait_until("the visitor is there", |server| {
+            server.metric(r#"throng_world_avatars{world="instances"}"#) == 1.0
+        });
+        assert_eq!(self.instance(id)["trouble"], Value::Null);
+        let leave = json!({ "user": { "name": USER } });
+        self.wait_until("the visitor may leave", |server| {
+            server.ask("POST", "/v1/worlds/leave", Some(&leave)).0 == 200
+        });
+        self.wait_until("it is saved", |server| server.instance(id)["state"] == "parked");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Ended already, then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Visitor(Child);
+
+impl Drop for Visitor {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A copy of the golden directory.
+fn previous_data() -> TempDir {
+    let data = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/data-4b808d7");
+    for file in std::fs::read_dir(golden).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), data.path().join(file.file_name())).unwrap();
+    }
+    if let Some(previous) = std::env::var_os("THRONG_PREVIOUS_BIN") {
+        let server = Server::start(&PathBuf::from(previous), &data);
+        let _visitor = server.visitor();
+        [2, 3].map(id).into_iter().for_each(|id| server.visit(id));
+    }
+    data
+}
+
+/// Of the `n`-th instance in the directory.
+fn id(n: u128) -> Uuid {
+    Uuid::from_u128(0x4000_8000_0000_0000_0000 + n)
+}
+
+fn state(data: &TempDir, n: u128) -> InstanceState {
+    Store::open(&data.path().join("throng.sqlite")).unwrap().instance_state(id(n)).unwrap()
+}
+
+#[test]
+fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
+    let data = previous_data();
+    let before: Vec<InstanceState> = (1..=5).map(|n| state(&data, n)).collect();
+    let has = |n: usize| (before[n - 1].image.is_some(), before[n - 1].journal.is_some());
+    assert_eq!([1, 4, 5].map(has), [(true, true), (false, false), (true, false)]);
+    {
+        let server = Server::start(Path::new(THIS), &data);
+        let _visitor = server.visitor();
+        for n in 1..=5 {
+            let told = server.instance(id(n));
+            assert_eq!((&told["state"], &told["trouble"]), (&json!("parked"), &Value::Null), "{told}");
+            server.visit(id(n));
+        }
+        assert_eq!(server.metric("throng_instances_damaged_total"), 0.0);
+    }
+    for (n, before) in (1..).zip(before) {
+        let after = state(&data, n);
+        let image = after.image.expect("it was saved when the visitor had left");
+        assert!(before.image.is_none_or(|before| before.sequence < image.sequence), "instance {n}");
+        assert_eq!(
+            world::saved::upgrade_image(&image.bytes).unwrap(),
+            None,
+            "instance {n} is in the newest format"
+        );
+    }
+}
+
+#[test]
+fn every_state_of_the_previous_build_is_upgraded_without_its_template() {
+    let data = previous_data();
+    let mut n_upgraded = 0;
+    for n in 1..=5 {
+        let InstanceState { image, journal, damages } = state(&data, n);
+        assert_eq!(damages, []);
+        if let Some(image) = image {
+            let upgraded =
+                world::saved::upgrade_image(&image.bytes).unwrap().expect("it is of the previous build");
+            assert_eq!(world::saved::upgrade_image(&upgraded).unwrap(), None);
+            n_upgraded += 1;
+        }
+        if let Some(journal) = journal {
+            let upgraded = world::saved::upgrade_journal(&journal.bytes).unwrap().expect("likewise");
+            assert_eq!(world::saved::upgrade_journal(&upgraded).unwrap(), None);
+            n_upgraded += 1;
+        }
+    }
+    assert!(n_upgraded >= 4, "{n_upgraded}");
+}
