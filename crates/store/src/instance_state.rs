@@ -92,6 +92,11 @@ const SAVE_IMAGE: Sql = save_state!("instance_images");
 const SAVE_JOURNAL: Sql = save_state!("instance_journal");
 const DROP_JOURNAL: Sql = Sql::same("DELETE FROM instance_journal WHERE instance = $1 AND sequence <= $2");
 
+const REPLACE_IMAGE: Sql =
+    Sql::same("UPDATE instance_images SET state = $1, checksum = $2 WHERE instance = $3 AND sequence = $4");
+const REPLACE_JOURNAL: Sql =
+    Sql::same("UPDATE instance_journal SET state = $1, checksum = $2 WHERE instance = $3 AND sequence = $4");
+
 // One statement each: between two, another connection could replace an image and drop the journal that it contains.
 const STATES: Sql = Sql {
     sqlite: "SELECT 0, sequence, state, checksum FROM instance_images WHERE instance = $1 \
@@ -153,6 +158,28 @@ impl Store {
         self.save("journalling", journals, |session, journal| {
             write(session, SAVE_JOURNAL, Part::Journal, journal)
         })
+    }
+
+    /// Writes the same state in other bytes: its sequence number stays. False when a later state has come meanwhile, or the instance
+    /// was removed; then nothing has changed.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`]; then nothing has changed.
+    ///
+    /// # Panics
+    /// When `part` is the row, which is no state.
+    pub fn replace_state(&self, part: Part, state: &State) -> Result<bool, StoreError> {
+        let replace = match part {
+            Part::Image => REPLACE_IMAGE,
+            Part::Journal => REPLACE_JOURNAL,
+            Part::Row => panic!("the row of an instance is no state"),
+        };
+        let State { id, sequence, bytes } = state;
+        let sequence = sequence.cast_signed();
+        let sum = checksum(part, *id, sequence, bytes);
+        self.write(|session| session.execute(replace, values![bytes, sum, id, sequence]))
+            .map(|n| n > 0)
+            .map_err(StoreError::query("replacing a state of the instance", id))
     }
 
     fn save(
@@ -306,6 +333,7 @@ mod tests {
         a_damaged_number_does_not_put_all_later_states_in_the_past,
         a_damaged_image_is_set_aside_and_marks_its_instance_until_that_is_removed,
         a_damaged_journal_costs_what_it_held_unless_there_is_nothing_else,
+        a_state_is_replaced_unless_a_later_one_has_come,
         states_of_two_instances_are_not_taken_for_each_other,
         of_what_is_set_aside_the_oldest_goes_first,
     }
@@ -339,6 +367,19 @@ mod tests {
         store.journal_instances(&[state(1, 3, "late")]).unwrap();
         assert_eq!(kept(&store, 1).1, Some("third blow".into()));
         assert_eq!(store.instances().unwrap().highest_sequence, 4);
+    }
+
+    fn a_state_is_replaced_unless_a_later_one_has_come(database: &TestDatabase) {
+        let store = store_with(database, 2);
+        store.save_instances(&[state(1, 3, "whole"), state(2, 4, "other")]).unwrap();
+        store.journal_instances(&[state(1, 5, "blow")]).unwrap();
+        assert!(store.replace_state(Part::Image, &state(1, 3, "anew")).unwrap());
+        assert!(store.replace_state(Part::Journal, &state(1, 5, "blow anew")).unwrap());
+        assert_eq!(kept(&store, 1), (Some("anew".into()), Some("blow anew".into())));
+        assert!(!store.replace_state(Part::Image, &state(2, 3, "late")).unwrap());
+        assert!(!store.replace_state(Part::Journal, &state(2, 4, "of nothing")).unwrap());
+        assert_eq!(kept(&store, 2), (Some("other".into()), None));
+        assert_eq!(store.instances().unwrap().highest_sequence, 5);
     }
 
     fn what_was_removed_does_not_come_back(database: &TestDatabase) {

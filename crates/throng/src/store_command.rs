@@ -4,10 +4,13 @@ use crate::cli::{CopyArgs, StoreArgs, StoreCommand};
 use crate::config::{self, ConfigError};
 use crate::database;
 use serde_json::{Value, json};
+use states::UpgradedStates;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
-use store::{CheckReport, CopyError, CopyReport, StoreError, StoreUrl, TableDigest};
+use store::{CheckReport, CopyError, CopyReport, Store, StoreError, StoreUrl, TableDigest};
+
+mod states;
 
 /// Between two lines on standard error about a copy that goes on.
 const TELL_PERIOD: Duration = Duration::from_secs(5);
@@ -35,12 +38,19 @@ pub fn run(command: StoreCommand) -> Result<(String, bool), StoreCommandError> {
         StoreCommand::Migrate { store, json } => {
             let url = url(&store)?;
             let (from, to) = store::migrate(&url)?;
-            let text = match (json, from == to) {
-                (true, _) => line(&json!({ "store": url.to_string(), "from": from, "to": to })),
-                (false, true) => format!("{url} has schema version {to} already.\n"),
-                (false, false) => format!("{url} is brought from schema version {from} to {to}.\n"),
+            let states = states::upgrade(&Store::open(&url)?)?;
+            let is_well = states.problems.is_empty();
+            let text = match json {
+                true => line(&json!({
+                    "store": url.to_string(),
+                    "from": from,
+                    "to": to,
+                    "states_upgraded": states.n_upgraded,
+                    "problems": states.problems,
+                })),
+                false => migrate_text(&url, from, to, &states),
             };
-            Ok((text, true))
+            Ok((text, is_well))
         }
         StoreCommand::Check { store, json } => {
             let url = url(&store)?;
@@ -53,6 +63,18 @@ pub fn run(command: StoreCommand) -> Result<(String, bool), StoreCommandError> {
         }
         StoreCommand::Copy(args) => copy(args).map(|text| (text, true)),
     }
+}
+
+fn migrate_text(url: &StoreUrl, from: u32, to: u32, states: &UpgradedStates) -> String {
+    let mut text = match from == to {
+        true => format!("{url} has schema version {to} already.\n"),
+        false => format!("{url} is brought from schema version {from} to {to}.\n"),
+    };
+    let _ = writeln!(text, "{} states of instances are upgraded.", states.n_upgraded);
+    for problem in &states.problems {
+        let _ = writeln!(text, "left as it is: {problem}");
+    }
+    text
 }
 
 fn url(args: &StoreArgs) -> Result<StoreUrl, ConfigError> {

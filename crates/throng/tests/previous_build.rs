@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
-use store::{InstanceState, Store};
+use store::{InstanceState, Store, StoreUrl};
 use tempfile::TempDir;
 use throng::serve::RunFile;
 use uuid::Uuid;
@@ -163,7 +163,7 @@ fn id(n: u128) -> Uuid {
 }
 
 fn state(data: &TempDir, n: u128) -> InstanceState {
-    Store::open(&data.path().join("throng.sqlite")).unwrap().instance_state(id(n)).unwrap()
+    Store::open(&StoreUrl::of_directory(data.path())).unwrap().instance_state(id(n)).unwrap()
 }
 
 #[test]
@@ -195,23 +195,39 @@ fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
 }
 
 #[test]
-fn every_state_of_the_previous_build_is_upgraded_without_its_template() {
+fn store_migrate_upgrades_every_state_in_place() {
     let data = previous_data();
-    let mut n_upgraded = 0;
-    for n in 1..=5 {
-        let InstanceState { image, journal, damages } = state(&data, n);
-        assert_eq!(damages, []);
-        if let Some(image) = image {
-            let upgraded =
-                world::saved::upgrade_image(&image.bytes).unwrap().expect("it is of the previous build");
-            assert_eq!(world::saved::upgrade_image(&upgraded).unwrap(), None);
-            n_upgraded += 1;
+    let before: Vec<InstanceState> = (1..=5).map(|n| state(&data, n)).collect();
+    let migrate = || {
+        let output = Command::new(THIS)
+            .args(["store", "migrate", "--json", "--data"])
+            .arg(data.path())
+            .env("THRONG__SERVER__LOG_FILTER", "warn")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let n_states =
+        before.iter().map(|one| usize::from(one.image.is_some()) + usize::from(one.journal.is_some()));
+    let n_states: usize = n_states.sum();
+    assert!(n_states >= 4, "{before:?}");
+    let report = migrate();
+    assert_eq!((&report["states_upgraded"], &report["problems"]), (&json!(n_states), &json!([])), "{report}");
+    for (n, before) in (1..).zip(before) {
+        let after = state(&data, n);
+        let sequences = |state: &InstanceState| {
+            [&state.image, &state.journal].map(|state| state.as_ref().map(|state| state.sequence))
+        };
+        assert_eq!(sequences(&after), sequences(&before));
+        for (former, bytes) in [(before.image, &after.image), (before.journal, &after.journal)] {
+            assert!(
+                former.is_none_or(|former| Some(&former) != bytes.as_ref()),
+                "instance {n} has changed its form"
+            );
         }
-        if let Some(journal) = journal {
-            let upgraded = world::saved::upgrade_journal(&journal.bytes).unwrap().expect("likewise");
-            assert_eq!(world::saved::upgrade_journal(&upgraded).unwrap(), None);
-            n_upgraded += 1;
-        }
+        assert!(after.image.is_none_or(|image| world::saved::upgrade_image(&image.bytes).unwrap().is_none()));
+        assert!(after.journal.is_none_or(|one| world::saved::upgrade_journal(&one.bytes).unwrap().is_none()));
     }
-    assert!(n_upgraded >= 4, "{n_upgraded}");
+    assert_eq!(migrate()["states_upgraded"], 0);
 }
