@@ -257,7 +257,7 @@ impl WorldCapacity {
     }
 
     /// Memory of removed worlds that the allocator may still hold. New worlds reuse it, and a world that was just removed may still wait
-    /// for its destruction: so it counts once no world comes or goes, and after [`TRIM_AFTER`] in any case.
+    /// for its destruction: so it counts once no world comes or goes, and after one minute in any case.
     #[must_use]
     pub const fn trimmable_bytes(&self) -> u64 {
         self.trimmable

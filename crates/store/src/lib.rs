@@ -7,7 +7,7 @@
 //! Start with [`Store`]. Every call blocks its thread, so an async caller makes it on a blocking thread. A write has reached the disk when
 //! its call returns. With SQLite, callers take turns, and reads cost microseconds. With PostgreSQL, up to four run side by side, each
 //! statement takes a journey to the server, and a call waits for a server that restarts, at most as long as the
-//! [pool](engine) says.
+//! pool (`engine`) says.
 
 mod account;
 mod check;

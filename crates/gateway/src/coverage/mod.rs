@@ -1,6 +1,6 @@
 //! What the server does with every message and capability of the protocol.
 //!
-//! Two tables, [`messages`] and [`capabilities`], are the only place where an outcome is decided: the shards' dispatch
+//! Two tables, `messages` and `capabilities`, are the only place where an outcome is decided: the shards' dispatch
 //! and the seed capability are made from them, and [`markdown`] prints them as `docs/protocol-coverage.md`. No message
 //! that a client may send is absent, so that each request ends in an answer, a refusal or a stated reason for silence.
 

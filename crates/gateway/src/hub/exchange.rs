@@ -21,7 +21,7 @@ pub struct HubConfig {
     pub arrival_timeout: Duration,
 }
 
-/// Names that a client asked for and that the hub does not know, at most [`NAMES_PER_REPLY`](crate::mail::NAMES_PER_REPLY). They are
+/// Names that a client asked for and that the hub does not know, at most `NAMES_PER_REPLY`. They are
 /// looked up elsewhere, since that may take a while; [`Hub::handle_names`](super::Hub::handle_names) takes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameLookup {

@@ -116,7 +116,7 @@ fn asked(bakes: &BakedTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'st
     Some((part.text.as_bytes().into(), "application/vnd.ll.bodypart"))
 }
 
-/// The content of an asset, if it is held and of this type ([`AssetType`](crate::inventory::AssetType)).
+/// The content of an asset, if it is held and of this type ([`AssetType`]).
 #[must_use]
 pub fn stored_asset(id: Uuid, asset_type: i8) -> Option<&'static [u8]> {
     match asset_type {
