@@ -1,7 +1,7 @@
 //! Reading a recording: the whole file is checked before anything is made of it.
 
 use crate::format::{ABOUT, About, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS, Step};
-use crate::source::{Reach, Source};
+use crate::source::{Reach, RecordSource};
 use link::{Scenery, SceneryError, Standing, Terrain, TerrainError};
 use record::{END, Part, RecordError};
 use std::fs::File;
@@ -83,7 +83,7 @@ pub struct Recording<R = BufReader<File>> {
     snapshot: Vec<u8>,
     end: End,
     /// Where the steps begin.
-    steps_at: Source,
+    steps_at: RecordSource,
 }
 
 impl Recording {
@@ -104,7 +104,7 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// As [`Recording::open`].
     pub fn read(mut input: R) -> Result<Self, RecordingError> {
-        let mut source = Source::begin(&mut input, Reach::Previous)?;
+        let mut source = RecordSource::begin(&mut input, Reach::Previous)?;
         let mut raw = Vec::new();
         let mut expect = |input: &mut R, raw: &mut Vec<u8>, expected: &Part| {
             let offset = source.offset();
@@ -191,7 +191,7 @@ fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Ar
 #[derive(Debug)]
 pub struct Steps<'a, R> {
     input: &'a mut R,
-    source: Source,
+    source: RecordSource,
     raw: Vec<u8>,
     /// How much of `raw` has been decoded.
     at: usize,
@@ -242,7 +242,11 @@ fn decode_step(bytes: &[u8]) -> Result<(Step, &[u8]), RecordingError> {
 }
 
 /// Reads every record of steps once, and the end.
-fn check_steps(input: &mut impl Read, mut source: Source, raw: &mut Vec<u8>) -> Result<End, RecordingError> {
+fn check_steps(
+    input: &mut impl Read,
+    mut source: RecordSource,
+    raw: &mut Vec<u8>,
+) -> Result<End, RecordingError> {
     let (mut steps, mut commands) = (0, 0);
     let mut panicked = false;
     let end: End = loop {
@@ -276,7 +280,7 @@ fn check_steps(input: &mut impl Read, mut source: Source, raw: &mut Vec<u8>) -> 
 /// Nothing may follow the end.
 pub(crate) fn check_end(
     input: &mut impl Read,
-    mut source: Source,
+    mut source: RecordSource,
     raw: &mut Vec<u8>,
 ) -> Result<(), RecordingError> {
     let offset = source.offset();

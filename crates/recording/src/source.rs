@@ -18,7 +18,7 @@ pub(crate) enum Reach {
 
 /// A place between two records, from which to read on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
+pub(crate) struct RecordSource {
     layout: Layout,
     reach: Reach,
 }
@@ -30,7 +30,7 @@ enum Layout {
     Chunks(Chain, u64),
 }
 
-impl Source {
+impl RecordSource {
     /// Reads the preamble.
     pub(crate) fn begin(input: &mut impl Read, reach: Reach) -> Result<Self, RecordingError> {
         let mut preamble = Vec::with_capacity(PREAMBLE_LEN);

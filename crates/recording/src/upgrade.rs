@@ -2,7 +2,7 @@
 
 use crate::format::{FORMAT, SNAPSHOT};
 use crate::read::{RecordingError, check_end, cut_off};
-use crate::source::{Reach, Source};
+use crate::source::{Reach, RecordSource};
 use crate::write::WriteError;
 use record::{END, RecordBuffer};
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ pub enum UpgradeError {
 /// # Errors
 /// [`UpgradeError`]; what was written then is to be thrown away.
 pub fn upgrade(input: &mut impl Read, out: &mut impl Write) -> Result<bool, UpgradeError> {
-    let mut source = Source::begin(input, Reach::All)?;
+    let mut source = RecordSource::begin(input, Reach::All)?;
     let mut is_newest = source.is_records();
     let mut records = RecordBuffer::new(&FORMAT);
     let mut body = Vec::new();

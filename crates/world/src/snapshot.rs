@@ -81,7 +81,7 @@ pub enum RestoreError {
 /// The state as values; `S` holds the slots, `N` the NPCs and `G` the game, borrowed to write and owned to read.
 #[derive(Clone, Debug)]
 struct Body<S, N, G> {
-    place: Place,
+    place: WorldIdentity,
     ids: IdsUsed,
     frames: FramesState,
     movement: MovementState,
@@ -92,7 +92,7 @@ struct Body<S, N, G> {
 
 /// What the state is of: a world that is restored from it stands on the same ground, with the same static objects and NPCs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Place {
+struct WorldIdentity {
     terrain: u64,
     scenery: u64,
     cast: CastMark,
@@ -190,7 +190,7 @@ impl World {
 
     fn body<S, N, G>(&self, slots: S, npcs: N, game: G) -> Body<S, N, G> {
         Body {
-            place: Place {
+            place: WorldIdentity {
                 terrain: self.setting.ground.terrain.fingerprint(),
                 scenery: self.setting.scenery.fingerprint(),
                 cast: self.cast_mark(),
@@ -319,7 +319,7 @@ impl World {
     }
 
     /// Whether what stands here, and who lives here, is what was there.
-    fn is_the_place_of(&self, place: &Place) -> Result<(), RestoreError> {
+    fn is_the_place_of(&self, place: &WorldIdentity) -> Result<(), RestoreError> {
         let expected = self.setting.ground.terrain.fingerprint();
         if place.terrain != expected {
             return Err(RestoreError::OtherTerrain { expected, found: place.terrain });

@@ -244,7 +244,7 @@ fn passwords_in_the_address_of_the_database_are_not_shown() {
     let effective = load(&env(&[(variable, "postgres://throng:hunter2@db/grid")])).unwrap();
     let shown = effective.show();
     assert!(
-        shown.contains("url = \"postgres://throng@db/grid\" # environment variable THRONG__STORE__URL"),
+        shown.contains("url = \"postgres://throng@db:5432/grid\" # environment variable THRONG__STORE__URL"),
         "{shown}"
     );
     assert!(!shown.contains("hunter2") && !format!("{:?}", effective.config).contains("hunter2"));

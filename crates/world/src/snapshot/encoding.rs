@@ -3,7 +3,7 @@
 //! A part that is added to the world gets a [`Part`] beside its state, a line in [`PARTS`], one in [`encode`] and one in [`decode`]; the
 //! others do not change. `docs/internals/formats.md` has the rules for a part that changes.
 
-use super::{Body, FramesState, IdsUsed, MovementState, OwnedBody, Place, version6};
+use super::{Body, FramesState, IdsUsed, MovementState, OwnedBody, WorldIdentity, version6};
 use crate::{game::Game, npc::Npcs, roster::Roster};
 use record::{Format, Part, RecordBuffer, RecordError, Records};
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     body_bytes_max: 256 << 20,
 };
 
-impl Place {
+impl WorldIdentity {
     pub(super) const PART: Part = Part::new(*b"PLAC", "place");
 }
 
@@ -40,7 +40,7 @@ impl MovementState {
 
 /// All parts that this build knows.
 pub(super) const PARTS: [&Part; 7] = [
-    &Place::PART,
+    &WorldIdentity::PART,
     &IdsUsed::PART,
     &FramesState::PART,
     &MovementState::PART,
@@ -52,7 +52,7 @@ pub(super) const PARTS: [&Part; 7] = [
 pub(super) fn encode<S: Serialize, N: Serialize, G: Serialize>(body: &Body<S, N, G>) -> Vec<u8> {
     let Body { place, ids, frames, movement, slots, npcs, game } = body;
     let mut buffer = RecordBuffer::new(&FORMAT);
-    buffer.push(&Place::PART, place);
+    buffer.push(&WorldIdentity::PART, place);
     buffer.push(&IdsUsed::PART, ids);
     buffer.push(&FramesState::PART, frames);
     buffer.push(&MovementState::PART, movement);
@@ -66,7 +66,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
     let bytes = as_records(bytes)?;
     let records = Records::parse(&FORMAT, &bytes, &PARTS)?;
     Ok(Body {
-        place: records.decode(&Place::PART)?,
+        place: records.decode(&WorldIdentity::PART)?,
         ids: records.decode(&IdsUsed::PART)?,
         frames: records.decode(&FramesState::PART)?,
         movement: records.decode(&MovementState::PART)?,

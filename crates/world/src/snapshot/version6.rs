@@ -8,7 +8,7 @@
 //! upgrade, and this file names them there.
 
 use super::encoding::FORMAT;
-use super::{FramesState, IdsUsed, MovementState, Place};
+use super::{FramesState, IdsUsed, MovementState, WorldIdentity};
 use crate::{game::Game, npc::Npcs, presence::Presence, resync::Resync, roster::Roster};
 use record::{Part, RecordBuffer, RecordError, Tag, Unreadable};
 use serde::Deserialize;
@@ -23,7 +23,7 @@ const BODY: (Tag, &str) = (Tag(*b"BODY"), "body");
 
 #[derive(Deserialize)]
 struct Body6 {
-    place: Place,
+    place: WorldIdentity,
     next_sequence: u64,
     ids: IdsUsed,
     movement: MovementState,
@@ -48,7 +48,7 @@ pub(super) fn to_records(bytes: &[u8]) -> Result<Vec<u8>, RecordError> {
     let mut push = |part: &Part, body: postcard::Result<Vec<u8>>| {
         records.push_version(part, 1, &body.expect("plain data in memory always encodes"));
     };
-    push(&Place::PART, postcard::to_allocvec(&place));
+    push(&WorldIdentity::PART, postcard::to_allocvec(&place));
     push(&IdsUsed::PART, postcard::to_allocvec(&ids));
     push(&FramesState::PART, postcard::to_allocvec(&FramesState { next_sequence, resync }));
     push(&MovementState::PART, postcard::to_allocvec(&movement));

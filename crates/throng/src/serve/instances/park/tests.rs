@@ -327,8 +327,11 @@ fn a_state_of_another_version_is_left_alone() {
     let node = Node::start(&data, &config(&["Cave"], 5));
     let one = node.create(1);
     node.instances.park(one).unwrap();
-    let state =
-        store::State { id: one, sequence: node.instances.depot.next_sequence(), bytes: vec![9, 0, 9] };
+    let state = store::State {
+        id: one,
+        sequence: node.instances.depot.next_sequence(),
+        bytes: b"THRI\x09\0\0\0".to_vec(),
+    };
     node.instances.depot.save(&[state]).unwrap();
     for _ in 0..2 {
         assert!(matches!(node.refusal(one), Refusal::Unfit(_)));
