@@ -5,9 +5,12 @@
 #[expect(dead_code, reason = "the examples themselves are for other tests")]
 mod village;
 
+use behavior::{
+    BehaviorId, BehaviorSet, Intent, Mind, NODES_MAX, Source, Vocabulary,
+    senses::{Journey, KindId, Progress, Senses, WorldTime},
+};
 use glam::Vec3;
 use libfuzzer_sys::fuzz_target;
-use behavior::{BehaviorId, BehaviorSet, Intent, Mind, NODES_MAX, Source, Vocabulary, senses::{Journey, KindId, Progress, Senses, WorldTime}};
 use std::sync::LazyLock;
 
 static VOCABULARY: LazyLock<Vocabulary> =

@@ -38,7 +38,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(matches!(Records::migrate(&FORMAT, &migrated, &parts), Ok(None)), "a migration is final");
     }
     let mut buffer = RecordBuffer::new(&FORMAT);
-    let known = bodies.iter().filter_map(|(tag, body)| Some((parts.iter().find(|part| part.tag.0 == *tag)?, body)));
+    let known =
+        bodies.iter().filter_map(|(tag, body)| Some((parts.iter().find(|part| part.tag.0 == *tag)?, body)));
     known.for_each(|(part, body)| buffer.push_deflated(part, body));
     Records::parse(&FORMAT, &buffer.finish(), &parts).expect("what was written just now");
 });

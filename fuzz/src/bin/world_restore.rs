@@ -5,13 +5,13 @@
 //! fuzzer would guess: a place, low byte first, and what stands there from now on.
 #![no_main]
 
+use behavior::{Kind, Vocabulary};
 use glam::Vec3;
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
 use libfuzzer_sys::fuzz_target;
-use behavior::{Kind, Vocabulary};
+use link::{Action, Command, Enter, Frame, Scenery, Terrain};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use link::{Action, Command, Enter, Frame, Scenery, Terrain};
 use world::{Actor, Cast, Script, Spawn, World, WorldConfig};
 
 const BEHAVIORS: &str = "\
