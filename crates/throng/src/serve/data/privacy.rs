@@ -62,7 +62,7 @@ pub(crate) fn make_private(dir: &Path) -> Result<bool, PrivacyError> {
     let is_open = mode & OTHERS != 0;
     if is_open {
         let is_known = [DATABASE_FILE, TOKEN_FILE, LOCK_FILE].iter().any(|name| dir.join(name).exists());
-        if mode & STICKY != 0 || !is_known && has_directories(dir).map_err(failed("read"))? {
+        if mode & STICKY != 0 || !is_known && has_foreign_directories(dir).map_err(failed("read"))? {
             return Err(PrivacyError::Open { path: dir.into(), mode });
         }
         fs::set_permissions(dir, Permissions::from_mode(PRIVATE_DIR)).map_err(failed("close"))?;
@@ -85,9 +85,12 @@ pub(crate) fn make_private(dir: &Path) -> Result<bool, PrivacyError> {
     Ok(tightened)
 }
 
-fn has_directories(dir: &Path) -> io::Result<bool> {
+/// True if a directory that no server makes lies in `dir`: closing `dir` would take that away from other users.
+fn has_foreign_directories(dir: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(dir)? {
-        if entry?.file_type()?.is_dir() {
+        let entry = entry?;
+        let is_own = entry.file_name().to_str().is_some_and(|name| DIRECTORIES.contains(&name));
+        if entry.file_type()?.is_dir() && !is_own {
             return Ok(true);
         }
     }
