@@ -87,11 +87,11 @@ impl System {
     #[must_use]
     pub const fn functions(self) -> &'static [&'static str] {
         match self {
-            Self::WorldInbox => &["world::inbox::<impl world::world::World>::receive"],
-            Self::WorldMovement => &["world::movement::<impl world::world::World>::move_avatars"],
-            Self::WorldNpcs => &["world::npc::<impl world::world::World>::step_npcs"],
-            Self::WorldTell => &["world::delta::<impl world::world::World>::tell"],
-            Self::WorldResync => &["world::resync::Resync::tell"],
+            Self::WorldInbox => &["world::inbox::Inbox::receive"],
+            Self::WorldMovement => &["world::movement::Movement::move_avatars"],
+            Self::WorldNpcs => &["world::npc::Npcs::step"],
+            Self::WorldTell => &["world::delta::Delta::tell"],
+            Self::WorldResync => &["world::resync::Resync::tell_next"],
             Self::ReplicaEncode => &["replicate::encoder::Encoder::encode"],
             Self::ReplicaPublish => &["replicate::publisher::Publisher::publish"],
             Self::ShardReceive => &["gateway::shard::Shard::handle_datagram"],
