@@ -1,7 +1,7 @@
-//! What lies beside a dump: the flight recorder's last seconds, what they cost, and the dump explained.
+//! Files written beside a dump: the flight recorder's last seconds as a trace, their costs, and the dump's summary.
 //!
-//! All of it takes seconds, and while the monitor is at it whoever crashes next would wait. So a thread of its own writes
-//! it, from what was read while the server waited: after a panic the server goes on and the recorder's memory with it.
+//! Writing them takes seconds. A thread of its own does it, so that the monitor is free for the next crash. The recorder's
+//! memory is copied earlier, while the server is stopped: after a panic the server continues and overwrites it.
 
 use crate::directory::{Cause, Directory, Quota, create_file};
 use crate::note::Note;
@@ -18,14 +18,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use telemetry::recorder::Capture;
 
-/// How long explaining one dump may take.
+/// Time limit of one summary; its process is killed after that.
 const SUMMARY_PATIENCE: Duration = Duration::from_secs(60);
-/// Dumps that wait to be explained; further ones have nothing beside them.
+/// Dumps queued for the thread. A further dump gets no files beside it.
 const DUMPS_MAX: usize = 8;
-/// Recordings in memory, each as large as the recorder's memory may be; further dumps are without one.
+/// Recordings in memory at a time, each up to the size of the recorder's memory. A further dump loses its recording.
 const RECORDINGS_MAX: usize = 2;
 
-/// A dump on disk, and what else was read while the server waited.
+/// A dump on disk, and the data that were read while the server was stopped.
 pub(crate) struct Written {
     pub(crate) dump: PathBuf,
     pub(crate) cause: Cause,
@@ -35,7 +35,7 @@ pub(crate) struct Written {
     pub(crate) recording: Option<Capture>,
 }
 
-/// The thread that writes what lies beside dumps.
+/// Handle of the thread that writes the files beside dumps.
 pub(crate) struct Beside {
     queue: SyncSender<Written>,
     n_recordings: Arc<AtomicUsize>,
@@ -43,7 +43,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Starts it. `explain` writes the `.txt` beside a dump ([`summarise`]).
+    /// Starts the thread. `explain` writes the `.txt` beside a dump ([`summarise`]).
     pub(crate) fn start(
         directory: Directory,
         quota: Quota,
@@ -60,23 +60,21 @@ impl Beside {
                 }
                 explain(&dump);
                 if let Err(error) = directory.settle(cause, quota, &dump) {
-                    tracing::warn!(%error, "dumps may take up more space than they may");
+                    tracing::warn!(%error, "the quota of crash dumps is not enforced");
                 }
             }
         };
         Self { queue, n_recordings, thread: std::thread::spawn(work) }
     }
 
-    /// Leaves a dump to the thread. It never waits.
+    /// Queues a dump for the thread without blocking. Over a bound it drops the recording, or all files beside the dump.
     pub(crate) fn keep(&self, mut written: Written) {
         if written.recording.is_some() {
             if self.n_recordings.load(Ordering::Relaxed) < RECORDINGS_MAX {
                 self.n_recordings.fetch_add(1, Ordering::Relaxed);
             } else {
                 written.recording = None;
-                tracing::warn!(
-                    "too many recordings wait to be written; this crash is without its last seconds"
-                );
+                tracing::warn!("no last seconds beside this dump: too many recordings are queued");
             }
         }
         let has_recording = written.recording.is_some();
@@ -84,23 +82,23 @@ impl Beside {
             if has_recording {
                 self.n_recordings.fetch_sub(1, Ordering::Relaxed);
             }
-            tracing::warn!("too many dumps wait to be explained; throng crash show does it");
+            tracing::warn!("no summary beside this dump: too many dumps are queued; use throng crash show");
         }
     }
 
-    /// Waits until all is written.
+    /// Waits until every queued dump has its files.
     pub(crate) fn finish(self) {
         drop(self.queue);
         let _ = self.thread.join();
     }
 }
 
-/// Writes the trace and what cost most; whether there was a recording, which is gone from memory then.
+/// Writes the trace and the costs. Returns true if there was a recording, whose memory is then released.
 fn keep_recording(written: Written) -> bool {
     let Written { dump, note, crashed, recording: Some(recording), .. } = written else { return false };
     let told = |path: &Path, result: io::Result<()>| {
         if let Err(error) = result {
-            tracing::warn!(path = %path.display(), %error, "the flight recorder's last seconds are not kept");
+            tracing::warn!(path = %path.display(), %error, "cannot write the flight recorder's last seconds");
         }
     };
     let path = dump.with_extension(recording::TRACE);
@@ -147,7 +145,7 @@ mod tests {
 
     const QUOTA: Quota = Quota { dumps: 20, bytes: 1_000 };
 
-    /// A dump that is none, of so many bytes.
+    /// A file of `bytes` zeros saved as a dump.
     fn written(directory: &Directory, unix_s: i64, bytes: usize) -> Written {
         let cause = Cause::Panic;
         let dump = directory.save(cause, QUOTA, unix_s, 1, &vec![0; bytes]).unwrap();
@@ -160,7 +158,7 @@ mod tests {
         let directory = Directory::of(data.path());
         let beside = Beside::start(directory.clone(), QUOTA, |_| {});
         let (first, second) = (written(&directory, 1, 1), written(&directory, 2, 1));
-        // Whoever opens it to write waits for a reader.
+        // Opening a FIFO for writing blocks until it has a reader.
         let slow = first.dump.with_extension(recording::TRACE);
         mknodat(CWD, &slow, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let fast = second.dump.with_extension(recording::TRACE);
@@ -192,7 +190,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
         let beside = Beside::start(directory.clone(), QUOTA, |_| {});
-        // Alone they fit; with any trace they do not.
+        // Both dumps fit the quota without traces, and exceed it with any trace.
         let (first, second) = (written(&directory, 1, 500), written(&directory, 2, 500));
         let newest = second.dump.clone();
         beside.keep(first);

@@ -1,7 +1,7 @@
-//! One dump of another process: stop it, copy threads, stacks, registers, modules and maps, let it go on.
+//! One dump of another process: stop it, copy threads, stacks, registers, modules and maps, continue it.
 //!
-//! `minidump-writer` does it with ptrace and `process_vm_readv`; nothing runs in the other process meanwhile. Heap is not in
-//! a dump, but stacks and the environment are: dumps are for the operator's eyes.
+//! `minidump-writer` does it with ptrace and `process_vm_readv`; the process executes nothing meanwhile. A dump excludes the
+//! heap but includes stacks and the environment, so it can contain secrets: dumps are for the operator only.
 
 use crate::note::Note;
 use minidump_writer::CrashContextExt;
@@ -9,8 +9,8 @@ use minidump_writer::crash_context::CrashContext;
 use minidump_writer::minidump_writer::MinidumpWriterConfig;
 use std::io::Cursor;
 
-/// Bytes that the dump of a process with very many threads should have; above it, all but the first twenty give only
-/// the top of their stacks.
+/// Soft limit of a dump's size. When it would be exceeded, all threads after the first twenty contribute only the top of
+/// their stacks.
 const DUMP_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The dump could not be made.
@@ -22,8 +22,8 @@ pub struct CaptureError {
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// Dumps the process of these registers into memory, so that no slow disk keeps it stopped, and notes who sent the signal.
-/// The note itself is not added yet.
+/// Dumps the process of `context` into memory, so that a slow disk does not keep it stopped, and records in `note` the
+/// process that sent the signal. The note is appended later ([`Note::append_to`]).
 ///
 /// # Errors
 /// When the process has ended or may not be traced.
@@ -39,14 +39,15 @@ pub fn capture(mut context: CrashContext, note: &mut Note) -> Result<Vec<u8>, Ca
         .map_err(|source| CaptureError { pid, source: source.to_string().into() })
 }
 
-/// `crash-handler` copies the kernel's `siginfo_t` into a `signalfd_siginfo`, whose first 12 bytes are the same. What
-/// follows in a `siginfo_t` is a word of padding and then either the address of a fault (8 bytes), or the sender's
-/// process id (4 bytes): at the places of `ssi_uid` and `ssi_fd` (sigaction(2), `asm-generic/siginfo.h`).
+/// Reads the word that follows the common head of `siginfo_t`. `crash-handler` copies the kernel's `siginfo_t` into a
+/// `signalfd_siginfo`; the first 12 bytes of both agree. In `siginfo_t` there follow 4 bytes of padding, then either the
+/// fault's address (8 bytes) or the sender's process id (4 bytes). In `signalfd_siginfo` these are `ssi_uid` and `ssi_fd`
+/// (sigaction(2), `asm-generic/siginfo.h`).
 const fn fault_word(context: &CrashContext) -> u64 {
     context.siginfo.ssi_uid as u64 | (context.siginfo.ssi_fd as u32 as u64) << 32
 }
 
-/// Whether a process sent the signal: codes of the kernel are positive.
+/// True if a process sent the signal: the kernel's own codes are positive.
 const fn is_sent(context: &CrashContext) -> bool {
     context.siginfo.ssi_code <= 0
 }

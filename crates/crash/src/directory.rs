@@ -1,15 +1,15 @@
-//! `DATA/crashes`: one dump per crash, with its summary and the flight recorder's memory beside it.
+//! `DATA/crashes`: one dump per crash, with its summary, trace and costs beside it.
 //!
-//! | file | what it is |
+//! | file | content |
 //! |---|---|
-//! | `<utc>-<pid>.dmp` | minidump of what ended the process: a signal, or a panic that nobody catches |
-//! | `<utc>-<pid>-panic.dmp` | minidump of a panic that it survived |
-//! | the same with `.txt` | what `throng crash show` says of it |
-//! | the same with `.perfetto-trace` | the flight recorder's last seconds, when it ran |
-//! | the same with `.json` | what those seconds went into |
+//! | `<utc>-<pid>.dmp` | minidump of a crash that ended the process: a signal, or a panic that is not caught |
+//! | `<utc>-<pid>-panic.dmp` | minidump of a panic that the process survived |
+//! | the same with `.txt` | output of `throng crash show` |
+//! | the same with `.perfetto-trace` | the flight recorder's last seconds, if it ran |
+//! | the same with `.json` | costs of those seconds by world and thread |
 //!
-//! What ended the process and what it survived have a quota each, so that a world which panics all day evicts nothing that
-//! explains why the server died. When a quota would be exceeded the oldest crashes of the kind go, with all their files.
+//! Fatal crashes and survived panics have a quota each, so that a world which panics all day does not evict the dump that
+//! explains the server's end. Eviction over the quota: the oldest crashes of the same cause, with all their files.
 
 use jiff::Timestamp;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -18,63 +18,63 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 const PRIVATE_DIR: u32 = 0o700;
-/// Dumps hold stacks and the environment.
+/// Dumps contain stacks and the environment.
 const PRIVATE_FILE: u32 = 0o600;
-/// Of the flight recorder's last seconds, and of what they went into.
+/// Extensions of the flight recorder's trace and of its costs.
 pub(crate) const TRACE: &str = "perfetto-trace";
 pub(crate) const COSTS: &str = "json";
-/// Of all files of a crash, the dump's last: without it nothing else is found.
+/// Extensions of a crash's files. The dump is removed last: the others are only found through it.
 const EXTENSIONS: [&str; 4] = [TRACE, COSTS, "txt", "dmp"];
-/// Crashes of one process in one second that get names of their own.
+/// Distinct names for crashes of one process within one second. A further crash replaces the first.
 const SAME_NAME_MAX: u32 = 100;
 
-/// What a dump was written for.
+/// Severity of a crash, each with a quota of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// What ended the process: a signal, or a panic that nobody catches.
+    /// The process ended: a signal, or a panic that is not caught.
     Fatal,
     /// A panic that the process survived.
     Panic,
 }
 
-/// What may be kept of each cause.
+/// Limits of one cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
-    /// Dumps at most.
+    /// Maximum number of dumps.
     pub dumps: usize,
-    /// Bytes of all their files at most.
+    /// Maximum bytes of all files together.
     pub bytes: u64,
 }
 
 /// A crash on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name without extension; in order of time.
+    /// File name without extension; names sort by time.
     pub stem: String,
-    /// Its dump.
+    /// Path of the dump.
     pub dump: PathBuf,
-    /// Why.
+    /// Severity, from the file name.
     pub cause: Cause,
-    /// Of all its files.
+    /// Bytes of all its files together.
     pub bytes: u64,
 }
 
 /// A file of the directory cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// The system refused.
+    /// The operating system refused an operation.
     #[error("cannot {step} {path}")]
     Io {
-        /// What was tried.
+        /// Operation, as a verb.
         step: &'static str,
-        /// On what.
+        /// File or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// Not even an empty directory would have room.
-    #[error("a dump of {bytes} bytes is larger than all dumps may be")]
+    /// The dump alone exceeds the quota.
+    #[error("a dump of {bytes} bytes exceeds the quota of crash dumps")]
     TooLarge {
         /// The dump's size.
         bytes: u64,
@@ -88,13 +88,13 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// That of a data directory. It need not exist.
+    /// The directory below a data directory. It need not exist.
     #[must_use]
     pub fn of(data: &Path) -> Self {
         Self { path: data.join("crashes") }
     }
 
-    /// Where it is.
+    /// Path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -103,7 +103,7 @@ impl Directory {
     /// All crashes, the oldest first.
     ///
     /// # Errors
-    /// When the directory is there but cannot be read.
+    /// When the directory exists but cannot be read.
     pub fn list(&self) -> Result<Vec<Entry>, DirectoryError> {
         let failed = |source| DirectoryError::Io { step: "read", path: self.path.clone(), source };
         let files = match fs::read_dir(&self.path) {
@@ -118,7 +118,7 @@ impl Directory {
             let Some((stem, extension)) = name.to_str().and_then(|name| name.split_once('.')) else {
                 continue;
             };
-            // A file that vanishes meanwhile was pruned.
+            // The file was removed since the directory was read.
             let Ok(metadata) = file.metadata() else { continue };
             sizes.push((stem.to_owned(), extension.to_owned(), metadata.len()));
         }
@@ -136,7 +136,7 @@ impl Directory {
         Ok(entries)
     }
 
-    /// Keeps a dump within its quota, whole or not at all, and returns its path.
+    /// Saves a dump atomically after evicting older ones of the same cause, and returns its path.
     ///
     /// # Errors
     /// When the disk is full or read-only, or the dump alone is larger than the quota.
@@ -161,14 +161,14 @@ impl Directory {
             fs::rename(&part, &path)
         };
         write().map_err(|source| {
-            // A part would use up the very space that is missing.
+            // An incomplete file would occupy the space that is missing.
             let _ = fs::remove_file(&part);
             DirectoryError::Io { step: "write", path: path.clone(), source }
         })?;
         Ok(path)
     }
 
-    /// Makes the directory, if it is missing.
+    /// Creates the directory if it does not exist.
     ///
     /// # Errors
     /// When the system refuses.
@@ -180,14 +180,14 @@ impl Directory {
             .map_err(|source| DirectoryError::Io { step: "create", path: self.path.clone(), source })
     }
 
-    /// Holds the quota again after files were written beside a dump. The newest crash of the kind keeps its dump: when it
-    /// is too large all by itself, its trace goes.
+    /// Enforces the quota again after files were written beside `dump`. The newest crash of the cause keeps its dump; when
+    /// it exceeds the quota alone, its trace is removed.
     ///
     /// # Errors
     /// When the directory cannot be read.
     pub fn settle(&self, cause: Cause, quota: Quota, dump: &Path) -> Result<(), DirectoryError> {
         if !dump.exists() {
-            // It had to go meanwhile, and nobody would find what lies beside it.
+            // Evicted meanwhile: files without their dump would never be found.
             EXTENSIONS.iter().for_each(|extension| remove(&dump.with_extension(extension)));
             return Ok(());
         }
@@ -198,21 +198,21 @@ impl Directory {
             tracing::warn!(
                 dump = newest.stem,
                 bytes = newest.bytes,
-                "its trace is not kept: too large for all dumps"
+                "trace removed: it exceeds the quota of crash dumps"
             );
             remove(&newest.dump.with_extension(TRACE));
         }
         Ok(())
     }
 
-    /// The crashes of one kind, the oldest first.
+    /// The crashes of one cause, the oldest first.
     fn list_of(&self, cause: Cause) -> Result<Vec<Entry>, DirectoryError> {
         let mut entries = self.list()?;
         entries.retain(|entry| entry.cause == cause);
         Ok(entries)
     }
 
-    /// Removes as many of these as need be for one more of so many bytes.
+    /// Evicts the oldest entries until one more dump of `bytes` fits the quota.
     fn make_room(&self, oldest_first: Vec<Entry>, quota: Quota, bytes: u64) {
         let mut sum: u64 = oldest_first.iter().map(|entry| entry.bytes).sum();
         let mut n = oldest_first.len();
@@ -236,7 +236,7 @@ impl Directory {
     }
 }
 
-/// Makes a file that the owner alone can read, or empties it.
+/// Creates or truncates a file with mode 0600.
 pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path)
 }
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
         let data = tempfile::tempdir().unwrap();
-        // Where the directory should be is a file.
+        // A file has the directory's name.
         fs::write(data.path().join("crashes"), "").unwrap();
         let directory = Directory::of(data.path());
         let error = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap_err();

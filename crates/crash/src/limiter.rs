@@ -1,24 +1,24 @@
-//! Which panics that the server survives are worth a dump: each place once in a while, since a world may panic at every
-//! tick.
+//! Rate limit of dumps for panics that the server survives: one per place in the source and minute, since a world may
+//! panic at every tick.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long the same place gets no second dump.
+/// Minimum time between two dumps of the same place.
 pub(crate) const SAME_PLACE_AGAIN: Duration = Duration::from_secs(60);
-/// Places remembered; above it the one that was heard of longest ago is forgotten.
+/// Places remembered. A further place replaces the one whose dump is oldest.
 const PLACES_MAX: usize = 64;
 
-/// Remembers when each place had its dump. Times are since any fixed moment.
+/// Time of each place's last dump. Times count from any fixed moment.
 #[derive(Debug, Default)]
 pub(crate) struct Limiter {
     dumped_at: BTreeMap<String, Duration>,
 }
 
 impl Limiter {
-    /// Whether this panic (thread, "panicked at", place, message) is to be dumped.
+    /// True if this panic (text: thread, "panicked at", place, message) gets a dump; its time is then recorded.
     pub(crate) fn admit(&mut self, now: Duration, text: &str) -> bool {
-        // The message may hold numbers that differ each time; the thread does not matter either.
+        // The message may contain numbers that differ each time, and the same place panics on several threads.
         let place = text.split_once(" panicked at ").map_or(text, |(_, rest)| rest);
         let place = place.split_once(": ").map_or(place, |(place, _)| place);
         if self.dumped_at.get(place).is_some_and(|&at| now.saturating_sub(at) < SAME_PLACE_AGAIN) {

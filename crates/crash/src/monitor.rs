@@ -1,9 +1,9 @@
 //! `throng crash-monitor`: the child of the server that writes its dumps.
 //!
-//! It sits in a `read` until the server tells of a crash or has ended; then it ends too. Explaining a dump takes memory, so
-//! that is left to another process (`throng crash show`), and the monitor stays small. It ends itself when a dump
-//! takes longer than [`DEADLINE`]: the server must not stay stopped because of its monitor. The server starts another one.
-//! What lies beside a dump is written by another thread (`beside`), so that this one hears the next crash.
+//! It blocks in `read` until the server reports a crash or ends, and ends with the server. A summary takes memory, so
+//! another process makes it (`throng crash show`) and the monitor stays small. When a dump takes longer than [`DEADLINE`]
+//! the monitor ends itself, so that the server does not stay stopped because of it; the server then starts another one.
+//! Files beside a dump are written by another thread (`beside`), so that this one can receive the next crash.
 
 use crate::beside::{Beside, Written, summarise};
 use crate::capture::capture;
@@ -23,10 +23,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use telemetry::crash::{Kind, Message, read_message, write_done};
 use telemetry::recorder::Capture;
 
-/// How long the server may be stopped for one dump. Less than what its handler waits (`telemetry::crash::PATIENCE_SLICES`).
+/// Maximum time that one dump may stop the server. Less than its handler waits (`telemetry::crash::PATIENCE_SLICES`).
 pub const DEADLINE: Duration = Duration::from_secs(4);
 
-/// What the monitor is told at its start.
+/// Arguments of the monitor.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The server's data directory.
@@ -37,18 +37,18 @@ pub struct Config {
     pub version: String,
     /// Names of its worlds, by their number.
     pub worlds: Vec<String>,
-    /// Of what ended the server; panics that it survived have another one of the same size.
+    /// Quota of fatal crashes. Survived panics have another quota of the same size.
     pub quota: Quota,
 }
 
 /// Serves one server until it ends.
 ///
 /// # Errors
-/// When the socket fails, or what comes is nothing that a server tells.
+/// When the socket fails, or a message on it is malformed.
 pub fn run(config: Config, socket: UnixStream) -> io::Result<()> {
     let mut monitor = Monitor::new(config);
     let served = monitor.serve(&Arc::new(socket));
-    // The last traces and summaries are written after the server's end.
+    // Traces and summaries of the last crash are still being written when the server has ended.
     if let Some(beside) = monitor.beside {
         beside.finish();
     }
@@ -62,7 +62,7 @@ struct Monitor {
     panics: Limiter,
     started_at: Instant,
     recorder: Option<PathBuf>,
-    /// The last signal and the last panic by their numbers.
+    /// Highest numbers received: of signals, of panics.
     heard: [u32; 2],
     beside: Option<Beside>,
 }
@@ -98,7 +98,7 @@ impl Monitor {
                     } else {
                         None
                     };
-                    // When nobody waits any more the process has ended, and the dump is as good.
+                    // An error means that the process has ended. The dump is complete all the same.
                     let _ = write_done(&mut &**socket, kind, number);
                     if let Some(written) = written {
                         self.keep_beside(written);
@@ -109,7 +109,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// False for what the server tells again because the monitor before us has ended, when we have read it already.
+    /// False for a crash that the previous monitor received already: a server repeats its report to a new monitor.
     fn is_news(&mut self, kind: Kind, number: u32) -> bool {
         let last = &mut self.heard[usize::from(kind.is_panic())];
         let is_news = number > *last;
@@ -117,7 +117,7 @@ impl Monitor {
         is_news
     }
 
-    /// Whatever ends the process is. Of panics that it survives, not one after the other.
+    /// True for each fatal crash. Survived panics are rate-limited by place.
     fn is_wanted(&mut self, kind: Kind, text: &str) -> bool {
         let wanted = kind != Kind::Panic || self.panics.admit(self.started_at.elapsed(), text);
         if !wanted {
@@ -170,19 +170,19 @@ impl Monitor {
         }
     }
 
-    /// The recorder's last seconds. The server waits meanwhile, and what crashed is still open.
+    /// A copy of the recorder's memory, made while the server is stopped, so that scopes of the crashed thread are open.
     fn recording(&self) -> Option<Capture> {
         let path = self.recorder.as_ref()?;
         match recording::read(path, &self.config.worlds) {
             Ok(recording) => Some(recording),
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a crash without the flight recorder");
+                tracing::warn!(path = %path.display(), %error, "cannot read the flight recorder's memory");
                 None
             }
         }
     }
 
-    /// What need not keep the server waiting: the trace and the summary.
+    /// Leaves the trace and the summary to the other thread, so that the server does not wait for them.
     fn keep_beside(&mut self, written: Written) {
         let start = || {
             let data = self.config.data.clone();
@@ -192,7 +192,7 @@ impl Monitor {
     }
 }
 
-/// Keeps our executable, which is the server's too, and returns its build id.
+/// Keeps the own executable, which is also the server's, for later reports. Returns its build id.
 fn keep_symbols(data: &Path, directory: &Directory) -> Option<String> {
     let dumps = directory.list().unwrap_or_default();
     let notes = dumps.iter().filter_map(|entry| Note::of(&minidump::Minidump::read_path(&entry.dump).ok()?));
@@ -207,7 +207,7 @@ fn keep_symbols(data: &Path, directory: &Directory) -> Option<String> {
     }
 }
 
-/// What the watchdog does: lets the server go on, and ends this process, which hangs.
+/// The watchdog's action: continue the server, and end this process, which hangs.
 fn give_up(server: u32, socket: &Arc<UnixStream>, kind: Kind, number: u32) -> impl FnOnce() + Send + 'static {
     let socket = Arc::clone(socket);
     move || {
@@ -217,7 +217,7 @@ fn give_up(server: u32, socket: &Arc<UnixStream>, kind: Kind, number: u32) -> im
     }
 }
 
-/// Lets the server go on without a dump. It does not notice by itself that we end: it holds our end of the socket too.
+/// Continues the server without a dump. Closing our socket is no signal to it: it holds a copy of our end.
 fn release(server: u32, mut socket: &UnixStream, kind: Kind, number: u32) {
     let _ = write_done(&mut socket, kind, number);
     if let Some(server) = Pid::from_raw(server as i32) {
@@ -225,7 +225,7 @@ fn release(server: u32, mut socket: &UnixStream, kind: Kind, number: u32) {
     }
 }
 
-/// Does something unless dropped in time.
+/// Calls a function after a deadline unless dropped before.
 struct Watchdog {
     _in_time: SyncSender<()>,
 }
@@ -276,7 +276,7 @@ mod tests {
     fn what_is_told_twice_is_dumped_once() {
         let data = tempfile::tempdir().unwrap();
         let mut monitor = monitor(data.path());
-        // The monitor before this one had the first panics.
+        // An earlier monitor received panics 1 and 2.
         for (kind, number, news) in [
             (Kind::Panic, 3, true),
             (Kind::Panic, 3, false),

@@ -1,7 +1,7 @@
-//! What we add to a minidump: a stream of our own, JSON, so that a dump explains itself without the files beside it.
+//! An own stream in a minidump, JSON, so that a dump explains itself without the files beside it.
 //!
-//! A minidump is a header, a directory of streams and the streams, found by offset (`minidump_common::format`). To add one,
-//! it and a longer copy of the directory go to the end, and the header is pointed there:
+//! A minidump is a header, a directory of streams, and the streams, found by offset (`minidump_common::format`). To add a
+//! stream, it and a longer copy of the directory are appended, and the header is changed to point to that copy:
 //!
 //! ```text
 //!   0  u32 "MDMP"   4  u32 version   8  u32 number of streams   12  u32 offset of the directory   …
@@ -11,35 +11,35 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The stream's type: above 0xFFFF are those of applications.
+/// Type of the stream. Types above 0xFFFF are free for applications.
 pub const STREAM_TYPE: u32 = 0x5468_0001;
 
 const N_STREAMS_AT: usize = 8;
 const DIRECTORY_AT: usize = 12;
 const ENTRY_BYTES: usize = 12;
 
-/// What only the monitor knows.
+/// Facts about the crash that only the monitor knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Of the server.
+    /// Version of the server.
     pub version: String,
-    /// When it crashed, in seconds since 1970.
+    /// Time of the crash, seconds since 1970.
     pub unix_s: i64,
     /// The server's process id.
     pub pid: u32,
     /// The GNU build id of its executable, in hexadecimal digits.
     pub build_id: Option<String>,
-    /// Of a panic: thread, place and message.
+    /// Thread, place and message of a panic.
     pub panic: Option<String>,
-    /// The process that sent the signal, if one did.
+    /// The process that sent the signal, if a process did.
     pub sent_by: Option<u32>,
-    /// What threads were in the middle of, by their ids, as the flight recorder knows it.
+    /// Open scopes of the flight recorder as text, by thread id.
     #[serde(default)]
     pub doing: BTreeMap<u32, String>,
 }
 
 impl Note {
-    /// Adds it to a dump. A dump that is too short to have a header is left as it is.
+    /// Appends the note to a dump. Bytes without a minidump's header and directory are left unchanged.
     pub fn append_to(&self, dump: &mut Vec<u8>) {
         let (Some(n_streams), Some(directory)) = (word(dump, N_STREAMS_AT), word(dump, DIRECTORY_AT)) else {
             return;
@@ -51,7 +51,7 @@ impl Note {
             entries.extend(word.to_le_bytes());
         }
         dump.extend(text);
-        // The directory is an array of words.
+        // Alignment: the directory is an array of 32-bit words.
         dump.resize(dump.len().next_multiple_of(4), 0);
         let directory = dump.len() as u32;
         dump.extend(entries);
@@ -59,7 +59,7 @@ impl Note {
         dump[DIRECTORY_AT..][..4].copy_from_slice(&directory.to_le_bytes());
     }
 
-    /// Reads that of a dump; `None` when somebody else wrote the dump.
+    /// Reads the note of a dump; `None` if another program wrote the dump.
     #[must_use]
     pub fn of(dump: &minidump::MmapMinidump) -> Option<Self> {
         serde_json::from_slice(dump.get_raw_stream(STREAM_TYPE).ok()?).ok()

@@ -1,8 +1,8 @@
-//! The flight recorder of a crashed server: what each thread was in the middle of, and beside the dump its last seconds as a
-//! Perfetto trace and what they went into.
+//! The flight recorder of a crashed server: open scopes of each thread for the note, and beside the dump the last seconds
+//! as a Perfetto trace and their costs.
 //!
-//! The recorder's memory belongs to the server but can be opened from here while the server waits for its dump, and
-//! reading it asks nothing of the server's threads.
+//! The recorder's memory belongs to the server. While the server is stopped, the monitor opens it by path and copies it
+//! without any help of the server's threads.
 
 use crate::directory::create_file;
 pub(crate) use crate::directory::{COSTS, TRACE};
@@ -24,8 +24,8 @@ pub(crate) fn read(memory: &Path, worlds: &[String]) -> io::Result<Capture> {
     Ok(capture)
 }
 
-/// What each thread was in the middle of, by thread: `world.frame (Harbour) for 3 ms > world.movement for 2 ms`. Threads
-/// that were in nothing are left out.
+/// Open scopes by thread id: `world.frame (Harbour) for 3 ms > world.movement for 2 ms`. Threads without an open scope are
+/// left out.
 pub(crate) fn doing(capture: &Capture) -> BTreeMap<u32, String> {
     let busy = capture.threads.iter().filter(|thread| !thread.open.is_empty());
     busy.map(|thread| {
@@ -49,7 +49,7 @@ fn scope(capture: &Capture, open: &Open) -> String {
     format!("{name}{about} for {} ms", took.as_millis())
 }
 
-/// Writes the last seconds as a trace.
+/// Writes the last seconds as a Perfetto trace.
 pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &Note, path: &Path) -> io::Result<()> {
     let origin = Origin {
         pid: note.pid,
@@ -59,14 +59,14 @@ pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &Note, path: &P
     write(path, |out| perfetto::write(capture, &Cause::Crash(Some(crashed)), &origin, out))
 }
 
-/// Writes what the last seconds went into.
+/// Writes the costs of the last seconds as JSON.
 pub(crate) fn write_costs(capture: &Capture, crashed: u32, note: &Note, path: &Path) -> io::Result<()> {
     let at = Timestamp::from_second(note.unix_s).unwrap_or(Timestamp::UNIX_EPOCH);
     let summary = Summary::of(capture, &Cause::Crash(Some(crashed)), at.to_string());
     write(path, |out| Ok(serde_json::to_writer_pretty(out, &summary)?))
 }
 
-/// What the last seconds before a dump went into; `None` when nothing of that lies beside it.
+/// Costs of the last seconds before a dump; `None` without a readable file of them beside the dump.
 pub(crate) fn read_costs(dump: &Path) -> Option<Summary> {
     serde_json::from_slice(&fs::read(dump.with_extension(COSTS)).ok()?).ok()
 }
@@ -78,7 +78,7 @@ fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>)
         out.flush()
     };
     write().inspect_err(|_| {
-        // Half a file would take up the space that is missing.
+        // An incomplete file would occupy the space that is missing.
         let _ = fs::remove_file(path);
     })
 }

@@ -1,5 +1,5 @@
-//! A dump as people want it: why, where, what each thread was doing, the crashed one first, and what the last seconds went
-//! into.
+//! A dump, explained: cause, place, functions and open scopes of each thread with the crashed one first, and the costs of
+//! the last seconds.
 
 mod text;
 
@@ -16,32 +16,32 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use telemetry::captures::Summary;
 
-/// Frames told of a thread: the innermost ones, and the outermost ones when there are more.
+/// Frames reported of one thread: the innermost ones, and in a longer stack also the outermost ones.
 const INNERMOST: usize = 48;
 const OUTERMOST: usize = 64;
-/// `si_code` of a fault that has no address, such as that of a general protection (sigaction(2)).
+/// `si_code` of a fault without an address, such as a general protection fault (sigaction(2)).
 const SI_KERNEL: i32 = 0x80;
-/// How far below the stack pointer an overflowing function may have reached. With probes it is a page at a time.
+/// Maximum distance between the stack pointer and the fault of an overflow. Stack probes touch one page at a time.
 const STACK_REACH: u64 = 1 << 20;
 
 /// A dump, explained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The monitor's note, unless somebody else wrote the dump.
+    /// The monitor's note; `None` if another program wrote the dump.
     pub note: Option<Note>,
     /// The signal with its code, such as `SIGSEGV / SEGV_MAPERR`.
     pub signal: String,
-    /// What the processor could not reach, for a fault.
+    /// Address that a fault could not access.
     pub address: Option<u64>,
-    /// Whether the crashed thread ran out of stack.
+    /// True if the crashed thread overflowed its stack.
     pub stack_overflow: bool,
-    /// Of the executable.
+    /// Build id of the executable.
     pub build_id: Option<String>,
-    /// Where functions and lines come from.
+    /// File that functions and lines were read from.
     pub symbols: Option<PathBuf>,
-    /// The crashed thread first, then in order of their ids.
+    /// The crashed thread first, then the others by id.
     pub threads: Vec<Thread>,
-    /// What the last seconds went into, when the flight recorder ran and that lies beside the dump.
+    /// Costs of the last seconds, if the flight recorder ran and they lie beside the dump.
     pub costs: Option<Summary>,
 }
 
@@ -52,26 +52,26 @@ pub struct Thread {
     pub tid: u32,
     /// Its name, cut to 15 bytes by the kernel.
     pub name: String,
-    /// Whether it is the one that crashed.
+    /// True for the thread that crashed.
     pub crashed: bool,
-    /// What it was in the middle of, as the flight recorder knows it.
+    /// Its open scopes in the flight recorder.
     pub doing: Option<String>,
     /// From the innermost function outwards.
     pub frames: Vec<Frame>,
-    /// Frames left out after the first [`frames`](Self::frames), and where they would be.
+    /// Index in [`frames`](Self::frames) of a gap, and the number of frames left out there.
     pub left_out: Option<(usize, usize)>,
 }
 
-/// A function that a thread was in.
+/// A function on a thread's stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Of the instruction.
+    /// Address of the instruction.
     pub address: u64,
-    /// Its name, without the compiler's hash.
+    /// Name of the function, without the compiler's hash.
     pub function: Option<String>,
     /// File and line.
     pub place: Option<String>,
-    /// The executable or library.
+    /// File name of the executable or library.
     pub module: String,
 }
 
@@ -87,7 +87,7 @@ pub struct ReportError {
 /// Explains a dump.
 ///
 /// # Errors
-/// When the file is not there or no minidump of a crash.
+/// When the file does not exist or is no minidump of a crash.
 pub fn read(path: &Path, symbols: &Symbols) -> Result<Report, ReportError> {
     explain(path, symbols).map_err(|source| ReportError { path: path.into(), source })
 }
@@ -98,7 +98,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
     let threads = dump.get_stream::<MinidumpThreadList<'_>>()?;
     let exception = dump.get_stream::<MinidumpException<'_>>()?;
     let modules = dump.get_stream::<MinidumpModuleList>()?;
-    // A dump without them is poorer and still of use.
+    // Optional streams: a dump without them still gives a report.
     let names = dump.get_stream::<MinidumpThreadNames>().unwrap_or_default();
     let maps = dump.get_stream::<MinidumpLinuxMaps<'_>>().unwrap_or_default();
     let memory = dump.get_memory().unwrap_or_default();
@@ -108,7 +108,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
 
     let crashed = exception.get_crashing_thread_id();
     let record = &exception.raw.exception_record;
-    // Codes of processes are not positive, and the kernel gives no address where there is none to give.
+    // Signals sent by processes have codes <= 0, and SI_KERNEL marks faults without an address.
     let code = record.exception_flags as i32;
     let is_fault = code > 0 && code != SI_KERNEL;
     let address = is_fault.then_some(record.exception_address);
@@ -124,7 +124,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
             let addresses = context.map_or_else(Vec::new, |context| callers.of(&context, stack));
             let (frames, left_out) = lines.frames(&addresses);
             let name = if note.as_ref().is_some_and(|note| note.pid == tid) {
-                // The system calls it by the file of the executable.
+                // The kernel names the main thread after the executable's file.
                 "main".to_owned()
             } else {
                 names.get_name(tid).map_or_else(|| "unnamed".to_owned(), |name| name.into_owned())
@@ -156,7 +156,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
     })
 }
 
-/// Whether a fault is a stack that is full: near the stack pointer, not writable, and below something that is.
+/// True if a fault is a stack overflow: near the stack pointer, not writable, and at most STACK_REACH below writable memory.
 fn overflowed(address: u64, stack_pointer: u64, maps: &MinidumpLinuxMaps<'_>) -> bool {
     let writable = |address| maps.memory_info_at_address(address).is_some_and(|map| map.is_writable());
     address.abs_diff(stack_pointer) < STACK_REACH
@@ -170,7 +170,7 @@ fn overflowed(address: u64, stack_pointer: u64, maps: &MinidumpLinuxMaps<'_>) ->
 }
 
 impl Thread {
-    /// What starts a thread is the same for all; the mark is the one of `std`'s own backtraces.
+    /// Removes the frames that start a thread, equal for all. The mark is the one that `std`'s own backtraces use.
     fn leave_runtime_out(&mut self) {
         let mark = |frame: &Frame| {
             frame.function.as_deref().is_some_and(|name| name.contains("__rust_begin_short_backtrace"))
@@ -180,7 +180,7 @@ impl Thread {
         }
     }
 
-    /// The hook, the runtime's functions and ours are what a panic always looks like: what is of interest called them.
+    /// Removes the frames of the panic machinery, so that the first frame is the one that panicked.
     fn leave_panicking_out(&mut self) {
         let of_panics = |frame: &Frame| {
             frame.function.as_deref().is_some_and(|name| {
@@ -203,7 +203,7 @@ impl Thread {
     }
 }
 
-/// Functions and lines of all modules, read when first needed.
+/// Functions and lines of all modules, loaded on first use.
 struct Lines<'a> {
     images: &'a [Image],
     loaders: BTreeMap<usize, Option<Loader>>,
@@ -214,7 +214,7 @@ impl<'a> Lines<'a> {
         Self { images, loaders: BTreeMap::new() }
     }
 
-    /// The frames of one thread, and how many are left out where.
+    /// The frames of one thread, and the position and length of the gap in a stack that is too long.
     fn frames(&mut self, addresses: &[u64]) -> (Vec<Frame>, Option<(usize, usize)>) {
         let mut frames = Vec::new();
         if addresses.len() <= INNERMOST + OUTERMOST {
@@ -229,7 +229,7 @@ impl<'a> Lines<'a> {
         (frames, Some((at, left_out.len())))
     }
 
-    /// One address may be in several functions: those inlined into another come first.
+    /// Appends the functions of one address: inlined ones first, then the function that contains them.
     fn push(&mut self, address: u64, frames: &mut Vec<Frame>) {
         let Some(index) = self.images.iter().position(|image| (image.base..image.end).contains(&address))
         else {
@@ -257,33 +257,33 @@ impl<'a> Lines<'a> {
         let symbol = loader.and_then(|loader| loader.find_symbol(relative)).map(demangled);
         match frames[before..].last_mut() {
             None => frames.push(Frame { address, function: symbol, place: None, module }),
-            // Line tables name functions without their path; that of the one which is really called is in the symbol table.
+            // Line tables give names without their path. The symbol table has the full name of the outermost function.
             Some(last) => last.function = symbol.or_else(|| last.function.take()),
         }
     }
 }
 
-/// The path behind our own executable.
+/// Target of the link to the own executable.
 fn resolved(path: &Path) -> PathBuf {
     std::fs::read_link(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A name without the hash that the compiler adds.
+/// A demangled name without the compiler's hash.
 fn demangled(name: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(name))
 }
 
-/// A name without the types that it is generic over, which may fill a screen.
+/// A name without its generic arguments, which may fill a screen.
 fn bare(name: &str) -> String {
     let end = if name.starts_with('<') { None } else { name.find('<') };
     name[..end.unwrap_or(name.len())].to_owned()
 }
 
-/// A path without what is the same for all files of its kind: the checkout, the registry, the compiler's own sources.
+/// A path without the prefix that all files of its kind share: the checkout, the registry, the compiler's sources.
 fn short(path: &str) -> String {
     let after = |mark: &str| path.rfind(mark).map(|at| at + mark.len());
     if let Some(at) = after("/registry/src/") {
-        // One more component names the registry.
+        // The next component names the registry.
         return path[at..].split_once('/').map_or(&path[at..], |(_, rest)| rest).to_owned();
     }
     let kept = path.rfind("/crates/").map(|at| at + 1).or_else(|| path.rfind("/library/").map(|at| at + 1));

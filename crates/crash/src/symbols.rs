@@ -1,11 +1,11 @@
-//! Executables by build id: functions and lines for dumps of builds that have been replaced since.
+//! Executables by build id: functions and lines for dumps of builds that have since been replaced.
 //!
-//! The linker puts a build id into the executable and the kernel maps it, so each dump names the builds that it needs. The
-//! release profile keeps line tables in the executable itself; keeping symbols is keeping executables, as
-//! `DATA/symbols/<build id>`: a hard link where the file system and the owner allow one, else a copy.
+//! The linker writes a build id into the executable and the kernel maps it, so each dump names its builds. The release
+//! profile keeps line tables in the executable, so keeping symbols means keeping executables, as `DATA/symbols/<build id>`:
+//! a hard link if the file system and the file's owner allow one, else a copy.
 //!
-//! **Policy.** Kept are the executable that runs and each one that a dump in `DATA/crashes` names; the others go at the
-//! next start. The quota of dumps bounds it.
+//! **Bound.** Kept are the running executable and those that dumps in `DATA/crashes` name. The others are removed at the
+//! next start, so the quota of dumps bounds this directory.
 
 use object::Object as _;
 use object::read::ReadCache;
@@ -15,29 +15,29 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// The executable of the process that asks, also after the file has been replaced.
+/// The executable of the calling process. Still readable after the file was replaced.
 pub const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
 /// An executable cannot be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum SymbolsError {
-    /// The system refused.
+    /// The operating system refused an operation.
     #[error("cannot {step} {path}")]
     Io {
-        /// What was tried.
+        /// Operation, as a verb.
         step: &'static str,
-        /// On what.
+        /// File or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The linker was told to leave it out.
+    /// The linker was configured not to write one.
     #[error("this executable has no build id")]
     NoBuildId,
 }
 
-/// The GNU build id of an executable or library, in hexadecimal digits; `None` when it has none, or is none.
+/// The GNU build id of an executable or library, in hexadecimal digits; `None` for a file without one.
 #[must_use]
 pub fn build_id(path: &Path) -> Option<String> {
     let cache = ReadCache::new(File::open(path).ok()?);
@@ -52,14 +52,14 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// That of a data directory. It need not exist.
+    /// The directory below a data directory. It need not exist.
     #[must_use]
     pub fn of(data: &Path) -> Self {
         Self { path: data.join("symbols") }
     }
 
-    /// Keeps the running executable, which `link_from` is likely to name, and returns its build id. Executables of other
-    /// build ids go unless they are `needed`.
+    /// Keeps the running executable and returns its build id. `link_from` is its likely path, for a hard link. Removes
+    /// executables of other build ids unless they are `needed`.
     ///
     /// # Errors
     /// When the disk is full or read-only, or the executable has no build id.
@@ -81,7 +81,7 @@ impl Symbols {
         let _ = fs::remove_file(&part);
         let linked = fs::hard_link(link_from, &part).is_ok() && build_id(&part).as_ref() == Some(&id);
         if !linked {
-            // On another file system, not ours, or replaced since the start.
+            // Another file system, another owner, or replaced since the start.
             let _ = fs::remove_file(&part);
             if let Err(source) = fs::copy(OWN_EXECUTABLE, &part) {
                 let _ = fs::remove_file(&part);
@@ -92,7 +92,7 @@ impl Symbols {
         Ok(id)
     }
 
-    /// A file with this build id: our own executable, one that was kept, or the one at the path where it was loaded.
+    /// A file with this build id: the own executable, a kept one, or the file at the path that it was loaded from.
     #[must_use]
     pub fn find(&self, id: &str, loaded_from: &Path) -> Option<PathBuf> {
         [Path::new(OWN_EXECUTABLE), &self.path.join(id), loaded_from]

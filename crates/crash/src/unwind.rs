@@ -1,7 +1,7 @@
 //! The callers of each thread, from its registers and the copy of its stack in the dump.
 //!
-//! Release builds have no frame pointers, so unwinding follows the tables that the compiler writes for panics (`.eh_frame`);
-//! they are read from executables found by build id. Where there are none, `framehop` tries frame pointers.
+//! Release builds have no frame pointers, so unwinding follows the tables that the compiler writes for panics (`.eh_frame`),
+//! read from executables found by build id. For modules without tables, `framehop` tries frame pointers.
 
 use crate::symbols::Symbols;
 use framehop::aarch64::{CacheAarch64, UnwindRegsAarch64, UnwinderAarch64};
@@ -13,20 +13,20 @@ use object::{Object as _, ObjectSection as _};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Callers of one thread at most: a stack of 8 MiB overflows with half as many.
+/// Maximum callers of one thread: twice the frames with which a stack of 8 MiB overflows.
 const FRAMES_MAX: usize = 200_000;
 
-/// A module of the process, and the file that explains it.
+/// A module of the process, and its file.
 pub(crate) struct Image {
     /// First address in the process.
     pub(crate) base: u64,
     /// One past the last.
     pub(crate) end: u64,
-    /// Where it was loaded from.
+    /// Path that it was loaded from.
     pub(crate) path: String,
-    /// Hexadecimal digits.
+    /// In hexadecimal digits.
     pub(crate) build_id: Option<String>,
-    /// A file of that build id.
+    /// A file with that build id.
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn images(modules: &MinidumpModuleList, symbols: &Symbols) -> Vec<Ima
         .collect()
 }
 
-/// Tables of all modules.
+/// Unwind tables of all modules.
 pub(crate) struct Callers {
     x86_64: UnwinderX86_64<Vec<u8>>,
     aarch64: UnwinderAarch64<Vec<u8>>,
@@ -62,8 +62,8 @@ impl Callers {
         callers
     }
 
-    /// Addresses of code from the innermost function outwards: where the thread is, then for each caller the call
-    /// (not the instruction that it returns to, which may belong to the next line).
+    /// Code addresses from the innermost function outwards: the thread's instruction pointer, then the call instruction of
+    /// each caller (a return address may belong to the next line).
     pub(crate) fn of(&self, context: &MinidumpContext, stack: Option<UnifiedMemory<'_, '_>>) -> Vec<u64> {
         let mut read = |address: u64| {
             stack.as_ref().and_then(|stack| stack.get_memory_at_address::<u64>(address)).ok_or(())
@@ -97,7 +97,7 @@ fn collect<U: Unwinder, F: FnMut(u64) -> Result<u64, ()>>(
     mut frames: framehop::UnwindIterator<'_, '_, '_, U, F>,
 ) -> Vec<u64> {
     let mut addresses = Vec::new();
-    // What ends in an error is still true up to there.
+    // Frames before an error are correct.
     while let Ok(Some(frame)) = frames.next() {
         addresses.push(match frame {
             FrameAddress::InstructionPointer(address) => address,

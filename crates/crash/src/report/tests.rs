@@ -1,4 +1,4 @@
-//! What a report says; whole dumps are read in `crates/throng/tests/crashes.rs`.
+//! Text of reports. Whole dumps are read in `crates/throng/tests/crashes.rs`.
 
 use super::*;
 use telemetry::captures::Cause;

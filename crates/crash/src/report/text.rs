@@ -1,11 +1,11 @@
-//! How a report reads on a terminal and in `.txt` files.
+//! The text of a report, for terminals and `.txt` files.
 
 use super::{Frame, Report, Thread};
 use jiff::Timestamp;
 use std::fmt;
 
 impl Report {
-    /// Why it crashed, in one line.
+    /// The cause, in one line.
     #[must_use]
     pub fn headline(&self) -> String {
         if let Some(panic) = self.note.as_ref().and_then(|note| note.panic.as_deref()) {
@@ -61,7 +61,7 @@ impl fmt::Display for Thread {
             if let Some((at, left_out)) = self.left_out.filter(|&(at, _)| at == n) {
                 writeln!(f, "      … {left_out} more between frames {} and {at}", at.saturating_sub(1))?;
             }
-            // Recursion fills a screen with one line.
+            // Equal frames share a line, or recursion would fill a screen.
             let same = self.frames[n..].iter().take_while(|frame| frame.is_same(&self.frames[n])).count();
             let until = self.left_out.map_or(same, |(at, _)| if n < at { same.min(at - n) } else { same });
             writeln!(f, "  {n:>3} {}", self.frames[n])?;
