@@ -1,14 +1,14 @@
-//! Commits to binaries: each built once, always in the same way.
+//! Commits to binaries: one build per commit, always in the same way.
 //!
-//! A commit is checked out into a work tree of its own under one directory and built there in release. Compiled
-//! dependencies, and crates that two commits share, are compiled once. Builds of one commit in two directories execute
-//! the same instructions (experiment `preflight`), although debug information says where each was made.
+//! A commit is checked out into a work tree below one directory and built there in release. Compiled dependencies, and
+//! crates that two commits share, are compiled once. Builds of one commit in two directories execute the same instructions
+//! (measured by the experiment `preflight`), although their debug information differs in its paths.
 //!
 //! ```text
-//! DIR/lock                        held while something is built
-//! DIR/tree/                       work tree of the commit built last
-//! DIR/target/                     cargo's
-//! DIR/binaries/COMMIT-RECIPE      what came of each commit
+//! DIR/lock                        held during a build
+//! DIR/tree/                       work tree of the latest commit
+//! DIR/target/                     cargo's target directory
+//! DIR/binaries/COMMIT-RECIPE      binary of each commit
 //! ```
 
 use std::fs::{self, File};
@@ -17,42 +17,42 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use thiserror::Error;
 
-/// Rises whenever the way of building changes, so that binaries built otherwise are not compared.
+/// Version of the build procedure. A change of the procedure increments it, so that older binaries are not reused.
 const RECIPE: u32 = 2;
-/// Settings by which an environment would change the build, and how the names of more of them begin.
+/// Environment variables that would change the build, by name and by prefix.
 const UNWANTED: [&str; 4] = ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTUP_TOOLCHAIN"];
 const UNWANTED_BEGINNINGS: [&str; 4] =
     ["CARGO_BUILD_", "CARGO_INCREMENTAL", "CARGO_PROFILE_", "CARGO_TARGET_"];
 
-/// Why there is no binary.
+/// A commit has no binary.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// No such commit.
+    /// The commit does not exist.
     #[error("{name} is neither a file nor a commit of {repository}")]
     Unknown {
-        /// As given.
+        /// Name from the command line.
         name: String,
-        /// Where it was looked for.
+        /// Repository that was searched.
         repository: PathBuf,
     },
-    /// A tool failed, or is not there.
+    /// A tool failed or is missing.
     #[error("{tool} failed for {commit}: {message}")]
     Tool {
-        /// Which.
+        /// Name of the tool.
         tool: &'static str,
-        /// For what.
+        /// Commit or name that it was run for.
         commit: String,
-        /// The end of what it said.
+        /// The last lines of its error output.
         message: String,
     },
-    /// The system does not give or take a file.
+    /// The operating system refused an operation.
     #[error("cannot {step} {path}")]
     Io {
-        /// What was to be done.
+        /// Operation, as a verb.
         step: &'static str,
-        /// With what.
+        /// File or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -70,12 +70,12 @@ pub struct Builder {
 pub struct Built {
     /// Full hash.
     pub commit: String,
-    /// Where it is.
+    /// Path of the binary.
     pub binary: PathBuf,
 }
 
 impl Builder {
-    /// Builds what is in `repository` under `directory`, which is made when it is missing.
+    /// A builder for `repository` that writes below `directory`, which it creates if missing.
     ///
     /// # Errors
     /// When one of the paths cannot be used.
@@ -91,9 +91,9 @@ impl Builder {
         })
     }
 
-    /// Takes the dependencies that have been compiled into `target`, a directory of cargo's, so that the first commit built
-    /// here compiles the workspace's own crates only. Those are always compiled here. Cargo compiles whatever does not fit.
-    /// Does nothing when something has been built here before, or when there is no release build in `target`.
+    /// Copies compiled dependencies from `target`, a target directory of cargo, so that the first build compiles only the
+    /// workspace's own crates. Those are always compiled here, and cargo recompiles each dependency that does not fit.
+    /// No-op after a first build, or without a release build in `target`.
     ///
     /// # Errors
     /// When files cannot be copied.
@@ -107,7 +107,7 @@ impl Builder {
         let partial = self.directory.join("target/partial");
         let failed = |source| BuildError::Io { step: "create", path: partial.clone(), source };
         fs::create_dir_all(&partial).map_err(failed)?;
-        // Cargo goes by the times of files, and writes to them: neither new times nor links will do.
+        // Cargo compares modification times and writes to these files, so the copy keeps times and makes no links.
         let parts = [".fingerprint", "build", "deps"].map(|part| from.join(part));
         run("cp", &commit, Command::new("cp").arg("-a").args(&parts).arg(&partial))?;
         fs::rename(&partial, &to).map_err(failed)?;
@@ -116,10 +116,10 @@ impl Builder {
         run("cargo", &commit, self.cargo("clean").args(["--locked", "--workspace"]).current_dir(&tree))
     }
 
-    /// The binary of a commit, built now if it has not been yet.
+    /// The binary of a commit. Built on the first call for this commit.
     ///
     /// # Errors
-    /// When there is no such commit, or it cannot be checked out or built.
+    /// When the commit does not exist, or cannot be checked out or built.
     pub fn build(&self, name: &str) -> Result<Built, BuildError> {
         let commit = self.resolve(name)?;
         let _lock = self.lock()?;
@@ -144,7 +144,7 @@ impl Builder {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Another preflight builds into the same directory, and perhaps the very same commit.
+    /// Excludes other preflight processes that build below the same directory, perhaps the same commit.
     fn lock(&self) -> Result<File, BuildError> {
         let path = self.directory.join("lock");
         let failed = |step| {
@@ -160,7 +160,7 @@ impl Builder {
         let tree = self.directory.join("tree");
         if tree.join(".git").exists() {
             let mut git = self.git(&tree);
-            // A work tree of a repository that has moved is made anew.
+            // Fails for a work tree of a repository that has moved: create it again.
             if run("git", commit, git.args(["checkout", "--quiet", "--force", "--detach", commit])).is_ok() {
                 return Ok(());
             }
@@ -195,7 +195,7 @@ impl Builder {
         cargo
     }
 
-    /// Under its name only once it is whole.
+    /// Copies the binary to its name atomically.
     fn keep(&self, binary: &Path) -> Result<(), BuildError> {
         let built = self.directory.join("target/release/throng");
         let partial = self.directory.join("binaries/partial");
@@ -207,7 +207,7 @@ impl Builder {
     fn git(&self, directory: &Path) -> Command {
         let mut git = Command::new("git");
         git.arg("-C").arg(directory);
-        // Set inside of hooks, where they would mean another repository.
+        // Git sets these inside of hooks, where they would select another repository.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
             git.env_remove(name);
         }
@@ -215,7 +215,7 @@ impl Builder {
     }
 }
 
-/// Cargo without what the environment, or the configuration in a home directory, would have it do otherwise.
+/// Cargo without settings from the environment or from a configuration in a home directory.
 fn plain_cargo() -> Command {
     let mut cargo = Command::new("cargo");
     for (name, _) in std::env::vars_os() {
@@ -225,7 +225,7 @@ fn plain_cargo() -> Command {
             cargo.env_remove(&name);
         }
     }
-    // Set but empty, it has precedence over flags in configuration files.
+    // An empty value takes precedence over flags in configuration files.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
     cargo
 }
@@ -238,7 +238,7 @@ fn run(name: &'static str, commit: &str, command: &mut Command) -> Result<(), Bu
     Err(tool(name, commit, &String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The last lines of what a tool said are those that say why.
+/// A tool's failure with the last lines of its output, which state the reason.
 fn tool(tool: &'static str, commit: &str, said: &str) -> BuildError {
     let lines: Vec<&str> = said.lines().collect();
     let message = lines[lines.len().saturating_sub(20)..].join("\n");
@@ -272,7 +272,7 @@ mod tests {
         git(&["commit", "--quiet", "--allow-empty", "-m", "empty"]);
         let directory = tempfile::tempdir().unwrap();
         let builder = Builder::new(at, directory.path()).unwrap();
-        // Nothing to build in it.
+        // The empty commit has nothing to build.
         assert!(matches!(builder.build("HEAD"), Err(BuildError::Tool { tool: "cargo", .. })));
 
         let commit = builder.resolve("HEAD").unwrap();
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(builder.build("HEAD").unwrap(), Built { commit, binary });
     }
 
-    /// A package with one dependency beside it, which does not belong to its workspace, built in release.
+    /// A package built in release, with one dependency outside of its workspace.
     fn project(at: &Path) -> PathBuf {
         let write = |path: &str, text: &str| {
             let path = at.join(path);
@@ -315,7 +315,7 @@ mod tests {
         checkout
     }
 
-    /// Names and times of the files that belong to a crate.
+    /// Names and modification times of the files of a crate.
     fn files_of(target: &Path, name: &str) -> Vec<(String, std::time::SystemTime)> {
         let mut files: Vec<_> = fs::read_dir(target.join("release/deps"))
             .unwrap()
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(Command::new(&built.binary).status().unwrap().code(), Some(7));
         assert_eq!(files_of(&taken, "apart"), files_of(&target, "apart"), "was compiled again");
         assert_ne!(files_of(&taken, "throng"), []);
-        // Nothing is thrown away once something was built.
+        // A second call changes nothing.
         let before = files_of(&taken, "throng");
         builder.take_dependencies(&target, "HEAD").unwrap();
         assert_eq!(files_of(&taken, "throng"), before);

@@ -1,47 +1,47 @@
-//! Callgrind's output as functions with their costs, and contexts where the profile separates them.
+//! Parser of callgrind's output: functions with their costs, and their call contexts if the profile separates them.
 //!
-//! A profile is a text of blocks, one for each function. What matters here of the format (callgrind's manual, "Callgrind
-//! Format Specification"):
+//! A profile is a text of blocks, one per function. Lines used here (callgrind's manual, "Callgrind Format
+//! Specification"):
 //!
 //! ```text
-//! events: Ir                      what is counted: instructions
-//! fn=(12) name                    from here on it is about function 12; the name stands there the first time only
-//! +3 40                           40 instructions of its own at some line
+//! events: Ir                      unit of the counts: instructions
+//! fn=(12) name                    start of function 12; the name is given at its first occurrence only
+//! +3 40                           40 instructions of its own at a line
 //! cfn=(13) name                   it calls function 13:
 //! calls=2 0                       twice,
-//! * 900                           which cost 900 with all that they called
+//! * 900                           which cost 900 instructions, callees included
 //! ```
 //!
-//! A function that `--separate-callers` names stands there once for each chain of callers, as `name'caller'caller'…`.
-//! Names are expected as the linker has them (`--demangle=no`) and are demangled here, without hash.
+//! A function listed in `--separate-callers` occurs once per chain of callers, as `name'caller'caller'…`. Names must be the
+//! linker's (`--demangle=no`); they are demangled here, without hash.
 
 use crate::symbols::demangle;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// A function, or one context of it.
+/// A function, or one call context of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
-    /// Its name, then those of its callers outwards as far as they are separated.
+    /// Its name, then its callers from the innermost outwards as far as the profile separates them.
     pub chain: Vec<String>,
     /// Instructions of its own.
     pub own: u64,
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
-    /// Instructions of these calls with all that they called.
+    /// Instructions of these calls, callees included.
     pub inclusive: u64,
 }
 
-/// Why a text is no profile.
+/// A text is not a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProfileError {
-    /// It counts other things than instructions.
+    /// Its unit is not instructions.
     #[error("the profile does not count instructions")]
     NoInstructions,
-    /// A line that means nothing.
+    /// A line cannot be parsed.
     #[error("line {line} of the profile cannot be read: {text}")]
     Line {
-        /// Counts from 1.
+        /// Line number, from 1.
         line: usize,
         /// Its text.
         text: String,
@@ -51,7 +51,7 @@ pub enum ProfileError {
 /// Reads a profile.
 ///
 /// # Errors
-/// When it counts something else, or a line of it makes no sense.
+/// When the unit is not instructions, or a line cannot be parsed.
 pub fn decode(text: &str) -> Result<Vec<Function>, ProfileError> {
     if !text.lines().any(|line| line.strip_prefix("events:").is_some_and(|events| events.trim() == "Ir")) {
         return Err(ProfileError::NoInstructions);
@@ -69,7 +69,7 @@ struct Decoder {
     functions: BTreeMap<u64, Function>,
     current: Option<u64>,
     callee: Option<u64>,
-    /// The next cost is that of so many calls.
+    /// Number of calls that the next cost line belongs to.
     calls: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ impl Decoder {
         } else if let Some(calls) = line.strip_prefix("calls=") {
             self.calls = Some(calls.split(' ').next()?.parse().ok()?);
         } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
-            // A line without costs is one whose costs are 0.
+            // The format omits costs of 0.
             let cost = line.split(' ').nth(1).map_or(Some(0), |cost| cost.parse::<u64>().ok())?;
             self.cost(cost)?;
         }

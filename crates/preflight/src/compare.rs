@@ -1,9 +1,9 @@
-//! Two measurements side by side: what became dearer, what cheaper, and where behaviour differs.
+//! Comparison of two measurements: systems that became dearer or cheaper, and the first difference in behaviour.
 //!
-//! The same program gives the same counts, to the instruction. Two builds of programs that differ only somewhere else do
-//! not quite: the compiler may inline or order code otherwise, and copies of memory take other paths when addresses are
-//! aligned otherwise. Below [`TOLERANCE`] or [`TOLERANCE_INSTRUCTIONS`] a change is therefore none;
-//! `docs/operating/preflight.md` says how large the noise was found to be.
+//! One program gives the same counts, to the instruction. Two builds that differ only elsewhere do not quite: the compiler
+//! may inline or order code differently, and copies of memory take other paths at other alignments. A change is therefore
+//! counted as none if |change| <= max(TOLERANCE × base, TOLERANCE_INSTRUCTIONS × ticks). `docs/operating/preflight.md` has
+//! the measured noise.
 
 use crate::costs::Cost;
 use crate::measure::Measurement;
@@ -12,12 +12,12 @@ use sim::workload::{Mark, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Share of a system's instructions or allocations within which it costs the same.
+/// Tolerance of instructions and allocations, as a share of the base.
 pub const TOLERANCE: f64 = 0.003;
-/// Instructions in a tick within which a system costs the same: one that hardly does anything has no shares.
+/// Tolerance of instructions per tick, for systems so cheap that a share of their cost says nothing.
 pub const TOLERANCE_INSTRUCTIONS: u64 = 2;
 
-/// What became of a cost.
+/// Direction of a cost's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -30,7 +30,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// As a word.
+    /// Its lowercase name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,15 +44,15 @@ impl Change {
 /// One system in both builds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SystemChange {
-    /// Which.
+    /// Name of the system.
     pub system: String,
-    /// What it costs in the one; all 0 if it is new.
+    /// Its cost in the base build; all 0 if it is new.
     pub base: Cost,
-    /// What it costs in the other; all 0 if it is gone.
+    /// Its cost in the head build; all 0 if it is gone.
     pub head: Cost,
-    /// What became of its instructions.
+    /// Change of its instructions.
     pub instructions: Change,
-    /// What became of its allocations.
+    /// Change of its allocations.
     pub allocations: Change,
 }
 
@@ -64,7 +64,7 @@ impl SystemChange {
         Self { system: system.to_owned(), base, head, instructions, allocations }
     }
 
-    /// Dearer if anything of it is, else cheaper if anything is.
+    /// Dearer if instructions or allocations are, else cheaper if either is.
     #[must_use]
     pub fn change(&self) -> Change {
         match (self.instructions, self.allocations) {
@@ -74,55 +74,55 @@ impl SystemChange {
         }
     }
 
-    /// How much its instructions changed, in percent of what they were; `None` if there were none.
+    /// Change of its instructions in percent of the base; `None` if the base is 0 and the head is not.
     #[must_use]
     pub fn percent(&self) -> Option<f64> {
         percent(self.base.instructions, self.head.instructions)
     }
 }
 
-/// A kind of work of which the builds did not do equally much.
+/// A kind of work of which the builds did different amounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkChange {
-    /// What was counted.
+    /// Kind of work.
     pub work: String,
-    /// In the one build.
+    /// Amount in the base build.
     pub base: u64,
-    /// In the other.
+    /// Amount in the head build.
     pub head: u64,
 }
 
-/// Where two runs part.
+/// The first difference between two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Divergence {
-    /// The first tick after which something was different.
+    /// The first tick after which a hash differs.
     pub tick: u64,
-    /// In which world; `None` if only what clients were sent was different.
+    /// World number; `None` if only the sent datagrams differ.
     pub world: Option<u32>,
-    /// What.
+    /// Subject of the hash.
     pub what: Part,
-    /// Its hash in the one build.
+    /// Its hash in the base build.
     #[serde(serialize_with = "as_hex")]
     pub base: u64,
-    /// Its hash in the other.
+    /// Its hash in the head build.
     #[serde(serialize_with = "as_hex")]
     pub head: u64,
 }
 
-/// Not every reader of JSON keeps 64 bits of a number.
+/// Hexadecimal digits, since some JSON readers keep only 53 bits of a number.
 fn as_hex<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{hash:016x}"))
 }
 
-/// What a hash is of.
+/// Subject of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// The world's state.
     State,
-    /// The frame that left it.
+    /// The frame that it emitted.
     Frame,
-    /// All datagrams so far.
+    /// All datagrams sent to clients so far.
     Sent,
 }
 
@@ -135,16 +135,16 @@ pub struct Comparison {
     pub ticks: u64,
     /// Every system of either build, in their order.
     pub systems: Vec<SystemChange>,
-    /// Work that was not equal.
+    /// Work of which the amounts differ.
     pub work: Vec<WorkChange>,
-    /// Where behaviour differs first, if it does.
+    /// The first difference in behaviour, if there is one.
     pub divergence: Option<Divergence>,
 }
 
-/// Compares two builds that had the same to do.
+/// Compares measurements of two builds that ran the same workload.
 ///
 /// # Errors
-/// Why their outcomes cannot be compared.
+/// When workload, length or number of worlds differ.
 pub fn compare(base: &Measurement, head: &Measurement) -> Result<Comparison, Incomparable> {
     let (one, other) = (&base.outcome, &head.outcome);
     let worlds = |outcome: &Outcome| outcome.marks.first().map_or(0, |mark| mark.worlds.len());
@@ -171,7 +171,7 @@ pub fn compare(base: &Measurement, head: &Measurement) -> Result<Comparison, Inc
     })
 }
 
-/// Two outcomes of different things to do.
+/// Two outcomes of different workloads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the workloads differ: BASE ran {base}, HEAD ran {head}")]
 pub struct Incomparable {
@@ -180,12 +180,12 @@ pub struct Incomparable {
 }
 
 impl Comparison {
-    /// The systems of which this became.
+    /// The systems with this change.
     pub fn systems_that_are(&self, change: Change) -> impl Iterator<Item = &SystemChange> {
         self.systems.iter().filter(move |system| system.change() == change)
     }
 
-    /// Whether the other build is as good as the one: it behaves the same, and nothing became dearer.
+    /// True if behaviour is equal and no system became dearer.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.divergence.is_none() && self.systems_that_are(Change::Dearer).next().is_none()
@@ -237,7 +237,7 @@ fn change(base: u64, head: u64, least: u64) -> Change {
     }
 }
 
-/// By how many percent a count changed; `None` if it became something out of nothing.
+/// Change in percent of `base`; `None` if `base` is 0 and `head` is not.
 #[must_use]
 pub fn percent(base: u64, head: u64) -> Option<f64> {
     if base == head {

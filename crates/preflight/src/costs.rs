@@ -1,9 +1,9 @@
-//! From a profile to what each system costs.
+//! Cost of each system, from a profile.
 //!
-//! Systems call each other: a client's turn sends through its circuit. So that every instruction counts once, a system
-//! is charged what its functions cost with all they call, less the systems and the allocator below it. What the
-//! allocator itself executes is nobody's cost: it depends on how the heap came to be, which any change to any part of
-//! the program alters by a percent. A system is charged the *number* of its allocations instead.
+//! Systems call each other: a client's turn sends through its circuit. So that every instruction counts once,
+//! cost(system) = Σ inclusive(its functions) − Σ inclusive(other systems and the allocator called by them). The allocator's
+//! own instructions are charged to no system: they depend on the history of the heap, which any change to any part of the
+//! program alters by about a percent. A system is charged the *number* of its allocations instead.
 
 use crate::callgrind::Function;
 use serde::Serialize;
@@ -12,28 +12,28 @@ use std::collections::BTreeMap;
 
 /// Functions of the C library behind Rust's allocator.
 pub const ALLOCATOR: [&str; 5] = ["malloc", "calloc", "realloc", "free", "posix_memalign"];
-/// Those of them that give memory.
+/// Functions of [`ALLOCATOR`] that return memory.
 const GIVES: [&str; 4] = ["malloc", "calloc", "realloc", "posix_memalign"];
 
-/// What one system did in the measured ticks.
+/// Cost of one system in the measured ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// Instructions, without those of other systems and of the allocator.
     pub instructions: u64,
-    /// Memory asked for, or asked to be larger.
+    /// Calls that allocate or grow memory.
     pub allocations: u64,
-    /// How often one of its functions was called.
+    /// Calls of its functions.
     pub entries: u64,
 }
 
-/// What a function in a chain of callers is.
+/// Role of a function in a chain of callers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner<'a> {
     System(&'a str),
     Allocator,
 }
 
-/// Charges the systems. `measured` is the function that runs what counts; all else in the profile is left out.
+/// Computes the cost of each system. `measured` is the function that runs the measured ticks; calls outside are ignored.
 #[must_use]
 pub fn charge(functions: &[Function], systems: &[SystemInfo], measured: &str) -> BTreeMap<String, Cost> {
     let by_function: BTreeMap<&str, &str> = systems
@@ -51,7 +51,7 @@ pub fn charge(functions: &[Function], systems: &[SystemInfo], measured: &str) ->
     for function in functions {
         let (name, callers) = function.chain.split_first().expect("a function has a name");
         let Some(role) = owner(name) else { continue };
-        // The system is entered in the measured ticks, and by somebody else.
+        // Count calls inside of the measured ticks only. The caller is another system, or none.
         let Some(end) = callers.iter().position(|caller| caller == measured) else { continue };
         let around = callers[..end].iter().find_map(|caller| owner(caller));
         if around == Some(Owner::Allocator) {
@@ -75,7 +75,7 @@ pub fn charge(functions: &[Function], systems: &[SystemInfo], measured: &str) ->
     costs
 }
 
-/// Instructions that burdens added to each system; what was not burdened is left out.
+/// Instructions that burdens added to each system. Systems without a burden are absent.
 #[must_use]
 pub fn burdens(functions: &[Function], systems: &[SystemInfo], measured: &str) -> BTreeMap<String, u64> {
     let mut burdens = BTreeMap::new();

@@ -1,19 +1,19 @@
-//! Preflight: what a change costs, and whether it changes behaviour, told before it goes in.
+//! Preflight: cost of a change, and whether it changes behaviour, known before it is merged.
 //!
-//! Two builds of the server do the same work in virtual time (`sim::workload`), and what each of their systems executes
-//! is counted by callgrind: instructions, which are the same in every run, where times are not. It says nothing of cache
-//! misses, locks and the kernel; an experiment on a quiet machine does.
+//! Two builds of the server do the same work in virtual time (`sim::workload`), and callgrind counts the instructions of
+//! each system. Instruction counts repeat exactly from run to run; times do not. Cache misses, locks and the kernel are not
+//! measured: use an experiment on a quiet machine for those.
 //!
-//! | what | where |
+//! | subject | module |
 //! |---|---|
 //! | commits to binaries | [`builds`] |
 //! | one build, measured | [`measure`] |
-//! | a profile, and what systems cost by it | [`symbols`], [`callgrind`], [`costs`] |
-//! | two builds side by side | [`compare`](mod@compare) |
-//! | whether it finds what it should | [`trial`] |
-//! | what is shown of it | [`text`], [`page`] |
+//! | a profile, and the cost of systems in it | [`symbols`], [`callgrind`], [`costs`] |
+//! | two builds compared | [`compare`](mod@compare) |
+//! | sensitivity: slowdowns made on purpose | [`trial`] |
+//! | results for terminals and as a page | [`text`], [`page`] |
 //!
-//! This crate runs no worlds itself and reads no clock.
+//! This crate runs no worlds itself and reads no clock. Start at [`measure::measure`].
 
 pub mod builds;
 pub mod callgrind;

@@ -1,8 +1,8 @@
 //! Runs a workload in a build, natively and under callgrind, always in the same surroundings.
 //!
-//! Instruction counts repeat exactly if everything does that a process can see: so it gets a fixed environment, a
-//! working directory of its own, arguments of equal length, addresses that are not randomised, and one thread at a time.
-//! Hash keys and all other chance are arguments of the workload, which runs on a thread whose stack and heap are fresh.
+//! Instruction counts repeat exactly if everything visible to the process does: it gets a fixed environment, a working
+//! directory of its own, arguments of equal length, addresses without randomisation, and one running thread at a time. Hash
+//! keys and other randomness are arguments of the workload, which runs on a thread with a fresh stack and heap.
 
 use crate::callgrind::{self, ProfileError};
 use crate::costs::{self, ALLOCATOR, Cost};
@@ -15,11 +15,11 @@ use std::{env, fs, io};
 use systems::System;
 use thiserror::Error;
 
-/// Where programs are looked for; part of what a measured process sees.
+/// Search path of the measured process; part of its fixed environment.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Callers that callgrind tells apart: more than there are between `main` and any allocation.
+/// Depth of call chains that callgrind separates: more than lie between `main` and any allocation.
 const CALLERS: u32 = 100;
-/// Names in the directory of a measurement.
+/// File names in the directory of a measurement.
 const BINARY: &str = "throng";
 const INPUTS: &str = "inputs";
 const OUTCOME: &str = "outcome";
@@ -29,94 +29,94 @@ const PROFILE: &str = "profile";
 /// be compared.
 pub const EXIT_INCOMPATIBLE: i32 = 4;
 
-/// What both builds are given to do.
+/// The work that both builds do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Which workload.
+    /// Origin of the workload.
     pub workload: Source,
-    /// How many ticks of it are measured.
+    /// Number of measured ticks.
     pub ticks: u64,
 }
 
-/// Where a workload comes from.
+/// Origin of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Its name; each build prepares it for itself.
+    /// A workload's name; each build prepares its inputs itself.
     Named(String),
-    /// A recording, or what a build prepared before.
+    /// A recording, or inputs that a build prepared before.
     File(PathBuf),
 }
 
-/// What a build made of it.
+/// Results of one build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// Hashes and work.
+    /// Hashes and amounts of work.
     pub outcome: Outcome,
-    /// By system.
+    /// Cost by system.
     pub costs: BTreeMap<String, Cost>,
     /// Instructions that burdens added, by system.
     pub burdens: BTreeMap<String, u64>,
 }
 
-/// Why a build was not measured.
+/// A build was not measured.
 #[derive(Debug, Error)]
 pub enum MeasureError {
-    /// The profiler is not there.
+    /// Valgrind is not installed.
     #[error("valgrind is missing: on Debian and Ubuntu, apt-get install valgrind")]
     NoValgrind,
-    /// Addresses cannot be kept from being randomised.
+    /// `setarch`, which turns off address randomisation, is not installed.
     #[error("setarch is missing: on Debian and Ubuntu, apt-get install util-linux")]
     NoSetarch,
-    /// The build has no workloads, or others.
+    /// The build has no workloads, or other ones.
     #[error("{binary} cannot be compared: {why}")]
     Incompatible {
-        /// Which build.
+        /// Path of the build.
         binary: PathBuf,
-        /// What is different.
+        /// The difference.
         why: String,
     },
-    /// It ended otherwise than with success.
+    /// The workload's process failed.
     #[error("the workload failed in {binary} ({status}): {message}")]
     Failed {
-        /// Which build.
+        /// Path of the build.
         binary: PathBuf,
-        /// How it ended.
+        /// Exit status.
         status: String,
-        /// What it said.
+        /// Its error output.
         message: String,
     },
     /// Two runs of the same build and workload had different outcomes.
     #[error("two runs of {0} had different outcomes: something in it is not deterministic")]
     NotDeterministic(PathBuf),
-    /// A system that had something to do cannot be seen.
+    /// A function of a system is missing from the binary or the profile.
     #[error(
         "{binary} does not show {what}: it was stripped, or a function renamed that a system begins with"
     )]
     NotInProfile {
-        /// Which build.
+        /// Path of the build.
         binary: PathBuf,
-        /// The function, or the system.
+        /// Name of the function or system.
         what: String,
     },
-    /// Callgrind wrote something else than expected.
+    /// Callgrind's output cannot be parsed.
     #[error("callgrind's output is not as expected")]
     Profile(#[from] ProfileError),
-    /// The system does not give or take a file.
+    /// The operating system refused an operation.
     #[error("cannot {step} {path}")]
     Io {
-        /// What was to be done.
+        /// Operation, as a verb.
         step: &'static str,
-        /// With what.
+        /// File or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
 }
 
-/// Measures one build in `directory`, which is made and holds nothing else.
+/// Measures one build in `directory`, which is created and used for nothing else.
 ///
-/// `burdens` make systems dearer on purpose, by so many laps for each 1,000 of their entries ([`systems::burden`]).
+/// `burdens` make systems dearer on purpose: (system, iterations of a busy loop per 1,000 entries) ([`systems::burden`]).
 ///
 /// # Errors
 /// When a tool is missing, the build cannot run the task, or its runs differ.
@@ -142,12 +142,12 @@ pub fn measure(
     let profile = measuring.read(PROFILE)?;
     let functions = callgrind::decode(&profile)?;
     let costs = costs::charge(&functions, &outcome.systems, &outcome.measured);
-    // Or a function that is not called under its name any more would pass as a system that became cheaper.
+    // Without this check a function that is no longer called by its name would count as a system that became cheaper.
     if let Some((system, _)) = costs.iter().find(|(_, cost)| cost.entries == 0) {
         return Err(MeasureError::NotInProfile { binary: binary.into(), what: system.clone() });
     }
     let burdens = costs::burdens(&functions, &outcome.systems, &outcome.measured);
-    // The profile stays, for whoever wants to look into it; a second name of the binary is of no use to anybody.
+    // The profile is kept for inspection; the copy of the binary is not.
     let _ = fs::remove_file(directory.join(BINARY));
     Ok(Measurement { outcome, costs, burdens })
 }
@@ -158,7 +158,7 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// Under the same name whichever build it is: a process sees its arguments.
+    /// Places the binary under a fixed name, since a process sees its arguments.
     fn put_in_place(&self, task: &Task) -> Result<(), MeasureError> {
         let failed = |step, path: &Path| {
             let path = path.to_owned();
@@ -182,7 +182,7 @@ impl Measuring<'_> {
         self.check_status(&output)
     }
 
-    /// Runs what stands ready, under a tool if one is given.
+    /// Runs the inputs in place, under a tool if one is given.
     fn run(&self, tool: &[&str], ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, MeasureError> {
         let ticks = ticks.to_string();
         let burdens: Vec<String> =
@@ -210,7 +210,7 @@ impl Measuring<'_> {
             io::ErrorKind::NotFound => MeasureError::NoSetarch,
             _ => MeasureError::Io { step: "run", path: self.directory.join(BINARY), source },
         })?;
-        // The status with which setarch, like a shell, says that there is no such program.
+        // 127 is the status of setarch, as of a shell, for a program that does not exist.
         if !tool.is_empty() && output.status.code() == Some(127) {
             return Err(MeasureError::NoValgrind);
         }
@@ -222,7 +222,7 @@ impl Measuring<'_> {
         fs::read_to_string(&path).map_err(|source| MeasureError::Io { step: "read", path, source })
     }
 
-    /// The linker's names of all functions whose callers have to be told apart.
+    /// The linker's names of all functions whose callers must be separated.
     fn functions(&self, systems: &[SystemInfo]) -> Result<Vec<String>, MeasureError> {
         let not_there =
             |what: &str| MeasureError::NotInProfile { binary: self.binary.into(), what: what.to_owned() };
@@ -237,7 +237,7 @@ impl Measuring<'_> {
         if let Some(missing) = wanted.iter().find(|&&name| !names.contains_key(name)) {
             return Err(not_there(missing));
         }
-        // Those of the C library are in no table of this binary, and have one name.
+        // Functions of the C library are not in this binary's table; their names are not mangled.
         Ok(names.into_values().flatten().chain(ALLOCATOR.map(str::to_owned)).collect())
     }
 
@@ -245,7 +245,7 @@ impl Measuring<'_> {
         let message = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
         match output.status.code() {
             Some(0) => Ok(()),
-            // A command line that the build does not know.
+            // Status 2: a command line that the build does not know.
             Some(2) => Err(self.incompatible("it has no workloads, or has them under other names")),
             Some(EXIT_INCOMPATIBLE) => Err(self.incompatible(&message())),
             _ => Err(MeasureError::Failed {
@@ -261,13 +261,13 @@ impl Measuring<'_> {
     }
 }
 
-/// Only what every format has.
+/// The fields that every format has.
 #[derive(serde::Deserialize)]
 struct Format {
     format: u32,
 }
 
-/// Callgrind, so that it tells the callers of these functions apart.
+/// Callgrind's command line, which separates the callers of these functions.
 fn callgrind_command<'a>(functions: impl Iterator<Item = &'a str>) -> Vec<String> {
     let fixed = ["valgrind", "-q", "--tool=callgrind", "--demangle=no", "--dump-line=no"];
     fixed

@@ -1,14 +1,14 @@
-//! A comparison as a page that can be kept.
+//! A comparison as an HTML page.
 
 use crate::compare::{Change, Comparison, SystemChange, TOLERANCE, TOLERANCE_INSTRUCTIONS, percent};
 use crate::text::{change_in_percent, grouped};
 use report::{BarPlot, Cell, Column, Report, Section, Table, Verdict};
 use std::fmt;
 
-/// Which build it is.
+/// One of the two builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// As it was named on the command line.
+    /// Its name from the command line.
     pub name: String,
     /// Its full hash, if it is a commit.
     pub commit: Option<String>,

@@ -1,11 +1,11 @@
-//! How the linker calls functions: callgrind is told exact names, since its wildcards miss functions when several begin
-//! alike (seen with 3.19).
+//! The linker's names of functions. Callgrind gets exact names, since its wildcards miss functions when several begin alike
+//! (seen with 3.19).
 
 use object::{Object, ObjectSymbol};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The linker's names of functions, by what they are called in the source: demangled, without hash. Names that the
-/// binary does not have are left out; `None` when it is no ELF file.
+/// The linker's names of functions, by their names in the source: demangled, without hash. Names that the binary does not
+/// have are absent; `None` if it is no ELF file.
 #[must_use]
 pub fn linker_names(binary: &[u8], wanted: &BTreeSet<&str>) -> Option<BTreeMap<String, Vec<String>>> {
     let file = object::File::parse(binary).ok()?;
@@ -20,7 +20,7 @@ pub fn linker_names(binary: &[u8], wanted: &BTreeSet<&str>) -> Option<BTreeMap<S
     Some(names)
 }
 
-/// A linker's name as it stands in the source, without hash.
+/// A linker's name as in the source, without hash.
 #[must_use]
 pub fn demangle(name: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(name))
@@ -30,7 +30,7 @@ pub fn demangle(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Stands in the binary whatever the optimiser does with others.
+    /// A function that the optimiser keeps.
     #[inline(never)]
     fn landmark() -> u32 {
         std::hint::black_box(1)

@@ -3,7 +3,7 @@
 use crate::compare::{Comparison, SystemChange, TOLERANCE, percent};
 use std::fmt::Write as _;
 
-/// The comparison, line by line; `base` and `head` say which builds they are.
+/// The comparison, line by line; `base` and `head` name the builds.
 #[must_use]
 pub fn text(comparison: &Comparison, base: &str, head: &str) -> String {
     let mut text =
@@ -54,12 +54,12 @@ fn line(text: &mut String, [system, base, head, change, from, to, verdict]: [&st
     text.push('\n');
 }
 
-/// Percent with sign, or a word for what began at 0.
+/// Percent with sign, or "new" for a change from 0.
 pub(crate) fn change_in_percent(percent: Option<f64>) -> String {
     percent.map_or_else(|| "new".to_owned(), |percent| format!("{percent:+.2} %"))
 }
 
-/// A count with its thousands apart.
+/// A count with separators between thousands.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();

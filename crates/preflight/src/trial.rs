@@ -1,8 +1,8 @@
-//! Whether preflight finds what it should: slowdowns that are put into a build on purpose.
+//! Sensitivity of preflight: slowdowns made in a build on purpose, and whether the comparison finds them.
 //!
-//! Crate `experiment` runs it as `preflight`, and a test of the program in small. A slowdown is a busy loop inside of one
-//! system ([`systems::burden`]); what it really added is read off the profile. It is compared with the same build
-//! with a burden of 0, so that asking for burdens costs both the same.
+//! Crate `experiment` runs it as `preflight`, and a test of the program on a small scale. A slowdown is a busy loop inside
+//! of one system ([`systems::burden`]); its true size is read from the profile. The base is the same build with a burden of
+//! 0, so that the code of burdens costs both the same.
 
 use crate::compare::{Change, Comparison, Incomparable, compare};
 use crate::measure::{MeasureError, Measurement, Task, measure};
@@ -15,33 +15,33 @@ use thiserror::Error;
 /// Sizes of slowdowns, percent of a system's instructions.
 pub const PERCENTS: [f64; 4] = [0.5, 1.0, 2.0, 5.0];
 
-/// A slowdown and what became of it.
+/// A slowdown and the comparison's verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Where.
+    /// The slowed system.
     pub system: System,
-    /// How large it was to be, percent.
+    /// Intended size, percent.
     pub asked_percent: f64,
-    /// How large it was.
+    /// True size, percent.
     pub percent: f64,
-    /// Whether the comparison said that the slowed systems, and no others, had become dearer, and behaviour not changed.
+    /// True if the comparison found exactly the slowed systems dearer, all others equal, and no change of behaviour.
     pub is_found: bool,
     /// The comparison's verdict.
     pub verdict: String,
 }
 
-/// Why a trial was not made.
+/// A trial failed.
 #[derive(Debug, Error)]
 pub enum TrialError {
     /// A run failed.
     #[error(transparent)]
     Measure(#[from] MeasureError),
-    /// Two runs of one build had different things to do.
+    /// Two runs of one build had different workloads.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
 }
 
-/// One build, ready to be slowed down.
+/// One build with its base measurement, ready for slowdowns.
 #[derive(Debug)]
 pub struct Trial {
     binary: PathBuf,
@@ -52,7 +52,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Measures the build as it is, and what a lap costs in it. `directory` is for its runs alone.
+    /// Measures the build without slowdown, and the instructions of one iteration. `directory` is used for its runs alone.
     ///
     /// # Errors
     /// As [`measure`].
@@ -72,7 +72,7 @@ impl Trial {
         })
     }
 
-    /// Slows several systems down in one run, each by so much, and compares.
+    /// Slows several systems down in one run, each by `percent`, and compares with the base.
     ///
     /// # Errors
     /// As [`measure`].
@@ -100,15 +100,15 @@ impl Trial {
         Ok(systems.iter().map(slowdown).collect())
     }
 
-    /// For each 1,000 entries, to make a system so much dearer.
+    /// Iterations per 1,000 entries that make a system dearer by `percent`.
     fn laps(&self, system: System, percent: f64) -> u64 {
         let cost = &self.base.costs[system.name()];
         let instructions = cost.instructions as f64 * percent / 100.0;
         (instructions / self.instructions_per_lap / cost.entries as f64 * 1_000.0).round() as u64
     }
 
-    /// So many slowdowns of one system each, over all systems and sizes, each size as often as the others. Two at a time,
-    /// since what else runs on the machine changes no count.
+    /// `count` slowdowns of one system each, over all systems and all sizes, each size equally often. Two run at a time,
+    /// since other load on the machine changes no count.
     ///
     /// # Errors
     /// As [`measure`].
@@ -131,7 +131,7 @@ impl Trial {
     }
 }
 
-/// The smallest size from which on every slowdown was found; infinite if not even the largest were.
+/// The smallest size from which upwards every slowdown was found; infinite if a largest one was missed.
 #[must_use]
 pub fn smallest_percent(slowdowns: &[Slowdown]) -> f64 {
     let missed =
@@ -141,7 +141,7 @@ pub fn smallest_percent(slowdowns: &[Slowdown]) -> f64 {
     found.filter(|&percent| percent > largest_missed).fold(f64::INFINITY, f64::min)
 }
 
-/// Measures two builds at once, `base` and `head` in `directory`. Counts do not depend on what else the machine does.
+/// Measures two builds at once, in `base` and `head` below `directory`. Other load on the machine changes no count.
 ///
 /// # Errors
 /// As [`measure`].
@@ -159,7 +159,7 @@ pub fn measure_both(
     })
 }
 
-/// Compares two builds that should be equal, so many times.
+/// Compares two builds that should be equal, `runs` times.
 ///
 /// # Errors
 /// As [`measure`].
@@ -177,7 +177,7 @@ pub fn compare_often(
     (0..runs).map(once).collect()
 }
 
-/// Whether a comparison of two builds that should be equal found something all the same.
+/// True if a comparison of two builds that should be equal found a difference.
 #[must_use]
 pub fn is_false_alarm(comparison: &Comparison) -> bool {
     !finds_only(comparison, &[])
@@ -191,7 +191,7 @@ fn finds_only(comparison: &Comparison, slowed: &[System]) -> bool {
         })
 }
 
-/// Systems and sizes in turn; 13 and 4 have no common divisor, so that in time every system has every size.
+/// Systems and sizes in turn. 13 systems and 4 sizes have no common divisor, so every pair occurs within 52 slowdowns.
 fn plan(count: usize) -> impl Iterator<Item = (System, f64)> {
     Workload::Crowd.systems().iter().copied().cycle().zip(PERCENTS.into_iter().cycle()).take(count)
 }
