@@ -3,7 +3,7 @@
 //! `minidump-writer` does it with ptrace and `process_vm_readv`; the process executes nothing meanwhile. A dump excludes the
 //! heap but includes stacks and the environment, so it can contain secrets: dumps are for the operator only.
 
-use crate::note::Note;
+use crate::note::CrashNote;
 use minidump_writer::CrashContextExt;
 use minidump_writer::crash_context::CrashContext;
 use minidump_writer::minidump_writer::MinidumpWriterConfig;
@@ -23,11 +23,11 @@ pub struct CaptureError {
 }
 
 /// Dumps the process of `context` into memory, so that a slow disk does not keep it stopped, and records in `note` the
-/// process that sent the signal. The note is appended later ([`Note::append_to`]).
+/// process that sent the signal. The note is appended later ([`CrashNote::append_to`]).
 ///
 /// # Errors
 /// When the process has ended or may not be traced.
-pub fn capture(mut context: CrashContext, note: &mut Note) -> Result<Vec<u8>, CaptureError> {
+pub fn capture(mut context: CrashContext, note: &mut CrashNote) -> Result<Vec<u8>, CaptureError> {
     let pid = context.pid;
     note.sent_by = sender(&context);
     context.siginfo.ssi_addr = address(&context);

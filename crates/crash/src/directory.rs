@@ -30,7 +30,7 @@ const SAME_NAME_MAX: u32 = 100;
 
 /// Severity of a crash, each with a quota of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum CrashCause {
     /// The process ended: a signal, or a panic that is not caught.
     Fatal,
     /// A panic that the process survived.
@@ -48,13 +48,13 @@ pub struct Quota {
 
 /// A crash on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DumpEntry {
     /// File name without extension; names sort by time.
     pub stem: String,
     /// Path of the dump.
     pub dump: PathBuf,
     /// Severity, from the file name.
-    pub cause: Cause,
+    pub cause: CrashCause,
     /// Bytes of all its files together.
     pub bytes: u64,
 }
@@ -104,7 +104,7 @@ impl Directory {
     ///
     /// # Errors
     /// When the directory exists but cannot be read.
-    pub fn list(&self) -> Result<Vec<Entry>, DirectoryError> {
+    pub fn list(&self) -> Result<Vec<DumpEntry>, DirectoryError> {
         let failed = |source| DirectoryError::Io { step: "read", path: self.path.clone(), source };
         let files = match fs::read_dir(&self.path) {
             Ok(files) => files,
@@ -122,13 +122,13 @@ impl Directory {
             let Ok(metadata) = file.metadata() else { continue };
             sizes.push((stem.to_owned(), extension.to_owned(), metadata.len()));
         }
-        let mut entries: Vec<Entry> = sizes
+        let mut entries: Vec<DumpEntry> = sizes
             .iter()
             .filter(|(stem, extension, _)| extension == "dmp" && !stem.is_empty())
-            .map(|(stem, _, _)| Entry {
+            .map(|(stem, _, _)| DumpEntry {
                 stem: stem.clone(),
                 dump: self.path.join(format!("{stem}.dmp")),
-                cause: if stem.contains("-panic") { Cause::Panic } else { Cause::Fatal },
+                cause: if stem.contains("-panic") { CrashCause::Panic } else { CrashCause::Fatal },
                 bytes: sizes.iter().filter(|(other, ..)| other == stem).map(|(.., bytes)| bytes).sum(),
             })
             .collect();
@@ -142,7 +142,7 @@ impl Directory {
     /// When the disk is full or read-only, or the dump alone is larger than the quota.
     pub fn save(
         &self,
-        cause: Cause,
+        cause: CrashCause,
         quota: Quota,
         unix_s: i64,
         pid: u32,
@@ -185,7 +185,7 @@ impl Directory {
     ///
     /// # Errors
     /// When the directory cannot be read.
-    pub fn settle(&self, cause: Cause, quota: Quota, dump: &Path) -> Result<(), DirectoryError> {
+    pub fn enforce_quota(&self, cause: CrashCause, quota: Quota, dump: &Path) -> Result<(), DirectoryError> {
         if !dump.exists() {
             // Evicted meanwhile: files without their dump would never be found.
             EXTENSIONS.iter().for_each(|extension| remove(&dump.with_extension(extension)));
@@ -206,14 +206,14 @@ impl Directory {
     }
 
     /// The crashes of one cause, the oldest first.
-    fn list_of(&self, cause: Cause) -> Result<Vec<Entry>, DirectoryError> {
+    fn list_of(&self, cause: CrashCause) -> Result<Vec<DumpEntry>, DirectoryError> {
         let mut entries = self.list()?;
         entries.retain(|entry| entry.cause == cause);
         Ok(entries)
     }
 
     /// Evicts the oldest entries until one more dump of `bytes` fits the quota.
-    fn make_room(&self, oldest_first: Vec<Entry>, quota: Quota, bytes: u64) {
+    fn make_room(&self, oldest_first: Vec<DumpEntry>, quota: Quota, bytes: u64) {
         let mut sum: u64 = oldest_first.iter().map(|entry| entry.bytes).sum();
         let mut n = oldest_first.len();
         for entry in oldest_first {
@@ -226,9 +226,9 @@ impl Directory {
         }
     }
 
-    fn free_name(&self, cause: Cause, unix_s: i64, pid: u32) -> PathBuf {
+    fn free_name(&self, cause: CrashCause, unix_s: i64, pid: u32) -> PathBuf {
         let at = Timestamp::from_second(unix_s).unwrap_or(Timestamp::UNIX_EPOCH);
-        let suffix = if cause == Cause::Panic { "-panic" } else { "" };
+        let suffix = if cause == CrashCause::Panic { "-panic" } else { "" };
         let stem = format!("{}-{pid}{suffix}", at.strftime("%Y%m%dT%H%M%SZ"));
         let first = self.path.join(format!("{stem}.dmp"));
         let rest = (2..SAME_NAME_MAX).map(|n| self.path.join(format!("{stem}-{n}.dmp")));
@@ -264,9 +264,9 @@ mod tests {
     fn names_tell_time_process_and_cause() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        directory.save(Cause::Fatal, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
-        directory.save(Cause::Panic, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
-        directory.save(Cause::Panic, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
+        directory.save(CrashCause::Fatal, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
+        directory.save(CrashCause::Panic, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
+        directory.save(CrashCause::Panic, QUOTA, 1_000_000_000, 42, b"dump").unwrap();
         assert_eq!(
             stems(&directory),
             ["20010909T014640Z-42", "20010909T014640Z-42-panic", "20010909T014640Z-42-panic-2"]
@@ -277,9 +277,9 @@ mod tests {
     fn the_oldest_of_its_cause_goes_with_all_its_files() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
+        directory.save(CrashCause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
         for s in 0..5 {
-            let path = directory.save(Cause::Panic, QUOTA, s, 7, b"dump").unwrap();
+            let path = directory.save(CrashCause::Panic, QUOTA, s, 7, b"dump").unwrap();
             fs::write(path.with_extension("txt"), "summary").unwrap();
         }
         let left = stems(&directory);
@@ -295,12 +295,12 @@ mod tests {
     fn bytes_count_with_everything_beside_the_dump() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        let path = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
+        let path = directory.save(CrashCause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
         fs::write(path.with_extension("perfetto-trace"), [0; 900]).unwrap();
         assert_eq!(directory.list().unwrap()[0].bytes, 904);
-        directory.save(Cause::Fatal, QUOTA, 1, 1, &[0; 200]).unwrap();
+        directory.save(CrashCause::Fatal, QUOTA, 1, 1, &[0; 200]).unwrap();
         assert_eq!(stems(&directory), ["19700101T000001Z-1"]);
-        let refused = directory.save(Cause::Fatal, QUOTA, 2, 1, &[0; 1_001]);
+        let refused = directory.save(CrashCause::Fatal, QUOTA, 2, 1, &[0; 1_001]);
         assert!(matches!(refused, Err(DirectoryError::TooLarge { bytes: 1_001 })));
         assert_eq!(stems(&directory).len(), 1, "and nothing was removed for it");
     }
@@ -310,9 +310,9 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
         for s in 0..3 {
-            let path = directory.save(Cause::Fatal, QUOTA, s, 1, &[0; 100]).unwrap();
+            let path = directory.save(CrashCause::Fatal, QUOTA, s, 1, &[0; 100]).unwrap();
             fs::write(path.with_extension("perfetto-trace"), [0; 300]).unwrap();
-            directory.settle(Cause::Fatal, QUOTA, &path).unwrap();
+            directory.enforce_quota(CrashCause::Fatal, QUOTA, &path).unwrap();
         }
         assert_eq!(stems(&directory), ["19700101T000001Z-1", "19700101T000002Z-1"]);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4);
@@ -322,9 +322,9 @@ mod tests {
     fn a_trace_that_is_too_large_goes_and_its_dump_stays() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        let path = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
+        let path = directory.save(CrashCause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
         fs::write(path.with_extension("perfetto-trace"), [0; 1_000]).unwrap();
-        directory.settle(Cause::Fatal, QUOTA, &path).unwrap();
+        directory.enforce_quota(CrashCause::Fatal, QUOTA, &path).unwrap();
         assert_eq!(directory.list().unwrap()[0].bytes, 4);
     }
 
@@ -332,12 +332,12 @@ mod tests {
     fn what_lies_beside_a_dump_that_had_to_go_goes_too() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        let path = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
+        let path = directory.save(CrashCause::Fatal, QUOTA, 0, 1, b"dump").unwrap();
         fs::remove_file(&path).unwrap();
         for extension in ["txt", "json", "perfetto-trace"] {
             fs::write(path.with_extension(extension), "late").unwrap();
         }
-        directory.settle(Cause::Fatal, QUOTA, &path).unwrap();
+        directory.enforce_quota(CrashCause::Fatal, QUOTA, &path).unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
@@ -347,7 +347,7 @@ mod tests {
         // A file has the directory's name.
         fs::write(data.path().join("crashes"), "").unwrap();
         let directory = Directory::of(data.path());
-        let error = directory.save(Cause::Fatal, QUOTA, 0, 1, b"dump").unwrap_err();
+        let error = directory.save(CrashCause::Fatal, QUOTA, 0, 1, b"dump").unwrap_err();
         assert!(error.to_string().contains("crashes"), "{error}");
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 1);
     }

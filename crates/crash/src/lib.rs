@@ -4,8 +4,8 @@
 //! take time:
 //!
 //! - [`monitor::run`]: the child process at the other end of the socket. [`capture`] stops the server and copies threads,
-//!   stacks and registers with `minidump-writer`; a [`note::Note`] is added to the dump; `recording` reads the flight
-//!   recorder; `beside` writes the files beside a dump; [`directory`] keeps the files within their quota.
+//!   stacks and registers with `minidump-writer`; a [`note::CrashNote`] is added to the dump; `recording` reads the flight
+//!   recorder; `attachments` writes the files beside a dump; [`directory`] keeps the files within their quota.
 //! - [`report::read`]: a dump, explained. `unwind` finds the callers of each thread from its saved stack, [`symbols`] finds
 //!   the executable of the same build id, and functions and lines in it; [`report`] formats the result as text.
 //!
@@ -13,7 +13,7 @@
 //!
 //! This crate knows nothing of worlds, configuration or the command line. Start at [`monitor::run`] or [`report::read`].
 
-mod beside;
+mod attachments;
 pub mod capture;
 pub mod directory;
 mod limiter;

@@ -3,13 +3,13 @@
 //! It blocks in `read` until the server reports a crash or ends, and ends with the server. A summary takes memory, so
 //! another process makes it (`throng crash show`) and the monitor stays small. When a dump takes longer than [`DEADLINE`]
 //! the monitor ends itself, so that the server does not stay stopped because of it; the server then starts another one.
-//! Files beside a dump are written by another thread (`beside`), so that this one can receive the next crash.
+//! Files beside a dump are written by another thread (`attachments`), so that this one can receive the next crash.
 
-use crate::beside::{Beside, Written, summarise};
+use crate::attachments::{AttachmentWriter, SavedDump, summarise};
 use crate::capture::capture;
-use crate::directory::{Cause, Directory, Quota};
+use crate::directory::{CrashCause, Directory, Quota};
 use crate::limiter::Limiter;
-use crate::note::Note;
+use crate::note::CrashNote;
 use crate::recording;
 use crate::symbols::{OWN_EXECUTABLE, Symbols};
 use rustix::process::{Pid, Signal, kill_process};
@@ -28,7 +28,7 @@ pub const DEADLINE: Duration = Duration::from_secs(4);
 
 /// Arguments of the monitor.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct MonitorConfig {
     /// The server's data directory.
     pub data: PathBuf,
     /// The server's process id.
@@ -45,18 +45,18 @@ pub struct Config {
 ///
 /// # Errors
 /// When the socket fails, or a message on it is malformed.
-pub fn run(config: Config, socket: UnixStream) -> io::Result<()> {
-    let mut monitor = Monitor::new(config);
+pub fn run(config: MonitorConfig, socket: UnixStream) -> io::Result<()> {
+    let mut monitor = CrashMonitor::new(config);
     let served = monitor.serve(&Arc::new(socket));
     // Traces and summaries of the last crash are still being written when the server has ended.
-    if let Some(beside) = monitor.beside {
-        beside.finish();
+    if let Some(attachments) = monitor.attachments {
+        attachments.finish();
     }
     served
 }
 
-struct Monitor {
-    config: Config,
+struct CrashMonitor {
+    config: MonitorConfig,
     directory: Directory,
     build_id: Option<String>,
     panics: Limiter,
@@ -64,12 +64,12 @@ struct Monitor {
     recorder: Option<PathBuf>,
     /// Highest numbers received: of signals, of panics.
     heard: [u32; 2],
-    beside: Option<Beside>,
+    attachments: Option<AttachmentWriter>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a driver: it puts times into names and limits its own work")]
-impl Monitor {
-    fn new(config: Config) -> Self {
+impl CrashMonitor {
+    fn new(config: MonitorConfig) -> Self {
         let directory = Directory::of(&config.data);
         let build_id = keep_symbols(&config.data, &directory);
         Self {
@@ -79,7 +79,7 @@ impl Monitor {
             started_at: Instant::now(),
             recorder: None,
             heard: [0; 2],
-            beside: None,
+            attachments: None,
             config,
         }
     }
@@ -101,7 +101,7 @@ impl Monitor {
                     // An error means that the process has ended. The dump is complete all the same.
                     let _ = write_done(&mut &**socket, kind, number);
                     if let Some(written) = written {
-                        self.keep_beside(written);
+                        self.write_attachments(written);
                     }
                 }
             }
@@ -126,14 +126,14 @@ impl Monitor {
         wanted
     }
 
-    fn note(&self, kind: Kind, text: String) -> Note {
-        Note {
+    fn note(&self, kind: Kind, text: String) -> CrashNote {
+        CrashNote {
             version: self.config.version.clone(),
             unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64),
             pid: self.config.server,
             build_id: self.build_id.clone(),
             panic: kind.is_panic().then_some(text),
-            ..Note::default()
+            ..CrashNote::default()
         }
     }
 
@@ -143,9 +143,9 @@ impl Monitor {
         context: minidump_writer::crash_context::CrashContext,
         text: String,
         watchdog: Watchdog,
-    ) -> Option<Written> {
+    ) -> Option<SavedDump> {
         let crashed = context.tid as u32;
-        let cause = if kind == Kind::Panic { Cause::Panic } else { Cause::Fatal };
+        let cause = if kind == Kind::Panic { CrashCause::Panic } else { CrashCause::Fatal };
         let mut note = self.note(kind, text);
         let mut dump = match capture(context, &mut note) {
             Ok(dump) => dump,
@@ -161,7 +161,7 @@ impl Monitor {
         match self.directory.save(cause, self.config.quota, note.unix_s, note.pid, &dump) {
             Ok(path) => {
                 tracing::error!(path = %path.display(), "crash dump written");
-                Some(Written { dump: path, cause, note, crashed, recording })
+                Some(SavedDump { dump: path, cause, note, crashed, recording })
             }
             Err(error) => {
                 tracing::error!(%error, cause = error_chain(&error), "no crash dump");
@@ -183,19 +183,22 @@ impl Monitor {
     }
 
     /// Leaves the trace and the summary to the other thread, so that the server does not wait for them.
-    fn keep_beside(&mut self, written: Written) {
+    fn write_attachments(&mut self, written: SavedDump) {
         let start = || {
             let data = self.config.data.clone();
-            Beside::start(self.directory.clone(), self.config.quota, move |dump| summarise(&data, dump))
+            AttachmentWriter::start(self.directory.clone(), self.config.quota, move |dump| {
+                summarise(&data, dump)
+            })
         };
-        self.beside.get_or_insert_with(start).keep(written);
+        self.attachments.get_or_insert_with(start).enqueue(written);
     }
 }
 
 /// Keeps the own executable, which is also the server's, for later reports. Returns its build id.
 fn keep_symbols(data: &Path, directory: &Directory) -> Option<String> {
     let dumps = directory.list().unwrap_or_default();
-    let notes = dumps.iter().filter_map(|entry| Note::of(&minidump::Minidump::read_path(&entry.dump).ok()?));
+    let notes =
+        dumps.iter().filter_map(|entry| CrashNote::of(&minidump::Minidump::read_path(&entry.dump).ok()?));
     let needed: BTreeSet<String> = notes.filter_map(|note| note.build_id).collect();
     let link_from = std::env::current_exe().unwrap_or_else(|_| OWN_EXECUTABLE.into());
     match Symbols::of(data).keep(&link_from, &needed) {
@@ -252,8 +255,8 @@ mod tests {
     use super::*;
     use std::io::Read as _;
 
-    fn monitor(data: &Path) -> Monitor {
-        Monitor::new(Config {
+    fn monitor(data: &Path) -> CrashMonitor {
+        CrashMonitor::new(MonitorConfig {
             data: data.into(),
             server: 1,
             version: String::new(),

@@ -20,7 +20,7 @@ const ENTRY_BYTES: usize = 12;
 
 /// Facts about the crash that only the monitor knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct CrashNote {
     /// Version of the server.
     pub version: String,
     /// Time of the crash, seconds since 1970.
@@ -38,7 +38,7 @@ pub struct Note {
     pub doing: BTreeMap<u32, String>,
 }
 
-impl Note {
+impl CrashNote {
     /// Appends the note to a dump. Bytes without a minidump's header and directory are left unchanged.
     pub fn append_to(&self, dump: &mut Vec<u8>) {
         let (Some(n_streams), Some(directory)) = (word(dump, N_STREAMS_AT), word(dump, DIRECTORY_AT)) else {
@@ -84,11 +84,14 @@ mod tests {
 
     #[test]
     fn a_note_is_read_back_and_the_other_streams_stay() {
-        let note = Note { panic: Some("shard-0 panicked".into()), ..Note::default() };
+        let note = CrashNote { panic: Some("shard-0 panicked".into()), ..CrashNote::default() };
         let mut bytes = dump();
         note.append_to(&mut bytes);
         let read = Minidump::read(bytes).unwrap();
-        assert_eq!(serde_json::from_slice::<Note>(read.get_raw_stream(STREAM_TYPE).unwrap()).unwrap(), note);
+        assert_eq!(
+            serde_json::from_slice::<CrashNote>(read.get_raw_stream(STREAM_TYPE).unwrap()).unwrap(),
+            note
+        );
         assert_eq!(read.get_raw_stream(7).unwrap(), 0xABCD_EF01_u32.to_le_bytes());
     }
 
@@ -96,7 +99,7 @@ mod tests {
     fn what_is_no_dump_stays_as_it_is() {
         for bytes in [vec![], vec![1; 15], [vec![255; 16], vec![0; 40]].concat()] {
             let mut changed = bytes.clone();
-            Note::default().append_to(&mut changed);
+            CrashNote::default().append_to(&mut changed);
             assert_eq!(changed, bytes);
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::directory::create_file;
 pub(crate) use crate::directory::{COSTS, TRACE};
-use crate::note::Note;
+use crate::note::CrashNote;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -50,7 +50,7 @@ fn scope(capture: &Capture, open: &Open) -> String {
 }
 
 /// Writes the last seconds as a Perfetto trace.
-pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &Note, path: &Path) -> io::Result<()> {
+pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &CrashNote, path: &Path) -> io::Result<()> {
     let origin = Origin {
         pid: note.pid,
         process: "throng".to_owned(),
@@ -60,7 +60,7 @@ pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &Note, path: &P
 }
 
 /// Writes the costs of the last seconds as JSON.
-pub(crate) fn write_costs(capture: &Capture, crashed: u32, note: &Note, path: &Path) -> io::Result<()> {
+pub(crate) fn write_costs(capture: &Capture, crashed: u32, note: &CrashNote, path: &Path) -> io::Result<()> {
     let at = Timestamp::from_second(note.unix_s).unwrap_or(Timestamp::UNIX_EPOCH);
     let summary = Summary::of(capture, &Cause::Crash(Some(crashed)), at.to_string());
     write(path, |out| Ok(serde_json::to_writer_pretty(out, &summary)?))
@@ -112,14 +112,14 @@ mod tests {
 
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.perfetto-trace");
-        write_trace(&capture, tid, &Note { pid: 1, ..Note::default() }, &path).unwrap();
+        write_trace(&capture, tid, &CrashNote { pid: 1, ..CrashNote::default() }, &path).unwrap();
         assert!(!Timeline::read(&fs::read(&path).unwrap()).unwrap().threads.is_empty());
         let nowhere = dir.path().join("nowhere/a.perfetto-trace");
-        assert!(write_trace(&capture, tid, &Note::default(), &nowhere).is_err());
+        assert!(write_trace(&capture, tid, &CrashNote::default(), &nowhere).is_err());
 
         let dump = dir.path().join("a.dmp");
         assert_eq!(read_costs(&dump), None);
-        write_costs(&capture, tid, &Note::default(), &dump.with_extension(COSTS)).unwrap();
+        write_costs(&capture, tid, &CrashNote::default(), &dump.with_extension(COSTS)).unwrap();
         let costs = read_costs(&dump).unwrap().costs;
         assert_eq!(costs.worlds[0].name, "Meadows");
         assert_eq!(costs.threads[0].name, "world-0");

@@ -3,10 +3,10 @@
 
 mod text;
 
-use crate::note::Note;
+use crate::note::CrashNote;
 use crate::recording;
 use crate::symbols::Symbols;
-use crate::unwind::{Callers, Image, images};
+use crate::unwind::{Callers, LoadedModule, images};
 use addr2line::Loader;
 use minidump::{
     Minidump, MinidumpException, MinidumpLinuxMaps, MinidumpModuleList, MinidumpSystemInfo,
@@ -26,9 +26,9 @@ const STACK_REACH: u64 = 1 << 20;
 
 /// A dump, explained.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct CrashReport {
     /// The monitor's note; `None` if another program wrote the dump.
-    pub note: Option<Note>,
+    pub note: Option<CrashNote>,
     /// The signal with its code, such as `SIGSEGV / SEGV_MAPERR`.
     pub signal: String,
     /// Address that a fault could not access.
@@ -40,14 +40,14 @@ pub struct Report {
     /// File that functions and lines were read from.
     pub symbols: Option<PathBuf>,
     /// The crashed thread first, then the others by id.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ReportedThread>,
     /// Costs of the last seconds, if the flight recorder ran and they lie beside the dump.
     pub costs: Option<Summary>,
 }
 
 /// A thread at the moment of the crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thread {
+pub struct ReportedThread {
     /// The kernel's id.
     pub tid: u32,
     /// Its name, cut to 15 bytes by the kernel.
@@ -57,14 +57,14 @@ pub struct Thread {
     /// Its open scopes in the flight recorder.
     pub doing: Option<String>,
     /// From the innermost function outwards.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<StackFrame>,
     /// Index in [`frames`](Self::frames) of a gap, and the number of frames left out there.
     pub left_out: Option<(usize, usize)>,
 }
 
 /// A function on a thread's stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct StackFrame {
     /// Address of the instruction.
     pub address: u64,
     /// Name of the function, without the compiler's hash.
@@ -88,11 +88,11 @@ pub struct ReportError {
 ///
 /// # Errors
 /// When the file does not exist or is no minidump of a crash.
-pub fn read(path: &Path, symbols: &Symbols) -> Result<Report, ReportError> {
+pub fn read(path: &Path, symbols: &Symbols) -> Result<CrashReport, ReportError> {
     explain(path, symbols).map_err(|source| ReportError { path: path.into(), source })
 }
 
-fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
+fn explain(path: &Path, symbols: &Symbols) -> Result<CrashReport, minidump::Error> {
     let dump = Minidump::read_path(path)?;
     let system = dump.get_stream::<MinidumpSystemInfo>()?;
     let threads = dump.get_stream::<MinidumpThreadList<'_>>()?;
@@ -104,7 +104,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
     let memory = dump.get_memory().unwrap_or_default();
     let images = images(&modules, symbols);
     let callers = Callers::new(&images);
-    let mut lines = Lines::new(&images);
+    let mut lines = LineTables::new(&images);
 
     let crashed = exception.get_crashing_thread_id();
     let record = &exception.raw.exception_record;
@@ -112,8 +112,8 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
     let code = record.exception_flags as i32;
     let is_fault = code > 0 && code != SI_KERNEL;
     let address = is_fault.then_some(record.exception_address);
-    let note = Note::of(&dump);
-    let mut told: Vec<Thread> = threads
+    let note = CrashNote::of(&dump);
+    let mut told: Vec<ReportedThread> = threads
         .threads
         .iter()
         .map(|thread| {
@@ -130,7 +130,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
                 names.get_name(tid).map_or_else(|| "unnamed".to_owned(), |name| name.into_owned())
             };
             let doing = note.as_ref().and_then(|note| note.doing.get(&tid).cloned());
-            let mut thread = Thread { tid, name, crashed: tid == crashed, doing, frames, left_out };
+            let mut thread = ReportedThread { tid, name, crashed: tid == crashed, doing, frames, left_out };
             thread.leave_runtime_out();
             thread
         })
@@ -142,7 +142,7 @@ fn explain(path: &Path, symbols: &Symbols) -> Result<Report, minidump::Error> {
         thread.leave_panicking_out();
     }
     let stack_pointer = exception.context(&system, None).map(|context| context.get_stack_pointer());
-    Ok(Report {
+    Ok(CrashReport {
         note,
         signal: exception.get_crash_reason(system.os, system.cpu).to_string(),
         address,
@@ -169,10 +169,10 @@ fn overflowed(address: u64, stack_pointer: u64, maps: &MinidumpLinuxMaps<'_>) ->
         })
 }
 
-impl Thread {
+impl ReportedThread {
     /// Removes the frames that start a thread, equal for all. The mark is the one that `std`'s own backtraces use.
     fn leave_runtime_out(&mut self) {
-        let mark = |frame: &Frame| {
+        let mark = |frame: &StackFrame| {
             frame.function.as_deref().is_some_and(|name| name.contains("__rust_begin_short_backtrace"))
         };
         if let Some(at) = self.frames.iter().position(mark) {
@@ -182,7 +182,7 @@ impl Thread {
 
     /// Removes the frames of the panic machinery, so that the first frame is the one that panicked.
     fn leave_panicking_out(&mut self) {
-        let of_panics = |frame: &Frame| {
+        let of_panics = |frame: &StackFrame| {
             frame.function.as_deref().is_some_and(|name| {
                 [
                     "core::panicking::",
@@ -204,18 +204,18 @@ impl Thread {
 }
 
 /// Functions and lines of all modules, loaded on first use.
-struct Lines<'a> {
-    images: &'a [Image],
+struct LineTables<'a> {
+    images: &'a [LoadedModule],
     loaders: BTreeMap<usize, Option<Loader>>,
 }
 
-impl<'a> Lines<'a> {
-    fn new(images: &'a [Image]) -> Self {
+impl<'a> LineTables<'a> {
+    fn new(images: &'a [LoadedModule]) -> Self {
         Self { images, loaders: BTreeMap::new() }
     }
 
     /// The frames of one thread, and the position and length of the gap in a stack that is too long.
-    fn frames(&mut self, addresses: &[u64]) -> (Vec<Frame>, Option<(usize, usize)>) {
+    fn frames(&mut self, addresses: &[u64]) -> (Vec<StackFrame>, Option<(usize, usize)>) {
         let mut frames = Vec::new();
         if addresses.len() <= INNERMOST + OUTERMOST {
             addresses.iter().for_each(|&address| self.push(address, &mut frames));
@@ -230,10 +230,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Appends the functions of one address: inlined ones first, then the function that contains them.
-    fn push(&mut self, address: u64, frames: &mut Vec<Frame>) {
+    fn push(&mut self, address: u64, frames: &mut Vec<StackFrame>) {
         let Some(index) = self.images.iter().position(|image| (image.base..image.end).contains(&address))
         else {
-            frames.push(Frame { address, function: None, place: None, module: "no module".into() });
+            frames.push(StackFrame { address, function: None, place: None, module: "no module".into() });
             return;
         };
         let image = &self.images[index];
@@ -250,13 +250,13 @@ impl<'a> Lines<'a> {
                 let function = frame.function.and_then(|name| Some(bare(&demangled(&name.raw_name().ok()?))));
                 let place = frame.location.and_then(|at| Some(format!("{}:{}", short(at.file?), at.line?)));
                 if function.is_some() || place.is_some() {
-                    frames.push(Frame { address, function, place, module: module.clone() });
+                    frames.push(StackFrame { address, function, place, module: module.clone() });
                 }
             }
         }
         let symbol = loader.and_then(|loader| loader.find_symbol(relative)).map(demangled);
         match frames[before..].last_mut() {
-            None => frames.push(Frame { address, function: symbol, place: None, module }),
+            None => frames.push(StackFrame { address, function: symbol, place: None, module }),
             // Line tables give names without their path. The symbol table has the full name of the outermost function.
             Some(last) => last.function = symbol.or_else(|| last.function.take()),
         }

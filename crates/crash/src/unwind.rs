@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 const FRAMES_MAX: usize = 200_000;
 
 /// A module of the process, and its file.
-pub(crate) struct Image {
+pub(crate) struct LoadedModule {
     /// First address in the process.
     pub(crate) base: u64,
     /// One past the last.
@@ -31,7 +31,7 @@ pub(crate) struct Image {
 }
 
 /// All modules, the main executable first.
-pub(crate) fn images(modules: &MinidumpModuleList, symbols: &Symbols) -> Vec<Image> {
+pub(crate) fn images(modules: &MinidumpModuleList, symbols: &Symbols) -> Vec<LoadedModule> {
     modules
         .iter()
         .map(|module| {
@@ -39,7 +39,7 @@ pub(crate) fn images(modules: &MinidumpModuleList, symbols: &Symbols) -> Vec<Ima
             let build_id = module.code_identifier().map(|id| id.to_string());
             let file = build_id.as_deref().and_then(|id| symbols.find(id, Path::new(&path)));
             let base = module.base_address();
-            Image { base, end: base + module.size(), path, build_id, file }
+            LoadedModule { base, end: base + module.size(), path, build_id, file }
         })
         .collect()
 }
@@ -51,7 +51,7 @@ pub(crate) struct Callers {
 }
 
 impl Callers {
-    pub(crate) fn new(images: &[Image]) -> Self {
+    pub(crate) fn new(images: &[LoadedModule]) -> Self {
         let mut callers = Self { x86_64: UnwinderX86_64::new(), aarch64: UnwinderAarch64::new() };
         for image in images {
             let Some(sections) = image.file.as_deref().and_then(sections) else { continue };

@@ -78,7 +78,7 @@ pub fn monitor(args: CrashMonitorArgs) -> Result<(), CrashesError> {
     // The writer warns of every mapping without a build id, which is no trouble.
     telemetry::start_logging(format, &format!("{},minidump_writer=error", args.log_filter))?;
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let config = monitor::Config {
+    let config = monitor::MonitorConfig {
         data: args.data,
         server: args.server,
         version: env!("CARGO_PKG_VERSION").to_owned(),

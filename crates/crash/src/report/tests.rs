@@ -4,8 +4,8 @@ use super::*;
 use telemetry::captures::Cause;
 use telemetry::recorder::Capture;
 
-fn frame(function: &str) -> Frame {
-    Frame {
+fn frame(function: &str) -> StackFrame {
+    StackFrame {
         address: 0x1000,
         function: Some(function.into()),
         place: Some("crates/world/src/lib.rs:7".into()),
@@ -13,8 +13,8 @@ fn frame(function: &str) -> Frame {
     }
 }
 
-fn report(thread: Thread) -> Report {
-    Report {
+fn report(thread: ReportedThread) -> CrashReport {
+    CrashReport {
         note: None,
         signal: "SIGSEGV / SEGV_MAPERR".into(),
         address: Some(0xBAD),
@@ -26,8 +26,8 @@ fn report(thread: Thread) -> Report {
     }
 }
 
-fn thread(frames: Vec<Frame>) -> Thread {
-    Thread { tid: 7, name: "world-0".into(), crashed: true, doing: None, frames, left_out: None }
+fn thread(frames: Vec<StackFrame>) -> ReportedThread {
+    ReportedThread { tid: 7, name: "world-0".into(), crashed: true, doing: None, frames, left_out: None }
 }
 
 #[test]
@@ -47,9 +47,9 @@ fn it_says_why_where_and_in_which_function() {
 
 #[test]
 fn a_signal_from_outside_names_its_sender() {
-    let note = Note { sent_by: Some(4), ..Note::default() };
+    let note = CrashNote { sent_by: Some(4), ..CrashNote::default() };
     let report =
-        Report { address: None, note: Some(note), signal: "SIGSEGV".into(), ..report(thread(vec![])) };
+        CrashReport { address: None, note: Some(note), signal: "SIGSEGV".into(), ..report(thread(vec![])) };
     assert_eq!(report.headline(), "process 4 sent SIGSEGV, which world-0 received");
 }
 
@@ -58,7 +58,7 @@ fn recursion_takes_two_lines_and_what_was_left_out_is_counted() {
     let mut frames = vec![frame("leaf")];
     frames.extend(std::iter::repeat_n(frame("deep"), 20));
     frames.extend([frame("deep"), frame("main")]);
-    let text = Thread { left_out: Some((21, 900)), ..thread(frames) }.to_string();
+    let text = ReportedThread { left_out: Some((21, 900)), ..thread(frames) }.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
     assert_eq!(
         lines,
@@ -76,7 +76,8 @@ fn recursion_takes_two_lines_and_what_was_left_out_is_counted() {
 
 #[test]
 fn what_the_recorder_knows_stands_above_the_functions() {
-    let thread = Thread { doing: Some("world.frame (Harbour) for 3 ms".into()), ..thread(vec![frame("f")]) };
+    let thread =
+        ReportedThread { doing: Some("world.frame (Harbour) for 3 ms".into()), ..thread(vec![frame("f")]) };
     let text = thread.to_string();
     assert_eq!(text.lines().nth(1), Some("  was in world.frame (Harbour) for 3 ms"), "{text}");
 }
@@ -88,7 +89,7 @@ fn what_the_last_seconds_went_into_stands_at_the_end() {
         &Cause::Crash(None),
         "now".into(),
     );
-    let text = Report { costs: Some(costs), ..report(thread(vec![])) }.to_string();
+    let text = CrashReport { costs: Some(costs), ..report(thread(vec![])) }.to_string();
     assert!(text.ends_with("thread world-0 (7), crashed\n\ncrash capture, now, the last 5.0 s\n"), "{text}");
 }
 

@@ -1,10 +1,10 @@
 //! The text of a report, for terminals and `.txt` files.
 
-use super::{Frame, Report, Thread};
+use super::{CrashReport, ReportedThread, StackFrame};
 use jiff::Timestamp;
 use std::fmt;
 
-impl Report {
+impl CrashReport {
     /// The cause, in one line.
     #[must_use]
     pub fn headline(&self) -> String {
@@ -25,7 +25,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CrashReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.headline())?;
         if let Some(note) = &self.note {
@@ -50,7 +50,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl fmt::Display for Thread {
+impl fmt::Display for ReportedThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "thread {} ({}){}", self.name, self.tid, if self.crashed { ", crashed" } else { "" })?;
         if let Some(doing) = &self.doing {
@@ -76,13 +76,13 @@ impl fmt::Display for Thread {
     }
 }
 
-impl Frame {
+impl StackFrame {
     fn is_same(&self, other: &Self) -> bool {
         self.function == other.function && self.place == other.place && self.module == other.module
     }
 }
 
-impl fmt::Display for Frame {
+impl fmt::Display for StackFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.function, &self.place) {
             (Some(function), Some(place)) => write!(f, "{function}  {place}"),

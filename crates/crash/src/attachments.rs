@@ -3,8 +3,8 @@
 //! Writing them takes seconds. A thread of its own does it, so that the monitor is free for the next crash. The recorder's
 //! memory is copied earlier, while the server is stopped: after a panic the server continues and overwrites it.
 
-use crate::directory::{Cause, Directory, Quota, create_file};
-use crate::note::Note;
+use crate::directory::{CrashCause, Directory, Quota, create_file};
+use crate::note::CrashNote;
 use crate::recording;
 use crate::symbols::OWN_EXECUTABLE;
 use rustix::process::{Pid, Signal, kill_process};
@@ -26,40 +26,40 @@ const DUMPS_MAX: usize = 8;
 const RECORDINGS_MAX: usize = 2;
 
 /// A dump on disk, and the data that were read while the server was stopped.
-pub(crate) struct Written {
+pub(crate) struct SavedDump {
     pub(crate) dump: PathBuf,
-    pub(crate) cause: Cause,
-    pub(crate) note: Note,
+    pub(crate) cause: CrashCause,
+    pub(crate) note: CrashNote,
     /// The thread that crashed.
     pub(crate) crashed: u32,
     pub(crate) recording: Option<Capture>,
 }
 
 /// Handle of the thread that writes the files beside dumps.
-pub(crate) struct Beside {
-    queue: SyncSender<Written>,
+pub(crate) struct AttachmentWriter {
+    queue: SyncSender<SavedDump>,
     n_recordings: Arc<AtomicUsize>,
     thread: JoinHandle<()>,
 }
 
-impl Beside {
+impl AttachmentWriter {
     /// Starts the thread. `explain` writes the `.txt` beside a dump ([`summarise`]).
     pub(crate) fn start(
         directory: Directory,
         quota: Quota,
         explain: impl Fn(&Path) + Send + 'static,
     ) -> Self {
-        let (queue, dumps) = sync_channel::<Written>(DUMPS_MAX);
+        let (queue, dumps) = sync_channel::<SavedDump>(DUMPS_MAX);
         let n_recordings = Arc::new(AtomicUsize::new(0));
         let n_left = Arc::clone(&n_recordings);
         let work = move || {
             for written in dumps {
                 let (dump, cause) = (written.dump.clone(), written.cause);
-                if keep_recording(written) {
+                if write_recording(written) {
                     n_left.fetch_sub(1, Ordering::Relaxed);
                 }
                 explain(&dump);
-                if let Err(error) = directory.settle(cause, quota, &dump) {
+                if let Err(error) = directory.enforce_quota(cause, quota, &dump) {
                     tracing::warn!(%error, "the quota of crash dumps is not enforced");
                 }
             }
@@ -68,7 +68,7 @@ impl Beside {
     }
 
     /// Queues a dump for the thread without blocking. Over a bound it drops the recording, or all files beside the dump.
-    pub(crate) fn keep(&self, mut written: Written) {
+    pub(crate) fn enqueue(&self, mut written: SavedDump) {
         if written.recording.is_some() {
             if self.n_recordings.load(Ordering::Relaxed) < RECORDINGS_MAX {
                 self.n_recordings.fetch_add(1, Ordering::Relaxed);
@@ -94,8 +94,8 @@ impl Beside {
 }
 
 /// Writes the trace and the costs. Returns true if there was a recording, whose memory is then released.
-fn keep_recording(written: Written) -> bool {
-    let Written { dump, note, crashed, recording: Some(recording), .. } = written else { return false };
+fn write_recording(written: SavedDump) -> bool {
+    let SavedDump { dump, note, crashed, recording: Some(recording), .. } = written else { return false };
     let told = |path: &Path, result: io::Result<()>| {
         if let Err(error) = result {
             tracing::warn!(path = %path.display(), %error, "cannot write the flight recorder's last seconds");
@@ -146,27 +146,27 @@ mod tests {
     const QUOTA: Quota = Quota { dumps: 20, bytes: 1_000 };
 
     /// A file of `bytes` zeros saved as a dump.
-    fn written(directory: &Directory, unix_s: i64, bytes: usize) -> Written {
-        let cause = Cause::Panic;
+    fn written(directory: &Directory, unix_s: i64, bytes: usize) -> SavedDump {
+        let cause = CrashCause::Panic;
         let dump = directory.save(cause, QUOTA, unix_s, 1, &vec![0; bytes]).unwrap();
-        Written { dump, cause, note: Note::default(), crashed: 1, recording: Some(Capture::default()) }
+        SavedDump { dump, cause, note: CrashNote::default(), crashed: 1, recording: Some(Capture::default()) }
     }
 
     #[test]
     fn a_trace_that_takes_for_ever_keeps_nobody_waiting() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        let beside = Beside::start(directory.clone(), QUOTA, |_| {});
+        let attachments = AttachmentWriter::start(directory.clone(), QUOTA, |_| {});
         let (first, second) = (written(&directory, 1, 1), written(&directory, 2, 1));
         // Opening a FIFO for writing blocks until it has a reader.
         let slow = first.dump.with_extension(recording::TRACE);
         mknodat(CWD, &slow, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let fast = second.dump.with_extension(recording::TRACE);
-        beside.keep(first);
-        beside.keep(second);
+        attachments.enqueue(first);
+        attachments.enqueue(second);
         assert!(!fast.exists(), "they are written in turn");
         assert!(!fs::read(slow).unwrap().is_empty());
-        beside.finish();
+        attachments.finish();
         assert!(fast.exists(), "what is under way is waited for at the end");
     }
 
@@ -174,13 +174,13 @@ mod tests {
     fn recordings_in_memory_are_few() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        let beside = Beside::start(directory.clone(), QUOTA, |_| {});
-        let all: Vec<Written> = (0..4).map(|n| written(&directory, n, 1)).collect();
+        let attachments = AttachmentWriter::start(directory.clone(), QUOTA, |_| {});
+        let all: Vec<SavedDump> = (0..4).map(|n| written(&directory, n, 1)).collect();
         let traces: Vec<PathBuf> = all.iter().map(|one| one.dump.with_extension(recording::TRACE)).collect();
         mknodat(CWD, &traces[0], FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        all.into_iter().for_each(|one| beside.keep(one));
+        all.into_iter().for_each(|one| attachments.enqueue(one));
         fs::read(&traces[0]).unwrap();
-        beside.finish();
+        attachments.finish();
         let kept: Vec<bool> = traces.iter().map(|path| path.exists()).collect();
         assert_eq!(kept, [true, true, false, false]);
     }
@@ -189,13 +189,13 @@ mod tests {
     fn what_lies_beside_dumps_counts_too() {
         let data = tempfile::tempdir().unwrap();
         let directory = Directory::of(data.path());
-        let beside = Beside::start(directory.clone(), QUOTA, |_| {});
+        let attachments = AttachmentWriter::start(directory.clone(), QUOTA, |_| {});
         // Both dumps fit the quota without traces, and exceed it with any trace.
         let (first, second) = (written(&directory, 1, 500), written(&directory, 2, 500));
         let newest = second.dump.clone();
-        beside.keep(first);
-        beside.keep(second);
-        beside.finish();
+        attachments.enqueue(first);
+        attachments.enqueue(second);
+        attachments.finish();
         let left = directory.list().unwrap();
         assert_eq!(left.iter().map(|entry| &entry.dump).collect::<Vec<_>>(), [&newest]);
         assert!(newest.with_extension(recording::TRACE).exists());
