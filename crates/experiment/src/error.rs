@@ -85,7 +85,7 @@ pub enum ExperimentError {
     },
     /// A commit was not built.
     #[error(transparent)]
-    Build(#[from] ::preflight::builds::BuildError),
+    Build(#[from] ::preflight::builds::CommitBuildError),
     /// Two builds were not compared.
     #[error(transparent)]
     Trial(#[from] ::preflight::trial::TrialError),

@@ -8,9 +8,9 @@ use crate::budget::{self, Budget, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::{Experiment, Run, machine};
-use ::preflight::builds::Builder;
+use ::preflight::builds::CommitBuilder;
 use ::preflight::compare::Comparison;
-use ::preflight::measure::{Source, Task};
+use ::preflight::measure::{WorkloadSource, WorkloadTask};
 use ::preflight::trial::{Slowdown, Trial, compare_often, is_false_alarm, smallest_percent};
 use report::{Cell, Column, Section, Table, Verdict};
 use std::fs;
@@ -60,7 +60,10 @@ struct Pair {
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let pairs = if run.quick { vec![copy(run)?] } else { build(run)? };
-    let task = Task { workload: Source::Named(WORKLOAD.to_owned()), ticks: run.pick(TICKS, TICKS_QUICK) };
+    let task = WorkloadTask {
+        workload: WorkloadSource::Named(WORKLOAD.to_owned()),
+        ticks: run.pick(TICKS, TICKS_QUICK),
+    };
     let trial = Trial::new(&pairs[0].base, &task, &run.out.join("slowdowns"))?;
     let slowdowns = trial.slowdowns(run.pick(SLOWDOWNS, SLOWDOWNS_QUICK))?;
 
@@ -96,8 +99,8 @@ fn build(run: &Run) -> Result<Vec<Pair>, ExperimentError> {
         what: "there is no checkout here whose commit could be built: run this in one".to_owned(),
     })?;
     git(&checkout, &["clone", "--quiet", "--shared", "."], Some(&clone))?;
-    let here = Builder::new(&clone, &run.out.join("built-here"))?;
-    let there = Builder::new(&clone, &run.out.join("built/in/another/directory"))?;
+    let here = CommitBuilder::new(&clone, &run.out.join("built-here"))?;
+    let there = CommitBuilder::new(&clone, &run.out.join("built/in/another/directory"))?;
     // `target/release/throng` lies among the dependencies that were compiled for it.
     if let Some(target) = run.executable.ancestors().nth(2) {
         here.take_dependencies(target, "HEAD")?;

@@ -26,7 +26,7 @@ const UNWANTED_BEGINNINGS: [&str; 4] =
 
 /// A commit has no binary.
 #[derive(Debug, Error)]
-pub enum BuildError {
+pub enum CommitBuildError {
     /// The commit does not exist.
     #[error("{name} is neither a file nor a commit of {repository}")]
     Unknown {
@@ -60,7 +60,7 @@ pub enum BuildError {
 
 /// Builds commits of one repository under one directory.
 #[derive(Clone, Debug)]
-pub struct Builder {
+pub struct CommitBuilder {
     repository: PathBuf,
     directory: PathBuf,
 }
@@ -74,15 +74,15 @@ pub struct Built {
     pub binary: PathBuf,
 }
 
-impl Builder {
+impl CommitBuilder {
     /// A builder for `repository` that writes below `directory`, which it creates if missing.
     ///
     /// # Errors
     /// When one of the paths cannot be used.
-    pub fn new(repository: &Path, directory: &Path) -> Result<Self, BuildError> {
+    pub fn new(repository: &Path, directory: &Path) -> Result<Self, CommitBuildError> {
         let failed = |step, path: &Path| {
             let path = path.to_owned();
-            move |source| BuildError::Io { step, path, source }
+            move |source| CommitBuildError::Io { step, path, source }
         };
         fs::create_dir_all(directory.join("binaries")).map_err(failed("create", directory))?;
         Ok(Self {
@@ -97,7 +97,7 @@ impl Builder {
     ///
     /// # Errors
     /// When files cannot be copied.
-    pub fn take_dependencies(&self, target: &Path, name: &str) -> Result<(), BuildError> {
+    pub fn take_dependencies(&self, target: &Path, name: &str) -> Result<(), CommitBuildError> {
         let commit = self.resolve(name)?;
         let _lock = self.lock()?;
         let (from, to) = (target.join("release"), self.directory.join("target/release"));
@@ -105,7 +105,7 @@ impl Builder {
             return Ok(());
         }
         let partial = self.directory.join("target/partial");
-        let failed = |source| BuildError::Io { step: "create", path: partial.clone(), source };
+        let failed = |source| CommitBuildError::Io { step: "create", path: partial.clone(), source };
         fs::create_dir_all(&partial).map_err(failed)?;
         // Cargo compares modification times and writes to these files, so the copy keeps times and makes no links.
         let parts = [".fingerprint", "build", "deps"].map(|part| from.join(part));
@@ -120,7 +120,7 @@ impl Builder {
     ///
     /// # Errors
     /// When the commit does not exist, or cannot be checked out or built.
-    pub fn build(&self, name: &str) -> Result<Built, BuildError> {
+    pub fn build(&self, name: &str) -> Result<Built, CommitBuildError> {
         let commit = self.resolve(name)?;
         let _lock = self.lock()?;
         let binary = self.directory.join("binaries").join(format!("{commit}-{RECIPE}"));
@@ -132,8 +132,9 @@ impl Builder {
         Ok(Built { commit, binary })
     }
 
-    fn resolve(&self, name: &str) -> Result<String, BuildError> {
-        let unknown = || BuildError::Unknown { name: name.to_owned(), repository: self.repository.clone() };
+    fn resolve(&self, name: &str) -> Result<String, CommitBuildError> {
+        let unknown =
+            || CommitBuildError::Unknown { name: name.to_owned(), repository: self.repository.clone() };
         let revision = format!("{name}^{{commit}}");
         let mut git = self.git(&self.repository);
         let output = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options", &revision]).output();
@@ -145,18 +146,18 @@ impl Builder {
     }
 
     /// Excludes other preflight processes that build below the same directory, perhaps the same commit.
-    fn lock(&self) -> Result<File, BuildError> {
+    fn lock(&self) -> Result<File, CommitBuildError> {
         let path = self.directory.join("lock");
         let failed = |step| {
             let path = path.clone();
-            move |source| BuildError::Io { step, path, source }
+            move |source| CommitBuildError::Io { step, path, source }
         };
         let lock = File::create(&path).map_err(failed("create"))?;
         lock.lock().map_err(failed("lock"))?;
         Ok(lock)
     }
 
-    fn check_out(&self, commit: &str) -> Result<(), BuildError> {
+    fn check_out(&self, commit: &str) -> Result<(), CommitBuildError> {
         let tree = self.directory.join("tree");
         if tree.join(".git").exists() {
             let mut git = self.git(&tree);
@@ -164,7 +165,7 @@ impl Builder {
             if run("git", commit, git.args(["checkout", "--quiet", "--force", "--detach", commit])).is_ok() {
                 return Ok(());
             }
-            fs::remove_dir_all(&tree).map_err(|source| BuildError::Io {
+            fs::remove_dir_all(&tree).map_err(|source| CommitBuildError::Io {
                 step: "remove",
                 path: tree.clone(),
                 source,
@@ -178,7 +179,7 @@ impl Builder {
         )
     }
 
-    fn compile(&self, commit: &str) -> Result<(), BuildError> {
+    fn compile(&self, commit: &str) -> Result<(), CommitBuildError> {
         let tree = self.directory.join("tree");
         run(
             "cargo",
@@ -196,12 +197,12 @@ impl Builder {
     }
 
     /// Copies the binary to its name atomically.
-    fn keep(&self, binary: &Path) -> Result<(), BuildError> {
+    fn keep(&self, binary: &Path) -> Result<(), CommitBuildError> {
         let built = self.directory.join("target/release/throng");
         let partial = self.directory.join("binaries/partial");
         fs::copy(&built, &partial)
             .and_then(|_| fs::rename(&partial, binary))
-            .map_err(|source| BuildError::Io { step: "copy", path: built, source })
+            .map_err(|source| CommitBuildError::Io { step: "copy", path: built, source })
     }
 
     fn git(&self, directory: &Path) -> Command {
@@ -230,7 +231,7 @@ fn plain_cargo() -> Command {
     cargo
 }
 
-fn run(name: &'static str, commit: &str, command: &mut Command) -> Result<(), BuildError> {
+fn run(name: &'static str, commit: &str, command: &mut Command) -> Result<(), CommitBuildError> {
     let output = command.output().map_err(|error| tool(name, commit, &error.to_string()))?;
     if output.status.success() {
         return Ok(());
@@ -239,10 +240,10 @@ fn run(name: &'static str, commit: &str, command: &mut Command) -> Result<(), Bu
 }
 
 /// A tool's failure with the last lines of its output, which state the reason.
-fn tool(tool: &'static str, commit: &str, said: &str) -> BuildError {
+fn tool(tool: &'static str, commit: &str, said: &str) -> CommitBuildError {
     let lines: Vec<&str> = said.lines().collect();
     let message = lines[lines.len().saturating_sub(20)..].join("\n");
-    BuildError::Tool { tool, commit: commit.to_owned(), message }
+    CommitBuildError::Tool { tool, commit: commit.to_owned(), message }
 }
 
 #[cfg(test)]
@@ -254,9 +255,9 @@ mod tests {
         let repository = tempfile::tempdir().unwrap();
         run("git", "", Command::new("git").arg("init").arg("--quiet").arg(repository.path())).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let builder = Builder::new(repository.path(), directory.path()).unwrap();
+        let builder = CommitBuilder::new(repository.path(), directory.path()).unwrap();
         for name in ["no-such-branch", "--all", ""] {
-            assert!(matches!(builder.build(name), Err(BuildError::Unknown { .. })), "{name}");
+            assert!(matches!(builder.build(name), Err(CommitBuildError::Unknown { .. })), "{name}");
         }
     }
 
@@ -271,9 +272,9 @@ mod tests {
         git(&["init", "--quiet"]);
         git(&["commit", "--quiet", "--allow-empty", "-m", "empty"]);
         let directory = tempfile::tempdir().unwrap();
-        let builder = Builder::new(at, directory.path()).unwrap();
+        let builder = CommitBuilder::new(at, directory.path()).unwrap();
         // The empty commit has nothing to build.
-        assert!(matches!(builder.build("HEAD"), Err(BuildError::Tool { tool: "cargo", .. })));
+        assert!(matches!(builder.build("HEAD"), Err(CommitBuildError::Tool { tool: "cargo", .. })));
 
         let commit = builder.resolve("HEAD").unwrap();
         let binary = builder.directory.join("binaries").join(format!("{commit}-{RECIPE}"));
@@ -334,7 +335,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let checkout = project(directory.path());
         let target = checkout.join("target");
-        let builder = Builder::new(&checkout, &directory.path().join("builds")).unwrap();
+        let builder = CommitBuilder::new(&checkout, &directory.path().join("builds")).unwrap();
         builder.take_dependencies(&target, "HEAD").unwrap();
         let taken = builder.directory.join("target");
         assert_eq!(files_of(&taken, "apart"), files_of(&target, "apart"));
@@ -354,7 +355,7 @@ mod tests {
     fn without_a_release_build_nothing_is_taken() {
         let directory = tempfile::tempdir().unwrap();
         let checkout = project(directory.path());
-        let builder = Builder::new(&checkout, &directory.path().join("builds")).unwrap();
+        let builder = CommitBuilder::new(&checkout, &directory.path().join("builds")).unwrap();
         builder.take_dependencies(&directory.path().join("elsewhere"), "HEAD").unwrap();
         assert!(!builder.directory.join("target").exists());
     }

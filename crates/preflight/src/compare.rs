@@ -5,7 +5,7 @@
 //! counted as none if |change| <= max(TOLERANCE × base, TOLERANCE_INSTRUCTIONS × ticks). `docs/operating/preflight.md` has
 //! the measured noise.
 
-use crate::costs::Cost;
+use crate::costs::SystemCost;
 use crate::measure::Measurement;
 use serde::{Serialize, Serializer};
 use sim::workload::{Mark, Outcome};
@@ -20,7 +20,7 @@ pub const TOLERANCE_INSTRUCTIONS: u64 = 2;
 /// Direction of a cost's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum CostChange {
     /// Less than before.
     Cheaper,
     /// The same, within the tolerance.
@@ -29,7 +29,7 @@ pub enum Change {
     Dearer,
 }
 
-impl Change {
+impl CostChange {
     /// Its lowercase name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -47,17 +47,17 @@ pub struct SystemChange {
     /// Name of the system.
     pub system: String,
     /// Its cost in the base build; all 0 if it is new.
-    pub base: Cost,
+    pub base: SystemCost,
     /// Its cost in the head build; all 0 if it is gone.
-    pub head: Cost,
+    pub head: SystemCost,
     /// Change of its instructions.
-    pub instructions: Change,
+    pub instructions: CostChange,
     /// Change of its allocations.
-    pub allocations: Change,
+    pub allocations: CostChange,
 }
 
 impl SystemChange {
-    fn new(system: &str, base: Cost, head: Cost, ticks: u64) -> Self {
+    fn new(system: &str, base: SystemCost, head: SystemCost, ticks: u64) -> Self {
         let instructions =
             change(base.instructions, head.instructions, TOLERANCE_INSTRUCTIONS.saturating_mul(ticks));
         let allocations = change(base.allocations, head.allocations, 0);
@@ -66,11 +66,11 @@ impl SystemChange {
 
     /// Dearer if instructions or allocations are, else cheaper if either is.
     #[must_use]
-    pub fn change(&self) -> Change {
+    pub fn change(&self) -> CostChange {
         match (self.instructions, self.allocations) {
-            (Change::Dearer, _) | (_, Change::Dearer) => Change::Dearer,
-            (Change::Cheaper, _) | (_, Change::Cheaper) => Change::Cheaper,
-            _ => Change::Equal,
+            (CostChange::Dearer, _) | (_, CostChange::Dearer) => CostChange::Dearer,
+            (CostChange::Cheaper, _) | (_, CostChange::Cheaper) => CostChange::Cheaper,
+            _ => CostChange::Equal,
         }
     }
 
@@ -100,7 +100,7 @@ pub struct Divergence {
     /// World number; `None` if only the sent datagrams differ.
     pub world: Option<u32>,
     /// Subject of the hash.
-    pub what: Part,
+    pub what: HashedPart,
     /// Its hash in the base build.
     #[serde(serialize_with = "as_hex")]
     pub base: u64,
@@ -117,7 +117,7 @@ fn as_hex<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
 /// Subject of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum HashedPart {
     /// The world's state.
     State,
     /// The frame that it emitted.
@@ -158,7 +158,7 @@ pub fn compare(base: &Measurement, head: &Measurement) -> Result<Comparison, Inc
     let systems = names
         .filter(|&name| seen.insert(name))
         .map(|name| {
-            let cost = |costs: &BTreeMap<String, Cost>| costs.get(name).copied().unwrap_or_default();
+            let cost = |costs: &BTreeMap<String, SystemCost>| costs.get(name).copied().unwrap_or_default();
             SystemChange::new(name, cost(&base.costs), cost(&head.costs), ticks)
         })
         .collect();
@@ -181,14 +181,14 @@ pub struct Incomparable {
 
 impl Comparison {
     /// The systems with this change.
-    pub fn systems_that_are(&self, change: Change) -> impl Iterator<Item = &SystemChange> {
+    pub fn systems_that_are(&self, change: CostChange) -> impl Iterator<Item = &SystemChange> {
         self.systems.iter().filter(move |system| system.change() == change)
     }
 
     /// True if behaviour is equal and no system became dearer.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.divergence.is_none() && self.systems_that_are(Change::Dearer).next().is_none()
+        self.divergence.is_none() && self.systems_that_are(CostChange::Dearer).next().is_none()
     }
 }
 
@@ -199,7 +199,7 @@ impl fmt::Display for Comparison {
         if let Some(divergence) = &self.divergence {
             findings.push(format!("different from tick {} on", divergence.tick));
         }
-        for change in [Change::Dearer, Change::Cheaper] {
+        for change in [CostChange::Dearer, CostChange::Cheaper] {
             let names: Vec<&str> =
                 self.systems_that_are(change).map(|system| system.system.as_str()).collect();
             if !names.is_empty() {
@@ -214,9 +214,9 @@ impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tick, world, what, base, head } = self;
         let what = match what {
-            Part::State => "the state",
-            Part::Frame => "the frame",
-            Part::Sent => "what clients were sent",
+            HashedPart::State => "the state",
+            HashedPart::Frame => "the frame",
+            HashedPart::Sent => "what clients were sent",
         };
         write!(f, "in tick {tick} {what}")?;
         if let Some(world) = world {
@@ -226,14 +226,14 @@ impl fmt::Display for Divergence {
     }
 }
 
-fn change(base: u64, head: u64, least: u64) -> Change {
+fn change(base: u64, head: u64, least: u64) -> CostChange {
     let tolerance = (base as f64 * TOLERANCE).max(least as f64);
     if base.abs_diff(head) as f64 <= tolerance {
-        Change::Equal
+        CostChange::Equal
     } else if head > base {
-        Change::Dearer
+        CostChange::Dearer
     } else {
-        Change::Cheaper
+        CostChange::Cheaper
     }
 }
 
@@ -259,14 +259,16 @@ fn work(base: &BTreeMap<String, u64>, head: &BTreeMap<String, u64>) -> Vec<WorkC
 fn divergence(one: &Mark, other: &Mark) -> Option<Divergence> {
     let tick = one.tick;
     for ((a, b), world) in one.worlds.iter().zip(&other.worlds).zip(0..) {
-        for (what, base, head) in [(Part::State, a.state, b.state), (Part::Frame, a.frame, b.frame)] {
+        for (what, base, head) in
+            [(HashedPart::State, a.state, b.state), (HashedPart::Frame, a.frame, b.frame)]
+        {
             if base != head {
                 return Some(Divergence { tick, world: Some(world), what, base, head });
             }
         }
     }
     let (base, head) = (one.sent, other.sent);
-    (base != head).then_some(Divergence { tick, world: None, what: Part::Sent, base, head })
+    (base != head).then_some(Divergence { tick, world: None, what: HashedPart::Sent, base, head })
 }
 
 fn length_of(outcome: &Outcome) -> String {
@@ -292,7 +294,7 @@ mod tests {
                 systems: vec![SystemInfo { name: "hub".into(), functions: vec!["hub".into()] }],
                 measured: "measured".into(),
             },
-            costs: BTreeMap::from([("hub".into(), Cost { instructions, allocations, entries: 1 })]),
+            costs: BTreeMap::from([("hub".into(), SystemCost { instructions, allocations, entries: 1 })]),
             burdens: BTreeMap::new(),
         }
     }

@@ -5,7 +5,7 @@
 //! keys and other randomness are arguments of the workload, which runs on a thread with a fresh stack and heap.
 
 use crate::callgrind::{self, ProfileError};
-use crate::costs::{self, ALLOCATOR, Cost};
+use crate::costs::{self, ALLOCATOR, SystemCost};
 use crate::symbols::linker_names;
 use sim::workload::{FORMAT, Outcome, SystemInfo};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,16 +31,16 @@ pub const EXIT_INCOMPATIBLE: i32 = 4;
 
 /// The work that both builds do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
+pub struct WorkloadTask {
     /// Origin of the workload.
-    pub workload: Source,
+    pub workload: WorkloadSource,
     /// Number of measured ticks.
     pub ticks: u64,
 }
 
 /// Origin of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum WorkloadSource {
     /// A workload's name; each build prepares its inputs itself.
     Named(String),
     /// A recording, or inputs that a build prepared before.
@@ -53,14 +53,14 @@ pub struct Measurement {
     /// Hashes and amounts of work.
     pub outcome: Outcome,
     /// Cost by system.
-    pub costs: BTreeMap<String, Cost>,
+    pub costs: BTreeMap<String, SystemCost>,
     /// Instructions that burdens added, by system.
     pub burdens: BTreeMap<String, u64>,
 }
 
 /// A build was not measured.
 #[derive(Debug, Error)]
-pub enum MeasureError {
+pub enum MeasurementError {
     /// Valgrind is not installed.
     #[error("valgrind is missing: on Debian and Ubuntu, apt-get install valgrind")]
     NoValgrind,
@@ -122,13 +122,13 @@ pub enum MeasureError {
 /// When a tool is missing, the build cannot run the task, or its runs differ.
 pub fn measure(
     binary: &Path,
-    task: &Task,
+    task: &WorkloadTask,
     burdens: &[(System, u64)],
     directory: &Path,
-) -> Result<Measurement, MeasureError> {
+) -> Result<Measurement, MeasurementError> {
     let measuring = Measuring { binary, directory };
     measuring.put_in_place(task)?;
-    if let Source::Named(name) = &task.workload {
+    if let WorkloadSource::Named(name) = &task.workload {
         measuring.prepare(name, task.ticks)?;
     }
     let outcome = measuring.run(&[], task.ticks, burdens)?;
@@ -136,7 +136,7 @@ pub fn measure(
     let callgrind = callgrind_command(functions.iter().map(String::as_str));
     let words: Vec<&str> = callgrind.iter().map(String::as_str).collect();
     if measuring.run(&words, task.ticks, burdens)? != outcome {
-        return Err(MeasureError::NotDeterministic(binary.into()));
+        return Err(MeasurementError::NotDeterministic(binary.into()));
     }
 
     let profile = measuring.read(PROFILE)?;
@@ -144,7 +144,7 @@ pub fn measure(
     let costs = costs::charge(&functions, &outcome.systems, &outcome.measured);
     // Without this check a function that is no longer called by its name would count as a system that became cheaper.
     if let Some((system, _)) = costs.iter().find(|(_, cost)| cost.entries == 0) {
-        return Err(MeasureError::NotInProfile { binary: binary.into(), what: system.clone() });
+        return Err(MeasurementError::NotInProfile { binary: binary.into(), what: system.clone() });
     }
     let burdens = costs::burdens(&functions, &outcome.systems, &outcome.measured);
     // The profile is kept for inspection; the copy of the binary is not.
@@ -159,10 +159,10 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     /// Places the binary under a fixed name, since a process sees its arguments.
-    fn put_in_place(&self, task: &Task) -> Result<(), MeasureError> {
+    fn put_in_place(&self, task: &WorkloadTask) -> Result<(), MeasurementError> {
         let failed = |step, path: &Path| {
             let path = path.to_owned();
-            move |source| MeasureError::Io { step, path, source }
+            move |source| MeasurementError::Io { step, path, source }
         };
         fs::create_dir_all(self.directory).map_err(failed("create", self.directory))?;
         let binary = self.directory.join(BINARY);
@@ -170,20 +170,20 @@ impl Measuring<'_> {
         fs::hard_link(self.binary, &binary)
             .or_else(|_| fs::copy(self.binary, &binary).map(|_| ()))
             .map_err(failed("copy", self.binary))?;
-        if let Source::File(path) = &task.workload {
+        if let WorkloadSource::File(path) = &task.workload {
             fs::copy(path, self.directory.join(INPUTS)).map_err(failed("copy", path))?;
         }
         Ok(())
     }
 
-    fn prepare(&self, name: &str, ticks: u64) -> Result<(), MeasureError> {
+    fn prepare(&self, name: &str, ticks: u64) -> Result<(), MeasurementError> {
         let output =
             self.throng(&[], &["workload", name, "--ticks", &ticks.to_string(), "--prepare", INPUTS])?;
         self.check_status(&output)
     }
 
     /// Runs the inputs in place, under a tool if one is given.
-    fn run(&self, tool: &[&str], ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, MeasureError> {
+    fn run(&self, tool: &[&str], ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, MeasurementError> {
         let ticks = ticks.to_string();
         let burdens: Vec<String> =
             burdens.iter().map(|(system, laps)| format!("--burden={}={laps}", system.name())).collect();
@@ -192,7 +192,7 @@ impl Measuring<'_> {
         let output = self.throng(tool, &words)?;
         self.check_status(&output)?;
         let text = self.read(OUTCOME)?;
-        let format = serde_json::from_str(&text).ok().map(|Format { format }| format);
+        let format = serde_json::from_str(&text).ok().map(|OutcomeFormat { format }| format);
         if format != Some(FORMAT) {
             let found = format.map_or_else(|| "none".to_owned(), |format| format.to_string());
             return Err(self.incompatible(&format!(
@@ -202,31 +202,31 @@ impl Measuring<'_> {
         serde_json::from_str(&text).map_err(|error| self.incompatible(&error.to_string()))
     }
 
-    fn throng(&self, tool: &[&str], words: &[&str]) -> Result<Output, MeasureError> {
+    fn throng(&self, tool: &[&str], words: &[&str]) -> Result<Output, MeasurementError> {
         let mut command = Command::new("setarch");
         command.args([env::consts::ARCH, "-R"]).args(tool).arg(format!("./{BINARY}")).args(words);
         command.current_dir(self.directory).env_clear().env("PATH", PATH).env("LC_ALL", "C");
         let output = command.output().map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => MeasureError::NoSetarch,
-            _ => MeasureError::Io { step: "run", path: self.directory.join(BINARY), source },
+            io::ErrorKind::NotFound => MeasurementError::NoSetarch,
+            _ => MeasurementError::Io { step: "run", path: self.directory.join(BINARY), source },
         })?;
         // 127 is the status of setarch, as of a shell, for a program that does not exist.
         if !tool.is_empty() && output.status.code() == Some(127) {
-            return Err(MeasureError::NoValgrind);
+            return Err(MeasurementError::NoValgrind);
         }
         Ok(output)
     }
 
-    fn read(&self, name: &str) -> Result<String, MeasureError> {
+    fn read(&self, name: &str) -> Result<String, MeasurementError> {
         let path = self.directory.join(name);
-        fs::read_to_string(&path).map_err(|source| MeasureError::Io { step: "read", path, source })
+        fs::read_to_string(&path).map_err(|source| MeasurementError::Io { step: "read", path, source })
     }
 
     /// The linker's names of all functions whose callers must be separated.
-    fn functions(&self, systems: &[SystemInfo]) -> Result<Vec<String>, MeasureError> {
+    fn functions(&self, systems: &[SystemInfo]) -> Result<Vec<String>, MeasurementError> {
         let not_there =
-            |what: &str| MeasureError::NotInProfile { binary: self.binary.into(), what: what.to_owned() };
-        let bytes = fs::read(self.binary).map_err(|source| MeasureError::Io {
+            |what: &str| MeasurementError::NotInProfile { binary: self.binary.into(), what: what.to_owned() };
+        let bytes = fs::read(self.binary).map_err(|source| MeasurementError::Io {
             step: "read",
             path: self.binary.into(),
             source,
@@ -241,14 +241,14 @@ impl Measuring<'_> {
         Ok(names.into_values().flatten().chain(ALLOCATOR.map(str::to_owned)).collect())
     }
 
-    fn check_status(&self, output: &Output) -> Result<(), MeasureError> {
+    fn check_status(&self, output: &Output) -> Result<(), MeasurementError> {
         let message = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
         match output.status.code() {
             Some(0) => Ok(()),
             // Status 2: a command line that the build does not know.
             Some(2) => Err(self.incompatible("it has no workloads, or has them under other names")),
             Some(EXIT_INCOMPATIBLE) => Err(self.incompatible(&message())),
-            _ => Err(MeasureError::Failed {
+            _ => Err(MeasurementError::Failed {
                 binary: self.binary.into(),
                 status: output.status.to_string(),
                 message: message(),
@@ -256,14 +256,14 @@ impl Measuring<'_> {
         }
     }
 
-    fn incompatible(&self, why: &str) -> MeasureError {
-        MeasureError::Incompatible { binary: self.binary.into(), why: why.to_owned() }
+    fn incompatible(&self, why: &str) -> MeasurementError {
+        MeasurementError::Incompatible { binary: self.binary.into(), why: why.to_owned() }
     }
 }
 
 /// The fields that every format has.
 #[derive(serde::Deserialize)]
-struct Format {
+struct OutcomeFormat {
     format: u32,
 }
 

@@ -1,6 +1,6 @@
 //! A comparison as an HTML page.
 
-use crate::compare::{Change, Comparison, SystemChange, TOLERANCE, TOLERANCE_INSTRUCTIONS, percent};
+use crate::compare::{Comparison, CostChange, SystemChange, TOLERANCE, TOLERANCE_INSTRUCTIONS, percent};
 use crate::text::{change_in_percent, grouped};
 use report::{BarPlot, Cell, Column, Report, Section, Table, Verdict};
 use std::fmt;
@@ -76,11 +76,11 @@ fn systems(comparison: &Comparison) -> Section {
     Section::new("Systems").table(table).text(&note).bar_plot(plot)
 }
 
-fn verdict(change: Change) -> Cell {
+fn verdict(change: CostChange) -> Cell {
     let verdict = match change {
-        Change::Cheaper => Verdict::Good,
-        Change::Equal => Verdict::Neutral,
-        Change::Dearer => Verdict::Bad,
+        CostChange::Cheaper => Verdict::Good,
+        CostChange::Equal => Verdict::Neutral,
+        CostChange::Dearer => Verdict::Bad,
     };
     Cell::verdict(verdict, change.as_str())
 }
@@ -112,11 +112,11 @@ fn work(comparison: &Comparison) -> Section {
 mod tests {
     use super::*;
     use crate::compare::WorkChange;
-    use crate::costs::Cost;
+    use crate::costs::SystemCost;
 
     #[test]
     fn the_page_names_builds_systems_and_verdict() {
-        let cost = |instructions| Cost { instructions, allocations: 0, entries: 1 };
+        let cost = |instructions| SystemCost { instructions, allocations: 0, entries: 1 };
         let comparison = Comparison {
             workload: "crowd".into(),
             ticks: 100,
@@ -124,8 +124,8 @@ mod tests {
                 system: "hub".into(),
                 base: cost(1_000_000),
                 head: cost(1_050_000),
-                instructions: Change::Dearer,
-                allocations: Change::Equal,
+                instructions: CostChange::Dearer,
+                allocations: CostChange::Equal,
             }],
             work: vec![WorkChange { work: "kills".into(), base: 1, head: 2 }],
             divergence: None,

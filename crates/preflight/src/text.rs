@@ -75,12 +75,12 @@ pub(crate) fn grouped(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Change, Divergence, Part, WorkChange};
-    use crate::costs::Cost;
+    use crate::compare::{CostChange, Divergence, HashedPart, WorkChange};
+    use crate::costs::SystemCost;
 
     #[test]
     fn the_text_names_what_changed_and_where_behaviour_parts() {
-        let cost = |instructions, allocations| Cost { instructions, allocations, entries: 1 };
+        let cost = |instructions, allocations| SystemCost { instructions, allocations, entries: 1 };
         let comparison = Comparison {
             workload: "crowd".into(),
             ticks: 100,
@@ -88,11 +88,17 @@ mod tests {
                 system: "world.movement".into(),
                 base: cost(2_643_059, 0),
                 head: cost(2_695_920, 12),
-                instructions: Change::Dearer,
-                allocations: Change::Dearer,
+                instructions: CostChange::Dearer,
+                allocations: CostChange::Dearer,
             }],
             work: vec![WorkChange { work: "bytes sent".into(), base: 1_000, head: 1_010 }],
-            divergence: Some(Divergence { tick: 87, world: Some(1), what: Part::State, base: 1, head: 2 }),
+            divergence: Some(Divergence {
+                tick: 87,
+                world: Some(1),
+                what: HashedPart::State,
+                base: 1,
+                head: 2,
+            }),
         };
         let expected = "\
 crowd, 100 ticks

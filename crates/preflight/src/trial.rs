@@ -4,8 +4,8 @@
 //! of one system ([`systems::burden`]); its true size is read from the profile. The base is the same build with a burden of
 //! 0, so that the code of burdens costs both the same.
 
-use crate::compare::{Change, Comparison, Incomparable, compare};
-use crate::measure::{MeasureError, Measurement, Task, measure};
+use crate::compare::{Comparison, CostChange, Incomparable, compare};
+use crate::measure::{Measurement, MeasurementError, WorkloadTask, measure};
 use sim::workload::Workload;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -35,7 +35,7 @@ pub struct Slowdown {
 pub enum TrialError {
     /// A run failed.
     #[error(transparent)]
-    Measure(#[from] MeasureError),
+    Measure(#[from] MeasurementError),
     /// Two runs of one build had different workloads.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
@@ -45,7 +45,7 @@ pub enum TrialError {
 #[derive(Debug)]
 pub struct Trial {
     binary: PathBuf,
-    task: Task,
+    task: WorkloadTask,
     directory: PathBuf,
     base: Measurement,
     instructions_per_lap: f64,
@@ -56,7 +56,7 @@ impl Trial {
     ///
     /// # Errors
     /// As [`measure`].
-    pub fn new(binary: &Path, task: &Task, directory: &Path) -> Result<Self, TrialError> {
+    pub fn new(binary: &Path, task: &WorkloadTask, directory: &Path) -> Result<Self, TrialError> {
         let base = measure(binary, task, &[(System::WorldTell, 0)], directory)?;
         let laps_per_entry = 1_000;
         let burdened = measure(binary, task, &[(System::WorldTell, 1_000 * laps_per_entry)], directory)?;
@@ -148,9 +148,9 @@ pub fn smallest_percent(slowdowns: &[Slowdown]) -> f64 {
 pub fn measure_both(
     base: &Path,
     head: &Path,
-    task: &Task,
+    task: &WorkloadTask,
     directory: &Path,
-) -> Result<(Measurement, Measurement), MeasureError> {
+) -> Result<(Measurement, Measurement), MeasurementError> {
     thread::scope(|scope| {
         let other = scope.spawn(|| measure(head, task, &[], &directory.join("head")));
         let one = measure(base, task, &[], &directory.join("base"));
@@ -166,7 +166,7 @@ pub fn measure_both(
 pub fn compare_often(
     base: &Path,
     head: &Path,
-    task: &Task,
+    task: &WorkloadTask,
     runs: usize,
     directory: &Path,
 ) -> Result<Vec<Comparison>, TrialError> {
@@ -187,7 +187,7 @@ fn finds_only(comparison: &Comparison, slowed: &[System]) -> bool {
     comparison.divergence.is_none()
         && comparison.systems.iter().all(|change| {
             let is_slowed = slowed.iter().any(|system| system.name() == change.system);
-            change.change() == if is_slowed { Change::Dearer } else { Change::Equal }
+            change.change() == if is_slowed { CostChange::Dearer } else { CostChange::Equal }
         })
 }
 

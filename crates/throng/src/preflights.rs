@@ -1,9 +1,9 @@
 //! `throng preflight`: from two commits or binaries to a comparison of what they cost.
 
 use crate::cli::PreflightArgs;
-use preflight::builds::{BuildError, Builder, Built};
+use preflight::builds::{Built, CommitBuildError, CommitBuilder};
 use preflight::compare::{Comparison, Incomparable, compare};
-use preflight::measure::{EXIT_INCOMPATIBLE, MeasureError, Source, Task};
+use preflight::measure::{EXIT_INCOMPATIBLE, MeasurementError, WorkloadSource, WorkloadTask};
 use preflight::page::{self, Subject};
 use preflight::text::text;
 use preflight::trial::measure_both;
@@ -27,10 +27,10 @@ pub enum PreflightError {
     NoCache,
     /// A commit was not built.
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(#[from] CommitBuildError),
     /// A build was not measured.
     #[error(transparent)]
-    Measure(#[from] MeasureError),
+    Measure(#[from] MeasurementError),
     /// They had different things to do.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
@@ -49,12 +49,12 @@ pub enum PreflightError {
 #[must_use]
 pub const fn exit_status(error: &PreflightError) -> u8 {
     match error {
-        PreflightError::Incomparable(_) | PreflightError::Measure(MeasureError::Incompatible { .. }) => {
+        PreflightError::Incomparable(_) | PreflightError::Measure(MeasurementError::Incompatible { .. }) => {
             EXIT_INCOMPATIBLE as u8
         }
         PreflightError::NoWorkload(_)
         | PreflightError::NoCache
-        | PreflightError::Build(BuildError::Unknown { .. }) => EXIT_USAGE,
+        | PreflightError::Build(CommitBuildError::Unknown { .. }) => EXIT_USAGE,
         _ => EXIT_NOT_RUN,
     }
 }
@@ -64,7 +64,7 @@ pub const fn exit_status(error: &PreflightError) -> u8 {
 /// # Errors
 /// When a build cannot be had or run, or the two cannot be compared.
 pub fn run(args: &PreflightArgs) -> Result<(String, bool), PreflightError> {
-    let task = Task { workload: source(&args.workload)?, ticks: args.ticks };
+    let task = WorkloadTask { workload: source(&args.workload)?, ticks: args.ticks };
     let base = build(&args.base, args.cache.as_deref())?;
     let head = build(&args.head, args.cache.as_deref())?;
     let (one, other) = measure_both(&base.binary, &head.binary, &task, &args.out)?;
@@ -85,12 +85,16 @@ pub fn run(args: &PreflightArgs) -> Result<(String, bool), PreflightError> {
 }
 
 /// A name goes before a file that is called so.
-fn source(workload: &str) -> Result<Source, PreflightError> {
+fn source(workload: &str) -> Result<WorkloadSource, PreflightError> {
     if Workload::named(workload).is_some() {
-        return Ok(Source::Named(workload.to_owned()));
+        return Ok(WorkloadSource::Named(workload.to_owned()));
     }
     let path = PathBuf::from(workload);
-    if path.is_file() { Ok(Source::File(path)) } else { Err(PreflightError::NoWorkload(workload.to_owned())) }
+    if path.is_file() {
+        Ok(WorkloadSource::File(path))
+    } else {
+        Err(PreflightError::NoWorkload(workload.to_owned()))
+    }
 }
 
 /// A binary is taken as it is, a commit built.
@@ -100,7 +104,7 @@ fn build(name: &str, cache: Option<&Path>) -> Result<Built, PreflightError> {
         return Ok(Built { commit: String::new(), binary: path.to_owned() });
     }
     let cache = cache.map(Path::to_owned).or_else(default_cache).ok_or(PreflightError::NoCache)?;
-    Ok(Builder::new(Path::new("."), &cache)?.build(name)?)
+    Ok(CommitBuilder::new(Path::new("."), &cache)?.build(name)?)
 }
 
 /// Beside the other things that take long to make.
@@ -129,17 +133,17 @@ mod tests {
 
     #[test]
     fn a_workload_is_a_name_or_a_file() {
-        assert_eq!(source("worlds").unwrap(), Source::Named("worlds".to_owned()));
+        assert_eq!(source("worlds").unwrap(), WorkloadSource::Named("worlds".to_owned()));
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
-        assert_eq!(source(path).unwrap(), Source::File(file.path().to_owned()));
+        assert_eq!(source(path).unwrap(), WorkloadSource::File(file.path().to_owned()));
         assert_eq!(exit_status(&source("plaza").unwrap_err()), EXIT_USAGE);
     }
 
     #[test]
     fn builds_that_are_too_different_have_a_status_of_their_own() {
-        let error = MeasureError::Incompatible { binary: "b".into(), why: "w".into() };
+        let error = MeasurementError::Incompatible { binary: "b".into(), why: "w".into() };
         assert_eq!(exit_status(&error.into()), 4);
-        assert_eq!(exit_status(&MeasureError::NoValgrind.into()), EXIT_NOT_RUN);
+        assert_eq!(exit_status(&MeasurementError::NoValgrind.into()), EXIT_NOT_RUN);
     }
 }

@@ -3,7 +3,7 @@
 //! Ignored unless asked for, because valgrind is not everywhere: `make test` has a step for them.
 
 use preflight::compare::compare;
-use preflight::measure::{MeasureError, Source, Task, measure};
+use preflight::measure::{MeasurementError, WorkloadSource, WorkloadTask, measure};
 use preflight::trial::Trial;
 use sim::workload::Workload;
 use std::path::Path;
@@ -12,8 +12,8 @@ use systems::System;
 const THRONG: &str = env!("CARGO_BIN_EXE_throng");
 
 /// Long enough for every system to have something to do, short enough for a test.
-fn task() -> Task {
-    Task { workload: Source::Named("crowd".to_owned()), ticks: 20 }
+fn task() -> WorkloadTask {
+    WorkloadTask { workload: WorkloadSource::Named("crowd".to_owned()), ticks: 20 }
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn two_percent_more_in_any_system_are_found_and_nothing_else_is() {
 #[ignore = "needs valgrind: make test STEPS=preflight"]
 fn what_npcs_cost_is_told_apart() {
     let directory = tempfile::tempdir().unwrap();
-    let task = Task { workload: Source::Named(Workload::Npcs.name().to_owned()), ticks: 20 };
+    let task = WorkloadTask { workload: WorkloadSource::Named(Workload::Npcs.name().to_owned()), ticks: 20 };
     let trial = Trial::new(Path::new(THRONG), &task, directory.path()).unwrap();
     let slowdowns = trial.slow_down_together(&[System::WorldNpcs], 2.0).unwrap();
     assert!(slowdowns[0].is_found && (1.0..3.0).contains(&slowdowns[0].percent), "{slowdowns:?}");
@@ -62,5 +62,5 @@ fn a_program_without_workloads_cannot_be_compared() {
     std::fs::write(&script, "#!/bin/sh\nexit 2\n").unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let error = measure(&script, &task(), &[], &directory.path().join("runs")).unwrap_err();
-    assert!(matches!(error, MeasureError::Incompatible { .. }), "{error}");
+    assert!(matches!(error, MeasurementError::Incompatible { .. }), "{error}");
 }
