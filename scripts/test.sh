@@ -57,8 +57,11 @@ step_postgres() {
 step_crowd() { cargo test --workspace --locked --test crowd -- --ignored; }
 
 # The program with the very dependencies that step test has compiled: `cargo build -p throng` would choose fewer of their features
-# and compile most of them again.
-build_throng() { cargo test --workspace --locked --no-run --test preflight; }
+# and compile most of them again. The pages are embedded in it, so they are built first when they are out of date.
+build_throng() {
+  build_web
+  cargo test --workspace --locked --no-run --test preflight
+}
 
 # Preflight with the debug build that the tests use: slowdowns are found, equal builds are quiet.
 step_preflight() {

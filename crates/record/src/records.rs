@@ -76,6 +76,8 @@ impl<'a> Records<'a> {
             let offset = (bytes.len() - rest.len()) as u64;
             let record = Record::split(format, &mut chain, &mut rest, offset)?;
             if record.head.tag == END.tag {
+                // Its content is the format's own and may be unused; damage to it is still damage to the file.
+                record.head.unpack(record.body, offset)?;
                 if !rest.is_empty() {
                     let offset = (bytes.len() - rest.len()) as u64;
                     return Err(RecordError::TooLong { format: format.name, offset });

@@ -51,6 +51,27 @@ fn what_is_written_is_read_by_both_readers() {
     assert_eq!(records.need(&TWO).unwrap().offset(), (PREAMBLE_LEN + 2 * RECORD_HEAD_LEN + 7 + 17) as u64);
 }
 
+/// Found by fuzzing: a last record that claims to be deflated and is not.
+#[test]
+fn a_last_record_that_cannot_be_inflated_is_refused_by_both_readers() {
+    let preamble = &file()[..PREAMBLE_LEN];
+    let body = b"not deflated";
+    let mut head = [0; 16];
+    head[..4].copy_from_slice(b"END ");
+    head[4] = 1;
+    head[6] = 1;
+    head[8] = body.len() as u8;
+    head[12] = 100;
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&crc32fast::hash(preamble).to_le_bytes());
+    hasher.update(&head);
+    hasher.update(body);
+    let bytes = [preamble, &head, &hasher.finalize().to_le_bytes(), body].concat();
+    let whole = Records::parse(&FORMAT, &bytes, &[]).unwrap_err();
+    assert!(matches!(whole, RecordError::Unpackable { .. }), "{whole}");
+    assert_eq!(read(&bytes).unwrap_err().to_string(), whole.to_string());
+}
+
 #[test]
 fn an_unknown_part_is_refused_by_name_unless_it_may_be_skipped() {
     let bytes = file();
