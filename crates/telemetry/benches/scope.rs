@@ -1,7 +1,7 @@
-//! What a recorded scope costs beyond the two readings of the clock that it cannot do without ([`telemetry::probe`]).
+//! CPU time of a recorded scope beyond its two readings of the clock ([`telemetry::probe`]).
 //!
-//! `cargo bench -p telemetry` measures millions of scopes; `cargo test` runs a few, so that it keeps working. Goal: to
-//! see what a change of the recorder's writing path costs. Not a goal: to promise anything, so nothing is asserted.
+//! `cargo bench -p telemetry` measures millions of scopes; `cargo test` runs a few, so that the bench keeps working. Goal:
+//! show the cost of a change to the recorder's writing path. Not a goal: a promise, so nothing is asserted.
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
 use telemetry::probe;

@@ -1,6 +1,6 @@
-//! How often each thread asks for memory, and how much of it. What runs at every tick should not (DESIGN §5), and only a count tells.
+//! Number of allocations and bytes held, by thread. Steady work of a tick must not allocate, and only a count proves that.
 //!
-//! The executable makes [`CountingAllocator`] its global allocator; threads that are [counted](count_here) have a place each.
+//! The executable makes [`CountingAllocator`] its global allocator; each thread that calls [`count_here`] has a counter.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe to implement; this one hands everything on")]
 
@@ -10,40 +10,41 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The system's allocator, with a count. Costs a nanosecond a call.
+/// The system's allocator with counters. Counting costs about a nanosecond per call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// Blocks from so many bytes on come from the system and go back to it.
+/// Smallest block that is mapped from the system on its own and unmapped when freed.
 const LARGE_BYTES: i32 = 256 * 1024;
 
-/// Has large blocks go back to the system when they are freed. glibc does so only until the first is freed, and keeps what
-/// comes later: a capture's tables, tens of megabytes, stayed with the process for good, as if its clients needed them (1,500
-/// walking clients on a 2-core VM: 129 MB resident after four captures, 138 after three without this, 122 without any).
+/// Fixes glibc's threshold for mapped blocks, so that a large block returns to the system when it is freed. By default the
+/// threshold rises with the first such block, and later ones stay with the process: a capture's tables, tens of megabytes,
+/// counted as memory that clients need (1,500 walking clients on a 2-core VM: 129 MB resident after four captures, 138
+/// after three without this setting, 122 without captures).
 ///
-/// Call it before there are threads. Elsewhere than with glibc it does nothing.
+/// Call it before other threads start. No-op with other C libraries.
 pub fn give_large_blocks_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: settings of the allocator, which it reads when it is asked for memory; none is touched.
     let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
 }
 
-/// Gives memory that the allocator keeps for later back to the system. It locks each thread's share in turn, and
-/// what is asked for next has to be had anew: for when there is no memory left. Elsewhere than with glibc it does nothing.
+/// Returns the allocator's free memory to the system. It locks the arena of each thread in turn, and later allocations
+/// fault their pages in again: meant for a shortage of memory. No-op with other C libraries.
 pub fn give_spare_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator returns pages that hold no block; it takes its own locks.
     let _ = unsafe { libc::malloc_trim(0) };
 }
 
-/// Where the threads of one name count, one after the other. Never freed, so that threads can hold it without counting holders:
-/// there are as many as threads of that name ever ran at once.
+/// Counters of the threads of one name, of one thread at a time. Leaked, so that a thread holds a plain reference: the
+/// number of counters of a name is the maximum of threads of that name at one time.
 #[derive(Debug)]
 struct Place {
     name: String,
-    /// Only the thread that sits here writes it.
+    /// Allocations. Written only by the thread that leases the counter.
     count: AtomicU64,
-    /// Bytes asked for less bytes given back, likewise. Who frees more than it asked for comes below zero.
+    /// Bytes allocated less bytes freed, likewise. Negative for a thread that frees memory of others.
     held: AtomicI64,
     is_taken: AtomicBool,
 }
@@ -51,24 +52,24 @@ struct Place {
 static PLACES: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
 
 thread_local! {
-    // Without a destructor and known at compile time, so that looking at it allocates nothing.
+    // Initialised at compile time and without destructor, so that access never allocates.
     static HERE: Cell<Option<&'static Place>> = const { Cell::new(None) };
     static SEAT: Cell<Option<Seat>> = const { Cell::new(None) };
 }
 
-/// Gives the thread's place back when it ends: a runtime's threads come and go for as long as the server runs.
+/// Returns the counter when its thread ends: a runtime starts and ends threads as long as the server runs.
 #[derive(Debug)]
 struct Seat(&'static Place);
 
 impl Drop for Seat {
     fn drop(&mut self) {
         HERE.set(None);
-        // Whoever sits here next goes on from this thread's count.
+        // The next thread of this name continues this count.
         self.0.is_taken.store(false, Ordering::Release);
     }
 }
 
-/// Counts the calling thread's requests for memory from now on, under this name.
+/// Counts allocations of the calling thread under `name` from now on.
 pub fn count_here(name: &str) {
     drop(SEAT.take());
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,8 +86,8 @@ pub fn count_here(name: &str) {
     HERE.set(Some(place));
 }
 
-/// Requests for memory so far, new blocks and changed sizes, by the names of the threads; threads of one name together. All zero
-/// unless the executable's allocator is [`CountingAllocator`].
+/// Allocations (new blocks and changed sizes) by thread name, summed over threads of one name. All zero unless the
+/// executable's allocator is [`CountingAllocator`].
 #[must_use]
 pub fn counted() -> BTreeMap<String, u64> {
     let mut counted = BTreeMap::new();
@@ -96,39 +97,39 @@ pub fn counted() -> BTreeMap<String, u64> {
     counted
 }
 
-/// Requests of the calling thread's place so far; zero of a thread that is not [counted](count_here).
+/// Allocations in the calling thread's counter; zero for a thread without one ([`count_here`]).
 #[must_use]
 pub fn counted_here() -> u64 {
     HERE.get().map_or(0, |place| place.count.load(Ordering::Relaxed))
 }
 
-/// Bytes that the calling thread's place has asked for less those that it gave back, as they were asked for: zero of a thread that is
-/// not [counted](count_here). What one piece of work keeps is the difference from before it to behind it, whatever others do
-/// meanwhile, unless it frees what it did not ask for or leaves something to others to free.
+/// Bytes allocated less bytes freed in the calling thread's counter; zero for a thread without one ([`count_here`]). The
+/// difference across a piece of work is the memory that it retains, independent of other threads, provided that it frees
+/// only its own memory and hands none to other threads to free.
 #[must_use]
 pub fn held_here() -> i64 {
     HERE.get().map_or(0, |place| place.held.load(Ordering::Relaxed))
 }
 
 fn note(requests: u64, bytes: i64) {
-    // A thread that is ending may have nothing to look at any more.
+    // During the end of a thread its thread-locals may be gone.
     if let Ok(Some(Place { count, held, .. })) = HERE.try_with(Cell::get) {
-        // Nobody else writes, so nothing is lost between the two.
+        // This thread is the only writer, so load and store lose nothing.
         count.store(count.load(Ordering::Relaxed) + requests, Ordering::Relaxed);
         held.store(held.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
     }
 }
 
-/// No block is as large as half the address space ([`Layout`]).
+/// No overflow: a block is smaller than half of the address space ([`Layout`]).
 const fn signed(size: usize) -> i64 {
     size as i64
 }
 
-// SAFETY: every call goes to the system's allocator as it is; counting allocates nothing and cannot unwind.
+// SAFETY: every call is forwarded unchanged to the system's allocator; counting neither allocates nor unwinds.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(1, signed(layout.size()));
-        // SAFETY: the caller keeps the promises of `alloc`, which are the system's.
+        // SAFETY: the caller upholds the contract of `alloc`, which is the system allocator's.
         unsafe { System.alloc(layout) }
     }
 
@@ -171,7 +172,7 @@ mod tests {
             drop(grown);
             let boxes: Vec<Box<u8>> = (0..10).map(Box::new).collect();
             drop(boxes);
-            // One and its growth, ten boxes and the list of them; and what asking for the count takes.
+            // The vector and its growth, ten boxes and their vector, and the allocations of `counted` itself.
             let asked = count("counted") - before;
             assert!((13..40).contains(&asked), "{asked}");
         })

@@ -1,12 +1,12 @@
-//! Durations down to a microsecond, for stages that a [`Timing`](crate::Timing) would put into one bucket.
+//! Durations down to a microsecond, for stages that would all fall into one bucket of a [`Timing`](crate::Timing).
 
 use crate::tally::Tally;
 use crate::timing::Maximum;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Upper bounds of the histogram of every fine timing, in nanoseconds: five a decade from a microsecond to a second, each 1.6
-/// times the one before, and three below, where clocks end. A table for one name with few labels, since each is a series.
+/// Upper bounds of the histogram of every fine timing, in nanoseconds: five per decade from a microsecond to a second (ratio
+/// 1.6), and three below, down to the resolution of clocks. For few names with few labels, since each bound is a series.
 pub const FINE_BUCKETS_NS: [u64; 34] = [
     250,
     400,
@@ -44,8 +44,8 @@ pub const FINE_BUCKETS_NS: [u64; 34] = [
     1_000_000_000,
 ];
 
-/// A handle to a histogram of short durations, the sum of their squares and their kept maximum. Recording takes four atomic
-/// operations, no lock and no memory.
+/// A handle to a histogram of short durations, the sum of their squares and their kept maximum. Recording is four atomic
+/// operations, without lock or allocation.
 #[derive(Clone, Debug)]
 pub struct FineTiming {
     tally: Arc<Tally>,

@@ -1,6 +1,6 @@
-//! What the server says about itself: metrics for Prometheus, logs, and the flight recorder ([`recorder`]).
+//! Observability of the server: metrics for Prometheus, logs, captures, crash reports, and the flight recorder ([`recorder`]).
 //!
-//! For metrics start with [`Metrics`]: a subsystem keeps a struct of handles, made once and cheap to use ever after.
+//! For metrics start with [`Metrics`]: a subsystem keeps a struct of handles, created once and cheap to use.
 //!
 //! ```
 //! use telemetry::{Counter, Metrics, Timing};
@@ -27,10 +27,9 @@
 //! assert!(metrics.render().contains("throng_world_ticks_total{world=\"Plaza\"} 1"));
 //! ```
 //!
-//! Sans-IO cores use one thing of this crate: scopes ([`recorder::Scope`]), which tell the recorder what they do and
-//! them nothing. They count in plain integers, and the thread that drives them exports those with
-//! [`Counter::absolute`]. This crate knows none of the others, serves no HTTP, and starts no thread but to measure
-//! itself ([`probe`]).
+//! Sans-IO cores use one thing of this crate: scopes ([`recorder::Scope`]), which pass data to the recorder and return
+//! none. Cores count in plain integers, and the thread that drives them exports those with [`Counter::absolute`]. This crate
+//! depends on no other crate of the workspace, serves no HTTP, and starts no thread except to measure itself ([`probe`]).
 
 pub mod allocations;
 pub mod captures;

@@ -1,22 +1,22 @@
-//! How long threads wait for locks that somebody else holds.
+//! Time that threads wait for locks held by others.
 
 use crate::recorder::{add_lock_wait, now_ns};
 use crate::{Metrics, Timing};
 use std::sync::{LockResult, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-/// Takes the locks of one system, and tells how long that took where it had to wait.
+/// Takes the locks of one system, and measures the time of those that are contended.
 ///
-/// A lock that is free costs what it always costs: no clock is read. So it may stand in code that the simulator runs,
-/// whose one thread never finds a lock taken. Waits reach the metric `throng_lock_wait_seconds` and, as
-/// [`SampleKind::LockWaitNs`](crate::recorder::SampleKind::LockWaitNs), the record of the thread that waited.
+/// A free lock costs no more than without this type: no clock is read. So it may be used in code that the simulator runs,
+/// whose only thread never finds a lock taken. Waits go to the metric `throng_lock_wait_seconds` and, as
+/// [`SampleKind::LockWaitNs`](crate::recorder::SampleKind::LockWaitNs), to the record of the waiting thread.
 #[derive(Clone, Debug, Default)]
 pub struct LockWait {
     timing: Option<Timing>,
 }
 
 impl LockWait {
-    /// For the locks of this system. The default tells the thread's record only.
+    /// For the locks of this system. The default value records into the thread's record only.
     #[must_use]
     pub fn new(metrics: &Metrics, system: &str) -> Self {
         let help = "Time that threads waited for a lock that another one held.";
@@ -39,12 +39,12 @@ impl LockWait {
     fn wait_for<'a, T>(&self, mutex: &'a Mutex<T>) -> LockResult<MutexGuard<'a, T>> {
         let began_ns = now_ns();
         let guard = mutex.lock();
-        // The clock goes back when the machine has been asleep.
+        // CLOCK_MONOTONIC, as read here, may go back when the machine has been asleep.
         self.note(Duration::from_nanos(now_ns().saturating_sub(began_ns)));
         guard
     }
 
-    /// Counts a wait for something other than a mutex that callers share, such as a connection of a pool.
+    /// Records a wait for another shared resource, such as a connection of a pool.
     pub fn note(&self, waited: Duration) {
         add_lock_wait(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
         if let Some(timing) = &self.timing {
@@ -81,7 +81,7 @@ mod tests {
             let waiter = scope.spawn(|| {
                 recorder.thread("waiter").install();
                 about_to.send(()).unwrap();
-                // What `lock` does when it finds the lock taken, as it may be here or no longer be.
+                // The contended path of `lock`; the lock may still be held here, or free.
                 *wait.wait_for(&mutex).unwrap() += 1;
                 frame_end();
                 recorder.capture(Duration::MAX)

@@ -1,4 +1,4 @@
-//! Where log lines go and what they look like.
+//! Log lines: destination, filter and format.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,9 +44,9 @@ pub enum LoggingError {
     /// The filter does not parse.
     #[error("{filter:?} is not a log filter (such as \"info\" or \"info,gateway=debug\")")]
     Filter {
-        /// What was given.
+        /// The filter.
         filter: String,
-        /// Where it went wrong.
+        /// Position and reason.
         #[source]
         source: tracing_subscriber::filter::ParseError,
     },
@@ -55,8 +55,8 @@ pub enum LoggingError {
     Started(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Sends the process's `tracing` events that pass `filter` (`info`, or per crate: `info,gateway=debug`) to standard
-/// error, which stays free of buffering delays and apart from what commands print. Once per process.
+/// Writes the process's `tracing` events that pass `filter` (`info`, or per crate: `info,gateway=debug`) to standard error,
+/// unbuffered and apart from the output of commands. Once per process.
 ///
 /// # Errors
 /// When the filter does not parse or logging was started before.
@@ -65,15 +65,15 @@ pub fn start_logging(format: LogFormat, filter: &str) -> Result<(), LoggingError
     Ok(())
 }
 
-/// The subscriber itself; tests give it another writer.
+/// The subscriber; tests pass another writer.
 fn subscriber<W>(format: LogFormat, filter: &str, writer: W) -> Result<Dispatch, LoggingError>
 where
     W: for<'writer> MakeWriter<'writer> + Send + Sync + 'static,
 {
     let env_filter = EnvFilter::try_new(filter)
         .map_err(|source| LoggingError::Filter { filter: filter.to_owned(), source })?;
-    // What cannot be written it would complain of on standard error, and panic when that has gone with its terminal: a
-    // server that drains because of SIGHUP would abort instead.
+    // With internal errors logged, a failed write would be reported on standard error, which panics if that has gone with
+    // its terminal: a server that drains because of SIGHUP would abort instead.
     let builder =
         tracing_subscriber::fmt().with_env_filter(env_filter).with_writer(writer).log_internal_errors(false);
     Ok(match format {

@@ -1,4 +1,4 @@
-//! The registry: makes handles and renders what they hold.
+//! The registry of metrics: creates handles and renders their values.
 
 use crate::fine::{FINE_BUCKETS_NS, FineTiming};
 use crate::tally::Tally;
@@ -13,44 +13,44 @@ use std::time::Duration;
 /// All metrics of one server. Not global, so that several servers in one process (tests, `sim`) do not mix.
 ///
 /// Names begin with `throng_` and end in the base unit; counters in `_total`, timings in `_seconds`. A wrong name is a
-/// mistake in the program and panics at start, where every handle is made. Asking again for the same name and labels
-/// returns a handle to the same value.
+/// programming error and panics at start, where every handle is created. The same name and labels return a handle to the
+/// same value.
 ///
-/// A label's values must come from a small fixed set (a region, a shard, a reason), never from what a client sends:
-/// every combination is kept for ever.
+/// **Bound.** A label's values must come from a small fixed set (a region, a shard, a reason), never from a client's input:
+/// every combination is kept until the process ends.
 #[derive(Debug)]
 pub struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     maxima: Mutex<BTreeMap<Key, Kept>>,
-    /// Histograms by name. The exporter's own keep every duration until it has sorted it, for which whoever records takes memory.
+    /// Histograms by name. The exporter's own keep every duration until it is sorted, and allocate while recording.
     families: Mutex<BTreeMap<&'static str, Family>>,
 }
 
-/// Timings of one name.
+/// Histograms of one name.
 #[derive(Debug)]
 struct Family {
     help: &'static str,
-    /// By their labels, as they are written.
+    /// By labels, as rendered.
     tallies: BTreeMap<String, Arc<Tally>>,
 }
 
 /// A timing's maxima of the last seconds.
 #[derive(Debug)]
 struct Kept {
-    /// Of the second that runs.
+    /// Maximum of the current second.
     current: Maximum,
-    /// Of those before, oldest first; at most [`Metrics::MAX_WINDOW_S`].
+    /// Maxima of the seconds before, oldest first; at most [`Metrics::MAX_WINDOW_S`].
     seconds: VecDeque<Duration>,
     gauge: Gauge,
 }
 
-/// The `metrics` crate filters by origin and level; we keep everything.
+/// Origin and level, by which the `metrics` crate can filter; nothing is filtered here.
 const ORIGIN: Metadata<'_> = Metadata::new("throng", Level::INFO, None);
 
 impl Metrics {
-    /// A maximum is shown for so many seconds, or rather calls of [`Metrics::upkeep`]: scrapers that come at least so
-    /// often see every spike, each of them, and most of them twice.
+    /// Seconds (calls of [`Metrics::upkeep`]) for which a maximum is shown. A scraper with an interval up to this sees every
+    /// spike, and with half of it sees most spikes twice.
     pub const MAX_WINDOW_S: usize = 30;
 
     /// An empty registry.
@@ -61,7 +61,7 @@ impl Metrics {
         Self { recorder, handle, maxima: Mutex::default(), families: Mutex::default() }
     }
 
-    /// A count that only rises: [`Counter::increment`] it, or publish a core's own count by [`Counter::absolute`].
+    /// A count that only rises: [`Counter::increment`] it, or export a core's own count with [`Counter::absolute`].
     ///
     /// # Panics
     /// When `name` is not `throng_…_total`.
@@ -76,7 +76,7 @@ impl Metrics {
         self.recorder.register_counter(&key(name, labels), &ORIGIN)
     }
 
-    /// A value that goes up and down, such as a number of sessions or bytes in use.
+    /// A value that rises and falls, such as a number of sessions or bytes in use.
     ///
     /// # Panics
     /// When `name` does not begin with `throng_`, or ends like a counter.
@@ -87,9 +87,9 @@ impl Metrics {
         self.recorder.register_gauge(&key(name, labels), &ORIGIN)
     }
 
-    /// Durations: a histogram `name` and, as the gauge `name_max`, the longest one of the last
-    /// [`MAX_WINDOW_S`](Metrics::MAX_WINDOW_S) seconds, so that a single slow frame between two scrapes reaches the
-    /// graph (DESIGN §9).
+    /// Durations: a histogram `name` and the gauge `name_max`, the longest duration of the last
+    /// [`MAX_WINDOW_S`](Metrics::MAX_WINDOW_S) seconds, so that a single slow frame between two scrapes is visible in a
+    /// graph.
     ///
     /// # Panics
     /// When `name` is not `throng_…_seconds`.
@@ -99,8 +99,8 @@ impl Metrics {
         Timing::new(tally, self.maximum(name, help, labels))
     }
 
-    /// Durations down to a microsecond, as [`Self::timing`] with the buckets [`FINE_BUCKETS_NS`]; the
-    /// counter `name_squared_total` is the sum of their squares, from which follows the standard deviation.
+    /// Durations down to a microsecond: as [`Self::timing`] with the buckets [`FINE_BUCKETS_NS`], and the counter
+    /// `name_squared_total`, the sum of squares, from which the standard deviation follows.
     ///
     /// # Panics
     /// When `name` is not `throng_…_seconds`.
@@ -115,7 +115,7 @@ impl Metrics {
         FineTiming::new(tally, self.maximum(name, help, labels))
     }
 
-    /// The histogram with this name and these labels.
+    /// The histogram with this name and these labels, created if missing.
     fn tally(
         &self,
         name: &'static str,
@@ -147,7 +147,7 @@ impl Metrics {
         kept.current.clone()
     }
 
-    /// Everything in Prometheus' text format. Changes nothing: any number of collectors may scrape.
+    /// All metrics in Prometheus' text format. Changes no state, so any number of collectors may scrape.
     #[must_use]
     pub fn render(&self) -> String {
         let maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,7 +172,7 @@ impl Metrics {
         text
     }
 
-    /// Ends a second: begins a new one for the kept maxima. Call it once a second.
+    /// Begins a new second of the kept maxima. Call it once per second.
     pub fn upkeep(&self) {
         for kept in self.maxima.lock().unwrap_or_else(PoisonError::into_inner).values_mut() {
             if kept.seconds.len() == Self::MAX_WINDOW_S {
@@ -194,7 +194,7 @@ fn key(name: impl Into<KeyName>, labels: &[(&'static str, &str)]) -> Key {
     Key::from_parts(name, labels)
 }
 
-/// A label's value as the text format wants it.
+/// A label's value, escaped for the text format.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,36 +1,35 @@
-//! What timings count: durations in buckets that are there from the start. Whoever records takes no memory and no lock, since worlds do so in
-//! every tick.
+//! Histogram of durations with fixed buckets. Recording takes neither memory nor lock, since worlds record in every tick.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Durations since the start.
+/// A histogram since the start.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// Upper bounds of the buckets, nanoseconds, rising.
     limits_ns: &'static [u64],
-    /// By bucket; one more than limits, for all that is longer.
+    /// By bucket; the last one holds all longer durations.
     counts: Box<[AtomicU64]>,
     sum_ns: AtomicU64,
-    /// In square seconds, as the bits of a floating-point number: whole square nanoseconds would overflow after 18 seconds.
+    /// Sum of squares in s², as the bits of an f64: in whole ns² it would overflow a u64 at 18 s².
     squares: Option<AtomicU64>,
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// An empty histogram.
     pub(crate) fn new(limits_ns: &'static [u64]) -> Self {
         let counts = (0..=limits_ns.len()).map(|_| AtomicU64::new(0)).collect();
         Self { limits_ns, counts, sum_ns: AtomicU64::new(0), squares: None }
     }
 
-    /// Likewise, of which the sum of squares is told, too.
+    /// An empty histogram that also keeps the sum of squares.
     pub(crate) fn with_squares(limits_ns: &'static [u64]) -> Self {
         Self { squares: Some(AtomicU64::new(0.0_f64.to_bits())), ..Self::new(limits_ns) }
     }
 
     pub(crate) fn add(&self, duration: Duration) {
-        // 584 years fit.
+        // A u64 of nanoseconds holds 584 years.
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let bucket = self.limits_ns.partition_point(|&limit| limit < nanos);
         self.counts[bucket].fetch_add(1, Ordering::Relaxed);
@@ -38,7 +37,7 @@ impl Tally {
         if let Some(squares) = &self.squares {
             let square = duration.as_secs_f64().powi(2);
             let with_it = |bits| Some((f64::from_bits(bits) + square).to_bits());
-            // It is never refused.
+            // The update function always returns a value, so this never fails.
             let _ = squares.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_it);
         }
     }
@@ -57,7 +56,7 @@ impl Tally {
         let _ = writeln!(out, "{name}_sum{braced} {sum}\n{name}_count{braced} {count}");
     }
 
-    /// The line of the squares' sum, when it is kept.
+    /// The line of the sum of squares, if it is kept.
     pub(crate) fn render_squares(&self, name: &str, labels: &str, out: &mut String) {
         if let Some(squares) = &self.squares {
             let squares = f64::from_bits(squares.load(Ordering::Relaxed));

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Upper bounds of the histogram of every timing, in nanoseconds. Dense around what we must tell apart: 50 ms is a tick at
-/// 20 Hz, 22 and 33 ms one at 45 and 30 Hz, and encoding passes take fractions of a millisecond. Twenty bounds, since each is a
-/// series per label set.
+/// Upper bounds of the histogram of every timing, in nanoseconds. Dense around the durations that matter: 50 ms is a tick at
+/// 20 Hz, 33 and 22 ms one at 30 and 45 Hz, and encoding passes take fractions of a millisecond. Only twenty, since each
+/// bound is a series per label set.
 pub const TIMING_BUCKETS_NS: [u64; 20] = [
     50_000,
     100_000,
@@ -31,7 +31,7 @@ pub const TIMING_BUCKETS_NS: [u64; 20] = [
     10_000_000_000,
 ];
 
-/// A handle to a histogram of durations and its kept maximum. Recording takes three atomic operations, no lock and no memory.
+/// A handle to a histogram of durations and its kept maximum. Recording is three atomic operations, without lock or allocation.
 #[derive(Clone, Debug)]
 pub struct Timing {
     tally: Arc<Tally>,
@@ -50,7 +50,7 @@ impl Timing {
     }
 }
 
-/// The longest duration since somebody took it, in nanoseconds.
+/// The longest duration since the last [`Maximum::take`], in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Maximum(Arc<AtomicU64>);
 

@@ -1,4 +1,4 @@
-//! From a thread that is slow on purpose to the files that say so: recorder, triggers, store and summary together.
+//! From a thread that is slow on purpose to the files that name it: recorder, triggers, store and summary together.
 
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use telemetry::recorder::{Arg, Recorder, RecorderConfig, Scope, ScopeKind, frame
 
 /// A limit that the slow part of a test exceeds, and that nothing else does.
 const LIMIT_US: u64 = 40_000;
-/// How long the slow part works.
+/// Duration of the slow part.
 const SLOW: Duration = Duration::from_millis(60);
 
-/// Works, rather than sleeps.
+/// Computes for a time, as opposed to sleeping.
 #[expect(clippy::disallowed_methods, reason = "to be slow takes real time")]
 fn work(time: Duration) {
     let began_at = Instant::now();
@@ -21,7 +21,7 @@ fn work(time: Duration) {
     }
 }
 
-/// What comes of a thread that does this: the captures, and what the last of them says.
+/// Captures of a thread that runs `work`: all entries, the last summary, and the metrics.
 fn captures_of(work: impl FnOnce() + Send) -> (Vec<Entry>, Summary, String) {
     let dir = tempfile::tempdir().unwrap();
     let recorder =
@@ -38,7 +38,7 @@ fn captures_of(work: impl FnOnce() + Send) -> (Vec<Entry>, Summary, String) {
             // The kernel's figures are sampled every 20 ms at most, and the slow part took longer.
             frame_end();
             worked.send(()).unwrap();
-            // What a thread has recorded goes with it, so it stays until it was read.
+            // A thread's record ends with it, so the thread stays until the capture is taken.
             let _ = is_to_end.recv();
         });
         has_worked.recv().unwrap();
@@ -88,7 +88,7 @@ static MOVEMENT: Scope = Scope::new("test.system.movement").kind(ScopeKind::Syst
 static TELL: Scope = Scope::new("test.system.tell").kind(ScopeKind::System).limit_us(LIMIT_US);
 static FRAME: Scope = Scope::new("test.frame").kind(ScopeKind::Frame).arg(Arg::World);
 
-/// Some frames of world 3, the last of which tells for so long.
+/// Some frames of world 3, the last one with a tell phase of this length.
 fn frames(budget_ns: u64, last_tells: Duration) {
     for n in 0..10 {
         let frame = FRAME.enter_within(3, budget_ns);

@@ -1,4 +1,4 @@
-//! A process reads what another one recorded, while that one hangs in the middle of something.
+//! Reading the record of another process, which hangs with scopes open.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The table of scopes belongs to the process, so filling it needs a process of its own.
+//! The table of scopes is per process, so filling it needs a process of its own.
 
 use std::time::Duration;
 use telemetry::recorder::{Recorder, RecorderConfig, Scope};

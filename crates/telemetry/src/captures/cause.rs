@@ -1,33 +1,33 @@
-//! Why a capture is taken.
+//! Cause of a capture, and its trigger.
 
 use crate::recorder::{Overrun, ScopeKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What pulls the trigger. Each has its own share of the disk and its own pace, so that one that fires all the time
-/// takes nothing from one that fires once a month.
+/// Category of causes. Each trigger has a disk quota and a minimum interval of its own, so that a trigger that fires at
+/// every tick takes nothing from one with an event a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trigger {
-    /// A world's step took longer than its tick.
+    /// A world's step exceeded its tick.
     Frame,
-    /// A phase of a world's step took longer than it may.
+    /// A phase of a world's step exceeded its limit.
     System,
-    /// Another scope took longer than it may.
+    /// Another scope exceeded its limit.
     Scope,
-    /// The operator asked.
+    /// The operator requested it.
     Operator,
     /// The process, or a part of it, crashed.
     Crash,
 }
 
 impl Trigger {
-    /// All whose captures are kept in the directory of captures. A crash's last seconds lie beside its dump, within the
-    /// limits of dumps.
+    /// All triggers with captures in the directory of captures. A crash's last seconds lie beside its dump instead, within
+    /// the quota of dumps.
     pub const ALL: [Self; 4] = [Self::Frame, Self::System, Self::Scope, Self::Operator];
 
-    /// As it stands in file names and metrics: `frame`.
+    /// Its name in file names and metrics: `frame`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// Text is not the name of a trigger.
+/// The text is no trigger's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a trigger (frame, system, scope, operator)")]
 pub struct NotATrigger(String);
@@ -70,19 +70,19 @@ impl From<ScopeKind> for Trigger {
     }
 }
 
-/// What happened.
+/// The event that a capture is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A scope took longer than it may.
+    /// A scope exceeded its limit.
     Overrun(Overrun),
-    /// The operator wants to see.
+    /// The operator's request.
     Operator,
-    /// A crash, on the thread with this number if that is known.
+    /// A crash, with the id of the crashed thread if known.
     Crash(Option<u32>),
 }
 
 impl Cause {
-    /// Which trigger it pulls.
+    /// Its category.
     #[must_use]
     pub fn trigger(self) -> Trigger {
         match self {

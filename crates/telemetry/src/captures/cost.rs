@@ -1,4 +1,4 @@
-//! What a capture's time went into: by scope, by world, by client and by thread.
+//! Costs in a capture: time by scope, by world, by client and by thread.
 
 use super::kernel::Figures;
 use super::nest::{Span, spans};
@@ -8,51 +8,51 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What one scope, world or client cost.
+/// Time of one scope, world or client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Of whom or what: `world.movement`, `Harbour`, `Ada Resident`.
+    /// Name of the scope, world or client: `world.movement`, `Harbour`, `Ada Resident`.
     pub name: String,
-    /// How often.
+    /// Number of slices.
     pub count: u64,
-    /// All of it, with what happened inside.
+    /// Sum of their durations, scopes inside included.
     pub total_ns: u64,
-    /// Without what happened in scopes inside.
+    /// Sum of their durations, scopes inside excluded.
     pub self_ns: u64,
-    /// The longest single time.
+    /// The longest slice.
     pub max_ns: u64,
-    /// What one time may take, if that is limited.
+    /// The scope's limit per slice, if it has one.
     pub limit_ns: Option<u64>,
 }
 
-/// What one thread did.
+/// Time of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadCost {
-    /// The thread.
+    /// Name of the thread.
     pub name: String,
-    /// The kernel's number of it.
+    /// The kernel's id of it.
     pub tid: u32,
     /// Time in scopes.
     pub busy_ns: u64,
-    /// What the kernel says, as far as it was sampled.
+    /// The kernel's figures, if they were sampled.
     pub kernel: Option<Figures>,
 }
 
-/// The costs of a capture, the dearest first: scopes by their own time, the others by all of it.
+/// Costs of a capture in descending order: scopes by their own time, worlds and clients by their total, threads by busy time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
     /// By scope.
     pub systems: Vec<Cost>,
-    /// By world: whatever was done in a scope that says for which.
+    /// By world: total of the scopes with a world as argument.
     pub worlds: Vec<Cost>,
-    /// By client, likewise.
+    /// By client: total of the scopes with a client or session as argument.
     pub clients: Vec<Cost>,
     /// By thread.
     pub threads: Vec<ThreadCost>,
 }
 
 impl Costs {
-    /// Of the whole capture, from its beginning to its end.
+    /// Costs of a whole capture.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let mut tally = Tally::new(capture, capture.begin_ns);
@@ -66,7 +66,7 @@ impl Costs {
         Self { threads, ..tally.costs() }
     }
 
-    /// Of one span and what lies inside of it.
+    /// Costs of one span and the spans inside of it.
     pub(crate) fn inside(capture: &Capture, spans: &[Span], root: usize) -> Self {
         let end = subtree_end(spans, root);
         let mut subtree = spans[root..end].to_vec();
@@ -79,7 +79,7 @@ impl Costs {
     }
 }
 
-/// The index after the last span that lies inside of `root`: parents stand before their children, so those follow.
+/// Index after the last span inside of `root`: parents precede their children, so those are contiguous.
 pub(crate) fn subtree_end(spans: &[Span], root: usize) -> usize {
     let after = spans[root + 1..].iter().position(|span| span.parent.is_none_or(|parent| parent < root));
     after.map_or(spans.len(), |n| root + 1 + n)
@@ -94,13 +94,13 @@ fn thread_cost(capture: &Capture, thread: &ThreadRecord, spans: &[Span]) -> Thre
     }
 }
 
-/// How much of this time was spent in scopes.
+/// Time from `begin_ns` to `end_ns` that was spent in scopes.
 pub(crate) fn busy_ns(spans: &[Span], begin_ns: u64, end_ns: u64) -> u64 {
     let outermost = spans.iter().filter(|span| span.parent.is_none());
     outermost.map(|span| span.end_ns.min(end_ns).saturating_sub(span.begin_ns.max(begin_ns))).sum()
 }
 
-/// Adds up.
+/// Accumulates costs over threads.
 struct Tally<'a> {
     capture: &'a Capture,
     begin_ns: u64,
@@ -124,8 +124,8 @@ impl<'a> Tally<'a> {
         self.capture.scopes.get(usize::from(span.scope)).map_or(Arg::None, |scope| scope.arg)
     }
 
-    /// A thread's spans. What lies inside of a scope of the same kind, or of the same world or client, is in that
-    /// one's total already.
+    /// Adds a thread's spans. A span inside of another one of the same scope, world or client adds no total: it is part
+    /// of that one's total already.
     fn add(&mut self, spans: &[Span]) {
         for span in spans {
             let around = |same: &dyn Fn(&Span) -> bool| {

@@ -1,9 +1,9 @@
-//! Which scope made another one slow.
+//! The culprit: the scope that made another one slow.
 //!
-//! From the scope that took too long the search goes down: at each step to the scope inside that has most of the
-//! blame, until one has most of its blame itself. Blame is what something took beyond the usual, where the capture
-//! shows what is usual: a system that takes half of every frame is not why this one was slow. When there is nothing to
-//! compare with, or it is as slow as always, blame is all that it took.
+//! The search descends from the scope that exceeded its limit: at each step to the scope inside with most of the blame,
+//! until a scope has most of its blame itself. Blame of a scope = its time − its median time in other slices of the same
+//! kind, if the capture has enough of those: a system that takes half of every frame did not make this frame slow. Without
+//! a median, or when the slice took less than 4/3 of it, blame = its whole time.
 
 use super::kernel::Doing;
 use super::nest::Span;
@@ -13,45 +13,45 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Others of the same kind that have to be in the capture before one can say what is usual.
+/// Other slices of the same kind needed for a median.
 const USUAL_MIN: usize = 5;
 
-/// Who is to blame, and for how much.
+/// The scope to blame, with its times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Culprit {
     /// The scope's name.
     pub scope: String,
-    /// For whom or with what it was: `client 17 (Ada Resident)`. Nothing when it was many of them.
+    /// Its argument in words: `client 17 (Ada Resident)`. `None` for several slices.
     pub about: Option<String>,
-    /// The world on whose behalf it was, if one was.
+    /// The world that it worked for, if there is one.
     pub world: Option<String>,
-    /// How many of them together; 1 when it was a single one.
+    /// Number of slices; 1 for a single one.
     pub count: u64,
-    /// What it took.
+    /// Their duration.
     pub took_ns: u64,
-    /// Of that, what no scope inside of it accounts for.
+    /// Part of it outside of scopes inside.
     pub self_ns: u64,
-    /// What the same usually takes at this place, if the capture shows that.
+    /// Median of their duration at this place in other slices of the parent, if the capture has enough of those.
     pub usual_ns: Option<u64>,
-    /// The names of the scopes around it, the one that took too long first.
+    /// Names of the scopes around it, the one that exceeded its limit first.
     pub within: Vec<String>,
-    /// What the thread did meanwhile.
+    /// Main activity of the thread meanwhile.
     pub doing: Doing,
 }
 
-/// Where the search ended: a span, or several of one scope inside of a span.
+/// Result of the search: a span, or several spans of one scope inside of a span.
 pub(crate) struct Found {
     pub(crate) culprit: Culprit,
-    /// The thread that it is on.
+    /// Index of its thread.
     pub(crate) thread: usize,
-    /// The slice that took too long, among the spans of its thread.
+    /// The span that exceeded its limit, among the spans of its thread.
     pub(crate) root: usize,
-    /// What was usual of that one.
+    /// Median duration of that one.
     pub(crate) root_usual_ns: Option<u64>,
 }
 
-/// Finds who made `overrun` slow. `threads` holds the spans of each thread of the capture, and `thread` says which of
-/// them was too slow. `None` when the slice is not in the capture any more.
+/// Finds the culprit of `overrun`. `threads` holds the spans of each thread of the capture; `thread` is the index of the
+/// overrun's own. `None` when its slice is not in the capture any more.
 pub(crate) fn find(
     capture: &Capture,
     threads: &[Vec<Span>],
@@ -64,7 +64,7 @@ pub(crate) fn find(
     let spans = &threads[thread];
     let same = |span: &Span| span.scope == overrun.scope && span.arg == overrun.arg && !span.open;
     let candidates = (0..spans.len()).filter(|&index| same(&spans[index]));
-    // Its end is known to the nanosecond, but of a child of the same scope the same may be true.
+    // The recorded end is exact, but a child of the same scope may end in the same nanosecond.
     let root = candidates.min_by_key(|&index| {
         (spans[index].end_ns.abs_diff(overrun.at_ns), spans[index].took_ns().abs_diff(overrun.took_ns))
     })?;
@@ -76,8 +76,9 @@ pub(crate) fn find(
     Some(Found { culprit: search.descend(root), thread, root, root_usual_ns })
 }
 
-/// Of what was noted there is no slice ([`Scope::note`](crate::recorder::Scope::note)): a frame that began late, or has not ended.
-/// To blame is the frame that filled most of that time, on whichever thread: the one that others waited for, or the one itself.
+/// Substitute for an overrun without a slice ([`Scope::note`](crate::recorder::Scope::note)): a frame that began late, or has
+/// not ended. The root is the frame of any thread with the largest overlap with that time: the frame that others waited for,
+/// or the noted one itself.
 fn find_in_its_stead(capture: &Capture, threads: &[Vec<Span>], overrun: &Overrun) -> Option<Found> {
     let kind = |scope: u16| capture.scopes.get(usize::from(scope)).map(|scope| scope.kind);
     if kind(overrun.scope) != Some(ScopeKind::Frame) {
@@ -96,7 +97,7 @@ fn find_in_its_stead(capture: &Capture, threads: &[Vec<Span>], overrun: &Overrun
     Some(Found { culprit: search.descend(root), thread, root, root_usual_ns: None })
 }
 
-/// The spans directly inside of each.
+/// Indices of the spans directly inside of each span.
 fn children(spans: &[Span]) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); spans.len()];
     for (index, span) in spans.iter().enumerate() {
@@ -114,11 +115,11 @@ struct Search<'a> {
     children: Vec<Vec<usize>>,
 }
 
-/// What is usual of a scope and directly inside of it: medians over the others of its kind.
+/// Medians over the other slices of a scope, and over the scopes directly inside of them.
 struct Usual {
     took_ns: u64,
     self_ns: u64,
-    /// By scope: what all of that scope took together.
+    /// By scope: sum over all slices of that scope inside of one slice.
     inside_ns: BTreeMap<u16, u64>,
 }
 
@@ -139,7 +140,7 @@ impl Search<'_> {
             }
             let took_ns =
                 |group: &[usize]| -> u64 { group.iter().map(|&child| self.spans()[child].took_ns()).sum() };
-            // Only when it took considerably longer than usual does the difference say something.
+            // Compare only a slice that took more than 4/3 of the median: below that the difference says nothing.
             let compared = usual.as_ref().filter(|usual| span.took_ns() / 4 * 3 > usual.took_ns);
             let expected =
                 |scope| compared.and_then(|usual| usual.inside_ns.get(scope)).copied().unwrap_or(0);
@@ -149,7 +150,7 @@ impl Search<'_> {
                 .map(|(scope, group)| (took_ns(group).saturating_sub(expected(scope)), *scope))
                 .collect();
             let all = own_blame + blames.iter().map(|&(blame, _)| blame).sum::<u64>();
-            // With equal blame the one that comes first in the capture's table, so that the answer is always the same.
+            // With equal blame the lowest scope number, so that the answer is deterministic.
             let worst = blames.into_iter().max_by_key(|&(blame, scope)| (blame, Reverse(scope)));
             let Some((_, scope)) = worst.filter(|&(blame, _)| blame > own_blame && blame * 2 >= all) else {
                 return self.culprit(at, usual.map(|usual| usual.took_ns), within);
@@ -166,7 +167,7 @@ impl Search<'_> {
         }
     }
 
-    /// One span is to blame.
+    /// A culprit of one span.
     fn culprit(&self, index: usize, usual_ns: Option<u64>, within: Vec<String>) -> Culprit {
         let span = &self.spans()[index];
         Culprit {
@@ -182,7 +183,7 @@ impl Search<'_> {
         }
     }
 
-    /// Many of one scope are, none of them alone.
+    /// A culprit of several spans of one scope, none of which has half of their time.
     fn many(&self, scope: u16, group: &[usize], usual_ns: Option<u64>, within: Vec<String>) -> Culprit {
         let spans = self.spans();
         Culprit {
@@ -202,7 +203,7 @@ impl Search<'_> {
         self.capture.scopes.get(usize::from(span.scope)).map_or(Arg::None, |scope| scope.arg)
     }
 
-    /// The world that this span or one around it is for.
+    /// The world in the argument of this span, or of the nearest one around it.
     fn world(&self, thread: usize, index: usize) -> Option<u64> {
         let spans = &self.threads[thread];
         std::iter::successors(Some(index), |&index| spans[index].parent)
@@ -210,7 +211,7 @@ impl Search<'_> {
             .map(|index| spans[index].arg)
     }
 
-    /// What others of this scope take, on whatever thread. A world is compared with itself only: another one may be a
+    /// Medians of other slices of this scope on all threads. A world is compared only with itself: another one may be a
     /// hundred times as large.
     fn usual(&self, index: usize) -> Option<Usual> {
         let this = &self.spans()[index];
@@ -218,7 +219,7 @@ impl Search<'_> {
         let (mut took, mut own) = (Vec::new(), Vec::new());
         let mut inside: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
         for (thread, spans) in self.threads.iter().enumerate() {
-            // What the spans of this kind hold, as they come: a parent before its children.
+            // Sums inside of the spans of this kind. Parents precede their children.
             let mut sums: BTreeMap<usize, BTreeMap<u16, u64>> = BTreeMap::new();
             for (other, span) in spans.iter().enumerate() {
                 if let Some(sums) = span.parent.and_then(|parent| sums.get_mut(&parent)) {
@@ -244,7 +245,7 @@ impl Search<'_> {
     }
 }
 
-/// The middle of `n` values, of which those that are not given are zero.
+/// The median of `n` values; those absent from `values` are zero.
 fn median(mut values: Vec<u64>, n: usize) -> u64 {
     values.sort_unstable();
     let zeros = n - values.len();
@@ -259,7 +260,7 @@ mod tests {
     use crate::captures::testing::{self, CLIENT, FRAME, MOVEMENT, MS, SEND, TELL, TURN, Thread};
     use crate::recorder::Slice;
 
-    /// Who made this slice of the only thread slow.
+    /// The culprit of this slice of the only thread.
     fn culprit_of(thread: Thread, slow: Slice) -> Culprit {
         let mut capture = testing::empty();
         capture.threads = vec![thread.done()];
@@ -356,7 +357,7 @@ mod tests {
     fn worlds_are_compared_with_themselves() {
         let mut thread = Thread::new("world-0", 1);
         for n in 0..10 {
-            // World 1 is huge and always takes so long; world 0 is not.
+            // World 1 is huge and always takes 45 ms; world 0 takes 1.5 ms.
             thread.slice(FRAME, n * 50_000, 45_000, 1, 0);
             thread.slice(MOVEMENT, n * 50_000, 44_000, 0, 1);
             thread.frame(n * 50_000 + 46_000, 1_000, 500);

@@ -1,7 +1,7 @@
-//! Working or waiting? What the kernel says that a thread did meanwhile.
+//! Working or waiting: the kernel's figures of a thread around a piece of work.
 //!
-//! The kernel's figures of a thread are sampled between pieces of work, not at the borders of every scope. So what is
-//! known of a scope is what happened between the sample before and the sample after it, and it is told as such.
+//! The figures are sampled between pieces of work, not at the borders of every scope. So they describe the interval from
+//! the last sample before a scope to the first one after it, and reports say so.
 
 use crate::recorder::{SampleKind, ThreadRecord};
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,15 @@ use std::fmt;
 /// The kernel's figures of a thread between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The first sample.
+    /// Time of the first sample.
     pub begin_ns: u64,
-    /// The last sample.
+    /// Time of the last sample.
     pub end_ns: u64,
-    /// On a core.
+    /// Time on a core.
     pub run_ns: u64,
-    /// Ready to run while others had the cores.
+    /// Time in the run queue: ready, while other threads had the cores.
     pub wait_ns: u64,
-    /// Waiting for locks of ours.
+    /// Time waiting for locks of the server.
     pub lock_wait_ns: u64,
     /// Page faults served from memory.
     pub minor_faults: u64,
@@ -26,28 +26,28 @@ pub struct Figures {
     pub major_faults: u64,
     /// Times that the thread gave up its core to wait.
     pub voluntary_switches: u64,
-    /// Times that it was made to.
+    /// Times that the kernel took its core away.
     pub involuntary_switches: u64,
 }
 
-/// What a thread mostly did during a piece of work.
+/// Main activity of a thread during a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doing {
     /// It had a core and computed.
     Working,
-    /// It could have gone on, but others had the cores.
+    /// It was ready to run, but other threads had the cores.
     WaitingForACore,
-    /// It waited for a lock of ours.
+    /// It waited for a lock of the server.
     WaitingForALock,
     /// It waited for something else: a disk, a page, a system call, a timer.
     Blocked,
-    /// The samples do not tell: there are none around it, or they are too far away.
+    /// Unknown: no samples around it, or too far apart.
     Unknown,
 }
 
 impl Figures {
-    /// The narrowest pair of samples around a time; of one that reaches beyond the samples, what there is.
+    /// Figures between the narrowest pair of samples around a time. Beyond the samples' range: the first or the last one.
     #[must_use]
     pub fn around(thread: &ThreadRecord, begin_ns: u64, end_ns: u64) -> Option<Self> {
         let times = || thread.samples.iter().map(|sample| sample.at_ns);
@@ -76,7 +76,7 @@ impl Figures {
         })
     }
 
-    /// From the first sample to the last.
+    /// From the first sample to the last one.
     #[must_use]
     pub const fn span_ns(&self) -> u64 {
         self.end_ns - self.begin_ns
@@ -88,13 +88,13 @@ impl Figures {
         self.span_ns().saturating_sub(self.run_ns).saturating_sub(self.wait_ns)
     }
 
-    /// What the thread mostly did from `begin_ns` to `end_ns`, when `busy_ns` of the time between the samples was
-    /// spent in scopes. The rest it waited for work to come, which is nobody's fault.
+    /// Main activity of the thread from `begin_ns` to `end_ns`. `busy_ns` of the time between the samples was spent in
+    /// scopes; in the rest the thread waited for its next work, which is not counted as blocked.
     #[must_use]
     pub fn doing(&self, begin_ns: u64, end_ns: u64, busy_ns: u64) -> Doing {
         let took_ns = end_ns - begin_ns;
         let covered = self.begin_ns <= begin_ns && self.end_ns >= end_ns;
-        // When the scope is but a small part of what was measured, the figures speak of something else.
+        // A scope that is a small part of the sampled interval says nothing about it.
         if !covered || took_ns < busy_ns / 2 {
             return Doing::Unknown;
         }
@@ -131,7 +131,7 @@ mod tests {
     use crate::captures::testing::{BEGIN, MS, Thread};
     use SampleKind::{LockWaitNs, MajorFaults, RunNs, WaitNs};
 
-    /// What a thread did in a scope from 10 to 60 ms, with samples at 0 and 100 ms.
+    /// Activity of a thread in a scope from 10 to 60 ms, with samples at 0 and 100 ms.
     fn doing(figures: &[(SampleKind, u64)]) -> Doing {
         let mut thread = Thread::new("world-0", 1);
         let before: Vec<_> = figures.iter().map(|&(what, _)| (what, 7 * MS)).collect();

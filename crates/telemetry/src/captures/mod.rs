@@ -1,11 +1,11 @@
-//! Captures: why the server was slow, written down when it was.
+//! Captures: records of the seconds before something was slow, with the reason.
 //!
-//! The flight recorder ([`crate::recorder`]) holds the last seconds of every thread. When something takes longer than
-//! it may, a [`Saver`] decides whether to keep those seconds, and a [`Store`] puts three files into a directory: the
-//! timeline for Perfetto ([`perfetto`]), a [`Summary`] for people that names the culprit, and the same for machines.
+//! The flight recorder ([`crate::recorder`]) holds the last seconds of every thread. When a scope exceeds its limit, a
+//! [`Saver`] decides whether to keep those seconds, and a [`Store`] writes three files into a directory: the timeline for
+//! Perfetto ([`perfetto`]), a [`Summary`] as text that names the culprit, and the same summary as JSON.
 //!
-//! Nothing here starts a thread, reads a clock or touches the recorder: who drives it hands over overruns, times and
-//! captures. `docs/operating/captures.md` tells how to read what comes out; start there, then with [`Summary::of`].
+//! Nothing here starts a thread, reads a clock or touches the recorder: the driver hands over overruns, times and captures.
+//! `docs/operating/captures.md` explains the results; start there, then with [`Summary::of`].
 
 mod cause;
 mod cost;
@@ -30,12 +30,12 @@ pub use summary::{OverrunReport, Summary};
 
 use crate::recorder::{Arg, Capture};
 
-/// A scope's name; a number that the capture does not know has none.
+/// A scope's name; "unknown" for a number that the capture does not list.
 fn scope_name(capture: &Capture, scope: u16) -> &str {
     capture.scopes.get(usize::from(scope)).map_or("unknown", |scope| &scope.name)
 }
 
-/// The name of what a recorded number stands for. Clients and sessions go by the same numbers.
+/// The name of a recorded number. Clients and sessions share their numbers.
 fn label(capture: &Capture, arg: Arg, value: u64) -> Option<&str> {
     let other = match arg {
         Arg::Client => Arg::Session,
@@ -46,7 +46,7 @@ fn label(capture: &Capture, arg: Arg, value: u64) -> Option<&str> {
     found.map(String::as_str)
 }
 
-/// What a recorded number stands for, in words: `world Harbour`, `client 17 (Ada Resident)`, `64 bytes`.
+/// A recorded number in words: `world Harbour`, `client 17 (Ada Resident)`, `64 bytes`.
 fn about(capture: &Capture, arg: Arg, value: u64) -> Option<String> {
     let name = label(capture, arg, value);
     match (arg, name) {

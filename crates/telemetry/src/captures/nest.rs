@@ -1,24 +1,24 @@
-//! What a thread recorded, as a tree: who lies inside of whom, and what each scope spent itself.
+//! A thread's slices as a tree, with the own time of each.
 //!
-//! A capture is read while its threads go on, so slices may be missing. What comes out of here nests all the same: a
-//! child ends no later than its parent, and siblings do not overlap.
+//! A capture is read while its threads continue, so slices may be missing. The result nests all the same: a child ends no
+//! later than its parent, and siblings do not overlap.
 
 use crate::recorder::{Slice, ThreadRecord};
 
-/// A slice, or a scope that was still open, at its place among the others.
+/// A slice, or a scope that was still open, with its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// Which, in [`Capture::scopes`](crate::recorder::Capture::scopes).
+    /// Index in [`Capture::scopes`](crate::recorder::Capture::scopes).
     pub(crate) scope: u16,
     pub(crate) begin_ns: u64,
-    /// When it ended; of an open scope, when the capture did.
+    /// End; for an open scope, the end of the capture.
     pub(crate) end_ns: u64,
-    /// It had not ended.
+    /// True for a scope that had not ended.
     pub(crate) open: bool,
     pub(crate) arg: u64,
     /// Index of the span around it.
     pub(crate) parent: Option<usize>,
-    /// What was spent in it and in none of the spans inside of it.
+    /// Duration less the durations of the spans directly inside of it.
     pub(crate) self_ns: u64,
 }
 
@@ -28,7 +28,7 @@ impl Span {
     }
 }
 
-/// A thread's spans in order of their beginnings, parents before their children.
+/// A thread's spans in order of their begins, parents before their children.
 pub(crate) fn spans(thread: &ThreadRecord, end_ns: u64) -> Vec<Span> {
     let open = thread.open.iter().zip(0..).map(|(open, depth)| {
         let end_ns = end_ns.max(open.begin_ns);
@@ -40,7 +40,7 @@ pub(crate) fn spans(thread: &ThreadRecord, end_ns: u64) -> Vec<Span> {
     all.sort_by_key(|(slice, _)| (slice.begin_ns, slice.depth));
 
     let mut spans: Vec<Span> = Vec::with_capacity(all.len());
-    // The spans around the one that comes next, with their depths.
+    // Stack of the spans around the next one, with their depths.
     let mut around: Vec<(usize, u8)> = Vec::new();
     for (slice, open) in all {
         let is_over =

@@ -1,18 +1,19 @@
-//! Decides which overruns become captures, and keeps account of those that do not.
+//! Decides which overruns become captures, and counts those that do not.
 //!
-//! Sans-IO but for the files that the [`Store`] writes: whoever drives it (`throng serve` has a thread for it) tells
-//! it overruns and the time, asks what is due, reads the recorder and hands the capture over.
+//! Sans-IO except for the files that the [`Store`] writes. The driver (a thread of `throng serve`) passes overruns and the
+//! time, polls for due captures, reads the recorder and hands the capture over.
 //!
-//! A capture is taken a moment after the overrun, so that it holds what came of it, and the samples of the kernel's
-//! figures that come at the end of the thread's turn. Every overrun is either captured or counted as suppressed:
-//! because its trigger's last capture is too recent, or because the file could not be written.
+//! A capture is taken [`SETTLE`] after its overrun, so that it shows the consequences, and the kernel's figures sampled at
+//! the end of the thread's turn. Every overrun is either captured or counted as suppressed: because its trigger's last
+//! capture is too recent, or because writing failed.
 //!
-//! How long that is depends on what a capture costs, too: in a server with a thousand worlds it is many megabytes and a good part of a
-//! second of a core, and what is late while it is written would be reason for the next.
+//! Rate limit per trigger: next capture >= last + max(interval, REST × CPU cost of the latest capture). With a thousand
+//! worlds a capture is many megabytes and a good part of a second of a core, and the lateness that it causes would be the
+//! reason for the next one.
 //!
-//! Too recent does not hold for one that is twice as bad: else a scope that is a little late all the time would hide
-//! the one that is a hundred times late. Since each has to be twice as bad as the one before, an interval still sees
-//! few captures.
+//! Exception: an overrun whose badness (time / limit) is at least twice that of the trigger's last accepted one is accepted
+//! at once. Otherwise a scope that is always a little late would hide one a hundred times late. Badness must double
+//! each time, so an interval still has few captures.
 
 use super::perfetto::Origin;
 use super::{Cause, Entry, Limits, Store, StoreError, Summary, Trigger};
@@ -23,14 +24,14 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// From an overrun to its capture: longer than a frame at any rate, so that the slow one is over.
+/// From an overrun to its capture: longer than any frame, so that the slow one has ended.
 const SETTLE: Duration = Duration::from_millis(250);
 
-/// A trigger's next capture waits for at least so many times what the last one cost, unless it is twice as bad: about a hundredth of a core
-/// for the three that fire by themselves.
+/// Minimum distance of captures, in CPU costs of the latest one: about a hundredth of a core for the three automatic
+/// triggers together.
 const REST: u32 = 300;
 
-/// What became of overruns, by trigger.
+/// Counters of captures, by trigger.
 #[derive(Debug)]
 pub struct CaptureMetrics {
     counters: BTreeMap<Trigger, ByTrigger>,
@@ -44,18 +45,18 @@ struct ByTrigger {
 }
 
 impl CaptureMetrics {
-    /// Makes the handles; every trigger is there from the start, with zero.
+    /// Creates the counters; every trigger is present from the start, with zero.
     #[must_use]
     pub fn new(metrics: &Metrics) -> Self {
         let of = |trigger: Trigger| {
             let labels = [("trigger", trigger.name())];
-            let suppressed = "Reasons for a capture that none was written for: too soon, or it failed.";
+            let suppressed = "Overruns without a capture: too soon after the last one, or writing failed.";
             ByTrigger {
                 saved: metrics.counter("throng_captures_total", "Captures written.", &labels),
                 suppressed: metrics.counter("throng_captures_suppressed_total", suppressed, &labels),
                 failed: metrics.counter(
                     "throng_captures_failed_total",
-                    "Captures not written: error.",
+                    "Captures not written because of an error.",
                     &labels,
                 ),
             }
@@ -64,11 +65,11 @@ impl CaptureMetrics {
     }
 }
 
-/// An overrun that became a capture, or is about to.
+/// The latest overrun of a trigger that became a capture, or is pending.
 #[derive(Clone, Copy, Debug)]
 struct Accepted {
     at: Duration,
-    /// How many times its limit it took, in thousandths.
+    /// 1,000 × time / limit.
     badness: u64,
 }
 
@@ -77,19 +78,19 @@ struct Accepted {
 pub struct Saver {
     store: Store,
     limits: BTreeMap<Trigger, Limits>,
-    /// The last of each trigger that was accepted. Bounded by the number of triggers, as is what follows.
+    /// Latest accepted overrun of each trigger. This map and `pending` have at most one entry per trigger.
     last: BTreeMap<Trigger, Accepted>,
-    /// Accepted, and when they are due.
+    /// Accepted overruns, with the time at which their capture is due.
     pending: BTreeMap<Trigger, (Duration, Cause)>,
-    /// CPU time of the latest capture, whatever it was for: all read the whole recorder.
+    /// CPU time of the latest capture of any trigger: all read the whole recorder.
     cost: Duration,
     metrics: CaptureMetrics,
-    /// What was said about failures since the last success, so that each is said once.
+    /// Failures logged since the last success, so that each is logged once.
     told: BTreeSet<(&'static str, PathBuf, io::ErrorKind)>,
 }
 
 impl Saver {
-    /// Writes into `store`, with every trigger's usual limits.
+    /// A saver for `store`, with each trigger's default limits.
     #[must_use]
     pub fn new(store: Store, metrics: CaptureMetrics) -> Self {
         let limits = Trigger::ALL.into_iter().map(|trigger| (trigger, Limits::of(trigger))).collect();
@@ -104,18 +105,18 @@ impl Saver {
         }
     }
 
-    /// What a trigger may take.
+    /// Quota and interval of a trigger.
     #[must_use]
     pub fn limits(&self, trigger: Trigger) -> Limits {
         self.limits[&trigger]
     }
 
-    /// Changes what a trigger may take, from the next capture on.
+    /// Changes quota and interval of a trigger from its next capture on.
     pub fn set_limits(&mut self, trigger: Trigger, limits: Limits) {
         self.limits.insert(trigger, limits);
     }
 
-    /// Something took too long. `now` is the driver's clock, which only has to rise.
+    /// Handles a scope's overrun. `now` is the driver's clock, which must not go back.
     pub fn handle_overrun(&mut self, now: Duration, overrun: Overrun) {
         let trigger = Trigger::from(overrun.kind);
         let suppressed = &self.metrics.counters[&trigger].suppressed;
@@ -130,39 +131,39 @@ impl Saver {
             }
         }
         if pending {
-            // The capture will show that one too, but be about this one.
+            // The pending capture will contain the earlier overrun, but name this one as its cause.
             suppressed.increment(1);
         }
         self.last.insert(trigger, Accepted { at: now, badness });
         self.pending.insert(trigger, (now + SETTLE, Cause::Overrun(overrun)));
     }
 
-    /// Reading and writing the latest capture took so much CPU time.
+    /// Records the CPU time of reading and writing the latest capture.
     pub const fn note_cost(&mut self, cost: Duration) {
         self.cost = cost;
     }
 
-    /// Overruns of this trigger were lost before they came here.
+    /// Counts overruns that were lost before they reached the saver.
     pub fn count_lost(&self, trigger: Trigger, n: u64) {
         self.metrics.counters[&trigger].suppressed.increment(n);
     }
 
-    /// When the next capture is due.
+    /// Time at which the next capture is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         self.pending.values().map(|&(due, _)| due).min()
     }
 
-    /// What a capture is due for. Call until there is nothing more; each time read the recorder and [`save`](Self::save).
+    /// Cause of a due capture. Call until `None`; for each cause read the recorder and [`save`](Self::save).
     pub fn poll(&mut self, now: Duration) -> Option<Cause> {
         let (&trigger, _) = self.pending.iter().find(|(_, (due, _))| *due <= now)?;
         self.pending.remove(&trigger).map(|(_, cause)| cause)
     }
 
-    /// Writes a capture. A failure is counted, and logged when the same was not logged since the last success.
+    /// Writes a capture. A failure is counted, and logged unless the same one was logged since the last success.
     ///
     /// # Errors
-    /// As [`Store::save`]; there is nothing left to be done about them here.
+    /// As [`Store::save`]. Already counted and logged here.
     pub fn save(
         &mut self,
         capture: &Capture,
@@ -197,7 +198,7 @@ impl Saver {
         saved
     }
 
-    /// Where the captures are.
+    /// The directory of captures.
     #[must_use]
     pub const fn store(&self) -> &Store {
         &self.store
@@ -236,7 +237,7 @@ mod tests {
             self.saver.set_limits(trigger, Limits { quota_bytes, interval });
         }
 
-        /// A frame passes, in which something may have been too slow.
+        /// One frame passes, with an overrun of this kind if there is one.
         fn frame(&mut self, late: Option<ScopeKind>) {
             let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
             if let Some(kind) = late {
@@ -315,7 +316,7 @@ mod tests {
         }
         assert_eq!(server.kept(Trigger::Scope), 1);
         let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
-        // The first took twice its limit. Five times is worse by more than twice, and so is twelve while that is pending.
+        // The first took 2 × its limit. Then 5 × is more than double, and 12 × is more than double again while 5 × is pending.
         for took_ns in [3, 5, 6, 12, 7].map(|times| times * overrun.limit_ns) {
             let late = Overrun { kind: ScopeKind::Scope, took_ns, ..overrun };
             server.saver.handle_overrun(server.now, late);

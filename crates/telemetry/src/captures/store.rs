@@ -1,8 +1,9 @@
-//! The directory of captures: what is in it, and how much of it each trigger may fill.
+//! The directory of captures, with a quota for each trigger.
 //!
 //! A capture is three files with one name, `UTC-TRIGGER-N`: `.perfetto-trace`, `.txt` and `.json`. They are written under
-//! other names and renamed when they are whole, the trace last: a capture with a trace is complete. When a trigger's
-//! quota, or the disk, does not hold the next capture, the oldest of the same trigger go; never those of another one.
+//! temporary names and renamed when complete, the trace last: a capture with a trace is complete. Eviction: when a
+//! trigger's quota, or the disk, has no room for the next capture, the oldest of the same trigger are removed; never those
+//! of another one.
 
 use super::perfetto::{self, Origin};
 use super::{Cause, Summary, Trigger};
@@ -17,7 +18,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much of the disk a trigger may take, and how often it may fire.
+/// Disk quota and rate limit of a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of all captures of the trigger together.
@@ -27,8 +28,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What suits a trigger: overruns come in swarms and the next one will do as well, an operator's wish has to be
-    /// served each time.
+    /// Default limits. Overruns come in swarms and one capture represents them, so they have an interval; a request of the
+    /// operator is always served.
     #[must_use]
     pub const fn of(trigger: Trigger) -> Self {
         let in_swarms = matches!(trigger, Trigger::Frame | Trigger::System | Trigger::Scope);
@@ -40,31 +41,31 @@ impl Limits {
 /// A capture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refused.
+    /// The operating system refused an operation.
     #[error("cannot {step} {path}")]
     Io {
-        /// What was tried.
+        /// Operation, as a verb.
         step: &'static str,
-        /// On what.
+        /// File or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// It alone is larger than all of its trigger's captures may be.
+    /// The capture alone exceeds the quota of its trigger.
     #[error("a {trigger} capture of {bytes} bytes does not fit into the quota of {quota_bytes}")]
     TooLarge {
-        /// Whose quota.
+        /// Trigger of the capture.
         trigger: Trigger,
         /// Size of the capture.
         bytes: u64,
-        /// All that is allowed.
+        /// Quota of the trigger.
         quota_bytes: u64,
     },
 }
 
 impl StoreError {
-    /// Whether the disk has no room, or not for us.
+    /// True if the disk, or our quota on it, is full.
     fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
@@ -74,41 +75,41 @@ impl StoreError {
 /// A capture in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it was taken: `20261121T214512Z`.
+    /// Time of the capture: `20261121T214512Z`.
     pub utc: String,
-    /// Why.
+    /// Its trigger.
     pub trigger: Trigger,
-    /// Rises with each capture in the directory.
+    /// Sequence number in the directory.
     pub n: u64,
-    /// Bytes of its files.
+    /// Bytes of its files together.
     pub bytes: u64,
 }
 
-/// Endings of a capture's files. The trace is written last and removed first.
+/// Extensions of a capture's files. The trace is written last and removed first.
 const ENDINGS: [&str; 3] = ["json", "txt", TRACE];
 const TRACE: &str = "perfetto-trace";
-/// How a name tells when a capture was taken.
+/// Format of the time in a name.
 const UTC: &str = "%Y%m%dT%H%M%SZ";
-/// What a capture is called while it is being written.
+/// Temporary name of a capture that is being written.
 const UNFINISHED: &str = "unfinished";
-/// Captures name users, so they are for the owner's eyes only.
+/// Captures name users, so only the owner may read them.
 const PRIVATE_DIR: u32 = 0o700;
 
 impl Entry {
-    /// Its files' name without their endings.
+    /// Name of its files without extension.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}-{}-{}", self.utc, self.trigger, self.n)
     }
 
-    /// When it was taken, in milliseconds since 1970, to the second; `None` if the name has no such time.
+    /// Time of the capture in milliseconds since 1970, in steps of a second; `None` if the name has no valid time.
     #[must_use]
     pub fn unix_ms(&self) -> Option<i64> {
         let taken = DateTime::strptime(UTC, &self.utc).ok()?;
         Some(taken.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
     }
 
-    /// Reads a name. Nothing but names of captures passes, so what passes leads nowhere else in the file system.
+    /// Parses a name. Rejects everything but names of captures, so that a name cannot lead elsewhere in the file system.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let mut parts = name.split('-');
@@ -119,21 +120,21 @@ impl Entry {
     }
 }
 
-/// The directory. Nothing is read or made before the first capture comes, so that a disk that is full or read-only
-/// stops nobody from starting.
+/// The directory of captures. Created with the first capture, so that a full or read-only disk does not prevent the start
+/// of the server.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
 }
 
 impl Store {
-    /// The captures in this directory, which need not exist yet.
+    /// The captures in this directory, which need not exist.
     #[must_use]
     pub const fn new(dir: PathBuf) -> Self {
         Self { dir }
     }
 
-    /// Where it is.
+    /// Path of the directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -142,12 +143,12 @@ impl Store {
     /// The complete captures, the oldest first.
     ///
     /// # Errors
-    /// When the directory cannot be read. One that does not exist has no captures.
+    /// When the directory exists but cannot be read.
     pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
         Ok(self.scan()?.into_iter().filter(|found| found.is_complete).map(|found| found.entry).collect())
     }
 
-    /// The complete captures taken within `within` of a moment, the nearest first.
+    /// The complete captures within `within` of a time, the nearest first.
     ///
     /// # Errors
     /// As [`list`](Self::list).
@@ -163,7 +164,7 @@ impl Store {
         Ok(near.into_iter().map(|(_, entry)| entry).collect())
     }
 
-    /// The path of a file of a capture; nothing when that is no name of a capture's file. The file need not exist.
+    /// The path of a capture's file; `None` for a name that no capture's file can have. The file need not exist.
     #[must_use]
     pub fn path_of(&self, file_name: &str) -> Option<PathBuf> {
         let (name, ending) = file_name.split_once('.')?;
@@ -171,10 +172,10 @@ impl Store {
         ENDINGS.contains(&ending).then(|| self.path(&entry.name(), ending))
     }
 
-    /// Writes a capture, and removes as many of its trigger's oldest captures as `quota_bytes` and a full disk ask for.
+    /// Writes a capture after evicting the trigger's oldest ones as far as `quota_bytes` and a full disk require.
     ///
     /// # Errors
-    /// When the system refuses, or the capture alone is too large. Nothing is left behind then.
+    /// When the system refuses, or the capture alone exceeds the quota. Leaves no files of the capture then.
     pub fn save(
         &mut self,
         capture: &Capture,
@@ -235,7 +236,7 @@ impl Store {
         Ok((entry, summary))
     }
 
-    /// Writes the unfinished files and tells their size.
+    /// Writes the temporary files and returns their size.
     fn write(&self, content: &Content<'_>) -> Result<u64, StoreError> {
         let mut bytes = 0;
         for ending in ENDINGS {
@@ -250,9 +251,9 @@ impl Store {
         Ok(bytes)
     }
 
-    /// Removes the oldest of the same trigger for one that the disk had no room for: one at least, so that who tries again
-    /// and again comes to an end. None if all of them would not make enough room: others fill the disk then, and they
-    /// would go for nothing.
+    /// Removes the oldest captures of the same trigger for a capture that the disk had no room for: at least one, so that
+    /// repeated attempts terminate. Removes none if all of them would not make enough room: then others fill the disk, and
+    /// removing captures would not help.
     fn make_room(
         &self,
         content: &Content<'_>,
@@ -275,13 +276,13 @@ impl Store {
         }
     }
 
-    /// Removes what is not finished, and tells how much room it had found.
+    /// Removes the temporary files and returns the bytes that they occupied.
     fn clear_unfinished(&self) -> u64 {
         let mut bytes = 0;
         for ending in ENDINGS {
             let path = self.path(UNFINISHED, ending);
             bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
-            // It may never have come to that file.
+            // Writing may have failed before this file was created.
             let _ = fs::remove_file(path);
         }
         bytes
@@ -300,7 +301,7 @@ impl Store {
         Ok(())
     }
 
-    /// Everything that bears the name of a capture, in order of its number.
+    /// All files with a capture's name, grouped by capture, in order of its number.
     fn scan(&self) -> Result<Vec<Found>, StoreError> {
         let mut found: BTreeMap<(u64, String), Found> = BTreeMap::new();
         let files = match fs::read_dir(&self.dir) {
@@ -315,7 +316,7 @@ impl Store {
             else {
                 continue;
             };
-            // A file that vanishes meanwhile takes no room.
+            // A file removed meanwhile occupies nothing.
             let bytes = file.metadata().map_or(0, |metadata| metadata.len());
             let one =
                 found.entry((entry.n, entry.name())).or_insert_with(|| Found { entry, is_complete: false });
@@ -339,7 +340,7 @@ fn sum(entries: &VecDeque<Entry>) -> u64 {
     entries.iter().map(|entry| entry.bytes).sum()
 }
 
-/// What goes into a capture's files.
+/// Content of a capture's files.
 struct Content<'a> {
     json: Vec<u8>,
     summary: &'a Summary,
@@ -357,7 +358,7 @@ impl Content<'_> {
         }
     }
 
-    /// How much that is, found by writing it to nowhere.
+    /// Size of the files, found by writing them to a counter.
     fn bytes(&self) -> u64 {
         let mut counter = Counter(0);
         for ending in ENDINGS {
@@ -367,7 +368,7 @@ impl Content<'_> {
     }
 }
 
-/// Counts what is written.
+/// Counts written bytes.
 struct Counter(u64);
 
 impl Write for Counter {
@@ -469,7 +470,7 @@ mod tests {
         save(&mut store, &Cause::Operator, 2, PLENTY).unwrap();
     }
 
-    /// Has no room for the next capture's trace, until that is removed.
+    /// Makes writing the next capture's trace fail with a full disk, until its temporary file is removed.
     fn fill_disk(store: &Store) {
         std::os::unix::fs::symlink("/dev/full", store.path(UNFINISHED, TRACE)).unwrap();
     }
@@ -505,7 +506,7 @@ mod tests {
         assert!(error.is_full(), "{error}");
         assert_eq!(names(&store), ["19700101T000001Z-operator-1"]);
 
-        // Nor for one that its quota does not hold.
+        // A capture above its quota evicts nothing either.
         save(&mut store, &Cause::Operator, 3, PLENTY).unwrap();
         fill_disk(&store);
         save(&mut store, &Cause::Operator, 4, 100).unwrap_err();
@@ -514,7 +515,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_cannot_be_written_is_an_error_with_its_path() {
-        // In /proc nobody creates files, not even root.
+        // Files cannot be created in /proc, not even by root.
         let mut store = Store::new("/proc/self".into());
         let error = save(&mut store, &Cause::Operator, 1, PLENTY).unwrap_err();
         assert!(error.to_string().starts_with("cannot write /proc/self/unfinished."), "{error}");

@@ -1,4 +1,4 @@
-//! A capture in words and numbers: what happened, who is to blame, what cost most.
+//! Summary of a capture: the overrun, the culprit and the costs.
 
 use super::cost::{Costs, busy_ns};
 use super::culprit::{self, Culprit, Found};
@@ -8,55 +8,55 @@ use super::{Cause, Cost, Trigger, about, scope_name};
 use crate::recorder::{Arg, Capture, Overrun};
 use serde::{Deserialize, Serialize};
 
-/// What a capture says, for machines as JSON and for people as text ([`Display`](std::fmt::Display)). Times are
+/// Summary of a capture, as JSON for programs and as text ([`Display`](std::fmt::Display)) for people. Times are
 /// nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What pulled the trigger.
+    /// Trigger of the capture.
     pub trigger: Trigger,
-    /// When the capture was taken, as the calendar has it: `2026-11-21T21:45:12.345Z`.
+    /// Calendar time of the capture: `2026-11-21T21:45:12.345Z`.
     pub at: String,
-    /// From the capture's beginning to its end.
+    /// Length of the capture.
     pub window_ns: u64,
-    /// What took too long. Nothing when the operator asked.
+    /// The slice that exceeded its limit. `None` for a request of the operator.
     pub overrun: Option<OverrunReport>,
-    /// Why it took too long, if the slice is in the capture.
+    /// The reason of the overrun, if its slice is in the capture.
     pub culprit: Option<Culprit>,
-    /// What the time inside of the slow scope went into, by scope, the dearest first.
+    /// Costs inside of the slow slice by scope, in descending order.
     pub inside: Vec<Cost>,
-    /// What the whole capture's time went into.
+    /// Costs of the whole capture.
     pub costs: Costs,
-    /// Blocks that threads gave up too early, so that their record may not reach back to the beginning.
+    /// Blocks reused before the horizon: threads' records may not reach back to the capture's begin.
     pub blocks_recycled: u64,
-    /// Events that were overwritten while they were read.
+    /// Events overwritten while they were read.
     pub events_lost: u64,
 }
 
-/// What took too long.
+/// A slice that exceeded its limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverrunReport {
     /// The scope's name.
     pub scope: String,
-    /// For whom or with what it was: `world Harbour`.
+    /// Its argument in words: `world Harbour`.
     pub about: Option<String>,
-    /// On which thread.
+    /// Name of its thread.
     pub thread: String,
-    /// When it ended, on the trace's clock.
+    /// Its end, on the trace's clock.
     pub at_ns: u64,
-    /// What it took.
+    /// Its duration.
     pub took_ns: u64,
-    /// What it may take.
+    /// Its limit.
     pub limit_ns: u64,
-    /// By how much it was too long.
+    /// Its duration beyond the limit.
     pub over_ns: u64,
-    /// What the same scope usually takes, if the capture shows that.
+    /// Median duration of other slices of the scope, if the capture has enough of those.
     pub usual_ns: Option<u64>,
-    /// What the kernel says about its thread meanwhile.
+    /// The kernel's figures of its thread around it.
     pub kernel: Option<Figures>,
 }
 
 impl Summary {
-    /// Of this capture, which was taken at `at` because of `cause`.
+    /// Summary of a capture that was taken at `at` because of `cause`.
     #[must_use]
     pub fn of(capture: &Capture, cause: &Cause, at: String) -> Self {
         let mut summary = Self {
@@ -110,7 +110,7 @@ impl Summary {
         self.inside = Costs::inside(capture, &all[thread], root).systems;
     }
 
-    /// The culprit in a few words, for a list: `world.movement in world Harbour`.
+    /// The culprit in a few words, for lists: `world.movement in world Harbour`.
     #[must_use]
     pub fn headline(&self) -> String {
         match (&self.culprit, &self.overrun) {

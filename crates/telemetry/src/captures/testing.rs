@@ -1,4 +1,4 @@
-//! Recordings for tests, put together by hand.
+//! Captures composed by hand, for tests.
 
 use super::Cause;
 use crate::recorder::{Arg, Capture, Overrun, Sample, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord};
@@ -12,7 +12,7 @@ pub(crate) const TURN: u16 = 3;
 pub(crate) const CLIENT: u16 = 4;
 pub(crate) const SEND: u16 = 5;
 
-/// Where a recording begins; not 0, as on a real machine.
+/// Begin of a capture; not 0, as on a real machine.
 pub(crate) const BEGIN: u64 = 1_000_000 * MS;
 
 /// A capture of five seconds with nothing in it but the scopes above and two labels.
@@ -39,7 +39,7 @@ pub(crate) fn empty() -> Capture {
     }
 }
 
-/// A thread to which slices are added in any order.
+/// Builds a thread's record. Slices may be added in any order.
 pub(crate) struct Thread(pub(crate) ThreadRecord);
 
 impl Thread {
@@ -47,7 +47,7 @@ impl Thread {
         Self(ThreadRecord { name: name.into(), tid, ..ThreadRecord::default() })
     }
 
-    /// A slice; times are microseconds after [`BEGIN`] and long.
+    /// Adds a slice; times are microseconds after [`BEGIN`].
     pub(crate) fn slice(&mut self, scope: u16, begin_us: u64, took_us: u64, arg: u64, depth: u8) -> Slice {
         let begin_ns = BEGIN + begin_us * 1_000;
         let slice = Slice { scope, begin_ns, end_ns: begin_ns + took_us * 1_000, arg, depth };
@@ -55,13 +55,13 @@ impl Thread {
         slice
     }
 
-    /// The kernel's figures at a time in microseconds after [`BEGIN`].
+    /// Adds the kernel's figures at a time in microseconds after [`BEGIN`].
     pub(crate) fn sample(&mut self, at_us: u64, figures: &[(SampleKind, u64)]) {
         let at_ns = BEGIN + at_us * 1_000;
         self.0.samples.extend(figures.iter().map(|&(what, value)| Sample { at_ns, what, value }));
     }
 
-    /// A frame of world 0: movement, then telling, and half a millisecond besides.
+    /// Adds a frame of world 0: movement, tell phase, and 0.5 ms of its own.
     pub(crate) fn frame(&mut self, begin_us: u64, movement_us: u64, tell_us: u64) -> Slice {
         let frame = self.slice(FRAME, begin_us, movement_us + tell_us + 500, 0, 0);
         self.slice(MOVEMENT, begin_us, movement_us, 0, 1);
@@ -75,7 +75,7 @@ impl Thread {
     }
 }
 
-/// The overrun that a slice is.
+/// The overrun of a slice.
 pub(crate) fn overrun(capture: &Capture, thread: u32, slice: Slice, limit_ms: u64) -> Cause {
     Cause::Overrun(Overrun {
         kind: capture.scopes[usize::from(slice.scope)].kind,

@@ -1,14 +1,14 @@
-//! Summaries as people read them.
+//! Text of summaries.
 
 use super::culprit::Culprit;
 use super::{Cost, Doing, OverrunReport, Summary, ThreadCost};
 use std::fmt::{self, Display, Formatter};
 
-/// Lines of a table in a summary.
+/// Rows of a table in a summary; the others are counted.
 const LINES_MAX: usize = 10;
 
 impl Display for Culprit {
-    /// Who it is: `world.movement in world Harbour`, `shard.client for client 17`, `300 × shard.client`.
+    /// Its name: `world.movement in world Harbour`, `shard.client for client 17`, `300 × shard.client`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.count > 1 {
             write!(f, "{} × ", self.count)?;
@@ -92,7 +92,7 @@ impl Display for OverrunReport {
     }
 }
 
-/// What a culprit is charged with.
+/// A culprit's times and activity.
 struct Charge<'a>(&'a Culprit);
 
 impl Display for Charge<'_> {

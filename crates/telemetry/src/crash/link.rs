@@ -1,6 +1,6 @@
-//! The crashing process's end of the socket: tell, then wait for the answer, but not for ever.
+//! The crashing process's end of the socket: report the crash, then wait for the answer, for a bounded time.
 //!
-//! Everything for a signal is safe inside a handler: system calls and atomics, no allocation, no lock, no clock.
+//! Everything on a signal's path is async-signal-safe: system calls and atomics, no allocation, no lock, no clock.
 
 use super::message::{DONE_BYTES, HEADER_BYTES, KIND_RECORDER, Kind, header};
 use crash_handler::CrashContext;
@@ -12,36 +12,36 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How long one wait for the monitor's answer takes at most. Several make the whole, so that a thread also learns of an
-/// answer that another thread has read, and no clock has to be read.
+/// Duration of one wait for the monitor's answer. The total wait is several of these, so that a thread also notices an
+/// answer that another thread has read, and reads no clock.
 pub const SLICE: Duration = Duration::from_millis(100);
-/// Waits for one answer: 6 s, which is longer than the monitor gives itself.
+/// Waits for one answer: 60 × 100 ms = 6 s, longer than the monitor's own time limit for a dump.
 pub const PATIENCE_SLICES: u32 = 60;
 
 pub(super) struct Link {
     socket: UnixStream,
     signals: Count,
     panics: Count,
-    /// Thread that has had its dump and is about to abort; 0 for none.
+    /// Thread that has its dump and is about to abort; 0 for none.
     dumped: AtomicI32,
-    /// Monitors that have ended, as far as somebody has noticed. The socket does not tell: the process itself keeps the
-    /// other end too, for the next monitor.
+    /// Number of monitors whose end was noticed. The socket shows no end: this process keeps the monitor's end open too,
+    /// for the next monitor.
     ended: AtomicU32,
 }
 
-/// How a report ended.
+/// Result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The monitor has answered.
     Answered,
-    /// There is no monitor that could.
+    /// There is no monitor to answer.
     Gone,
-    /// Patience ended.
+    /// The time limit has passed.
     Late,
 }
 
-/// Messages of one kind. Only one thread at a time waits in each: signals under the lock of `crash-handler`, panics
-/// under that of the hook.
+/// Numbers of one kind of report. One thread at a time waits for each kind: signals under the lock of `crash-handler`,
+/// panics under that of the hook.
 #[derive(Default)]
 struct Count {
     sent: AtomicU32,
@@ -61,7 +61,7 @@ impl Link {
         })
     }
 
-    /// For the handler of signals. Returns when the dump is written, the monitor is gone or patience has ended.
+    /// Reports a signal, from its handler. Returns when the dump is written, the monitor is gone or the time limit has passed.
     pub(super) fn report_signal(&self, context: &CrashContext) {
         if self.dumped.load(Ordering::Relaxed) == context.tid {
             return;
@@ -69,17 +69,17 @@ impl Link {
         self.report(Kind::Signal, context, "");
     }
 
-    /// As [`report_signal`](Self::report_signal), for the panic hook. `survives` tells whether the process goes on.
+    /// As [`report_signal`](Self::report_signal), for the panic hook. `survives`: the panic is caught and the process continues.
     pub(super) fn report_panic(&self, context: &CrashContext, text: &str, survives: bool) {
         self.report(if survives { Kind::Panic } else { Kind::FatalPanic }, context, text);
     }
 
-    /// The abort that follows on this thread needs no second dump.
+    /// Suppresses the dump of the abort that follows on this thread.
     pub(super) fn expect_abort(&self) {
         self.dumped.store(gettid().as_raw_nonzero().get(), Ordering::Relaxed);
     }
 
-    /// Those who wait for an answer need not wait for this one's.
+    /// Notifies waiting threads that their monitor has ended and will not answer.
     pub(super) fn monitor_ended(&self) {
         self.ended.fetch_add(1, Ordering::Release);
     }
@@ -89,8 +89,8 @@ impl Link {
         self.send(&header(KIND_RECORDER, 0, path.len()), path, &[])
     }
 
-    /// A monitor that ends meanwhile may have taken the message with it, so its successor is told once more. When that
-    /// ends too, or none could be started, it is of no use.
+    /// A monitor that ends may have consumed the message, so it is sent once more, to the next monitor. If that one ends
+    /// too, or none could be started, the report fails.
     pub(super) fn report(&self, kind: Kind, context: &CrashContext, text: &str) -> Outcome {
         let count = self.count(kind);
         let number = count.sent.fetch_add(1, Ordering::Relaxed) + 1;
@@ -120,7 +120,7 @@ impl Link {
         Outcome::Late
     }
 
-    /// One system call, and a second try only when a signal came in between: what was taken in part is lost anyway.
+    /// One system call, repeated only if a signal interrupted it: after a partial write the message is lost.
     fn send(&self, header: &[u8; HEADER_BYTES], first: &[u8], second: &[u8]) -> io::Result<()> {
         let slices = [IoSlice::new(header), IoSlice::new(first), IoSlice::new(second)];
         let wanted = header.len() + first.len() + second.len();
@@ -133,7 +133,7 @@ impl Link {
         if sent == wanted { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
-    /// Waits a slice for an answer, to whomever. False when the monitor is gone.
+    /// Waits one slice for an answer to any report. False when the monitor is gone.
     fn hear(&self) -> bool {
         let mut done = [0; DONE_BYTES];
         match (&self.socket).read(&mut done) {
@@ -145,12 +145,12 @@ impl Link {
                 true
             }
             Ok(_) => false,
-            // Nothing yet; or stopped and continued by the monitor, which shows as an interruption.
+            // A timeout, or an interruption: the monitor stops and continues this process.
             Err(error) => matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
         }
     }
 
-    /// Answers had so far: to signals and to panics.
+    /// Highest numbers answered: of signals, of panics.
     #[cfg(test)]
     pub(super) fn answered(&self) -> (u32, u32) {
         (self.signals.done.load(Ordering::Acquire), self.panics.done.load(Ordering::Acquire))

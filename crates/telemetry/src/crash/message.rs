@@ -1,5 +1,5 @@
-//! What goes over the socket between a process and its crash monitor. Both are the same executable, so there are no
-//! versions and numbers are in the machine's byte order.
+//! Messages on the socket between a process and its crash monitor. Both are the same executable, so there is no version,
+//! and numbers are in native byte order.
 //!
 //! ```text
 //!  to the monitor                                  back
@@ -11,8 +11,8 @@
 //!  12  …    registers (CrashContext), for a panic followed by its text; or a path
 //! ```
 //!
-//! A message is one `writev`, so messages of two threads do not mix. It may come twice, with the same number, when a
-//! monitor has ended: nobody knows whether that one had read it.
+//! A message is one `writev`, so messages of two threads do not interleave. It is repeated with the same number when a
+//! monitor has ended: that one may or may not have read it.
 
 use crash_handler::CrashContext;
 use std::ffi::OsString;
@@ -20,25 +20,25 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// Bytes after the header at most: registers are 1.5 KiB, texts and paths 4 KiB.
+/// Maximum bytes after the header. Registers are 1.5 KiB, texts and paths at most 4 KiB.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 pub(super) const HEADER_BYTES: usize = 12;
 pub(super) const DONE_BYTES: usize = 8;
 
-/// Why a dump is wanted.
+/// Kind of a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
-    /// A signal arrived that ends the process.
+    /// A signal that ends the process.
     Signal = 1,
-    /// A thread panicked whose panics somebody catches: the process goes on.
+    /// A panic on a thread whose panics are caught: the process continues.
     Panic = 2,
-    /// A thread panicked that nobody can do without: the process is about to abort.
+    /// A panic on a thread that the process cannot do without: the process aborts.
     FatalPanic = 4,
 }
 
 impl Kind {
-    /// Whether it is a panic of either kind: those are counted together.
+    /// True for both kinds of panics, which share one sequence of numbers.
     #[must_use]
     pub const fn is_panic(self) -> bool {
         matches!(self, Self::Panic | Self::FatalPanic)
@@ -48,21 +48,21 @@ impl Kind {
 /// `Message::Recorder` on the wire.
 pub(super) const KIND_RECORDER: u32 = 3;
 
-/// What a process tells its monitor.
+/// Message from a process to its monitor.
 #[derive(Clone)]
 pub enum Message {
-    /// The process waits until a dump has been written ([`write_done`]).
+    /// A crash. The process waits until a dump has been written ([`write_done`]).
     Crash {
-        /// Why.
+        /// Kind of the crash.
         kind: Kind,
-        /// To be repeated in the answer.
+        /// Number, repeated in the answer.
         number: u32,
         /// Registers, signal and thread.
         context: Box<CrashContext>,
-        /// Of a panic: thread, place and message. Empty for a signal.
+        /// Thread, place and message of a panic. Empty for a signal.
         text: String,
     },
-    /// Where the flight recorder's memory can be read.
+    /// Path of the flight recorder's memory.
     Recorder(PathBuf),
 }
 
@@ -90,15 +90,15 @@ pub(super) fn header(kind: u32, number: u32, body_bytes: usize) -> [u8; HEADER_B
     bytes
 }
 
-/// Waits for the next message; `None` when the process has ended.
+/// Blocks until the next message; `None` when the process has ended.
 ///
 /// # Errors
-/// When the socket fails, or what comes is no message.
+/// When the socket fails, or the bytes are no message.
 pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
     let mut header = [0; HEADER_BYTES];
     match socket.read_exact(&mut header) {
         Ok(()) => {}
-        // The latter when it ended with an answer unread.
+        // A reset: the process ended with an answer unread.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) =>
         {
@@ -128,10 +128,10 @@ pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
     Ok(Some(Message::Crash { kind, number, context: Box::new(context), text }))
 }
 
-/// Lets the process go on that sent this crash.
+/// Answers a crash, which lets its process continue.
 ///
 /// # Errors
-/// When the socket fails; the process has ended, then.
+/// When the socket fails: the process has ended.
 pub fn write_done(socket: &mut impl Write, kind: Kind, number: u32) -> io::Result<()> {
     let mut bytes = [0; DONE_BYTES];
     bytes[..4].copy_from_slice(&(kind as u32).to_ne_bytes());

@@ -1,17 +1,17 @@
-//! The panic hook: a dump of the panicking thread before it unwinds, and an end of the process where nobody catches it.
+//! The panic hook: a dump of the panicking thread before it unwinds, and an abort unless the panic is caught.
 
 use super::{Options, link::Link, signals};
 use rustix::thread::gettid;
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a panic's thread, place and message in a dump; the rest is cut off.
+/// Maximum bytes of a panic's thread, place and message in a dump. Longer texts are truncated.
 pub const PANIC_TEXT_BYTES_MAX: usize = 4 * 1024;
 
-/// Adds to the hook that is there, which prints.
+/// Adds to the installed hook, which prints.
 pub(super) fn hook(link: Arc<Link>, options: Options) {
     let print = std::panic::take_hook();
-    // One dump at a time; the link tells answers apart by it.
+    // One dump at a time, as `Count` in `link` requires.
     let turn = Mutex::new(());
     std::panic::set_hook(Box::new(move |info| {
         print(info);

@@ -1,5 +1,4 @@
-//! The only `unsafe` of crash capture: taking over the signals of crashes, reading one's own registers, and crashing on
-//! purpose.
+//! The only `unsafe` of crash capture: installing signal handlers, reading the own registers, and crashing on purpose.
 
 #![expect(
     unsafe_code,
@@ -8,15 +7,14 @@
 
 use crash_handler::{CrashContext, CrashHandler};
 
-/// Calls this function when a signal of a crash arrives, on the thread that it concerns and on its alternate stack;
-/// after that the process dies of the signal. The function must do nothing that a handler may not: no allocation, no
-/// lock that the interrupted code could hold.
+/// Calls `on_crash` for each signal of a crash, on the thread that it concerns and on its alternate stack; then the process
+/// dies of the signal. The function must be async-signal-safe: no allocation, no lock that the interrupted code could hold.
 pub(super) fn attach(
     on_crash: impl Fn(&CrashContext) + Send + Sync + 'static,
 ) -> Result<CrashHandler, crash_handler::Error> {
-    // SAFETY: `make_crash_event` asks for a function that is safe to call inside a handler of signals. The callers
-    // (`super::start` and tests) give `Link::report_signal`, which makes system calls on a socket opened before and
-    // touches atomics; it neither allocates nor locks.
+    // SAFETY: `make_crash_event` requires a function that is safe inside of a signal handler. The callers (`super::start`
+    // and tests) pass `Link::report_signal`, which makes system calls on a socket opened before and uses atomics; it
+    // neither allocates nor locks.
     let event = unsafe {
         crash_handler::make_crash_event(move |context| {
             on_crash(context);
@@ -27,12 +25,12 @@ pub(super) fn attach(
     CrashHandler::attach(event)
 }
 
-/// Calls `report` with the registers of this place, as if a SIGABRT had arrived here. They describe a frame that lives
-/// only until this function returns, which is why it takes a function.
+/// Calls `report` with the registers of this place, as for a SIGABRT here. They describe a frame that ends with this
+/// function, hence the callback.
 pub(super) fn with_registers(tid: i32, report: impl FnOnce(&CrashContext)) {
     // SAFETY: `CrashContext` is plain data for which all bits zero are valid: integers, arrays and null pointers.
     let mut context: Box<CrashContext> = Box::new(unsafe { std::mem::zeroed() });
-    // SAFETY: the pointer is to a whole and writable `ucontext_t`, which the function fills.
+    // SAFETY: the pointer is to a whole, writable `ucontext_t`, which the function fills.
     unsafe { crash_context::crash_context_getcontext(&raw mut context.context) };
     context.siginfo.ssi_signo = libc::SIGABRT as u32;
     context.siginfo.ssi_code = libc::SI_TKILL;
@@ -41,11 +39,11 @@ pub(super) fn with_registers(tid: i32, report: impl FnOnce(&CrashContext)) {
     report(&context);
 }
 
-/// Reads an address that no process has, for tests and experiments of crash capture.
+/// Reads an address that is never mapped, for tests and experiments of crash capture.
 pub fn segfault() -> ! {
-    // The first page is never mapped (vm.mmap_min_addr), and a distinct address can be looked for in the dump.
+    // The first page is never mapped (vm.mmap_min_addr), and a distinct address is easily found in the dump.
     let nowhere = std::ptr::without_provenance::<u8>(0xBAD);
-    // SAFETY: none; this is to crash. The read is volatile, so it is carried out, and the processor raises the fault.
+    // SAFETY: none; the purpose is to crash. The read is volatile, so it is executed and the processor raises the fault.
     let byte = unsafe { nowhere.read_volatile() };
     unreachable!("an address that is not mapped held {byte}");
 }

@@ -1,5 +1,5 @@
-//! The link against a monitor that is a thread of the test, and whole crashes in child processes: this test binary again,
-//! told by a variable to run [`child`] and crash.
+//! The link with a thread of the test as its monitor, and whole crashes in child processes: this test binary again, with a
+//! variable that makes [`child`] crash.
 
 use super::link::Outcome;
 use super::*;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 const CHILD: &str = "THRONG_TEST_CRASH";
 
-/// Runs the child with this task and gives the signal that it died of, and what it wrote.
+/// Runs the child with this task. Returns the signal that ended it, and its error output.
 fn crash(task: &str) -> (Option<i32>, String) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::tests::child", "--nocapture", "--test-threads=1"])
@@ -29,7 +29,7 @@ fn overflow(depth: u64) -> u64 {
     if depth == u64::MAX { 0 } else { overflow(depth + 1) + ballast[(depth % 64) as usize] }
 }
 
-/// Not a test by itself: what child processes do.
+/// No test by itself: the body of child processes.
 #[test]
 fn child() {
     let Ok(task) = std::env::var(CHILD) else { return };
@@ -44,7 +44,7 @@ fn child() {
     };
     match task.as_str() {
         "overflow" => {
-            // The smallest stack that threads of the server have is std's 2 MiB; here a small one saves time.
+            // The server's threads have at least std's 2 MiB; a small stack saves time here.
             let small = std::thread::Builder::new().stack_size(64 * 1024);
             let _ = small.spawn(|| overflow(0)).unwrap().join();
         }

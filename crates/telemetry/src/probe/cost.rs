@@ -1,4 +1,4 @@
-//! What a scope costs beyond the two readings of the clock that it cannot do without.
+//! CPU time of a scope beyond its two readings of the clock.
 
 use super::thread_cpu_ns;
 use crate::recorder::{Arg, Recorder, RecorderConfig, Scope, ScopeKind, frame_end, now_ns};
@@ -6,40 +6,40 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::io;
 
-// Nested and limited as a shard's are, where most scopes are recorded.
+// Nested and limited as in a shard, where most scopes are recorded.
 static TURN: Scope = Scope::new("probe.turn").kind(ScopeKind::System).limit_us(1_000_000);
 static CLIENT: Scope = Scope::new("probe.client").arg(Arg::Client).limit_us(1_000_000);
 static SEND: Scope = Scope::new("probe.send").arg(Arg::Count).limit_us(1_000_000);
 
-/// Clients of a turn, each with a send within.
+/// Clients of a turn, each with a send inside.
 const CLIENTS: u64 = 8;
-/// Scopes of a turn: its own, and two for each client.
+/// Scopes of a turn: its own, and two per client.
 const TURN_SCOPES: u64 = 1 + 2 * CLIENTS;
-/// Turns between two readings of the thread's CPU time, which takes a system call: a hundredth of the batch.
+/// Turns between two readings of the thread's CPU time. The reading is a system call, about a hundredth of the batch.
 const TURNS: u64 = 30;
 const BATCH: u64 = TURNS * TURN_SCOPES;
 
-/// What was found: nanoseconds of CPU, medians over all batches.
+/// Results: nanoseconds of CPU, medians over all batches.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Cost {
     /// One reading of the clock.
     pub timestamp_ns: f64,
-    /// A recorded scope beyond its two timestamps, nested and limited as a shard's are.
+    /// A recorded scope less its two readings of the clock, nested and limited as in a shard.
     pub scope_extra_ns: f64,
-    /// The same of scopes that lie side by side.
+    /// The same for scopes side by side.
     pub scope_extra_flat_ns: f64,
-    /// All of a scope on a thread that records nothing.
+    /// A whole scope on a thread without a recorder.
     pub scope_idle_ns: f64,
-    /// The end of a frame, at which old blocks are given back.
+    /// The end of a frame, which releases old blocks.
     pub frame_end_ns: f64,
-    /// How many batches of each.
+    /// Batches of each kind.
     pub batches: usize,
     /// Scopes of a batch.
     pub batch_scopes: u64,
 }
 
-/// Measures `batches` of each kind in turn, so that all of them see the same machine. The calling thread records from
-/// then on, in a recorder of its own that is there for the rest of the process.
+/// Measures `batches` of each kind in turn, so that all of them see the same machine. The calling thread records from then
+/// on, into a recorder of its own that stays for the rest of the process.
 ///
 /// # Errors
 /// When there is no memory for a recorder.
@@ -54,7 +54,7 @@ pub fn cost(batches: usize) -> io::Result<Cost> {
             let [flat, nested, timestamps] = [per_scope(flat), per_scope(nested), per_scope(timestamps)];
             [timestamps, nested, flat]
         };
-        // Whatever drifts within a round counts for both sides.
+        // The order is reversed in every second round, so that drift within a round affects both sides.
         let [pair_ns, nested_ns, flat_ns] = if n % 2 == 0 { round() } else { mirrored() };
         let end_ns = nanoseconds(frame_end);
         let found = [pair_ns / 2.0, nested_ns - pair_ns, flat_ns - pair_ns, end_ns];
@@ -66,7 +66,7 @@ pub fn cost(batches: usize) -> io::Result<Cost> {
         scope_extra_ns: median(nested),
         scope_extra_flat_ns: median(flat),
         scope_idle_ns: median(idle),
-        // What it takes to ask is as much again.
+        // Less the cost of the measurement itself.
         frame_end_ns: median(frame_end) - median((0..batches).map(|_| nanoseconds(|| ())).collect()),
         batches,
         batch_scopes: BATCH,

@@ -1,9 +1,9 @@
-//! Whether a thread that records notices that a capture is being saved.
+//! Effect of saving captures on a thread that records.
 //!
-//! One thread records without pause, a few scopes at a time at a fixed pace, and keeps the CPU time of each few. The calling
-//! thread lets it alone for a while, then takes and saves captures one after the other for as long, as the server's own
-//! saver does and at its priority, and so on in turn. There is no lock between the two to be waited for; that the recording
-//! thread never does is seen from outside, in the kernel's count of how often it gave up its core.
+//! One thread records without pause, a few scopes at a time at a fixed pace, and keeps the CPU time of each batch. The
+//! calling thread alternates: it is idle for a phase, then takes and saves captures for a phase, in the same way and at the
+//! same priority as the server's saver. There is no lock between the two. That the recording thread never waits is observed
+//! from outside, in the kernel's count of its voluntary context switches.
 
 use super::thread_cpu_ns;
 use crate::Metrics;
@@ -26,38 +26,38 @@ static SEND: Scope = Scope::new("probe.send").arg(Arg::Count).limit_us(1_000_000
 
 /// Scopes between two readings of the thread's CPU time.
 const BATCH: u64 = 8;
-/// From the beginning of one batch to the next: 800,000 scopes a second, which is more than any thread of a server records.
+/// Interval of batches: 800,000 scopes per second, more than any thread of a server records.
 const PACE_NS: u64 = 10_000;
-/// Batches between the ends of two frames: a millisecond, a busy shard's turn.
+/// Batches between two frame ends: a millisecond, as a turn of a busy shard.
 const FRAME_BATCHES: u64 = 100;
-/// The priority of the server's own saver.
+/// Priority of the server's own saver.
 const NICE: i32 = 19;
 
-/// How long to measure.
+/// Length of the measurement.
 #[derive(Clone, Debug)]
 pub struct StallPlan {
-    /// Times that it is quiet and then saved.
+    /// Number of rounds, each an idle and a saving phase.
     pub rounds: usize,
-    /// How long each of the two lasts, at least.
+    /// Minimum length of each phase.
     pub phase: Duration,
-    /// Where captures are saved. Made if need be.
+    /// Directory for captures. Created if missing.
     pub dir: PathBuf,
 }
 
-/// What was found.
+/// Results.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stall {
-    /// CPU of a batch while nothing is saved, nanoseconds: the 99.99th percentile of each round.
+    /// CPU time of a batch in idle phases, nanoseconds: the 99.99th percentile of each round.
     pub quiet_p9999_ns: Vec<f64>,
-    /// The same while captures are saved.
+    /// The same in saving phases.
     pub saving_p9999_ns: Vec<f64>,
-    /// The medians of all batches: while nothing is saved, and while captures are.
+    /// Medians of all batches: idle phases, saving phases.
     pub p50_ns: [f64; 2],
-    /// How often the recording thread waited for anything while captures were saved.
+    /// Voluntary context switches of the recording thread in saving phases.
     pub waits: u64,
     /// Captures saved.
     pub saves: u64,
-    /// Slices of all of them.
+    /// Slices in all of them.
     pub saved_slices: u64,
     /// Bytes of all of them.
     pub saved_bytes: u64,
@@ -70,15 +70,15 @@ pub struct Stall {
 /// The measurement could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum StallError {
-    /// No memory, no thread.
+    /// Memory or a thread was refused.
     #[error("cannot start a recorder and a thread that records")]
     Start(#[source] io::Error),
-    /// The kernel does not tell how often a thread waited.
+    /// The kernel's count of context switches is not readable.
     #[error("cannot read {path}")]
     Status {
         /// The file.
         path: String,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -87,10 +87,10 @@ pub enum StallError {
     Save(#[from] StoreError),
 }
 
-/// Measures as planned. The calling thread is at the lowest priority from then on.
+/// Measures as planned. The calling thread keeps the lowest priority afterwards.
 ///
 /// # Errors
-/// As [`StallError`] tells.
+/// See [`StallError`].
 pub fn stall(plan: &StallPlan) -> Result<Stall, StallError> {
     let recorder = Recorder::start(RecorderConfig::default()).map_err(StallError::Start)?;
     let shared = Arc::new(Shared::default());
@@ -121,12 +121,12 @@ pub fn stall(plan: &StallPlan) -> Result<Stall, StallError> {
     })
 }
 
-/// What both threads see. Neither waits for the other.
+/// State shared by both threads. Neither waits for the other.
 #[derive(Debug, Default)]
 struct Shared {
     /// The recording thread's id; 0 until it records.
     tid: AtomicU32,
-    /// Which histogram is filled.
+    /// Index of the histogram to fill.
     phase: AtomicUsize,
 }
 
@@ -141,9 +141,9 @@ struct Saved {
     bytes: u64,
 }
 
-/// The calling thread's part: leaves the recording thread alone and saves, in turn.
+/// The calling thread's part: alternates between idle and saving phases.
 fn alternate(plan: &StallPlan, recorder: Recorder, shared: &Shared) -> Result<Saved, StallError> {
-    // Who may not be nice measures a saver that is more of a nuisance.
+    // Without the right to lower the priority, the saver disturbs more than the server's does.
     let _ = setpriority_process(Some(gettid()), NICE);
     let mut saver = Saver::new(Store::new(plan.dir.clone()), CaptureMetrics::new(&Metrics::new()));
     let origin = Origin { pid: std::process::id(), process: "probe".into(), unix_ns: unix_ns() };
@@ -151,7 +151,7 @@ fn alternate(plan: &StallPlan, recorder: Recorder, shared: &Shared) -> Result<Sa
         std::thread::yield_now();
     }
     let tid = shared.tid.load(Ordering::Relaxed);
-    // Until the thread has been all around its memory once, its pages are still being made.
+    // In the first pass through its memory the recording thread still faults pages in.
     pause(plan.phase);
     let mut saved = Saved::default();
     for round in 0..plan.rounds {
@@ -172,7 +172,7 @@ fn alternate(plan: &StallPlan, recorder: Recorder, shared: &Shared) -> Result<Sa
     Ok(saved)
 }
 
-/// The recording thread: it calls nothing that could wait.
+/// The recording thread. It calls nothing that could wait.
 fn record(thread: ThreadRecorder, shared: &Shared, mut histograms: Vec<Histogram>) -> Vec<Histogram> {
     thread.install();
     shared.tid.store(gettid().as_raw_nonzero().get().unsigned_abs(), Ordering::Relaxed);
@@ -201,7 +201,7 @@ fn batch() {
     }
 }
 
-/// How often a thread of ours gave up its core to wait for something (proc(5), `voluntary_ctxt_switches`).
+/// Voluntary context switches of a thread of this process (proc(5), `voluntary_ctxt_switches`).
 fn waits(tid: u32) -> Result<u64, StallError> {
     let path = format!("/proc/self/task/{tid}/status");
     let missing = || io::Error::new(io::ErrorKind::InvalidData, "no line voluntary_ctxt_switches");
@@ -216,7 +216,7 @@ fn waits(tid: u32) -> Result<u64, StallError> {
 fn pause(duration: Duration) {
     let ends_ns = now_ns() + duration.as_nanos() as u64;
     while let left_ns @ 1.. = ends_ns.saturating_sub(now_ns()) {
-        // May return early.
+        // park_timeout may return early.
         std::thread::park_timeout(Duration::from_nanos(left_ns));
     }
 }
@@ -226,7 +226,7 @@ fn unix_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Durations by steps of [`Histogram::STEP_NS`]; it never grows.
+/// Histogram of durations in steps of [`Histogram::STEP_NS`], of fixed size.
 #[derive(Clone, Debug)]
 struct Histogram {
     steps: Vec<u32>,
@@ -234,7 +234,7 @@ struct Histogram {
 
 impl Histogram {
     const STEP_NS: u64 = 10;
-    /// Up to 200 µs; whatever is longer counts as that.
+    /// Up to 200 µs; longer durations count in the last step.
     const STEPS: usize = 20_000;
 
     fn add(&mut self, ns: u64) {
@@ -246,7 +246,7 @@ impl Histogram {
         self.steps.iter().map(|&n| u64::from(n)).sum()
     }
 
-    /// The middle of the step below which lies this fraction of all; NaN when there is nothing.
+    /// The middle of the step with this percentile; NaN without durations.
     fn percentile(&self, fraction: f64) -> f64 {
         let rank = (self.count() as f64 * fraction).ceil() as u64;
         let mut below = 0;

@@ -1,6 +1,6 @@
-//! The recorder's memory as those who write see it: tables, counters, and the pool of blocks.
+//! The recorder's memory for writers: tables, counters, and the pool of blocks.
 //!
-//! Nothing here waits, and nothing allocates. The reader's side, which trusts none of it, is `reader`.
+//! Nothing here waits or allocates. The reader's side, which trusts no content, is `reader`.
 
 use super::layout::{
     self, BLOCK_WORDS, MAGIC, SCOPE_NAME_WORDS, SCOPES_MAX, STATE_CLAIMED, STATE_FREE, STATE_LIVE,
@@ -24,7 +24,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// Takes so much memory, at least what makes one block.
+    /// Creates the memory, with room for at least one block.
     pub(super) fn new(memory_bytes: usize, horizon_ns: u64) -> io::Result<Self> {
         let n_words = (memory_bytes / 8).max(layout::block_at(1));
         let memory = Memory::create(n_words)?;
@@ -34,7 +34,7 @@ impl Arena {
         memory[header::BLOCKS].store(n_blocks as u64, Relaxed);
         memory[header::PROCESS].store(std::process::id().into(), Relaxed);
         memory[header::HORIZON_NS].store(horizon_ns, Relaxed);
-        // Last, so that who finds it finds the rest.
+        // Stored last, so that a reader which finds the magic number finds the rest.
         memory[header::MAGIC].store(MAGIC, Release);
         Ok(Self { memory, n_blocks })
     }
@@ -65,7 +65,7 @@ impl Arena {
         self.memory[layout::block_at(index)..].first_chunk().expect("indexes come from the pool")
     }
 
-    /// Writes what is known of a scope. Anybody may, any number of times: it is the same, but for the limit.
+    /// Writes a scope's description. Idempotent, so any thread may at any time; only the limit may differ between calls.
     pub(super) fn describe(&self, id: usize, described: &Scope) {
         assert!(id < SCOPES_MAX, "scope {id} has no place in the table");
         let at = layout::scope_at(id);
@@ -78,7 +78,7 @@ impl Arena {
         self.memory[at + scope::META].store(meta, Release);
     }
 
-    /// Takes a slot for a thread; `None`, and counted, when all are taken.
+    /// Claims a slot for a thread; `None`, and counted, when the table is full.
     pub(super) fn claim(&self, name: &str, tid: u32) -> Option<usize> {
         let free = (0..THREADS_MAX).find(|&slot| {
             let state = &self.memory[layout::state_at(slot)];
@@ -91,7 +91,7 @@ impl Arena {
             self.count(header::THREADS_REFUSED);
             return None;
         };
-        // Who sees anything of what follows sees that the slot has changed hands.
+        // A reader that sees any of the following stores also sees the new generation of the slot.
         fence(Release);
         let slot = self.slot(index);
         slot[thread::TID].store(tid.into(), Relaxed);
@@ -106,14 +106,14 @@ impl Arena {
         Some(index)
     }
 
-    /// Scopes that were entered in all slots, by their threads of all times: how often what is open has changed is
-    /// counted anyway, and every scope changes it twice.
+    /// Scopes entered in all slots since the start. The change counter of open scopes rises by two per scope, so no other
+    /// counter is needed.
     pub(super) fn n_scopes(&self) -> u64 {
         let changes = |slot| self.slot(slot)[thread::OPEN].load(Relaxed) >> 8;
         (0..THREADS_MAX).map(changes).sum::<u64>() / 2
     }
 
-    /// Gives a slot and all of its blocks back. Only its thread may.
+    /// Releases a slot and all of its blocks. Only the slot's thread may call it.
     pub(super) fn release(&self, index: usize) {
         let slot = self.slot(index);
         while slot[thread::RELEASED].load(Relaxed) < slot[thread::OPENED].load(Relaxed) {
@@ -124,14 +124,13 @@ impl Arena {
         state.store((state.load(Relaxed) & !STATE_MASK) | STATE_FREE, Release);
     }
 
-    /// Takes a block out of the pool: the one that was given back last, whose pages are there and warm, or else one
-    /// that was never used.
+    /// Takes a block out of the pool: the last released, whose pages are warm, else a block that was never used.
     pub(super) fn take(&self) -> Option<usize> {
         let free = &self.memory[header::FREE];
         let mut head = free.load(Acquire);
         while head & 0xFFFF_FFFF != 0 {
             let index = (head & 0xFFFF_FFFF) as usize - 1;
-            // Rubbish when somebody else takes the block meanwhile, but then the tag has moved on.
+            // Garbage if another thread takes the block meanwhile, but then the tag has changed and the exchange fails.
             let next = self.block(index)[block::NEXT].load(Relaxed);
             match free.compare_exchange_weak(head, next_tag(head) | next, AcqRel, Acquire) {
                 Ok(_) => return Some(index),
@@ -143,7 +142,7 @@ impl Arena {
         fresh.ok().map(|index| index as usize)
     }
 
-    /// Puts a block back.
+    /// Returns a block to the pool.
     pub(super) fn give(&self, index: usize) {
         let free = &self.memory[header::FREE];
         let mut head = free.load(Relaxed);
@@ -158,14 +157,14 @@ impl Arena {
     }
 }
 
-/// The tag after that of `head`, in place. It keeps a taker from putting back an outdated `next` when the same block
-/// was taken and given back meanwhile.
+/// The tag after that of `head`, in place. The tag prevents the ABA problem: a taker must not store an outdated `next` when
+/// the same block was taken and given back meanwhile.
 const fn next_tag(head: u64) -> u64 {
     (head >> 32).wrapping_add(1) << 32
 }
 
-/// The block at the end of a thread's ring, which is the thread's no more. There has to be one, and the caller has to
-/// be its thread.
+/// Releases the oldest block of a thread's ring and returns it. The ring must not be empty, and the caller must be its
+/// thread.
 pub(super) fn release_oldest(slot: &Slot) -> usize {
     let released = slot[thread::RELEASED].load(Relaxed);
     let block = slot[thread::RING + released as usize % layout::RING].load(Relaxed) as usize;

@@ -1,7 +1,7 @@
-//! What a reading of the recorder yields: plain data, with nothing of its layout in memory.
+//! Result of reading the recorder: plain data, independent of its layout in memory.
 //!
-//! Whoever writes captures down, summarises or draws them begins here. All times are nanoseconds of the system's
-//! CLOCK_MONOTONIC, the same clock in every process of the machine.
+//! Start here to write, summarise or draw captures. All times are nanoseconds of the system's CLOCK_MONOTONIC, the same clock
+//! in every process of the machine.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,35 +9,35 @@ use std::fmt;
 /// The last seconds of all threads that record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// The horizon: a slice that ended before it was left out. Slices may have begun earlier.
+    /// The horizon: slices that ended earlier are left out. Slices may have begun earlier.
     pub begin_ns: u64,
-    /// When it was read. In a process that has stopped: the last thing that any of its threads recorded.
+    /// Time of the reading. For a process that has stopped: the last time that any of its threads recorded.
     pub end_ns: u64,
-    /// What was recorded, by the number that slices, open scopes and overruns bear.
+    /// Descriptions of scopes, indexed by the number in slices, open scopes and overruns.
     pub scopes: Vec<ScopeInfo>,
     /// In order of their names, then of their ids.
     pub threads: Vec<ThreadRecord>,
-    /// Names of what arguments stand for: (World, 0) → "Harbour". The recorder knows none; who takes the capture
-    /// fills them in.
+    /// Names of arguments: (World, 0) → "Harbour". The recorder knows none; the caller that takes the capture fills them
+    /// in.
     pub labels: BTreeMap<(Arg, u64), String>,
-    /// Events that should be here and are not: their memory was used again while it was read.
+    /// Events missing because their memory was reused while it was read.
     pub events_lost: u64,
 }
 
-/// What is known of a scope.
+/// Description of a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeInfo {
-    /// The part of the server and what it does: `shard.client`.
+    /// Part of the server and its work: `shard.client`.
     pub name: String,
-    /// What its numbers mean.
+    /// Meaning of its argument.
     pub arg: Arg,
-    /// What it is to the tick.
+    /// Its role in the tick.
     pub kind: ScopeKind,
-    /// What it may take before it counts as an overrun. A frame's budget is not here: it is its world's own.
+    /// Its limit; a longer slice is an overrun. `None` also for a frame, whose budget is its world's own.
     pub limit_ns: Option<u64>,
 }
 
-/// What the number recorded with a slice means.
+/// Meaning of the number recorded with a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Arg {
@@ -46,19 +46,19 @@ pub enum Arg {
     None = 0,
     /// A world, by its `WorldId`.
     World = 1,
-    /// A client, by its session's number: whom a shard served.
+    /// A client, by its session's number: the client that a shard served.
     Client = 2,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes = 3,
-    /// So many things: datagrams, messages, commands.
+    /// A number of datagrams, messages, commands or the like.
     Count = 4,
-    /// A session, by its number: on whose behalf something was done.
+    /// A session, by its number: the session that the work was done for.
     Session = 5,
     /// A UDP port, by its index.
     Port = 6,
 }
 
-/// What a scope is to the tick; decides which trigger its overrun pulls.
+/// Role of a scope in the tick. Decides the trigger of its overruns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ScopeKind {
@@ -71,78 +71,78 @@ pub enum ScopeKind {
     Frame = 2,
 }
 
-/// What one thread recorded.
+/// Record of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadRecord {
-    /// As it calls itself: `shard-0`.
+    /// Its own name: `shard-0`.
     pub name: String,
-    /// The kernel's number of it.
+    /// The kernel's id of it.
     pub tid: u32,
-    /// In order of their beginnings, parents before their children, which lie inside of them.
+    /// In order of their begins, parents before their children, which lie inside of them.
     pub slices: Vec<Slice>,
     /// In order of time.
     pub samples: Vec<Sample>,
-    /// What it was in the middle of, the outermost first.
+    /// Open scopes, the outermost first.
     pub open: Vec<Open>,
-    /// Blocks whose events it gave up before the horizon since it began, because there was no free block. When this
-    /// rises, the thread's record reaches less far back than the horizon.
+    /// Blocks reused before their events were older than the horizon, since the thread began, because the pool was empty.
+    /// When this rises, the thread's record reaches less far back than the horizon.
     pub blocks_recycled: u64,
 }
 
 /// A scope from enter to exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Which, in [`Capture::scopes`].
+    /// Index in [`Capture::scopes`].
     pub scope: u16,
-    /// When it was entered.
+    /// Time of entering.
     pub begin_ns: u64,
-    /// When it was left.
+    /// Time of leaving.
     pub end_ns: u64,
-    /// What [`ScopeInfo::arg`] says.
+    /// Number with the meaning of [`ScopeInfo::arg`].
     pub arg: u64,
-    /// How many scopes were open around it.
+    /// Number of scopes open around it.
     pub depth: u8,
 }
 
 /// A scope that was entered and not left yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Which, in [`Capture::scopes`].
+    /// Index in [`Capture::scopes`].
     pub scope: u16,
-    /// When it was entered.
+    /// Time of entering.
     pub begin_ns: u64,
-    /// What [`ScopeInfo::arg`] says.
+    /// Number with the meaning of [`ScopeInfo::arg`].
     pub arg: u64,
 }
 
-/// One of the kernel's figures of a thread. All of them only rise while the thread lives.
+/// A sample of one of the kernel's figures of a thread. All figures only rise while the thread lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was taken.
+    /// Time of the sample.
     pub at_ns: u64,
-    /// Which figure.
+    /// The figure.
     pub what: SampleKind,
     /// Its value: a sum since the thread began.
     pub value: u64,
 }
 
-/// The figures that tell working from waiting.
+/// The kernel's figures, which separate working from waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SampleKind {
     /// Nanoseconds on a core.
     RunNs = 0,
-    /// Nanoseconds ready to run, but in the run queue, since somebody else had the core.
+    /// Nanoseconds in the run queue: ready, while other threads had the cores.
     WaitNs = 1,
     /// Page faults served from memory.
     MinorFaults = 2,
     /// Page faults that waited for a disk.
     MajorFaults = 3,
-    /// Times it gave up the core to wait for something.
+    /// Times the thread gave up its core to wait.
     VoluntarySwitches = 4,
-    /// Times the core was taken away from it.
+    /// Times the kernel took its core away.
     InvoluntarySwitches = 5,
-    /// Nanoseconds it waited for locks of ours that somebody else held.
+    /// Nanoseconds waiting for locks of the server.
     LockWaitNs = 6,
 }
 
@@ -151,7 +151,7 @@ impl Arg {
     pub const ALL: [Self; 7] =
         [Self::None, Self::World, Self::Client, Self::Bytes, Self::Count, Self::Session, Self::Port];
 
-    /// As it stands in captures and summaries: `client`.
+    /// Its name in captures and summaries: `client`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -193,7 +193,7 @@ impl SampleKind {
         Self::LockWaitNs,
     ];
 
-    /// As it stands in captures, with its unit: `run_ns`.
+    /// Its name in captures, with its unit: `run_ns`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -227,29 +227,29 @@ impl fmt::Display for SampleKind {
 }
 
 impl Slice {
-    /// How long it took.
+    /// Its duration.
     #[must_use]
     pub const fn took_ns(&self) -> u64 {
         self.end_ns - self.begin_ns
     }
 }
 
-/// A scope took longer than it may.
+/// A scope that exceeded its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrun {
-    /// Which trigger it pulls.
+    /// Role of the scope, which decides the trigger.
     pub kind: ScopeKind,
-    /// Which scope, in [`Capture::scopes`] of every capture of this recorder.
+    /// Index of the scope in [`Capture::scopes`] of every capture of this recorder.
     pub scope: u16,
-    /// What the scope's [`ScopeInfo::arg`] says.
+    /// Number with the meaning of [`ScopeInfo::arg`].
     pub arg: u64,
-    /// How long it took.
+    /// Duration.
     pub took_ns: u64,
-    /// How long it might have.
+    /// Limit that it exceeded.
     pub limit_ns: u64,
     /// The thread, by [`ThreadRecord::tid`].
     pub thread: u32,
-    /// When it ended.
+    /// Time of its end.
     pub at_ns: u64,
 }
 

@@ -1,45 +1,46 @@
-//! Nanoseconds of CLOCK_MONOTONIC, quicker than the kernel tells them (ADR 0011).
+//! Nanoseconds of CLOCK_MONOTONIC, faster than by a call of the kernel's clock (ADR 0011).
 //!
-//! A scope reads the clock twice, and that is most of what it costs. Where the kernel itself counts time by the processor's time
-//! stamp counter, a thread reads the counter and adds what has passed since it last asked the kernel, which it does again
-//! when [`ANCHOR_TICKS`] are over. It reads some microseconds more or less than the kernel's clock at most: a thread that is
-//! ahead goes a little slower until the kernel has caught up. Within a thread it never goes back, unless the machine has been
-//! asleep. Elsewhere every reading asks the kernel.
+//! A scope reads the clock twice, which is most of its cost. Where the kernel itself keeps time by the processor's time stamp
+//! counter, a thread reads the counter and adds the time since its last reading of the kernel's clock, which it repeats
+//! every [`ANCHOR_TICKS`]. The error is some microseconds at most: a thread that is ahead runs slower until the kernel has
+//! caught up. Within a thread time never goes back, unless the machine has been asleep. On other machines every reading asks
+//! the kernel.
 
 use super::ticks::ticks;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// For so many ticks a thread goes by what it asked last: a twentieth of a second at 2 to 4 GHz, in which even a clock that is being
-/// put right gains or loses no more than 25 µs.
+/// Maximum distance of two readings of the kernel's clock, in ticks: 34 to 67 ms at 2 to 4 GHz. Even while NTP slews the
+/// clock, it gains or loses at most 25 µs in that time.
 const ANCHOR_TICKS: u64 = 1 << 27;
 
-/// Before so many nanoseconds have passed, nobody knows how long a tick is.
+/// Minimum time since the first reading before the length of a tick is known well enough.
 const LEARN_NS: u64 = 100_000_000;
 
-/// Between two readings of the counter around the kernel's clock there may be so many ticks, a microsecond or two. A thread that lost
-/// its core in between would be ahead by as long as it was away, and scopes would seem that much longer.
+/// Maximum ticks between two readings of the counter around a reading of the kernel's clock, one to two microseconds. A
+/// thread preempted in between would be ahead by that time, and its scopes would seem that much longer.
 const PAIR_TICKS: u64 = 1 << 12;
 
-/// As long as that a thread may be ahead of the kernel's clock; beyond it was asleep with the machine, and the kernel is right.
+/// Maximum lead of a thread over the kernel's clock. A larger difference means that the machine has slept; the kernel's time
+/// is used then.
 const AHEAD_NS: u64 = 1_000_000;
 
-/// Nanoseconds of a tick, in 2^-32.
+/// Fixed-point precision of the length of a tick: units of 2^-32 ns.
 const FRACTION_BITS: u32 = 32;
 
 thread_local! {
     static CLOCK: Clock = const { Clock::new() };
 }
 
-/// What a thread last asked the kernel.
+/// Anchor of a thread's time: its last reading of the kernel's clock.
 struct Clock {
-    /// The counter then.
+    /// The counter at that reading.
     ticks: Cell<u64>,
-    /// The time then: the kernel's, or later if a later one had been told.
+    /// The time at that reading: the kernel's, or the thread's own if that was ahead.
     ns: Cell<u64>,
-    /// How much time a tick adds.
+    /// Length of a tick, in units of 2^-32 ns.
     tick_ns: Cell<u64>,
-    /// For how many ticks that holds: none before it asked at all.
+    /// Validity of this anchor in ticks; 0 before the first reading.
     ticks_max: Cell<u64>,
 }
 
@@ -60,11 +61,11 @@ const fn passed_ns(ticks: u64, tick_ns: u64) -> u64 {
     ((ticks as u128 * tick_ns as u128) >> FRACTION_BITS) as u64
 }
 
-/// The kernel's time, to go by from now on.
+/// Reads the kernel's clock and moves the anchor there.
 #[cold]
 #[inline(never)]
 fn ask() -> u64 {
-    // Where the process began to count: the longer ago, the better is known how long a tick is.
+    // First reading of the process: the longer ago it is, the better is the estimate of a tick's length.
     static BEGIN: OnceLock<Option<Reading>> = OnceLock::new();
     let now = Reading { ticks: ticks(), ns: kernel_ns() };
     let between = ticks().wrapping_sub(now.ticks);
@@ -79,7 +80,7 @@ fn ask() -> u64 {
     })
 }
 
-/// The counter, and the kernel's clock at the same time.
+/// The counter and the kernel's clock at one time.
 #[derive(Clone, Copy)]
 struct Reading {
     ticks: u64,
@@ -87,7 +88,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// How long a tick has been since then, once that can be told.
+    /// Average length of a tick since `self`, or `None` before [`LEARN_NS`] have passed.
     fn tick_ns_until(self, now: Self) -> Option<u64> {
         let (ticks, ns) = (now.ticks.wrapping_sub(self.ticks), now.ns.saturating_sub(self.ns));
         let tick_ns = (u128::from(ns) << FRACTION_BITS).checked_div(ticks.into())?;
@@ -100,12 +101,12 @@ impl Clock {
         Self { ticks: Cell::new(0), ns: Cell::new(0), tick_ns: Cell::new(0), ticks_max: Cell::new(0) }
     }
 
-    /// Goes by this reading from now on, if it is known how long a tick is, and tells the time.
+    /// Moves the anchor to `now` if the length of a tick is known, and returns the time.
     fn go_by(&self, begin: Reading, now: Reading) -> u64 {
         let now_ns = self.not_before(now);
-        // By the kernel's own times: by those told, a thread that is ahead would find that the same fast pace was right.
+        // From kernel times only: with the thread's own times a thread that is ahead would confirm its own pace.
         let Some(tick_ns) = begin.tick_ns_until(now) else { return now_ns };
-        // What it is ahead, it loses until it asks again.
+        // A lead is lost evenly until the next reading.
         let lost_ns = ((now_ns - now.ns) << FRACTION_BITS) / ANCHOR_TICKS;
         self.ticks.set(now.ticks);
         self.ns.set(now_ns);
@@ -114,16 +115,17 @@ impl Clock {
         now_ns
     }
 
-    /// The kernel's time, or what this thread may have told already when that is a little later.
+    /// The kernel's time, or the thread's own time if that is a little later, so that time does not go back.
     fn not_before(&self, now: Reading) -> u64 {
-        // Beyond that it has told nothing, however long it slept: a clock that is a trifle fast must not add up over hours.
+        // The anchor is valid for `ticks_max` only, so the thread has returned no later time, however long it slept. Else the
+        // error of a clock that is slightly fast would add up over hours.
         let ticks = now.ticks.wrapping_sub(self.ticks.get()).min(self.ticks_max.get());
         let told_ns = self.ns.get() + passed_ns(ticks, self.tick_ns.get());
         if told_ns.saturating_sub(now.ns) < AHEAD_NS { told_ns.max(now.ns) } else { now.ns }
     }
 }
 
-/// Whether the kernel goes by the counter: then it has found that all cores count alike and at one pace.
+/// True if the kernel keeps time by the counter: then it has verified that all cores count alike and at a constant rate.
 fn may_count() -> bool {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     cfg!(target_arch = "x86_64") && std::fs::read_to_string(source).is_ok_and(|name| name.trim() == "tsc")
@@ -131,7 +133,7 @@ fn may_count() -> bool {
 
 fn kernel_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    // Neither is ever negative.
+    // Both fields are non-negative.
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
@@ -139,8 +141,7 @@ fn kernel_ns() -> u64 {
 mod tests {
     use super::*;
 
-    /// Further from the kernel's clock than it may be while a machine is busy: a thread that waits for its core between the
-    /// two readings is no fault of the clock's.
+    /// Tolerance above the error on a busy machine: a thread may be preempted between the two readings.
     const FAR_NS: u64 = 100_000;
 
     fn is_near_the_kernels() -> bool {
@@ -148,7 +149,7 @@ mod tests {
         now + FAR_NS >= before && now <= after + FAR_NS
     }
 
-    /// Through all its states: not knowing how long a tick is, going by the counter, and asking again.
+    /// Passes through all states: unknown tick length, reading the counter, moving the anchor.
     #[test]
     fn it_keeps_to_the_kernels_clock_and_never_goes_back() {
         let begin_ns = kernel_ns();
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(asked, may_count(), "after {LEARN_NS} ns it goes by the counter, where it may");
     }
 
-    /// A thread's clock beside a kernel's whose pace is made up: a counter of 2.5 GHz, and so many nanoseconds in 1024 ticks.
+    /// A thread's clock and a simulated kernel clock: a counter of 2.5 GHz, and `ns_in_1024` nanoseconds in 1,024 ticks.
     struct Pair {
         clock: Clock,
         begin: Reading,
@@ -181,7 +182,7 @@ mod tests {
             self.kernel.ns += (u128::from(ticks) * u128::from(ns_in_1024) / 1024) as u64;
         }
 
-        /// What [`now_ns`] does.
+        /// The logic of [`now_ns`].
         fn now_ns(&self) -> u64 {
             let passed = self.kernel.ticks - self.clock.ticks.get();
             if passed >= self.clock.ticks_max.get() {
@@ -191,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The kernel's clock is put right: it goes 0.2 % slower than it did until now, which is four times what NTP does.
+    /// The kernel's clock is slewed: 0.2 % slower than before, four times the maximum of NTP.
     #[test]
     fn a_thread_that_is_ahead_loses_it_and_never_goes_back() {
         let mut pair = Pair::new();
@@ -213,13 +214,13 @@ mod tests {
         let mut pair = Pair::new();
         pair.pass(1 << 33, 411);
         assert_eq!(pair.now_ns(), pair.kernel.ns);
-        // It would be 600 µs ahead.
+        // Its own time would be 600 µs ahead.
         pair.pass(1 << 33, 411);
         pair.kernel.ns -= 600_000;
         assert_eq!(pair.now_ns(), pair.kernel.ns);
     }
 
-    /// The counter has gone on, the clock has not.
+    /// The counter advanced during the sleep, the clock did not.
     #[test]
     fn after_the_machine_slept_the_kernel_is_right() {
         let mut pair = Pair::new();

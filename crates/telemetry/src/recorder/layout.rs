@@ -1,7 +1,7 @@
-//! Where everything lies in the recorder's memory.
+//! Layout of the recorder's memory.
 //!
-//! It is read by other processes, and after a crash, so this is a format: change [`VERSION`] with it. Everything is
-//! a 64-bit word in the machine's byte order, and every word is atomic. Offsets are in words.
+//! Other processes read it, also after a crash, so this is a format: any change increments [`VERSION`]. Everything is a
+//! 64-bit word in native byte order, and every word is atomic. Offsets are in words.
 //!
 //! ```text
 //! header             0  magic             "THRNGREC"
@@ -39,12 +39,12 @@
 //!                       kind 0: a slice; kind 1: a sample, then (at_ns, value, 0, kind « 16 | which figure)
 //! ```
 //!
-//! The blocks begin on a page. Pages that nobody has touched exist only on paper: a pool of 64 MiB costs what is used
-//! of it.
+//! The blocks begin on a page. Pages that were never touched take no memory: a pool of 64 MiB costs as much as is used of
+//! it.
 
-/// "THRNGREC" as it stands in memory on a little-endian machine.
+/// The bytes "THRNGREC", little-endian.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"THRNGREC");
-/// Of this layout.
+/// Version of this layout.
 pub(super) const VERSION: u64 = 1;
 
 pub(super) mod header {
@@ -62,11 +62,11 @@ pub(super) mod header {
 }
 const HEADER_WORDS: usize = 24;
 
-/// Scopes of a process: a few dozen are declared.
+/// Maximum scopes of a process; a few dozen are declared.
 pub(super) const SCOPES_MAX: usize = 512;
 const SCOPE_WORDS: usize = 8;
 pub(super) const SCOPE_NAME_WORDS: usize = 6;
-/// Bytes of a scope's name.
+/// Maximum bytes of a scope's name.
 pub(super) const SCOPE_NAME_MAX: usize = SCOPE_NAME_WORDS * 8;
 
 pub(super) mod scope {
@@ -75,14 +75,14 @@ pub(super) mod scope {
     pub(in super::super) const NAME: usize = 2;
 }
 
-/// Threads that record at one time: workers and shards of a machine with a hundred cores, and the few others.
+/// Maximum threads that record at one time: workers and shards of a machine with a hundred cores, and a few others.
 pub(super) const THREADS_MAX: usize = 256;
-/// Bytes of a thread's name; the kernel's have 15.
+/// Words of a thread's name, 32 bytes; the kernel's names have 15 bytes.
 pub(super) const THREAD_NAME_WORDS: usize = 4;
-/// Scopes that may be open in one thread. Ours nest four deep; recursion has no place in a scope.
+/// Maximum open scopes of a thread. The server's nest four deep; recursion does not belong into a scope.
 pub(super) const OPEN_MAX: usize = 32;
 pub(super) const OPEN_WORDS: usize = 3;
-/// Blocks that one thread may hold: half a million events.
+/// Maximum blocks held by one thread: half a million events.
 pub(super) const RING: usize = 1024;
 
 pub(super) mod thread {
@@ -97,14 +97,14 @@ pub(super) mod thread {
 }
 pub(super) const THREAD_WORDS: usize = thread::RING + RING;
 
-/// Values of a thread's state, beside its generation.
+/// Values of a thread's state, below its generation.
 pub(super) const STATE_FREE: u64 = 0;
 pub(super) const STATE_CLAIMED: u64 = 1;
 pub(super) const STATE_LIVE: u64 = 2;
 pub(super) const STATE_MASK: u64 = 3;
 
 pub(super) const EVENT_WORDS: usize = 4;
-/// Events of a block; one event's room is its head.
+/// Events of a block; the room of one more event is the block's header.
 pub(super) const BLOCK_EVENTS: usize = 511;
 pub(super) const BLOCK_WORDS: usize = (BLOCK_EVENTS + 1) * EVENT_WORDS;
 
@@ -122,12 +122,12 @@ const THREADS_AT: usize = STATES_AT + THREADS_MAX;
 const PAGE_WORDS: usize = 512;
 pub(super) const BLOCKS_AT: usize = (THREADS_AT + THREADS_MAX * THREAD_WORDS).next_multiple_of(PAGE_WORDS);
 
-// What the drawing says. A thread's words begin on a cache line, apart from its neighbour's.
+// The offsets of the drawing. A thread's words begin on a cache line, apart from the previous thread's.
 const _: () = assert!(STATES_AT == 4120 && THREADS_AT == 4376 && BLOCKS_AT == 295_424);
 const _: () = assert!(THREADS_AT.is_multiple_of(8) && THREAD_WORDS.is_multiple_of(8) && THREAD_WORDS == 1136);
 const _: () = assert!(BLOCK_WORDS.is_multiple_of(PAGE_WORDS));
 
-/// First word of a scope's entry.
+/// First word of a scope's description.
 pub(super) const fn scope_at(id: usize) -> usize {
     SCOPES_AT + id * SCOPE_WORDS
 }
@@ -147,12 +147,12 @@ pub(super) const fn block_at(index: usize) -> usize {
     BLOCKS_AT + index * BLOCK_WORDS
 }
 
-/// Blocks that find room in so many words.
+/// Number of blocks that fit into a memory of this many words.
 pub(super) const fn blocks_in(words: usize) -> usize {
     words.saturating_sub(BLOCKS_AT) / BLOCK_WORDS
 }
 
-/// Where in the last word of a slice its depth begins.
+/// Position of the depth in the last word of a slice.
 pub(super) const DEPTH_SHIFT: u32 = 24;
 
 /// The last word of a slice.
@@ -165,7 +165,7 @@ pub(super) const fn sample_meta(what: u8) -> u64 {
     KIND_SAMPLE << 16 | what as u64
 }
 
-/// When an event was written down, from its words: the end of a slice, the time of a sample.
+/// Time at which an event was written: the end of a slice, the time of a sample.
 pub(super) const fn written_at(begin: u64, end: u64, meta: u64) -> u64 {
     if kind_of(meta) == KIND_SAMPLE { begin } else { end }
 }
@@ -174,7 +174,7 @@ pub(super) const fn kind_of(meta: u64) -> u64 {
     meta >> 16 & 0xFF
 }
 
-/// Text as words, cut at a character where it is too long.
+/// Text as words, truncated at a character boundary.
 pub(super) fn pack<const N: usize>(text: &str) -> [u64; N] {
     let mut end = text.len().min(N * 8);
     while !text.is_char_boundary(end) {
@@ -187,7 +187,7 @@ pub(super) fn pack<const N: usize>(text: &str) -> [u64; N] {
     words
 }
 
-/// The text that [`pack`] made words of. Bytes that are no text any more come out as replacement characters.
+/// The text of words from [`pack`]. Invalid UTF-8 gives replacement characters.
 pub(super) fn unpack(words: &[u64]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

@@ -1,7 +1,7 @@
-//! Memory shared between processes, and a thread's figures: the recorder's one place with `unsafe`.
+//! Memory shared between processes, and the kernel's counts of a thread: `unsafe` of the recorder, besides `ticks`.
 //!
-//! The memory is a file without a name (memfd). Another process opens it as `/proc/PID/fd/N`, also when this one has
-//! stopped in a crash, since the kernel keeps it as long as anybody has it open or mapped. What it means is told in
+//! The memory is a file without a name (memfd). Another process opens it as `/proc/PID/fd/N`, also when this process has
+//! stopped in a crash: the kernel keeps it as long as any process has it open or mapped. Its content is described in
 //! `layout`.
 #![expect(
     unsafe_code,
@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicU64;
 pub(super) struct Memory {
     start: NonNull<AtomicU64>,
     n_words: usize,
-    /// Open as long as the memory is, so that others find it under its number.
+    /// Kept open, so that other processes find it under its number.
     file: OwnedFd,
 }
 
@@ -35,20 +35,20 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// So many new words of zero, to be read and written. A page costs nothing before it is touched.
+    /// Creates `n_words` zero words, readable and writable. A page takes no memory before it is touched.
     pub(super) fn create(n_words: usize) -> io::Result<Self> {
         let file = memfd_create("throng-recorder", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, (n_words * 8) as u64)?;
-        // From here on it cannot shrink, so that no access can be one beyond its end, which would be a SIGBUS.
+        // The seal prevents shrinking, so that no access can be beyond the end of the file and raise SIGBUS.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         Self::map(file, n_words, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// The memory of another process, to be read: only loads with `Ordering::Relaxed` are allowed on it, since only
-    /// those are promised to need no right to write.
+    /// Maps the memory of another process for reading. Only loads with `Ordering::Relaxed` are allowed: only those are
+    /// guaranteed to work on read-only memory.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when the file may shrink, and so is no recorder's.
+    /// [`io::ErrorKind::InvalidData`] when the file is not sealed against shrinking, so it is no recorder's.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = OwnedFd::from(File::open(path)?);
         let sealed = fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
@@ -60,14 +60,14 @@ impl Memory {
     }
 
     fn map(file: OwnedFd, n_words: usize, access: ProtFlags) -> io::Result<Self> {
-        // SAFETY: the kernel chooses an address where nothing is, so no memory of ours changes; the result is
-        // checked by `mmap` and is only used in this type.
+        // SAFETY: the kernel chooses a free address, so no memory in use changes; `mmap` checks the result, which is only
+        // used in this type.
         let start = unsafe { mmap(null_mut(), n_words * 8, access, MapFlags::SHARED, &file, 0)? };
         let start = NonNull::new(start.cast()).expect("the kernel maps nothing at 0 unless asked to");
         Ok(Self { start, n_words, file })
     }
 
-    /// The file behind it.
+    /// The underlying file.
     pub(super) const fn file(&self) -> &OwnedFd {
         &self.file
     }
@@ -77,9 +77,9 @@ impl Deref for Memory {
     type Target = [AtomicU64];
 
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: `start` is the beginning of a mapping of at least `n_words` words, aligned to a page, which lives
-        // as long as `self`; the file is sealed against shrinking, so all of it stays there. Everybody who has it
-        // mapped sees it as atomics, and every bit pattern is a valid `AtomicU64`.
+        // SAFETY: `start` is the beginning of a mapping of at least `n_words` words, aligned to a page, which lives as long
+        // as `self`; the file is sealed against shrinking, so all of it stays valid. All mappings of it are accessed as
+        // atomics, and every bit pattern is a valid `AtomicU64`.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.n_words) }
     }
 }
@@ -88,7 +88,7 @@ impl Drop for Memory {
     fn drop(&mut self) {
         let start: *mut c_void = self.start.as_ptr().cast();
         // SAFETY: this is the mapping that `map` made, and references to it borrow `self`.
-        // It only fails for addresses that were never mapped.
+        // `munmap` fails only for addresses that were never mapped.
         let _ = unsafe { munmap(start, self.n_words * 8) };
     }
 }
@@ -99,7 +99,7 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// What the kernel counts of a thread besides its time.
+/// The kernel's counts of a thread besides its time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     pub(super) minor_faults: u64,
@@ -108,11 +108,11 @@ pub(super) struct Usage {
     pub(super) involuntary_switches: u64,
 }
 
-/// The calling thread's; `None` when the kernel does not tell. A system call of a fraction of a microsecond, where
-/// files below /proc would take tens.
+/// Counts of the calling thread; `None` if the kernel returns an error. A system call of a fraction of a microsecond;
+/// reading files below /proc would take tens.
 pub(super) fn thread_usage() -> Option<Usage> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a whole `rusage`, which the kernel may fill; nobody else has it.
+    // SAFETY: the pointer is to a whole `rusage`, exclusively owned, which the kernel may fill.
     let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     if result != 0 {
         return None;

@@ -1,14 +1,14 @@
-//! The flight recorder: what every thread did in the last seconds, always on (DESIGN §9).
+//! The flight recorder: the last seconds of every thread's work, always on.
 //!
-//! A [`Scope`] is a static beside the code that it names; entering and leaving it writes one event of 32 bytes into
-//! memory that no other thread writes to. Recording never waits and never allocates: blocks of events come from a
-//! pool without locks, at the end of each of its frames ([`frame_end`]) a thread gives back those that have grown
-//! older than the horizon, and when the pool has run dry it uses its own oldest block again, and counts that.
+//! A [`Scope`] is a static beside the code that it names; entering and leaving it writes one event of 32 bytes into memory
+//! that no other thread writes to. Recording never waits and never allocates. Blocks of events come from a lock-free pool;
+//! at the end of each frame ([`frame_end`]) a thread releases blocks older than the horizon; when the pool is empty, it
+//! reuses its own oldest block, and counts that.
 //!
-//! [`Recorder::capture`] reads the last seconds of all threads while they go on; [`read_memory`] does the same from
-//! another process, also after a crash. What comes out is a [`Capture`], plain data. A scope that takes longer than
-//! it may posts an [`Overrun`], and one thread waits for those ([`Recorder::next_overrun`]) to decide what is worth
-//! keeping. Files, quotas and formats are not known here.
+//! [`Recorder::capture`] reads the last seconds of all threads while they continue; [`read_memory`] does the same from
+//! another process, also after a crash. The result is a [`Capture`], plain data. A scope that exceeds its limit posts an
+//! [`Overrun`], and one thread receives those ([`Recorder::next_overrun`]) to decide which to keep. Files, quotas and
+//! formats are not known here.
 //!
 //! ```
 //! use std::time::Duration;
@@ -33,7 +33,7 @@
 //! # std::io::Result::Ok(())
 //! ```
 //!
-//! Where to read on: `layout` draws the memory, `writer` is the path of an event into it, `clock` its times, `reader` the way out.
+//! Continue with `layout` (the memory), `writer` (the path of an event into it), `clock` (its times) and `reader`.
 
 mod arena;
 mod capture;
@@ -69,18 +69,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// How much is remembered.
+/// Size and horizon of the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecorderConfig {
-    /// Room for events and tables, in bytes: 2.3 MB of tables, and 32 bytes an event. Memory that no event was
-    /// written to yet is not taken.
+    /// Bytes for tables (2.3 MB) and events (32 bytes each). Memory that no event was written to yet is not allocated.
     pub memory_bytes: usize,
-    /// How far back events are kept, memory permitting.
+    /// Age up to which events are kept, memory permitting.
     pub horizon: Duration,
 }
 
 impl Default for RecorderConfig {
-    /// 64 MiB and 5 s: two million events, at 5,000 clients some 300,000 a shard.
+    /// 64 MiB and 5 s: two million events; with 5,000 clients a shard writes some 300,000.
     fn default() -> Self {
         Self { memory_bytes: 64 << 20, horizon: Duration::from_secs(5) }
     }
@@ -88,7 +87,7 @@ impl Default for RecorderConfig {
 
 /// The flight recorder of a process, or none ([`Recorder::off`]). Cheap to copy: it is a reference.
 ///
-/// Once started it is there for the rest of the process, since its threads may record up to their very end.
+/// Once started it stays for the rest of the process, since its threads may record until their very end.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorder {
     shared: Option<&'static Shared>,
@@ -100,25 +99,25 @@ struct Shared {
     overruns: Overruns,
 }
 
-/// What the recorder has counted since it was started; for metrics.
+/// The recorder's counters since its start, for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecorderCounters {
     /// Blocks in the pool.
     pub blocks: u64,
-    /// Of these, those that were ever used: their memory is taken.
+    /// Blocks that were ever used: their memory is allocated.
     pub blocks_touched: u64,
-    /// Scopes that were entered, give or take one for each thread that ever recorded.
+    /// Scopes entered, with an error of at most one per thread that ever recorded.
     pub scopes: u64,
-    /// Blocks that were used again before their events had grown old, because none was free.
+    /// Blocks reused before their events were older than the horizon, because the pool was empty.
     pub blocks_recycled: u64,
-    /// Events that were not recorded: there was no block at all, more than 32 scopes open, or a scope that outlived
-    /// the one around it, or had no place in the table.
+    /// Events not recorded: no block, more than 32 open scopes, a scope that outlived the one around it, or a scope without
+    /// a place in the table.
     pub events_lost: u64,
-    /// Overruns that found the queue full, by [`ScopeKind`].
+    /// Overruns dropped because the queue was full, by [`ScopeKind`].
     pub overruns_lost: [u64; ScopeKind::ALL.len()],
-    /// Scopes that found the table full, which has 512 places.
+    /// Scopes refused because the table was full (512).
     pub scopes_refused: u64,
-    /// Threads that found the table full, which has 256 places.
+    /// Threads refused because the table was full (256).
     pub threads_refused: u64,
 }
 
@@ -128,10 +127,10 @@ impl RecorderCounters {
 }
 
 impl Recorder {
-    /// Takes the memory.
+    /// Starts a recorder: allocates its memory.
     ///
     /// # Errors
-    /// When the system gives none.
+    /// When the system refuses memory.
     pub fn start(config: RecorderConfig) -> io::Result<Self> {
         let arena = Arena::new(config.memory_bytes, nanos(config.horizon))?;
         let shared = Box::leak(Box::new(Shared { arena, overruns: Overruns::new() }));
@@ -144,17 +143,17 @@ impl Recorder {
         Self { shared: None }
     }
 
-    /// What a thread needs in order to record, under this name of at most 32 bytes.
+    /// Handle with which a thread records, under this name of at most 32 bytes.
     pub fn thread(&self, name: impl Into<String>) -> ThreadRecorder {
         ThreadRecorder { shared: self.shared, name: name.into() }
     }
 
-    /// What all threads recorded in the last `horizon`, as far as it is still there, and what they are in the middle
-    /// of. Stops nobody; takes some ten milliseconds for a million events, so do it where nobody waits.
+    /// The last `horizon` of all threads, as far as it is still in memory, and their open scopes. Stops no thread. Takes
+    /// some ten milliseconds for a million events, so call it where no other work waits.
     #[must_use]
     pub fn capture(&self, horizon: Duration) -> Capture {
         let Some(shared) = self.shared else { return Capture::default() };
-        // Limits may have changed.
+        // Limits may have changed since the scopes were described.
         for (id, scope) in scope::all_registered() {
             shared.arena.describe(id, scope);
         }
@@ -164,8 +163,8 @@ impl Recorder {
         capture
     }
 
-    /// The next scope that took too long, when one comes before `timeout`. For one thread: it is woken at once,
-    /// another would only see what is there when its time is over.
+    /// The next overrun, or `None` after `timeout`. For one thread: only the first caller is woken at once, others notice an
+    /// overrun when their timeout ends.
     #[must_use]
     pub fn next_overrun(&self, timeout: Duration) -> Option<Overrun> {
         match self.shared {
@@ -177,21 +176,21 @@ impl Recorder {
         }
     }
 
-    /// Where another process finds the memory, for [`read_memory`]: `/proc/PID/fd/N`.
+    /// Path of the memory for other processes, for [`read_memory`]: `/proc/PID/fd/N`.
     #[must_use]
     pub fn memory_path(&self) -> Option<PathBuf> {
         let fd = self.shared?.arena.memory().file().as_raw_fd();
         Some(format!("/proc/{}/fd/{fd}", std::process::id()).into())
     }
 
-    /// Changes how far back events are kept.
+    /// Changes the age up to which events are kept.
     pub fn set_horizon(&self, horizon: Duration) {
         if let Some(shared) = self.shared {
             shared.arena.header(header::HORIZON_NS).store(nanos(horizon), Relaxed);
         }
     }
 
-    /// How far back events are kept.
+    /// Age up to which events are kept.
     #[must_use]
     pub fn horizon(&self) -> Duration {
         let horizon_ns =
@@ -199,8 +198,7 @@ impl Recorder {
         Duration::from_nanos(horizon_ns)
     }
 
-    /// Changes the limit of the scope with this name; `None` takes it away. False when no scope of this name was
-    /// entered yet.
+    /// Changes the limit of the scope with this name; `None` removes it. False if no scope of this name was entered yet.
     #[must_use]
     pub fn set_limit(&self, name: &str, limit: Option<Duration>) -> bool {
         let mut found = false;
@@ -214,7 +212,7 @@ impl Recorder {
         found
     }
 
-    /// What it has counted.
+    /// Its counters.
     #[must_use]
     pub fn counters(&self) -> RecorderCounters {
         let Some(shared) = self.shared else { return RecorderCounters::default() };
@@ -232,12 +230,12 @@ impl Recorder {
     }
 }
 
-/// What the threads of another process recorded in their last seconds, from the [memory](Recorder::memory_path) that
-/// it shares. The process may have stopped: as long as it is not gone altogether, its memory can be opened.
+/// The last seconds of another process, from its [shared memory](Recorder::memory_path). The process may have stopped: its
+/// memory can be opened until the process is gone.
 ///
 /// # Errors
-/// When the file cannot be opened, which needs the right to trace the process; [`io::ErrorKind::InvalidData`] when it
-/// is no recorder's memory, or another version's.
+/// When the file cannot be opened, which requires the right to trace the process; [`io::ErrorKind::InvalidData`] when it is
+/// no recorder's memory, or of another version.
 pub fn read_memory(path: &Path) -> io::Result<Capture> {
     let memory = Memory::open(path)?;
     Ok(Reader::new(&memory)?.last_seconds())

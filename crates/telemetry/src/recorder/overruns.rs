@@ -1,4 +1,4 @@
-//! The way of overruns from whoever was late to the thread that saves captures.
+//! Queue of overruns, from the threads that were late to the thread that saves captures.
 
 use super::capture::{Overrun, ScopeKind};
 use super::clock::now_ns;
@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-/// Overruns that wait for the saver, as many as a second of a few threads that are late at every turn. One that finds
-/// it full is counted and dropped: the saver has enough reasons by then.
+/// Maximum overruns in the queue, as many as a second of a few threads that are late at every turn. When it is full, an
+/// overrun is dropped and counted: the saver has enough reasons by then.
 const OVERRUNS_MAX: usize = 1_024;
 
 #[derive(Debug)]
 pub(super) struct Overruns {
     waiting: ArrayQueue<Overrun>,
-    /// By [`ScopeKind`].
+    /// Dropped overruns, by [`ScopeKind`].
     lost: [AtomicU64; ScopeKind::ALL.len()],
-    /// The first thread that asked for one.
+    /// The first thread that called [`Overruns::next`]; it is woken.
     reader: OnceLock<Thread>,
 }
 
@@ -26,7 +26,7 @@ impl Overruns {
         Self { waiting: ArrayQueue::new(OVERRUNS_MAX), lost: Default::default(), reader: OnceLock::new() }
     }
 
-    /// Never waits: the queue has no lock, and waking the reader is one swap while it is awake, else a system call.
+    /// Never waits: the queue is lock-free, and waking the reader is one swap while it is awake, else a system call.
     pub(super) fn post(&self, overrun: Overrun) {
         if self.waiting.push(overrun).is_err() {
             self.lost[overrun.kind as usize].fetch_add(1, Ordering::Relaxed);
@@ -48,12 +48,12 @@ impl Overruns {
             if left_ns == 0 {
                 return None;
             }
-            // Ends early when one is posted, since this thread is the one that is woken, or for no reason.
+            // Returns early when the reader is unparked, or spuriously.
             std::thread::park_timeout(Duration::from_nanos(left_ns));
         }
     }
 
-    /// By [`ScopeKind`].
+    /// Dropped overruns, by [`ScopeKind`].
     pub(super) fn n_lost(&self) -> [u64; ScopeKind::ALL.len()] {
         self.lost.each_ref().map(|lost| lost.load(Ordering::Relaxed))
     }

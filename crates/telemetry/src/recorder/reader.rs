@@ -1,15 +1,14 @@
-//! Reading the recorder's memory while others write to it, or after they have stopped.
+//! Reader of the recorder's memory, while threads write to it or after they have stopped.
 //!
-//! Nobody is held up. Instead the reader looks twice: after it has copied something, it looks whether the thread still
-//! had it. What changed hands meanwhile is left out and counted. Three rules of the writers make that sound:
+//! No writer is held up. Instead the reader validates: after copying a block it checks that the thread still held it. Data
+//! that changed hands meanwhile are left out and counted. Three rules of the writers make that sound:
 //!
-//! - An event is whole before the count of its block rises, and is not touched again as long as the thread has the
-//!   block.
-//! - A thread releases a block, which raises a count of its own, before anybody may write to it again.
+//! - An event is complete before the count of its block rises, and is not changed as long as the thread holds the block.
+//! - A thread releases a block, which raises a count of its own, before any thread may write to it again.
 //! - A slot's state changes before its next thread writes to it.
 //!
-//! Nothing in memory is trusted: the process may have crashed because it wrote where it should not. Numbers out of
-//! range drop what they belong to; no content makes the reader panic, wait, or ask for much memory.
+//! No content is trusted: the process may have crashed because it wrote to wrong addresses. Numbers out of range drop the
+//! item that they belong to; no content makes the reader panic, wait, or allocate much memory.
 
 use super::capture::{Arg, Capture, Open, Sample, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord};
 use super::layout::{
@@ -22,16 +21,16 @@ use std::io;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU64, fence};
 
-/// Attempts to read a thread's open scopes, which may change while they are read. A thread that changes them faster
-/// than that is busy with very small ones.
+/// Attempts to read a thread's open scopes, which may change meanwhile. A thread that changes them during every attempt runs
+/// only very short scopes.
 const OPEN_ATTEMPTS: usize = 16;
 
-/// All words of the memory. Only relaxed loads, since it may be mapped without the right to write.
+/// All words of the memory. Only relaxed loads, since it may be mapped read-only.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     words: &'a [AtomicU64],
     n_blocks: usize,
-    /// Called before every word that is read: the place where tests let writers go on.
+    /// Called before every word is read, for tests that let writers run at chosen points.
     #[cfg(test)]
     pub(super) interruption: Interruption<'a>,
 }
@@ -47,10 +46,10 @@ impl std::fmt::Debug for Interruption<'_> {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks that this is a recorder's memory, of this version.
+    /// Checks that this is a recorder's memory of this version.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] with what is wrong.
+    /// [`io::ErrorKind::InvalidData`] with the reason.
     pub(super) fn new(words: &'a [AtomicU64]) -> io::Result<Self> {
         let invalid = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what.to_owned()));
         let header = |word: usize| words.get(word).map_or(0, |word| word.load(Relaxed));
@@ -72,13 +71,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Everything that ended after `begin_ns`.
+    /// Slices and samples that ended at or after `begin_ns`, and open scopes.
     pub(super) fn capture(&self, begin_ns: u64) -> Capture {
         let mut events_lost = 0;
         let mut threads: Vec<ThreadRecord> =
             (0..THREADS_MAX).filter_map(|slot| self.thread(slot, begin_ns, &mut events_lost)).collect();
         threads.sort_by(|a, b| (&a.name, a.tid).cmp(&(&b.name, b.tid)));
-        // After the threads: what they recorded is described by then.
+        // Read after the threads, so that every scope in their records is described by then.
         let scopes = self.scopes();
         for thread in &mut threads {
             let n_before = thread.slices.len();
@@ -89,7 +88,7 @@ impl<'a> Reader<'a> {
         Capture { begin_ns, end_ns: newest(&threads), scopes, threads, events_lost, ..Capture::default() }
     }
 
-    /// The last seconds before whatever was recorded last, as far back as events are kept.
+    /// The horizon before the last recorded time.
     pub(super) fn last_seconds(&self) -> Capture {
         let mut capture = self.capture(0);
         capture.begin_ns = capture.end_ns.saturating_sub(self.load(header::HORIZON_NS));
@@ -136,12 +135,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether it may end without a slice.
+    /// True for a system, which may end without a slice.
     fn is_system(&self, scope: u16) -> bool {
         self.scope(scope.into()).is_some_and(|scope| scope.kind == ScopeKind::System)
     }
 
-    /// What the thread in this slot recorded; `None` when there is none, or it ended meanwhile.
+    /// The record of the thread in this slot; `None` if there is none, or it ended meanwhile.
     fn thread(&self, slot: usize, begin_ns: u64, events_lost: &mut u64) -> Option<ThreadRecord> {
         let state = self.load(layout::state_at(slot));
         if state & STATE_MASK != STATE_LIVE {
@@ -153,7 +152,7 @@ impl<'a> Reader<'a> {
         let mut record = ThreadRecord {
             name: layout::unpack(&name),
             tid: self.load(at + thread::TID) as u32,
-            // Before the slices: a scope that ends meanwhile is then in both, rather than in neither. A system may be left out.
+            // Read before the slices: a scope that ends meanwhile is in both, not in neither. A system may have no slice.
             open: self.open(at),
             blocks_recycled: self.load(at + thread::RECYCLED),
             ..ThreadRecord::default()
@@ -174,7 +173,7 @@ impl<'a> Reader<'a> {
                 || still_open.get(usize::from(depth)).is_some_and(|still| still.begin_ns == open.begin_ns);
             is_slice() || self.is_system(open.scope) && !goes_on()
         };
-        // What was within it has ended as well.
+        // Scopes inside of an ended one have ended as well.
         if let Some(first_ended) = (0..).zip(&record.open).position(has_ended) {
             record.open.truncate(first_ended);
         }
@@ -230,13 +229,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // Whatever else was given back meanwhile had grown older than the horizon.
+        // Other blocks released meanwhile were older than the horizon.
         let n_early = self.load(thread_at + thread::RECYCLED).saturating_sub(record.blocks_recycled);
         *lost += n_early.min(n_gone) * BLOCK_EVENTS as u64;
     }
 }
 
-/// Puts an event where it belongs, unless it is too old. False when it makes no sense.
+/// Adds an event to the record unless it is too old. False for an invalid event.
 fn decode(event: &[u64], begin_ns: u64, record: &mut ThreadRecord) -> bool {
     let &[begin, end, arg, meta] = event else { return false };
     match layout::kind_of(meta) {
@@ -262,7 +261,7 @@ fn decode(event: &[u64], begin_ns: u64, record: &mut ThreadRecord) -> bool {
     }
 }
 
-/// The last time that stands in any of these records.
+/// The latest time in any of these records.
 fn newest(threads: &[ThreadRecord]) -> u64 {
     let newest = threads.iter().flat_map(|thread| {
         let slices = thread.slices.iter().map(|slice| slice.end_ns);

@@ -1,4 +1,4 @@
-//! Scopes: pieces of work with a name, declared as statics where they are done.
+//! Scopes: named pieces of work, declared as statics beside their code.
 
 use super::capture::{Arg, ScopeKind};
 use super::layout::{self, SCOPE_NAME_MAX, SCOPES_MAX};
@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-/// What stands for "no limit".
+/// Value for "no limit".
 pub(super) const NO_LIMIT: u64 = u64::MAX;
 
-/// A piece of work that is recorded whenever it is done.
+/// A piece of work that is recorded each time it is done.
 ///
 /// ```
 /// use telemetry::recorder::{Arg, Scope};
@@ -26,31 +26,31 @@ pub(super) const NO_LIMIT: u64 = u64::MAX;
 /// # send(&[]);
 /// ```
 ///
-/// On a thread without a recorder, as in tests and in the simulator, entering reads a thread-local and does nothing
-/// more; in particular it reads no clock. What it reads elsewhere never comes back to the caller, so a scope may stand
-/// in code that has to be deterministic.
+/// On a thread without a recorder, as in tests and in the simulator, entering reads a thread-local and does nothing more; in
+/// particular it reads no clock. On other threads the times never return to the caller, so a scope may be used in code that
+/// must be deterministic.
 #[derive(Debug)]
 pub struct Scope {
     name: &'static str,
     arg: Arg,
     kind: ScopeKind,
     limit_ns: AtomicU64,
-    /// Its number in the process, once it has one; else one of the constants below.
+    /// Its number in the process, or one of the constants below.
     id: AtomicU32,
 }
 
-/// Nobody has entered it yet.
+/// Not entered yet.
 const UNKNOWN: u32 = u32::MAX;
-/// Somebody is about to give it a number.
+/// A thread is assigning its number.
 const IN_WORK: u32 = u32::MAX - 1;
-/// It came when the table was full.
+/// The table was full.
 const REFUSED: u32 = u32::MAX - 2;
 
 impl Scope {
-    /// A scope without argument and limit. The name says the part of the server and what it does: `shard.send`.
+    /// A scope without argument and limit. The name is the part of the server and its work: `shard.send`.
     ///
     /// # Panics
-    /// When the name is empty or longer than 48 bytes; in a `static` that is an error of the compiler.
+    /// When the name is empty or longer than 48 bytes; in a `static` that is a compile error.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         assert!(!name.is_empty() && name.len() <= SCOPE_NAME_MAX, "a scope's name has 1 to 48 bytes");
@@ -63,45 +63,45 @@ impl Scope {
         }
     }
 
-    /// Says what the number given to [`Scope::enter`] means.
+    /// Sets the meaning of the number passed to [`Scope::enter`].
     #[must_use]
     pub const fn arg(mut self, arg: Arg) -> Self {
         self.arg = arg;
         self
     }
 
-    /// Says what it is to the tick.
+    /// Sets its role in the tick.
     #[must_use]
     pub const fn kind(mut self, kind: ScopeKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// How long it may take, in microseconds, before it counts as an overrun.
+    /// Sets its limit in microseconds; a longer slice is an overrun.
     #[must_use]
     pub const fn limit_us(mut self, limit_us: u64) -> Self {
         self.limit_ns = AtomicU64::new(limit_us * 1_000);
         self
     }
 
-    /// Begins one. It ends when the guard is dropped, which has to be in the same thread and before whatever was
-    /// entered earlier ends; a guard cannot be held across an `await`.
+    /// Enters the scope, until the guard is dropped: in the same thread, and before scopes entered earlier end. A guard
+    /// cannot be held across an `await`.
     #[inline(always)]
     pub fn enter(&'static self, arg: u64) -> ScopeGuard {
         self.enter_within(arg, NO_LIMIT)
     }
 
-    /// Begins one that has a budget of its own, in nanoseconds: a world's frame has its tick. A limit that was
-    /// declared or set goes before it.
+    /// Enters the scope with a budget in nanoseconds: for a world's frame, its tick. A declared or configured limit takes
+    /// precedence over the budget.
     #[inline(always)]
     pub fn enter_within(&'static self, arg: u64, budget_ns: u64) -> ScopeGuard {
         let entered = writer::enter(self, arg);
         ScopeGuard { scope: self, budget_ns, entered, in_its_thread: PhantomData }
     }
 
-    /// Says of something that no guard can stand for, a wait before this thread began or what another thread is still in, that it
-    /// has taken `took_ns` until now. Posts an overrun, and returns true, if that is above its limit, or above `budget_ns` when it
-    /// has none. Records nothing else.
+    /// Checks a duration without a guard, such as a wait that began before this thread did, or work that another thread has
+    /// not finished. Posts an overrun, and returns true, if `took_ns` > the limit (or `budget_ns` for a scope without limit).
+    /// Records nothing else.
     pub fn note(&'static self, arg: u64, took_ns: u64, budget_ns: u64) -> bool {
         let limit_ns = match self.limit_ns() {
             NO_LIMIT => budget_ns,
@@ -114,13 +114,13 @@ impl Scope {
         is_over
     }
 
-    /// Changes the limit for the whole process, from the next exit on; `None` takes it away.
+    /// Changes the limit for the whole process, from the next exit on; `None` removes it.
     pub fn set_limit(&self, limit: Option<Duration>) {
         let limit_ns = limit.map_or(NO_LIMIT, |limit| u64::try_from(limit.as_nanos()).unwrap_or(NO_LIMIT));
         self.limit_ns.store(limit_ns, Relaxed);
     }
 
-    /// As declared.
+    /// The declared name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
@@ -139,14 +139,14 @@ impl Scope {
         self.limit_ns.load(Relaxed)
     }
 
-    /// Its number; one that is larger than all numbers when it has none.
+    /// Its number; without one, a value above all numbers.
     #[inline]
     pub(super) fn id(&self) -> u32 {
         self.id.load(Relaxed)
     }
 
-    /// Its number, given now if it has none. `None` when the table is full, and for an instant while another thread
-    /// is at it: waiting for that thread is not worth one event.
+    /// Its number, assigned on the first call. `None` when the table is full, and briefly while another thread assigns it:
+    /// one event is not worth waiting for that.
     pub(super) fn register(&'static self) -> Option<u16> {
         if self.id.compare_exchange(UNKNOWN, IN_WORK, Acquire, Acquire).is_ok() {
             let n = REGISTRY.claimed.fetch_add(1, Relaxed);
@@ -164,52 +164,52 @@ impl Scope {
     }
 }
 
-/// The scopes that were entered in this process, by number.
+/// The scopes entered in this process, by number.
 struct Registry {
     scopes: [OnceLock<&'static Scope>; SCOPES_MAX],
-    /// Places given away, and beyond the table's size those that were refused.
+    /// Numbers assigned; beyond the table's size, scopes refused.
     claimed: AtomicUsize,
 }
 
 static REGISTRY: Registry =
     Registry { scopes: [const { OnceLock::new() }; SCOPES_MAX], claimed: AtomicUsize::new(0) };
 
-/// The scope with this number, if one has it already.
+/// The scope with this number, if it is assigned.
 pub(super) fn registered(id: usize) -> Option<&'static Scope> {
     REGISTRY.scopes.get(id)?.get().copied()
 }
 
-/// All scopes that have a number, with it.
+/// All scopes with a number.
 pub(super) fn all_registered() -> impl Iterator<Item = (usize, &'static Scope)> {
     (0..SCOPES_MAX).filter_map(|id| Some((id, registered(id)?)))
 }
 
-/// Scopes that found the table full.
+/// Scopes refused because the table was full.
 pub(super) fn n_refused() -> u64 {
     REGISTRY.claimed.load(Relaxed).saturating_sub(SCOPES_MAX) as u64
 }
 
-/// A scope that is open; dropping it ends it.
+/// An open scope; dropping the guard ends it.
 #[derive(Debug)]
 #[must_use = "a scope ends when its guard is dropped"]
 pub struct ScopeGuard {
     scope: &'static Scope,
     budget_ns: u64,
     entered: Entered,
-    /// Its beginning is written in its thread's memory.
+    /// Not `Send`: the begin is stored in its thread's memory.
     in_its_thread: PhantomData<*const ()>,
 }
 
-/// What is known of a beginning at the end, beside what stands in the thread's memory. A whole word: smaller fields would be
-/// written one by one and copied together, and the processor stalls on that as long as the rest of a scope takes.
+/// Begin of a scope as far as its end needs it; the rest is in the thread's memory. A single word: smaller fields would be
+/// stored one by one and loaded together, and that store-forwarding stall takes as long as the rest of a scope.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entered {
-    /// The last word of its event, once that is written.
+    /// The last word of its event.
     pub(super) meta: u64,
 }
 
 impl Entered {
-    /// Of a scope that is not recorded.
+    /// A scope that is not recorded.
     pub(super) const NOT: Self = Self { meta: u64::MAX };
 
     #[inline]
@@ -222,7 +222,7 @@ impl Entered {
         self.meta != Self::NOT.meta
     }
 
-    /// How many scopes were open around it.
+    /// Number of scopes open around it.
     #[inline]
     pub(super) const fn depth(self) -> usize {
         (self.meta >> layout::DEPTH_SHIFT) as usize
@@ -240,7 +240,7 @@ impl ScopeGuard {
         self.entered.is_recorded()
     }
 
-    /// Changes the number that is recorded: some things are counted only while they are done.
+    /// Changes the recorded number, for counts that are known only during the work.
     pub fn set_arg(&mut self, arg: u64) {
         if self.entered.is_recorded() {
             writer::set_arg(self.entered, arg);

@@ -1,4 +1,4 @@
-//! The recorder as a whole: threads that record, and captures of them. Captures of threads that go on meanwhile are in
+//! The recorder as a whole: threads that record, and captures of them. Captures of threads that continue meanwhile are in
 //! `interleaving`.
 
 mod interleaving;
@@ -20,7 +20,7 @@ fn recorder(n_blocks: usize, horizon: Duration) -> Recorder {
     Recorder::start(RecorderConfig { memory_bytes: layout::block_at(n_blocks) * 8, horizon }).unwrap()
 }
 
-/// Runs something in a thread of this recorder, and then, while the thread is still there, takes a capture.
+/// Runs `act` in a thread of this recorder and takes a capture while the thread still lives.
 fn captured(recorder: Recorder, act: impl FnOnce() + Send) -> Capture {
     let (done, is_done) = channel();
     let (leave, may_leave) = channel::<()>();
@@ -206,7 +206,7 @@ fn at_the_end_of_a_frame_old_blocks_go_back_to_the_pool() {
         (0..4 * BLOCK_EVENTS as u64).for_each(|arg| drop(OUTER.enter(arg)));
         frame_end();
         recorder.set_horizon(Duration::ZERO);
-        // The three that are full and not in use go back, and are the first to be used again.
+        // The three full blocks that are not in use are released, and are the first to be used again.
         frame_end();
         (0..2 * BLOCK_EVENTS as u64).for_each(|_| drop(OUTER.enter(0)));
     });
@@ -345,7 +345,7 @@ fn what_no_guard_can_stand_for_is_noted() {
     assert!(capture.threads[0].slices.is_empty());
 }
 
-/// Stays in a scope for so long at least.
+/// Stays in a scope for at least this time.
 fn spin(scope: &'static Scope, arg: u64, budget_ns: u64, at_least_ns: u64) {
     let _scope = scope.enter_within(arg, budget_ns);
     let until_ns = now_ns() + at_least_ns;
@@ -443,7 +443,7 @@ proptest! {
         prop_assert!(n_entered >= script.iter().filter(|&byte| byte % 8 < 4).count().min(1));
     }
 
-    /// After a crash anything may stand in memory; what comes out then is not much worth, but it comes out.
+    /// After a crash the memory may have any content. The capture may be wrong then, but reading it succeeds.
     #[test]
     fn no_content_of_memory_makes_the_reader_fail(
         script in prop::collection::vec(any::<u8>(), 0..600),
@@ -459,7 +459,7 @@ proptest! {
             });
             is_done.recv().unwrap()
         });
-        // The places that are used, and so decide something.
+        // Words in use, since others decide nothing.
         let used: Vec<usize> = (3..words.len()).filter(|&at| words[at].load(Relaxed) != 0).collect();
         for (place, shift, value) in damages {
             words[*place.get(&used)].store(value >> shift, Relaxed);

@@ -1,4 +1,4 @@
-//! A thread that records: how it gets its place and gives it back, and what the kernel knows of it.
+//! A recording thread: its slot in the recorder, and the kernel's figures of it.
 
 use super::Shared;
 use super::capture::SampleKind;
@@ -13,7 +13,7 @@ thread_local! {
     static INSTALLED: RefCell<Option<Installed>> = const { RefCell::new(None) };
 }
 
-/// The right to record as a thread of this name. Made anywhere, installed in the thread itself.
+/// Handle with which a thread records under a name. Created anywhere, installed in the thread itself.
 #[derive(Debug)]
 #[must_use = "nothing is recorded before it is installed"]
 pub struct ThreadRecorder {
@@ -22,25 +22,24 @@ pub struct ThreadRecorder {
 }
 
 impl ThreadRecorder {
-    /// Records the calling thread from now on, until it ends: then its place and its blocks go back. In place of
-    /// the recorder that the thread may have had. When [all places](super::RecorderCounters::threads_refused) are
-    /// taken, the thread records nothing.
+    /// Records the calling thread until it ends, which releases its slot and blocks. Replaces a recorder that the thread had
+    /// before. When [all slots](super::RecorderCounters::threads_refused) are taken, the thread records nothing.
     pub fn install(self) {
-        // Leave first: the old place may be the one that is free.
+        // The old slot is released first: it may be the only free one.
         INSTALLED.with_borrow_mut(Option::take);
-        // Also where nothing is recorded.
+        // Allocations are counted also without a recorder.
         allocations::count_here(&self.name);
         let Some(shared) = self.shared else { return };
         let tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap_or(0);
         let Some(index) = shared.arena.claim(&self.name, tid) else { return };
-        // Where the kernel keeps no such figures the file is missing, and so are the samples.
+        // Without these figures in the kernel the file is missing, and the samples are too.
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         writer::sit_down(Some(Seat { shared, slot: shared.arena.slot(index), tid }));
         INSTALLED.set(Some(Installed { shared, index, schedstat }));
     }
 }
 
-/// What a thread has to give back.
+/// Resources that a thread releases at its end.
 struct Installed {
     shared: &'static Shared,
     index: usize,
@@ -54,7 +53,7 @@ impl Drop for Installed {
     }
 }
 
-/// Tells what the kernel counts of the calling thread.
+/// Reports the kernel's figures of the calling thread.
 pub(super) fn sample(lock_wait_ns: u64, mut tell: impl FnMut(SampleKind, u64)) {
     INSTALLED.with_borrow(|installed| {
         let schedstat = installed.as_ref().and_then(|installed| installed.schedstat.as_ref());

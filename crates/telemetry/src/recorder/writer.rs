@@ -1,8 +1,8 @@
-//! The path of an event into memory: what entering and leaving a scope costs is here.
+//! The path of an event into memory: the cost of entering and leaving a scope is here.
 //!
-//! Each thread writes into its own slot and its own blocks, so nothing is contended: an event is a few stores. Only
-//! for one event in 511 the thread goes to the pool for another block. Readers may look at any time; `reader` tells
-//! what they do about a block that changes under them, and the fences here name what it relies on.
+//! Each thread writes into its own slot and its own blocks, so there is no contention: an event is a few stores, and one
+//! event in 511 takes another block from the pool. Readers may read at any time; `reader` describes how they detect a block
+//! that changes meanwhile, and the fences here name the rule that it relies on.
 
 use super::arena::{Block, Slot, release_oldest};
 use super::capture::{Overrun, ScopeKind};
@@ -15,24 +15,24 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
 thread_local! {
-    // Without a destructor, so that reaching it is an offset from a register, also while the thread ends.
+    // Without a destructor, so that access is an offset from a register, also while the thread ends.
     static WRITER: Writer = const { Writer::new() };
 }
 
-/// How often a thread asks the kernel for its figures: at every frame of a world, and not at each of a shard's
-/// hundreds of turns a second, as it takes a few microseconds.
+/// Interval of samples of the kernel's figures: every frame of a world, but not each of a shard's hundreds of turns per
+/// second, since a sample takes a few microseconds.
 const SAMPLE_PERIOD_NS: u64 = 20_000_000;
 
-/// Of a thread that records nothing: no scope is open.
+/// Slot of a thread that records nothing: no scope is open.
 static NO_SLOT: Slot = [const { AtomicU64::new(0) }; layout::THREAD_WORDS];
-/// Of a thread that has no block: it is full.
+/// Block of a thread that has none: it is full.
 static NO_BLOCK: Block = {
     let mut block = [const { AtomicU64::new(0) }; layout::BLOCK_WORDS];
     block[block::COUNT] = AtomicU64::new(layout::BLOCK_EVENTS as u64);
     block
 };
 
-/// A thread's place in the recorder.
+/// A thread's place in the recorder: its slot and id.
 #[derive(Clone, Copy)]
 pub(super) struct Seat {
     pub(super) shared: &'static Shared,
@@ -40,27 +40,27 @@ pub(super) struct Seat {
     pub(super) tid: u32,
 }
 
-/// What a thread remembers between two events, beside what stands in its memory for others to read.
+/// A thread's private state between two events. State for readers is in its slot.
 struct Writer {
     /// None on a thread that records nothing.
     seat: Cell<Option<Seat>>,
-    /// Scopes with smaller numbers are described in the recorder's memory.
+    /// Scopes with smaller numbers are described in the recorder's memory already.
     described: Cell<u32>,
     slot: Cell<&'static Slot>,
     block: Cell<&'static Block>,
     next_sample_ns: Cell<u64>,
-    /// Systems that took less are left out.
+    /// Minimum duration of recorded systems ([`record_systems_from`]).
     systems_from_ns: Cell<u64>,
     /// Sum since the thread began.
     lock_wait_ns: Cell<u64>,
 }
 
-/// The thread's memory is the only place where it is kept what is open: another copy would have to be written as well. What
-/// happens seldom is in functions of its own, so that this, and [`exit`], go into whoever has a scope.
+/// Open scopes are kept only in the thread's shared memory, since a private copy would need further stores. Rare cases are in
+/// functions of their own, so that this one and [`exit`] can be inlined into every user of a scope.
 #[inline(always)]
 pub(super) fn enter(scope: &'static Scope, arg: u64) -> Entered {
     let (described, slot) = WRITER.with(|writer| (writer.described.get(), writer.slot.get()));
-    // On a thread that records nothing, no scope is described.
+    // A thread that records nothing has described no scope.
     if described == 0 && WRITER.with(|writer| writer.seat.get().is_none()) {
         return Entered::NOT;
     }
@@ -71,7 +71,7 @@ pub(super) fn enter(scope: &'static Scope, arg: u64) -> Entered {
     begin(slot, id as u16, arg)
 }
 
-/// The first time in this thread, or one time too many.
+/// Rare path: the first time in this thread, or too many open scopes.
 #[cold]
 #[inline(never)]
 fn enter_anew(scope: &'static Scope, arg: u64) -> Entered {
@@ -87,14 +87,14 @@ fn enter_anew(scope: &'static Scope, arg: u64) -> Entered {
     }
 }
 
-/// There is room for another open scope.
+/// Precondition: fewer than [`OPEN_MAX`] scopes are open.
 #[inline(always)]
 fn begin(slot: &'static Slot, id: u16, arg: u64) -> Entered {
     let begin_ns = now_ns();
     let open = slot[thread::OPEN].load(Relaxed);
     let depth = open as u8;
     let frame = frame(slot, depth.into());
-    // A reader that sees a word of the following sees that the scope which was open here before has ended.
+    // A reader that sees any of the following stores also sees that the scope at this depth before has ended.
     fence(Release);
     frame[0].store(begin_ns, Relaxed);
     frame[1].store(arg, Relaxed);
@@ -103,16 +103,16 @@ fn begin(slot: &'static Slot, id: u16, arg: u64) -> Entered {
     Entered::new(id, depth)
 }
 
-/// Where it stands what is open at this depth, which is below [`OPEN_MAX`].
+/// The words of the open scope at this depth, which is below [`OPEN_MAX`].
 #[inline(always)]
 fn frame(slot: &'static Slot, depth: usize) -> &'static [AtomicU64; OPEN_WORDS] {
     const { assert!(OPEN_MAX.is_power_of_two()) };
-    // Never more than the depth itself; so the compiler sees that there is such a frame.
+    // The remainder equals the depth; with it the compiler can prove that the index is in range.
     let at = thread::FRAMES + depth % OPEN_MAX * OPEN_WORDS;
     slot[at..].first_chunk().expect("there are frames up to the depth")
 }
 
-/// Changes the number of an open scope.
+/// Changes the argument of an open scope.
 pub(super) fn set_arg(entered: Entered, arg: u64) {
     let slot = WRITER.with(|writer| writer.seat.get()).map(|seat| seat.slot);
     if let Some(slot) = slot {
@@ -125,14 +125,14 @@ pub(super) fn exit(scope: &'static Scope, budget_ns: u64, entered: Entered) {
     exit_at(scope, budget_ns, entered, now_ns());
 }
 
-/// Whatever is seldom ends this function, so that nothing has to be saved for what would come after it.
+/// Rare cases are tail calls, so that no register has to be saved for code after them.
 #[inline(always)]
 fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64) {
     let (slot, block, systems_from_ns) =
         WRITER.with(|writer| (writer.slot.get(), writer.block.get(), writer.systems_from_ns.get()));
     let (open, depth) = (slot[thread::OPEN].load(Relaxed), entered.depth());
     if open as usize % 256 <= depth {
-        // It outlived what was around it, or its recorder. In a capture slices lie inside each other.
+        // It outlived the scope around it, or its recorder. Slices of a capture must nest.
         return lose();
     }
     let frame = frame(slot, depth);
@@ -153,7 +153,7 @@ fn exit_at(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64)
     }
 }
 
-/// So many scopes are open from now on.
+/// Sets the number of open scopes to `depth`.
 #[inline(always)]
 fn close(slot: &'static Slot, open: u64, depth: usize) {
     slot[thread::OPEN].store((open & !0xFF) + (1 << 8) + depth as u64, Release);
@@ -166,13 +166,13 @@ fn exit_into_next_block(scope: &'static Scope, budget_ns: u64, entered: Entered,
         return exit_at(scope, budget_ns, entered, end_ns);
     }
     lose();
-    // It is over all the same.
+    // The scope has ended even though its event is lost.
     if let Some(Seat { slot, .. }) = WRITER.with(|writer| writer.seat.get()) {
         close(slot, slot[thread::OPEN].load(Relaxed), entered.depth());
     }
 }
 
-/// Writes an event into a block. False when that is full.
+/// Writes an event into a block. False when the block is full.
 #[inline(always)]
 fn put(block: &Block, event: [u64; EVENT_WORDS]) -> bool {
     let count = block[block::COUNT].load(Relaxed) as usize + 1;
@@ -184,7 +184,7 @@ fn put(block: &Block, event: [u64; EVENT_WORDS]) -> bool {
     true
 }
 
-/// A sample of the kernel's figures.
+/// Writes a sample of the kernel's figures.
 fn write_sample(event: [u64; EVENT_WORDS]) {
     WRITER.with(|writer| {
         while !put(writer.block.get(), event) {
@@ -195,12 +195,12 @@ fn write_sample(event: [u64; EVENT_WORDS]) {
     });
 }
 
-/// It took longer than it may.
+/// Posts an overrun of a scope.
 #[cold]
 #[inline(never)]
 fn post(scope: &Scope, arg: u64, limit_ns: u64, entered: Entered, took_ns: u64, at_ns: u64) {
     let seat = WRITER.with(|writer| {
-        // What the kernel knows of this frame is worth its microseconds.
+        // The figures of this frame are worth a sample: take it at the next frame end.
         writer.next_sample_ns.set(0);
         writer.seat.get()
     });
@@ -209,7 +209,7 @@ fn post(scope: &Scope, arg: u64, limit_ns: u64, entered: Entered, took_ns: u64, 
     seat.shared.overruns.post(Overrun { kind, scope, arg, took_ns, limit_ns, thread, at_ns });
 }
 
-/// Something took longer than it may that is no slice of this thread.
+/// Posts an overrun that has no slice on this thread.
 #[cold]
 pub(super) fn post_noted(scope: &'static Scope, arg: u64, took_ns: u64, limit_ns: u64) {
     let Some(id) = scope.register() else { return lose() };
@@ -225,9 +225,9 @@ fn lose() {
     }
 }
 
-/// Ends a frame of the calling thread: call it once a turn, when nothing is open, just before the thread waits for
-/// its next work. Gives blocks back whose events have all grown older than the horizon, and every 20 ms, or after an
-/// overrun, writes down what the kernel counts of the thread. Does nothing on a thread that does not record.
+/// Ends a frame of the calling thread: call it once per turn, without open scopes, just before the thread waits for its next
+/// work. Releases blocks whose events are all older than the horizon, and every 20 ms, or after an overrun, samples the
+/// kernel's figures. No-op on a thread that does not record.
 pub fn frame_end() {
     WRITER.with(|writer| {
         let Some(seat) = writer.seat.get() else { return };
@@ -242,9 +242,9 @@ pub fn frame_end() {
     });
 }
 
-/// From now on the calling thread leaves out systems ([`ScopeKind::System`]) that took less than so many nanoseconds, and no longer than they
-/// may: they count for what is around them. For a thread that goes through thousands of small worlds in a second, whose phases would be most of what is
-/// remembered and say little. Zero, as in the beginning, leaves nothing out.
+/// Sets the calling thread's minimum duration of recorded systems ([`ScopeKind::System`]), in nanoseconds; 0, the default,
+/// records all. A shorter system counts as own time of the scope around it, unless it exceeded its limit. For threads that
+/// step thousands of small worlds per second, whose phases would fill most of the memory and say little.
 pub fn record_systems_from(least_ns: u64) {
     WRITER.with(|writer| writer.systems_from_ns.set(least_ns));
 }
@@ -254,7 +254,7 @@ pub(crate) fn add_lock_wait(ns: u64) {
     WRITER.with(|writer| writer.lock_wait_ns.set(writer.lock_wait_ns.get() + ns));
 }
 
-/// Lets the calling thread record into its slot, or into none from now on.
+/// Assigns a slot to the calling thread, or none.
 pub(super) fn sit_down(seat: Option<Seat>) {
     WRITER.with(|writer| {
         writer.seat.set(seat);
@@ -279,7 +279,7 @@ impl Writer {
         }
     }
 
-    /// Goes on to another block. False when there is none and the thread has none to use again.
+    /// Takes another block. False when the pool is empty and the thread has none to reuse.
     fn next_block(&self) -> bool {
         let Some(Seat { shared, slot, .. }) = self.seat.get() else { return false };
         let opened = slot[thread::OPENED].load(Relaxed);
@@ -294,8 +294,8 @@ impl Writer {
                 release_oldest(slot)
             }
         };
-        // A reader that sees anything written from now on, in the block or in the ring, sees that whoever had the
-        // block before has released it.
+        // A reader that sees anything written from now on, in the block or in the ring, also sees that the block's previous
+        // owner has released it.
         fence(Release);
         let block = shared.arena.block(index);
         block[block::COUNT].store(0, Relaxed);
@@ -305,7 +305,7 @@ impl Writer {
         true
     }
 
-    /// Gives back the blocks that hold nothing newer than the horizon; never the one that is being filled.
+    /// Releases the blocks with nothing newer than the horizon; never the block being filled.
     fn forget_old(&self, seat: Seat, now_ns: u64) {
         let arena = &seat.shared.arena;
         let oldest_ns = now_ns.saturating_sub(arena.header(header::HORIZON_NS).load(Relaxed));
@@ -326,7 +326,7 @@ impl Writer {
         }
     }
 
-    /// Sees that all scopes up to this one are described in the recorder's memory, and gives its number.
+    /// Describes all scopes up to this one in the recorder's memory, and returns its number.
     fn describe(&self, scope: &'static Scope) -> Option<u16> {
         let arena = &self.seat.get()?.shared.arena;
         let id = scope.register()?;
@@ -336,7 +336,7 @@ impl Writer {
             described += 1;
         }
         self.described.set(described);
-        // Another thread may be about to fill the place of a smaller number.
+        // Another thread may still be registering a smaller number.
         if u32::from(id) >= described {
             arena.describe(id.into(), scope);
         }

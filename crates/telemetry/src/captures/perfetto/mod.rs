@@ -1,11 +1,11 @@
 //! Writes a capture as a Perfetto trace, and reads the slices of such a trace.
 //!
-//! One track for the process, one for each thread with its scopes as nested slices, and one for each of the kernel's
-//! figures of that thread. A slice carries the number that was recorded with it, and the name that belongs to the
-//! number, as debug annotations: `client = 17`, `name = "Ada Resident"`. Names of scopes are interned. Figures that
-//! only rise are written as what they did between two samples: times as a share of a core, counts as they are.
+//! Tracks: one for the process, one per thread with its scopes as nested slices, and one per kernel figure of that thread.
+//! A slice carries its argument and the argument's name as debug annotations: `client = 17`, `name = "Ada Resident"`.
+//! Names of scopes are interned. Figures that only rise are written as differences between two samples: times as a share of
+//! a core, counts as they are.
 //!
-//! Timestamps are CLOCK_MONOTONIC's, which the trace declares to be its own clock; a clock snapshot relates it to the
+//! Timestamps are of CLOCK_MONOTONIC, which the trace declares as its own clock; a clock snapshot relates it to the
 //! calendar. Open the file at <https://ui.perfetto.dev> or with Perfetto's `trace_processor`.
 
 mod schema;
@@ -24,7 +24,7 @@ use schema::{
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Which process a capture is of, and when it was taken.
+/// The captured process, and the time of the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Process id.
@@ -35,18 +35,18 @@ pub struct Origin {
     pub unix_ns: u64,
 }
 
-/// All packets are of one writer.
+/// All packets belong to one writer.
 const SEQUENCE: u32 = 1;
 const PROCESS_TRACK: u64 = 1;
-/// Tracks of the thread with index n begin at `(n + 1) * THREAD_TRACKS`: its own, then its figures.
+/// First track of thread n is `(n + 1) * THREAD_TRACKS`: its slices; its figures follow.
 const THREAD_TRACKS: u64 = 16;
-/// Interned names of annotations: those of [`Arg`] by their number, and this one for labels. 0 is no name.
+/// Interned name of labels. Annotations of an [`Arg`] use its number; 0 is no name.
 const LABEL_IID: u64 = 100;
 
-/// Writes the capture. Tracks come first, then everything that happened, in order of time.
+/// Writes the capture: tracks first, then all events in order of time.
 ///
 /// # Errors
-/// What `out` says.
+/// Errors of `out`.
 pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl Write) -> io::Result<()> {
     let mut writer = Writer { out, packet: Vec::new() };
     let clock = |id, timestamp| Clock { clock_id: Some(id), timestamp: Some(timestamp) };
@@ -87,7 +87,7 @@ pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl W
         if let Cause::Overrun(overrun) = cause
             && overrun.thread == thread.tid
         {
-            // On a track of its own: an instant among the slices is easily overlooked.
+            // A track of its own, since an instant among the slices is easily overlooked.
             let uuid = track + THREAD_TRACKS - 1;
             writer.track(TrackDescriptor {
                 uuid: Some(uuid),
@@ -98,12 +98,12 @@ pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl W
             events.push(Event { at_ns: overrun.at_ns, track: uuid, what: What::Overrun(overrun) });
         }
     }
-    // Stable, so what happens on one track in one nanosecond keeps its order.
+    // A stable sort keeps the order of events of one track within a nanosecond.
     events.sort_by_key(|event| event.at_ns);
     events.iter().try_for_each(|event| writer.event(capture, event))
 }
 
-/// Something at a moment, on a track.
+/// An event at a time on a track.
 struct Event<'a> {
     at_ns: u64,
     track: u64,
@@ -130,7 +130,7 @@ fn interned(capture: &Capture) -> InternedData {
     }
 }
 
-/// A thread's scopes. One that was still open gets no end: Perfetto draws it to the end of the trace and says so.
+/// A thread's scopes. A scope that was still open gets no end: Perfetto draws it to the end of the trace and marks it.
 fn slices<'a>(spans: &'a [Span], track: u64, events: &mut Vec<Event<'a>>) {
     let mut open: Vec<usize> = Vec::new();
     let end = |index: usize, events: &mut Vec<Event<'a>>| {
@@ -151,7 +151,7 @@ fn slices<'a>(spans: &'a [Span], track: u64, events: &mut Vec<Event<'a>>) {
     }
 }
 
-/// A thread's samples, each figure on its own track: what it did from one sample to the next.
+/// A thread's samples, each figure on its own track, as differences from one sample to the next.
 fn figures(
     writer: &mut Writer<'_, impl Write>,
     thread: &ThreadRecord,
@@ -192,7 +192,7 @@ fn figures(
     Ok(())
 }
 
-/// Puts packets one after the other.
+/// Writes packets one after the other.
 struct Writer<'a, W> {
     out: &'a mut W,
     packet: Vec<u8>,
@@ -202,7 +202,7 @@ impl<W: Write> Writer<'_, W> {
     fn packet(&mut self, packet: TracePacket) -> io::Result<()> {
         let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
         self.packet.clear();
-        // A trace is nothing but packets, so the bytes of traces with one packet each, joined, are a trace.
+        // A trace is a sequence of packets, so concatenated traces of one packet each are a trace.
         Trace { packet: vec![packet] }.encode(&mut self.packet).expect("a vector grows");
         self.out.write_all(&self.packet)
     }
@@ -240,7 +240,7 @@ impl<W: Write> Writer<'_, W> {
     }
 }
 
-/// What was recorded with a slice, and the name that belongs to it.
+/// The argument of a slice, and the argument's name.
 fn annotations(capture: &Capture, span: &Span) -> Vec<DebugAnnotation> {
     let arg = capture.scopes.get(usize::from(span.scope)).map_or(Arg::None, |scope| scope.arg);
     if arg == Arg::None {

@@ -1,8 +1,7 @@
-//! The messages of Perfetto's trace format that we write: these, and of these only the fields used here.
+//! Messages of Perfetto's trace format, restricted to the fields written here.
 //!
-//! Numbers and names are those of `protos/perfetto/trace/` in Perfetto's source. The tests decode what we write with
-//! the whole schema, generated from there, so a wrong number here does not pass. Perfetto documents each message and
-//! field in the `.proto` files.
+//! Numbers and names are those of `protos/perfetto/trace/` in Perfetto's source. The tests decode our output with the whole
+//! schema, generated from there, so a wrong number fails. Perfetto documents each message and field in the `.proto` files.
 
 use prost::{Message, Oneof};
 
@@ -27,9 +26,9 @@ pub(crate) struct TracePacket {
 }
 
 impl TracePacket {
-    /// What was interned before is void from this packet on.
+    /// Names interned before are void from this packet on.
     pub(crate) const SEQ_INCREMENTAL_STATE_CLEARED: u32 = 1;
-    /// The packet refers to what was interned.
+    /// The packet refers to interned names.
     pub(crate) const SEQ_NEEDS_INCREMENTAL_STATE: u32 = 2;
 }
 
@@ -60,7 +59,7 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) const REALTIME: u32 = 1;
     pub(crate) const MONOTONIC: u32 = 3;
-    /// What packets' timestamps are in when they do not say otherwise.
+    /// Default clock of packets' timestamps.
     pub(crate) const BOOTTIME: u32 = 6;
 }
 
@@ -151,7 +150,7 @@ pub(crate) struct InternedData {
     pub(crate) debug_annotation_names: Vec<InternedString>,
 }
 
-/// `EventName` and `DebugAnnotationName`, which are alike.
+/// `EventName` and `DebugAnnotationName`, which have equal fields.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct InternedString {
     #[prost(uint64, optional, tag = "1")]

@@ -1,4 +1,4 @@
-//! What we write, decoded with Perfetto's own schema.
+//! Traces written by this module, decoded with Perfetto's own schema.
 
 use super::*;
 use crate::captures::testing;
@@ -43,7 +43,7 @@ fn name_of(event: &TrackEvent, names: &BTreeMap<u64, String>) -> String {
     }
 }
 
-/// Plays a thread's track: every slice as (name, begin, end), in order of their ends. Fails unless they nest and
+/// Plays a thread's track: every slice as (name, begin, end), in order of their ends. Fails unless slices nest and
 /// times rise.
 fn played(packets: &[TracePacket], track: u64) -> Vec<(String, u64, u64)> {
     let names = names(packets);

@@ -1,11 +1,11 @@
-//! Reads back what [`write`](super::write) wrote: the slices of each thread, for a terminal. Other programs' traces hold
-//! much that this does not know.
+//! Reader of traces written by [`write`](super::write): the slices of each thread, for a terminal. Content of other
+//! programs' traces is ignored where it is unknown here.
 
 use super::schema::{Data, DebugAnnotation, InternedData, InternedString, Trace, TrackEvent};
 use prost::Message as _;
 use std::collections::BTreeMap;
 
-/// The threads of a trace with what they did.
+/// The threads of a trace with their slices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// In the order of the trace.
@@ -15,28 +15,28 @@ pub struct Timeline {
 /// One thread's slices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadRows {
-    /// The thread.
+    /// Name of the thread.
     pub name: String,
-    /// In order of their beginnings, parents before what lies in them.
+    /// In order of their begins, parents before their children.
     pub rows: Vec<Row>,
 }
 
 /// A slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// The scope.
+    /// Name of the scope.
     pub name: String,
     /// Its annotations, each after a space: ` client=17 name="Ada Resident"`.
     pub about: String,
-    /// How many slices are around it.
+    /// Number of slices around it.
     pub depth: usize,
-    /// When it began.
+    /// Begin.
     pub begin_ns: u64,
-    /// When it ended; at the trace's last event, if it did not.
+    /// End; the trace's last event for a slice without end.
     pub end_ns: u64,
 }
 
-/// Bytes are no trace.
+/// The bytes are no trace.
 #[derive(Debug, thiserror::Error)]
 #[error("this is not a trace")]
 pub struct NotATrace(#[from] prost::DecodeError);
@@ -45,7 +45,7 @@ impl Timeline {
     /// Reads a trace.
     ///
     /// # Errors
-    /// When these bytes are none.
+    /// When the bytes are no trace.
     pub fn read(bytes: &[u8]) -> Result<Self, NotATrace> {
         let trace = Trace::decode(bytes)?;
         let mut reader = Reader::default();
@@ -67,13 +67,13 @@ impl Timeline {
         Ok(reader.done())
     }
 
-    /// The first slice's beginning.
+    /// Begin of the first slice.
     #[must_use]
     pub fn begin_ns(&self) -> u64 {
         self.threads.iter().flat_map(|thread| thread.rows.iter().map(|row| row.begin_ns)).min().unwrap_or(0)
     }
 
-    /// The last slice's end.
+    /// End of the last slice.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.threads.iter().flat_map(|thread| thread.rows.iter().map(|row| row.end_ns)).max().unwrap_or(0)
@@ -83,7 +83,7 @@ impl Timeline {
 #[derive(Default)]
 struct Reader {
     timeline: Timeline,
-    /// By track: the thread's index, and its open slices.
+    /// By track: the thread's index, and its stack of open slices.
     tracks: BTreeMap<u64, (usize, Vec<usize>)>,
     event_names: BTreeMap<u64, String>,
     annotation_names: BTreeMap<u64, String>,

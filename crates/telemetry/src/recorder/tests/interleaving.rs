@@ -1,19 +1,19 @@
-//! Captures while threads go on, use their blocks again, end and begin: every slice that comes out has to be one that
-//! was recorded, in its place.
+//! Captures while threads continue, reuse their blocks, end and begin: every slice in a capture must be one that was
+//! recorded, in its place.
 //!
-//! Once with real races, and once with threads that move on exactly when the reader has read a certain word, which
-//! finds in seconds what races show in days.
+//! Tested with real races, and with threads that move exactly when the reader has read a chosen word, which finds in seconds
+//! a defect that races show in days.
 
 use super::*;
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// One that records in a way that can be checked: groups of nested scopes whose arguments all say which writer it
-/// was and which group, and whose depths follow from the scopes.
+/// Records groups of nested scopes that can be verified: all arguments of a group contain the writer's number and the
+/// group's, and depths follow from the scopes.
 struct Writer {
     recorder: Recorder,
-    /// Changes when it ends and another begins in its place.
+    /// Changes when the writer ends and another one takes its place.
     name: u64,
     group: u64,
     open: Vec<ScopeGuard>,
@@ -115,17 +115,17 @@ fn nothing_is_torn_while_threads_record_as_fast_as_they_can() {
     assert!(recorder.counters().blocks_recycled > 0, "the pool was not too small");
 }
 
-/// What a writer does while the reader stands still.
+/// An action of a writer while the reader stands still.
 enum Order {
-    /// Enters and leaves scopes so many times.
+    /// Enters and leaves scopes this many times.
     Steps(u64),
-    /// Gives old blocks back.
+    /// Releases old blocks.
     EndFrame,
-    /// Ends, and another of this name begins in its place and is quick to record.
+    /// Ends; another writer of this number takes its place and records a few scopes.
     Replace(u64),
 }
 
-/// A thread with a writer that moves only when it is told to.
+/// A thread with a writer that moves only on order.
 struct Puppet {
     orders: SyncSender<Order>,
     done: Receiver<()>,
@@ -163,7 +163,7 @@ impl Puppet {
     }
 }
 
-/// Decides at which words the reader is interrupted, and by what.
+/// Decides at which words the reader is interrupted, and by which action.
 struct Chance(Cell<u64>);
 
 impl Chance {
@@ -176,7 +176,7 @@ impl Chance {
         (bits ^ bits >> 31) % bound
     }
 
-    /// Whether to interrupt here: often where a few words decide, seldom in the thousands that are a block.
+    /// Decides on an interruption: likely at the few words that decide, unlikely in the thousands of a block.
     fn strikes(&self, at: usize) -> bool {
         let one_in = if at >= layout::BLOCKS_AT { 1_000 } else { 12 };
         at >= layout::thread_at(0) && self.below(one_in) == 0
@@ -205,7 +205,7 @@ fn a_system_that_is_left_out_while_it_is_looked_at_is_not_taken_for_open() {
         });
         done.recv().unwrap();
         let is_open = Cell::new(true);
-        // It has read what is open, and no slices yet.
+        // At this word the reader has read the open scopes, and no slices yet.
         let interruption = |at: usize| {
             if at == layout::thread_at(0) + layout::thread::RECYCLED && is_open.replace(false) {
                 end.send(()).unwrap();
