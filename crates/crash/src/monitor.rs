@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use telemetry::crash::{Kind, Message, read_message, write_done};
+use telemetry::crash::{CrashKind, CrashMessage, read_message, write_done};
 use telemetry::recorder::Capture;
 
 /// Maximum time that one dump may stop the server. Less than its handler waits (`telemetry::crash::PATIENCE_SLICES`).
@@ -87,8 +87,8 @@ impl CrashMonitor {
     fn serve(&mut self, socket: &Arc<UnixStream>) -> io::Result<()> {
         while let Some(message) = read_message(&mut &**socket)? {
             match message {
-                Message::Recorder(path) => self.recorder = Some(path),
-                Message::Crash { kind, number, context, text } => {
+                CrashMessage::Recorder(path) => self.recorder = Some(path),
+                CrashMessage::Crash { kind, number, context, text } => {
                     if !self.is_news(kind, number) {
                         continue;
                     }
@@ -110,7 +110,7 @@ impl CrashMonitor {
     }
 
     /// False for a crash that the previous monitor received already: a server repeats its report to a new monitor.
-    fn is_news(&mut self, kind: Kind, number: u32) -> bool {
+    fn is_news(&mut self, kind: CrashKind, number: u32) -> bool {
         let last = &mut self.heard[usize::from(kind.is_panic())];
         let is_news = number > *last;
         *last = number.max(*last);
@@ -118,15 +118,15 @@ impl CrashMonitor {
     }
 
     /// True for each fatal crash. Survived panics are rate-limited by place.
-    fn is_wanted(&mut self, kind: Kind, text: &str) -> bool {
-        let wanted = kind != Kind::Panic || self.panics.admit(self.started_at.elapsed(), text);
+    fn is_wanted(&mut self, kind: CrashKind, text: &str) -> bool {
+        let wanted = kind != CrashKind::Panic || self.panics.admit(self.started_at.elapsed(), text);
         if !wanted {
             tracing::warn!(text, "no dump: this place had one within the last minute");
         }
         wanted
     }
 
-    fn note(&self, kind: Kind, text: String) -> CrashNote {
+    fn note(&self, kind: CrashKind, text: String) -> CrashNote {
         CrashNote {
             version: self.config.version.clone(),
             unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64),
@@ -139,13 +139,13 @@ impl CrashMonitor {
 
     fn dump(
         &self,
-        kind: Kind,
+        kind: CrashKind,
         context: minidump_writer::crash_context::CrashContext,
         text: String,
         watchdog: Watchdog,
     ) -> Option<SavedDump> {
         let crashed = context.tid as u32;
-        let cause = if kind == Kind::Panic { CrashCause::Panic } else { CrashCause::Fatal };
+        let cause = if kind == CrashKind::Panic { CrashCause::Panic } else { CrashCause::Fatal };
         let mut note = self.note(kind, text);
         let mut dump = match capture(context, &mut note) {
             Ok(dump) => dump,
@@ -211,7 +211,12 @@ fn keep_symbols(data: &Path, directory: &Directory) -> Option<String> {
 }
 
 /// The watchdog's action: continue the server, and end this process, which hangs.
-fn give_up(server: u32, socket: &Arc<UnixStream>, kind: Kind, number: u32) -> impl FnOnce() + Send + 'static {
+fn give_up(
+    server: u32,
+    socket: &Arc<UnixStream>,
+    kind: CrashKind,
+    number: u32,
+) -> impl FnOnce() + Send + 'static {
     let socket = Arc::clone(socket);
     move || {
         tracing::error!("no crash dump: it took too long");
@@ -221,7 +226,7 @@ fn give_up(server: u32, socket: &Arc<UnixStream>, kind: Kind, number: u32) -> im
 }
 
 /// Continues the server without a dump. Closing our socket is no signal to it: it holds a copy of our end.
-fn release(server: u32, mut socket: &UnixStream, kind: Kind, number: u32) {
+fn release(server: u32, mut socket: &UnixStream, kind: CrashKind, number: u32) {
     let _ = write_done(&mut socket, kind, number);
     if let Some(server) = Pid::from_raw(server as i32) {
         let _ = kill_process(server, Signal::CONT);
@@ -269,10 +274,10 @@ mod tests {
     fn a_panic_that_ends_the_server_is_dumped_wherever_others_panicked_before() {
         let data = tempfile::tempdir().unwrap();
         let mut monitor = monitor(data.path());
-        assert!(monitor.is_wanted(Kind::Panic, "world-0 panicked at a.rs:1:2: no"));
-        assert!(!monitor.is_wanted(Kind::Panic, "world-1 panicked at a.rs:1:2: no"));
-        assert!(monitor.is_wanted(Kind::FatalPanic, "hub panicked at a.rs:1:2: no"));
-        assert!(monitor.is_wanted(Kind::Signal, ""));
+        assert!(monitor.is_wanted(CrashKind::Panic, "world-0 panicked at a.rs:1:2: no"));
+        assert!(!monitor.is_wanted(CrashKind::Panic, "world-1 panicked at a.rs:1:2: no"));
+        assert!(monitor.is_wanted(CrashKind::FatalPanic, "hub panicked at a.rs:1:2: no"));
+        assert!(monitor.is_wanted(CrashKind::Signal, ""));
     }
 
     #[test]
@@ -281,12 +286,12 @@ mod tests {
         let mut monitor = monitor(data.path());
         // An earlier monitor received panics 1 and 2.
         for (kind, number, news) in [
-            (Kind::Panic, 3, true),
-            (Kind::Panic, 3, false),
-            (Kind::Signal, 1, true),
-            (Kind::FatalPanic, 4, true),
-            (Kind::FatalPanic, 4, false),
-            (Kind::Signal, 1, false),
+            (CrashKind::Panic, 3, true),
+            (CrashKind::Panic, 3, false),
+            (CrashKind::Signal, 1, true),
+            (CrashKind::FatalPanic, 4, true),
+            (CrashKind::FatalPanic, 4, false),
+            (CrashKind::Signal, 1, false),
         ] {
             assert_eq!(monitor.is_news(kind, number), news, "{kind:?} {number}");
         }
@@ -296,12 +301,12 @@ mod tests {
     fn a_server_whose_dump_takes_too_long_is_answered() {
         let (mut server, socket) = UnixStream::pair().unwrap();
         let _late = Watchdog::start(Duration::ZERO, move || {
-            release(std::process::id(), &socket, Kind::FatalPanic, 7);
+            release(std::process::id(), &socket, CrashKind::FatalPanic, 7);
         });
         let mut answer = Vec::new();
         server.read_to_end(&mut answer).unwrap();
         let mut expected = Vec::new();
-        write_done(&mut expected, Kind::FatalPanic, 7).unwrap();
+        write_done(&mut expected, CrashKind::FatalPanic, 7).unwrap();
         assert_eq!(answer, expected);
     }
 }

@@ -14,8 +14,8 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::time::Duration;
 use telemetry::captures::perfetto::{self, Origin};
-use telemetry::captures::{Cause, Summary};
-use telemetry::recorder::{Arg, Capture, Open, read_memory};
+use telemetry::captures::{CaptureCause, CaptureSummary};
+use telemetry::recorder::{Arg, Capture, OpenScope, read_memory};
 
 /// Reads the recorder's memory and names the worlds in it.
 pub(crate) fn read(memory: &Path, worlds: &[String]) -> io::Result<Capture> {
@@ -35,7 +35,7 @@ pub(crate) fn doing(capture: &Capture) -> BTreeMap<u32, String> {
     .collect()
 }
 
-fn scope(capture: &Capture, open: &Open) -> String {
+fn scope(capture: &Capture, open: &OpenScope) -> String {
     let (name, arg) = capture
         .scopes
         .get(usize::from(open.scope))
@@ -56,18 +56,18 @@ pub(crate) fn write_trace(capture: &Capture, crashed: u32, note: &CrashNote, pat
         process: "throng".to_owned(),
         unix_ns: u64::try_from(note.unix_s).unwrap_or_default().saturating_mul(1_000_000_000),
     };
-    write(path, |out| perfetto::write(capture, &Cause::Crash(Some(crashed)), &origin, out))
+    write(path, |out| perfetto::write(capture, &CaptureCause::Crash(Some(crashed)), &origin, out))
 }
 
 /// Writes the costs of the last seconds as JSON.
 pub(crate) fn write_costs(capture: &Capture, crashed: u32, note: &CrashNote, path: &Path) -> io::Result<()> {
     let at = Timestamp::from_second(note.unix_s).unwrap_or(Timestamp::UNIX_EPOCH);
-    let summary = Summary::of(capture, &Cause::Crash(Some(crashed)), at.to_string());
+    let summary = CaptureSummary::of(capture, &CaptureCause::Crash(Some(crashed)), at.to_string());
     write(path, |out| Ok(serde_json::to_writer_pretty(out, &summary)?))
 }
 
 /// Costs of the last seconds before a dump; `None` without a readable file of them beside the dump.
-pub(crate) fn read_costs(dump: &Path) -> Option<Summary> {
+pub(crate) fn read_costs(dump: &Path) -> Option<CaptureSummary> {
     serde_json::from_slice(&fs::read(dump.with_extension(COSTS)).ok()?).ok()
 }
 

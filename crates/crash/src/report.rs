@@ -14,7 +14,7 @@ use minidump::{
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use telemetry::captures::Summary;
+use telemetry::captures::CaptureSummary;
 
 /// Frames reported of one thread: the innermost ones, and in a longer stack also the outermost ones.
 const INNERMOST: usize = 48;
@@ -42,7 +42,7 @@ pub struct CrashReport {
     /// The crashed thread first, then the others by id.
     pub threads: Vec<ReportedThread>,
     /// Costs of the last seconds, if the flight recorder ran and they lie beside the dump.
-    pub costs: Option<Summary>,
+    pub costs: Option<CaptureSummary>,
 }
 
 /// A thread at the moment of the crash.

@@ -40,7 +40,7 @@ pub fn give_spare_back() {
 /// Counters of the threads of one name, of one thread at a time. Leaked, so that a thread holds a plain reference: the
 /// number of counters of a name is the maximum of threads of that name at one time.
 #[derive(Debug)]
-struct Place {
+struct ThreadCounter {
     name: String,
     /// Allocations. Written only by the thread that leases the counter.
     count: AtomicU64,
@@ -49,19 +49,19 @@ struct Place {
     is_taken: AtomicBool,
 }
 
-static PLACES: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+static COUNTERS: Mutex<Vec<&'static ThreadCounter>> = Mutex::new(Vec::new());
 
 thread_local! {
     // Initialised at compile time and without destructor, so that access never allocates.
-    static HERE: Cell<Option<&'static Place>> = const { Cell::new(None) };
-    static SEAT: Cell<Option<Seat>> = const { Cell::new(None) };
+    static HERE: Cell<Option<&'static ThreadCounter>> = const { Cell::new(None) };
+    static LEASE: Cell<Option<CounterLease>> = const { Cell::new(None) };
 }
 
 /// Returns the counter when its thread ends: a runtime starts and ends threads as long as the server runs.
 #[derive(Debug)]
-struct Seat(&'static Place);
+struct CounterLease(&'static ThreadCounter);
 
-impl Drop for Seat {
+impl Drop for CounterLease {
     fn drop(&mut self) {
         HERE.set(None);
         // The next thread of this name continues this count.
@@ -71,19 +71,20 @@ impl Drop for Seat {
 
 /// Counts allocations of the calling thread under `name` from now on.
 pub fn count_here(name: &str) {
-    drop(SEAT.take());
-    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_free = |place: &&&Place| place.name == name && !place.is_taken.swap(true, Ordering::Acquire);
-    let place = places.iter().find(is_free).copied().unwrap_or_else(|| {
+    drop(LEASE.take());
+    let mut counters = COUNTERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_free =
+        |counter: &&&ThreadCounter| counter.name == name && !counter.is_taken.swap(true, Ordering::Acquire);
+    let counter = counters.iter().find(is_free).copied().unwrap_or_else(|| {
         let (name, is_taken) = (name.to_owned(), AtomicBool::new(true));
-        let place = Place { name, count: AtomicU64::new(0), held: AtomicI64::new(0), is_taken };
-        let place: &Place = Box::leak(Box::new(place));
-        places.push(place);
-        place
+        let counter = ThreadCounter { name, count: AtomicU64::new(0), held: AtomicI64::new(0), is_taken };
+        let counter: &ThreadCounter = Box::leak(Box::new(counter));
+        counters.push(counter);
+        counter
     });
-    drop(places);
-    SEAT.set(Some(Seat(place)));
-    HERE.set(Some(place));
+    drop(counters);
+    LEASE.set(Some(CounterLease(counter)));
+    HERE.set(Some(counter));
 }
 
 /// Allocations (new blocks and changed sizes) by thread name, summed over threads of one name. All zero unless the
@@ -91,8 +92,8 @@ pub fn count_here(name: &str) {
 #[must_use]
 pub fn counted() -> BTreeMap<String, u64> {
     let mut counted = BTreeMap::new();
-    for place in PLACES.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        *counted.entry(place.name.clone()).or_default() += place.count.load(Ordering::Relaxed);
+    for counter in COUNTERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        *counted.entry(counter.name.clone()).or_default() += counter.count.load(Ordering::Relaxed);
     }
     counted
 }
@@ -100,7 +101,7 @@ pub fn counted() -> BTreeMap<String, u64> {
 /// Allocations in the calling thread's counter; zero for a thread without one ([`count_here`]).
 #[must_use]
 pub fn counted_here() -> u64 {
-    HERE.get().map_or(0, |place| place.count.load(Ordering::Relaxed))
+    HERE.get().map_or(0, |counter| counter.count.load(Ordering::Relaxed))
 }
 
 /// Bytes allocated less bytes freed in the calling thread's counter; zero for a thread without one ([`count_here`]). The
@@ -108,12 +109,12 @@ pub fn counted_here() -> u64 {
 /// only its own memory and hands none to other threads to free.
 #[must_use]
 pub fn held_here() -> i64 {
-    HERE.get().map_or(0, |place| place.held.load(Ordering::Relaxed))
+    HERE.get().map_or(0, |counter| counter.held.load(Ordering::Relaxed))
 }
 
 fn note(requests: u64, bytes: i64) {
     // During the end of a thread its thread-locals may be gone.
-    if let Ok(Some(Place { count, held, .. })) = HERE.try_with(Cell::get) {
+    if let Ok(Some(ThreadCounter { count, held, .. })) = HERE.try_with(Cell::get) {
         // This thread is the only writer, so load and store lose nothing.
         count.store(count.load(Ordering::Relaxed) + requests, Ordering::Relaxed);
         held.store(held.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn threads_of_one_name_are_added_up_and_those_that_follow_each_other_share_a_place() {
-        let places = || PLACES.lock().unwrap().iter().filter(|place| place.name == "twins").count();
+        let counters = || COUNTERS.lock().unwrap().iter().filter(|counter| counter.name == "twins").count();
         let mut before = 0;
         for _ in 0..20 {
             std::thread::spawn(|| {
@@ -213,10 +214,10 @@ mod tests {
             .expect("no panic");
             assert!(counted()["twins"] > before, "the next one goes on counting");
             before = counted()["twins"];
-            assert_eq!(places(), 1);
+            assert_eq!(counters(), 1);
         }
         count_here("twins");
         std::thread::spawn(|| count_here("twins")).join().expect("no panic");
-        assert_eq!(places(), 2, "two at once do not share");
+        assert_eq!(counters(), 2, "two at once do not share");
     }
 }

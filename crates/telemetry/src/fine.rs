@@ -1,6 +1,6 @@
 //! Durations down to a microsecond, for stages that would all fall into one bucket of a [`Timing`](crate::Timing).
 
-use crate::tally::Tally;
+use crate::histogram::DurationHistogram;
 use crate::timing::Maximum;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,18 +48,18 @@ pub const FINE_BUCKETS_NS: [u64; 34] = [
 /// operations, without lock or allocation.
 #[derive(Clone, Debug)]
 pub struct FineTiming {
-    tally: Arc<Tally>,
+    histogram: Arc<DurationHistogram>,
     maximum: Maximum,
 }
 
 impl FineTiming {
-    pub(crate) const fn new(tally: Arc<Tally>, maximum: Maximum) -> Self {
-        Self { tally, maximum }
+    pub(crate) const fn new(histogram: Arc<DurationHistogram>, maximum: Maximum) -> Self {
+        Self { histogram, maximum }
     }
 
     /// Adds one duration.
     pub fn record(&self, duration: Duration) {
-        self.tally.add(duration);
+        self.histogram.add(duration);
         self.maximum.raise(duration);
     }
 }

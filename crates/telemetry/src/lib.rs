@@ -35,12 +35,12 @@ pub mod allocations;
 pub mod captures;
 pub mod crash;
 mod fine;
+mod histogram;
 mod lock_wait;
 mod logging;
 mod metrics;
 pub mod probe;
 pub mod recorder;
-mod tally;
 mod timing;
 
 pub use crate::fine::{FINE_BUCKETS_NS, FineTiming};

@@ -1,7 +1,7 @@
 //! The registry of metrics: creates handles and renders their values.
 
 use crate::fine::{FINE_BUCKETS_NS, FineTiming};
-use crate::tally::Tally;
+use crate::histogram::DurationHistogram;
 use crate::timing::{Maximum, TIMING_BUCKETS_NS, Timing};
 use ::metrics::{Counter, Gauge, Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
@@ -22,7 +22,7 @@ use std::time::Duration;
 pub struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    maxima: Mutex<BTreeMap<Key, Kept>>,
+    maxima: Mutex<BTreeMap<Key, RecentMaxima>>,
     /// Histograms by name. The exporter's own keep every duration until it is sorted, and allocate while recording.
     families: Mutex<BTreeMap<&'static str, Family>>,
 }
@@ -32,12 +32,12 @@ pub struct Metrics {
 struct Family {
     help: &'static str,
     /// By labels, as rendered.
-    tallies: BTreeMap<String, Arc<Tally>>,
+    histograms: BTreeMap<String, Arc<DurationHistogram>>,
 }
 
 /// A timing's maxima of the last seconds.
 #[derive(Debug)]
-struct Kept {
+struct RecentMaxima {
     /// Maximum of the current second.
     current: Maximum,
     /// Maxima of the seconds before, oldest first; at most [`Metrics::MAX_WINDOW_S`].
@@ -95,8 +95,8 @@ impl Metrics {
     /// When `name` is not `throng_…_seconds`.
     #[must_use]
     pub fn timing(&self, name: &'static str, help: &'static str, labels: &[(&'static str, &str)]) -> Timing {
-        let tally = self.tally(name, help, labels, || Tally::new(&TIMING_BUCKETS_NS));
-        Timing::new(tally, self.maximum(name, help, labels))
+        let histogram = self.histogram(name, help, labels, || DurationHistogram::new(&TIMING_BUCKETS_NS));
+        Timing::new(histogram, self.maximum(name, help, labels))
     }
 
     /// Durations down to a microsecond: as [`Self::timing`] with the buckets [`FINE_BUCKETS_NS`], and the counter
@@ -111,25 +111,26 @@ impl Metrics {
         help: &'static str,
         labels: &[(&'static str, &str)],
     ) -> FineTiming {
-        let tally = self.tally(name, help, labels, || Tally::with_squares(&FINE_BUCKETS_NS));
-        FineTiming::new(tally, self.maximum(name, help, labels))
+        let histogram =
+            self.histogram(name, help, labels, || DurationHistogram::with_squares(&FINE_BUCKETS_NS));
+        FineTiming::new(histogram, self.maximum(name, help, labels))
     }
 
     /// The histogram with this name and these labels, created if missing.
-    fn tally(
+    fn histogram(
         &self,
         name: &'static str,
         help: &'static str,
         labels: &[(&'static str, &str)],
-        new: impl FnOnce() -> Tally,
-    ) -> Arc<Tally> {
+        new: impl FnOnce() -> DurationHistogram,
+    ) -> Arc<DurationHistogram> {
         check_name(name, "_seconds");
         let written: Vec<String> =
             labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
         let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
-        let Family { tallies, .. } =
-            families.entry(name).or_insert_with(|| Family { help, tallies: BTreeMap::new() });
-        Arc::clone(tallies.entry(written.join(",")).or_insert_with(|| Arc::new(new())))
+        let Family { histograms, .. } =
+            families.entry(name).or_insert_with(|| Family { help, histograms: BTreeMap::new() });
+        Arc::clone(histograms.entry(written.join(",")).or_insert_with(|| Arc::new(new())))
     }
 
     /// The kept maximum of a timing.
@@ -139,7 +140,7 @@ impl Metrics {
             format!("{help} Longest of the last {} seconds; 0 if there was none.", Self::MAX_WINDOW_S);
         self.recorder.describe_gauge(KeyName::from(max_name.clone()), None, SharedString::from(max_help));
         let mut maxima = self.maxima.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = maxima.entry(key(name, labels)).or_insert_with(|| Kept {
+        let kept = maxima.entry(key(name, labels)).or_insert_with(|| RecentMaxima {
             current: Maximum::default(),
             seconds: VecDeque::with_capacity(Self::MAX_WINDOW_S),
             gauge: self.recorder.register_gauge(&key(max_name, labels), &ORIGIN),
@@ -156,14 +157,17 @@ impl Metrics {
             kept.gauge.set(longest.as_secs_f64());
         }
         let mut text = self.handle.render();
-        for (name, Family { help, tallies }) in &*self.families.lock().unwrap_or_else(PoisonError::into_inner)
+        for (name, Family { help, histograms }) in
+            &*self.families.lock().unwrap_or_else(PoisonError::into_inner)
         {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} histogram");
-            tallies.iter().for_each(|(labels, tally)| tally.render(name, labels, &mut text));
+            histograms.iter().for_each(|(labels, histogram)| histogram.render(name, labels, &mut text));
             text.push('\n');
             let mut squares = String::new();
             let squared = format!("{name}_squared_total");
-            tallies.iter().for_each(|(labels, tally)| tally.render_squares(&squared, labels, &mut squares));
+            histograms
+                .iter()
+                .for_each(|(labels, histogram)| histogram.render_squares(&squared, labels, &mut squares));
             if !squares.is_empty() {
                 let _ =
                     writeln!(text, "# HELP {squared} {help} Squares.\n# TYPE {squared} counter\n{squares}");

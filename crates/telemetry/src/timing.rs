@@ -1,6 +1,6 @@
 //! Durations that keep their maximum.
 
-use crate::tally::Tally;
+use crate::histogram::DurationHistogram;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,18 +34,18 @@ pub const TIMING_BUCKETS_NS: [u64; 20] = [
 /// A handle to a histogram of durations and its kept maximum. Recording is three atomic operations, without lock or allocation.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    tally: Arc<Tally>,
+    histogram: Arc<DurationHistogram>,
     maximum: Maximum,
 }
 
 impl Timing {
-    pub(crate) const fn new(tally: Arc<Tally>, maximum: Maximum) -> Self {
-        Self { tally, maximum }
+    pub(crate) const fn new(histogram: Arc<DurationHistogram>, maximum: Maximum) -> Self {
+        Self { histogram, maximum }
     }
 
     /// Adds one duration.
     pub fn record(&self, duration: Duration) {
-        self.tally.add(duration);
+        self.histogram.add(duration);
         self.maximum.raise(duration);
     }
 }

@@ -4,7 +4,9 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use telemetry::Metrics;
 use telemetry::captures::perfetto::Origin;
-use telemetry::captures::{CaptureMetrics, Doing, Entry, Limits, Saver, Store, Summary, Trigger};
+use telemetry::captures::{
+    CaptureEntry, CaptureLimits, CaptureMetrics, CaptureStore, CaptureSummary, Saver, ThreadActivity, Trigger,
+};
 use telemetry::recorder::{Arg, Recorder, RecorderConfig, Scope, ScopeKind, frame_end};
 
 /// A limit that the slow part of a test exceeds, and that nothing else does.
@@ -22,12 +24,12 @@ fn work(time: Duration) {
 }
 
 /// Captures of a thread that runs `work`: all entries, the last summary, and the metrics.
-fn captures_of(work: impl FnOnce() + Send) -> (Vec<Entry>, Summary, String) {
+fn captures_of(work: impl FnOnce() + Send) -> (Vec<CaptureEntry>, CaptureSummary, String) {
     let dir = tempfile::tempdir().unwrap();
     let recorder =
         Recorder::start(RecorderConfig { memory_bytes: 8 << 20, ..RecorderConfig::default() }).unwrap();
     let metrics = Metrics::new();
-    let mut saver = Saver::new(Store::new(dir.path().into()), CaptureMetrics::new(&metrics));
+    let mut saver = Saver::new(CaptureStore::new(dir.path().into()), CaptureMetrics::new(&metrics));
     let (worked, has_worked) = sync_channel(0);
     let (end, is_to_end) = sync_channel::<()>(0);
     let told = std::thread::scope(|scope| {
@@ -60,7 +62,7 @@ fn captures_of(work: impl FnOnce() + Send) -> (Vec<Entry>, Summary, String) {
 }
 
 /// Of which triggers the captures are.
-fn triggers(entries: &[Entry]) -> Vec<Trigger> {
+fn triggers(entries: &[CaptureEntry]) -> Vec<Trigger> {
     entries.iter().map(|entry| entry.trigger).collect()
 }
 
@@ -146,7 +148,7 @@ fn sleeping_is_told_from_working() {
         #[expect(clippy::disallowed_methods, reason = "being asleep is what is to be seen")]
         std::thread::sleep(SLOW);
     });
-    assert_eq!(summary.culprit.unwrap().doing, Doing::Blocked);
+    assert_eq!(summary.culprit.unwrap().doing, ThreadActivity::Blocked);
     assert!(summary.overrun.unwrap().kernel.unwrap().voluntary_switches > 0);
 }
 
@@ -160,7 +162,7 @@ fn every_overrun_is_captured_or_counted() {
         }
     });
     assert_eq!(triggers(&entries), [Trigger::Scope]);
-    assert!(Limits::of(Trigger::Scope).interval > Duration::ZERO);
+    assert!(CaptureLimits::of(Trigger::Scope).interval > Duration::ZERO);
     for line in [
         "throng_captures_total{trigger=\"scope\"} 1",
         "throng_captures_suppressed_total{trigger=\"scope\"} 49",

@@ -3,7 +3,7 @@
 use crate::cli::MeasureRecorderArgs;
 use serde::Serialize;
 use std::io;
-use telemetry::probe::{self, Cost, Stall, StallError, StallPlan};
+use telemetry::probe::{self, RecordingCost, SaverStall, StallError, StallPlan};
 
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
@@ -13,13 +13,13 @@ pub enum MeasureError {
     Recorder(#[source] io::Error),
     /// Captures, the thread that records.
     #[error("cannot measure a save")]
-    Stall(#[from] StallError),
+    SaverStall(#[from] StallError),
 }
 
 #[derive(Serialize)]
 struct Measured {
-    cost: Cost,
-    stall: Stall,
+    cost: RecordingCost,
+    stall: SaverStall,
 }
 
 /// Measures. Gives a line of JSON.

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use telemetry::captures::perfetto::Origin;
-use telemetry::captures::{Cause, Store, StoreError};
+use telemetry::captures::{CaptureCause, CaptureStore, CaptureStoreError};
 use telemetry::recorder::{Arg, Recorder, RecorderConfig, Scope, ScopeKind, frame_end};
 
 /// A step; a world alone has no mail to wait for.
@@ -31,7 +31,7 @@ pub enum ReplayError {
     Recorder(#[source] io::Error),
     /// The capture cannot be written.
     #[error(transparent)]
-    Capture(#[from] StoreError),
+    Capture(#[from] CaptureStoreError),
 }
 
 /// Replays a file; the report, and whether every run came to the recorded states.
@@ -75,8 +75,8 @@ fn capture(recorder: Recorder, world: &str, directory: PathBuf) -> Result<PathBu
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let unix_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
     let origin = Origin { pid: std::process::id(), process: "throng replay".into(), unix_ns };
-    let mut store = Store::new(directory);
-    let (entry, _) = store.save(&capture, &Cause::Operator, &origin, QUOTA_BYTES)?;
+    let mut store = CaptureStore::new(directory);
+    let (entry, _) = store.save(&capture, &CaptureCause::Operator, &origin, QUOTA_BYTES)?;
     Ok(store.dir().join(entry.name() + ".perfetto-trace"))
 }
 
@@ -218,7 +218,7 @@ mod tests {
         let path = PathBuf::from(text.lines().last().unwrap());
         assert!(is_well && path.starts_with(&data) && path.is_file(), "{text}");
         let summary = std::fs::read_to_string(path.with_extension("json")).unwrap();
-        let summary: telemetry::captures::Summary = serde_json::from_str(&summary).unwrap();
+        let summary: telemetry::captures::CaptureSummary = serde_json::from_str(&summary).unwrap();
         let count = |name: &str| {
             summary.costs.systems.iter().find(|system| system.name == name).map(|system| system.count)
         };

@@ -2,7 +2,7 @@
 
 use report::{Report, Section, Slice, TimelinePlot};
 use telemetry::captures::perfetto::Timeline;
-use telemetry::captures::{OverrunReport, Summary};
+use telemetry::captures::{CaptureSummary, OverrunReport};
 
 /// Time shown on both sides of what was too slow, as a share of it.
 const MARGIN: f64 = 0.35;
@@ -10,7 +10,7 @@ const MARGIN: f64 = 0.35;
 const LAST_MS: f64 = 200.0;
 
 /// The page.
-pub(crate) fn page(name: &str, summary: &Summary, timeline: &Timeline) -> String {
+pub(crate) fn page(name: &str, summary: &CaptureSummary, timeline: &Timeline) -> String {
     let mut page = Report::new(&format!("Capture {name}"), &summary.headline());
     page.section(Section::new("Timeline").timeline(plot(summary.overrun.as_ref(), timeline)));
     page.section(Section::new("Summary").verbatim(&summary.to_string()));

@@ -1,7 +1,7 @@
 //! Text of reports. Whole dumps are read in `crates/throng/tests/crashes.rs`.
 
 use super::*;
-use telemetry::captures::Cause;
+use telemetry::captures::CaptureCause;
 use telemetry::recorder::Capture;
 
 fn frame(function: &str) -> StackFrame {
@@ -84,9 +84,9 @@ fn what_the_recorder_knows_stands_above_the_functions() {
 
 #[test]
 fn what_the_last_seconds_went_into_stands_at_the_end() {
-    let costs = Summary::of(
+    let costs = CaptureSummary::of(
         &Capture { end_ns: 5_000_000_000, ..Capture::default() },
-        &Cause::Crash(None),
+        &CaptureCause::Crash(None),
         "now".into(),
     );
     let text = CrashReport { costs: Some(costs), ..report(thread(vec![])) }.to_string();

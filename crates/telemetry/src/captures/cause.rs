@@ -72,7 +72,7 @@ impl From<ScopeKind> for Trigger {
 
 /// The event that a capture is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum CaptureCause {
     /// A scope exceeded its limit.
     Overrun(Overrun),
     /// The operator's request.
@@ -81,7 +81,7 @@ pub enum Cause {
     Crash(Option<u32>),
 }
 
-impl Cause {
+impl CaptureCause {
     /// Its category.
     #[must_use]
     pub fn trigger(self) -> Trigger {

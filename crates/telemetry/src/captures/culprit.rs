@@ -5,8 +5,8 @@
 //! kind, if the capture has enough of those: a system that takes half of every frame did not make this frame slow. Without
 //! a median, or when the slice took less than 4/3 of it, blame = its whole time.
 
-use super::kernel::Doing;
-use super::nest::Span;
+use super::kernel::ThreadActivity;
+use super::nest::ScopeSpan;
 use super::{about, scope_name};
 use crate::recorder::{Arg, Capture, Overrun, ScopeKind};
 use serde::{Deserialize, Serialize};
@@ -36,11 +36,11 @@ pub struct Culprit {
     /// Names of the scopes around it, the one that exceeded its limit first.
     pub within: Vec<String>,
     /// Main activity of the thread meanwhile.
-    pub doing: Doing,
+    pub doing: ThreadActivity,
 }
 
 /// Result of the search: a span, or several spans of one scope inside of a span.
-pub(crate) struct Found {
+pub(crate) struct LocatedCulprit {
     pub(crate) culprit: Culprit,
     /// Index of its thread.
     pub(crate) thread: usize,
@@ -54,15 +54,15 @@ pub(crate) struct Found {
 /// overrun's own. `None` when its slice is not in the capture any more.
 pub(crate) fn find(
     capture: &Capture,
-    threads: &[Vec<Span>],
+    threads: &[Vec<ScopeSpan>],
     thread: usize,
     overrun: &Overrun,
-) -> Option<Found> {
+) -> Option<LocatedCulprit> {
     if !threads.iter().flatten().any(|span| span.scope == overrun.scope) {
         return find_in_its_stead(capture, threads, overrun);
     }
     let spans = &threads[thread];
-    let same = |span: &Span| span.scope == overrun.scope && span.arg == overrun.arg && !span.open;
+    let same = |span: &ScopeSpan| span.scope == overrun.scope && span.arg == overrun.arg && !span.open;
     let candidates = (0..spans.len()).filter(|&index| same(&spans[index]));
     // The recorded end is exact, but a child of the same scope may end in the same nanosecond.
     let root = candidates.min_by_key(|&index| {
@@ -71,21 +71,26 @@ pub(crate) fn find(
     if spans[root].end_ns.abs_diff(overrun.at_ns) > overrun.took_ns {
         return None;
     }
-    let search = Search { capture, threads, thread, children: children(spans) };
+    let search = CulpritSearch { capture, threads, thread, children: children(spans) };
     let root_usual_ns = search.usual(root).map(|usual| usual.took_ns);
-    Some(Found { culprit: search.descend(root), thread, root, root_usual_ns })
+    Some(LocatedCulprit { culprit: search.descend(root), thread, root, root_usual_ns })
 }
 
 /// Substitute for an overrun without a slice ([`Scope::note`](crate::recorder::Scope::note)): a frame that began late, or has
 /// not ended. The root is the frame of any thread with the largest overlap with that time: the frame that others waited for,
 /// or the noted one itself.
-fn find_in_its_stead(capture: &Capture, threads: &[Vec<Span>], overrun: &Overrun) -> Option<Found> {
+fn find_in_its_stead(
+    capture: &Capture,
+    threads: &[Vec<ScopeSpan>],
+    overrun: &Overrun,
+) -> Option<LocatedCulprit> {
     let kind = |scope: u16| capture.scopes.get(usize::from(scope)).map(|scope| scope.kind);
     if kind(overrun.scope) != Some(ScopeKind::Frame) {
         return None;
     }
     let begin_ns = overrun.at_ns.saturating_sub(overrun.took_ns);
-    let overlap = |span: &Span| span.end_ns.min(overrun.at_ns).saturating_sub(span.begin_ns.max(begin_ns));
+    let overlap =
+        |span: &ScopeSpan| span.end_ns.min(overrun.at_ns).saturating_sub(span.begin_ns.max(begin_ns));
     let spans = threads
         .iter()
         .enumerate()
@@ -93,12 +98,12 @@ fn find_in_its_stead(capture: &Capture, threads: &[Vec<Span>], overrun: &Overrun
     let frames = spans.filter(|(.., span)| kind(span.scope) == Some(ScopeKind::Frame) && overlap(span) > 0);
     let (thread, root, _) =
         frames.max_by_key(|&(thread, root, span)| (overlap(span), Reverse((thread, root))))?;
-    let search = Search { capture, threads, thread, children: children(&threads[thread]) };
-    Some(Found { culprit: search.descend(root), thread, root, root_usual_ns: None })
+    let search = CulpritSearch { capture, threads, thread, children: children(&threads[thread]) };
+    Some(LocatedCulprit { culprit: search.descend(root), thread, root, root_usual_ns: None })
 }
 
 /// Indices of the spans directly inside of each span.
-fn children(spans: &[Span]) -> Vec<Vec<usize>> {
+fn children(spans: &[ScopeSpan]) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); spans.len()];
     for (index, span) in spans.iter().enumerate() {
         if let Some(parent) = span.parent {
@@ -108,9 +113,9 @@ fn children(spans: &[Span]) -> Vec<Vec<usize>> {
     children
 }
 
-struct Search<'a> {
+struct CulpritSearch<'a> {
     capture: &'a Capture,
-    threads: &'a [Vec<Span>],
+    threads: &'a [Vec<ScopeSpan>],
     thread: usize,
     children: Vec<Vec<usize>>,
 }
@@ -123,8 +128,8 @@ struct Usual {
     inside_ns: BTreeMap<u16, u64>,
 }
 
-impl Search<'_> {
-    fn spans(&self) -> &[Span] {
+impl CulpritSearch<'_> {
+    fn spans(&self) -> &[ScopeSpan] {
         &self.threads[self.thread]
     }
 
@@ -179,7 +184,7 @@ impl Search<'_> {
             self_ns: span.self_ns,
             usual_ns,
             within,
-            doing: Doing::Unknown,
+            doing: ThreadActivity::Unknown,
         }
     }
 
@@ -195,11 +200,11 @@ impl Search<'_> {
             self_ns: group.iter().map(|&child| spans[child].self_ns).sum(),
             usual_ns,
             within,
-            doing: Doing::Unknown,
+            doing: ThreadActivity::Unknown,
         }
     }
 
-    fn arg(&self, span: &Span) -> Arg {
+    fn arg(&self, span: &ScopeSpan) -> Arg {
         self.capture.scopes.get(usize::from(span.scope)).map_or(Arg::None, |scope| scope.arg)
     }
 
@@ -255,23 +260,23 @@ fn median(mut values: Vec<u64>, n: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::captures::Cause;
+    use crate::captures::CaptureCause;
     use crate::captures::nest::spans;
-    use crate::captures::testing::{self, CLIENT, FRAME, MOVEMENT, MS, SEND, TELL, TURN, Thread};
+    use crate::captures::testing::{self, CLIENT, FRAME, MOVEMENT, MS, SEND, TELL, TURN, ThreadBuilder};
     use crate::recorder::Slice;
 
     /// The culprit of this slice of the only thread.
-    fn culprit_of(thread: Thread, slow: Slice) -> Culprit {
+    fn culprit_of(thread: ThreadBuilder, slow: Slice) -> Culprit {
         let mut capture = testing::empty();
         capture.threads = vec![thread.done()];
-        let Cause::Overrun(overrun) = testing::overrun(&capture, 1, slow, 1) else { unreachable!() };
+        let CaptureCause::Overrun(overrun) = testing::overrun(&capture, 1, slow, 1) else { unreachable!() };
         let threads = vec![spans(&capture.threads[0], capture.end_ns)];
         find(&capture, &threads, 0, &overrun).unwrap().culprit
     }
 
     #[test]
     fn a_frame_whose_one_system_is_slow_names_the_system() {
-        let mut thread = Thread::new("world-0", 1);
+        let mut thread = ThreadBuilder::new("world-0", 1);
         for n in 0..10 {
             thread.frame(n * 50_000, 2_000, 1_000);
         }
@@ -285,7 +290,7 @@ mod tests {
 
     #[test]
     fn what_is_always_dear_is_not_to_blame_for_what_was_dear_once() {
-        let mut thread = Thread::new("world-0", 1);
+        let mut thread = ThreadBuilder::new("world-0", 1);
         for n in 0..10 {
             thread.frame(n * 50_000, 35_000, 1_000);
         }
@@ -295,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_is_always_slow_blames_what_it_is_made_of() {
-        let mut thread = Thread::new("world-0", 1);
+        let mut thread = ThreadBuilder::new("world-0", 1);
         for n in 0..10 {
             thread.frame(n * 100_000, 60_000, 1_000);
         }
@@ -305,7 +310,7 @@ mod tests {
 
     #[test]
     fn time_that_no_scope_inside_accounts_for_is_the_scope_s_own() {
-        let mut thread = Thread::new("world-0", 1);
+        let mut thread = ThreadBuilder::new("world-0", 1);
         let slow = thread.slice(FRAME, 0, 80_000, 0, 0);
         thread.slice(MOVEMENT, 0, 2_000, 0, 1);
         thread.slice(TELL, 2_000, 1_000, 0, 1);
@@ -316,7 +321,7 @@ mod tests {
 
     #[test]
     fn without_anything_to_compare_with_the_dearest_is_to_blame() {
-        let mut thread = Thread::new("world-0", 1);
+        let mut thread = ThreadBuilder::new("world-0", 1);
         let slow = thread.frame(0, 40_000, 20_000);
         let culprit = culprit_of(thread, slow);
         assert_eq!((culprit.scope.as_str(), culprit.usual_ns), ("world.movement", None));
@@ -324,7 +329,7 @@ mod tests {
 
     #[test]
     fn one_client_among_many_is_named() {
-        let mut thread = Thread::new("shard-0", 1);
+        let mut thread = ThreadBuilder::new("shard-0", 1);
         let slow = thread.slice(TURN, 0, 60_000, 0, 0);
         for n in 0..20 {
             thread.slice(CLIENT, n * 100, 100, n + 1, 1);
@@ -338,7 +343,7 @@ mod tests {
 
     #[test]
     fn many_that_are_slow_together_are_named_together() {
-        let mut thread = Thread::new("shard-0", 1);
+        let mut thread = ThreadBuilder::new("shard-0", 1);
         for n in 0..6 {
             thread.slice(TURN, n * 1_000, 300, 0, 0);
             thread.slice(CLIENT, n * 1_000, 200, 1, 1);
@@ -355,7 +360,7 @@ mod tests {
 
     #[test]
     fn worlds_are_compared_with_themselves() {
-        let mut thread = Thread::new("world-0", 1);
+        let mut thread = ThreadBuilder::new("world-0", 1);
         for n in 0..10 {
             // World 1 is huge and always takes 45 ms; world 0 takes 1.5 ms.
             thread.slice(FRAME, n * 50_000, 45_000, 1, 0);
@@ -370,7 +375,7 @@ mod tests {
     #[test]
     fn a_slice_that_is_not_in_the_capture_any_more_finds_nobody() {
         let capture = testing::empty();
-        let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
+        let CaptureCause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
         assert!(find(&capture, &[Vec::new()], 0, &overrun).is_none());
     }
 

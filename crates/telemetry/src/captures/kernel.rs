@@ -9,7 +9,7 @@ use std::fmt;
 
 /// The kernel's figures of a thread between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct KernelFigures {
     /// Time of the first sample.
     pub begin_ns: u64,
     /// Time of the last sample.
@@ -33,7 +33,7 @@ pub struct Figures {
 /// Main activity of a thread during a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doing {
+pub enum ThreadActivity {
     /// It had a core and computed.
     Working,
     /// It was ready to run, but other threads had the cores.
@@ -46,7 +46,7 @@ pub enum Doing {
     Unknown,
 }
 
-impl Figures {
+impl KernelFigures {
     /// Figures between the narrowest pair of samples around a time. Beyond the samples' range: the first or the last one.
     #[must_use]
     pub fn around(thread: &ThreadRecord, begin_ns: u64, end_ns: u64) -> Option<Self> {
@@ -91,28 +91,28 @@ impl Figures {
     /// Main activity of the thread from `begin_ns` to `end_ns`. `busy_ns` of the time between the samples was spent in
     /// scopes; in the rest the thread waited for its next work, which is not counted as blocked.
     #[must_use]
-    pub fn doing(&self, begin_ns: u64, end_ns: u64, busy_ns: u64) -> Doing {
+    pub fn doing(&self, begin_ns: u64, end_ns: u64, busy_ns: u64) -> ThreadActivity {
         let took_ns = end_ns - begin_ns;
         let covered = self.begin_ns <= begin_ns && self.end_ns >= end_ns;
         // A scope that is a small part of the sampled interval says nothing about it.
         if !covered || took_ns < busy_ns / 2 {
-            return Doing::Unknown;
+            return ThreadActivity::Unknown;
         }
         let idle_ns = self.span_ns().saturating_sub(busy_ns);
         let blocked_ns = self.blocked_ns().saturating_sub(idle_ns);
         let lock_ns = self.lock_wait_ns.min(blocked_ns);
         let candidates = [
-            (self.run_ns, Doing::Working),
-            (self.wait_ns, Doing::WaitingForACore),
-            (lock_ns, Doing::WaitingForALock),
-            (blocked_ns - lock_ns, Doing::Blocked),
+            (self.run_ns, ThreadActivity::Working),
+            (self.wait_ns, ThreadActivity::WaitingForACore),
+            (lock_ns, ThreadActivity::WaitingForALock),
+            (blocked_ns - lock_ns, ThreadActivity::Blocked),
         ];
         let (most_ns, doing) = candidates.into_iter().max_by_key(|&(ns, _)| ns).expect("there are four");
-        if most_ns == 0 { Doing::Unknown } else { doing }
+        if most_ns == 0 { ThreadActivity::Unknown } else { doing }
     }
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for ThreadActivity {
     /// Completes the sentence "meanwhile the thread …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -128,51 +128,51 @@ impl fmt::Display for Doing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::captures::testing::{BEGIN, MS, Thread};
+    use crate::captures::testing::{BEGIN, MS, ThreadBuilder};
     use SampleKind::{LockWaitNs, MajorFaults, RunNs, WaitNs};
 
     /// Activity of a thread in a scope from 10 to 60 ms, with samples at 0 and 100 ms.
-    fn doing(figures: &[(SampleKind, u64)]) -> Doing {
-        let mut thread = Thread::new("world-0", 1);
+    fn doing(figures: &[(SampleKind, u64)]) -> ThreadActivity {
+        let mut thread = ThreadBuilder::new("world-0", 1);
         let before: Vec<_> = figures.iter().map(|&(what, _)| (what, 7 * MS)).collect();
         let after: Vec<_> = figures.iter().map(|&(what, ms)| (what, (7 + ms) * MS)).collect();
         thread.sample(0, &before);
         thread.sample(100_000, &after);
         let (begin_ns, end_ns) = (BEGIN + 10 * MS, BEGIN + 60 * MS);
-        Figures::around(&thread.done(), begin_ns, end_ns).unwrap().doing(begin_ns, end_ns, 50 * MS)
+        KernelFigures::around(&thread.done(), begin_ns, end_ns).unwrap().doing(begin_ns, end_ns, 50 * MS)
     }
 
     #[test]
     fn what_a_thread_mostly_did_is_told_apart() {
-        assert_eq!(doing(&[(RunNs, 48), (WaitNs, 1)]), Doing::Working);
-        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 44)]), Doing::WaitingForACore);
-        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 1), (LockWaitNs, 40)]), Doing::WaitingForALock);
-        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 1), (MajorFaults, 9)]), Doing::Blocked);
+        assert_eq!(doing(&[(RunNs, 48), (WaitNs, 1)]), ThreadActivity::Working);
+        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 44)]), ThreadActivity::WaitingForACore);
+        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 1), (LockWaitNs, 40)]), ThreadActivity::WaitingForALock);
+        assert_eq!(doing(&[(RunNs, 5), (WaitNs, 1), (MajorFaults, 9)]), ThreadActivity::Blocked);
     }
 
     #[test]
     fn the_wait_for_work_is_not_held_against_the_scope() {
         // Half of the time between the samples lies outside of scopes.
-        assert_eq!(doing(&[(RunNs, 30), (WaitNs, 0)]), Doing::Working);
+        assert_eq!(doing(&[(RunNs, 30), (WaitNs, 0)]), ThreadActivity::Working);
     }
 
     #[test]
     fn figures_that_do_not_cover_the_scope_tell_nothing() {
-        let mut thread = Thread::new("world-0", 1);
+        let mut thread = ThreadBuilder::new("world-0", 1);
         thread.sample(20_000, &[(RunNs, 0)]);
         thread.sample(30_000, &[(RunNs, 10 * MS)]);
-        let figures = Figures::around(&thread.done(), BEGIN, BEGIN + 60 * MS).unwrap();
-        assert_eq!(figures.doing(BEGIN, BEGIN + 60 * MS, 60 * MS), Doing::Unknown);
-        assert!(Figures::around(&ThreadRecord::default(), 0, 1).is_none());
+        let figures = KernelFigures::around(&thread.done(), BEGIN, BEGIN + 60 * MS).unwrap();
+        assert_eq!(figures.doing(BEGIN, BEGIN + 60 * MS, 60 * MS), ThreadActivity::Unknown);
+        assert!(KernelFigures::around(&ThreadRecord::default(), 0, 1).is_none());
     }
 
     #[test]
     fn figures_of_much_longer_than_the_scope_tell_nothing() {
-        let mut thread = Thread::new("shard-0", 1);
+        let mut thread = ThreadBuilder::new("shard-0", 1);
         thread.sample(0, &[(RunNs, 0)]);
         thread.sample(100_000, &[(RunNs, 90 * MS)]);
         let (begin_ns, end_ns) = (BEGIN + 10 * MS, BEGIN + 13 * MS);
-        let figures = Figures::around(&thread.done(), begin_ns, end_ns).unwrap();
-        assert_eq!(figures.doing(begin_ns, end_ns, 90 * MS), Doing::Unknown);
+        let figures = KernelFigures::around(&thread.done(), begin_ns, end_ns).unwrap();
+        assert_eq!(figures.doing(begin_ns, end_ns, 90 * MS), ThreadActivity::Unknown);
     }
 }

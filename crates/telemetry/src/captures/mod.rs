@@ -1,11 +1,11 @@
 //! Captures: records of the seconds before something was slow, with the reason.
 //!
 //! The flight recorder ([`crate::recorder`]) holds the last seconds of every thread. When a scope exceeds its limit, a
-//! [`Saver`] decides whether to keep those seconds, and a [`Store`] writes three files into a directory: the timeline for
-//! Perfetto ([`perfetto`]), a [`Summary`] as text that names the culprit, and the same summary as JSON.
+//! [`Saver`] decides whether to keep those seconds, and a [`CaptureStore`] writes three files into a directory: the timeline for
+//! Perfetto ([`perfetto`]), a [`CaptureSummary`] as text that names the culprit, and the same summary as JSON.
 //!
 //! Nothing here starts a thread, reads a clock or touches the recorder: the driver hands over overruns, times and captures.
-//! `docs/operating/captures.md` explains the results; start there, then with [`Summary::of`].
+//! `docs/operating/captures.md` explains the results; start there, then with [`CaptureSummary::of`].
 
 mod cause;
 mod cost;
@@ -20,13 +20,13 @@ mod summary;
 mod testing;
 mod text;
 
-pub use cause::{Cause, NotATrigger, Trigger};
-pub use cost::{Cost, Costs, ThreadCost};
+pub use cause::{CaptureCause, NotATrigger, Trigger};
+pub use cost::{CaptureCosts, CostRow, ThreadCost};
 pub use culprit::Culprit;
-pub use kernel::{Doing, Figures};
+pub use kernel::{KernelFigures, ThreadActivity};
 pub use saver::{CaptureMetrics, Saver};
-pub use store::{Entry, Limits, Store, StoreError};
-pub use summary::{OverrunReport, Summary};
+pub use store::{CaptureEntry, CaptureLimits, CaptureStore, CaptureStoreError};
+pub use summary::{CaptureSummary, OverrunReport};
 
 use crate::recorder::{Arg, Capture};
 

@@ -7,7 +7,7 @@ use crate::recorder::{Slice, ThreadRecord};
 
 /// A slice, or a scope that was still open, with its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct ScopeSpan {
     /// Index in [`Capture::scopes`](crate::recorder::Capture::scopes).
     pub(crate) scope: u16,
     pub(crate) begin_ns: u64,
@@ -22,14 +22,14 @@ pub(crate) struct Span {
     pub(crate) self_ns: u64,
 }
 
-impl Span {
+impl ScopeSpan {
     pub(crate) const fn took_ns(&self) -> u64 {
         self.end_ns - self.begin_ns
     }
 }
 
 /// A thread's spans in order of their begins, parents before their children.
-pub(crate) fn spans(thread: &ThreadRecord, end_ns: u64) -> Vec<Span> {
+pub(crate) fn spans(thread: &ThreadRecord, end_ns: u64) -> Vec<ScopeSpan> {
     let open = thread.open.iter().zip(0..).map(|(open, depth)| {
         let end_ns = end_ns.max(open.begin_ns);
         let slice = Slice { scope: open.scope, begin_ns: open.begin_ns, end_ns, arg: open.arg, depth };
@@ -39,7 +39,7 @@ pub(crate) fn spans(thread: &ThreadRecord, end_ns: u64) -> Vec<Span> {
     // A parent and its first child may begin in the same nanosecond.
     all.sort_by_key(|(slice, _)| (slice.begin_ns, slice.depth));
 
-    let mut spans: Vec<Span> = Vec::with_capacity(all.len());
+    let mut spans: Vec<ScopeSpan> = Vec::with_capacity(all.len());
     // Stack of the spans around the next one, with their depths.
     let mut around: Vec<(usize, u8)> = Vec::new();
     for (slice, open) in all {
@@ -49,18 +49,18 @@ pub(crate) fn spans(thread: &ThreadRecord, end_ns: u64) -> Vec<Span> {
             around.pop();
         }
         let parent = around.last().map(|&(index, _)| index);
-        let before = spans.last().map_or(0, |span: &Span| span.begin_ns);
+        let before = spans.last().map_or(0, |span: &ScopeSpan| span.begin_ns);
         let mut begin_ns = slice.begin_ns.max(before);
         let mut end_ns = slice.end_ns.max(begin_ns);
         if let Some(parent) = parent {
             end_ns = end_ns.min(spans[parent].end_ns);
             begin_ns = begin_ns.min(end_ns);
-            let parent: &mut Span = &mut spans[parent];
+            let parent: &mut ScopeSpan = &mut spans[parent];
             parent.self_ns = parent.self_ns.saturating_sub(end_ns - begin_ns);
         }
         around.push((spans.len(), slice.depth));
         let self_ns = end_ns - begin_ns;
-        spans.push(Span { scope: slice.scope, begin_ns, end_ns, open, arg: slice.arg, parent, self_ns });
+        spans.push(ScopeSpan { scope: slice.scope, begin_ns, end_ns, open, arg: slice.arg, parent, self_ns });
     }
     spans
 }
@@ -68,17 +68,17 @@ pub(crate) fn spans(thread: &ThreadRecord, end_ns: u64) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::Open;
+    use crate::recorder::OpenScope;
 
     fn slice(begin_ns: u64, end_ns: u64, depth: u8) -> Slice {
         Slice { scope: 0, begin_ns, end_ns, arg: 0, depth }
     }
 
-    fn thread(slices: &[Slice], open: &[Open]) -> ThreadRecord {
+    fn thread(slices: &[Slice], open: &[OpenScope]) -> ThreadRecord {
         ThreadRecord { slices: slices.to_vec(), open: open.to_vec(), ..ThreadRecord::default() }
     }
 
-    fn parents(spans: &[Span]) -> Vec<Option<usize>> {
+    fn parents(spans: &[ScopeSpan]) -> Vec<Option<usize>> {
         spans.iter().map(|span| span.parent).collect()
     }
 
@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn open_scopes_are_around_what_ended_in_them_and_last_until_the_end() {
-        let open = [Open { scope: 0, begin_ns: 5, arg: 0 }, Open { scope: 0, begin_ns: 30, arg: 0 }];
+        let open =
+            [OpenScope { scope: 0, begin_ns: 5, arg: 0 }, OpenScope { scope: 0, begin_ns: 30, arg: 0 }];
         let spans = spans(&thread(&[slice(10, 20, 1), slice(35, 40, 2)], &open), 50);
         assert_eq!(parents(&spans), [None, Some(0), Some(0), Some(2)]);
         assert_eq!((spans[0].end_ns, spans[0].open), (50, true));

@@ -1,6 +1,6 @@
 //! Decides which overruns become captures, and counts those that do not.
 //!
-//! Sans-IO except for the files that the [`Store`] writes. The driver (a thread of `throng serve`) passes overruns and the
+//! Sans-IO except for the files that the [`CaptureStore`] writes. The driver (a thread of `throng serve`) passes overruns and the
 //! time, polls for due captures, reads the recorder and hands the capture over.
 //!
 //! A capture is taken [`SETTLE`] after its overrun, so that it shows the consequences, and the kernel's figures sampled at
@@ -16,7 +16,9 @@
 //! each time, so an interval still has few captures.
 
 use super::perfetto::Origin;
-use super::{Cause, Entry, Limits, Store, StoreError, Summary, Trigger};
+use super::{
+    CaptureCause, CaptureEntry, CaptureLimits, CaptureStore, CaptureStoreError, CaptureSummary, Trigger,
+};
 use crate::recorder::{Capture, Overrun};
 use crate::{Counter, Metrics};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +69,7 @@ impl CaptureMetrics {
 
 /// The latest overrun of a trigger that became a capture, or is pending.
 #[derive(Clone, Copy, Debug)]
-struct Accepted {
+struct AcceptedOverrun {
     at: Duration,
     /// 1,000 × time / limit.
     badness: u64,
@@ -76,12 +78,12 @@ struct Accepted {
 /// Decides which overruns become captures, and saves those.
 #[derive(Debug)]
 pub struct Saver {
-    store: Store,
-    limits: BTreeMap<Trigger, Limits>,
+    store: CaptureStore,
+    limits: BTreeMap<Trigger, CaptureLimits>,
     /// Latest accepted overrun of each trigger. This map and `pending` have at most one entry per trigger.
-    last: BTreeMap<Trigger, Accepted>,
+    last: BTreeMap<Trigger, AcceptedOverrun>,
     /// Accepted overruns, with the time at which their capture is due.
-    pending: BTreeMap<Trigger, (Duration, Cause)>,
+    pending: BTreeMap<Trigger, (Duration, CaptureCause)>,
     /// CPU time of the latest capture of any trigger: all read the whole recorder.
     cost: Duration,
     metrics: CaptureMetrics,
@@ -92,8 +94,8 @@ pub struct Saver {
 impl Saver {
     /// A saver for `store`, with each trigger's default limits.
     #[must_use]
-    pub fn new(store: Store, metrics: CaptureMetrics) -> Self {
-        let limits = Trigger::ALL.into_iter().map(|trigger| (trigger, Limits::of(trigger))).collect();
+    pub fn new(store: CaptureStore, metrics: CaptureMetrics) -> Self {
+        let limits = Trigger::ALL.into_iter().map(|trigger| (trigger, CaptureLimits::of(trigger))).collect();
         Self {
             store,
             limits,
@@ -107,12 +109,12 @@ impl Saver {
 
     /// Quota and interval of a trigger.
     #[must_use]
-    pub fn limits(&self, trigger: Trigger) -> Limits {
+    pub fn limits(&self, trigger: Trigger) -> CaptureLimits {
         self.limits[&trigger]
     }
 
     /// Changes quota and interval of a trigger from its next capture on.
-    pub fn set_limits(&mut self, trigger: Trigger, limits: Limits) {
+    pub fn set_limits(&mut self, trigger: Trigger, limits: CaptureLimits) {
         self.limits.insert(trigger, limits);
     }
 
@@ -134,8 +136,8 @@ impl Saver {
             // The pending capture will contain the earlier overrun, but name this one as its cause.
             suppressed.increment(1);
         }
-        self.last.insert(trigger, Accepted { at: now, badness });
-        self.pending.insert(trigger, (now + SETTLE, Cause::Overrun(overrun)));
+        self.last.insert(trigger, AcceptedOverrun { at: now, badness });
+        self.pending.insert(trigger, (now + SETTLE, CaptureCause::Overrun(overrun)));
     }
 
     /// Records the CPU time of reading and writing the latest capture.
@@ -155,7 +157,7 @@ impl Saver {
     }
 
     /// Cause of a due capture. Call until `None`; for each cause read the recorder and [`save`](Self::save).
-    pub fn poll(&mut self, now: Duration) -> Option<Cause> {
+    pub fn poll(&mut self, now: Duration) -> Option<CaptureCause> {
         let (&trigger, _) = self.pending.iter().find(|(_, (due, _))| *due <= now)?;
         self.pending.remove(&trigger).map(|(_, cause)| cause)
     }
@@ -163,13 +165,13 @@ impl Saver {
     /// Writes a capture. A failure is counted, and logged unless the same one was logged since the last success.
     ///
     /// # Errors
-    /// As [`Store::save`]. Already counted and logged here.
+    /// As [`CaptureStore::save`]. Already counted and logged here.
     pub fn save(
         &mut self,
         capture: &Capture,
-        cause: &Cause,
+        cause: &CaptureCause,
         origin: &Origin,
-    ) -> Result<(Entry, Summary), StoreError> {
+    ) -> Result<(CaptureEntry, CaptureSummary), CaptureStoreError> {
         let trigger = cause.trigger();
         let counters = &self.metrics.counters[&trigger];
         let saved = self.store.save(capture, cause, origin, self.limits[&trigger].quota_bytes);
@@ -184,8 +186,8 @@ impl Saver {
                 counters.suppressed.increment(1);
                 counters.failed.increment(1);
                 let why = match error {
-                    StoreError::Io { step, path, source } => (*step, path.clone(), source.kind()),
-                    StoreError::TooLarge { .. } => {
+                    CaptureStoreError::Io { step, path, source } => (*step, path.clone(), source.kind()),
+                    CaptureStoreError::TooLarge { .. } => {
                         (trigger.name(), PathBuf::new(), io::ErrorKind::QuotaExceeded)
                     }
                 };
@@ -200,7 +202,7 @@ impl Saver {
 
     /// The directory of captures.
     #[must_use]
-    pub const fn store(&self) -> &Store {
+    pub const fn store(&self) -> &CaptureStore {
         &self.store
     }
 }
@@ -223,10 +225,10 @@ mod tests {
     impl Server {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
-            Self::with_store(Store::new(dir.path().into()), dir)
+            Self::with_store(CaptureStore::new(dir.path().into()), dir)
         }
 
-        fn with_store(store: Store, dir: tempfile::TempDir) -> Self {
+        fn with_store(store: CaptureStore, dir: tempfile::TempDir) -> Self {
             let metrics = Metrics::new();
             let saver = Saver::new(store, CaptureMetrics::new(&metrics));
             Self { saver, metrics, now: Duration::from_secs(100), _dir: dir }
@@ -234,12 +236,12 @@ mod tests {
 
         fn limit(&mut self, trigger: Trigger, quota_bytes: u64, interval_s: u64) {
             let interval = Duration::from_secs(interval_s);
-            self.saver.set_limits(trigger, Limits { quota_bytes, interval });
+            self.saver.set_limits(trigger, CaptureLimits { quota_bytes, interval });
         }
 
         /// One frame passes, with an overrun of this kind if there is one.
         fn frame(&mut self, late: Option<ScopeKind>) {
-            let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
+            let CaptureCause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
             if let Some(kind) = late {
                 self.saver.handle_overrun(self.now, Overrun { kind, ..overrun });
             }
@@ -315,13 +317,13 @@ mod tests {
             server.frame(None);
         }
         assert_eq!(server.kept(Trigger::Scope), 1);
-        let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
+        let CaptureCause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
         // The first took 2 × its limit. Then 5 × is more than double, and 12 × is more than double again while 5 × is pending.
         for took_ns in [3, 5, 6, 12, 7].map(|times| times * overrun.limit_ns) {
             let late = Overrun { kind: ScopeKind::Scope, took_ns, ..overrun };
             server.saver.handle_overrun(server.now, late);
         }
-        let Cause::Overrun(captured) = server.saver.poll(server.now + SETTLE).unwrap() else {
+        let CaptureCause::Overrun(captured) = server.saver.poll(server.now + SETTLE).unwrap() else {
             unreachable!()
         };
         assert_eq!(captured.took_ns, 12 * overrun.limit_ns);
@@ -351,7 +353,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("captures");
         std::fs::write(&file, "a file where the directory should be").unwrap();
-        let mut server = Server::with_store(Store::new(file.clone()), dir);
+        let mut server = Server::with_store(CaptureStore::new(file.clone()), dir);
         server.limit(Trigger::Frame, 1 << 30, 1);
         for _ in 0..100 {
             server.frame(Some(ScopeKind::Frame));

@@ -6,7 +6,7 @@
 //! of another one.
 
 use super::perfetto::{self, Origin};
-use super::{Cause, Summary, Trigger};
+use super::{CaptureCause, CaptureSummary, Trigger};
 use crate::recorder::Capture;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -20,14 +20,14 @@ use std::time::Duration;
 
 /// Disk quota and rate limit of a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct CaptureLimits {
     /// Bytes of all captures of the trigger together.
     pub quota_bytes: u64,
     /// Time between two captures of the trigger, at least.
     pub interval: Duration,
 }
 
-impl Limits {
+impl CaptureLimits {
     /// Default limits. Overruns come in swarms and one capture represents them, so they have an interval; a request of the
     /// operator is always served.
     #[must_use]
@@ -40,7 +40,7 @@ impl Limits {
 
 /// A capture could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum CaptureStoreError {
     /// The operating system refused an operation.
     #[error("cannot {step} {path}")]
     Io {
@@ -64,7 +64,7 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
+impl CaptureStoreError {
     /// True if the disk, or our quota on it, is full.
     fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
@@ -74,7 +74,7 @@ impl StoreError {
 
 /// A capture in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CaptureEntry {
     /// Time of the capture: `20261121T214512Z`.
     pub utc: String,
     /// Its trigger.
@@ -95,7 +95,7 @@ const UNFINISHED: &str = "unfinished";
 /// Captures name users, so only the owner may read them.
 const PRIVATE_DIR: u32 = 0o700;
 
-impl Entry {
+impl CaptureEntry {
     /// Name of its files without extension.
     #[must_use]
     pub fn name(&self) -> String {
@@ -123,11 +123,11 @@ impl Entry {
 /// The directory of captures. Created with the first capture, so that a full or read-only disk does not prevent the start
 /// of the server.
 #[derive(Debug)]
-pub struct Store {
+pub struct CaptureStore {
     dir: PathBuf,
 }
 
-impl Store {
+impl CaptureStore {
     /// The captures in this directory, which need not exist.
     #[must_use]
     pub const fn new(dir: PathBuf) -> Self {
@@ -144,7 +144,7 @@ impl Store {
     ///
     /// # Errors
     /// When the directory exists but cannot be read.
-    pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
+    pub fn list(&self) -> Result<Vec<CaptureEntry>, CaptureStoreError> {
         Ok(self.scan()?.into_iter().filter(|found| found.is_complete).map(|found| found.entry).collect())
     }
 
@@ -152,10 +152,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`list`](Self::list).
-    pub fn near(&self, unix_ms: u64, within: Duration) -> Result<Vec<Entry>, StoreError> {
+    pub fn near(&self, unix_ms: u64, within: Duration) -> Result<Vec<CaptureEntry>, CaptureStoreError> {
         let within = i128::try_from(within.as_millis()).unwrap_or(i128::MAX);
-        let distance = |entry: &Entry| Some((i128::from(entry.unix_ms()?) - i128::from(unix_ms)).abs());
-        let mut near: Vec<(i128, Entry)> = self
+        let distance =
+            |entry: &CaptureEntry| Some((i128::from(entry.unix_ms()?) - i128::from(unix_ms)).abs());
+        let mut near: Vec<(i128, CaptureEntry)> = self
             .list()?
             .into_iter()
             .filter_map(|entry| Some((distance(&entry).filter(|&far| far <= within)?, entry)))
@@ -168,7 +169,7 @@ impl Store {
     #[must_use]
     pub fn path_of(&self, file_name: &str) -> Option<PathBuf> {
         let (name, ending) = file_name.split_once('.')?;
-        let entry = Entry::parse(name)?;
+        let entry = CaptureEntry::parse(name)?;
         ENDINGS.contains(&ending).then(|| self.path(&entry.name(), ending))
     }
 
@@ -179,10 +180,10 @@ impl Store {
     pub fn save(
         &mut self,
         capture: &Capture,
-        cause: &Cause,
+        cause: &CaptureCause,
         origin: &Origin,
         quota_bytes: u64,
-    ) -> Result<(Entry, Summary), StoreError> {
+    ) -> Result<(CaptureEntry, CaptureSummary), CaptureStoreError> {
         let result = self.try_save(capture, cause, origin, quota_bytes);
         if result.is_err() {
             self.clear_unfinished();
@@ -193,22 +194,22 @@ impl Store {
     fn try_save(
         &mut self,
         capture: &Capture,
-        cause: &Cause,
+        cause: &CaptureCause,
         origin: &Origin,
         quota_bytes: u64,
-    ) -> Result<(Entry, Summary), StoreError> {
+    ) -> Result<(CaptureEntry, CaptureSummary), CaptureStoreError> {
         let trigger = cause.trigger();
         let create = DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.dir);
         create.map_err(io_error("create", &self.dir))?;
         let found = self.scan()?;
         let n = found.last().map_or(1, |last| last.entry.n + 1);
         let entries = found.into_iter().map(|found| found.entry);
-        let mut same: VecDeque<Entry> = entries.filter(|entry| entry.trigger == trigger).collect();
+        let mut same: VecDeque<CaptureEntry> = entries.filter(|entry| entry.trigger == trigger).collect();
 
         let at = Timestamp::from_nanosecond(origin.unix_ns.into()).unwrap_or(Timestamp::MAX);
-        let summary = Summary::of(capture, cause, format!("{at:.3}"));
+        let summary = CaptureSummary::of(capture, cause, format!("{at:.3}"));
         let json = serde_json::to_vec_pretty(&summary).expect("a summary becomes JSON");
-        let content = Content { json, summary: &summary, capture, cause, origin };
+        let content = CaptureContent { json, summary: &summary, capture, cause, origin };
         let bytes = loop {
             match self.write(&content) {
                 Err(error) if error.is_full() => self.make_room(&content, &mut same, quota_bytes, error)?,
@@ -216,7 +217,7 @@ impl Store {
             }
         };
         if bytes > quota_bytes {
-            return Err(StoreError::TooLarge { trigger, bytes, quota_bytes });
+            return Err(CaptureStoreError::TooLarge { trigger, bytes, quota_bytes });
         }
 
         let mut used = sum(&same) + bytes;
@@ -228,7 +229,7 @@ impl Store {
             used -= old.bytes;
         }
         let utc = at.strftime(UTC).to_string();
-        let entry = Entry { utc, trigger, n, bytes };
+        let entry = CaptureEntry { utc, trigger, n, bytes };
         for ending in ENDINGS {
             let path = self.path(&entry.name(), ending);
             fs::rename(self.path(UNFINISHED, ending), &path).map_err(io_error("rename to", &path))?;
@@ -237,7 +238,7 @@ impl Store {
     }
 
     /// Writes the temporary files and returns their size.
-    fn write(&self, content: &Content<'_>) -> Result<u64, StoreError> {
+    fn write(&self, content: &CaptureContent<'_>) -> Result<u64, CaptureStoreError> {
         let mut bytes = 0;
         for ending in ENDINGS {
             let path = self.path(UNFINISHED, ending);
@@ -256,11 +257,11 @@ impl Store {
     /// removing captures would not help.
     fn make_room(
         &self,
-        content: &Content<'_>,
-        same: &mut VecDeque<Entry>,
+        content: &CaptureContent<'_>,
+        same: &mut VecDeque<CaptureEntry>,
         quota_bytes: u64,
-        error: StoreError,
-    ) -> Result<(), StoreError> {
+        error: CaptureStoreError,
+    ) -> Result<(), CaptureStoreError> {
         let mut room = self.clear_unfinished();
         let needed = content.bytes();
         if needed > quota_bytes.min(room + sum(same)) {
@@ -288,12 +289,12 @@ impl Store {
         bytes
     }
 
-    fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
+    fn remove(&self, entry: &CaptureEntry) -> Result<(), CaptureStoreError> {
         for ending in ENDINGS.iter().rev() {
             let path = self.path(&entry.name(), ending);
             match fs::remove_file(&path) {
                 Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(StoreError::Io { step: "remove", path, source });
+                    return Err(CaptureStoreError::Io { step: "remove", path, source });
                 }
                 _ => {}
             }
@@ -302,8 +303,8 @@ impl Store {
     }
 
     /// All files with a capture's name, grouped by capture, in order of its number.
-    fn scan(&self) -> Result<Vec<Found>, StoreError> {
-        let mut found: BTreeMap<(u64, String), Found> = BTreeMap::new();
+    fn scan(&self) -> Result<Vec<ScannedCapture>, CaptureStoreError> {
+        let mut found: BTreeMap<(u64, String), ScannedCapture> = BTreeMap::new();
         let files = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.map_err(io_error("read", &self.dir))?,
@@ -312,14 +313,16 @@ impl Store {
             let file = file.map_err(io_error("read", &self.dir))?;
             let file_name = file.file_name();
             let parts = file_name.to_str().and_then(|name| name.split_once('.'));
-            let Some((entry, ending)) = parts.and_then(|(name, ending)| Some((Entry::parse(name)?, ending)))
+            let Some((entry, ending)) =
+                parts.and_then(|(name, ending)| Some((CaptureEntry::parse(name)?, ending)))
             else {
                 continue;
             };
             // A file removed meanwhile occupies nothing.
             let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-            let one =
-                found.entry((entry.n, entry.name())).or_insert_with(|| Found { entry, is_complete: false });
+            let one = found
+                .entry((entry.n, entry.name()))
+                .or_insert_with(|| ScannedCapture { entry, is_complete: false });
             one.entry.bytes += bytes;
             one.is_complete |= ending == TRACE;
         }
@@ -331,25 +334,25 @@ impl Store {
     }
 }
 
-struct Found {
-    entry: Entry,
+struct ScannedCapture {
+    entry: CaptureEntry,
     is_complete: bool,
 }
 
-fn sum(entries: &VecDeque<Entry>) -> u64 {
+fn sum(entries: &VecDeque<CaptureEntry>) -> u64 {
     entries.iter().map(|entry| entry.bytes).sum()
 }
 
 /// Content of a capture's files.
-struct Content<'a> {
+struct CaptureContent<'a> {
     json: Vec<u8>,
-    summary: &'a Summary,
+    summary: &'a CaptureSummary,
     capture: &'a Capture,
-    cause: &'a Cause,
+    cause: &'a CaptureCause,
     origin: &'a Origin,
 }
 
-impl Content<'_> {
+impl CaptureContent<'_> {
     fn write(&self, ending: &str, out: &mut impl Write) -> io::Result<()> {
         match ending {
             TRACE => perfetto::write(self.capture, self.cause, self.origin, out),
@@ -360,7 +363,7 @@ impl Content<'_> {
 
     /// Size of the files, found by writing them to a counter.
     fn bytes(&self) -> u64 {
-        let mut counter = Counter(0);
+        let mut counter = ByteCounter(0);
         for ending in ENDINGS {
             self.write(ending, &mut counter).expect("counting does not fail");
         }
@@ -369,9 +372,9 @@ impl Content<'_> {
 }
 
 /// Counts written bytes.
-struct Counter(u64);
+struct ByteCounter(u64);
 
-impl Write for Counter {
+impl Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len() as u64;
         Ok(bytes.len())
@@ -382,9 +385,9 @@ impl Write for Counter {
     }
 }
 
-fn io_error(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+fn io_error(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CaptureStoreError {
     let path = path.to_owned();
-    move |source| StoreError::Io { step, path, source }
+    move |source| CaptureStoreError::Io { step, path, source }
 }
 
 #[cfg(test)]
@@ -398,25 +401,30 @@ mod tests {
         Origin { pid: 1, process: "throng".into(), unix_ns: unix_s * 1_000_000_000 }
     }
 
-    fn save(store: &mut Store, cause: &Cause, unix_s: u64, quota_bytes: u64) -> Result<Entry, StoreError> {
+    fn save(
+        store: &mut CaptureStore,
+        cause: &CaptureCause,
+        unix_s: u64,
+        quota_bytes: u64,
+    ) -> Result<CaptureEntry, CaptureStoreError> {
         store.save(&testing::slow_movement(), cause, &origin(unix_s), quota_bytes).map(|(entry, _)| entry)
     }
 
-    fn names(store: &Store) -> Vec<String> {
-        store.list().unwrap().iter().map(Entry::name).collect()
+    fn names(store: &CaptureStore) -> Vec<String> {
+        store.list().unwrap().iter().map(CaptureEntry::name).collect()
     }
 
     #[test]
     fn a_capture_is_three_files_with_one_name() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().join("captures"));
+        let mut store = CaptureStore::new(dir.path().join("captures"));
         assert_eq!(store.list().unwrap(), []);
         let entry = save(&mut store, &testing::overrun_of_slow_movement(), 1_795_297_512, PLENTY).unwrap();
         assert_eq!(entry.name(), "20261121T214512Z-system-1");
         assert_eq!(store.list().unwrap(), std::slice::from_ref(&entry));
         let read =
             |ending: &str| fs::read(store.path_of(&format!("{}.{ending}", entry.name())).unwrap()).unwrap();
-        let summary: Summary = serde_json::from_slice(&read("json")).unwrap();
+        let summary: CaptureSummary = serde_json::from_slice(&read("json")).unwrap();
         assert_eq!(summary.at, "2026-11-21T21:45:12.000Z");
         assert_eq!(String::from_utf8(read("txt")).unwrap(), summary.to_string());
         let sizes = ["json", "txt", "perfetto-trace"].map(|ending| read(ending).len() as u64);
@@ -428,9 +436,9 @@ mod tests {
     #[test]
     fn the_noisy_evict_their_own_oldest_and_never_the_rare() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().into());
+        let mut store = CaptureStore::new(dir.path().into());
         let noisy = testing::overrun_of_slow_movement();
-        save(&mut store, &Cause::Operator, 1, PLENTY).unwrap();
+        save(&mut store, &CaptureCause::Operator, 1, PLENTY).unwrap();
         let one = save(&mut store, &noisy, 2, PLENTY).unwrap().bytes;
         for unix_s in 3..20 {
             save(&mut store, &noisy, unix_s, 3 * one + one / 2).unwrap();
@@ -449,10 +457,10 @@ mod tests {
     #[test]
     fn one_that_is_larger_than_the_quota_is_refused_and_evicts_nobody() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().into());
-        save(&mut store, &Cause::Operator, 1, PLENTY).unwrap();
-        let error = save(&mut store, &Cause::Operator, 2, 100).unwrap_err();
-        assert!(matches!(error, StoreError::TooLarge { quota_bytes: 100, .. }), "{error}");
+        let mut store = CaptureStore::new(dir.path().into());
+        save(&mut store, &CaptureCause::Operator, 1, PLENTY).unwrap();
+        let error = save(&mut store, &CaptureCause::Operator, 2, 100).unwrap_err();
+        assert!(matches!(error, CaptureStoreError::TooLarge { quota_bytes: 100, .. }), "{error}");
         assert_eq!(names(&store).len(), 1);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
     }
@@ -460,27 +468,27 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_that_leaves_nothing_behind() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().into());
+        let mut store = CaptureStore::new(dir.path().into());
         let unfinished = dir.path().join(format!("{UNFINISHED}.{TRACE}"));
         std::os::unix::fs::symlink("/dev/full", &unfinished).unwrap();
-        let error = save(&mut store, &Cause::Operator, 1, PLENTY).unwrap_err();
-        let StoreError::Io { path, source, .. } = error else { panic!("{error}") };
+        let error = save(&mut store, &CaptureCause::Operator, 1, PLENTY).unwrap_err();
+        let CaptureStoreError::Io { path, source, .. } = error else { panic!("{error}") };
         assert_eq!((path, source.kind()), (unfinished, io::ErrorKind::StorageFull));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-        save(&mut store, &Cause::Operator, 2, PLENTY).unwrap();
+        save(&mut store, &CaptureCause::Operator, 2, PLENTY).unwrap();
     }
 
     /// Makes writing the next capture's trace fail with a full disk, until its temporary file is removed.
-    fn fill_disk(store: &Store) {
+    fn fill_disk(store: &CaptureStore) {
         std::os::unix::fs::symlink("/dev/full", store.path(UNFINISHED, TRACE)).unwrap();
     }
 
     #[test]
     fn on_a_full_disk_the_oldest_of_its_trigger_make_room_for_the_newest() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().into());
+        let mut store = CaptureStore::new(dir.path().into());
         let noisy = testing::overrun_of_slow_movement();
-        save(&mut store, &Cause::Operator, 1, PLENTY).unwrap();
+        save(&mut store, &CaptureCause::Operator, 1, PLENTY).unwrap();
         for unix_s in 2..5 {
             save(&mut store, &noisy, unix_s, PLENTY).unwrap();
         }
@@ -498,37 +506,37 @@ mod tests {
     #[test]
     fn on_a_disk_that_others_fill_nothing_goes_for_a_capture_that_has_no_room_then_either() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().into());
+        let mut store = CaptureStore::new(dir.path().into());
         let small = dir.path().join(format!("19700101T000001Z-operator-1.{TRACE}"));
         fs::write(&small, "small").unwrap();
         fill_disk(&store);
-        let error = save(&mut store, &Cause::Operator, 2, PLENTY).unwrap_err();
+        let error = save(&mut store, &CaptureCause::Operator, 2, PLENTY).unwrap_err();
         assert!(error.is_full(), "{error}");
         assert_eq!(names(&store), ["19700101T000001Z-operator-1"]);
 
         // A capture above its quota evicts nothing either.
-        save(&mut store, &Cause::Operator, 3, PLENTY).unwrap();
+        save(&mut store, &CaptureCause::Operator, 3, PLENTY).unwrap();
         fill_disk(&store);
-        save(&mut store, &Cause::Operator, 4, 100).unwrap_err();
+        save(&mut store, &CaptureCause::Operator, 4, 100).unwrap_err();
         assert_eq!(names(&store).len(), 2);
     }
 
     #[test]
     fn a_directory_that_cannot_be_written_is_an_error_with_its_path() {
         // Files cannot be created in /proc, not even by root.
-        let mut store = Store::new("/proc/self".into());
-        let error = save(&mut store, &Cause::Operator, 1, PLENTY).unwrap_err();
+        let mut store = CaptureStore::new("/proc/self".into());
+        let error = save(&mut store, &CaptureCause::Operator, 1, PLENTY).unwrap_err();
         assert!(error.to_string().starts_with("cannot write /proc/self/unfinished."), "{error}");
     }
 
     #[test]
     fn what_was_interrupted_counts_against_the_quota_but_is_no_capture() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().into());
+        let mut store = CaptureStore::new(dir.path().into());
         let orphan = dir.path().join("19700101T000001Z-operator-5.json");
         fs::write(&orphan, vec![b' '; 50_000]).unwrap();
         assert_eq!(store.list().unwrap(), []);
-        let entry = save(&mut store, &Cause::Operator, 2, 50_000).unwrap();
+        let entry = save(&mut store, &CaptureCause::Operator, 2, 50_000).unwrap();
         assert_eq!(entry.n, 6);
         assert!(!orphan.exists());
     }
@@ -536,9 +544,9 @@ mod tests {
     #[test]
     fn those_near_a_moment_come_the_nearest_first() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::new(dir.path().into());
+        let mut store = CaptureStore::new(dir.path().into());
         for unix_s in [1_000, 1_060, 1_100, 2_000] {
-            save(&mut store, &Cause::Operator, unix_s, PLENTY).unwrap();
+            save(&mut store, &CaptureCause::Operator, unix_s, PLENTY).unwrap();
         }
         let near = |unix_s: u64, within_s: u64| {
             let near = store.near(unix_s * 1_000, Duration::from_secs(within_s)).unwrap();
@@ -553,7 +561,7 @@ mod tests {
 
     #[test]
     fn only_names_of_captures_lead_to_files() {
-        let store = Store::new("/d".into());
+        let store = CaptureStore::new("/d".into());
         let path = store.path_of("20261121T214512Z-frame-7.txt");
         assert_eq!(path.unwrap(), Path::new("/d/20261121T214512Z-frame-7.txt"));
         for wrong in [

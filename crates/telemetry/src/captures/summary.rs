@@ -1,17 +1,17 @@
 //! Summary of a capture: the overrun, the culprit and the costs.
 
-use super::cost::{Costs, busy_ns};
-use super::culprit::{self, Culprit, Found};
-use super::kernel::{Doing, Figures};
-use super::nest::{Span, spans};
-use super::{Cause, Cost, Trigger, about, scope_name};
+use super::cost::{CaptureCosts, busy_ns};
+use super::culprit::{self, Culprit, LocatedCulprit};
+use super::kernel::{KernelFigures, ThreadActivity};
+use super::nest::{ScopeSpan, spans};
+use super::{CaptureCause, CostRow, Trigger, about, scope_name};
 use crate::recorder::{Arg, Capture, Overrun};
 use serde::{Deserialize, Serialize};
 
 /// Summary of a capture, as JSON for programs and as text ([`Display`](std::fmt::Display)) for people. Times are
 /// nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct CaptureSummary {
     /// Trigger of the capture.
     pub trigger: Trigger,
     /// Calendar time of the capture: `2026-11-21T21:45:12.345Z`.
@@ -23,9 +23,9 @@ pub struct Summary {
     /// The reason of the overrun, if its slice is in the capture.
     pub culprit: Option<Culprit>,
     /// Costs inside of the slow slice by scope, in descending order.
-    pub inside: Vec<Cost>,
+    pub inside: Vec<CostRow>,
     /// Costs of the whole capture.
-    pub costs: Costs,
+    pub costs: CaptureCosts,
     /// Blocks reused before the horizon: threads' records may not reach back to the capture's begin.
     pub blocks_recycled: u64,
     /// Events overwritten while they were read.
@@ -52,13 +52,13 @@ pub struct OverrunReport {
     /// Median duration of other slices of the scope, if the capture has enough of those.
     pub usual_ns: Option<u64>,
     /// The kernel's figures of its thread around it.
-    pub kernel: Option<Figures>,
+    pub kernel: Option<KernelFigures>,
 }
 
-impl Summary {
+impl CaptureSummary {
     /// Summary of a capture that was taken at `at` because of `cause`.
     #[must_use]
-    pub fn of(capture: &Capture, cause: &Cause, at: String) -> Self {
+    pub fn of(capture: &Capture, cause: &CaptureCause, at: String) -> Self {
         let mut summary = Self {
             trigger: cause.trigger(),
             at,
@@ -66,11 +66,11 @@ impl Summary {
             overrun: None,
             culprit: None,
             inside: Vec::new(),
-            costs: Costs::of(capture),
+            costs: CaptureCosts::of(capture),
             blocks_recycled: capture.threads.iter().map(|thread| thread.blocks_recycled).sum(),
             events_lost: capture.events_lost,
         };
-        if let Cause::Overrun(overrun) = cause {
+        if let CaptureCause::Overrun(overrun) = cause {
             summary.explain(capture, overrun);
         }
         summary
@@ -90,24 +90,24 @@ impl Summary {
             limit_ns: overrun.limit_ns,
             over_ns: overrun.took_ns.saturating_sub(overrun.limit_ns),
             usual_ns: None,
-            kernel: thread.and_then(|thread| Figures::around(thread, begin_ns, overrun.at_ns)),
+            kernel: thread.and_then(|thread| KernelFigures::around(thread, begin_ns, overrun.at_ns)),
         });
         let Some(index) = index else { return };
-        let all: Vec<Vec<Span>> =
+        let all: Vec<Vec<ScopeSpan>> =
             capture.threads.iter().map(|thread| spans(thread, capture.end_ns)).collect();
-        let Some(Found { culprit, thread, root, root_usual_ns }) =
+        let Some(LocatedCulprit { culprit, thread, root, root_usual_ns }) =
             culprit::find(capture, &all, index, overrun)
         else {
             return;
         };
         report.usual_ns = root_usual_ns;
-        let kernel = Figures::around(&capture.threads[thread], begin_ns, overrun.at_ns);
-        let doing = kernel.map_or(Doing::Unknown, |kernel| {
+        let kernel = KernelFigures::around(&capture.threads[thread], begin_ns, overrun.at_ns);
+        let doing = kernel.map_or(ThreadActivity::Unknown, |kernel| {
             let busy_ns = busy_ns(&all[thread], kernel.begin_ns, kernel.end_ns);
             kernel.doing(begin_ns, overrun.at_ns, busy_ns)
         });
         self.culprit = Some(Culprit { doing, ..culprit });
-        self.inside = Costs::inside(capture, &all[thread], root).systems;
+        self.inside = CaptureCosts::inside(capture, &all[thread], root).systems;
     }
 
     /// The culprit in a few words, for lists: `world.movement in world Harbour`.
@@ -125,7 +125,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::captures::testing::{self, CLIENT, MS, SEND, TURN, Thread};
+    use crate::captures::testing::{self, CLIENT, MS, SEND, TURN, ThreadBuilder};
     use crate::recorder::{SampleKind, ScopeInfo, ScopeKind};
 
     const AT: &str = "2026-11-21T21:45:12.345Z";
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_slow_system_is_the_culprit_by_name_time_and_world() {
         let cause = testing::overrun_of_slow_movement();
-        let summary = Summary::of(&testing::slow_movement(), &cause, AT.into());
+        let summary = CaptureSummary::of(&testing::slow_movement(), &cause, AT.into());
         let overrun = summary.overrun.as_ref().unwrap();
         assert_eq!((summary.trigger, overrun.scope.as_str()), (Trigger::System, "world.movement"));
         assert_eq!((overrun.took_ns, overrun.over_ns, overrun.usual_ns), (40 * MS, 20 * MS, Some(2 * MS)));
@@ -151,25 +151,25 @@ mod tests {
     #[test]
     fn whether_the_thread_worked_or_waited_is_told() {
         let mut capture = testing::empty();
-        let mut thread = Thread::new("shard-0", 1);
+        let mut thread = ThreadBuilder::new("shard-0", 1);
         thread.sample(0, &[(SampleKind::RunNs, 0), (SampleKind::WaitNs, 0)]);
         let slow = thread.slice(TURN, 1_000, 60_000, 0, 0);
         thread.sample(62_000, &[(SampleKind::RunNs, 2 * MS), (SampleKind::WaitNs, 58 * MS)]);
         capture.threads = vec![thread.done()];
-        let summary = Summary::of(&capture, &testing::overrun(&capture, 1, slow, 50), AT.into());
-        assert_eq!(summary.culprit.unwrap().doing, Doing::WaitingForACore);
+        let summary = CaptureSummary::of(&capture, &testing::overrun(&capture, 1, slow, 50), AT.into());
+        assert_eq!(summary.culprit.unwrap().doing, ThreadActivity::WaitingForACore);
         assert_eq!(summary.overrun.unwrap().kernel.unwrap().wait_ns, 58 * MS);
     }
 
     #[test]
     fn a_slow_scope_inside_of_others_is_named_with_its_client() {
         let mut capture = testing::empty();
-        let mut thread = Thread::new("shard-0", 1);
+        let mut thread = ThreadBuilder::new("shard-0", 1);
         thread.slice(TURN, 0, 9_000, 0, 0);
         let slow = thread.slice(CLIENT, 100, 8_000, 17, 1);
         thread.slice(SEND, 200, 7_500, 1, 2);
         capture.threads = vec![thread.done()];
-        let summary = Summary::of(&capture, &testing::overrun(&capture, 1, slow, 5), AT.into());
+        let summary = CaptureSummary::of(&capture, &testing::overrun(&capture, 1, slow, 5), AT.into());
         assert_eq!(summary.overrun.as_ref().unwrap().about.as_deref(), Some("client 17 (Ada Resident)"));
         let culprit = summary.culprit.unwrap();
         assert_eq!((culprit.scope.as_str(), culprit.within), ("shard.send", vec!["shard.client".to_owned()]));
@@ -181,10 +181,10 @@ mod tests {
         let scope = capture.scopes.len() as u16;
         let frame = capture.scopes[usize::from(testing::FRAME)].clone();
         capture.scopes.push(ScopeInfo { name: "world.late".into(), ..frame });
-        let mut others = Thread::new("world-0", 1);
+        let mut others = ThreadBuilder::new("world-0", 1);
         others.slice(testing::FRAME, 0, 3_000, 0, 0);
         others.slice(testing::FRAME, 5_000, 75_000, 1, 0);
-        let mut own = Thread::new("world-1", 2);
+        let mut own = ThreadBuilder::new("world-1", 2);
         own.slice(testing::FRAME, 81_000, 1_000, 2, 0);
         capture.threads = vec![others.done(), own.done()];
         let late = Overrun {
@@ -196,7 +196,7 @@ mod tests {
             thread: 2,
             at_ns: capture.begin_ns + 81 * MS,
         };
-        let summary = Summary::of(&capture, &Cause::Overrun(late), AT.into());
+        let summary = CaptureSummary::of(&capture, &CaptureCause::Overrun(late), AT.into());
         assert_eq!(summary.overrun.as_ref().unwrap().scope, "world.late");
         assert_eq!(summary.culprit.as_ref().unwrap().took_ns, 75 * MS);
         assert_eq!(summary.headline(), "world.frame for world 1");
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn an_overrun_that_is_not_in_the_capture_any_more_is_told_all_the_same() {
         let cause = testing::overrun_of_slow_movement();
-        let summary = Summary::of(&testing::empty(), &cause, AT.into());
+        let summary = CaptureSummary::of(&testing::empty(), &cause, AT.into());
         assert_eq!(summary.overrun.unwrap().thread, "thread 11");
         assert_eq!(summary.culprit, None);
     }
@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn what_is_written_as_json_reads_back() {
         let cause = testing::overrun_of_slow_movement();
-        let summary = Summary::of(&testing::slow_movement(), &cause, AT.into());
+        let summary = CaptureSummary::of(&testing::slow_movement(), &cause, AT.into());
         let text = serde_json::to_string(&summary).unwrap();
-        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+        assert_eq!(serde_json::from_str::<CaptureSummary>(&text).unwrap(), summary);
     }
 }

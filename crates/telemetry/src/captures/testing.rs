@@ -1,7 +1,9 @@
 //! Captures composed by hand, for tests.
 
-use super::Cause;
-use crate::recorder::{Arg, Capture, Overrun, Sample, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord};
+use super::CaptureCause;
+use crate::recorder::{
+    Arg, Capture, KernelSample, Overrun, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord,
+};
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -40,9 +42,9 @@ pub(crate) fn empty() -> Capture {
 }
 
 /// Builds a thread's record. Slices may be added in any order.
-pub(crate) struct Thread(pub(crate) ThreadRecord);
+pub(crate) struct ThreadBuilder(pub(crate) ThreadRecord);
 
-impl Thread {
+impl ThreadBuilder {
     pub(crate) fn new(name: &str, tid: u32) -> Self {
         Self(ThreadRecord { name: name.into(), tid, ..ThreadRecord::default() })
     }
@@ -58,7 +60,7 @@ impl Thread {
     /// Adds the kernel's figures at a time in microseconds after [`BEGIN`].
     pub(crate) fn sample(&mut self, at_us: u64, figures: &[(SampleKind, u64)]) {
         let at_ns = BEGIN + at_us * 1_000;
-        self.0.samples.extend(figures.iter().map(|&(what, value)| Sample { at_ns, what, value }));
+        self.0.samples.extend(figures.iter().map(|&(what, value)| KernelSample { at_ns, what, value }));
     }
 
     /// Adds a frame of world 0: movement, tell phase, and 0.5 ms of its own.
@@ -76,8 +78,8 @@ impl Thread {
 }
 
 /// The overrun of a slice.
-pub(crate) fn overrun(capture: &Capture, thread: u32, slice: Slice, limit_ms: u64) -> Cause {
-    Cause::Overrun(Overrun {
+pub(crate) fn overrun(capture: &Capture, thread: u32, slice: Slice, limit_ms: u64) -> CaptureCause {
+    CaptureCause::Overrun(Overrun {
         kind: capture.scopes[usize::from(slice.scope)].kind,
         scope: slice.scope,
         arg: slice.arg,
@@ -92,8 +94,8 @@ pub(crate) fn overrun(capture: &Capture, thread: u32, slice: Slice, limit_ms: u6
 /// rather than 2 ms.
 pub(crate) fn slow_movement() -> Capture {
     let mut capture = empty();
-    let mut world = Thread::new("world-0", 11);
-    let mut shard = Thread::new("shard-0", 12);
+    let mut world = ThreadBuilder::new("world-0", 11);
+    let mut shard = ThreadBuilder::new("shard-0", 12);
     for n in 0..20 {
         let begin_us = n * 50_000;
         world.frame(begin_us, if n == 19 { 40_000 } else { 2_000 }, 1_000);
@@ -107,7 +109,7 @@ pub(crate) fn slow_movement() -> Capture {
 }
 
 /// The overrun of [`slow_movement`].
-pub(crate) fn overrun_of_slow_movement() -> Cause {
+pub(crate) fn overrun_of_slow_movement() -> CaptureCause {
     let capture = slow_movement();
     let slice = *capture.threads[1].slices.iter().rfind(|slice| slice.scope == MOVEMENT).unwrap();
     overrun(&capture, 11, slice, 20)

@@ -1,7 +1,7 @@
 //! Text of summaries.
 
 use super::culprit::Culprit;
-use super::{Cost, Doing, OverrunReport, Summary, ThreadCost};
+use super::{CaptureSummary, CostRow, OverrunReport, ThreadActivity, ThreadCost};
 use std::fmt::{self, Display, Formatter};
 
 /// Rows of a table in a summary; the others are counted.
@@ -24,7 +24,7 @@ impl Display for Culprit {
     }
 }
 
-impl Display for Summary {
+impl Display for CaptureSummary {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} capture, {}, the last {:.1} s", self.trigger, self.at, self.window_ns as f64 / 1e9)?;
         if let Some(overrun) = &self.overrun {
@@ -106,14 +106,14 @@ impl Display for Charge<'_> {
             write!(f, "; inside of {}", culprit.within.join(" > "))?;
         }
         f.write_str(".\n")?;
-        if culprit.doing != Doing::Unknown {
+        if culprit.doing != ThreadActivity::Unknown {
             writeln!(f, "Meanwhile the thread {}.", culprit.doing)?;
         }
         Ok(())
     }
 }
 
-fn table(f: &mut Formatter<'_>, title: &str, costs: &[Cost]) -> fmt::Result {
+fn table(f: &mut Formatter<'_>, title: &str, costs: &[CostRow]) -> fmt::Result {
     if costs.is_empty() {
         return Ok(());
     }
@@ -140,7 +140,7 @@ fn threads(f: &mut Formatter<'_>, threads: &[ThreadCost], window_ns: u64) -> fmt
     )?;
     for thread in threads {
         let share = |ns: u64, of: u64| format!("{:.1} %", 100.0 * ns as f64 / of.max(1) as f64);
-        let kernel = |ns: fn(&super::Figures) -> u64| {
+        let kernel = |ns: fn(&super::KernelFigures) -> u64| {
             thread.kernel.as_ref().map_or_else(|| "–".into(), |kernel| share(ns(kernel), kernel.span_ns()))
         };
         writeln!(
@@ -167,13 +167,13 @@ impl Display for Ms {
 
 #[cfg(test)]
 mod tests {
-    use crate::captures::{Summary, testing};
+    use crate::captures::{CaptureSummary, testing};
 
     #[test]
     fn the_text_says_what_happened_who_did_it_and_what_cost_most() {
         let cause = testing::overrun_of_slow_movement();
-        let text =
-            Summary::of(&testing::slow_movement(), &cause, "2026-11-21T21:45:12.345Z".into()).to_string();
+        let text = CaptureSummary::of(&testing::slow_movement(), &cause, "2026-11-21T21:45:12.345Z".into())
+            .to_string();
         for line in [
             "system capture, 2026-11-21T21:45:12.345Z, the last 5.0 s",
             "world.movement took 40.000 ms, 20.000 ms more than its limit of 20.000 ms, on world-0; usually 2.000 ms.",

@@ -2,7 +2,7 @@
 //!
 //! Everything on a signal's path is async-signal-safe: system calls and atomics, no allocation, no lock, no clock.
 
-use super::message::{DONE_BYTES, HEADER_BYTES, KIND_RECORDER, Kind, header};
+use super::message::{CrashKind, DONE_BYTES, HEADER_BYTES, KIND_RECORDER, header};
 use crash_handler::CrashContext;
 use rustix::thread::gettid;
 use std::io::{self, IoSlice, Read, Write};
@@ -18,7 +18,7 @@ pub const SLICE: Duration = Duration::from_millis(100);
 /// Waits for one answer: 60 × 100 ms = 6 s, longer than the monitor's own time limit for a dump.
 pub const PATIENCE_SLICES: u32 = 60;
 
-pub(super) struct Link {
+pub(super) struct MonitorLink {
     socket: UnixStream,
     signals: Count,
     panics: Count,
@@ -31,7 +31,7 @@ pub(super) struct Link {
 
 /// Result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ReportOutcome {
     /// The monitor has answered.
     Answered,
     /// There is no monitor to answer.
@@ -48,7 +48,7 @@ struct Count {
     done: AtomicU32,
 }
 
-impl Link {
+impl MonitorLink {
     pub(super) fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_read_timeout(Some(SLICE))?;
         socket.set_write_timeout(Some(SLICE))?;
@@ -66,12 +66,12 @@ impl Link {
         if self.dumped.load(Ordering::Relaxed) == context.tid {
             return;
         }
-        self.report(Kind::Signal, context, "");
+        self.report(CrashKind::Signal, context, "");
     }
 
     /// As [`report_signal`](Self::report_signal), for the panic hook. `survives`: the panic is caught and the process continues.
     pub(super) fn report_panic(&self, context: &CrashContext, text: &str, survives: bool) {
-        self.report(if survives { Kind::Panic } else { Kind::FatalPanic }, context, text);
+        self.report(if survives { CrashKind::Panic } else { CrashKind::FatalPanic }, context, text);
     }
 
     /// Suppresses the dump of the abort that follows on this thread.
@@ -84,14 +84,14 @@ impl Link {
         self.ended.fetch_add(1, Ordering::Release);
     }
 
-    pub(super) fn tell_recorder(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn send_recorder_path(&self, path: &Path) -> io::Result<()> {
         let path = path.as_os_str().as_bytes();
         self.send(&header(KIND_RECORDER, 0, path.len()), path, &[])
     }
 
     /// A monitor that ends may have consumed the message, so it is sent once more, to the next monitor. If that one ends
     /// too, or none could be started, the report fails.
-    pub(super) fn report(&self, kind: Kind, context: &CrashContext, text: &str) -> Outcome {
+    pub(super) fn report(&self, kind: CrashKind, context: &CrashContext, text: &str) -> ReportOutcome {
         let count = self.count(kind);
         let number = count.sent.fetch_add(1, Ordering::Relaxed) + 1;
         let registers = context.as_bytes();
@@ -99,25 +99,25 @@ impl Link {
         let send = || self.send(&header, registers, text.as_bytes()).is_ok();
         let mut ended = self.ended.load(Ordering::Acquire);
         if !send() {
-            return Outcome::Gone;
+            return ReportOutcome::Gone;
         }
-        let mut told_again = false;
+        let mut is_repeated = false;
         for _ in 0..PATIENCE_SLICES {
             if count.done.load(Ordering::Acquire) >= number {
-                return Outcome::Answered;
+                return ReportOutcome::Answered;
             }
             let ended_by_now = self.ended.load(Ordering::Acquire);
             if ended_by_now != ended {
-                if told_again || !send() {
-                    return Outcome::Gone;
+                if is_repeated || !send() {
+                    return ReportOutcome::Gone;
                 }
-                (ended, told_again) = (ended_by_now, true);
+                (ended, is_repeated) = (ended_by_now, true);
             }
-            if !self.hear() {
-                return Outcome::Gone;
+            if !self.poll_answer() {
+                return ReportOutcome::Gone;
             }
         }
-        Outcome::Late
+        ReportOutcome::Late
     }
 
     /// One system call, repeated only if a signal interrupted it: after a partial write the message is lost.
@@ -134,13 +134,13 @@ impl Link {
     }
 
     /// Waits one slice for an answer to any report. False when the monitor is gone.
-    fn hear(&self) -> bool {
+    fn poll_answer(&self) -> bool {
         let mut done = [0; DONE_BYTES];
         match (&self.socket).read(&mut done) {
             Ok(DONE_BYTES) => {
                 let number = u32::from_ne_bytes([done[4], done[5], done[6], done[7]]);
                 let kind = u32::from_ne_bytes([done[0], done[1], done[2], done[3]]);
-                let count = if kind == Kind::Signal as u32 { &self.signals } else { &self.panics };
+                let count = if kind == CrashKind::Signal as u32 { &self.signals } else { &self.panics };
                 count.done.fetch_max(number, Ordering::Release);
                 true
             }
@@ -156,7 +156,7 @@ impl Link {
         (self.signals.done.load(Ordering::Acquire), self.panics.done.load(Ordering::Acquire))
     }
 
-    const fn count(&self, kind: Kind) -> &Count {
+    const fn count(&self, kind: CrashKind) -> &Count {
         if kind.is_panic() { &self.panics } else { &self.signals }
     }
 }

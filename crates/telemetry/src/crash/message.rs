@@ -28,7 +28,7 @@ pub(super) const DONE_BYTES: usize = 8;
 /// Kind of a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kind {
+pub enum CrashKind {
     /// A signal that ends the process.
     Signal = 1,
     /// A panic on a thread whose panics are caught: the process continues.
@@ -37,7 +37,7 @@ pub enum Kind {
     FatalPanic = 4,
 }
 
-impl Kind {
+impl CrashKind {
     /// True for both kinds of panics, which share one sequence of numbers.
     #[must_use]
     pub const fn is_panic(self) -> bool {
@@ -45,16 +45,16 @@ impl Kind {
     }
 }
 
-/// `Message::Recorder` on the wire.
+/// `CrashMessage::Recorder` on the wire.
 pub(super) const KIND_RECORDER: u32 = 3;
 
 /// Message from a process to its monitor.
 #[derive(Clone)]
-pub enum Message {
+pub enum CrashMessage {
     /// A crash. The process waits until a dump has been written ([`write_done`]).
     Crash {
         /// Kind of the crash.
-        kind: Kind,
+        kind: CrashKind,
         /// Number, repeated in the answer.
         number: u32,
         /// Registers, signal and thread.
@@ -66,7 +66,7 @@ pub enum Message {
     Recorder(PathBuf),
 }
 
-impl std::fmt::Debug for Message {
+impl std::fmt::Debug for CrashMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Crash { kind, number, context, text } => f
@@ -94,7 +94,7 @@ pub(super) fn header(kind: u32, number: u32, body_bytes: usize) -> [u8; HEADER_B
 ///
 /// # Errors
 /// When the socket fails, or the bytes are no message.
-pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
+pub fn read_message(socket: &mut impl Read) -> io::Result<Option<CrashMessage>> {
     let mut header = [0; HEADER_BYTES];
     match socket.read_exact(&mut header) {
         Ok(()) => {}
@@ -114,10 +114,10 @@ pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
     let mut body = vec![0; body_bytes];
     socket.read_exact(&mut body)?;
     let kind = match kind {
-        KIND_RECORDER => return Ok(Some(Message::Recorder(PathBuf::from(OsString::from_vec(body))))),
-        1 => Kind::Signal,
-        2 => Kind::Panic,
-        4 => Kind::FatalPanic,
+        KIND_RECORDER => return Ok(Some(CrashMessage::Recorder(PathBuf::from(OsString::from_vec(body))))),
+        1 => CrashKind::Signal,
+        2 => CrashKind::Panic,
+        4 => CrashKind::FatalPanic,
         _ => return Err(invalid("a message is of no known kind")),
     };
     let (registers, text) = body
@@ -125,14 +125,14 @@ pub fn read_message(socket: &mut impl Read) -> io::Result<Option<Message>> {
         .ok_or_else(|| invalid("a crash has too few registers"))?;
     let context = CrashContext::from_bytes(registers).expect("it is exactly that long");
     let text = String::from_utf8_lossy(text).into_owned();
-    Ok(Some(Message::Crash { kind, number, context: Box::new(context), text }))
+    Ok(Some(CrashMessage::Crash { kind, number, context: Box::new(context), text }))
 }
 
 /// Answers a crash, which lets its process continue.
 ///
 /// # Errors
 /// When the socket fails: the process has ended.
-pub fn write_done(socket: &mut impl Write, kind: Kind, number: u32) -> io::Result<()> {
+pub fn write_done(socket: &mut impl Write, kind: CrashKind, number: u32) -> io::Result<()> {
     let mut bytes = [0; DONE_BYTES];
     bytes[..4].copy_from_slice(&(kind as u32).to_ne_bytes());
     bytes[4..].copy_from_slice(&number.to_ne_bytes());

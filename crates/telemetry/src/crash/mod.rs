@@ -24,7 +24,7 @@
 //! [`PATIENCE_SLICES`] slices of [`SLICE`], and earlier when the end of the monitor is noticed
 //! ([`CrashCapture::monitor_ended`]). A second thread that crashes meanwhile waits for the first, which ends the process.
 //!
-//! Start with [`start`]. The socket's protocol is in [`Message`].
+//! Start with [`start`]. The socket's protocol is in [`CrashMessage`].
 
 mod link;
 mod message;
@@ -32,11 +32,11 @@ mod panics;
 mod signals;
 
 pub use link::{PATIENCE_SLICES, SLICE};
-pub use message::{Kind, Message, read_message, write_done};
+pub use message::{CrashKind, CrashMessage, read_message, write_done};
 pub use panics::PANIC_TEXT_BYTES_MAX;
 pub use signals::segfault;
 
-use link::Link;
+use link::MonitorLink;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -63,7 +63,7 @@ pub struct Options {
 /// Crash capture of this process. Dropping it removes the signal handlers; the panic hook stays.
 pub struct CrashCapture {
     signals: crash_handler::CrashHandler,
-    link: Arc<Link>,
+    link: Arc<MonitorLink>,
 }
 
 impl std::fmt::Debug for CrashCapture {
@@ -78,7 +78,7 @@ impl std::fmt::Debug for CrashCapture {
 /// # Errors
 /// When time limits cannot be set on the socket, or the signals have other handlers already.
 pub fn start(socket: UnixStream, options: Options) -> Result<CrashCapture, CrashError> {
-    let link = Arc::new(Link::new(socket)?);
+    let link = Arc::new(MonitorLink::new(socket)?);
     let for_signals = Arc::clone(&link);
     let signals = signals::attach(move |context| for_signals.report_signal(context))?;
     panics::hook(Arc::clone(&link), options);
@@ -102,8 +102,8 @@ impl CrashCapture {
     ///
     /// # Errors
     /// When the socket has no reader.
-    pub fn tell_recorder(&self, path: &Path) -> io::Result<()> {
-        self.link.tell_recorder(path)
+    pub fn send_recorder_path(&self, path: &Path) -> io::Result<()> {
+        self.link.send_recorder_path(path)
     }
 }
 

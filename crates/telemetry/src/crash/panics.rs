@@ -1,6 +1,6 @@
 //! The panic hook: a dump of the panicking thread before it unwinds, and an abort unless the panic is caught.
 
-use super::{Options, link::Link, signals};
+use super::{Options, link::MonitorLink, signals};
 use rustix::thread::gettid;
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub const PANIC_TEXT_BYTES_MAX: usize = 4 * 1024;
 
 /// Adds to the installed hook, which prints.
-pub(super) fn hook(link: Arc<Link>, options: Options) {
+pub(super) fn hook(link: Arc<MonitorLink>, options: Options) {
     let print = std::panic::take_hook();
     // One dump at a time, as `Count` in `link` requires.
     let turn = Mutex::new(());

@@ -13,7 +13,7 @@ pub(super) fn attach(
     on_crash: impl Fn(&CrashContext) + Send + Sync + 'static,
 ) -> Result<CrashHandler, crash_handler::Error> {
     // SAFETY: `make_crash_event` requires a function that is safe inside of a signal handler. The callers (`super::start`
-    // and tests) pass `Link::report_signal`, which makes system calls on a socket opened before and uses atomics; it
+    // and tests) pass `MonitorLink::report_signal`, which makes system calls on a socket opened before and uses atomics; it
     // neither allocates nor locks.
     let event = unsafe {
         crash_handler::make_crash_event(move |context| {

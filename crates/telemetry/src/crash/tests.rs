@@ -1,7 +1,7 @@
 //! The link with a thread of the test as its monitor, and whole crashes in child processes: this test binary again, with a
 //! variable that makes [`child`] crash.
 
-use super::link::Outcome;
+use super::link::ReportOutcome;
 use super::*;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -69,46 +69,46 @@ fn a_fault_inside_the_handler_ends_the_process_instead_of_hanging() {
 #[test]
 fn a_panic_is_told_with_registers_and_text_and_goes_on_when_the_monitor_is_done() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
-    let link = Link::new(ours).unwrap();
+    let link = MonitorLink::new(ours).unwrap();
     let (pid, tid) = (std::process::id() as i32, rustix::thread::gettid().as_raw_nonzero().get());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             signals::with_registers(tid, |context| link.report_panic(context, "world-0 panicked", true))
         });
         let message = read_message(&mut monitor).unwrap().unwrap();
-        let Message::Crash { kind: Kind::Panic, number: 1, context, text } = message else {
+        let CrashMessage::Crash { kind: CrashKind::Panic, number: 1, context, text } = message else {
             panic!("{message:?}")
         };
         assert_eq!((context.pid, context.tid, text.as_str()), (pid, tid, "world-0 panicked"));
-        write_done(&mut monitor, Kind::Panic, 1).unwrap();
+        write_done(&mut monitor, CrashKind::Panic, 1).unwrap();
     });
 }
 
 /// Reports a panic and returns the outcome.
-fn report(link: &Link, kind: Kind) -> Outcome {
+fn report(link: &MonitorLink, kind: CrashKind) -> ReportOutcome {
     let mut outcome = None;
     signals::with_registers(1, |context| outcome = Some(link.report(kind, context, "hub panicked")));
     outcome.expect("it was called")
 }
 
-fn told(monitor: &mut UnixStream) -> (Kind, u32) {
+fn next_crash(monitor: &mut UnixStream) -> (CrashKind, u32) {
     match read_message(monitor).unwrap().unwrap() {
-        Message::Crash { kind, number, .. } => (kind, number),
-        other @ Message::Recorder(_) => panic!("{other:?}"),
+        CrashMessage::Crash { kind, number, .. } => (kind, number),
+        other @ CrashMessage::Recorder(_) => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn a_panic_that_ends_the_process_says_so_and_is_counted_with_the_others() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
-    let link = Link::new(ours).unwrap();
+    let link = MonitorLink::new(ours).unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             signals::with_registers(1, |context| link.report_panic(context, "world-0 panicked", true));
             signals::with_registers(1, |context| link.report_panic(context, "hub panicked", false));
         });
-        for expected in [(Kind::Panic, 1), (Kind::FatalPanic, 2)] {
-            let (kind, number) = told(&mut monitor);
+        for expected in [(CrashKind::Panic, 1), (CrashKind::FatalPanic, 2)] {
+            let (kind, number) = next_crash(&mut monitor);
             assert_eq!((kind, number), expected);
             write_done(&mut monitor, kind, number).unwrap();
         }
@@ -121,14 +121,14 @@ fn a_panic_that_ends_the_process_says_so_and_is_counted_with_the_others() {
 fn when_a_monitor_has_ended_the_next_one_is_told_the_same_again() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
     monitor.set_read_timeout(Some(SLICE * PATIENCE_SLICES)).unwrap();
-    let link = Link::new(ours).unwrap();
+    let link = MonitorLink::new(ours).unwrap();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| report(&link, Kind::Signal));
-        assert_eq!(told(&mut monitor), (Kind::Signal, 1));
+        let waiting = scope.spawn(|| report(&link, CrashKind::Signal));
+        assert_eq!(next_crash(&mut monitor), (CrashKind::Signal, 1));
         link.monitor_ended();
-        assert_eq!(told(&mut monitor), (Kind::Signal, 1), "the first one took it with it");
-        write_done(&mut monitor, Kind::Signal, 1).unwrap();
-        assert_eq!(waiting.join().unwrap(), Outcome::Answered);
+        assert_eq!(next_crash(&mut monitor), (CrashKind::Signal, 1), "the first one took it with it");
+        write_done(&mut monitor, CrashKind::Signal, 1).unwrap();
+        assert_eq!(waiting.join().unwrap(), ReportOutcome::Answered);
     });
 }
 
@@ -136,26 +136,26 @@ fn when_a_monitor_has_ended_the_next_one_is_told_the_same_again() {
 fn nobody_waits_for_a_third_monitor() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
     monitor.set_read_timeout(Some(SLICE * PATIENCE_SLICES)).unwrap();
-    let link = Link::new(ours).unwrap();
+    let link = MonitorLink::new(ours).unwrap();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| report(&link, Kind::FatalPanic));
+        let waiting = scope.spawn(|| report(&link, CrashKind::FatalPanic));
         for _ in 0..2 {
-            told(&mut monitor);
+            next_crash(&mut monitor);
             link.monitor_ended();
         }
-        assert_eq!(waiting.join().unwrap(), Outcome::Gone, "and not only when patience ended");
+        assert_eq!(waiting.join().unwrap(), ReportOutcome::Gone, "and not only when patience ended");
     });
 }
 
 #[test]
 fn an_answer_to_a_panic_does_not_release_a_thread_that_waits_for_its_signal() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
-    let link = Link::new(ours).unwrap();
+    let link = MonitorLink::new(ours).unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| signals::with_registers(1, |context| link.report_signal(context)));
         read_message(&mut monitor).unwrap().unwrap();
-        write_done(&mut monitor, Kind::Panic, 1).unwrap();
-        write_done(&mut monitor, Kind::Signal, 1).unwrap();
+        write_done(&mut monitor, CrashKind::Panic, 1).unwrap();
+        write_done(&mut monitor, CrashKind::Signal, 1).unwrap();
         waiting.join().unwrap();
         assert_eq!(link.answered(), (1, 1), "it read both answers, so it went on after the second");
     });
@@ -164,7 +164,7 @@ fn an_answer_to_a_panic_does_not_release_a_thread_that_waits_for_its_signal() {
 #[test]
 fn without_a_monitor_nobody_waits() {
     let (ours, monitor) = UnixStream::pair().unwrap();
-    let link = Link::new(ours).unwrap();
+    let link = MonitorLink::new(ours).unwrap();
     drop(monitor);
     signals::with_registers(1, |context| link.report_signal(context));
     assert_eq!(link.answered(), (0, 0));
@@ -173,7 +173,7 @@ fn without_a_monitor_nobody_waits() {
 #[test]
 fn the_thread_that_is_about_to_abort_gets_no_second_dump() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
-    let link = Link::new(ours).unwrap();
+    let link = MonitorLink::new(ours).unwrap();
     link.expect_abort();
     let tid = rustix::thread::gettid().as_raw_nonzero().get();
     signals::with_registers(tid, |context| link.report_signal(context));
@@ -195,7 +195,7 @@ fn what_is_no_message_is_refused() {
 #[test]
 fn a_process_that_ends_with_an_answer_unread_has_ended() {
     let (ours, mut monitor) = UnixStream::pair().unwrap();
-    write_done(&mut monitor, Kind::Signal, 1).unwrap();
+    write_done(&mut monitor, CrashKind::Signal, 1).unwrap();
     drop(ours);
     assert!(read_message(&mut monitor).unwrap().is_none(), "the system calls it a connection that was reset");
 }

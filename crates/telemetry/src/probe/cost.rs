@@ -21,7 +21,7 @@ const BATCH: u64 = TURNS * TURN_SCOPES;
 
 /// Results: nanoseconds of CPU, medians over all batches.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Cost {
+pub struct RecordingCost {
     /// One reading of the clock.
     pub timestamp_ns: f64,
     /// A recorded scope less its two readings of the clock, nested and limited as in a shard.
@@ -43,7 +43,7 @@ pub struct Cost {
 ///
 /// # Errors
 /// When there is no memory for a recorder.
-pub fn cost(batches: usize) -> io::Result<Cost> {
+pub fn cost(batches: usize) -> io::Result<RecordingCost> {
     let idle: Vec<f64> = (0..batches).map(|_| per_scope(nested)).collect();
     let recorder = Recorder::start(RecorderConfig::default())?;
     recorder.thread("probe").install();
@@ -61,7 +61,7 @@ pub fn cost(batches: usize) -> io::Result<Cost> {
         measured.iter_mut().zip(found).for_each(|(all, one)| all.push(one));
     }
     let [timestamp, nested, flat, frame_end] = measured;
-    Ok(Cost {
+    Ok(RecordingCost {
         timestamp_ns: median(timestamp),
         scope_extra_ns: median(nested),
         scope_extra_flat_ns: median(flat),

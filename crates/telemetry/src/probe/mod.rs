@@ -10,8 +10,8 @@
 mod cost;
 mod stall;
 
-pub use cost::{Cost, cost};
-pub use stall::{Stall, StallError, StallPlan, stall};
+pub use cost::{RecordingCost, cost};
+pub use stall::{SaverStall, StallError, StallPlan, stall};
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -8,7 +8,7 @@
 use super::thread_cpu_ns;
 use crate::Metrics;
 use crate::captures::perfetto::Origin;
-use crate::captures::{CaptureMetrics, Cause, Saver, Store, StoreError};
+use crate::captures::{CaptureCause, CaptureMetrics, CaptureStore, CaptureStoreError, Saver};
 use crate::recorder::{Arg, Recorder, RecorderConfig, Scope, ThreadRecorder, frame_end, now_ns};
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
@@ -46,7 +46,7 @@ pub struct StallPlan {
 
 /// Results.
 #[derive(Clone, Debug, Serialize)]
-pub struct Stall {
+pub struct SaverStall {
     /// CPU time of a batch in idle phases, nanoseconds: the 99.99th percentile of each round.
     pub quiet_p9999_ns: Vec<f64>,
     /// The same in saving phases.
@@ -84,16 +84,16 @@ pub enum StallError {
     },
     /// A capture could not be saved.
     #[error(transparent)]
-    Save(#[from] StoreError),
+    Save(#[from] CaptureStoreError),
 }
 
 /// Measures as planned. The calling thread keeps the lowest priority afterwards.
 ///
 /// # Errors
 /// See [`StallError`].
-pub fn stall(plan: &StallPlan) -> Result<Stall, StallError> {
+pub fn stall(plan: &StallPlan) -> Result<SaverStall, StallError> {
     let recorder = Recorder::start(RecorderConfig::default()).map_err(StallError::Start)?;
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(SharedPhase::default());
     let histograms = vec![Histogram::default(); 2 * plan.rounds];
     let record = {
         let (shared, thread) = (Arc::clone(&shared), recorder.thread("probe"));
@@ -108,7 +108,7 @@ pub fn stall(plan: &StallPlan) -> Result<Stall, StallError> {
     let of = |saving: usize| histograms.iter().skip(saving).step_by(2);
     let p9999 = |saving| of(saving).map(|histogram| histogram.percentile(0.9999)).collect();
     let p50 = |saving| of(saving).fold(Histogram::default(), Histogram::plus).percentile(0.5);
-    Ok(Stall {
+    Ok(SaverStall {
         quiet_p9999_ns: p9999(0),
         saving_p9999_ns: p9999(1),
         p50_ns: [p50(0), p50(1)],
@@ -123,7 +123,7 @@ pub fn stall(plan: &StallPlan) -> Result<Stall, StallError> {
 
 /// State shared by both threads. Neither waits for the other.
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedPhase {
     /// The recording thread's id; 0 until it records.
     tid: AtomicU32,
     /// Index of the histogram to fill.
@@ -142,10 +142,10 @@ struct Saved {
 }
 
 /// The calling thread's part: alternates between idle and saving phases.
-fn alternate(plan: &StallPlan, recorder: Recorder, shared: &Shared) -> Result<Saved, StallError> {
+fn alternate(plan: &StallPlan, recorder: Recorder, shared: &SharedPhase) -> Result<Saved, StallError> {
     // Without the right to lower the priority, the saver disturbs more than the server's does.
     let _ = setpriority_process(Some(gettid()), NICE);
-    let mut saver = Saver::new(Store::new(plan.dir.clone()), CaptureMetrics::new(&Metrics::new()));
+    let mut saver = Saver::new(CaptureStore::new(plan.dir.clone()), CaptureMetrics::new(&Metrics::new()));
     let origin = Origin { pid: std::process::id(), process: "probe".into(), unix_ns: unix_ns() };
     while shared.tid.load(Ordering::Relaxed) == 0 {
         std::thread::yield_now();
@@ -162,7 +162,7 @@ fn alternate(plan: &StallPlan, recorder: Recorder, shared: &Shared) -> Result<Sa
         let ends_ns = now_ns() + plan.phase.as_nanos() as u64;
         while now_ns() < ends_ns {
             let capture = recorder.capture(recorder.horizon());
-            let (entry, _) = saver.save(&capture, &Cause::Operator, &origin)?;
+            let (entry, _) = saver.save(&capture, &CaptureCause::Operator, &origin)?;
             saved.saves += 1;
             saved.slices += capture.threads.iter().map(|thread| thread.slices.len() as u64).sum::<u64>();
             saved.bytes += entry.bytes;
@@ -173,7 +173,7 @@ fn alternate(plan: &StallPlan, recorder: Recorder, shared: &Shared) -> Result<Sa
 }
 
 /// The recording thread. It calls nothing that could wait.
-fn record(thread: ThreadRecorder, shared: &Shared, mut histograms: Vec<Histogram>) -> Vec<Histogram> {
+fn record(thread: ThreadRecorder, shared: &SharedPhase, mut histograms: Vec<Histogram>) -> Vec<Histogram> {
     thread.install();
     shared.tid.store(gettid().as_raw_nonzero().get().unsigned_abs(), Ordering::Relaxed);
     let mut next_ns = now_ns();

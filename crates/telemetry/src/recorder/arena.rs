@@ -6,7 +6,7 @@ use super::layout::{
     self, BLOCK_WORDS, MAGIC, SCOPE_NAME_WORDS, SCOPES_MAX, STATE_CLAIMED, STATE_FREE, STATE_LIVE,
     STATE_MASK, THREAD_NAME_WORDS, THREAD_WORDS, THREADS_MAX, VERSION, block, header, scope, thread,
 };
-use super::memory::Memory;
+use super::memory::SharedMemory;
 use super::scope::Scope;
 use std::io;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -19,7 +19,7 @@ pub(super) type Block = [AtomicU64; BLOCK_WORDS];
 
 #[derive(Debug)]
 pub(super) struct Arena {
-    memory: Memory,
+    memory: SharedMemory,
     n_blocks: usize,
 }
 
@@ -27,7 +27,7 @@ impl Arena {
     /// Creates the memory, with room for at least one block.
     pub(super) fn new(memory_bytes: usize, horizon_ns: u64) -> io::Result<Self> {
         let n_words = (memory_bytes / 8).max(layout::block_at(1));
-        let memory = Memory::create(n_words)?;
+        let memory = SharedMemory::create(n_words)?;
         let n_blocks = layout::blocks_in(n_words);
         memory[header::VERSION].store(VERSION, Relaxed);
         memory[header::WORDS].store(n_words as u64, Relaxed);
@@ -39,7 +39,7 @@ impl Arena {
         Ok(Self { memory, n_blocks })
     }
 
-    pub(super) const fn memory(&self) -> &Memory {
+    pub(super) const fn memory(&self) -> &SharedMemory {
         &self.memory
     }
 

@@ -81,9 +81,9 @@ pub struct ThreadRecord {
     /// In order of their begins, parents before their children, which lie inside of them.
     pub slices: Vec<Slice>,
     /// In order of time.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<KernelSample>,
     /// Open scopes, the outermost first.
-    pub open: Vec<Open>,
+    pub open: Vec<OpenScope>,
     /// Blocks reused before their events were older than the horizon, since the thread began, because the pool was empty.
     /// When this rises, the thread's record reaches less far back than the horizon.
     pub blocks_recycled: u64,
@@ -106,7 +106,7 @@ pub struct Slice {
 
 /// A scope that was entered and not left yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenScope {
     /// Index in [`Capture::scopes`].
     pub scope: u16,
     /// Time of entering.
@@ -117,7 +117,7 @@ pub struct Open {
 
 /// A sample of one of the kernel's figures of a thread. All figures only rise while the thread lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct KernelSample {
     /// Time of the sample.
     pub at_ns: u64,
     /// The figure.

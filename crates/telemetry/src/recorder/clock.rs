@@ -29,11 +29,11 @@ const AHEAD_NS: u64 = 1_000_000;
 const FRACTION_BITS: u32 = 32;
 
 thread_local! {
-    static CLOCK: Clock = const { Clock::new() };
+    static CLOCK: ThreadClock = const { ThreadClock::new() };
 }
 
 /// Anchor of a thread's time: its last reading of the kernel's clock.
-struct Clock {
+struct ThreadClock {
     /// The counter at that reading.
     ticks: Cell<u64>,
     /// The time at that reading: the kernel's, or the thread's own if that was ahead.
@@ -66,8 +66,8 @@ const fn passed_ns(ticks: u64, tick_ns: u64) -> u64 {
 #[inline(never)]
 fn ask() -> u64 {
     // First reading of the process: the longer ago it is, the better is the estimate of a tick's length.
-    static BEGIN: OnceLock<Option<Reading>> = OnceLock::new();
-    let now = Reading { ticks: ticks(), ns: kernel_ns() };
+    static BEGIN: OnceLock<Option<ClockReading>> = OnceLock::new();
+    let now = ClockReading { ticks: ticks(), ns: kernel_ns() };
     let between = ticks().wrapping_sub(now.ticks);
     CLOCK.with(|clock| {
         if between >= PAIR_TICKS {
@@ -82,12 +82,12 @@ fn ask() -> u64 {
 
 /// The counter and the kernel's clock at one time.
 #[derive(Clone, Copy)]
-struct Reading {
+struct ClockReading {
     ticks: u64,
     ns: u64,
 }
 
-impl Reading {
+impl ClockReading {
     /// Average length of a tick since `self`, or `None` before [`LEARN_NS`] have passed.
     fn tick_ns_until(self, now: Self) -> Option<u64> {
         let (ticks, ns) = (now.ticks.wrapping_sub(self.ticks), now.ns.saturating_sub(self.ns));
@@ -96,13 +96,13 @@ impl Reading {
     }
 }
 
-impl Clock {
+impl ThreadClock {
     const fn new() -> Self {
         Self { ticks: Cell::new(0), ns: Cell::new(0), tick_ns: Cell::new(0), ticks_max: Cell::new(0) }
     }
 
     /// Moves the anchor to `now` if the length of a tick is known, and returns the time.
-    fn go_by(&self, begin: Reading, now: Reading) -> u64 {
+    fn go_by(&self, begin: ClockReading, now: ClockReading) -> u64 {
         let now_ns = self.not_before(now);
         // From kernel times only: with the thread's own times a thread that is ahead would confirm its own pace.
         let Some(tick_ns) = begin.tick_ns_until(now) else { return now_ns };
@@ -116,7 +116,7 @@ impl Clock {
     }
 
     /// The kernel's time, or the thread's own time if that is a little later, so that time does not go back.
-    fn not_before(&self, now: Reading) -> u64 {
+    fn not_before(&self, now: ClockReading) -> u64 {
         // The anchor is valid for `ticks_max` only, so the thread has returned no later time, however long it slept. Else the
         // error of a clock that is slightly fast would add up over hours.
         let ticks = now.ticks.wrapping_sub(self.ticks.get()).min(self.ticks_max.get());
@@ -166,15 +166,15 @@ mod tests {
 
     /// A thread's clock and a simulated kernel clock: a counter of 2.5 GHz, and `ns_in_1024` nanoseconds in 1,024 ticks.
     struct Pair {
-        clock: Clock,
-        begin: Reading,
-        kernel: Reading,
+        clock: ThreadClock,
+        begin: ClockReading,
+        kernel: ClockReading,
     }
 
     impl Pair {
         fn new() -> Self {
-            let begin = Reading { ticks: 7_000, ns: 9_000_000_000 };
-            Self { clock: Clock::new(), begin, kernel: begin }
+            let begin = ClockReading { ticks: 7_000, ns: 9_000_000_000 };
+            Self { clock: ThreadClock::new(), begin, kernel: begin }
         }
 
         fn pass(&mut self, ticks: u64, ns_in_1024: u64) {

@@ -22,7 +22,7 @@ use std::slice;
 use std::sync::atomic::AtomicU64;
 
 /// A mapped file of atomic words. Unmapped when dropped.
-pub(super) struct Memory {
+pub(super) struct SharedMemory {
     start: NonNull<AtomicU64>,
     n_words: usize,
     /// Kept open, so that other processes find it under its number.
@@ -30,11 +30,11 @@ pub(super) struct Memory {
 }
 
 // SAFETY: the memory belongs to no thread, and all access to it is through shared references to atomics.
-unsafe impl Send for Memory {}
+unsafe impl Send for SharedMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for SharedMemory {}
 
-impl Memory {
+impl SharedMemory {
     /// Creates `n_words` zero words, readable and writable. A page takes no memory before it is touched.
     pub(super) fn create(n_words: usize) -> io::Result<Self> {
         let file = memfd_create("throng-recorder", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
@@ -73,7 +73,7 @@ impl Memory {
     }
 }
 
-impl Deref for Memory {
+impl Deref for SharedMemory {
     type Target = [AtomicU64];
 
     fn deref(&self) -> &[AtomicU64] {
@@ -84,7 +84,7 @@ impl Deref for Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for SharedMemory {
     fn drop(&mut self) {
         let start: *mut c_void = self.start.as_ptr().cast();
         // SAFETY: this is the mapping that `map` made, and references to it borrow `self`.
@@ -93,7 +93,7 @@ impl Drop for Memory {
     }
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for SharedMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory").field("n_words", &self.n_words).field("file", &self.file).finish()
     }
@@ -101,7 +101,7 @@ impl fmt::Debug for Memory {
 
 /// The kernel's counts of a thread besides its time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
+pub(super) struct ThreadUsage {
     pub(super) minor_faults: u64,
     pub(super) major_faults: u64,
     pub(super) voluntary_switches: u64,
@@ -110,7 +110,7 @@ pub(super) struct Usage {
 
 /// Counts of the calling thread; `None` if the kernel returns an error. A system call of a fraction of a microsecond;
 /// reading files below /proc would take tens.
-pub(super) fn thread_usage() -> Option<Usage> {
+pub(super) fn thread_usage() -> Option<ThreadUsage> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a whole `rusage`, exclusively owned, which the kernel may fill.
     let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
@@ -120,7 +120,7 @@ pub(super) fn thread_usage() -> Option<Usage> {
     // SAFETY: it consists of integers and was zeroed before the kernel filled it in.
     let usage = unsafe { usage.assume_init() };
     let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
-    Some(Usage {
+    Some(ThreadUsage {
         minor_faults: count(usage.ru_minflt),
         major_faults: count(usage.ru_majflt),
         voluntary_switches: count(usage.ru_nvcsw),
@@ -135,14 +135,14 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::Ordering;
 
-    fn path_of(memory: &Memory) -> PathBuf {
+    fn path_of(memory: &SharedMemory) -> PathBuf {
         format!("/proc/self/fd/{}", memory.file().as_raw_fd()).into()
     }
 
     #[test]
     fn what_one_mapping_writes_another_reads() {
-        let ours = Memory::create(1024).unwrap();
-        let theirs = Memory::open(&path_of(&ours)).unwrap();
+        let ours = SharedMemory::create(1024).unwrap();
+        let theirs = SharedMemory::open(&path_of(&ours)).unwrap();
         assert_eq!(theirs.len(), 1024);
         ours[1023].store(42, Ordering::Relaxed);
         assert_eq!(theirs[1023].load(Ordering::Relaxed), 42);
@@ -152,20 +152,20 @@ mod tests {
 
     #[test]
     fn it_cannot_shrink_under_its_readers() {
-        let memory = Memory::create(1024).unwrap();
+        let memory = SharedMemory::create(1024).unwrap();
         assert!(ftruncate(memory.file(), 8).is_err());
     }
 
     #[test]
     fn a_file_that_could_shrink_is_refused() {
-        let error = Memory::open(Path::new("/proc/self/exe")).unwrap_err();
+        let error = SharedMemory::open(Path::new("/proc/self/exe")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
     fn a_thread_s_first_touch_of_memory_is_a_fault_that_the_kernel_counts() {
         let before = thread_usage().unwrap();
-        let memory = Memory::create(512 * 64).unwrap();
+        let memory = SharedMemory::create(512 * 64).unwrap();
         memory.iter().step_by(512).for_each(|word| word.store(1, Ordering::Relaxed));
         assert!(thread_usage().unwrap().minor_faults > before.minor_faults);
     }

@@ -50,7 +50,7 @@ mod ticks;
 mod writer;
 
 pub use capture::{
-    Arg, Capture, Open, Overrun, Sample, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord,
+    Arg, Capture, KernelSample, OpenScope, Overrun, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord,
 };
 pub(crate) use clock::now_ns;
 pub use scope::{Scope, ScopeGuard};
@@ -60,9 +60,9 @@ pub use writer::{frame_end, record_systems_from};
 
 use arena::Arena;
 use layout::header;
-use memory::Memory;
+use memory::SharedMemory;
 use overruns::Overruns;
-use reader::Reader;
+use reader::MemoryReader;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
@@ -90,11 +90,11 @@ impl Default for RecorderConfig {
 /// Once started it stays for the rest of the process, since its threads may record until their very end.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorder {
-    shared: Option<&'static Shared>,
+    shared: Option<&'static RecorderState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct RecorderState {
     arena: Arena,
     overruns: Overruns,
 }
@@ -133,7 +133,7 @@ impl Recorder {
     /// When the system refuses memory.
     pub fn start(config: RecorderConfig) -> io::Result<Self> {
         let arena = Arena::new(config.memory_bytes, nanos(config.horizon))?;
-        let shared = Box::leak(Box::new(Shared { arena, overruns: Overruns::new() }));
+        let shared = Box::leak(Box::new(RecorderState { arena, overruns: Overruns::new() }));
         Ok(Self { shared: Some(shared) })
     }
 
@@ -157,7 +157,7 @@ impl Recorder {
         for (id, scope) in scope::all_registered() {
             shared.arena.describe(id, scope);
         }
-        let reader = Reader::new(shared.arena.memory()).expect("our own memory is as we made it");
+        let reader = MemoryReader::new(shared.arena.memory()).expect("our own memory is as we made it");
         let mut capture = reader.capture(now_ns().saturating_sub(nanos(horizon)));
         capture.end_ns = now_ns();
         capture
@@ -237,8 +237,8 @@ impl Recorder {
 /// When the file cannot be opened, which requires the right to trace the process; [`io::ErrorKind::InvalidData`] when it is
 /// no recorder's memory, or of another version.
 pub fn read_memory(path: &Path) -> io::Result<Capture> {
-    let memory = Memory::open(path)?;
-    Ok(Reader::new(&memory)?.last_seconds())
+    let memory = SharedMemory::open(path)?;
+    Ok(MemoryReader::new(&memory)?.last_seconds())
 }
 
 fn nanos(duration: Duration) -> u64 {

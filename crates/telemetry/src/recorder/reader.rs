@@ -10,7 +10,9 @@
 //! No content is trusted: the process may have crashed because it wrote to wrong addresses. Numbers out of range drop the
 //! item that they belong to; no content makes the reader panic, wait, or allocate much memory.
 
-use super::capture::{Arg, Capture, Open, Sample, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord};
+use super::capture::{
+    Arg, Capture, KernelSample, OpenScope, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord,
+};
 use super::layout::{
     self, BLOCK_EVENTS, BLOCK_WORDS, BLOCKS_AT, EVENT_WORDS, KIND_SAMPLE, KIND_SLICE, MAGIC, OPEN_MAX,
     OPEN_WORDS, RING, SCOPE_NAME_WORDS, SCOPES_MAX, STATE_LIVE, STATE_MASK, THREAD_NAME_WORDS, THREADS_MAX,
@@ -27,7 +29,7 @@ const OPEN_ATTEMPTS: usize = 16;
 
 /// All words of the memory. Only relaxed loads, since it may be mapped read-only.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
+pub(super) struct MemoryReader<'a> {
     words: &'a [AtomicU64],
     n_blocks: usize,
     /// Called before every word is read, for tests that let writers run at chosen points.
@@ -45,7 +47,7 @@ impl std::fmt::Debug for Interruption<'_> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MemoryReader<'a> {
     /// Checks that this is a recorder's memory of this version.
     ///
     /// # Errors
@@ -166,7 +168,7 @@ impl<'a> Reader<'a> {
         }
         *events_lost += lost;
         record.slices.sort_by_key(|slice| (slice.begin_ns, slice.depth));
-        let has_ended = |(depth, open): (u8, &Open)| {
+        let has_ended = |(depth, open): (u8, &OpenScope)| {
             let key = (open.begin_ns, depth);
             let is_slice = || record.slices.binary_search_by_key(&key, |s| (s.begin_ns, s.depth)).is_ok();
             let goes_on =
@@ -180,14 +182,14 @@ impl<'a> Reader<'a> {
         Some(record)
     }
 
-    fn open(&self, thread_at: usize) -> Vec<Open> {
+    fn open(&self, thread_at: usize) -> Vec<OpenScope> {
         for _ in 0..OPEN_ATTEMPTS {
             let open = self.load(thread_at + thread::OPEN);
             fence(Acquire);
             let depth = ((open & 0xFF) as usize).min(OPEN_MAX);
             let read = |n: usize| {
                 let at = thread_at + thread::FRAMES + n * OPEN_WORDS;
-                Open { begin_ns: self.load(at), arg: self.load(at + 1), scope: self.load(at + 2) as u16 }
+                OpenScope { begin_ns: self.load(at), arg: self.load(at + 1), scope: self.load(at + 2) as u16 }
             };
             let scopes = (0..depth).map(read).collect();
             fence(Acquire);
@@ -253,7 +255,7 @@ fn decode(event: &[u64], begin_ns: u64, record: &mut ThreadRecord) -> bool {
         KIND_SAMPLE => {
             let Some(&what) = SampleKind::ALL.get((meta & 0xFFFF) as usize) else { return false };
             if begin >= begin_ns {
-                record.samples.push(Sample { at_ns: begin, what, value: end });
+                record.samples.push(KernelSample { at_ns: begin, what, value: end });
             }
             true
         }

@@ -165,14 +165,14 @@ impl Scope {
 }
 
 /// The scopes entered in this process, by number.
-struct Registry {
+struct ScopeRegistry {
     scopes: [OnceLock<&'static Scope>; SCOPES_MAX],
     /// Numbers assigned; beyond the table's size, scopes refused.
     claimed: AtomicUsize,
 }
 
-static REGISTRY: Registry =
-    Registry { scopes: [const { OnceLock::new() }; SCOPES_MAX], claimed: AtomicUsize::new(0) };
+static REGISTRY: ScopeRegistry =
+    ScopeRegistry { scopes: [const { OnceLock::new() }; SCOPES_MAX], claimed: AtomicUsize::new(0) };
 
 /// The scope with this number, if it is assigned.
 pub(super) fn registered(id: usize) -> Option<&'static Scope> {

@@ -132,7 +132,7 @@ fn only_what_ended_within_the_horizon_is_in_a_capture() {
         let ended_ns = recorder.capture(ALL).threads[0].slices[0].end_ns;
         drop(MIDDLE.enter(2));
         drop(long);
-        let reader = Reader::new(recorder.shared.unwrap().arena.memory()).unwrap();
+        let reader = MemoryReader::new(recorder.shared.unwrap().arena.memory()).unwrap();
         let later = names(&reader.capture(ended_ns + 1)).iter().map(|&(_, arg, _)| arg).collect::<Vec<_>>();
         assert_eq!(later, [0, 2], "also what began before, if it ended in time");
     });
@@ -398,7 +398,7 @@ fn memory_of_another_kind_or_version_is_refused_with_the_reason() {
         let memory = recorder.shared.unwrap().arena.memory();
         let mut words = copy(memory);
         change(&mut words);
-        Reader::new(&words).map(drop).unwrap_err().to_string()
+        MemoryReader::new(&words).map(drop).unwrap_err().to_string()
     };
     assert_eq!(refusal(|words| words.clear()), "not the memory of a flight recorder");
     assert_eq!(refusal(|words| words[0] = 7.into()), "not the memory of a flight recorder");
@@ -464,7 +464,7 @@ proptest! {
         for (place, shift, value) in damages {
             words[*place.get(&used)].store(value >> shift, Relaxed);
         }
-        if let Ok(reader) = Reader::new(&words) {
+        if let Ok(reader) = MemoryReader::new(&words) {
             for capture in [reader.capture(0), reader.last_seconds()] {
                 let n_scopes = capture.scopes.len();
                 for thread in &capture.threads {

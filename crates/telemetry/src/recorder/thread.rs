@@ -1,9 +1,9 @@
 //! A recording thread: its slot in the recorder, and the kernel's figures of it.
 
-use super::Shared;
+use super::RecorderState;
 use super::capture::SampleKind;
 use super::memory::thread_usage;
-use super::writer::{self, Seat};
+use super::writer::{self, ThreadSlot};
 use crate::allocations;
 use std::cell::RefCell;
 use std::fs::File;
@@ -17,7 +17,7 @@ thread_local! {
 #[derive(Debug)]
 #[must_use = "nothing is recorded before it is installed"]
 pub struct ThreadRecorder {
-    pub(super) shared: Option<&'static Shared>,
+    pub(super) shared: Option<&'static RecorderState>,
     pub(super) name: String,
 }
 
@@ -34,21 +34,21 @@ impl ThreadRecorder {
         let Some(index) = shared.arena.claim(&self.name, tid) else { return };
         // Without these figures in the kernel the file is missing, and the samples are too.
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
-        writer::sit_down(Some(Seat { shared, slot: shared.arena.slot(index), tid }));
+        writer::assign_slot(Some(ThreadSlot { shared, slot: shared.arena.slot(index), tid }));
         INSTALLED.set(Some(Installed { shared, index, schedstat }));
     }
 }
 
 /// Resources that a thread releases at its end.
 struct Installed {
-    shared: &'static Shared,
+    shared: &'static RecorderState,
     index: usize,
     schedstat: Option<File>,
 }
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        writer::sit_down(None);
+        writer::assign_slot(None);
         self.shared.arena.release(self.index);
     }
 }

@@ -9,14 +9,14 @@ use super::capture::{Overrun, ScopeKind};
 use super::clock::now_ns;
 use super::layout::{self, EVENT_WORDS, OPEN_MAX, OPEN_WORDS, RING, block, header, thread};
 use super::scope::{Entered, NO_LIMIT, Scope, registered};
-use super::{Shared, thread as own_thread};
+use super::{RecorderState, thread as own_thread};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
 thread_local! {
     // Without a destructor, so that access is an offset from a register, also while the thread ends.
-    static WRITER: Writer = const { Writer::new() };
+    static WRITER: ThreadWriter = const { ThreadWriter::new() };
 }
 
 /// Interval of samples of the kernel's figures: every frame of a world, but not each of a shard's hundreds of turns per
@@ -34,16 +34,16 @@ static NO_BLOCK: Block = {
 
 /// A thread's place in the recorder: its slot and id.
 #[derive(Clone, Copy)]
-pub(super) struct Seat {
-    pub(super) shared: &'static Shared,
+pub(super) struct ThreadSlot {
+    pub(super) shared: &'static RecorderState,
     pub(super) slot: &'static Slot,
     pub(super) tid: u32,
 }
 
 /// A thread's private state between two events. State for readers is in its slot.
-struct Writer {
+struct ThreadWriter {
     /// None on a thread that records nothing.
-    seat: Cell<Option<Seat>>,
+    assigned: Cell<Option<ThreadSlot>>,
     /// Scopes with smaller numbers are described in the recorder's memory already.
     described: Cell<u32>,
     slot: Cell<&'static Slot>,
@@ -61,7 +61,7 @@ struct Writer {
 pub(super) fn enter(scope: &'static Scope, arg: u64) -> Entered {
     let (described, slot) = WRITER.with(|writer| (writer.described.get(), writer.slot.get()));
     // A thread that records nothing has described no scope.
-    if described == 0 && WRITER.with(|writer| writer.seat.get().is_none()) {
+    if described == 0 && WRITER.with(|writer| writer.assigned.get().is_none()) {
         return Entered::NOT;
     }
     let id = scope.id();
@@ -75,13 +75,13 @@ pub(super) fn enter(scope: &'static Scope, arg: u64) -> Entered {
 #[cold]
 #[inline(never)]
 fn enter_anew(scope: &'static Scope, arg: u64) -> Entered {
-    let Some(seat) = WRITER.with(|writer| writer.seat.get()) else { return Entered::NOT };
+    let Some(assigned) = WRITER.with(|writer| writer.assigned.get()) else { return Entered::NOT };
     match WRITER.with(|writer| writer.describe(scope)) {
-        Some(id) if usize::from(seat.slot[thread::OPEN].load(Relaxed) as u8) < OPEN_MAX => {
-            begin(seat.slot, id, arg)
+        Some(id) if usize::from(assigned.slot[thread::OPEN].load(Relaxed) as u8) < OPEN_MAX => {
+            begin(assigned.slot, id, arg)
         }
         _ => {
-            seat.shared.arena.count(header::EVENTS_LOST);
+            assigned.shared.arena.count(header::EVENTS_LOST);
             Entered::NOT
         }
     }
@@ -114,7 +114,7 @@ fn frame(slot: &'static Slot, depth: usize) -> &'static [AtomicU64; OPEN_WORDS] 
 
 /// Changes the argument of an open scope.
 pub(super) fn set_arg(entered: Entered, arg: u64) {
-    let slot = WRITER.with(|writer| writer.seat.get()).map(|seat| seat.slot);
+    let slot = WRITER.with(|writer| writer.assigned.get()).map(|assigned| assigned.slot);
     if let Some(slot) = slot {
         frame(slot, entered.depth())[1].store(arg, Relaxed);
     }
@@ -162,12 +162,12 @@ fn close(slot: &'static Slot, open: u64, depth: usize) {
 #[cold]
 #[inline(never)]
 fn exit_into_next_block(scope: &'static Scope, budget_ns: u64, entered: Entered, end_ns: u64) {
-    if WRITER.with(Writer::next_block) {
+    if WRITER.with(ThreadWriter::next_block) {
         return exit_at(scope, budget_ns, entered, end_ns);
     }
     lose();
     // The scope has ended even though its event is lost.
-    if let Some(Seat { slot, .. }) = WRITER.with(|writer| writer.seat.get()) {
+    if let Some(ThreadSlot { slot, .. }) = WRITER.with(|writer| writer.assigned.get()) {
         close(slot, slot[thread::OPEN].load(Relaxed), entered.depth());
     }
 }
@@ -199,14 +199,14 @@ fn write_sample(event: [u64; EVENT_WORDS]) {
 #[cold]
 #[inline(never)]
 fn post(scope: &Scope, arg: u64, limit_ns: u64, entered: Entered, took_ns: u64, at_ns: u64) {
-    let seat = WRITER.with(|writer| {
+    let assigned = WRITER.with(|writer| {
         // The figures of this frame are worth a sample: take it at the next frame end.
         writer.next_sample_ns.set(0);
-        writer.seat.get()
+        writer.assigned.get()
     });
-    let Some(seat) = seat else { return };
-    let (kind, scope, thread) = (scope.kind_of(), entered.scope(), seat.tid);
-    seat.shared.overruns.post(Overrun { kind, scope, arg, took_ns, limit_ns, thread, at_ns });
+    let Some(assigned) = assigned else { return };
+    let (kind, scope, thread) = (scope.kind_of(), entered.scope(), assigned.tid);
+    assigned.shared.overruns.post(Overrun { kind, scope, arg, took_ns, limit_ns, thread, at_ns });
 }
 
 /// Posts an overrun that has no slice on this thread.
@@ -220,8 +220,8 @@ pub(super) fn post_noted(scope: &'static Scope, arg: u64, took_ns: u64, limit_ns
 #[cold]
 #[inline(never)]
 fn lose() {
-    if let Some(seat) = WRITER.with(|writer| writer.seat.get()) {
-        seat.shared.arena.count(header::EVENTS_LOST);
+    if let Some(assigned) = WRITER.with(|writer| writer.assigned.get()) {
+        assigned.shared.arena.count(header::EVENTS_LOST);
     }
 }
 
@@ -230,9 +230,9 @@ fn lose() {
 /// kernel's figures. No-op on a thread that does not record.
 pub fn frame_end() {
     WRITER.with(|writer| {
-        let Some(seat) = writer.seat.get() else { return };
+        let Some(assigned) = writer.assigned.get() else { return };
         let now_ns = now_ns();
-        writer.forget_old(seat, now_ns);
+        writer.forget_old(assigned, now_ns);
         if now_ns >= writer.next_sample_ns.get() {
             writer.next_sample_ns.set(now_ns + SAMPLE_PERIOD_NS);
             own_thread::sample(writer.lock_wait_ns.get(), |what, value| {
@@ -255,21 +255,21 @@ pub(crate) fn add_lock_wait(ns: u64) {
 }
 
 /// Assigns a slot to the calling thread, or none.
-pub(super) fn sit_down(seat: Option<Seat>) {
+pub(super) fn assign_slot(assigned: Option<ThreadSlot>) {
     WRITER.with(|writer| {
-        writer.seat.set(seat);
+        writer.assigned.set(assigned);
         writer.described.set(0);
-        writer.slot.set(seat.map_or(&NO_SLOT, |seat| seat.slot));
+        writer.slot.set(assigned.map_or(&NO_SLOT, |assigned| assigned.slot));
         writer.block.set(&NO_BLOCK);
         writer.next_sample_ns.set(0);
         writer.systems_from_ns.set(0);
     });
 }
 
-impl Writer {
+impl ThreadWriter {
     const fn new() -> Self {
         Self {
-            seat: Cell::new(None),
+            assigned: Cell::new(None),
             described: Cell::new(0),
             slot: Cell::new(&NO_SLOT),
             block: Cell::new(&NO_BLOCK),
@@ -281,7 +281,7 @@ impl Writer {
 
     /// Takes another block. False when the pool is empty and the thread has none to reuse.
     fn next_block(&self) -> bool {
-        let Some(Seat { shared, slot, .. }) = self.seat.get() else { return false };
+        let Some(ThreadSlot { shared, slot, .. }) = self.assigned.get() else { return false };
         let opened = slot[thread::OPENED].load(Relaxed);
         let n_held = opened - slot[thread::RELEASED].load(Relaxed);
         let taken = if n_held < RING as u64 { shared.arena.take() } else { None };
@@ -306,29 +306,29 @@ impl Writer {
     }
 
     /// Releases the blocks with nothing newer than the horizon; never the block being filled.
-    fn forget_old(&self, seat: Seat, now_ns: u64) {
-        let arena = &seat.shared.arena;
+    fn forget_old(&self, assigned: ThreadSlot, now_ns: u64) {
+        let arena = &assigned.shared.arena;
         let oldest_ns = now_ns.saturating_sub(arena.header(header::HORIZON_NS).load(Relaxed));
-        let opened = seat.slot[thread::OPENED].load(Relaxed);
+        let opened = assigned.slot[thread::OPENED].load(Relaxed);
         loop {
-            let released = seat.slot[thread::RELEASED].load(Relaxed);
+            let released = assigned.slot[thread::RELEASED].load(Relaxed);
             if released + 1 >= opened {
                 return;
             }
-            let index = seat.slot[thread::RING + released as usize % RING].load(Relaxed) as usize;
+            let index = assigned.slot[thread::RING + released as usize % RING].load(Relaxed) as usize;
             let last: &[_; EVENT_WORDS] =
                 arena.block(index).last_chunk().expect("a block has room for its events");
             let [begin, end, _, meta] = last.each_ref().map(|word| word.load(Relaxed));
             if layout::written_at(begin, end, meta) >= oldest_ns {
                 return;
             }
-            arena.give(release_oldest(seat.slot));
+            arena.give(release_oldest(assigned.slot));
         }
     }
 
     /// Describes all scopes up to this one in the recorder's memory, and returns its number.
     fn describe(&self, scope: &'static Scope) -> Option<u16> {
-        let arena = &self.seat.get()?.shared.arena;
+        let arena = &self.assigned.get()?.shared.arena;
         let id = scope.register()?;
         let mut described = self.described.get();
         while let Some(next) = registered(described as usize) {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
-use telemetry::captures::{Limits, Trigger};
+use telemetry::captures::{CaptureLimits, Trigger};
 
 /// Loopback with this port.
 const fn local(port: u16) -> SocketAddrV4 {
@@ -374,8 +374,8 @@ section! {
 impl Captures {
     /// The limits of each trigger.
     #[must_use]
-    pub fn limits(&self) -> BTreeMap<Trigger, Limits> {
-        let limits = |quota_mib: u32, interval_s: u32| Limits {
+    pub fn limits(&self) -> BTreeMap<Trigger, CaptureLimits> {
+        let limits = |quota_mib: u32, interval_s: u32| CaptureLimits {
             quota_bytes: u64::from(quota_mib) << 20,
             interval: Duration::from_secs(interval_s.into()),
         };

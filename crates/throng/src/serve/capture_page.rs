@@ -4,7 +4,7 @@ use crate::timeline_page;
 use report::{Cell, Column, Report, Section, Table};
 use std::time::Duration;
 use telemetry::captures::perfetto::Timeline;
-use telemetry::captures::{Entry, Summary};
+use telemetry::captures::{CaptureEntry, CaptureSummary};
 
 /// Captures so far from the moment belong to it. Maxima stay in the metrics for 30 s, and in the graph of a day a point stands for a
 /// minute and a half, so a spike is drawn up to both together later than it was.
@@ -13,7 +13,7 @@ pub(super) const AROUND: Duration = Duration::from_secs(150);
 pub(super) const TOLD_MAX: usize = 2;
 
 /// The captures around `unix_ms`, the nearest first, the first of them as timelines and with their summaries.
-pub(super) fn page(unix_ms: u64, near: &[Entry], told: &[(Summary, Timeline)]) -> String {
+pub(super) fn page(unix_ms: u64, near: &[CaptureEntry], told: &[(CaptureSummary, Timeline)]) -> String {
     let moment = jiff::Timestamp::from_millisecond(i64::try_from(unix_ms).unwrap_or(i64::MAX));
     let moment = moment.map_or_else(|_| unix_ms.to_string(), |moment| format!("{moment:.3}"));
     let mut page = Report::new("Captures", &format!("Around {moment}, the nearest first."));
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn captures_are_linked() {
         let names = ["20261121T214512Z-frame-7", "20261121T214500Z-scope-6"];
-        let page = page(1_795_297_513_000, &names.map(|name| Entry::parse(name).unwrap()), &[]);
+        let page = page(1_795_297_513_000, &names.map(|name| CaptureEntry::parse(name).unwrap()), &[]);
         assert!(page.contains("href=\"/v1/captures/20261121T214512Z-frame-7.perfetto-trace\""), "{page}");
         assert!(page.contains("href=\"/v1/captures/20261121T214500Z-scope-6.txt\""), "{page}");
         assert!(page.contains("2026-11-21T21:45:13.000Z"), "{page}");

@@ -16,7 +16,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use telemetry::Metrics;
 use telemetry::captures::perfetto::Origin;
-use telemetry::captures::{CaptureMetrics, Cause, Entry, Saver, Store, Summary, Trigger};
+use telemetry::captures::{
+    CaptureCause, CaptureEntry, CaptureMetrics, CaptureStore, CaptureSummary, Saver, Trigger,
+};
 use telemetry::recorder::{Arg, Capture, Recorder, Scope, ScopeKind, frame_end};
 use tokio::sync::oneshot;
 
@@ -36,11 +38,11 @@ const NAMES_AT_ONCE: usize = 32;
 type Name = (Arc<str>, Arc<str>);
 
 /// An operator who waits for a capture.
-pub(super) type Request = oneshot::Sender<Result<(Entry, Summary), String>>;
+pub(super) type Request = oneshot::Sender<Result<(CaptureEntry, CaptureSummary), String>>;
 
 pub(super) struct Start<'a> {
     pub(super) eye: Eye,
-    pub(super) store: Store,
+    pub(super) store: CaptureStore,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) metrics: &'a Metrics,
     pub(super) clock: &'a Clock,
@@ -178,14 +180,17 @@ impl Thread {
             }
             while let Ok(request) = self.requested.try_recv() {
                 // The operator may have gone meanwhile; the capture is kept all the same.
-                let _ = request.send(self.save(&Cause::Operator).map_err(|error| sentence(&error)));
+                let _ = request.send(self.save(&CaptureCause::Operator).map_err(|error| sentence(&error)));
             }
             self.count();
             frame_end();
         }
     }
 
-    fn save(&mut self, cause: &Cause) -> Result<(Entry, Summary), telemetry::captures::StoreError> {
+    fn save(
+        &mut self,
+        cause: &CaptureCause,
+    ) -> Result<(CaptureEntry, CaptureSummary), telemetry::captures::CaptureStoreError> {
         let _scope = SAVE.enter(0);
         let began = thread_time();
         let capture = self.eye.capture(self.eye.recorder.horizon());

@@ -75,13 +75,13 @@ fn spawn(args: &[String], end: &UnixStream) -> io::Result<Child> {
 
 impl Crashes {
     /// Tells the monitor where it can read the flight recorder.
-    pub(super) fn tell_recorder(&self, path: &Path) {
+    pub(super) fn send_recorder_path(&self, path: &Path) {
         self.monitor.lock().unwrap_or_else(PoisonError::into_inner).recorder = Some(path.to_owned());
         self.send_recorder(path);
     }
 
     fn send_recorder(&self, path: &Path) {
-        if let Err(error) = self.capture.tell_recorder(path) {
+        if let Err(error) = self.capture.send_recorder_path(path) {
             tracing::warn!(%error, "crash dumps will be without the flight recorder");
         }
     }

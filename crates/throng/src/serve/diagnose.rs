@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use telemetry::captures::perfetto::Timeline;
-use telemetry::captures::{Costs, Entry, Store, StoreError, Summary};
+use telemetry::captures::{CaptureCosts, CaptureEntry, CaptureStore, CaptureStoreError, CaptureSummary};
 use telemetry::recorder::frame_end;
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
@@ -29,7 +29,7 @@ const VIEW_LINES_MAX: usize = 50;
 pub(super) struct Diagnose {
     pub(super) eye: Eye,
     pub(super) requests: Sender<Request>,
-    pub(super) store: Store,
+    pub(super) store: CaptureStore,
     pub(super) tunables: Arc<Tunables>,
     pub(super) data: Arc<DataDir>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Systems {
     pub(crate) window_ns: u64,
     /// By scope, world, client and thread.
     #[schema(value_type = Object)]
-    pub(crate) costs: Costs,
+    pub(crate) costs: CaptureCosts,
 }
 
 /// A capture as the commands tell it.
@@ -56,8 +56,8 @@ pub(crate) struct Told {
     pub(crate) bytes: u64,
 }
 
-impl From<&Entry> for Told {
-    fn from(entry: &Entry) -> Self {
+impl From<&CaptureEntry> for Told {
+    fn from(entry: &CaptureEntry) -> Self {
         Self { name: entry.name(), trigger: entry.trigger.to_string(), bytes: entry.bytes }
     }
 }
@@ -103,7 +103,7 @@ async fn list(State(diagnose): State<Arc<Diagnose>>) -> Response {
     (status = 503, description = "Others wait for captures already."),
 ))]
 async fn take(State(diagnose): State<Arc<Diagnose>>) -> Response {
-    let (reply, taken) = oneshot::channel::<Result<(Entry, Summary), String>>();
+    let (reply, taken) = oneshot::channel::<Result<(CaptureEntry, CaptureSummary), String>>();
     if diagnose.requests.try_send(reply).is_err() {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "Others wait for captures already.");
     }
@@ -143,16 +143,16 @@ async fn file(State(diagnose): State<Arc<Diagnose>>, Path(name): Path<String>) -
 async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>) -> Response {
     let made = blocking(move || {
         let near = diagnose.store.near(unix_ms, AROUND)?;
-        let read = |entry: &Entry, ending: &str| {
+        let read = |entry: &CaptureEntry, ending: &str| {
             std::fs::read(diagnose.store.path_of(&format!("{}.{ending}", entry.name()))?).ok()
         };
         // One that has gone in favour of another meanwhile is not told.
-        let tell = |entry: &Entry| {
+        let tell = |entry: &CaptureEntry| {
             let summary = serde_json::from_slice(&read(entry, "json")?).ok()?;
             Some((summary, Timeline::read(&read(entry, "perfetto-trace")?).ok()?))
         };
         let told: Vec<_> = near.iter().take(TOLD_MAX).map_while(tell).collect();
-        Ok::<_, StoreError>(page(unix_ms, &near, &told))
+        Ok::<_, CaptureStoreError>(page(unix_ms, &near, &told))
     });
     match made.await {
         Ok(page) => Html(page).into_response(),
@@ -165,7 +165,7 @@ async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>)
 async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
     let systems = blocking(move || {
         let capture = diagnose.eye.capture(VIEW);
-        let mut costs = Costs::of(&capture);
+        let mut costs = CaptureCosts::of(&capture);
         costs.worlds.truncate(VIEW_LINES_MAX);
         costs.clients.truncate(VIEW_LINES_MAX);
         Systems { window_ns: capture.end_ns.saturating_sub(capture.begin_ns), costs }

@@ -72,7 +72,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
-use telemetry::captures::Store as CaptureStore;
+use telemetry::captures::CaptureStore;
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LockWait, LogFormat, Metrics};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
@@ -138,7 +138,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let data = Arc::new(DataDir::open(&config.server.data)?);
     let crashes = Arc::new(crashes::start(config)?);
     if let (Some(crashes), Some(memory)) = (&*crashes, recorder.memory_path()) {
-        crashes.tell_recorder(&memory);
+        crashes.send_recorder_path(&memory);
     }
     let mut fuses = Fuses::default();
     let metrics = Arc::new(Metrics::new());

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use telemetry::captures::{Limits, Saver, Trigger};
+use telemetry::captures::{CaptureLimits, Saver, Trigger};
 use telemetry::recorder::Recorder;
 use utoipa::ToSchema;
 
@@ -84,7 +84,7 @@ pub(super) struct Tunables {
     memory_max_mib: AtomicU32,
     instances_load_max_percent: AtomicU32,
     recorder: Recorder,
-    captures: Mutex<BTreeMap<Trigger, Limits>>,
+    captures: Mutex<BTreeMap<Trigger, CaptureLimits>>,
     /// Limits of scopes by name that nobody has entered yet.
     awaited: Mutex<BTreeMap<String, Option<Duration>>>,
     /// What is in the file.
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
     use serde_json::json;
     use telemetry::Metrics;
-    use telemetry::captures::{CaptureMetrics, Store};
+    use telemetry::captures::{CaptureMetrics, CaptureStore};
     use telemetry::recorder::{RecorderConfig, Scope};
 
     fn tunables() -> Tunables {
@@ -401,11 +401,12 @@ mod tests {
     #[test]
     fn quotas_and_intervals_reach_the_saver() {
         let tunables = tunables();
-        let mut saver = Saver::new(Store::new("/nowhere".into()), CaptureMetrics::new(&Metrics::new()));
+        let mut saver =
+            Saver::new(CaptureStore::new("/nowhere".into()), CaptureMetrics::new(&Metrics::new()));
         tunables.tune("captures.frame_quota_mib", &json!(3)).unwrap();
         tunables.tune("captures.frame_interval_s", &json!(77)).unwrap();
         tunables.refresh(&mut saver);
-        let limits = Limits { quota_bytes: 3 << 20, interval: Duration::from_secs(77) };
+        let limits = CaptureLimits { quota_bytes: 3 << 20, interval: Duration::from_secs(77) };
         assert_eq!(saver.limits(Trigger::Frame), limits);
         assert_ne!(saver.limits(Trigger::System), limits);
         assert!(tunables.tune("captures.frame_quota_mib", &json!(-1)).is_err());
@@ -416,7 +417,8 @@ mod tests {
         static LATER: Scope = Scope::new("test.tuned_later");
         let recorder = Recorder::start(RecorderConfig::default()).unwrap();
         let tunables = Tunables::new(&Config::default(), recorder);
-        let mut saver = Saver::new(Store::new("/nowhere".into()), CaptureMetrics::new(&Metrics::new()));
+        let mut saver =
+            Saver::new(CaptureStore::new("/nowhere".into()), CaptureMetrics::new(&Metrics::new()));
         tunables.tune("recorder.limit.test.tuned_later_us", &json!(1_500)).unwrap();
         tunables.refresh(&mut saver);
         let limit = || {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
-use telemetry::captures::{Cost, Costs, Figures};
+use telemetry::captures::{CaptureCosts, CostRow, KernelFigures};
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// Lines of the table of scopes.
@@ -34,7 +34,7 @@ pub(super) fn run(data: &Path, once: bool, terminal: &mut impl Write) -> Result<
 
 fn draw(systems: &Systems) -> String {
     let window_ns = systems.window_ns.max(1);
-    let Costs { systems: scopes, worlds, clients, threads } = &systems.costs;
+    let CaptureCosts { systems: scopes, worlds, clients, threads } = &systems.costs;
     let mut out = String::new();
     table(&mut out, "scope", scopes, SYSTEMS_MAX, window_ns);
     table(&mut out, "world", worlds, OTHERS_MAX, window_ns);
@@ -45,7 +45,7 @@ fn draw(systems: &Systems) -> String {
         "thread", "in scopes", "on a core", "wait core", "wait lock"
     );
     for thread in threads {
-        let kernel = |ns: fn(&Figures) -> u64| {
+        let kernel = |ns: fn(&KernelFigures) -> u64| {
             thread.kernel.as_ref().map_or_else(|| "–".into(), |kernel| share(ns(kernel), kernel.span_ns()))
         };
         let _ = writeln!(
@@ -61,7 +61,7 @@ fn draw(systems: &Systems) -> String {
     out
 }
 
-fn table(out: &mut String, title: &str, costs: &[Cost], lines_max: usize, window_ns: u64) {
+fn table(out: &mut String, title: &str, costs: &[CostRow], lines_max: usize, window_ns: u64) {
     if costs.is_empty() {
         return;
     }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn systems_stand_against_their_budgets_and_threads_beside_what_the_kernel_says() {
-        let movement = Cost {
+        let movement = CostRow {
             name: "world.movement".into(),
             count: 20,
             total_ns: 60_000_000,
@@ -110,16 +110,18 @@ mod tests {
             max_ns: 25_000_000,
             limit_ns: Some(20_000_000),
         };
-        let tell = Cost { name: "world.tell".into(), limit_ns: None, max_ns: 4_000_000, ..movement.clone() };
-        let kernel = Figures {
+        let tell =
+            CostRow { name: "world.tell".into(), limit_ns: None, max_ns: 4_000_000, ..movement.clone() };
+        let kernel = KernelFigures {
             begin_ns: 0,
             end_ns: 1_000_000_000,
             run_ns: 65_000_000,
             wait_ns: 5_000_000,
-            ..Figures::default()
+            ..KernelFigures::default()
         };
         let thread = ThreadCost { name: "world-0".into(), tid: 1, busy_ns: 62_000_000, kernel: Some(kernel) };
-        let costs = Costs { systems: vec![movement, tell], threads: vec![thread], ..Costs::default() };
+        let costs =
+            CaptureCosts { systems: vec![movement, tell], threads: vec![thread], ..CaptureCosts::default() };
         let text = draw(&Systems { window_ns: 1_000_000_000, costs });
         let expected = [
             "world.movement                          20.0    3.000 ms   25.000 ms   20.000 ms    6.0 % !",

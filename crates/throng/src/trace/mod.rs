@@ -12,15 +12,15 @@ use crate::timeline_page;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use telemetry::captures::perfetto::{Row, Timeline};
-use telemetry::captures::{Entry, Store, StoreError, Summary};
+use telemetry::captures::perfetto::{SliceRow, Timeline};
+use telemetry::captures::{CaptureEntry, CaptureStore, CaptureStoreError, CaptureSummary};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The directory of captures cannot be read.
     #[error("cannot look at the captures")]
-    Store(#[from] StoreError),
+    Store(#[from] CaptureStoreError),
     /// There is no such capture.
     #[error("there is no capture {0:?}; throng trace list shows their names")]
     Unknown(String),
@@ -59,16 +59,16 @@ pub enum TraceError {
 /// With a sentence for the operator.
 pub fn run(command: TraceCommand, terminal: &mut impl Write) -> Result<String, TraceError> {
     match command {
-        TraceCommand::List { data } => list(&Store::new(captures_path(&data.data))),
+        TraceCommand::List { data } => list(&CaptureStore::new(captures_path(&data.data))),
         TraceCommand::Show { name, least, html, data } => {
-            let store = Store::new(captures_path(&data.data));
+            let store = CaptureStore::new(captures_path(&data.data));
             match html {
                 Some(path) => write_page(&store, &name, &path),
                 None => show(&store, &name, least),
             }
         }
         TraceCommand::Summary { name, json, data } => {
-            let store = Store::new(captures_path(&data.data));
+            let store = CaptureStore::new(captures_path(&data.data));
             let name = match name {
                 Some(name) => name,
                 None => store.list()?.last().ok_or_else(|| TraceError::None(store.dir().into()))?.name(),
@@ -85,7 +85,7 @@ pub fn run(command: TraceCommand, terminal: &mut impl Write) -> Result<String, T
     }
 }
 
-fn list(store: &Store) -> Result<String, TraceError> {
+fn list(store: &CaptureStore) -> Result<String, TraceError> {
     let mut out = String::new();
     for entry in store.list()? {
         let (name, mib) = (entry.name(), entry.bytes as f64 / f64::from(1 << 20));
@@ -95,12 +95,13 @@ fn list(store: &Store) -> Result<String, TraceError> {
 }
 
 /// What a capture was for, from its summary.
-fn headline(store: &Store, entry: &Entry) -> String {
+fn headline(store: &CaptureStore, entry: &CaptureEntry) -> String {
     let summary = read(store, &entry.name(), "json").ok().and_then(|json| serde_json::from_slice(&json).ok());
-    summary.map_or_else(|| "(its summary cannot be read)".into(), |summary: Summary| summary.headline())
+    summary
+        .map_or_else(|| "(its summary cannot be read)".into(), |summary: CaptureSummary| summary.headline())
 }
 
-fn read(store: &Store, name: &str, ending: &str) -> Result<Vec<u8>, TraceError> {
+fn read(store: &CaptureStore, name: &str, ending: &str) -> Result<Vec<u8>, TraceError> {
     let unknown = || TraceError::Unknown(name.to_owned());
     // A name may be given with the ending of any of its files.
     let plain = name.split_once('.').map_or(name, |(plain, _)| plain);
@@ -113,7 +114,7 @@ fn read(store: &Store, name: &str, ending: &str) -> Result<Vec<u8>, TraceError> 
 }
 
 /// A capture's timeline and summary, and where the timeline is.
-fn open(store: &Store, name: &str) -> Result<(Timeline, Summary, PathBuf), TraceError> {
+fn open(store: &CaptureStore, name: &str) -> Result<(Timeline, CaptureSummary, PathBuf), TraceError> {
     let trace = read(store, name, "perfetto-trace")?;
     let json = read(store, name, "json")?;
     let path = |ending: &str| {
@@ -129,14 +130,14 @@ fn open(store: &Store, name: &str) -> Result<(Timeline, Summary, PathBuf), Trace
     Ok((timeline, summary, path("perfetto-trace")))
 }
 
-fn write_page(store: &Store, name: &str, path: &Path) -> Result<String, TraceError> {
+fn write_page(store: &CaptureStore, name: &str, path: &Path) -> Result<String, TraceError> {
     let (timeline, summary, _) = open(store, name)?;
     let page = timeline_page::page(name, &summary, &timeline);
     std::fs::write(path, page).map_err(|source| TraceError::Write { path: path.into(), source })?;
     Ok(format!("{}\n", path.display()))
 }
 
-fn show(store: &Store, name: &str, least: f64) -> Result<String, TraceError> {
+fn show(store: &CaptureStore, name: &str, least: f64) -> Result<String, TraceError> {
     let (timeline, summary, path) = open(store, name)?;
     // The slow scope from its beginning to its end; without one, everything.
     let (begin_ns, end_ns) = match summary.overrun {
@@ -156,7 +157,7 @@ fn around(timeline: &Timeline, begin_ns: u64, end_ns: u64, least: f64) -> String
     let least_ns = (span_ns as f64 * least) as u64;
     let mut out = String::new();
     for thread in &timeline.threads {
-        let shown = |row: &&Row| {
+        let shown = |row: &&SliceRow| {
             row.begin_ns < end_ns && row.end_ns > begin_ns && row.end_ns - row.begin_ns >= least_ns.max(1)
         };
         let mut rows = thread.rows.iter().filter(shown).peekable();
@@ -179,8 +180,8 @@ mod tests {
     use super::*;
     use telemetry::captures::perfetto::ThreadRows;
 
-    fn row(name: &str, depth: usize, begin_ns: u64, end_ns: u64) -> Row {
-        Row { name: name.into(), about: " client=17".into(), depth, begin_ns, end_ns }
+    fn row(name: &str, depth: usize, begin_ns: u64, end_ns: u64) -> SliceRow {
+        SliceRow { name: name.into(), about: " client=17".into(), depth, begin_ns, end_ns }
     }
 
     #[test]

@@ -11,11 +11,11 @@
 mod schema;
 mod timeline;
 
-pub use timeline::{NotATrace, Row, ThreadRows, Timeline};
+pub use timeline::{NotATrace, SliceRow, ThreadRows, Timeline};
 
-use super::nest::{Span, spans};
-use super::{Cause, label, scope_name};
-use crate::recorder::{Arg, Capture, Overrun, Sample, SampleKind, ThreadRecord};
+use super::nest::{ScopeSpan, spans};
+use super::{CaptureCause, label, scope_name};
+use crate::recorder::{Arg, Capture, KernelSample, Overrun, SampleKind, ThreadRecord};
 use prost::Message as _;
 use schema::{
     Clock, ClockSnapshot, CounterDescriptor, Data, DebugAnnotation, InternedData, InternedString,
@@ -47,8 +47,13 @@ const LABEL_IID: u64 = 100;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl Write) -> io::Result<()> {
-    let mut writer = Writer { out, packet: Vec::new() };
+pub fn write(
+    capture: &Capture,
+    cause: &CaptureCause,
+    origin: &Origin,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut writer = PacketWriter { out, packet: Vec::new() };
     let clock = |id, timestamp| Clock { clock_id: Some(id), timestamp: Some(timestamp) };
     writer.packet(TracePacket {
         sequence_flags: Some(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED),
@@ -68,7 +73,8 @@ pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl W
         process: Some(ProcessDescriptor { pid, process_name: Some(origin.process.clone()) }),
         ..TrackDescriptor::default()
     })?;
-    let spans: Vec<Vec<Span>> = capture.threads.iter().map(|thread| spans(thread, capture.end_ns)).collect();
+    let spans: Vec<Vec<ScopeSpan>> =
+        capture.threads.iter().map(|thread| spans(thread, capture.end_ns)).collect();
     let mut events = Vec::new();
     for ((thread, spans), n) in capture.threads.iter().zip(&spans).zip(1..) {
         let track = n * THREAD_TRACKS;
@@ -84,7 +90,7 @@ pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl W
         })?;
         slices(spans, track, &mut events);
         figures(&mut writer, thread, track, &mut events)?;
-        if let Cause::Overrun(overrun) = cause
+        if let CaptureCause::Overrun(overrun) = cause
             && overrun.thread == thread.tid
         {
             // A track of its own, since an instant among the slices is easily overlooked.
@@ -95,7 +101,11 @@ pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl W
                 name: Some("overrun".into()),
                 ..TrackDescriptor::default()
             })?;
-            events.push(Event { at_ns: overrun.at_ns, track: uuid, what: What::Overrun(overrun) });
+            events.push(TimedEvent {
+                at_ns: overrun.at_ns,
+                track: uuid,
+                what: TimedEventKind::Overrun(overrun),
+            });
         }
     }
     // A stable sort keeps the order of events of one track within a nanosecond.
@@ -104,14 +114,14 @@ pub fn write(capture: &Capture, cause: &Cause, origin: &Origin, out: &mut impl W
 }
 
 /// An event at a time on a track.
-struct Event<'a> {
+struct TimedEvent<'a> {
     at_ns: u64,
     track: u64,
-    what: What<'a>,
+    what: TimedEventKind<'a>,
 }
 
-enum What<'a> {
-    Begin(&'a Span),
+enum TimedEventKind<'a> {
+    Begin(&'a ScopeSpan),
     End,
     Figure(f64),
     Overrun(&'a Overrun),
@@ -131,19 +141,19 @@ fn interned(capture: &Capture) -> InternedData {
 }
 
 /// A thread's scopes. A scope that was still open gets no end: Perfetto draws it to the end of the trace and marks it.
-fn slices<'a>(spans: &'a [Span], track: u64, events: &mut Vec<Event<'a>>) {
+fn slices<'a>(spans: &'a [ScopeSpan], track: u64, events: &mut Vec<TimedEvent<'a>>) {
     let mut open: Vec<usize> = Vec::new();
-    let end = |index: usize, events: &mut Vec<Event<'a>>| {
+    let end = |index: usize, events: &mut Vec<TimedEvent<'a>>| {
         let span = &spans[index];
         if !span.open {
-            events.push(Event { at_ns: span.end_ns, track, what: What::End });
+            events.push(TimedEvent { at_ns: span.end_ns, track, what: TimedEventKind::End });
         }
     };
     for (index, span) in spans.iter().enumerate() {
         while open.last().copied() != span.parent {
             end(open.pop().expect("a span's parent began before it and is open"), events);
         }
-        events.push(Event { at_ns: span.begin_ns, track, what: What::Begin(span) });
+        events.push(TimedEvent { at_ns: span.begin_ns, track, what: TimedEventKind::Begin(span) });
         open.push(index);
     }
     while let Some(index) = open.pop() {
@@ -153,12 +163,12 @@ fn slices<'a>(spans: &'a [Span], track: u64, events: &mut Vec<Event<'a>>) {
 
 /// A thread's samples, each figure on its own track, as differences from one sample to the next.
 fn figures(
-    writer: &mut Writer<'_, impl Write>,
+    writer: &mut PacketWriter<'_, impl Write>,
     thread: &ThreadRecord,
     track: u64,
-    events: &mut Vec<Event<'_>>,
+    events: &mut Vec<TimedEvent<'_>>,
 ) -> io::Result<()> {
-    let mut by_kind: BTreeMap<SampleKind, Vec<&Sample>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<SampleKind, Vec<&KernelSample>> = BTreeMap::new();
     for sample in &thread.samples {
         by_kind.entry(sample.what).or_default().push(sample);
     }
@@ -186,19 +196,23 @@ fn figures(
             }
             let value = if is_time { 100.0 * rose / passed_ns as f64 } else { rose };
             // A counter holds its value until the next one, so the value belongs to the beginning of its interval.
-            events.push(Event { at_ns: pair[0].at_ns, track: uuid, what: What::Figure(value) });
+            events.push(TimedEvent {
+                at_ns: pair[0].at_ns,
+                track: uuid,
+                what: TimedEventKind::Figure(value),
+            });
         }
     }
     Ok(())
 }
 
 /// Writes packets one after the other.
-struct Writer<'a, W> {
+struct PacketWriter<'a, W> {
     out: &'a mut W,
     packet: Vec<u8>,
 }
 
-impl<W: Write> Writer<'_, W> {
+impl<W: Write> PacketWriter<'_, W> {
     fn packet(&mut self, packet: TracePacket) -> io::Result<()> {
         let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
         self.packet.clear();
@@ -211,20 +225,20 @@ impl<W: Write> Writer<'_, W> {
         self.packet(TracePacket { data: Some(Data::TrackDescriptor(descriptor)), ..TracePacket::default() })
     }
 
-    fn event(&mut self, capture: &Capture, event: &Event<'_>) -> io::Result<()> {
+    fn event(&mut self, capture: &Capture, event: &TimedEvent<'_>) -> io::Result<()> {
         let mut told = TrackEvent { track_uuid: Some(event.track), ..TrackEvent::default() };
         told.r#type = Some(match event.what {
-            What::Begin(span) => {
+            TimedEventKind::Begin(span) => {
                 told.name_iid = Some(u64::from(span.scope) + 1);
                 told.debug_annotations = annotations(capture, span);
                 TrackEvent::SLICE_BEGIN
             }
-            What::End => TrackEvent::SLICE_END,
-            What::Figure(value) => {
+            TimedEventKind::End => TrackEvent::SLICE_END,
+            TimedEventKind::Figure(value) => {
                 told.double_counter_value = Some(value);
                 TrackEvent::COUNTER
             }
-            What::Overrun(overrun) => {
+            TimedEventKind::Overrun(overrun) => {
                 let name = scope_name(capture, overrun.scope);
                 let (took, limit) = (overrun.took_ns as f64 / 1e6, overrun.limit_ns as f64 / 1e6);
                 told.name = Some(format!("{name} took {took:.3} ms, limit {limit:.3} ms"));
@@ -241,7 +255,7 @@ impl<W: Write> Writer<'_, W> {
 }
 
 /// The argument of a slice, and the argument's name.
-fn annotations(capture: &Capture, span: &Span) -> Vec<DebugAnnotation> {
+fn annotations(capture: &Capture, span: &ScopeSpan) -> Vec<DebugAnnotation> {
     let arg = capture.scopes.get(usize::from(span.scope)).map_or(Arg::None, |scope| scope.arg);
     if arg == Arg::None {
         return Vec::new();

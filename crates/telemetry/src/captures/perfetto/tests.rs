@@ -9,7 +9,7 @@ use perfetto_protos::track_event::TrackEvent;
 use perfetto_protos::track_event::track_event::{Counter_value_field, Name_field, Type};
 use protobuf::Message as _;
 
-fn decoded(capture: &Capture, cause: &Cause) -> Vec<TracePacket> {
+fn decoded(capture: &Capture, cause: &CaptureCause) -> Vec<TracePacket> {
     let origin = Origin { pid: 4711, process: "throng".into(), unix_ns: 1_700_000_000_000_000_000 };
     let mut bytes = Vec::new();
     write(capture, cause, &origin, &mut bytes).unwrap();
@@ -79,7 +79,7 @@ fn descriptors(packets: &[TracePacket]) -> Vec<&perfetto_protos::track_descripto
 #[test]
 fn process_and_threads_are_there_by_number_and_name() {
     let capture = testing::slow_movement();
-    let packets = decoded(&capture, &Cause::Operator);
+    let packets = decoded(&capture, &CaptureCause::Operator);
     let tracks = descriptors(&packets);
     let process = tracks.iter().find(|track| track.process.is_some()).unwrap();
     assert_eq!((process.process.pid(), process.process.process_name()), (4711, "throng"));
@@ -126,7 +126,7 @@ fn packets_with_times_are_in_order_of_time() {
 
 #[test]
 fn numbers_and_their_labels_are_annotations() {
-    let packets = decoded(&testing::slow_movement(), &Cause::Operator);
+    let packets = decoded(&testing::slow_movement(), &CaptureCause::Operator);
     let annotation_names: BTreeMap<u64, &str> = packets[0]
         .interned_data
         .debug_annotation_names
@@ -157,13 +157,13 @@ fn what_tripped_it_is_marked_under_its_thread() {
         .filter(|(_, event)| event.type_() == Type::TYPE_INSTANT)
         .map(|(at_ns, event)| (at_ns, name_of(event, &BTreeMap::new())))
         .collect();
-    let Cause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
+    let CaptureCause::Overrun(overrun) = testing::overrun_of_slow_movement() else { unreachable!() };
     assert_eq!(marks, [(overrun.at_ns, "world.movement took 40.000 ms, limit 20.000 ms".to_owned())]);
 }
 
 #[test]
 fn the_kernel_s_figures_are_counters_of_what_happened_between_samples() {
-    let sample = |at_ns, what, value| Sample { at_ns, what, value };
+    let sample = |at_ns, what, value| KernelSample { at_ns, what, value };
     let thread = ThreadRecord {
         name: "shard-0".into(),
         tid: 7,
@@ -177,7 +177,7 @@ fn the_kernel_s_figures_are_counters_of_what_happened_between_samples() {
         ..ThreadRecord::default()
     };
     let capture = Capture { end_ns: 4_000, threads: vec![thread], ..Capture::default() };
-    let packets = decoded(&capture, &Cause::Operator);
+    let packets = decoded(&capture, &CaptureCause::Operator);
     let counters: BTreeMap<u64, String> = descriptors(&packets)
         .into_iter()
         .filter(|track| track.counter.is_some())
@@ -202,8 +202,12 @@ fn the_kernel_s_figures_are_counters_of_what_happened_between_samples() {
 #[test]
 fn a_scope_that_was_still_open_begins_and_does_not_end() {
     let mut capture = testing::slow_movement();
-    capture.threads[0].open.push(crate::recorder::Open { scope: 0, begin_ns: capture.end_ns - 5, arg: 0 });
-    let packets = decoded(&capture, &Cause::Operator);
+    capture.threads[0].open.push(crate::recorder::OpenScope {
+        scope: 0,
+        begin_ns: capture.end_ns - 5,
+        arg: 0,
+    });
+    let packets = decoded(&capture, &CaptureCause::Operator);
     let of_kind = |kind| packets.iter().filter_map(event).filter(|(_, event)| event.type_() == kind).count();
     assert_eq!(of_kind(Type::TYPE_SLICE_BEGIN), of_kind(Type::TYPE_SLICE_END) + 1);
 }

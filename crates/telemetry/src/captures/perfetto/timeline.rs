@@ -18,12 +18,12 @@ pub struct ThreadRows {
     /// Name of the thread.
     pub name: String,
     /// In order of their begins, parents before their children.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SliceRow>,
 }
 
 /// A slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct SliceRow {
     /// Name of the scope.
     pub name: String,
     /// Its annotations, each after a space: ` client=17 name="Ada Resident"`.
@@ -48,7 +48,7 @@ impl Timeline {
     /// When the bytes are no trace.
     pub fn read(bytes: &[u8]) -> Result<Self, NotATrace> {
         let trace = Trace::decode(bytes)?;
-        let mut reader = Reader::default();
+        let mut reader = TimelineReader::default();
         for packet in trace.packet {
             let at_ns = packet.timestamp.unwrap_or_default();
             if let Some(interned) = packet.interned_data {
@@ -81,7 +81,7 @@ impl Timeline {
 }
 
 #[derive(Default)]
-struct Reader {
+struct TimelineReader {
     timeline: Timeline,
     /// By track: the thread's index, and its stack of open slices.
     tracks: BTreeMap<u64, (usize, Vec<usize>)>,
@@ -90,7 +90,7 @@ struct Reader {
     last_ns: u64,
 }
 
-impl Reader {
+impl TimelineReader {
     fn learn(&mut self, interned: InternedData) {
         let named = |strings: Vec<InternedString>| {
             strings.into_iter().filter_map(|string| Some((string.iid?, string.name?)))
@@ -117,7 +117,7 @@ impl Reader {
                 open.push(rows.len());
                 let depth = open.len() - 1;
                 let name = name.unwrap_or_default();
-                rows.push(Row { name, about, depth, begin_ns: at_ns, end_ns: u64::MAX });
+                rows.push(SliceRow { name, about, depth, begin_ns: at_ns, end_ns: u64::MAX });
             }
             Some(TrackEvent::SLICE_END) => {
                 if let Some(row) = open.pop() {
@@ -150,14 +150,14 @@ fn about(note: &DebugAnnotation, names: &BTreeMap<u64, String>) -> String {
 mod tests {
     use super::super::{Origin, write};
     use super::*;
-    use crate::captures::Cause;
+    use crate::captures::CaptureCause;
     use crate::captures::testing::{self, BEGIN, MS};
-    use crate::recorder::{Capture, Open};
+    use crate::recorder::{Capture, OpenScope};
 
     fn reread(capture: &Capture) -> Timeline {
         let origin = Origin { pid: 1, process: "throng".into(), unix_ns: 0 };
         let mut bytes = Vec::new();
-        write(capture, &Cause::Operator, &origin, &mut bytes).unwrap();
+        write(capture, &CaptureCause::Operator, &origin, &mut bytes).unwrap();
         Timeline::read(&bytes).unwrap()
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let names: Vec<&str> = timeline.threads.iter().map(|thread| thread.name.as_str()).collect();
         assert_eq!(names, ["shard-0", "world-0"]);
         assert_eq!(timeline.begin_ns(), BEGIN);
-        let row = |name: &str, about: &str, depth, begin_us: u64, took_us: u64| Row {
+        let row = |name: &str, about: &str, depth, begin_us: u64, took_us: u64| SliceRow {
             name: name.into(),
             about: about.into(),
             depth,
@@ -190,7 +190,7 @@ mod tests {
         let mut capture = testing::slow_movement();
         let begin_ns = BEGIN + 10 * MS;
         capture.threads.push(crate::recorder::ThreadRecord {
-            open: vec![Open { scope: testing::TURN, begin_ns, arg: 0 }],
+            open: vec![OpenScope { scope: testing::TURN, begin_ns, arg: 0 }],
             ..crate::recorder::ThreadRecord::default()
         });
         let timeline = reread(&capture);

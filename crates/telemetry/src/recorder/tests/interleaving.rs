@@ -212,12 +212,12 @@ fn a_system_that_is_left_out_while_it_is_looked_at_is_not_taken_for_open() {
                 done.recv().unwrap();
             }
         };
-        let mut reader = Reader::new(recorder.shared.unwrap().arena.memory()).unwrap();
+        let mut reader = MemoryReader::new(recorder.shared.unwrap().arena.memory()).unwrap();
         reader.interruption = reader::Interruption(&interruption);
         let capture = reader.capture(0);
         drop(end);
         assert!(!is_open.get(), "it was interrupted");
-        let name = |open: &Open| capture.scopes[usize::from(open.scope)].name.as_str();
+        let name = |open: &OpenScope| capture.scopes[usize::from(open.scope)].name.as_str();
         let open: Vec<&str> = capture.threads[0].open.iter().map(name).collect();
         assert_eq!(open, ["test.left.frame"]);
     });
@@ -246,7 +246,7 @@ proptest! {
             };
             for _ in 0..20 {
                 puppets.iter().for_each(|puppet| puppet.carry_out(Order::Steps(2_000)));
-                let mut reader = Reader::new(recorder.shared.unwrap().arena.memory()).unwrap();
+                let mut reader = MemoryReader::new(recorder.shared.unwrap().arena.memory()).unwrap();
                 reader.interruption = reader::Interruption(&interruption);
                 check(&reader.capture(0));
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A histogram since the start.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct DurationHistogram {
     /// Upper bounds of the buckets, nanoseconds, rising.
     limits_ns: &'static [u64],
     /// By bucket; the last one holds all longer durations.
@@ -16,7 +16,7 @@ pub(crate) struct Tally {
     squares: Option<AtomicU64>,
 }
 
-impl Tally {
+impl DurationHistogram {
     /// An empty histogram.
     pub(crate) fn new(limits_ns: &'static [u64]) -> Self {
         let counts = (0..=limits_ns.len()).map(|_| AtomicU64::new(0)).collect();
