@@ -1,7 +1,8 @@
-//! The simulating side of a node: existing instances, their lifecycle, and the capacity that they may take.
+//! The simulating side of a node: existing instances, their lifecycle, the capacity that they may take, and the scripts of their NPCs.
 //!
 //! Sans-IO: no thread, clock, socket, kernel or file. Time, measurements of the node and randomness are arguments; work that
 //! takes long leaves as data and returns as data. Start with [`registry`].
 
 pub mod capacity;
 pub mod registry;
+pub mod script;

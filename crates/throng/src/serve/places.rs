@@ -1,12 +1,13 @@
 //! From configured regions to places, and from templates to what instances are made from.
 
 use super::ServeError;
-use super::instances::{self, ScriptProblems, Template};
+use super::instances::{ScriptDisk, Template};
 use super::long::{self, LongFailure};
 use super::worlds::local_ids;
 use crate::config::{self, Config, TerrainShape, hz_or};
 use gateway::places::{Land, PlaceSettings, Portal, PortalTo};
 use glam::Vec3;
+use host::script::{ScriptProblems, load_cast};
 use link::{Scenery, Terrain};
 use schedule::long::{LongContext, LongTasks};
 use std::path::Path;
@@ -63,7 +64,8 @@ fn build(
     let (mut land, portals) = Ground::of_template(template).build(config);
     let mut go_on = || !context.is_cancelled();
     let script = Some(template.npcs.clone()).filter(|path| !path.as_os_str().is_empty());
-    let load = |path: &Path| instances::load(path, &land.terrain, &land.scenery, land.water_m, &mut go_on);
+    let load =
+        |path: &Path| load_cast(&ScriptDisk, path, &land.terrain, &land.scenery, land.water_m, &mut go_on);
     let cast = script.as_deref().map(load).transpose()?.map(Arc::new);
     if let Some(land) = Arc::get_mut(&mut land) {
         land.damage = cast.as_ref().is_some_and(|cast| cast.has_damage());

@@ -35,7 +35,7 @@ pub(super) use keeper::{ORDERS_MAX, keep};
 pub(super) use ledger::Ledger;
 pub(super) use owners::Owners;
 pub(super) use quotas::{QuotaRefusal, Quotas};
-pub(super) use script::{ScriptProblems, load};
+pub(super) use script::ScriptDisk;
 pub(super) use table::{Limits, Table, TableRefusal, Template};
 
 use super::Clock;

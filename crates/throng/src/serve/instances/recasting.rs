@@ -5,10 +5,11 @@
 //! made meanwhile is looked at once it can be told. What nobody needs any more is never freed in a step: casts and changes are kept here until this is the last to have them, for which the `instances`
 //! thread looks now and then, and then dropped where all that is left of worlds is.
 
-use super::script::{self, ScriptProblems};
+use super::script::ScriptDisk;
 use super::{Instances, Table, TableRefusal};
 use crate::serve::inboxes::Inbox;
 use crate::serve::long::{self, LongFailure};
+use host::script::{ScriptProblems, reload_cast};
 use ids::WorldId;
 use schedule::long::LongContext;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,7 +81,7 @@ impl Instances {
         };
         let spec = (long::BUILD_TEMPLATE, template.name.to_string(), READ_ESTIMATE);
         let (terrain, former) = (Arc::clone(&template.land.terrain), Arc::clone(&from));
-        let read = move |_: &LongContext| script::load_again(&path, &terrain, &former);
+        let read = move |_: &LongContext| reload_cast(&ScriptDisk, &path, &terrain, &former);
         let cast = long::run(&self.long, spec, read)?.map_err(ReloadRefusal::Wrong)?;
         let mut reloaded = Reloaded {
             template: template.name.to_string(),

@@ -1,265 +1,87 @@
-//! The file that says who lives in a template's instances: TOML, with files of behaviours beside it.
-//!
-//! [docs/operating/npcs.md](../../../../../docs/operating/npcs.md) is its reference. `forms` has its entries, `problems` what is said of them
-//! when they are wrong. First what files say is read, then it is checked whether that can be; of each, all that is wrong is told at once.
+//! Files of a template's script on the disk, and their problems as the operator's API shows them. The script itself is `host::script`.
 
-mod forms;
-mod looks;
-mod missions;
-mod problems;
-
-pub(in crate::serve) use problems::{ScriptProblem, ScriptProblems};
-
-use behavior::{Kind, Place, Resource, Route, Vocabulary};
-use forms::{File, KindEntry, NpcEntry, Placed, Point};
-use glam::Vec3;
-use link::{Looks, Scenery, Terrain};
-use missions::mission;
+use host::script::{SCRIPT_BYTES_MAX, ScriptFiles};
 use outline::Problem;
-use std::collections::BTreeSet;
+use serde::Serialize;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use world::{Actor, Cast, CastError, CastErrors, NPCS_MAX, Script, Spawn};
 
-/// Bytes of a file: a thousand NPCs fill less.
-const BYTES_MAX: u64 = 1 << 20;
-/// Metres between those of one entry that come in a number.
-const SPREAD_M: f32 = 2.0;
-/// Last name of who is given none.
-const LAST_NAME: &str = "Npc";
+/// The file system.
+pub(in crate::serve) struct ScriptDisk;
 
-/// Reads a script and builds what instances share of their NPCs. `go_on` is asked now and then whether to.
-///
-/// # Errors
-/// All that is wrong with its files.
-pub(in crate::serve) fn load(
-    path: &Path,
-    terrain: &Terrain,
-    scenery: &Scenery,
-    water_m: f32,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Cast, ScriptProblems> {
-    let (script, lines) = Lines::read(path, terrain)?;
-    Cast::new(script, terrain, scenery, water_m, go_on).map_err(|errors| lines.place(errors))
+impl ScriptFiles for ScriptDisk {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        let failed = |error| format!("cannot read it: {error}");
+        // A pipe has no length, and its reader may wait for ever.
+        if !fs::metadata(path).map_err(failed)?.is_file() {
+            return Err("it is no file".to_owned());
+        }
+        let mut bytes = Vec::new();
+        let file = fs::File::open(path).map_err(failed)?;
+        file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > SCRIPT_BYTES_MAX {
+            return Err(format!("it is longer than {SCRIPT_BYTES_MAX} bytes"));
+        }
+        Ok(bytes)
+    }
 }
 
-/// Reads a script again, for others on the same ground: that of `cast`.
-///
-/// # Errors
-/// All that is wrong with its files.
-pub(in crate::serve) fn load_again(
-    path: &Path,
-    terrain: &Terrain,
-    cast: &Cast,
-) -> Result<Cast, ScriptProblems> {
-    let (script, lines) = Lines::read(path, terrain)?;
-    cast.with_script(script, terrain).map_err(|errors| lines.place(errors))
-}
-
-/// Where in a script stands what a cast is made from.
-struct Lines {
+/// One problem at its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub(in crate::serve) struct ScriptProblem {
+    /// As the operator named it.
     file: String,
-    kinds: Vec<(String, u32)>,
-    /// By number of the NPC.
-    spawns: Vec<u32>,
-    /// Of each mission, and of its waypoints.
-    missions: Vec<(u32, Vec<u32>)>,
+    /// From 1; none when it concerns no line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// From 1; none when it concerns all of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    what: String,
 }
 
-impl Lines {
-    fn read(path: &Path, terrain: &Terrain) -> Result<(Script, Self), ScriptProblems> {
-        let name = path.display().to_string();
-        let mut problems = ScriptProblems::default();
-        let text = read(path).map_err(|what| {
-            problems.add(Problem::new(&name, 0, 0, what));
-            std::mem::take(&mut problems)
-        })?;
-        let file = File::read(&name, &String::from_utf8_lossy(&text))?;
-        // Before any of them is made: a file of a few bytes could ask for billions.
-        let n_npcs: usize = file.npcs.iter().map(|npc| usize::from(npc.it.count)).sum();
-        if n_npcs > NPCS_MAX {
-            problems.add(Problem::new(&name, 0, 0, CastError::TooMany(n_npcs).to_string()));
-        }
-        let directory = path.parent().unwrap_or_else(|| Path::new("."));
-        let mut files = Vec::new();
-        for Placed { line, it: beside } in &file.behaviours {
-            match read(&directory.join(beside)) {
-                Ok(bytes) => files.push((beside.display().to_string(), bytes)),
-                Err(what) => {
-                    problems.add(Problem::new(&name, *line, 0, format!("{}: {what}", beside.display())));
-                }
-            }
-        }
-        let appearances = file.kinds.iter().map(|kind| (kind.line, &kind.it.appearance));
-        let looks = looks::all(appearances, directory, &name, &mut problems);
-        problems.none_or(())?;
-        let lines = Self {
-            file: name,
-            kinds: file.kinds.iter().map(|kind| (kind.it.name.clone(), kind.line)).collect(),
-            spawns: file
-                .npcs
-                .iter()
-                .flat_map(|npc| std::iter::repeat_n(npc.line, npc.it.count.into()))
-                .collect(),
-            missions: file
-                .missions
-                .iter()
-                .map(|mission| {
-                    (mission.line, mission.it.waypoints.iter().map(|waypoint| waypoint.line).collect())
-                })
-                .collect(),
-        };
-        Ok((script(file, files, looks, terrain), lines))
+impl From<Problem<String>> for ScriptProblem {
+    fn from(Problem { file, line, column, fault }: Problem<String>) -> Self {
+        let some = |number| (number > 0).then_some(number);
+        Self { file, line: some(line), column: some(column), what: fault }
     }
-
-    /// Says of each error where it is.
-    fn place(&self, CastErrors(errors): CastErrors) -> ScriptProblems {
-        let mut problems = ScriptProblems::default();
-        let mut told = BTreeSet::new();
-        for error in errors {
-            let line = match &error {
-                CastError::Behaviors(wrong) => {
-                    for problem in &wrong.list {
-                        let what = problem.fault.to_string();
-                        let file = if problem.line == 0 { &self.file } else { &problem.file };
-                        problems.add(Problem::new(file, problem.line, problem.column, what));
-                    }
-                    problems.n_more += wrong.n_more;
-                    continue;
-                }
-                CastError::Missions(faults) => {
-                    for fault in &faults.0 {
-                        let line = self.line_of_mission(fault.mission, fault.waypoint);
-                        problems.add(Problem::new(&self.file, line, 0, fault.problem.to_string()));
-                    }
-                    continue;
-                }
-                CastError::Unknown { number, what, .. } => self.line_of(*number, what, &mut told),
-                CastError::Nowhere { number, .. } => self.line_of(*number, "place", &mut told),
-                CastError::Number { kind, .. } => {
-                    self.kinds.iter().find(|(name, _)| name == kind).map(|(_, line)| *line)
-                }
-                CastError::Solids(_)
-                | CastError::Mesh(_)
-                | CastError::Count { .. }
-                | CastError::TooMany(_) => Some(0),
-            };
-            // Of an entry with a number of NPCs one speaks for all.
-            if let Some(line) = line {
-                problems.add(Problem::new(&self.file, line, 0, error.to_string()));
-            }
-        }
-        problems
-    }
-
-    fn line_of_mission(&self, mission: usize, waypoint: Option<usize>) -> u32 {
-        let Some((line, waypoints)) = self.missions.get(mission) else { return 0 };
-        waypoint.and_then(|number| waypoints.get(number)).copied().unwrap_or(*line)
-    }
-
-    /// The line of an NPC, the first time that something is said of its entry.
-    fn line_of(
-        &self,
-        number: usize,
-        what: &'static str,
-        told: &mut BTreeSet<(u32, &'static str)>,
-    ) -> Option<u32> {
-        let line = self.spawns.get(number).copied().unwrap_or(0);
-        told.insert((line, what)).then_some(line)
-    }
-}
-
-/// What is in a file, or why it cannot be had.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error| format!("cannot read it: {error}");
-    // A pipe has no length, and whoever reads it may wait for ever.
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("it is no file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(format!("it is longer than {BYTES_MAX} bytes"));
-    }
-    Ok(bytes)
-}
-
-fn script(file: File, files: Vec<(String, Vec<u8>)>, looks: Vec<Looks>, terrain: &Terrain) -> Script {
-    let at = |point: Point| match point {
-        Point::Ground([x, y]) => Vec3::new(x, y, terrain.height(x, y)),
-        Point::At(at) => Vec3::from(at),
-    };
-    let all = |points: Vec<Point>| points.into_iter().map(at).collect();
-    let kind = |KindEntry { name, enemies, friends, .. }: &KindEntry| Kind {
-        name: name.clone(),
-        enemies: enemies.clone(),
-        friends: friends.clone(),
-    };
-    let vocabulary = Vocabulary {
-        kinds: file.kinds.iter().map(|entry| kind(&entry.it)).collect(),
-        groups: file.groups.into_iter().map(|entry| entry.it).collect(),
-        places: (file.places.into_iter().map(|entry| entry.it))
-            .map(|place| Place { name: place.name, position: at(place.position), radius_m: place.radius_m })
-            .collect(),
-        routes: (file.routes.into_iter().map(|entry| entry.it))
-            .map(|route| Route { name: route.name, points: all(route.points) })
-            .collect(),
-        resources: (file.resources.into_iter().map(|entry| entry.it))
-            .map(|resource| Resource { name: resource.name, spots: all(resource.spots) })
-            .collect(),
-        animations: file.animations.iter().map(|entry| entry.it.name.clone()).collect(),
-        sounds: file.sounds,
-        // Whether behaviours are there that NPCs begin with is said of the NPCs, which have lines.
-        entries: Vec::new(),
-    };
-    Script {
-        vocabulary,
-        actors: file.kinds.into_iter().zip(looks).map(|(entry, looks)| actor(entry.it, looks)).collect(),
-        animations: file.animations.into_iter().map(|entry| entry.it.id).collect(),
-        files,
-        spawns: file.npcs.iter().flat_map(|entry| spawns(&entry.it, &at)).collect(),
-        day_s: file.day_s,
-        missions: file.missions.into_iter().map(|entry| mission(entry.it, &at)).collect(),
-        damage: file.damage,
-    }
-}
-
-fn actor(kind: KindEntry, looks: Looks) -> Actor {
-    let usual = Actor::default();
-    Actor {
-        health: kind.health.unwrap_or(usual.health),
-        walk_m_per_s: kind.walk_m_per_s.unwrap_or(usual.walk_m_per_s),
-        run_m_per_s: kind.run_m_per_s.unwrap_or(usual.run_m_per_s),
-        sight: kind.sight,
-        lies_s: kind.lies_s.unwrap_or(usual.lies_s),
-        respawn_s: kind.respawn_s.unwrap_or(usual.respawn_s),
-        looks,
-    }
-}
-
-fn spawns(npc: &NpcEntry, at: &impl Fn(Point) -> Vec3) -> impl Iterator<Item = Spawn> {
-    let first_at = at(npc.position);
-    let side = (1..).find(|side| side * side >= npc.count).unwrap_or(1);
-    (0..npc.count).map(move |n| {
-        let (east, north) = (f32::from(n % side) * SPREAD_M, f32::from(n / side) * SPREAD_M);
-        let position = at(match npc.position {
-            Point::Ground([x, y]) => Point::Ground([x + east, y + north]),
-            Point::At([x, y, z]) => Point::At([x + east, y + north, z]),
-        });
-        let (first, last) = npc.name.split_once(' ').unwrap_or((&npc.name, LAST_NAME));
-        let look_at = npc.look_at.map_or(Vec3::X, |[x, y]| Vec3::new(x, y, 0.0) - first_at);
-        Spawn {
-            kind: npc.kind.clone(),
-            behavior: npc.behaviour.clone(),
-            first_name: if npc.count > 1 { format!("{first}{}", n + 1) } else { first.to_owned() },
-            last_name: last.to_owned(),
-            position,
-            look_at,
-        }
-    })
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use gateway::http::appearance_file;
+    use host::script::parse_worn_looks;
+    use link::{Appearance, Looks};
+
+    #[test]
+    fn a_saved_appearance_of_a_user_is_worn() {
+        let (params, entry): (Vec<u8>, Vec<u8>) = ((0..=252).collect(), (0..=255).rev().collect());
+        let of_user = Appearance {
+            visual_params: params.clone(),
+            texture_entry: entry.clone(),
+            cof_version: 7,
+            height_m: 2.1,
+        };
+        let text = appearance_file(&of_user).expect("it can be worn");
+        let looks = Looks::worn(params, entry).expect("a client could send that");
+        assert_eq!(parse_worn_looks(&text), Ok(looks));
+    }
+
+    #[test]
+    fn only_files_of_bounded_length_are_read() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let (path, length) = (folder.path().join("cave.toml"), SCRIPT_BYTES_MAX as usize);
+        let read = |n: usize| {
+            fs::write(&path, vec![b'#'; n]).expect("room");
+            ScriptDisk.read(&path)
+        };
+        assert_eq!(read(length).map(|bytes| bytes.len()), Ok(length));
+        assert!(read(length + 1).expect_err("one too many").contains("longer than"));
+        assert_eq!(ScriptDisk.read(folder.path()), Err("it is no file".to_owned()));
+        assert!(
+            ScriptDisk.read(&folder.path().join("none")).expect_err("none").starts_with("cannot read it")
+        );
+    }
+}

@@ -2,11 +2,12 @@
 
 use super::api::{Error, blocking};
 use super::recasting::{ReloadRefusal, Reloaded};
-use super::script::{ScriptProblem, ScriptProblems};
+use super::script::ScriptProblem;
 use super::{Instances, LongFailure, TableRefusal, Template};
 use axum::extract::{Json, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use host::script::ScriptProblems;
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;

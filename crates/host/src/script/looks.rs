@@ -1,8 +1,7 @@
-//! Looks as files have them: those of a user, taken down.
+//! Appearance files: the looks of a user's avatar, saved from a running server.
 
 use super::forms::AppearanceEntry;
-use super::problems::ScriptProblems;
-use super::read;
+use super::{ScriptFiles, ScriptProblems};
 use link::Looks;
 use outline::Problem;
 use serde::Deserialize;
@@ -18,6 +17,7 @@ struct Worn {
 
 /// Looks of kinds, in their order. What is wrong with one is told with the line of its kind.
 pub(super) fn all<'a>(
+    files: &dyn ScriptFiles,
     kinds: impl Iterator<Item = (u32, &'a AppearanceEntry)>,
     directory: &Path,
     name: &str,
@@ -26,7 +26,7 @@ pub(super) fn all<'a>(
     let look = |(line, entry): (u32, &AppearanceEntry)| match entry {
         AppearanceEntry::Person => Looks::Person,
         AppearanceEntry::Cloud => Looks::Cloud,
-        AppearanceEntry::File(beside) => worn(&directory.join(beside)).unwrap_or_else(|what| {
+        AppearanceEntry::File(beside) => worn(files, &directory.join(beside)).unwrap_or_else(|what| {
             problems.add(Problem::new(name, line, 0, format!("{}: {what}", beside.display())));
             Looks::default()
         }),
@@ -34,10 +34,16 @@ pub(super) fn all<'a>(
     kinds.map(look).collect()
 }
 
-fn worn(path: &Path) -> Result<Looks, String> {
-    let text = read(path)?;
-    let text = String::from_utf8_lossy(&text);
-    let worn: Worn = toml::from_str(&text).map_err(|error| error.message().trim_end().to_owned())?;
+fn worn(files: &dyn ScriptFiles, path: &Path) -> Result<Looks, String> {
+    parse_worn_looks(&String::from_utf8_lossy(&files.read(path)?))
+}
+
+/// Looks from the text of an appearance file.
+///
+/// # Errors
+/// The reason, as the operator is shown it.
+pub fn parse_worn_looks(text: &str) -> Result<Looks, String> {
+    let worn: Worn = toml::from_str(text).map_err(|error| error.message().trim_end().to_owned())?;
     let bytes = |what: &str, digits: &str| {
         bytes(digits).ok_or_else(|| format!("{what} has to be pairs of hexadecimal digits"))
     };
@@ -52,26 +58,4 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
     let pair = |pair: &[u8; 2]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
     if rest.is_empty() { pairs.iter().map(pair).collect() } else { None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gateway::http::appearance_file;
-    use link::Appearance;
-
-    #[test]
-    fn what_was_taken_down_of_a_user_is_worn() {
-        let (params, entry): (Vec<u8>, Vec<u8>) = ((0..=252).collect(), (0..=255).rev().collect());
-        let of_user = Appearance {
-            visual_params: params.clone(),
-            texture_entry: entry.clone(),
-            cof_version: 7,
-            height_m: 2.1,
-        };
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("ada.appearance");
-        std::fs::write(&path, appearance_file(&of_user).expect("it can be worn")).expect("room");
-        assert_eq!(worn(&path), Ok(Looks::worn(params, entry).expect("a client could send that")));
-    }
 }

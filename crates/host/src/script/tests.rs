@@ -1,13 +1,31 @@
 use super::*;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+
+/// Files in memory.
+#[derive(Default)]
+struct Folder(BTreeMap<String, String>);
+
+impl ScriptFiles for Folder {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        let file = path.to_str().and_then(|name| self.0.get(name));
+        file.map(|text| text.clone().into_bytes()).ok_or_else(|| "cannot read it: not there".to_owned())
+    }
+}
+
+impl Folder {
+    fn with(mut self, name: &str, text: &str) -> Self {
+        self.0.insert(name.to_owned(), text.to_owned());
+        self
+    }
+
+    fn load(&self) -> Result<Cast, ScriptProblems> {
+        let (terrain, scenery) = (Terrain::flat(256, 22.0), Scenery::default());
+        load_cast(self, Path::new("cave.toml"), &terrain, &scenery, 20.0, &mut || true)
+    }
+}
 
 fn load_text(text: &str, behaviours: &str) -> Result<Cast, ScriptProblems> {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("cave.toml");
-    fs::write(&path, text).expect("room");
-    fs::write(directory.path().join("cave.behaviour"), behaviours).expect("room");
-    let (terrain, scenery) = (Terrain::flat(256, 22.0), Arc::<Scenery>::default());
-    load(&path, &terrain, &scenery, 20.0, &mut || true)
+    Folder::default().with("cave.toml", text).with("cave.behaviour", behaviours).load()
 }
 
 const SCRIPT: &str = "\
@@ -182,16 +200,12 @@ name = \"Nothing\"
 #[test]
 fn kinds_look_as_they_are_said_to() {
     let with = |appearance: &str, file: Option<&str>| {
-        let directory = tempfile::tempdir().expect("a directory");
-        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).expect("room");
-        write(
-            "cave.toml",
-            &SCRIPT.replace("health = 40", &format!("health = 40\nappearance = {appearance}")),
-        );
-        write("cave.behaviour", BEHAVIOURS);
-        file.into_iter().for_each(|text| write("tom.appearance", text));
-        let (terrain, scenery) = (Terrain::flat(256, 22.0), Scenery::default());
-        load(&directory.path().join("cave.toml"), &terrain, &scenery, 20.0, &mut || true)
+        let text = SCRIPT.replace("health = 40", &format!("health = 40\nappearance = {appearance}"));
+        let folder = Folder::default().with("cave.toml", &text).with("cave.behaviour", BEHAVIOURS);
+        match file {
+            Some(text) => folder.with("tom.appearance", text).load(),
+            None => folder.load(),
+        }
     };
     let looks = |cast: &Cast| cast.script().actors[0].looks.clone();
     let usual = load_text(SCRIPT, BEHAVIOURS).expect("a cast");
@@ -233,19 +247,15 @@ fn problems_without_end_are_counted() {
 
 #[test]
 fn a_script_is_read_again_for_the_same_ground() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("cave.toml");
-    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).expect("room");
-    write("cave.toml", SCRIPT);
-    write("cave.behaviour", BEHAVIOURS);
-    let terrain = Terrain::flat(256, 22.0);
-    let cast = load(&path, &terrain, &Scenery::default(), 20.0, &mut || true).expect("a cast");
-    let same = load_again(&path, &terrain, &cast).expect("a cast");
+    let folder =
+        |behaviours: &str| Folder::default().with("cave.toml", SCRIPT).with("cave.behaviour", behaviours);
+    let (path, terrain) = (Path::new("cave.toml"), Terrain::flat(256, 22.0));
+    let cast = folder(BEHAVIOURS).load().expect("a cast");
+    let same = reload_cast(&folder(BEHAVIOURS), path, &terrain, &cast).expect("a cast");
     assert_eq!(same.fingerprint(), cast.fingerprint());
-    write("cave.behaviour", "behaviour loiter: sit\n");
-    let other = load_again(&path, &terrain, &cast).expect("a cast");
+    let other = reload_cast(&folder("behaviour loiter: sit\n"), path, &terrain, &cast).expect("a cast");
     assert_ne!(other.fingerprint(), cast.fingerprint());
-    write("cave.behaviour", "behaviour loiter: sip\n");
-    let problems = load_again(&path, &terrain, &cast).expect_err("nobody can sip");
+    let problems = reload_cast(&folder("behaviour loiter: sip\n"), path, &terrain, &cast)
+        .expect_err("no behaviour can sip");
     found(&problems, &[("cave.behaviour", 1, "sit")]);
 }

@@ -1,7 +1,7 @@
 //! The file's entries, and how they are read: one that is none does not hide what is wrong with the others.
 
+use super::ScriptProblems;
 use super::missions::{MissionEntry, WaypointEntry};
-use super::problems::ScriptProblems;
 use behavior::Group;
 use behavior::senses::Sight;
 use ids::Uuid;
