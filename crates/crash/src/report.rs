@@ -170,7 +170,7 @@ fn overflowed(address: u64, stack_pointer: u64, maps: &MinidumpLinuxMaps<'_>) ->
 }
 
 impl ReportedThread {
-    /// Removes the frames that start a thread, equal for all. The mark is the one that `std`'s own backtraces use.
+    /// Removes the frames that start a thread, equal for all. `std`'s own backtraces use the same mark.
     fn leave_runtime_out(&mut self) {
         let mark = |frame: &StackFrame| {
             frame.function.as_deref().is_some_and(|name| name.contains("__rust_begin_short_backtrace"))
@@ -180,7 +180,7 @@ impl ReportedThread {
         }
     }
 
-    /// Removes the frames of the panic machinery, so that the first frame is the one that panicked.
+    /// Removes the frames of the panic machinery, so that the panicking function is the first frame.
     fn leave_panicking_out(&mut self) {
         let of_panics = |frame: &StackFrame| {
             frame.function.as_deref().is_some_and(|name| {
