@@ -5,7 +5,7 @@
 //! counted as none if |change| <= max(TOLERANCE × base, TOLERANCE_INSTRUCTIONS × ticks). `docs/operating/preflight.md` has
 //! the measured noise.
 
-use crate::costs::SystemCost;
+use crate::costs::SystemCharge;
 use crate::measure::Measurement;
 use serde::{Serialize, Serializer};
 use sim::workload::{Mark, Outcome};
@@ -47,9 +47,9 @@ pub struct SystemChange {
     /// Name of the system.
     pub system: String,
     /// Its cost in the base build; all 0 if it is new.
-    pub base: SystemCost,
+    pub base: SystemCharge,
     /// Its cost in the head build; all 0 if it is gone.
-    pub head: SystemCost,
+    pub head: SystemCharge,
     /// Change of its instructions.
     pub instructions: CostChange,
     /// Change of its allocations.
@@ -57,7 +57,7 @@ pub struct SystemChange {
 }
 
 impl SystemChange {
-    fn new(system: &str, base: SystemCost, head: SystemCost, ticks: u64) -> Self {
+    fn new(system: &str, base: SystemCharge, head: SystemCharge, ticks: u64) -> Self {
         let instructions =
             change(base.instructions, head.instructions, TOLERANCE_INSTRUCTIONS.saturating_mul(ticks));
         let allocations = change(base.allocations, head.allocations, 0);
@@ -158,7 +158,7 @@ pub fn compare(base: &Measurement, head: &Measurement) -> Result<Comparison, Inc
     let systems = names
         .filter(|&name| seen.insert(name))
         .map(|name| {
-            let cost = |costs: &BTreeMap<String, SystemCost>| costs.get(name).copied().unwrap_or_default();
+            let cost = |costs: &BTreeMap<String, SystemCharge>| costs.get(name).copied().unwrap_or_default();
             SystemChange::new(name, cost(&base.costs), cost(&head.costs), ticks)
         })
         .collect();
@@ -294,7 +294,7 @@ mod tests {
                 systems: vec![SystemInfo { name: "hub".into(), functions: vec!["hub".into()] }],
                 measured: "measured".into(),
             },
-            costs: BTreeMap::from([("hub".into(), SystemCost { instructions, allocations, entries: 1 })]),
+            costs: BTreeMap::from([("hub".into(), SystemCharge { instructions, allocations, entries: 1 })]),
             burdens: BTreeMap::new(),
         }
     }

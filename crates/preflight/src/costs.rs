@@ -17,7 +17,7 @@ const GIVES: [&str; 4] = ["malloc", "calloc", "realloc", "posix_memalign"];
 
 /// Cost of one system in the measured ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SystemCost {
+pub struct SystemCharge {
     /// Instructions, without those of other systems and of the allocator.
     pub instructions: u64,
     /// Calls that allocate or grow memory.
@@ -39,7 +39,7 @@ pub fn charge(
     functions: &[Function],
     systems: &[SystemInfo],
     measured: &str,
-) -> BTreeMap<String, SystemCost> {
+) -> BTreeMap<String, SystemCharge> {
     let by_function: BTreeMap<&str, &str> = systems
         .iter()
         .flat_map(|system| system.functions.iter().map(|function| (function.as_str(), system.name.as_str())))
@@ -49,8 +49,8 @@ pub fn charge(
         None => ALLOCATOR.contains(&function).then_some(Owner::Allocator),
     };
 
-    let mut costs: BTreeMap<String, SystemCost> =
-        systems.iter().map(|system| (system.name.clone(), SystemCost::default())).collect();
+    let mut costs: BTreeMap<String, SystemCharge> =
+        systems.iter().map(|system| (system.name.clone(), SystemCharge::default())).collect();
     let mut added: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for function in functions {
         let (name, callers) = function.chain.split_first().expect("a function has a name");
@@ -127,14 +127,14 @@ mod tests {
             &systems(),
             "measured",
         );
-        let shard = SystemCost { instructions: 1_050 - 300 - 20 - 9, allocations: 1, entries: 11 };
-        let circuit = SystemCost { instructions: 300 - 80, allocations: 4, entries: 20 };
+        let shard = SystemCharge { instructions: 1_050 - 300 - 20 - 9, allocations: 1, entries: 11 };
+        let circuit = SystemCharge { instructions: 300 - 80, allocations: 4, entries: 20 };
         assert_eq!(costs, BTreeMap::from([("shard".into(), shard), ("circuit".into(), circuit)]));
     }
 
     #[test]
     fn what_happens_before_the_measured_ticks_is_left_out() {
         let costs = charge(&[function("visit poll warm_up main", 10, 1_000)], &systems(), "measured");
-        assert_eq!(costs["shard"], SystemCost::default());
+        assert_eq!(costs["shard"], SystemCharge::default());
     }
 }

@@ -5,7 +5,7 @@
 //! keys and other randomness are arguments of the workload, which runs on a thread with a fresh stack and heap.
 
 use crate::callgrind::{self, ProfileError};
-use crate::costs::{self, ALLOCATOR, SystemCost};
+use crate::costs::{self, ALLOCATOR, SystemCharge};
 use crate::symbols::linker_names;
 use sim::workload::{FORMAT, Outcome, SystemInfo};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ pub struct Measurement {
     /// Hashes and amounts of work.
     pub outcome: Outcome,
     /// Cost by system.
-    pub costs: BTreeMap<String, SystemCost>,
+    pub costs: BTreeMap<String, SystemCharge>,
     /// Instructions that burdens added, by system.
     pub burdens: BTreeMap<String, u64>,
 }

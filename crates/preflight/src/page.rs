@@ -112,11 +112,11 @@ fn work(comparison: &Comparison) -> Section {
 mod tests {
     use super::*;
     use crate::compare::WorkChange;
-    use crate::costs::SystemCost;
+    use crate::costs::SystemCharge;
 
     #[test]
     fn the_page_names_builds_systems_and_verdict() {
-        let cost = |instructions| SystemCost { instructions, allocations: 0, entries: 1 };
+        let cost = |instructions| SystemCharge { instructions, allocations: 0, entries: 1 };
         let comparison = Comparison {
             workload: "crowd".into(),
             ticks: 100,

@@ -76,11 +76,11 @@ pub(crate) fn grouped(count: u64) -> String {
 mod tests {
     use super::*;
     use crate::compare::{CostChange, Divergence, HashedPart, WorkChange};
-    use crate::costs::SystemCost;
+    use crate::costs::SystemCharge;
 
     #[test]
     fn the_text_names_what_changed_and_where_behaviour_parts() {
-        let cost = |instructions, allocations| SystemCost { instructions, allocations, entries: 1 };
+        let cost = |instructions, allocations| SystemCharge { instructions, allocations, entries: 1 };
         let comparison = Comparison {
             workload: "crowd".into(),
             ticks: 100,

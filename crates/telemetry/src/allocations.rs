@@ -112,7 +112,7 @@ pub fn held_here() -> i64 {
     HERE.get().map_or(0, |counter| counter.held.load(Ordering::Relaxed))
 }
 
-fn note(requests: u64, bytes: i64) {
+fn count_request(requests: u64, bytes: i64) {
     // During the end of a thread its thread-locals may be gone.
     if let Ok(Some(ThreadCounter { count, held, .. })) = HERE.try_with(Cell::get) {
         // This thread is the only writer, so load and store lose nothing.
@@ -129,25 +129,25 @@ const fn signed(size: usize) -> i64 {
 // SAFETY: every call is forwarded unchanged to the system's allocator; counting neither allocates nor unwinds.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(1, signed(layout.size()));
+        count_request(1, signed(layout.size()));
         // SAFETY: the caller upholds the contract of `alloc`, which is the system allocator's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note(1, signed(layout.size()));
+        count_request(1, signed(layout.size()));
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(1, signed(size) - signed(layout.size()));
+        count_request(1, signed(size) - signed(layout.size()));
         // SAFETY: as above, and the block came from the system's allocator.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        note(0, -signed(layout.size()));
+        count_request(0, -signed(layout.size()));
         // SAFETY: as for `realloc`.
         unsafe { System.dealloc(block, layout) }
     }

@@ -182,7 +182,7 @@ impl Metrics {
             if kept.seconds.len() == Self::MAX_WINDOW_S {
                 kept.seconds.pop_front();
             }
-            kept.seconds.push_back(kept.current.take());
+            kept.seconds.push_back(kept.current.reset());
         }
     }
 }

@@ -50,7 +50,7 @@ impl Timing {
     }
 }
 
-/// The longest duration since the last [`Maximum::take`], in nanoseconds.
+/// The longest duration since the last [`Maximum::reset`], in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Maximum(Arc<AtomicU64>);
 
@@ -65,7 +65,7 @@ impl Maximum {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn take(&self) -> Duration {
+    pub(crate) fn reset(&self) -> Duration {
         Duration::from_nanos(self.0.swap(0, Ordering::Relaxed))
     }
 }

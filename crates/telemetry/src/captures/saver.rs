@@ -88,7 +88,7 @@ pub struct Saver {
     cost: Duration,
     metrics: CaptureMetrics,
     /// Failures logged since the last success, so that each is logged once.
-    told: BTreeSet<(&'static str, PathBuf, io::ErrorKind)>,
+    logged_failures: BTreeSet<(&'static str, PathBuf, io::ErrorKind)>,
 }
 
 impl Saver {
@@ -103,7 +103,7 @@ impl Saver {
             pending: BTreeMap::new(),
             cost: Duration::ZERO,
             metrics,
-            told: BTreeSet::new(),
+            logged_failures: BTreeSet::new(),
         }
     }
 
@@ -178,7 +178,7 @@ impl Saver {
         match &saved {
             Ok((entry, summary)) => {
                 counters.saved.increment(1);
-                self.told.clear();
+                self.logged_failures.clear();
                 let (name, culprit) = (entry.name(), summary.headline());
                 tracing::info!(name, %trigger, culprit, bytes = entry.bytes, "captured");
             }
@@ -191,7 +191,7 @@ impl Saver {
                         (trigger.name(), PathBuf::new(), io::ErrorKind::QuotaExceeded)
                     }
                 };
-                if self.told.insert(why) {
+                if self.logged_failures.insert(why) {
                     let cause = std::error::Error::source(error).map(ToString::to_string);
                     tracing::error!(%error, cause, "a capture is not kept");
                 }
@@ -361,12 +361,12 @@ mod tests {
         assert_eq!(server.count("total", "frame"), 0);
         assert_eq!(server.count("failed_total", "frame"), 5);
         assert_eq!(server.count("suppressed_total", "frame"), 100);
-        assert_eq!(server.saver.told.len(), 1, "each cause is told once");
+        assert_eq!(server.saver.logged_failures.len(), 1, "each cause is logged once");
         std::fs::remove_file(file).unwrap();
         for _ in 0..40 {
             server.frame(Some(ScopeKind::Frame));
         }
         assert_eq!(server.count("total", "frame"), 2);
-        assert!(server.saver.told.is_empty(), "after a success it is told again");
+        assert!(server.saver.logged_failures.is_empty(), "after a success it is logged again");
     }
 }

@@ -118,14 +118,14 @@ impl Arena {
         let slot = self.slot(index);
         while slot[thread::RELEASED].load(Relaxed) < slot[thread::OPENED].load(Relaxed) {
             let block = release_oldest(slot);
-            self.give(block);
+            self.return_block(block);
         }
         let state = &self.memory[layout::state_at(index)];
         state.store((state.load(Relaxed) & !STATE_MASK) | STATE_FREE, Release);
     }
 
     /// Takes a block out of the pool: the last released, whose pages are warm, else a block that was never used.
-    pub(super) fn take(&self) -> Option<usize> {
+    pub(super) fn take_block(&self) -> Option<usize> {
         let free = &self.memory[header::FREE];
         let mut head = free.load(Acquire);
         while head & 0xFFFF_FFFF != 0 {
@@ -143,7 +143,7 @@ impl Arena {
     }
 
     /// Returns a block to the pool.
-    pub(super) fn give(&self, index: usize) {
+    pub(super) fn return_block(&self, index: usize) {
         let free = &self.memory[header::FREE];
         let mut head = free.load(Relaxed);
         loop {
@@ -184,11 +184,11 @@ mod tests {
     #[test]
     fn the_pool_hands_out_each_block_once_and_the_warmest_first() {
         let arena = arena(3);
-        let taken: Vec<_> = std::iter::from_fn(|| arena.take()).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| arena.take_block()).collect();
         assert_eq!(taken, [0, 1, 2]);
-        arena.give(1);
-        arena.give(2);
-        assert_eq!([arena.take(), arena.take(), arena.take()], [Some(2), Some(1), None]);
+        arena.return_block(1);
+        arena.return_block(2);
+        assert_eq!([arena.take_block(), arena.take_block(), arena.take_block()], [Some(2), Some(1), None]);
     }
 
     #[test]
@@ -200,19 +200,19 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for round in 0..20_000 {
-                        let held: Vec<usize> = (0..=round % 3).filter_map(|_| arena.take()).collect();
+                        let held: Vec<usize> = (0..=round % 3).filter_map(|_| arena.take_block()).collect();
                         for &block in &held {
                             assert_eq!(holders[block].fetch_add(1, Relaxed), 0);
                         }
                         for &block in &held {
                             holders[block].fetch_sub(1, Relaxed);
-                            arena.give(block);
+                            arena.return_block(block);
                         }
                     }
                 });
             }
         });
-        assert_eq!(std::iter::from_fn(|| arena.take()).count(), BLOCKS, "none is missing in the end");
+        assert_eq!(std::iter::from_fn(|| arena.take_block()).count(), BLOCKS, "none is missing in the end");
     }
 
     #[test]

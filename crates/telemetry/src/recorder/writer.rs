@@ -284,7 +284,7 @@ impl ThreadWriter {
         let Some(ThreadSlot { shared, slot, .. }) = self.assigned.get() else { return false };
         let opened = slot[thread::OPENED].load(Relaxed);
         let n_held = opened - slot[thread::RELEASED].load(Relaxed);
-        let taken = if n_held < RING as u64 { shared.arena.take() } else { None };
+        let taken = if n_held < RING as u64 { shared.arena.take_block() } else { None };
         let index = match taken {
             Some(index) => index,
             None if n_held == 0 => return false,
@@ -322,7 +322,7 @@ impl ThreadWriter {
             if layout::written_at(begin, end, meta) >= oldest_ns {
                 return;
             }
-            arena.give(release_oldest(assigned.slot));
+            arena.return_block(release_oldest(assigned.slot));
         }
     }
 

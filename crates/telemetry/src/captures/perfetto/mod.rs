@@ -18,8 +18,8 @@ use super::{CaptureCause, label, scope_name};
 use crate::recorder::{Arg, Capture, KernelSample, Overrun, SampleKind, ThreadRecord};
 use prost::Message as _;
 use schema::{
-    Clock, ClockSnapshot, CounterDescriptor, Data, DebugAnnotation, InternedData, InternedString,
-    ProcessDescriptor, ThreadDescriptor, Trace, TracePacket, TrackDescriptor, TrackEvent,
+    ClockSnapshot, CounterDescriptor, Data, DebugAnnotation, InternedData, InternedString, ProcessDescriptor,
+    SnapshotClock, ThreadDescriptor, TraceFile, TracePacket, TrackDescriptor, TrackEvent,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -54,15 +54,15 @@ pub fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut writer = PacketWriter { out, packet: Vec::new() };
-    let clock = |id, timestamp| Clock { clock_id: Some(id), timestamp: Some(timestamp) };
+    let clock = |id, timestamp| SnapshotClock { clock_id: Some(id), timestamp: Some(timestamp) };
     writer.packet(TracePacket {
         sequence_flags: Some(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED),
         interned_data: Some(Box::new(interned(capture))),
         data: Some(Data::ClockSnapshot(ClockSnapshot {
             clocks: vec![
-                clock(Clock::BOOTTIME, capture.end_ns),
-                clock(Clock::MONOTONIC, capture.end_ns),
-                clock(Clock::REALTIME, origin.unix_ns),
+                clock(SnapshotClock::BOOTTIME, capture.end_ns),
+                clock(SnapshotClock::MONOTONIC, capture.end_ns),
+                clock(SnapshotClock::REALTIME, origin.unix_ns),
             ],
         })),
         ..TracePacket::default()
@@ -217,7 +217,7 @@ impl<W: Write> PacketWriter<'_, W> {
         let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
         self.packet.clear();
         // A trace is a sequence of packets, so concatenated traces of one packet each are a trace.
-        Trace { packet: vec![packet] }.encode(&mut self.packet).expect("a vector grows");
+        TraceFile { packet: vec![packet] }.encode(&mut self.packet).expect("a vector grows");
         self.out.write_all(&self.packet)
     }
 

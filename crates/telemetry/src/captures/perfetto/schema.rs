@@ -6,7 +6,7 @@
 use prost::{Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Trace {
+pub(crate) struct TraceFile {
     #[prost(message, repeated, tag = "1")]
     pub(crate) packet: Vec<TracePacket>,
 }
@@ -45,18 +45,18 @@ pub(crate) enum Data {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ClockSnapshot {
     #[prost(message, repeated, tag = "1")]
-    pub(crate) clocks: Vec<Clock>,
+    pub(crate) clocks: Vec<SnapshotClock>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Clock {
+pub(crate) struct SnapshotClock {
     #[prost(uint32, optional, tag = "1")]
     pub(crate) clock_id: Option<u32>,
     #[prost(uint64, optional, tag = "2")]
     pub(crate) timestamp: Option<u64>,
 }
 
-impl Clock {
+impl SnapshotClock {
     pub(crate) const REALTIME: u32 = 1;
     pub(crate) const MONOTONIC: u32 = 3;
     /// Default clock of packets' timestamps.

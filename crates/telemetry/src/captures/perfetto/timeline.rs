@@ -1,7 +1,7 @@
 //! Reader of traces written by [`write`](super::write): the slices of each thread, for a terminal. Content of other
 //! programs' traces is ignored where it is unknown here.
 
-use super::schema::{Data, DebugAnnotation, InternedData, InternedString, Trace, TrackEvent};
+use super::schema::{Data, DebugAnnotation, InternedData, InternedString, TraceFile, TrackEvent};
 use prost::Message as _;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Timeline {
     /// # Errors
     /// When the bytes are no trace.
     pub fn read(bytes: &[u8]) -> Result<Self, NotATrace> {
-        let trace = Trace::decode(bytes)?;
+        let trace = TraceFile::decode(bytes)?;
         let mut reader = TimelineReader::default();
         for packet in trace.packet {
             let at_ns = packet.timestamp.unwrap_or_default();
