@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Mutex, PoisonError};
-use telemetry::LockWait;
+use telemetry::{LockHold, LockWait};
 
 /// Where a shard's mail goes in, and how its thread is woken.
 pub struct Mailbox {
@@ -71,6 +71,7 @@ impl Sessions {
 
     /// Does something with the hub and delivers what it has to say.
     pub fn with<R>(&self, act: impl FnOnce(&mut Hub) -> R) -> R {
+        let _hold = LockHold::begin("the hub");
         // A panic inside the hub is a bug, but the state between two calls is whole; others go on.
         let mut hub = self.lock_wait.lock(&self.hub).unwrap_or_else(PoisonError::into_inner);
         let result = act(&mut hub);

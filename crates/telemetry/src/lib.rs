@@ -36,6 +36,7 @@ pub mod captures;
 pub mod crash;
 mod fine;
 mod histogram;
+mod lock_hold;
 mod lock_wait;
 mod logging;
 mod metrics;
@@ -44,6 +45,7 @@ pub mod recorder;
 mod timing;
 
 pub use crate::fine::{FINE_BUCKETS_NS, FineTiming};
+pub use crate::lock_hold::LockHold;
 pub use crate::lock_wait::LockWait;
 pub use crate::logging::{LogFormat, LoggingError, start_logging};
 pub use crate::metrics::Metrics;

@@ -13,7 +13,7 @@ use super::connection::{Connection, Mark, Outcome, wait};
 use super::{EngineError, Session};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use telemetry::LockWait;
+use telemetry::{LockHold, LockWait};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 use tokio_postgres::Config;
@@ -153,6 +153,7 @@ impl Pool {
     }
 
     fn borrow(&self, end: Instant) -> Result<Borrowed<'_>, EngineError> {
+        LockHold::assert_none("the store's connection");
         let mut state = self.lock();
         let waiting_since = (state.idle.is_empty() && state.n >= CONNECTIONS_MAX).then(Instant::now);
         loop {

@@ -5,7 +5,7 @@ use rusqlite::{CachedStatement, OpenFlags, TransactionBehavior, params_from_iter
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use telemetry::LockWait;
+use telemetry::{LockHold, LockWait};
 
 /// Wait of a statement for another process (`throng user …` beside a running server) before it fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -98,6 +98,7 @@ impl Sqlite {
     /// Takes the connection. A thread that panicked while it held it left no half-done work behind, since an
     /// unfinished transaction rolls back when it is dropped; so the poison is ignored.
     fn lock(&self) -> MutexGuard<'_, rusqlite::Connection> {
+        LockHold::assert_none("the store's connection");
         self.lock_wait.lock(&self.connection).unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -73,6 +73,10 @@ pub(super) struct Active {
     pub(super) scene: Arc<Scene>,
     /// What its world leaves for the journal.
     pub(super) ledger: Arc<Ledger>,
+    /// Admissions that the hub has not answered yet. No other work on the instance begins before.
+    pub(super) admissions: u32,
+    /// Number of the admission that ended last, as [`Table::end_admission`](super::Table::end_admission) counts them.
+    pub(super) last_admission: u64,
     /// Times that somebody went in.
     pub(super) visits: u64,
     /// Of these, how many had been when the state that is saved was taken.
@@ -100,6 +104,8 @@ impl Active {
         Self {
             scene,
             ledger,
+            admissions: 0,
+            last_admission: 0,
             visits: 0,
             visits_saved: 0,
             visits_asked: None,

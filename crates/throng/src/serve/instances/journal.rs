@@ -187,10 +187,10 @@ impl Instances {
         let now = (self.clock)();
         let mut due = Due::default();
         let is_resting = self.depot.rests_until().is_some_and(|until| now < until);
+        let census = self.census();
         let mut table = self.table();
-        let visitors = self.sessions.with(|hub| hub.visitors());
         table.for_each_active(|world, id, active| {
-            let is_empty = !visitors.contains_key(&world);
+            let is_empty = !census.is_occupied(world, active);
             if !is_empty {
                 active.empty_since = None;
             }

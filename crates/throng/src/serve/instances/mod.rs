@@ -14,6 +14,7 @@ mod journal;
 mod keeper;
 mod ledger;
 mod map;
+mod occupancy;
 mod owners;
 mod park;
 mod quotas;
@@ -363,17 +364,13 @@ impl Instances {
         position: Option<Vec3>,
         who: impl FnOnce(&Hub) -> Result<SessionKey, Refusal>,
     ) -> Result<Passage, Refusal> {
-        // The table stays locked, so that the instance neither ends nor is parked meanwhile.
-        let mut table = self.awake(id)?;
+        let mut admitting = self.admit(id)?;
         let now = (self.clock)();
-        let world = table.get(id)?.world;
-        let active =
-            table.entry_mut(world).and_then(Entry::active_mut).ok_or(TableRefusal::NoInstance(id))?;
         let passage = self.sessions.with(|hub| {
             let session = who(hub)?;
-            Ok::<_, Refusal>(hub.enter(now, session, &active.scene, position)?)
+            Ok::<_, Refusal>(hub.enter(now, session, &admitting.scene, position)?)
         })?;
-        active.is_entered();
+        admitting.is_admitted = true;
         Ok(passage)
     }
 
@@ -388,8 +385,8 @@ impl Instances {
 
     /// All of them, in order of their making.
     pub(super) fn list(&self) -> Vec<Account> {
-        let table = self.table();
         let visitors = self.sessions.with(|hub| hub.visitors());
+        let table = self.table();
         let users = |world: WorldId| visitors.get(&world).copied().unwrap_or(0);
         let mut accounts: Vec<Account> =
             table.iter().map(|entry| account(&table, entry, users(entry.world))).collect();
@@ -401,11 +398,10 @@ impl Instances {
     /// One of them.
     pub(super) fn get(&self, id: Uuid) -> Result<Account, Refusal> {
         let table = self.table();
-        let entry = table.get(id)?;
-        // As in the list.
-        let users = self.sessions.with(|hub| hub.visitors_of(entry.world));
-        let mut account = account(&table, entry, users);
+        let mut account = account(&table, table.get(id)?, 0);
         drop(table);
+        // As in the list.
+        account.users = self.sessions.with(|hub| hub.visitors_of(account.world));
         self.look_at(&mut account);
         Ok(account)
     }
@@ -448,10 +444,6 @@ impl Instances {
     /// Whether there is such an instance.
     fn is_there(&self, id: Uuid) -> bool {
         self.table().get(id).is_ok()
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -99,12 +99,12 @@ impl Instances {
     /// once find different ones, and none of them waits while another one's world is taken out and saved.
     pub(super) fn longest_empty(&self) -> Result<Turn<'_>, Nobody> {
         let now = (self.clock)();
+        let census = self.census();
         let mut table = self.table();
-        let visitors = self.sessions.with(|hub| hub.visitors());
         let mut longest: Option<(Instant, WorldId)> = None;
         table.for_each_active(|world, _, active| {
             let since = active.empty_since.unwrap_or(now);
-            let is_idle = active.rests_until <= now && !visitors.contains_key(&world);
+            let is_idle = active.rests_until <= now && !census.is_occupied(world, active);
             if is_idle && longest.is_none_or(|(longest, _)| since < longest) {
                 longest = Some((since, world));
             }
@@ -161,11 +161,16 @@ impl Instances {
 
     /// Those of these instances in which nobody is, and at which nobody else is at work.
     fn begin_to_park(&self, worlds: &[WorldId], patience: Patience) -> Vec<Turn<'_>> {
+        let census = (patience == Patience::None).then(|| self.census());
         let mut table = self.table();
-        // Nobody goes in while the table is locked.
-        let visitors = self.sessions.with(|hub| hub.visitors());
-        let empty = worlds.iter().filter(|world| patience == Patience::Over || !visitors.contains_key(world));
-        empty.filter_map(|&world| self.begin_turn(&mut table, world, Work::Parking)).collect()
+        let mut begin = |&world: &WorldId| {
+            let active = table.entry_mut(world).and_then(Entry::active_mut)?;
+            if census.as_ref().is_some_and(|census| census.is_occupied(world, active)) {
+                return None;
+            }
+            self.begin_turn(&mut table, world, Work::Parking)
+        };
+        worlds.iter().filter_map(&mut begin).collect()
     }
 
     /// Takes an instance out of the pool, and a copy of its state. One that cannot be taken out rests.

@@ -110,8 +110,8 @@ impl Instances {
         for inbox in self.inboxes_of(&reloaded.template) {
             changes.prepare(&inbox);
         }
+        let mut retired = Retired::default();
         let mut table = self.table();
-        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
         if reloaded.has_changed {
             retired.casts.extend(table.cast_template(&reloaded.template, &cast));
         }
@@ -130,7 +130,16 @@ impl Instances {
                 }
             }
         }
+        drop(table);
         retired.keep(changes);
+        self.retire(retired);
+    }
+
+    /// Keeps what was given up until nothing else refers to it.
+    fn retire(&self, more: Retired) {
+        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        retired.casts.extend(more.casts);
+        retired.recasts.extend(more.recasts);
     }
 
     /// Where commands wait for those of a template's instances that are in the pool.
@@ -150,14 +159,16 @@ impl Instances {
         if !Arc::ptr_eq(&changes.to, &cast) {
             changes = Changes::to(&cast);
         }
-        let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut retired = Retired::default();
         match inbox.waiting.put_recast(|from| changes.from(from)) {
             Ok(given_up) => retired.casts.extend(given_up),
             Err(why) => {
                 tracing::info!(world = world.0, %why, "an instance begins as its template was a moment ago")
             }
         }
+        drop(table);
         retired.keep(changes);
+        self.retire(retired);
     }
 
     /// What a world's template has and it has not, and is to have.

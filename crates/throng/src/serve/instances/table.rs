@@ -109,6 +109,8 @@ pub(in crate::serve) struct Table {
     limits: Limits,
     next_world: u32,
     next_local_id: u32,
+    /// Since the server began.
+    admissions_ended: u64,
 }
 
 impl Table {
@@ -122,6 +124,7 @@ impl Table {
             limits,
             next_world: first_world,
             next_local_id: FIRST_LOCAL_ID,
+            admissions_ended: 0,
         }
     }
 
@@ -229,10 +232,23 @@ impl Table {
         self.in_memory.keys().filter_map(|world| self.by_world.get(world)).any(is_parking)
     }
 
-    /// Takes out what an instance does, to do something else with it; none when somebody is at that already, or there is none.
+    /// Admissions that have ended since the server began.
+    pub(super) const fn admissions_ended(&self) -> u64 {
+        self.admissions_ended
+    }
+
+    /// Counts an admission that ends now; its number.
+    pub(super) const fn end_admission(&mut self) -> u64 {
+        self.admissions_ended += 1;
+        self.admissions_ended
+    }
+
+    /// Takes out what an instance does, to do something else with it; none when somebody is at that already, a visitor is being admitted,
+    /// or there is none.
     pub(super) fn take(&mut self, world: WorldId, work: Work) -> Option<State> {
         let entry = self.by_world.get_mut(&world)?;
-        if matches!(entry.state, State::Busy(_)) {
+        let is_admitting = entry.active_mut().is_some_and(|active| active.admissions > 0);
+        if is_admitting || matches!(entry.state, State::Busy(_)) {
             return None;
         }
         entry.ledger_at_work = entry.active_mut().map(|active| Arc::clone(&active.ledger));

@@ -1,10 +1,11 @@
 //! Who works on an instance: one at a time, and not with the table locked.
 
 use super::entry::{State, Work};
+use super::occupancy::TableGuard;
 use super::table::Wanted;
 use super::{Instances, Refusal, Table, TableRefusal};
 use ids::{Instant, Uuid, WorldId};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Whoever holds it works on an instance. Dropped without an end, by an error or a panic, it leaves the instance as it was; one that was not
 /// there before, not at all.
@@ -28,10 +29,11 @@ impl Turn<'_> {
             return;
         };
         active.bytes = bytes;
+        let template = instances.table().of_world(*world).map(|entry| Arc::clone(&entry.template));
         if active.visits > 0
-            && let Some(entry) = instances.table().of_world(*world)
+            && let Some(template) = template
         {
-            instances.admission.learn(&entry.template, bytes);
+            instances.admission.learn(&template, bytes);
         }
     }
 
@@ -79,15 +81,15 @@ impl Instances {
             if let Some(turn) = self.begin_turn(&mut table, world, work) {
                 return Ok(turn);
             }
-            table = self.turns.wait(table).unwrap_or_else(PoisonError::into_inner);
+            table = self.wait_for_turn(table);
         }
     }
 
     /// The table, when nobody works on an instance: what is being made may come to nothing, and what is ending may stay.
-    pub(super) fn settled(&self, id: Uuid) -> Result<MutexGuard<'_, Table>, TableRefusal> {
+    pub(super) fn settled(&self, id: Uuid) -> Result<TableGuard<'_>, TableRefusal> {
         let mut table = self.table();
         while matches!(table.get(id)?.state(), State::Busy(_)) {
-            table = self.turns.wait(table).unwrap_or_else(PoisonError::into_inner);
+            table = self.wait_for_turn(table);
         }
         Ok(table)
     }

@@ -3,14 +3,15 @@
 use super::admission::Promise;
 use super::entry::{Active, State, Work};
 use super::ledger::Ledger;
+use super::occupancy::TableGuard;
 use super::table::Seat;
-use super::{Instances, Refusal, Table, TableRefusal};
+use super::{Instances, Refusal, TableRefusal};
 use crate::serve::long::{self, LongFailure};
 use crate::serve::worlds::{Founding, Stepper};
 use gateway::places::Scene;
 use ids::{Epoch, Instant, Uuid, WorldId};
 use std::convert::Infallible;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 use store::Part;
 use telemetry::allocations;
@@ -44,7 +45,7 @@ pub(super) struct Seated {
 
 impl Instances {
     /// The table, with the instance in the pool: it stays there as long as the table is locked.
-    pub(super) fn awake(&self, id: Uuid) -> Result<MutexGuard<'_, Table>, Refusal> {
+    pub(super) fn awake(&self, id: Uuid) -> Result<TableGuard<'_>, Refusal> {
         loop {
             let table = self.table();
             if matches!(table.get(id)?.state(), State::Active(_)) {

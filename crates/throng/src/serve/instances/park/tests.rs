@@ -1,12 +1,14 @@
 //! Instances with a pool and a database of their own, and without clients.
 
 mod casts;
+mod occupancy;
 mod room;
 
 use super::*;
 use crate::config::{self, Config};
 use crate::serve::faults::Fuses;
 use crate::serve::instances::TableRefusal;
+use crate::serve::instances::occupancy::Census;
 use crate::serve::instances::table::Wanted;
 use crate::serve::instances::{Admission, Depot, Entry, Order, Start};
 use crate::serve::{places, start_clock, worlds};

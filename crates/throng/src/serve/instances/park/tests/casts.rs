@@ -171,9 +171,13 @@ fn a_change_that_a_world_has_taken_and_not_made_is_offered_again_when_the_files_
     let node = node(&data);
     let (one, two) = (node.create(1), node.create(2));
     [one, two].into_iter().for_each(|id| node.pass_a_second(id));
-    assert_eq!(node.reload(&data, "sit"), 2);
-    assert!(node.inbox(one).waiting.take_recast().is_some(), "it panics then");
-    assert_eq!(node.begin_again(one, 1), Beginning::Newest);
+    // Out of the pool, whose next step would make the change.
+    let beginning = node.with_stepper(one, |stepper| {
+        assert_eq!(node.reload(&data, "sit"), 2);
+        assert!(node.inbox(one).waiting.take_recast().is_some(), "it panics then");
+        stepper.begin_again(1, |_| Vec::new()).0
+    });
+    assert_eq!(beginning, Beginning::Newest);
     assert!(!node.inbox(one).waiting.has_cast(&node.cast()));
     assert_eq!(node.reload(&data, "sit"), 1, "the other one has it");
     node.pass_a_second(one);
@@ -189,9 +193,14 @@ fn a_change_that_nobody_else_has_is_not_freed_in_a_step() {
     node.reload(&data, "sit");
     node.pass_a_second(one);
     node.begin_again(one, 1);
-    node.reload(&data, "wait 9 s");
-    assert_eq!(node.begin_again(one, 2), Beginning::Former);
-    let made = node.inbox(one).waiting.take_recast().expect("it leads on from there");
+    // Out of the pool, whose next step would make the change.
+    let (beginning, made) = node.with_stepper(one, |stepper| {
+        node.reload(&data, "wait 9 s");
+        let (beginning, _) = stepper.begin_again(2, |_| Vec::new());
+        (beginning, node.inbox(one).waiting.take_recast())
+    });
+    assert_eq!(beginning, Beginning::Former);
+    let made = made.expect("it leads on from there");
     assert_eq!(Arc::strong_count(&made), 2, "what waited has it still");
 }
 
