@@ -5,4 +5,5 @@
 
 pub mod capacity;
 pub mod registry;
+pub mod restart;
 pub mod script;

@@ -5,6 +5,7 @@
 //! nothing and reads no clock. Start with [`Command`], which goes into a world, and [`Frame`], which comes out of it; [`Terrain`]
 //! and [`Scenery`] are the ground and the static objects that both sides know beforehand.
 
+mod census;
 mod chat;
 mod command;
 mod frame;
@@ -13,6 +14,7 @@ mod looks;
 mod scenery;
 mod terrain;
 
+pub use census::WorldCensus;
 pub use chat::{CHAT_BYTES_MAX, Chat, ChatKind};
 pub use command::{Action, Appearance, Command, Control, ControlFlags, Enter};
 pub use frame::{

@@ -28,7 +28,7 @@
 //! - **Several rates**: each has its batches; workers take the one whose deadline comes first (`schedule/flight.rs`).
 //! - **A world that sleeps** is on no list that anybody goes through. A [`Waker`] brings it back at once, off the beat, and from the
 //!   first beat at least half a `dt` later it is with the others.
-//! - **A world that panics** is taken out and handed back ([`Panicked`]); [`Backoff`] says when its successor may begin.
+//! - **A world that panics** is taken out and handed back ([`Panicked`]); when its successor may begin is its owner's.
 //! - **Saves, loads, navmeshes, destruction** are [`long`] tasks on threads of low priority. When they are not getting on,
 //!   workers make room ([`starvation`]).
 //!
@@ -43,7 +43,6 @@
 //!
 //! It does not know what a world is.
 
-mod backoff;
 mod batch;
 mod clock;
 mod cost;
@@ -59,7 +58,6 @@ mod schedule;
 mod signs;
 pub mod starvation;
 
-pub use backoff::Backoff;
 pub use batch::{Job, Stay, WORKERS_MAX};
 pub use frames::{
     FRAMES_MAX, FrameRecord, FrameSummary, TRACE_FRAMES_MAX, TRACE_STEPS_MAX, Trace, TracedStep,

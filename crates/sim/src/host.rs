@@ -5,13 +5,12 @@
 //! from configuration. A world that moves keeps its epoch, its local ids and the numbering of its frames.
 
 use crate::node::TICK;
+use host::restart::{Restart, RestartTask, SWEEP_PERIOD};
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
-use link::{Command, Frame};
+use link::{Command, Frame, WorldCensus};
 use recording::{About, Ending, Step, Writer};
-use schedule::Backoff;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::time::Duration;
 use world::{Life, World, WorldConfig};
 
 /// Leaves something out of a move, or repeats it, to show that a run notices.
@@ -37,8 +36,7 @@ pub(crate) struct Departed {
     snapshot: Vec<u8>,
     commands: Vec<u8>,
     /// Counts panics in a row, wherever the world ran.
-    backoff: Backoff,
-    sweeps: Option<Sweeps>,
+    restart: Restart,
 }
 
 /// One world with its inbox and its outbox.
@@ -52,25 +50,11 @@ pub(crate) struct Resident {
     writer: Option<Writer<Vec<u8>>>,
     /// A recording that has ended.
     recorded: Option<Vec<u8>>,
-    backoff: Backoff,
-    /// Time of the restart, after a panic.
-    down_until: Option<Instant>,
-    /// Searches for avatars without a login, after a restart.
-    sweeps: Option<Sweeps>,
+    /// The same decisions as those of a server.
+    restart: Restart,
     /// Snapshot before the last step, kept for [`Sabotage::StaleSnapshot`].
     stale: Option<Vec<u8>>,
 }
-
-/// Searches of a restarted world for avatars whose sessions have ended.
-#[derive(Clone, Copy)]
-struct Sweeps {
-    next_at: Instant,
-    until: Instant,
-}
-
-/// Period and duration of these searches, as in `throng`.
-const SWEEP_PERIOD: Duration = Duration::from_secs(1);
-const SWEEPS_LAST: Duration = Duration::from_secs(10);
 
 const IN_MEMORY: &str = "memory takes what it is given";
 
@@ -91,7 +75,7 @@ impl Host {
     /// Stops a world between two steps and takes it off this host. `None` while it is down: its state is that of a checkpoint which has
     /// not begun yet.
     pub(crate) fn release(&mut self, world: WorldId, sabotage: Option<Sabotage>) -> Option<Departed> {
-        if self.get(world).down_until.is_some() {
+        if self.get(world).restart.is_down() {
             return None;
         }
         let mut resident = self.residents.remove(&world).expect("looked up above");
@@ -107,20 +91,18 @@ impl Host {
             config: resident.life.config().clone(),
             snapshot: stale.unwrap_or(snapshot),
             commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
-            backoff: resident.backoff,
-            sweeps: resident.sweeps,
+            restart: resident.restart,
         })
     }
 
     /// Takes a world in and continues it: same epoch, same local ids, next frame.
     pub(crate) fn take_in(&mut self, departed: Departed) {
-        let Departed { config, snapshot, commands, backoff, sweeps } = departed;
+        let Departed { config, snapshot, commands, restart } = departed;
         let id = config.id;
         let world = World::restore(config.clone(), &snapshot).expect("a host reads another host's snapshot");
         let resident = Resident {
             inbox: postcard::from_bytes(&commands).expect("commands are plain data"),
-            backoff,
-            sweeps,
+            restart,
             ..Resident::new(Life::of(world, config, 0.0).kept())
         };
         let former = self.residents.insert(id, resident);
@@ -137,30 +119,27 @@ impl Resident {
             has_told: false,
             writer: None,
             recorded: None,
-            backoff: Backoff::new(Instant::ZERO),
-            down_until: None,
-            sweeps: None,
+            restart: Restart::new(Instant::ZERO),
             stale: None,
         }
     }
 
     /// One tick: a restart that is due, the search for orphaned avatars, and the step. The frame, unless the world is down.
-    /// `panics` says whether the step fails, and is not asked while the world is down; `dismiss` makes the commands that remove avatars without a session from a world.
+    /// `panics` says whether the step fails, and is not asked while the world is down; `census` counts the sessions of a world.
     pub(crate) fn tick(
         &mut self,
         now: Instant,
         tick: Tick,
         panics: impl FnOnce() -> bool,
-        dismiss: impl Fn(WorldId, &mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
+        census: impl Fn(WorldId) -> WorldCensus,
     ) -> Option<&mut Frame> {
         self.has_told = false;
-        self.restart(now, &dismiss);
-        if self.down_until.is_some() {
+        self.run_restart(now, &census);
+        if self.restart.is_down() {
             // Its inbox is not read, and senders to other worlds must not wait for it.
             self.inbox.clear();
             return None;
         }
-        self.sweep(now, &dismiss);
         self.step(now, tick, panics());
         self.has_told.then_some(&mut self.frame)
     }
@@ -188,7 +167,9 @@ impl Resident {
         let step = || life.step(now, tick, TICK, 1.0, inbox, frame);
         match catch_unwind(AssertUnwindSafe(step)) {
             Ok(()) => self.has_told = true,
-            Err(_) if panics => self.down_until = Some(self.backoff.panicked(now)),
+            Err(_) if panics => {
+                self.restart.note_panic(now);
+            }
             Err(bug) => resume_unwind(bug),
         }
         if let Some(commands) = taken {
@@ -228,41 +209,30 @@ impl Resident {
         }
     }
 
-    fn restart(
-        &mut self,
-        now: Instant,
-        dismiss: &impl Fn(WorldId, &mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
-    ) {
-        if self.down_until.is_none_or(|until| now < until) {
-            return;
+    /// Does what is due after a panic.
+    fn run_restart(&mut self, now: Instant, census: &impl Fn(WorldId) -> WorldCensus) {
+        while let Some(task) = self.restart.poll(now) {
+            let census = census(self.id());
+            match task {
+                RestartTask::Begin => {
+                    self.life.begin_again(self.restart.in_a_row());
+                    self.restart.note_begun(now, self.life.config().epoch);
+                    self.inbox.extend(census.dismissals(self.life.world().sessions()));
+                }
+                RestartTask::Sweep => self.inbox.extend(census.dismissals(self.life.world().sessions())),
+                RestartTask::CheckReturn => {
+                    let present: BTreeSet<SessionKey> = self.life.world().sessions().collect();
+                    let n_missing = census.n_missing(|session| present.contains(&session));
+                    self.restart.note_return(now, self.life.config().epoch, n_missing);
+                }
+            }
         }
-        self.down_until = None;
-        self.life.begin_again(self.backoff.in_a_row());
-        self.backoff.began(now);
-        self.inbox.extend(dismiss(self.id(), &mut self.life.world().sessions()));
-        self.sweeps = Some(Sweeps { next_at: now + SWEEP_PERIOD, until: now + SWEEPS_LAST });
-    }
-
-    fn sweep(
-        &mut self,
-        now: Instant,
-        dismiss: &impl Fn(WorldId, &mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
-    ) {
-        let Some(sweeps) = &mut self.sweeps else { return };
-        if now < sweeps.next_at {
-            return;
-        }
-        sweeps.next_at = now + SWEEP_PERIOD;
-        if now >= sweeps.until {
-            self.sweeps = None;
-        }
-        self.inbox.extend(dismiss(self.id(), &mut self.life.world().sessions()));
     }
 
     /// True while the world is down, or may still hold avatars of sessions that ended meanwhile.
     pub(crate) fn is_recovering(&self, now: Instant) -> bool {
-        let began_at = self.sweeps.map(|sweeps| Instant(sweeps.until.0 - SWEEPS_LAST.as_nanos() as u64));
-        self.down_until.is_some() || began_at.is_some_and(|at| now.since(at) <= 2 * SWEEP_PERIOD)
+        let begun_at = self.restart.begun_at();
+        self.restart.is_down() || begun_at.is_some_and(|at| now.since(at) <= 2 * SWEEP_PERIOD)
     }
 
     /// Times that the world restarted.

@@ -14,7 +14,7 @@ use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
-use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, Tick, Uuid, WorldId};
+use ids::{AgentId, Epoch, Instant, LocalId, Tick, Uuid, WorldId};
 use link::{Frame, Scenery, Terrain, WATER_M};
 use replicate::Replica;
 use std::collections::BTreeMap;
@@ -151,9 +151,7 @@ impl Node {
             let Self { hosts, placement, served, hub, places, .. } = self;
             let served = &mut served[n];
             let resident = hosts[placement[n]].get_mut(world);
-            let dismiss =
-                |world, sessions: &mut dyn Iterator<Item = SessionKey>| hub.dismiss(world, sessions);
-            let frame = resident.tick(now, tick, || panics(world), dismiss);
+            let frame = resident.tick(now, tick, || panics(world), |world| hub.census_of(world));
             served.has_told = frame.is_some();
             let Some(frame) = frame else { continue };
             if crosses_as_bytes {

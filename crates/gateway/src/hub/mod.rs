@@ -4,7 +4,7 @@
 //! for the store. It sees a session's rare events only (login, arrival, teleport, instant message, logout), never
 //! its movement. Start with [`Hub::login`], then [`Hub::handle`].
 
-mod absentees;
+mod census;
 mod circuits;
 mod delivery;
 mod event_queue;

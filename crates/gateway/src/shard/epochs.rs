@@ -2,7 +2,7 @@
 //!
 //! A shard hears of a new life by the epoch of the replica, at each client's turn. It need not know what the world began
 //! from: whose avatar is missing comes in again where it was last seen, under a local id that nobody was shown yet, and
-//! everybody's newest wishes are repeated. Those who have left meanwhile are the hub's to dismiss ([`crate::hub::Hub::dismiss`]).
+//! everybody's newest wishes are repeated. Those who have left meanwhile are the hub's to dismiss ([`link::WorldCensus`]).
 
 use super::switching::enter;
 use super::{ClientIndex, Shard};

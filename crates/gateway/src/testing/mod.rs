@@ -329,7 +329,7 @@ impl Node {
         self.panics += 1;
         let region = &mut self.regions[place.0 as usize];
         region.life.begin_again(1);
-        region.commands = self.hub.dismiss(region.scene.world, region.life.world().sessions());
+        region.commands = self.hub.census_of(region.scene.world).dismissals(region.life.world().sessions());
     }
 
     /// So many times a world panics when it is given such a command.
@@ -341,14 +341,16 @@ impl Node {
     /// Dismisses who has no business in a place, as is done for a while after a restart.
     pub(crate) fn dismiss(&mut self, place: PlaceId) {
         let region = &mut self.regions[place.0 as usize];
-        region.commands.extend(self.hub.dismiss(region.scene.world, region.life.world().sessions()));
+        region
+            .commands
+            .extend(self.hub.census_of(region.scene.world).dismissals(region.life.world().sessions()));
     }
 
     /// Sessions in a place that its replica does not show.
     pub(crate) fn n_missing(&self, place: PlaceId) -> usize {
         let scene = &self.regions[place.0 as usize].scene;
         let replica = scene.feed.current();
-        self.hub.n_missing(scene.world, |session| replica.of_session(session).is_some())
+        self.hub.census_of(scene.world).n_missing(|session| replica.of_session(session).is_some())
     }
 
     /// Lets time pass until a place's world has just taken a checkpoint.

@@ -227,7 +227,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         recorder,
         fuse: fuses.at("replica"),
     })?;
-    let restarts = restarts::start(&places, &worlds, &sessions.sessions, &clock, &metrics, recorder)?;
+    let hub = Arc::clone(&sessions.sessions);
+    let census = Box::new(move |world| hub.with(|hub| hub.census_of(world)));
+    let restarts = restarts::start(&places, &worlds, census, &clock, &metrics, recorder)?;
     let first_world = places.len() as u32;
     let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let mut table =

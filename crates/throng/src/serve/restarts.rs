@@ -6,17 +6,19 @@
 //! long task drops. The next one begins on this thread and not on theirs: visitors wait for it, and shall not wait for what else takes long,
 //! or hangs.
 //!
-//! A world that panics again and again is taken up ever less often ([`Backoff`]); meanwhile its inbox is emptied: shards keep
-//! the commands that do not fit an inbox, and beyond so many (`gateway::shard::COMMANDS_MAX`) refuse agent updates for all worlds.
+//! When a life begins, and for how long it is looked after, is `host::restart`'s; this thread carries it out, and takes the census of the
+//! hub's sessions. The inbox of a world that is down is emptied: shards keep the commands that do not fit an inbox, and beyond a number
+//! (`gateway::shard::COMMANDS_MAX`) refuse agent updates for all worlds.
 
 use super::inboxes::{Inbox, Inboxes};
 use super::worlds::{INSTANCES, Stepper, Workplace, Worlds};
 use super::{Clock, ServeError};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use gateway::places::{Place, Places, Scene};
-use gateway::sessions::Sessions;
-use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
-use schedule::{Backoff, Panicked};
+use host::restart::{Restart, RestartTask};
+use ids::{Instant, SessionKey, Tick, WorldId};
+use link::WorldCensus;
+use schedule::Panicked;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -28,15 +30,6 @@ use world::Beginning;
 /// A world's next life, from its checkpoint until it is stepped.
 static BEGIN: Scope = Scope::new("restarts.begin").arg(Arg::World).limit_us(500_000);
 
-/// How often the inbox of a world that is down is emptied: long before even a crowd fills it.
-const DRAIN_PERIOD: Duration = Duration::from_millis(20);
-/// How often, and for how long after a restart, a world is looked through for avatars without a login: the word that
-/// somebody has left may still be on its way to the hub.
-const SWEEP_PERIOD: Duration = Duration::from_secs(1);
-const SWEEPS: u32 = 10;
-/// How often it is looked whether all visitors are back, and for how long at most: who is not back by then will not come.
-const RETURN_PERIOD: Duration = Duration::from_millis(10);
-const RETURN_MAX: Duration = Duration::from_secs(60);
 /// Without anything to do, the thread waits for a panic.
 const IDLE: Duration = Duration::from_secs(3_600);
 
@@ -61,12 +54,8 @@ pub(super) struct Standing {
 struct Line {
     scene: Arc<Scene>,
     inbox: Inbox,
-    backoff: Backoff,
+    restart: Restart,
     down: Option<Down>,
-    /// When it is looked through next, and how often still.
-    sweeps: Option<(Instant, u32)>,
-    /// When it panicked and when it began again, until all visitors are back.
-    returning: Option<Returning>,
     standing: Arc<Mutex<Standing>>,
     figures: Figures,
 }
@@ -78,22 +67,14 @@ struct Figures {
     reverts: Counter,
 }
 
-/// A world that runs again and has no avatar yet of somebody who was in the former life.
-#[derive(Clone, Copy)]
-struct Returning {
-    panicked_at: Instant,
-    begun_at: Instant,
-    epoch: Epoch,
-    looks_at: Instant,
-}
+/// Counts the sessions of a world.
+pub(super) type TakeCensus = Box<dyn Fn(WorldId) -> WorldCensus + Send>;
 
 /// A world that waits to begin again.
 pub(super) struct Down {
     pub(super) stepper: Box<Stepper>,
     /// How often it has panicked without a good while between.
     pub(super) in_a_row: u32,
-    panicked_at: Instant,
-    begins_at: Instant,
     first_tick: Tick,
 }
 
@@ -101,8 +82,7 @@ pub(super) struct Down {
 impl Down {
     /// As if it had panicked just now.
     pub(super) const fn of(stepper: Box<Stepper>, in_a_row: u32) -> Self {
-        let now = Instant::ZERO;
-        Self { stepper, in_a_row, panicked_at: now, begins_at: now, first_tick: Tick(0) }
+        Self { stepper, in_a_row, first_tick: Tick(0) }
     }
 }
 
@@ -113,7 +93,7 @@ struct Thread {
     /// Of all instances.
     instances: Figures,
     workplace: Workplace,
-    sessions: Arc<Sessions>,
+    census: TakeCensus,
     panicked: Receiver<Panicked>,
     stopped: Receiver<()>,
     clock: Clock,
@@ -122,7 +102,7 @@ struct Thread {
 pub(super) fn start(
     places: &Places,
     worlds: &Worlds,
-    sessions: &Arc<Sessions>,
+    census: TakeCensus,
     clock: &Clock,
     metrics: &Metrics,
     recorder: Recorder,
@@ -158,7 +138,7 @@ pub(super) fn start(
         inboxes: Arc::clone(&worlds.inboxes),
         instances: figures(INSTANCES),
         workplace: worlds.workplace(),
-        sessions: Arc::clone(sessions),
+        census,
         panicked: worlds.panicked(),
         stopped,
         clock: Arc::clone(clock),
@@ -215,9 +195,7 @@ impl Thread {
         }
         let now = (self.clock)();
         for line in self.lines.values_mut() {
-            line.begin_again(now, &self.workplace, &self.sessions, &self.clock);
-            line.sweep(now, &self.sessions);
-            line.look_who_is_back(now, &self.sessions);
+            line.run_due(now, &self.workplace, &self.census, &self.clock);
         }
         // Of an instance nothing is kept once it has ended or was parked; it may have ended while it was about to begin again.
         let (inboxes, workplace) = (&self.inboxes, &self.workplace);
@@ -239,13 +217,7 @@ impl Thread {
 
     fn next_at(&self) -> Option<Instant> {
         let now = (self.clock)();
-        let of_line = |line: &Line| {
-            let begins_at = line.down.as_ref().map(|down| down.begins_at.min(now + DRAIN_PERIOD));
-            let sweeps_at = line.sweeps.map(|(next_at, _)| next_at);
-            let looks_at = line.returning.map(|returning| returning.looks_at);
-            [begins_at, sweeps_at, looks_at].into_iter().flatten().min()
-        };
-        self.lines.values().filter_map(of_line).min()
+        self.lines.values().filter_map(|line| line.restart.next_at(now)).min()
     }
 
     fn on_panicked(&mut self, panicked: Panicked) {
@@ -262,15 +234,15 @@ impl Thread {
             .lines
             .entry(scene.world)
             .or_insert_with(|| Line::new(&scene, inbox, (self.clock)(), self.instances.clone()));
-        let begins_at = line.backoff.panicked(panicked_at);
-        let (name, in_a_row) = (&line.scene.name, line.backoff.in_a_row());
+        let begins_at = line.restart.note_panic(panicked_at);
+        let (name, in_a_row) = (&line.scene.name, line.restart.in_a_row());
         let pause = begins_at - panicked_at;
         tracing::error!(world = name, tick, in_a_row, ?pause, message, "a world has panicked");
         line.standing.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(format!(
             "{name} is down: panicked {in_a_row} times in a row, begins again {:.1} s after that. {message}",
             pause.as_secs_f32()
         ));
-        line.down = Some(Down { stepper, in_a_row, panicked_at, begins_at, first_tick });
+        line.down = Some(Down { stepper, in_a_row, first_tick });
     }
 }
 
@@ -279,36 +251,43 @@ impl Line {
         Self {
             scene: Arc::clone(scene),
             inbox,
-            backoff: Backoff::new(now),
+            restart: Restart::new(now),
             down: None,
-            sweeps: None,
-            returning: None,
             standing: Arc::default(),
             figures,
         }
     }
 
-    /// Begins the next life when it is time; keeps the inbox empty until then.
-    fn begin_again(&mut self, now: Instant, workplace: &Workplace, sessions: &Sessions, clock: &Clock) {
-        let Some(mut down) = self.down.take() else { return };
-        if now < down.begins_at {
-            down.stepper.drain();
-            self.down = Some(down);
-            return;
+    /// Does what is due; keeps the inbox of a world that is down empty.
+    fn run_due(&mut self, now: Instant, workplace: &Workplace, census: &TakeCensus, clock: &Clock) {
+        while let Some(task) = self.restart.poll(now) {
+            let census = census(self.scene.world);
+            match task {
+                RestartTask::Begin => self.begin_again(now, &census, workplace, clock),
+                RestartTask::Sweep => self.sweep(&census),
+                RestartTask::CheckReturn => self.check_return(now, &census),
+            }
         }
+        if let Some(down) = &mut self.down {
+            down.stepper.drain();
+        }
+    }
+
+    /// Begins the next life.
+    fn begin_again(&mut self, now: Instant, census: &WorldCensus, workplace: &Workplace, clock: &Clock) {
         let _scope = BEGIN.enter(self.scene.world.0.into());
-        let Down { mut stepper, in_a_row, panicked_at, first_tick, .. } = down;
+        let down = self.down.take().expect("the remains of a world that is down");
+        let Down { mut stepper, in_a_row, first_tick } = down;
         let mut n_dismissed = 0;
         let (beginning, remains) = stepper.begin_again(in_a_row, |present| {
-            let commands = sessions.with(|hub| hub.dismiss(self.scene.world, present));
+            let commands = census.dismissals(present);
             n_dismissed = commands.len();
             commands
         });
         let epoch = stepper.epoch();
         workplace.take_back(&self.inbox, stepper, first_tick);
         let begun_at = clock();
-        self.backoff.began(begun_at);
-        self.figures.restart.record(begun_at - panicked_at);
+        self.figures.restart.record(self.restart.note_begun(begun_at, epoch));
         self.figures.reverts.increment(u64::from(beginning == Beginning::Former));
         tracing::warn!(
             world = self.scene.name,
@@ -318,43 +297,30 @@ impl Line {
             took = ?(begun_at - now),
             "a world began again"
         );
-        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        *standing = Standing { epoch: epoch.0, restarts: standing.restarts + 1, trouble: None };
-        drop(standing);
-        self.sweeps = Some((begun_at + SWEEP_PERIOD, SWEEPS));
-        self.returning = Some(Returning { panicked_at, begun_at, epoch, looks_at: begun_at });
+        let restarts = self.restart.n_restarts();
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) =
+            Standing { epoch: epoch.0, restarts, trouble: None };
         workplace.dispose(remains);
     }
 
-    /// Dismisses avatars of whose departure the new life has not heard.
-    fn sweep(&mut self, now: Instant, sessions: &Sessions) {
-        let Some((next_at, left)) = self.sweeps.filter(|(next_at, _)| *next_at <= now) else { return };
-        self.sweeps = (left > 1).then_some((next_at + SWEEP_PERIOD, left - 1));
+    /// Dismisses avatars whose departure the new life has missed.
+    fn sweep(&self, census: &WorldCensus) {
         let replica = self.scene.feed.current();
         // NPCs have no login that could have ended.
         let shown = replica.entities().map(|(_, _, slot)| slot.session);
         let present = shown.filter(|session| *session != SessionKey::NODE);
-        for command in sessions.with(|hub| hub.dismiss(self.scene.world, present)) {
-            // When the inbox is full, the next look finds them again.
+        for command in census.dismissals(present) {
+            // When the inbox is full, the next search finds them again.
             let _ = self.inbox.put(command);
         }
     }
 
-    /// Notes the time when the replica, as clients are shown it, has everybody again.
-    fn look_who_is_back(&mut self, now: Instant, sessions: &Sessions) {
-        let Some(returning) = self.returning.as_mut().filter(|returning| returning.looks_at <= now) else {
-            return;
-        };
+    /// Notes the time when the replica, as clients are shown it, has all sessions again.
+    fn check_return(&mut self, now: Instant, census: &WorldCensus) {
         let replica = self.scene.feed.current();
-        let is_present = |session| replica.of_session(session).is_some();
-        let is_whole = replica.epoch == returning.epoch
-            && sessions.with(|hub| hub.n_missing(self.scene.world, is_present)) == 0;
-        if is_whole {
-            self.figures.back.record(now - returning.panicked_at);
-        }
-        returning.looks_at = now + RETURN_PERIOD;
-        if is_whole || now - returning.begun_at >= RETURN_MAX {
-            self.returning = None;
+        let n_missing = census.n_missing(|session| replica.of_session(session).is_some());
+        if let Some(took) = self.restart.note_return(now, replica.epoch, n_missing) {
+            self.figures.back.record(took);
         }
     }
 }
