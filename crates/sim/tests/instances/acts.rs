@@ -1,0 +1,300 @@
+//! Acts of users, programs and accidents, and the passing of time.
+
+use super::*;
+
+fn lands() -> Vec<Arc<Land>> {
+    let land = |&(_, size_m): &(&str, u32)| {
+        Arc::new(Land::new(Arc::new(Terrain::flat(size_m, 22.0)), Arc::<Scenery>::default(), 20.0))
+    };
+    TEMPLATES.iter().map(land).collect()
+}
+
+impl Process {
+    fn start(seed: u64, lands: &[Arc<Land>], rows: &BTreeMap<Uuid, InstanceRow>) -> Self {
+        let portal = |(n, (template, _)): (usize, &(&str, u32))| Portal {
+            at: Vec3::new(20.0 + 10.0 * n as f32, 20.0, 22.0),
+            radius_m: 1.0,
+            to: PortalTo::Own((*template).into()),
+        };
+        let portals: Arc<[Portal]> = TEMPLATES.iter().enumerate().map(portal).collect();
+        let region = |n: u32| PlaceSettings {
+            name: format!("Region {n}"),
+            grid: (1_000 + n, 1_000),
+            max_avatars: 100,
+            hz: 20,
+            local_ids: 1 + n * 1_000..(n + 1) * 1_000,
+            land: Arc::clone(&lands[0]),
+            portals: Arc::clone(&portals),
+        };
+        let places = Arc::new(Places::new((0..FIRST_WORLD).map(region).collect()));
+        let config = HubConfig {
+            udp_ports: (9_000..9_016).collect(),
+            http_port: 9_000,
+            sessions_max: 100,
+            arrival_timeout: Duration::from_secs(30),
+        };
+        let mut entropy = Dice(seed);
+        let entropy = move || {
+            let mut bytes = [0; 16];
+            bytes.fill_with(|| entropy.roll(256) as u8);
+            bytes
+        };
+        let config_of_registry = RegistryConfig {
+            instances_max: INSTANCES_MAX,
+            active_max: ACTIVE_MAX,
+            suspend_after: SUSPEND_AFTER,
+            first_world: FIRST_WORLD,
+            local_ids: LOCAL_IDS,
+        };
+        let facts =
+            |&(name, _): &(&str, u32)| TemplateFacts { name: name.into(), n_local_ids: 100, n_npcs: 0 };
+        let mut registry = Registry::new(config_of_registry, TEMPLATES.iter().map(facts).collect());
+        rows.values().for_each(|row| registry.load(row.clone(), None));
+        Self {
+            hub: Hub::new(config, places, Box::new(entropy)),
+            registry,
+            worlds: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            mail: VecDeque::new(),
+            standing: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            next_census: Instant::ZERO,
+            next_request: 0,
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn new(seed: u64, sabotage: Option<Sabotage>) -> Self {
+        let (store, lands) = (StoreModel::default(), lands());
+        Self {
+            dice: Dice(seed),
+            now: Instant::from_millis(100_000),
+            process: Process::start(seed, &lands, &store.rows),
+            store,
+            sabotage,
+            visits: BTreeMap::new(),
+            is_stopping: false,
+            acknowledged: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            lands,
+            n_replies: 0,
+            n_suspended: 0,
+            n_resumed: 0,
+            n_admitted: 0,
+        }
+    }
+
+    pub(super) fn id(&mut self) -> Uuid {
+        Uuid::from_u64_pair(self.dice.roll(u64::MAX), self.dice.roll(u64::MAX))
+    }
+
+    pub(super) fn request(&mut self, request: InstanceRequest, asker: Asker) {
+        let id = RequestId(self.process.next_request);
+        self.process.next_request += 1;
+        self.process.asked.insert(id, asker);
+        self.process.registry.handle_request(self.now, id, request);
+    }
+
+    pub(super) fn log_in(&mut self, user: u128) {
+        let login = Login {
+            agent: agent(user),
+            first_name: "User".into(),
+            last_name: user.to_string().into(),
+            server_ip: Ipv4Addr::LOCALHOST,
+            start: Spot { place: PlaceId(user as u16 % 2), position: Vec3::splat(30.0), look_at: Vec3::X },
+            home: None,
+            wearables: Arc::from([]),
+        };
+        // A second login ends the first one, which may have to be waited for.
+        let _ = self.process.hub.login(self.now, login);
+    }
+
+    /// One act of a user, a program or an accident.
+    pub(super) fn act(&mut self) {
+        let user = u128::from(self.dice.roll(USERS as u64));
+        let agent = agent(user);
+        let known: Vec<Uuid> = self.process.registry.summaries().map(|summary| summary.row.id).collect();
+        // Now and then one that does not exist.
+        let id = known.get(self.dice.roll(known.len() as u64 + 1) as usize).copied().unwrap_or(Uuid::nil());
+        let session = self.process.standing.get(&agent).map(|(circuit, _)| circuit.session);
+        match self.dice.roll(20) {
+            0..3 => {
+                let (template, _) = TEMPLATES[self.dice.roll(2) as usize];
+                let owner = (self.dice.roll(2) == 0).then_some(agent);
+                let new = self.new_instance(template, owner);
+                self.request(InstanceRequest::Open(new), Asker::Program);
+            }
+            3..7 => {
+                if let Some(session) = session {
+                    let visitor = Visitor { session, ticket: None, from: None };
+                    let enter = InstanceRequest::Enter { instance: id, visitor, position: None };
+                    self.request(enter, Asker::Program);
+                }
+            }
+            7..10 => {
+                if let Some(&(circuit, world)) = self.process.standing.get(&agent) {
+                    let number = self.dice.roll(2) as u8;
+                    self.tell(FromShard::Request(circuit, Request::Portal { world, number }));
+                }
+            }
+            10..12 => {
+                if let Some(session) = session {
+                    let _ = self.process.hub.leave(self.now, session);
+                }
+            }
+            12 => self.request(InstanceRequest::Suspend(id), Asker::Program),
+            13 => self.request(InstanceRequest::Resume(id), Asker::Program),
+            14 => {
+                if self.dice.roll(2) == 0 {
+                    // From here on it may be gone, whatever the reply.
+                    self.acknowledged.remove(&id);
+                    self.request(InstanceRequest::End(id), Asker::Program);
+                }
+            }
+            15 => match self.process.standing.get(&agent) {
+                Some(&(circuit, _)) => self.close(circuit, Closed::LoggedOut),
+                None => self.log_in(user),
+            },
+            16 => {
+                let n = self.dice.roll(self.process.worlds.len() as u64 + 1) as usize;
+                let down_until = self.now + self.dice.ms(4_000);
+                if let Some(world) = self.process.worlds.values_mut().nth(n) {
+                    world.down_until = down_until;
+                }
+            }
+            17 => self.store.refuses = self.dice.roll(4) == 0,
+            18 if self.dice.roll(12) == 0 => self.kill(),
+            _ => self.log_in(user),
+        }
+    }
+
+    pub(super) fn new_instance(&mut self, template: &str, owner: Option<AgentId>) -> NewInstance {
+        NewInstance { id: self.id(), template: template.into(), name: None, owner, created_s: 0, maker: None }
+    }
+
+    /// The process ends at once. Each transaction under way was committed, or was not.
+    pub(super) fn kill(&mut self) {
+        for job in std::mem::take(&mut self.process.jobs).into_values() {
+            if self.dice.roll(2) == 0 {
+                self.carry_out(job);
+            }
+        }
+        for id in &self.acknowledged {
+            assert!(self.store.rows.contains_key(id), "{id} was acknowledged and is lost");
+        }
+        for id in &self.ended {
+            assert!(!self.store.rows.contains_key(id), "{id} has ended and is back");
+        }
+        self.visits.clone_from(&self.store.visits);
+        let seed = self.dice.roll(u64::MAX);
+        self.process = Process::start(seed, &self.lands, &self.store.rows);
+    }
+
+    /// Lets time pass until the next turn.
+    pub(super) fn pass(&mut self, time: Duration) {
+        self.now += time;
+        let now = self.now;
+        while self.process.mail.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, mail) = self.process.mail.pop_front().expect("looked at");
+            self.on_mail(mail);
+        }
+        while let Some((&(at, id), _)) = self.process.jobs.first_key_value()
+            && at <= now
+        {
+            let job = self.process.jobs.remove(&(at, id)).expect("looked up");
+            if let Some(outcome) = self.carry_out(job) {
+                self.process.registry.handle_outcome(now, id, outcome);
+            }
+            self.drain();
+        }
+        if self.process.next_census <= now {
+            self.process.next_census = now + CENSUS_PERIOD;
+            let mut visitors = self.process.hub.visitors();
+            if self.sabotage == Some(Sabotage::BlindCensus) {
+                visitors.clear();
+            }
+            for &world in self.process.worlds.keys() {
+                let n = visitors.get(&world).copied().unwrap_or(0) as u32;
+                self.process.registry.handle_notice(now, GatewayNotice::Occupants { world, n });
+            }
+        }
+        self.process.hub.handle_timeout(now);
+        self.process.registry.handle_timeout(now);
+        self.drain();
+    }
+
+    /// Passes on what registry and hub have to say, until neither has anything.
+    pub(super) fn drain(&mut self) {
+        loop {
+            self.process.registry.assert_invariants();
+            if let Some((id, job)) = self.process.registry.poll_job() {
+                let takes = match job {
+                    // Its world is stepped no more once the order is given.
+                    Job::Remove(_) => Duration::ZERO,
+                    _ => self.dice.ms(400),
+                };
+                self.process.jobs.insert((self.now + takes, id), job);
+            } else if let Some(order) = self.process.registry.poll_order() {
+                self.on_order(order);
+            } else if let Some((id, reply)) = self.process.registry.poll_reply() {
+                self.on_reply(id, reply);
+            } else if let Some(order) = self.process.hub.poll_order() {
+                self.on_portal(order);
+            } else if let Some((_, mail)) = self.process.hub.poll_output() {
+                // In order, each some time after the one before.
+                let last = self.process.mail.back().map_or(self.now, |(at, _)| *at);
+                let at = last.max(self.now) + self.dice.ms(40);
+                self.process.mail.push_back((at, mail));
+            } else if self.process.hub.poll_record().is_none() && self.process.hub.poll_lookup().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Lets everything come to rest.
+    pub(super) fn rest(&mut self) {
+        self.store.refuses = false;
+        let until = self.now + REST;
+        while self.now < until {
+            let inside: Vec<SessionKey> =
+                self.process.standing.values().map(|(circuit, _)| circuit.session).collect();
+            for session in inside {
+                let _ = self.process.hub.leave(self.now, session);
+            }
+            self.pass(Duration::from_millis(100));
+        }
+    }
+
+    /// Stops the node, occupied or not: each world is saved.
+    pub(super) fn stop(&mut self) {
+        self.store.refuses = false;
+        self.is_stopping = true;
+        // Those that are down have begun again.
+        self.process.worlds.values_mut().for_each(|world| world.down_until = Instant::ZERO);
+        self.process.registry.begin_stop();
+        let until = self.now + Duration::from_secs(10);
+        while !self.process.registry.is_stopped() {
+            assert!(self.now < until, "the node does not stop");
+            self.pass(Duration::from_millis(100));
+        }
+        assert!(self.process.asked.is_empty(), "{} requests unanswered", self.process.asked.len());
+        assert!(self.process.worlds.is_empty(), "worlds are left in memory");
+        for (id, visits) in &self.visits {
+            assert_eq!(self.store.visits.get(id), Some(visits), "visits of {id} are not saved");
+        }
+    }
+
+    /// What has to hold once everything has come to rest.
+    pub(super) fn assert_at_rest(&self) {
+        let Process { hub, registry, worlds, asked, .. } = &self.process;
+        assert!(asked.is_empty(), "{} requests unanswered", asked.len());
+        let visitors = hub.visitors();
+        assert!(visitors.keys().all(|world| world.0 < FIRST_WORLD), "all are in regions: {visitors:?}");
+        assert_eq!(registry.counts().1, 0, "empty instances are suspended");
+        assert!(worlds.is_empty(), "worlds are left without an instance");
+        let known: BTreeSet<Uuid> = registry.summaries().map(|summary| summary.row.id).collect();
+        assert!(known.iter().eq(self.store.rows.keys()), "registry and store know the same instances");
+    }
+}

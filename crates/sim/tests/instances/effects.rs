@@ -1,0 +1,186 @@
+//! The models: effects of jobs on the store and the worlds, of orders on the hub, and of mail on the shard.
+
+use super::*;
+
+impl Node {
+    pub(super) fn tell(&mut self, from: FromShard) {
+        self.process.hub.handle(self.now, ShardIndex(0), from);
+    }
+
+    pub(super) fn close(&mut self, circuit: CircuitKey, why: Closed) {
+        let Some(&agent) = self.process.agents.get(&circuit) else { return };
+        if self.process.standing.get(&agent).is_some_and(|(known, _)| *known == circuit) {
+            self.process.standing.remove(&agent);
+        }
+        self.process.agents.remove(&circuit);
+        self.tell(FromShard::Closed { circuit, why, agent, spot: None, next_sequence: 1 });
+    }
+
+    /// The shard, with willing clients.
+    pub(super) fn on_mail(&mut self, mail: ToShard) {
+        match mail {
+            ToShard::Ticket(ticket) => {
+                self.process.agents.insert(ticket.circuit, ticket.agent);
+                self.tell(FromShard::Opened(ticket.circuit));
+                self.let_in(ticket.circuit, &ticket.place);
+            }
+            ToShard::Switch { circuit, place, .. } if self.process.agents.contains_key(&circuit) => {
+                self.tell(FromShard::Left { circuit, spot: None });
+                self.let_in(circuit, &place);
+            }
+            ToShard::Close(circuit, _) => self.close(circuit, Closed::Asked),
+            _ => {}
+        }
+    }
+
+    pub(super) fn let_in(&mut self, circuit: CircuitKey, place: &Place) {
+        let world = place.world();
+        if !place.scene.is_shared && self.dice.roll(6) == 0 {
+            return self.tell(FromShard::Refused(circuit, world, Refusal::Full));
+        }
+        self.process.standing.insert(self.process.agents[&circuit], (circuit, world));
+        self.tell(FromShard::Arrived(circuit, world));
+    }
+
+    pub(super) fn on_portal(&mut self, order: Order) {
+        match &order {
+            Order::EnterOwn { circuit, world, agent, template } => {
+                let visitor =
+                    Visitor { session: circuit.session, ticket: Some(circuit.ticket), from: Some(*world) };
+                let (owner, template) = (*agent, Arc::clone(template));
+                let new = self.new_instance(&template, Some(owner));
+                self.request(InstanceRequest::EnterOwn { new, visitor }, Asker::Portal(order));
+            }
+            Order::Enter { .. } => self.process.hub.turn_down(&order, "there are no invitations here"),
+        }
+    }
+
+    pub(super) fn on_order(&mut self, order: GatewayOrder) {
+        let Process { hub, worlds, .. } = &mut self.process;
+        match order {
+            GatewayOrder::Admit { request, world, visitor: Visitor { session, ticket, from }, position } => {
+                let there = worlds.get_mut(&world).expect("the world of an admission is in memory");
+                let circuit = ticket.map(|ticket| CircuitKey { session, ticket });
+                let is_there = match (circuit, from) {
+                    (Some(circuit), Some(from)) => hub.is_in(circuit, from),
+                    _ => Ok(()),
+                };
+                let entered = is_there.and_then(|()| hub.enter(self.now, session, &there.scene, position));
+                let outcome = match entered {
+                    Ok(_) => {
+                        there.visits += 1;
+                        self.visits.insert(there.id, there.visits);
+                        self.n_admitted += 1;
+                        Ok(hub.visitors_of(world) as u32)
+                    }
+                    Err(why) => Err(why.to_string().into()),
+                };
+                let notice = GatewayNotice::Admission { request, outcome };
+                self.process.registry.handle_notice(self.now, notice);
+            }
+            GatewayOrder::Empty { world, reason } => hub.empty(self.now, world, reason),
+        }
+    }
+
+    pub(super) fn on_reply(&mut self, id: RequestId, reply: Result<InstanceReply, InstanceRefusal>) {
+        let asker = self.process.asked.remove(&id).expect("one reply for each request");
+        self.n_replies += 1;
+        match (&reply, &asker) {
+            (Ok(InstanceReply::Created(id) | InstanceReply::Exists(id)), _) => {
+                assert!(self.store.rows.contains_key(id), "{id} is acknowledged before it is durable");
+                // Unless its end was requested meanwhile.
+                self.acknowledged.insert(*id);
+            }
+            (Ok(InstanceReply::Ended(id)), _) => {
+                assert!(!self.store.rows.contains_key(id), "{id} has not ended");
+                self.acknowledged.remove(id);
+                self.ended.insert(*id);
+            }
+            _ => {}
+        }
+        if let Asker::Portal(order) = asker {
+            match reply {
+                Ok(_) => self.process.hub.end_order(&order),
+                Err(why) => self.process.hub.turn_down(&order, &why.to_string()),
+            }
+        }
+    }
+
+    /// A job at its end: its effect on the store and on the worlds.
+    pub(super) fn carry_out(&mut self, job: Job) -> Option<JobOutcome> {
+        let refused = || -> Result<(), Arc<str>> { Err("the store refuses".into()) };
+        match job {
+            Job::WriteRow(row) => {
+                let written = if self.store.refuses { refused() } else { Ok(()) };
+                if written.is_ok() && self.sabotage != Some(Sabotage::LostRow) {
+                    self.store.rows.insert(row.id, row);
+                }
+                Some(JobOutcome::RowWritten(written))
+            }
+            Job::DeleteRow(id) => {
+                let deleted = if self.store.refuses { refused() } else { Ok(()) };
+                if deleted.is_ok() {
+                    self.store.rows.remove(&id);
+                    self.store.visits.remove(&id);
+                    self.visits.remove(&id);
+                    self.acknowledged.remove(&id);
+                }
+                Some(JobOutcome::RowDeleted(deleted))
+            }
+            Job::Start { world, instance, template, name, local_ids } => {
+                assert!(self.store.rows.contains_key(&instance), "{instance} is not durable");
+                if self.dice.roll(12) == 0 {
+                    let failure = StartFailure::Failed("the long task has panicked".into());
+                    return Some(JobOutcome::Started(Err(failure)));
+                }
+                let number = TEMPLATES.iter().position(|(name, _)| *name == &*template).expect("known");
+                let land = Arc::clone(&self.lands[number]);
+                let name = name.to_string();
+                let scene = Scene::instance(world, name, MAX_AVATARS, 20, local_ids, land, Arc::default());
+                let visits = self.store.visits.get(&instance).copied().unwrap_or(0);
+                let truth = self.visits.get(&instance).copied().unwrap_or(0);
+                assert_eq!(visits, truth, "visits of {instance} are not in its saved state");
+                self.n_resumed += u64::from(visits > 0);
+                let begun =
+                    WorldModel { id: instance, scene: Arc::new(scene), visits, down_until: Instant::ZERO };
+                let former = self.process.worlds.insert(world, begun);
+                assert!(former.is_none(), "world {} is in memory twice", world.0);
+                Some(JobOutcome::Started(Ok(Some(1 << 20))))
+            }
+            Job::Suspend(worlds) => {
+                let visitors = self.process.hub.visitors();
+                let refuses = self.store.refuses;
+                let outcome = |world: WorldId| {
+                    let there = &self.process.worlds[&world];
+                    if refuses || there.down_until > self.now {
+                        return (world, SuspendOutcome::Kept(self.now + Duration::from_secs(3)));
+                    }
+                    let is_free = self.is_stopping || !visitors.contains_key(&world);
+                    assert!(is_free, "world {} is suspended under a visitor", world.0);
+                    if self.sabotage != Some(Sabotage::LostState) {
+                        self.store.visits.insert(there.id, there.visits);
+                    }
+                    self.process.worlds.remove(&world);
+                    self.n_suspended += 1;
+                    (world, SuspendOutcome::Saved(Some(2 << 20)))
+                };
+                Some(JobOutcome::Suspended(worlds.into_iter().map(outcome).collect()))
+            }
+            Job::SaveState(world) => {
+                if let Some(there) = self.process.worlds.get(&world)
+                    && !self.store.refuses
+                    && self.sabotage != Some(Sabotage::LostState)
+                    && self.store.rows.contains_key(&there.id)
+                {
+                    self.store.visits.insert(there.id, there.visits);
+                }
+                None
+            }
+            Job::Remove(world) => {
+                let removed = self.process.worlds.remove(&world).expect("a removed world was in memory");
+                assert!(!self.store.rows.contains_key(&removed.id), "{} has not ended", removed.id);
+                None
+            }
+        }
+    }
+}
