@@ -14,6 +14,7 @@
 //! only the creation is known, and the later growth is estimated as a multiple of it.
 
 use ids::Instant;
+pub use link::Shortage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,29 +39,6 @@ const TRIM_AFTER: Duration = Duration::from_secs(60);
 const CPU_PATIENCE: Duration = Duration::from_secs(5);
 /// CPU shortage ends at demand ≤ limit × CPU_RELIEF.
 const CPU_RELIEF: f32 = 0.9;
-
-/// A resource that is short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shortage {
-    /// Another world would exceed the memory allowed.
-    Memory,
-    /// The workers cannot step the awake worlds in time.
-    Cpu,
-}
-
-impl Shortage {
-    /// Every one, the graver first.
-    pub const ALL: [Self; 2] = [Self::Memory, Self::Cpu];
-
-    /// Metric label.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Cpu => "load",
-        }
-    }
-}
 
 /// Measurements of the node.
 #[derive(Clone, Copy, Debug, Default)]

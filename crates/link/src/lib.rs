@@ -9,7 +9,9 @@ mod census;
 mod chat;
 mod command;
 mod frame;
+mod gateway;
 mod generate;
+mod host;
 mod looks;
 mod scenery;
 mod terrain;
@@ -21,7 +23,11 @@ pub use frame::{
     Animation, Animations, Audience, Avatar, Change, Entity, Event, Frame, Motion, Refusal, SnapshotChunk,
     read_few,
 };
+pub use gateway::{GatewayNotice, GatewayOrder};
 pub use generate::{PLAZA_M, WATER_M};
+pub use host::{
+    InstanceRefusal, InstanceReply, InstanceRequest, Maker, NewInstance, RequestId, Shortage, Visitor,
+};
 pub use looks::{Looks, LooksError};
 pub use scenery::{Prim, Scenery, SceneryError, Standing, plain_texture};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};

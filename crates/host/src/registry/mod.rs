@@ -19,10 +19,11 @@ mod room;
 #[cfg(test)]
 mod tests;
 
-pub use message::{
-    GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job, JobId,
-    JobOutcome, Maker, NewInstance, RequestId, StartFailure, SuspendOutcome, Visitor,
+pub use link::{
+    GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Maker, NewInstance,
+    RequestId, Visitor,
 };
+pub use message::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
 pub use room::ROOM_WAITERS_MAX;
 
 use crate::capacity::{NodeSample, Shortage, WorldCapacity};

@@ -188,7 +188,8 @@ impl Registry {
         match (deleted, former) {
             (Ok(()), former) => {
                 if let Some(active) = former {
-                    self.orders.push_back(GatewayOrder::Empty { world, reason: "That world has ended." });
+                    let reason = "That world has ended.".into();
+                    self.orders.push_back(GatewayOrder::Empty { world, reason });
                     self.push_job(Job::Remove(world));
                     self.release_local_ids(&active.local_ids);
                     self.capacity.note_freed(active.bytes);

@@ -78,7 +78,7 @@ impl Node {
                 let notice = GatewayNotice::Admission { request, outcome };
                 self.process.registry.handle_notice(self.now, notice);
             }
-            GatewayOrder::Empty { world, reason } => hub.empty(self.now, world, reason),
+            GatewayOrder::Empty { world, reason } => hub.empty(self.now, world, &reason),
         }
     }
 
