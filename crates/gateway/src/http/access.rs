@@ -4,9 +4,9 @@
 //! a program ([`grid::tokens`]). What a route needs is in its description ([`super::description`]), and a route without one is
 //! not served. Whatever is refused, here or by a handler, comes as `{"error": "…"}`.
 
-use super::admin::Admin;
 use super::blocking;
 use super::description::{Description, Needed};
+use super::operator::Admin;
 use super::reply::refused;
 use axum::body::{Body, to_bytes};
 use axum::extract::{MatchedPath, Request, State};

@@ -3,15 +3,16 @@
 //! To add a route to the API, describe its handler with `#[utoipa::path]` (and derive `ToSchema` for what it takes and gives), and put
 //! it into a router with `routes!`. That is all: who may use it and what it is told as follow from there (`http/description.rs`).
 
-use super::Portal;
+pub use super::operator::Admin;
+
 use super::access::{Gate, admit};
 use super::appearance;
 use super::description::Description;
-use super::fault::{self, Faults};
+use super::fault;
 use super::live;
 use super::origin::guard_operator;
 use super::page;
-use super::record::{self, Record};
+use super::record;
 use super::reply::error;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Json, State};
@@ -24,33 +25,6 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-
-/// What the operator's handlers share.
-pub struct Admin {
-    /// What the commands act on.
-    pub portal: Arc<Portal>,
-    /// Who knows it may do everything; others need tokens of their own, which are in the store.
-    pub token: String,
-    /// Records a world into a file.
-    pub record: Record,
-    /// Writes the metrics.
-    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
-    /// Why the server is not alive, if so: a thread that no longer runs.
-    pub alive: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
-    /// Why nobody should be sent here, if so.
-    pub ready: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
-    /// What is amiss although the server is alive: a world that is down takes no other with it, and whoever restarts servers
-    /// that are not alive must not do it for that.
-    pub amiss: Box<dyn Fn() -> Vec<String> + Send + Sync>,
-    /// Does damage on purpose, where that is allowed.
-    pub faults: Option<Faults>,
-}
-
-impl std::fmt::Debug for Admin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admin").finish_non_exhaustive()
-    }
-}
 
 /// Bytes of a request's body at the operator's address.
 pub const COMMAND_BYTES_MAX: usize = 16 * 1024;

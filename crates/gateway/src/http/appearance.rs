@@ -1,6 +1,6 @@
 //! How a user looks, as a file that NPCs can wear (`docs/operating/npcs.md`).
 
-use super::admin::Admin;
+use super::operator::Admin;
 use super::reply::error;
 use axum::extract::{Extension, Query, State};
 use axum::http::{StatusCode, header};

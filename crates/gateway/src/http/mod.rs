@@ -16,6 +16,7 @@ mod figures;
 pub mod live;
 mod login;
 pub mod map;
+mod operator;
 mod origin;
 mod page;
 pub mod record;

@@ -1,7 +1,7 @@
 //! The page's files, built into the binary.
 
 use super::Portal;
-use super::admin::Admin;
+use super::operator::Admin;
 use super::reply::error;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};

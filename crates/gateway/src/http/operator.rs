@@ -1,0 +1,100 @@
+//! The state that the handlers of the operator's address share, and the types of the functions in it: recordings and faults. Each handler
+//! imports this module, the routes (`admin.rs`) import the handlers.
+
+use super::Portal;
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use utoipa::ToSchema;
+
+/// What the operator's handlers share.
+pub struct Admin {
+    /// What the commands act on.
+    pub portal: Arc<Portal>,
+    /// Who knows it may do everything; others need tokens of their own, which are in the store.
+    pub token: String,
+    /// Records a world into a file.
+    pub record: Record,
+    /// Writes the metrics.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// Why the server is not alive, if so: a thread that no longer runs.
+    pub alive: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// Why nobody should be sent here, if so.
+    pub ready: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// What is amiss although the server is alive: a world that is down takes no other with it, and whoever restarts servers
+    /// that are not alive must not do it for that.
+    pub amiss: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// Does damage on purpose, where that is allowed.
+    pub faults: Option<Faults>,
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admin").finish_non_exhaustive()
+    }
+}
+
+/// What is to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(as = Recording)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// Name of the region.
+    pub world: String,
+    /// For how long.
+    #[schema(minimum = 1, maximum = 3600)]
+    pub seconds: u32,
+    /// Name of the file to make in the folder `recordings` of the server's data directory, without folders of its own. There must be none yet.
+    #[schema(value_type = String, min_length = 1, max_length = 200)]
+    pub out: PathBuf,
+}
+
+/// What came of it: a sentence for the operator either way.
+pub type Outcome = oneshot::Receiver<Result<String, String>>;
+
+/// Begins a recording, or says why not.
+pub type Record = Box<dyn Fn(Order) -> Result<Outcome, String> + Send + Sync>;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// The thread panics.
+    Panic,
+    /// The process aborts.
+    Abort,
+    /// The thread reads an address that is not mapped.
+    Segfault,
+    /// The thread calls itself until its stack is full.
+    StackOverflow,
+    /// The thread sleeps.
+    Slow,
+    /// What is tried there fails, as when the disk is full; at `instances` only.
+    Fail,
+}
+
+/// One order.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// What.
+    pub kind: FaultKind,
+    /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances` and
+    /// `store`, where worlds and places are written, for `fail`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Of `slow`: how long, each time.
+    #[serde(default)]
+    pub ms: u32,
+    /// In how many turns of the thread, one after the other.
+    #[serde(default = "once")]
+    pub repeat: u32,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+/// Carries an order out, or says why it is none.
+pub type Faults = Box<dyn Fn(Fault) -> Result<(), String> + Send + Sync>;
