@@ -3,33 +3,14 @@
 //! A session exists from the login on, and its avatar arrives some time later. What is sent to the user in between is kept, at most
 //! [`UNDELIVERED_MAX`] messages, and delivered in order on arrival. If the session ends before, the authors of written messages are told.
 
+use super::messages::Delivery;
+use super::session::Session;
 use super::{Address, Hub};
-use crate::hub::session::Session;
 use crate::mail::ToShard;
-use ids::{AgentId, SessionKey, Uuid};
-use std::sync::Arc;
+use ids::SessionKey;
 
 /// Messages kept for a session whose avatar has not arrived; more are refused, and their authors told.
 pub(crate) const UNDELIVERED_MAX: usize = 64;
-
-/// A message to a user.
-#[derive(Clone, Debug)]
-pub(crate) struct Delivery {
-    /// Number and body.
-    pub(crate) message: Arc<[u8]>,
-    /// The author who wants to know if it is not delivered.
-    pub(crate) receipt: Option<Receipt>,
-}
-
-/// The author of a message, and what the message was.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Receipt {
-    pub(crate) sender: SessionKey,
-    /// To which account.
-    pub(crate) to: AgentId,
-    /// Id of the conversation.
-    pub(crate) id: Uuid,
-}
 
 impl Hub {
     /// Sends or keeps a message; false when the user has no session, or too much is kept already.

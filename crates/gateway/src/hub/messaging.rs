@@ -1,16 +1,13 @@
 //! Between users: instant messages, invitations, names, and texts for everybody.
 
-use super::{AccountName, Hub, NameLookup, teleport};
-use crate::hub::delivery::{Delivery, Receipt};
-use crate::hub::events;
-use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY, Spot};
+use super::messages::{Delivery, Outgoing, Receipt, encoded, instant_message};
+use super::travel::{LURES_MAX, Lure, spot_beside};
+use super::{AccountName, Hub, NameLookup, events};
+use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY};
 use glam::Vec3;
-use ids::{AgentId, SessionKey, Uuid, WorldId};
+use ids::{AgentId, Uuid};
 use std::sync::Arc;
-use wire::messages::{
-    AlertMessage, AlertMessageAlertData, ImprovedInstantMessage, ImprovedInstantMessageAgentData,
-    ImprovedInstantMessageMessageBlock, UUIDNameReply, UUIDNameReplyUUIDNameBlock,
-};
+use wire::messages::{UUIDNameReply, UUIDNameReplyUUIDNameBlock};
 use wire::text;
 
 /// Dialog numbers (PROTOCOL §8f).
@@ -27,24 +24,8 @@ mod dialog {
 /// Ids looked up for one UUIDNameRequest; a datagram holds 74, more are a mistake.
 const NAMES_MAX: usize = 255;
 
-/// Invitations open at once on the node; the oldest lapse first.
-pub(super) const LURES_MAX: usize = 1_000;
-
 /// Users that one StartLure may invite.
 const LURE_TARGETS_MAX: usize = 32;
-
-/// An invitation that can still be followed.
-#[derive(Clone, Debug)]
-pub(super) struct Lure {
-    pub(super) id: Uuid,
-    pub(super) to_session: SessionKey,
-    /// The world that it leads to. An instance may be parked until it is followed, and nothing here keeps it in memory.
-    pub(super) world: WorldId,
-    /// Whether that lies at its place for everybody.
-    pub(super) is_shared: bool,
-    /// And where in it.
-    pub(super) spot: Spot,
-}
 
 impl Hub {
     /// Passes a message on to a user who is here. A written one to somebody who is not is answered, so that its
@@ -123,7 +104,7 @@ impl Hub {
             let (x, y) = place.handle.grid();
             let bucket =
                 format!("{x}|{y}|{:.0}|{:.0}|{:.0}|PG\0", position.x, position.y, position.z).into_bytes();
-            let spot = teleport::spot_beside(place, position);
+            let spot = spot_beside(place, position);
             let offer = instant_message(&Outgoing {
                 from: sender.agent,
                 from_name: &sender.name(),
@@ -185,54 +166,4 @@ impl Hub {
             binding.queue.push("ParcelProperties", event);
         }
     }
-}
-
-/// A text in a box on everybody's screen.
-pub(super) fn alert_message(message: &str) -> Arc<[u8]> {
-    encoded(|out| {
-        AlertMessage {
-            alert_data: AlertMessageAlertData { message: text::to_wire(message, 255) },
-            ..AlertMessage::default()
-        }
-        .encode(out);
-    })
-}
-
-/// A message (number and body) in its own bytes.
-pub(super) fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Arc<[u8]> {
-    let mut out = Vec::new();
-    write(&mut out);
-    out.into()
-}
-
-struct Outgoing<'a> {
-    from: AgentId,
-    from_name: &'a str,
-    to: AgentId,
-    dialog: u8,
-    id: Uuid,
-    position: Vec3,
-    /// With its NUL.
-    text: &'a [u8],
-    bucket: &'a [u8],
-}
-
-fn instant_message(message: &Outgoing<'_>) -> Arc<[u8]> {
-    encoded(|out| {
-        ImprovedInstantMessage {
-            agent_data: ImprovedInstantMessageAgentData { agent_id: message.from.0, session_id: Uuid::nil() },
-            message_block: ImprovedInstantMessageMessageBlock {
-                to_agent_id: message.to.0,
-                dialog: message.dialog,
-                id: message.id,
-                position: message.position,
-                from_agent_name: text::to_wire(message.from_name, 255),
-                message: message.text.to_vec(),
-                binary_bucket: message.bucket.to_vec(),
-                ..ImprovedInstantMessageMessageBlock::default()
-            },
-            ..ImprovedInstantMessage::default()
-        }
-        .encode(out);
-    })
 }

@@ -10,14 +10,16 @@ mod delivery;
 mod event_queue;
 mod events;
 mod exchange;
+mod messages;
 mod messaging;
 mod passages;
 mod ports;
 mod session;
 mod strays;
-pub(crate) mod teleport;
+mod teleport;
 #[cfg(test)]
 pub(crate) mod tests;
+pub(crate) mod travel;
 mod visitors;
 
 pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
@@ -25,13 +27,13 @@ pub use exchange::{
     AccountName, Address, Admission, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login,
     LoginRefusal, NameLookup, Record,
 };
-pub use passages::{Order, Passage, PassageRefusal};
 pub use ports::{PORT_REST, PORTS_MAX};
+pub use travel::{Order, Passage, PassageRefusal};
 
 use crate::mail::{CircuitKey, FromShard, RawMessage, Request, ShardIndex, ToShard};
 use crate::places::Places;
-use delivery::Delivery;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
+use messages::Delivery;
 use ports::SessionPorts;
 use session::{Binding, Session};
 use std::collections::{BTreeMap, VecDeque};
@@ -59,7 +61,7 @@ pub struct Hub {
     records: VecDeque<Record>,
     orders: VecDeque<Order>,
     lookups: VecDeque<NameLookup>,
-    lures: VecDeque<messaging::Lure>,
+    lures: VecDeque<travel::Lure>,
     next_key: u64,
     draining: bool,
     counters: HubCounters,
@@ -270,12 +272,12 @@ impl Hub {
 
     /// Shows a text to one user.
     pub fn notify(&mut self, session: SessionKey, text: &str) {
-        self.send(session, messaging::alert_message(text));
+        self.send(session, messages::alert_message(text));
     }
 
     /// Shows a text to everybody.
     pub fn alert(&mut self, text: &str) {
-        self.output.push_back((Address::All, ToShard::SendAll(messaging::alert_message(text))));
+        self.output.push_back((Address::All, ToShard::SendAll(messages::alert_message(text))));
     }
 
     /// Lets nobody in any more and tells everybody why they have to go.

@@ -7,99 +7,13 @@
 
 use super::Hub;
 use super::session::Switching;
-use super::teleport::{VIA_LOCATION, WITHIN_REGION, landing_spot};
+use super::travel::{Order, Passage, PassageRefusal, VIA_LOCATION, WITHIN_REGION, Way, landing_spot};
 use crate::mail::{CircuitKey, Spot, ToShard};
 use crate::places::{Place, PortalTo, Scene};
 use glam::Vec3;
 use ids::{AgentId, Instant, SessionKey, WorldId};
 use link::Appearance;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// How an avatar gets into another world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
-    /// It is there already, and is put somewhere else in it.
-    Within,
-    /// Behind the same circuit.
-    Switched,
-    /// By a teleport to another place.
-    Teleported,
-}
-
-/// Why it does not. The texts are shown to users.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum PassageRefusal {
-    /// Nobody is behind the circuit, or its avatar has not arrived yet.
-    #[error("That user is not here.")]
-    NotHere,
-    /// One passage at a time.
-    #[error("You are already on your way.")]
-    OnItsWay,
-    /// The other world has its `max_avatars`.
-    #[error("That region is full.")]
-    Full,
-    /// It is not in an instance that it could leave.
-    #[error("That user is in no instance.")]
-    Outside,
-    /// What was ordered for it was ordered in another world.
-    #[error("You are somewhere else by now.")]
-    Elsewhere,
-    /// All ports of the session are in use, or rest.
-    #[error("Please wait a minute before you travel on.")]
-    NoPort,
-    /// The server is about to stop.
-    #[error("The server is about to stop.")]
-    Draining,
-}
-
-/// Where an avatar is sent.
-#[derive(Debug)]
-pub(super) struct Way {
-    pub(super) place: Arc<Place>,
-    /// Metres from the place's corner.
-    pub(super) position: Vec3,
-    pub(super) look_at: Vec3,
-    /// It was not let in elsewhere and comes back.
-    pub(super) returns: bool,
-}
-
-/// What the hub cannot do itself.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Order {
-    /// Send a session into its user's own instance of a template, which may have to be made. A session has one such order at a time, until
-    /// [`Hub::end_order`]; it is void once the avatar is elsewhere, see [`Hub::is_in`].
-    EnterOwn {
-        /// Behind which circuit the avatar was.
-        circuit: CircuitKey,
-        /// In which world.
-        world: WorldId,
-        /// The user.
-        agent: AgentId,
-        /// Name of the template.
-        template: Arc<str>,
-    },
-    /// Send a session into an instance to which its user was invited, and which may have to be woken. As for the other one, there is one at
-    /// a time.
-    Enter {
-        /// Behind which circuit the avatar was.
-        circuit: CircuitKey,
-        /// Where to.
-        world: WorldId,
-        /// Metres from its corner.
-        position: Vec3,
-    },
-}
-
-impl Order {
-    /// For whom it is.
-    #[must_use]
-    pub const fn circuit(&self) -> CircuitKey {
-        match self {
-            Self::EnterOwn { circuit, .. } | Self::Enter { circuit, .. } => *circuit,
-        }
-    }
-}
 
 impl Hub {
     /// The session of an account.

@@ -1,7 +1,7 @@
 //! One login and the circuits that belong to it.
 
-use crate::hub::delivery::Delivery;
 use crate::hub::event_queue::EventQueue;
+use crate::hub::messages::Delivery;
 use crate::hub::ports::SessionPorts;
 use crate::mail::{CircuitKey, ShardIndex, Spot, Ticket, Wearable};
 use crate::places::Place;

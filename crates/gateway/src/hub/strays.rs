@@ -5,8 +5,7 @@
 //! teleport that fails is followed by the next attempt, to a place that was not tried yet.
 
 use super::Hub;
-use super::passages::Way;
-use super::teleport::{VIA_LOCATION, landing_spot};
+use super::travel::{VIA_LOCATION, Way, landing_spot};
 use crate::mail::{CircuitKey, Ending, Spot};
 use crate::places::Place;
 use ids::{Instant, SessionKey, WorldId};

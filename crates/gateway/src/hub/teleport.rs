@@ -1,28 +1,14 @@
 //! Going from region to region: a new ticket, a TeleportFinish, and the old circuit only ends once the avatar has
 //! arrived. Until then it stands where it was, so a teleport that fails has moved nobody.
 
-use super::messaging::Lure;
-use super::{Hub, Order, Passage, PassageRefusal, Record};
-use crate::hub::events;
+use super::messages::{progress_message, start_message};
+use super::travel::{Lure, Order, Passage, PassageRefusal, VIA_HOME, VIA_LOCATION, VIA_LURE, landing_spot};
+use super::{Hub, Record, events};
 use crate::mail::{CircuitKey, Ending, Spot};
 use crate::places::Place;
 use glam::Vec3;
-use ids::{AgentId, Instant, RegionHandle, SessionKey, Uuid};
+use ids::{Instant, RegionHandle, SessionKey, Uuid};
 use std::sync::Arc;
-use wire::messages::{
-    TeleportProgress, TeleportProgressAgentData, TeleportProgressInfo, TeleportStart, TeleportStartInfo,
-};
-use wire::text;
-
-/// Bits of PROTOCOL §10.
-pub(crate) const VIA_LURE: u32 = 1 << 2;
-pub(crate) const VIA_LOCATION: u32 = 1 << 4;
-pub(crate) const VIA_HOME: u32 = 1 << 5;
-/// The avatar stays in the region, as clients see it.
-pub(crate) const WITHIN_REGION: u32 = 1 << 17;
-
-/// Where an arriving visitor stands from the one who invited: beside, not inside.
-const BESIDE: Vec3 = Vec3::new(1.0, 0.0, 0.0);
 
 impl Hub {
     pub(super) fn teleport_to_handle(
@@ -162,29 +148,4 @@ impl Hub {
             binding.queue.push("TeleportFailed", events::teleport_failed(agent, why));
         }
     }
-}
-
-/// Where visitors arrive who name no position.
-pub(crate) fn landing_spot(place: Option<&Arc<Place>>) -> Spot {
-    let place = place.expect("a node has at least one place");
-    Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }
-}
-
-/// Where an accepted invitation leads.
-pub(super) fn spot_beside(place: &Place, position: Vec3) -> Spot {
-    Spot { place: place.id, position: position + BESIDE, look_at: -BESIDE }
-}
-
-fn start_message(teleport_flags: u32) -> Arc<[u8]> {
-    super::messaging::encoded(|out| TeleportStart { info: TeleportStartInfo { teleport_flags } }.encode(out))
-}
-
-fn progress_message(agent: AgentId, teleport_flags: u32) -> Arc<[u8]> {
-    super::messaging::encoded(|out| {
-        TeleportProgress {
-            agent_data: TeleportProgressAgentData { agent_id: agent.0 },
-            info: TeleportProgressInfo { teleport_flags, message: text::to_wire("arriving", 255) },
-        }
-        .encode(out);
-    })
 }

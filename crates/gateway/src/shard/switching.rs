@@ -10,7 +10,7 @@ use super::client::{Client, Stage, Told};
 use super::filter::UpdateFilter;
 use super::greeting;
 use super::{ClientIndex, Shard};
-use crate::hub::teleport::{self, VIA_LOCATION};
+use crate::hub::travel::{self, VIA_LOCATION};
 use crate::mail::FromShard;
 use crate::places::Place;
 use circuit::Reliability;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use wire::messages::{TeleportLocal, TeleportLocalInfo};
 
 /// TeleportFlags: to a location, within the region.
-pub(super) const WITHIN_REGION: u32 = VIA_LOCATION | teleport::WITHIN_REGION;
+pub(super) const WITHIN_REGION: u32 = VIA_LOCATION | travel::WITHIN_REGION;
 
 impl Shard {
     /// Sends a client's avatar into the world of another binding of its place, to a position there and with a direction to face. One that

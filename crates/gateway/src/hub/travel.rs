@@ -1,0 +1,133 @@
+//! Terms of a journey: the way, the order, the invitation, what becomes of it, and the flags that clients are told. Plain data; the hub acts on
+//! them in `passages.rs`, `teleport.rs`, `strays.rs` and `messaging.rs`.
+
+use crate::mail::{CircuitKey, Spot};
+use crate::places::Place;
+use glam::Vec3;
+use ids::{AgentId, SessionKey, Uuid, WorldId};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Teleport flag: by an accepted invitation.
+pub(crate) const VIA_LURE: u32 = 1 << 2;
+/// Teleport flag: to a position, as by a click on the map.
+pub(crate) const VIA_LOCATION: u32 = 1 << 4;
+/// Teleport flag: to the home position.
+pub(crate) const VIA_HOME: u32 = 1 << 5;
+/// Teleport flag: the avatar stays in the region, as clients see it.
+pub(crate) const WITHIN_REGION: u32 = 1 << 17;
+
+/// Invitations open at once on the node; the oldest lapse first.
+pub(super) const LURES_MAX: usize = 1_000;
+
+/// Where an arriving visitor stands from the one who invited: beside, not inside.
+const BESIDE: Vec3 = Vec3::new(1.0, 0.0, 0.0);
+
+/// How an avatar gets into another world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It is there already, and is put somewhere else in it.
+    Within,
+    /// Behind the same circuit.
+    Switched,
+    /// By a teleport to another place.
+    Teleported,
+}
+
+/// Why it does not. The texts are shown to users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PassageRefusal {
+    /// Nobody is behind the circuit, or its avatar has not arrived yet.
+    #[error("That user is not here.")]
+    NotHere,
+    /// One passage at a time.
+    #[error("You are already on your way.")]
+    OnItsWay,
+    /// The other world has its `max_avatars`.
+    #[error("That region is full.")]
+    Full,
+    /// It is not in an instance that it could leave.
+    #[error("That user is in no instance.")]
+    Outside,
+    /// What was ordered for it was ordered in another world.
+    #[error("You are somewhere else by now.")]
+    Elsewhere,
+    /// All ports of the session are in use, or rest.
+    #[error("Please wait a minute before you travel on.")]
+    NoPort,
+    /// The server is about to stop.
+    #[error("The server is about to stop.")]
+    Draining,
+}
+
+/// Where an avatar is sent.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) place: Arc<Place>,
+    /// Metres from the place's corner.
+    pub(super) position: Vec3,
+    pub(super) look_at: Vec3,
+    /// It was not let in elsewhere and comes back.
+    pub(super) returns: bool,
+}
+
+/// What the hub cannot do itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// Send a session into its user's own instance of a template, which may have to be made. A session has one such order at a time, until
+    /// [`Hub::end_order`]; it is void once the avatar is elsewhere, see [`Hub::is_in`].
+    EnterOwn {
+        /// Behind which circuit the avatar was.
+        circuit: CircuitKey,
+        /// In which world.
+        world: WorldId,
+        /// The user.
+        agent: AgentId,
+        /// Name of the template.
+        template: Arc<str>,
+    },
+    /// Send a session into an instance to which its user was invited, and which may have to be woken. As for the other one, there is one at
+    /// a time.
+    Enter {
+        /// Behind which circuit the avatar was.
+        circuit: CircuitKey,
+        /// Where to.
+        world: WorldId,
+        /// Metres from its corner.
+        position: Vec3,
+    },
+}
+
+impl Order {
+    /// For whom it is.
+    #[must_use]
+    pub const fn circuit(&self) -> CircuitKey {
+        match self {
+            Self::EnterOwn { circuit, .. } | Self::Enter { circuit, .. } => *circuit,
+        }
+    }
+}
+
+/// An invitation that can still be followed.
+#[derive(Clone, Debug)]
+pub(super) struct Lure {
+    pub(super) id: Uuid,
+    pub(super) to_session: SessionKey,
+    /// The world that it leads to. An instance may be parked until it is followed, and nothing here keeps it in memory.
+    pub(super) world: WorldId,
+    /// Whether that lies at its place for everybody.
+    pub(super) is_shared: bool,
+    /// And where in it.
+    pub(super) spot: Spot,
+}
+
+/// Where visitors arrive who name no position.
+pub(crate) fn landing_spot(place: Option<&Arc<Place>>) -> Spot {
+    let place = place.expect("a node has at least one place");
+    Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }
+}
+
+/// Where an accepted invitation leads.
+pub(super) fn spot_beside(place: &Place, position: Vec3) -> Spot {
+    Spot { place: place.id, position: position + BESIDE, look_at: -BESIDE }
+}
