@@ -10,7 +10,7 @@
 )]
 
 use ids::{Instant, Tick};
-use schedule::{Pool, Schedule, Start, Task, TaskId};
+use schedule::{Pool, Schedule, StepStart, Task, TaskId};
 use std::{fs, hint::black_box, sync::Arc, time::Duration};
 
 /// 20 Hz.
@@ -24,7 +24,7 @@ impl Task for Trivial {
         false
     }
 
-    fn step(&mut self, start: &Start) {
+    fn step(&mut self, start: &StepStart) {
         self.0 = black_box(self.0 + start.tick.0);
     }
 }
@@ -106,13 +106,14 @@ fn measure(n_workers: usize, n_tasks: u64, window: Duration) -> Round {
     }
     // The first frames find everything new: pages, costs, phases.
     pass(window / 10);
-    let _ = pool.take_laps();
+    let _ = pool.drain_step_stats();
     let before = cpu_of_workers();
     pass(window);
     let cpu = cpu_of_workers().saturating_sub(before);
-    let laps = pool.take_laps();
-    let ticks = laps.iter().map(|(_, laps)| laps.frames).sum();
-    let late_by_max = laps.iter().map(|(_, laps)| laps.late_by_max).max().unwrap_or_default();
+    let step_stats = pool.drain_step_stats();
+    let ticks = step_stats.iter().map(|(_, step_stats)| step_stats.frames).sum();
+    let late_by_max =
+        step_stats.iter().map(|(_, step_stats)| step_stats.late_by_max).max().unwrap_or_default();
     Round { ticks, cpu, late_by_max }
 }
 

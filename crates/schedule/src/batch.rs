@@ -1,10 +1,10 @@
-//! A flat list of frames to make, from which workers pull the next without a lock.
+//! A flat list of steps, from which workers pull jobs without a lock.
 //!
-//! A batch is filled by one thread, shared while it is worked off, and filled again when nobody holds it any more. The order is
-//! fixed when it is shared: pulling is one addition to an index. What became of a job is written where it stands, by whoever
-//! made it, and read by whoever takes it back ([`crate::Schedule::leave`]).
+//! One thread fills a batch and shares it; after the last worker has left, it is filled again. The order is fixed at sharing: a pull is
+//! one atomic addition to an index. The worker of a job writes its result into the job, and the holder of the schedule collects it
+//! ([`crate::Schedule::leave`]).
 
-use crate::{Start, TaskId};
+use crate::{StepStart, TaskId};
 use ids::{Instant, Tick};
 use std::{
     sync::{
@@ -17,17 +17,17 @@ use std::{
     time::Duration,
 };
 
-/// Workers of one pool: what the number of one fits into, where a job keeps who made it.
+/// Workers of one pool at most: a job's result has this many bits for the worker's number.
 pub const WORKERS_MAX: usize = 1 << WORKER_BITS;
 
 const WORKER_BITS: u32 = 10;
 const OUTCOME_BITS: u32 = 3;
 const TOOK_SHIFT: u32 = WORKER_BITS + OUTCOME_BITS;
 
-/// One frame of one task. As long as a cache line, so that two workers whose jobs are neighbours do not disturb each other.
+/// One step of one task. Size and alignment are those of a cache line, so that neighbouring jobs do not cause false sharing.
 #[derive(Debug)]
 #[repr(align(64))]
-pub struct Job<H> {
+pub struct StepJob<H> {
     handle: H,
     id: TaskId,
     tick: Tick,
@@ -36,12 +36,12 @@ pub struct Job<H> {
     dilation: f32,
     pub(crate) slot: u32,
     began_ns: AtomicU64,
-    /// Nanoseconds that it took, then who made it, then the outcome; 0 until it is over.
+    /// Nanoseconds taken, worker and outcome, from the high bits down; 0 until the job is over.
     result: AtomicU64,
 }
 
-/// What a job is made of.
-pub(crate) struct Plan<H> {
+/// Fields of a new job.
+pub(crate) struct NewJob<H> {
     pub(crate) handle: H,
     pub(crate) id: TaskId,
     pub(crate) tick: Tick,
@@ -51,19 +51,19 @@ pub(crate) struct Plan<H> {
     pub(crate) slot: u32,
 }
 
-/// What became of a job.
+/// Result of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Made {
-    pub(crate) outcome: Outcome,
+pub(crate) struct JobResult {
+    pub(crate) outcome: StepOutcome,
     pub(crate) worker: u16,
     pub(crate) began_at: Instant,
-    /// How long it had been due then.
+    /// StepStart − due time.
     pub(crate) late_by: Duration,
     pub(crate) took: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     /// The step was made, and there is another to make.
     Awake = 1,
     /// The step was made, and the next would do nothing.
@@ -79,15 +79,15 @@ pub(crate) enum Outcome {
 /// Stands in a result that was taken.
 const TAKEN: u64 = 7;
 
-impl<H> Job<H> {
-    pub(crate) fn new(plan: Plan<H>) -> Self {
-        let Plan { handle, id, tick, due_at, dt, dilation, slot } = plan;
+impl<H> StepJob<H> {
+    pub(crate) fn new(plan: NewJob<H>) -> Self {
+        let NewJob { handle, id, tick, due_at, dt, dilation, slot } = plan;
         let dt_ns = whole_ns(dt);
         let (began_ns, result) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { handle, id, tick, due_at, dt_ns, dilation, slot, began_ns, result }
     }
 
-    /// What the task was added with.
+    /// Handle with which the task was added.
     pub const fn handle(&self) -> &H {
         &self.handle
     }
@@ -98,76 +98,83 @@ impl<H> Job<H> {
     }
 
     /// Begins it; `None` before its time: put it off.
-    pub fn start(&self, now: Instant) -> Option<Start> {
+    pub fn start(&self, now: Instant) -> Option<StepStart> {
         if now < self.due_at {
             return None;
         }
         self.began_ns.store(now.0, Relaxed);
         let late_by = now - self.due_at;
-        Some(Start { id: self.id, tick: self.tick, dt: self.dt(), dilation: self.dilation, at: now, late_by })
+        Some(StepStart {
+            id: self.id,
+            tick: self.tick,
+            dt: self.dt(),
+            dilation: self.dilation,
+            at: now,
+            late_by,
+        })
     }
 
     /// The step was made.
     pub fn done(&self, worker: usize, now: Instant, quiet: bool) {
         let took = now - Instant(self.began_ns.load(Relaxed));
-        self.tell(worker, took, if quiet { Outcome::Quiet } else { Outcome::Awake });
+        self.tell(worker, took, if quiet { StepOutcome::Quiet } else { StepOutcome::Awake });
     }
 
     /// It was pulled before its time, and comes again.
     pub fn put_off(&self, worker: usize) {
-        self.tell(worker, Duration::ZERO, Outcome::PutOff);
+        self.tell(worker, Duration::ZERO, StepOutcome::PutOff);
     }
 
     /// The step ended in a panic, and the task is no more.
     pub fn panicked(&self, worker: usize, now: Instant) {
-        self.tell(worker, now - Instant(self.began_ns.load(Relaxed)), Outcome::Panicked);
+        self.tell(worker, now - Instant(self.began_ns.load(Relaxed)), StepOutcome::Panicked);
     }
 
     /// The task was no more when its turn came.
     pub fn gone(&self, worker: usize) {
-        self.tell(worker, Duration::ZERO, Outcome::Gone);
+        self.tell(worker, Duration::ZERO, StepOutcome::Gone);
     }
 
-    fn tell(&self, worker: usize, took: Duration, outcome: Outcome) {
+    fn tell(&self, worker: usize, took: Duration, outcome: StepOutcome) {
         let took_ns = whole_ns(took).min(u64::MAX >> TOOK_SHIFT);
         let result = took_ns << TOOK_SHIFT | (worker as u64) << OUTCOME_BITS | outcome as u64;
         self.result.store(result, Release);
     }
 
-    /// What became of it, once.
-    pub(crate) fn take(&self) -> Option<Made> {
+    /// Collects the result; `None` before the job is over, and after the first collection.
+    pub(crate) fn take(&self) -> Option<JobResult> {
         let result = self.result.load(Acquire);
         let outcome = match result & ((1 << OUTCOME_BITS) - 1) {
-            1 => Outcome::Awake,
-            2 => Outcome::Quiet,
-            3 => Outcome::PutOff,
-            4 => Outcome::Gone,
-            5 => Outcome::Panicked,
+            1 => StepOutcome::Awake,
+            2 => StepOutcome::Quiet,
+            3 => StepOutcome::PutOff,
+            4 => StepOutcome::Gone,
+            5 => StepOutcome::Panicked,
             _ => return None,
         };
-        // Nobody else takes: whoever does holds the schedule.
+        // Only the holder of the schedule collects results.
         self.result.store(TAKEN, Relaxed);
         let worker = (result >> OUTCOME_BITS & ((1 << WORKER_BITS) - 1)) as u16;
         let took = Duration::from_nanos(result >> TOOK_SHIFT);
         let began_at = Instant(self.began_ns.load(Relaxed));
-        Some(Made { outcome, worker, began_at, late_by: began_at - self.due_at, took })
+        Some(JobResult { outcome, worker, began_at, late_by: began_at - self.due_at, took })
     }
 
-    /// Whether it was pulled before its time, and that was not taken.
+    /// True if the job was pulled before its time and its result has not been collected.
     pub(crate) fn is_put_off(&self) -> bool {
-        self.result.load(Acquire) & ((1 << OUTCOME_BITS) - 1) == Outcome::PutOff as u64
+        self.result.load(Acquire) & ((1 << OUTCOME_BITS) - 1) == StepOutcome::PutOff as u64
     }
 
-    /// Whether what became of it was taken.
+    /// True once the result was collected.
     pub(crate) fn is_taken(&self) -> bool {
         self.result.load(Relaxed) == TAKEN
     }
 }
 
-/// Jobs in the order in which they shall be begun.
+/// Jobs in the order of their starts.
 #[derive(Debug)]
 pub(crate) struct Batch<H> {
-    pub(crate) jobs: Vec<Job<H>>,
+    pub(crate) jobs: Vec<StepJob<H>>,
     next: AtomicUsize,
 }
 
@@ -183,7 +190,7 @@ impl<H> Batch<H> {
         *self.next.get_mut() = 0;
     }
 
-    /// Jobs that nobody has pulled yet.
+    /// Jobs not pulled yet.
     pub(crate) fn remaining(&self) -> usize {
         self.jobs.len().saturating_sub(self.next.load(Relaxed))
     }
@@ -198,13 +205,13 @@ pub struct Stay<H> {
     pub(crate) n_pulled: usize,
     /// The last of them.
     pub(crate) last: usize,
-    /// [`crate::Signs`] of when it began.
+    /// [`crate::WorkerFlags`] of when it began.
     pub(crate) round: u32,
 }
 
 impl<H> Stay<H> {
     /// The next job, until there is none.
-    pub fn pull(&mut self) -> Option<&Job<H>> {
+    pub fn pull(&mut self) -> Option<&StepJob<H>> {
         let index = self.batch.next.fetch_add(1, Relaxed);
         let job = self.batch.jobs.get(index)?;
         self.n_pulled += 1;
@@ -213,11 +220,11 @@ impl<H> Stay<H> {
     }
 
     /// The job that was pulled last.
-    pub(crate) fn last_job(&self) -> Option<&Job<H>> {
+    pub(crate) fn last_job(&self) -> Option<&StepJob<H>> {
         (self.n_pulled > 0).then(|| &self.batch.jobs[self.last])
     }
 
-    /// Jobs that nobody has pulled yet.
+    /// Jobs not pulled yet.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.batch.remaining()
@@ -232,19 +239,19 @@ fn whole_ns(duration: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    fn job(due_ms: u64) -> Job<()> {
+    fn job(due_ms: u64) -> StepJob<()> {
         let due_at = Instant::from_millis(due_ms);
         let dt = Duration::from_millis(50);
-        Job::new(Plan { handle: (), id: TaskId(7), tick: Tick(3), due_at, dt, dilation: 0.5, slot: 0 })
+        StepJob::new(NewJob { handle: (), id: TaskId(7), tick: Tick(3), due_at, dt, dilation: 0.5, slot: 0 })
     }
 
     #[test]
     fn a_job_fills_a_cache_line() {
-        assert_eq!(size_of::<Job<Arc<()>>>(), 64);
+        assert_eq!(size_of::<StepJob<Arc<()>>>(), 64);
     }
 
     #[test]
-    fn who_made_it_and_how_long_it_took_comes_back_once() {
+    fn worker_and_duration_come_back_once() {
         let job = job(10);
         assert_eq!(job.take(), None);
         let began_at = Instant::from_millis(12);
@@ -254,7 +261,10 @@ mod tests {
         job.done(WORKERS_MAX - 1, began_at + took, true);
         let worker = WORKERS_MAX as u16 - 1;
         let late_by = Duration::from_millis(2);
-        assert_eq!(job.take(), Some(Made { outcome: Outcome::Quiet, worker, began_at, late_by, took }));
+        assert_eq!(
+            job.take(),
+            Some(JobResult { outcome: StepOutcome::Quiet, worker, began_at, late_by, took })
+        );
         assert_eq!((job.take(), job.is_taken()), (None, true));
     }
 
@@ -263,7 +273,7 @@ mod tests {
         let job = job(10);
         assert_eq!(job.start(Instant::from_millis(9)), None);
         job.put_off(0);
-        assert_eq!(job.take().map(|made| made.outcome), Some(Outcome::PutOff));
+        assert_eq!(job.take().map(|made| made.outcome), Some(StepOutcome::PutOff));
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! When the worlds of one rate are due, and how much slower than the wall's their time runs.
+//! Due times of one rate's worlds, and the dilation of each world.
 //!
-//! Every frame is worth the same `dt` of world time. Worlds of one rate share a [`FrameClock`], whose beats begin their frames;
-//! each has a [`Rhythm`] of its own, from which its dilation follows. A node that cannot keep up gets its beats later, never
-//! more of them, and so does a world that cannot keep up alone: there are no bursts to catch up, and viewers are told the
-//! dilation.
+//! Every frame stands for the same world time `dt`. Worlds of one rate share a [`FrameClock`], whose beats start their frames; each
+//! world has a [`Rhythm`], from which its dilation follows. On an overloaded node beats come later and never more often, and so do the
+//! frames of one slow world: missed frames are not made up for, and clients receive the dilation.
 
 use ids::Instant;
 use std::time::Duration;
@@ -11,9 +10,9 @@ use std::time::Duration;
 /// Frames that dilation is averaged over: at 20 Hz 0.8 s, slow enough for viewers to follow.
 const WINDOW: usize = 16;
 
-/// When a frame comes so much later than it should, that is the machine's doing and not the world's: a debugger, a stopped process, a
-/// suspended VM. Time did not run slowly meanwhile, it stood still, and goes on as if nothing had been (DESIGN §6). Machines do that
-/// seldom: when it happens again within the window the world is that slow, and viewers are told.
+/// A frame that comes this much later than `dt` after the last one is attributed to the machine (debugger, stopped process, suspended
+/// VM) and counts as an interval of `dt`: world time stood still and did not run slowly. Such gaps are rare, so a second one within the
+/// window counts as dilation.
 const GAP_MIN: Duration = Duration::from_secs(1);
 
 /// Intervals are kept in whole microseconds. Above this figure that is all there is to it.
@@ -30,7 +29,7 @@ impl FrameClock {
     /// A clock whose first beat is due at once.
     ///
     /// # Panics
-    /// When `dt` is zero.
+    /// If `dt` is zero.
     pub(crate) const fn new(now: Instant, dt: Duration) -> Self {
         assert!(!dt.is_zero(), "frames have a length");
         Self { dt, due_at: now }
@@ -41,13 +40,13 @@ impl FrameClock {
         self.dt
     }
 
-    /// When the next beat may come.
+    /// Earliest time of the next beat.
     pub(crate) const fn due_at(&self) -> Instant {
         self.due_at
     }
 
-    /// Takes the beat if it is due. What comes back is the time that it counts as: when it was due, or now if that is so long ago
-    /// that the rhythm moves. The next one is due after `dt` times `stretch`, which is 1 unless there is too much to do.
+    /// Starts the beat if it is due, and returns its nominal time ([`nominal`]). The next beat is due `dt × stretch` later; `stretch`
+    /// is 1 without overload.
     pub(crate) fn begin(&mut self, now: Instant, stretch: f64) -> Option<Instant> {
         if now < self.due_at {
             return None;
@@ -57,7 +56,7 @@ impl FrameClock {
         Some(nominal)
     }
 
-    /// Goes on after a time in which no frame was wanted.
+    /// Continues after a time without frames.
     pub(crate) fn resume(&mut self, now: Instant) {
         self.due_at = self.due_at.max(now);
     }
@@ -69,12 +68,12 @@ pub(crate) fn nominal(due_at: Instant, now: Instant, dt: Duration) -> Instant {
     if now - due_at > dt / 2 { now } else { due_at }
 }
 
-/// The times of one world's frames, as nominal times: where in a batch a world had its turn is no dilation.
+/// Nominal times of one world's frames. The world's place within a batch does not count as dilation.
 #[derive(Clone, Debug)]
 pub(crate) struct Rhythm {
     dt_us: u32,
     next_index: u8,
-    /// Intervals since the last one that was as long as a gap, up to those of the window.
+    /// Intervals since the last one as long as a gap, `WINDOW` at most.
     since_long: u8,
     last: Option<Instant>,
     sum_us: u64,
@@ -105,8 +104,8 @@ impl Rhythm {
         if ratio > DILATION_NOISE { 1.0 } else { ratio as f32 }
     }
 
-    /// A frame was made that counts as this time. The interval that ends with it is a sample, and so is the one that begins with
-    /// it when it is `anchored`: who was woken between two beats and then takes up the beat has not been slow.
+    /// Records a frame at its nominal time. The interval that ends with it is a sample. The interval that begins with it is one only if
+    /// the frame is `anchored`: a world resumed between two beats waits for the next beat without being slow.
     pub(crate) fn frame(&mut self, nominal: Instant, anchored: bool) {
         if let Some(us) = self.interval_us(nominal) {
             self.since_long = if self.is_long(nominal) { 0 } else { (self.since_long + 1).min(WINDOW as u8) };
@@ -128,7 +127,7 @@ impl Rhythm {
         Some(if self.is_gap(nominal) { self.dt_us } else { whole_us(interval) })
     }
 
-    /// Whether the time until then is the machine's doing.
+    /// True if the machine caused the interval until `nominal`.
     fn is_gap(&self, nominal: Instant) -> bool {
         self.is_long(nominal) && usize::from(self.since_long) >= WINDOW
     }
@@ -153,7 +152,7 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// Beats of a node whose frames each take `cost`, woken `jitter` late; returns when they came and the last dilation.
+    /// Beats of a node whose frames each take `cost` and whose wake-ups are `jitter` late: times of the beats, and the last dilation.
     fn run(beats: usize, cost: Duration, jitter: Duration) -> (Vec<Instant>, f32) {
         let (mut clock, mut rhythm) = (FrameClock::new(at(0), DT), Rhythm::new(DT));
         let (mut now, mut came, mut dilation) = (at(0), Vec::new(), 1.0);

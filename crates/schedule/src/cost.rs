@@ -1,14 +1,13 @@
-//! What a world's next frame will probably take, learned from its last ones.
+//! Expected duration of a world's next step, learned from its last ones.
 
 use std::time::Duration;
 
-/// Share of the newest frame in the estimate, as a power of two: 1/4, a mean over about four frames.
+/// Share of the newest step in the estimate, as a power of two: 1/4, a mean over about four steps.
 ///
-/// A batch is as long as its least lucky worker, so what counts is that nothing dear is begun last. For that nearly any
-/// estimate will do: in the model (`cargo bench -p schedule --bench model`: 36 workers, costs that drift by 10 % a frame) frames are longer than the
-/// shortest possible by 0.17 % with the last frame alone, 0.23 % with 1/4, 0.27 % with 1/8 and 0.32 % with 1/16. What
-/// decides is the rest of life. An eighth, as it was, needs ten frames to see that a crowd has come to a world; the last frame alone
-/// believes every page fault and every time that the kernel took the core away.
+/// A batch lasts as long as its last worker, so expensive steps must not begin last. Nearly any estimate achieves that: in the model
+/// (`cargo bench -p schedule --bench model`: 36 workers, costs that drift by 10 % a frame) frames exceed the shortest possible length
+/// by 0.17 % with the last step alone, 0.23 % with 1/4, 0.27 % with 1/8 and 0.32 % with 1/16. The choice depends on reaction to change:
+/// 1/8 needs ten frames to follow a crowd into a world, and the last step alone follows every page fault and preemption.
 const SHIFT: u32 = 2;
 
 /// Estimates within a sixteenth beyond its borders leave a task in its class.
@@ -16,20 +15,20 @@ const HYSTERESIS_SHIFT: u32 = 4;
 
 /// An estimate, and the class that it is ordered by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cost {
+pub(crate) struct CostEstimate {
     estimate_ns: u64,
-    class: Class,
+    class: CostClass,
 }
 
-/// Costs that are ordered as equal: four to an octave, none wider than a quarter.
+/// Costs of equal rank: four classes an octave, each at most a quarter wide.
 ///
-/// Worlds that cost about the same keep their order from frame to frame, since a world whose place in the batch wanders gets its
-/// frames at uneven times. Exact order would buy nothing: longest-first needs the long ones early, not sorted.
+/// Worlds of similar cost keep their order from frame to frame, since a world whose place in the batch varies gets its frames at uneven
+/// intervals. Exact order would gain nothing: longest-first needs long steps early, not sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Class(pub(crate) u8);
+pub(crate) struct CostClass(pub(crate) u8);
 
-impl Class {
-    /// How many there are.
+impl CostClass {
+    /// Number of classes.
     pub(crate) const COUNT: usize = 1 << u8::BITS;
 
     const fn of(ns: u64) -> Self {
@@ -39,7 +38,7 @@ impl Class {
     }
 }
 
-impl Cost {
+impl CostEstimate {
     /// A frame took so long.
     pub(crate) fn learn(&mut self, took: Duration) {
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) >> SHIFT;
@@ -49,10 +48,12 @@ impl Cost {
             ns => ns - (ns >> SHIFT) + took_ns,
         };
         let margin_ns = self.estimate_ns >> HYSTERESIS_SHIFT;
-        let (least, most) =
-            (Class::of(self.estimate_ns - margin_ns), Class::of(self.estimate_ns.saturating_add(margin_ns)));
+        let (least, most) = (
+            CostClass::of(self.estimate_ns - margin_ns),
+            CostClass::of(self.estimate_ns.saturating_add(margin_ns)),
+        );
         if self.class < least || self.class > most {
-            self.class = Class::of(self.estimate_ns);
+            self.class = CostClass::of(self.estimate_ns);
         }
     }
 
@@ -60,7 +61,7 @@ impl Cost {
         Duration::from_nanos(self.estimate_ns)
     }
 
-    pub(crate) const fn class(&self) -> Class {
+    pub(crate) const fn class(&self) -> CostClass {
         self.class
     }
 }
@@ -74,8 +75,8 @@ mod tests {
         Duration::from_micros(n)
     }
 
-    fn learned(frames: impl IntoIterator<Item = Duration>) -> Cost {
-        let mut cost = Cost::default();
+    fn learned(frames: impl IntoIterator<Item = Duration>) -> CostEstimate {
+        let mut cost = CostEstimate::default();
         frames.into_iter().for_each(|took| cost.learn(took));
         cost
     }
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn who_costs_about_the_same_stays_in_its_class() {
+    fn a_similar_cost_stays_in_its_class() {
         // Around the border between two classes.
         let mut cost = learned([us(1_048); 20]);
         let class = cost.class();
@@ -112,8 +113,8 @@ mod tests {
     proptest! {
         #[test]
         fn classes_are_in_the_order_of_costs_and_none_is_wider_than_a_quarter(ns in 16..u64::MAX / 2) {
-            prop_assert!(Class::of(ns) <= Class::of(ns + 1));
-            prop_assert!(Class::of(ns) < Class::of(ns + ns / 4 + 1));
+            prop_assert!(CostClass::of(ns) <= CostClass::of(ns + 1));
+            prop_assert!(CostClass::of(ns) < CostClass::of(ns + ns / 4 + 1));
         }
 
         #[test]

@@ -1,9 +1,9 @@
-//! What frames took, and on request how worlds were packed on workers.
+//! Durations of frames, and on request a trace of the steps on each worker.
 //!
-//! Every batch is told of when the last of its worlds is done. A watcher that looks once a second gets the latest records and a
-//! summary that keeps the worst, however many there were.
+//! Every batch becomes a record when its last step ends. A reader that polls once a second gets the latest records and a summary that
+//! keeps the maxima of all.
 
-use crate::{TaskId, batch::Made};
+use crate::{TaskId, batch::JobResult};
 use ids::Instant;
 use std::{collections::VecDeque, time::Duration};
 
@@ -11,29 +11,29 @@ use std::{collections::VecDeque, time::Duration};
 pub const FRAMES_MAX: usize = 1_024;
 /// Frames of one trace: some seconds.
 pub const TRACE_FRAMES_MAX: usize = 128;
-/// Steps of one trace: 64 frames of a thousand worlds, 3 MB. What does not fit is counted.
+/// Steps of one trace: 64 frames of a thousand worlds, 3 MB. Further steps are counted and not kept.
 pub const TRACE_STEPS_MAX: usize = 65_536;
 
 /// One batch of worlds, when the last of them was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameRecord {
-    /// All awake worlds of one rate; otherwise those that had missed their beat, were added or woken.
+    /// True for a beat (all awake worlds of one rate), false for worlds that had missed their beat, were added or resumed.
     pub is_beat: bool,
-    /// World time of the frame; of the fastest where rates are mixed.
+    /// World time of the frame; the shortest one if rates are mixed.
     pub dt: Duration,
-    /// When it was due: the earliest of its worlds.
+    /// Due time: the earliest of its worlds.
     pub due_at: Instant,
-    /// When it was put together.
+    /// Time at which the batch was formed.
     pub formed_at: Instant,
-    /// When its first world began.
+    /// StepStart of its first step.
     pub began_at: Instant,
-    /// When its last world was done.
+    /// End of its last step.
     pub ended_at: Instant,
     /// Worlds that were stepped.
     pub worlds: u32,
-    /// What they took together.
+    /// Sum of its steps.
     pub cost: Duration,
-    /// What the dearest of them took.
+    /// Longest step.
     pub longest: Duration,
     /// The starvation level when it was put together.
     pub level: u8,
@@ -52,7 +52,7 @@ impl FrameRecord {
 pub struct FrameSummary {
     /// Beats of all rates.
     pub beats: u64,
-    /// Batches between them, of worlds that had missed their beat, were added or woken.
+    /// Batches between beats, of worlds that had missed their beat, were added or resumed.
     pub between: u64,
     /// Beats that lasted longer than their `dt`.
     pub over: u64,
@@ -60,26 +60,26 @@ pub struct FrameSummary {
     pub worst: Option<FrameRecord>,
     /// Worlds of one beat.
     pub worlds_max: u32,
-    /// What the worlds of all batches took.
+    /// Sum of all steps.
     pub cost: Duration,
-    /// What the worlds of one beat took.
+    /// Greatest sum of one beat's steps.
     pub cost_max: Duration,
-    /// What one world took.
+    /// Longest step.
     pub longest: Duration,
     /// The highest starvation level.
     pub level_max: u8,
-    /// Records that nobody read in time ([`FRAMES_MAX`]).
+    /// Records lost to [`FRAMES_MAX`].
     pub dropped: u64,
-    /// How long workers had the schedule, and one that wanted it would have waited: all heads and tails.
+    /// Time for which workers held the schedule: all heads and tails. Another worker would have waited for as long.
     pub serial: Duration,
 }
 
 /// A few frames in every detail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
+pub struct FrameTrace {
     /// Batches in the order in which they were put together.
     pub frames: Vec<FrameRecord>,
-    /// Who made which step when, by batch.
+    /// Steps in the order of their batches.
     pub steps: Vec<TracedStep>,
     /// Steps and batches for which there was no room ([`TRACE_STEPS_MAX`], [`TRACE_FRAMES_MAX`]).
     pub dropped: u64,
@@ -88,27 +88,27 @@ pub struct Trace {
 /// One step of one world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedStep {
-    /// Of which of [`Trace::frames`].
+    /// Index into [`FrameTrace::frames`].
     pub frame: u32,
-    /// Which worker made it.
+    /// Worker that made the step.
     pub worker: u16,
-    /// Whose.
+    /// Task that was stepped.
     pub task: TaskId,
-    /// When it began.
+    /// StepStart.
     pub began_at: Instant,
-    /// When it was done.
+    /// End.
     pub ended_at: Instant,
 }
 
-/// A batch under way, as it will be told of.
+/// Record of a batch under way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Open {
+pub(crate) struct OpenRecord {
     record: FrameRecord,
     /// The trace that it is part of, and its place there.
     traced: Option<(u32, u32)>,
 }
 
-/// All of it. Everything is allocated when it is made, or by whoever asks for a trace.
+/// Records, summary and trace. Its memory is allocated at its creation, or by the caller that requests a trace.
 #[derive(Debug)]
 pub(crate) struct FrameLog {
     recent: VecDeque<FrameRecord>,
@@ -120,9 +120,9 @@ pub(crate) struct FrameLog {
 
 #[derive(Debug)]
 struct Tracing {
-    /// Which one it is: batches of a trace that was given up may still be under way.
+    /// Number of the trace: batches of a discarded trace may still be under way.
     number: u32,
-    trace: Trace,
+    trace: FrameTrace,
     /// Beats to begin still.
     to_begin: usize,
     /// Batches that are not over.
@@ -140,13 +140,13 @@ impl FrameLog {
     }
 
     /// A batch was put together.
-    pub(crate) fn open(&mut self, record: FrameRecord) -> Open {
+    pub(crate) fn open(&mut self, record: FrameRecord) -> OpenRecord {
         let traced = self.tracing.as_mut().and_then(|tracing| tracing.open(&record));
-        Open { record, traced }
+        OpenRecord { record, traced }
     }
 
     /// One of its steps was made.
-    pub(crate) fn step(&mut self, open: &mut Open, task: TaskId, made: &Made) {
+    pub(crate) fn step(&mut self, open: &mut OpenRecord, task: TaskId, made: &JobResult) {
         let record = &mut open.record;
         let ended_at = made.began_at + made.took;
         record.began_at = if record.worlds == 0 { made.began_at } else { record.began_at.min(made.began_at) };
@@ -161,8 +161,8 @@ impl FrameLog {
     }
 
     /// All of its steps were.
-    pub(crate) fn close(&mut self, open: &Open) {
-        let Open { record, traced } = open;
+    pub(crate) fn close(&mut self, open: &OpenRecord) {
+        let OpenRecord { record, traced } = open;
         if let Some((frame, tracing)) = self.tracing_of(*traced) {
             tracing.trace.frames[frame as usize] = *record;
             tracing.n_open -= 1;
@@ -178,15 +178,15 @@ impl FrameLog {
         self.recent.push_back(*record);
     }
 
-    /// The records since the last call, appended to `records` in the order in which they ended, and what they come to.
+    /// Drains the records since the last call into `records`, in order of their ends, and returns their summary.
     pub(crate) fn take(&mut self, records: &mut Vec<FrameRecord>) -> FrameSummary {
         records.extend(self.recent.drain(..));
         std::mem::take(&mut self.summary)
     }
 
-    /// Keeps the details of the next beats and of what is run between them. `trace` is where they will stand. What had been kept for a trace
-    /// that nobody took comes back, since it is large.
-    pub(crate) fn trace(&mut self, trace: Trace, n_beats: usize) -> Option<Trace> {
+    /// Traces the next `n_beats` beats and the batches between them, into `trace`. Returns the memory of a trace that was never
+    /// collected, so that the caller can drop it elsewhere.
+    pub(crate) fn trace(&mut self, trace: FrameTrace, n_beats: usize) -> Option<FrameTrace> {
         self.n_traces += 1;
         let (number, to_begin) = (self.n_traces, n_beats.clamp(1, TRACE_FRAMES_MAX));
         let former = self.tracing.replace(Tracing { number, trace, to_begin, n_open: 0 });
@@ -200,7 +200,7 @@ impl FrameLog {
     }
 
     /// The trace that was asked for, once all of it is there.
-    pub(crate) fn take_trace(&mut self) -> Option<Trace> {
+    pub(crate) fn take_trace(&mut self) -> Option<FrameTrace> {
         let tracing = self.tracing.take_if(|tracing| tracing.to_begin == 0 && tracing.n_open == 0)?;
         Some(tracing.trace)
     }
@@ -234,8 +234,8 @@ impl Tracing {
     }
 }
 
-impl Trace {
-    /// An empty one with room for so many beats, each with so many steps and half as many again for what is run in between.
+impl FrameTrace {
+    /// An empty trace with room for `n_beats` beats of `n_steps` steps, and half as many again for batches between them.
     #[must_use]
     pub fn with_room(n_beats: usize, n_steps: usize) -> Self {
         let n_beats = n_beats.clamp(1, TRACE_FRAMES_MAX);
@@ -269,7 +269,7 @@ impl FrameSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::Outcome;
+    use crate::batch::StepOutcome;
 
     fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)
@@ -283,9 +283,9 @@ mod tests {
         FrameRecord { is_beat: true, dt: ms(50), due_at, formed_at: due_at, ..FrameRecord::default() }
     }
 
-    fn step(began_ms: u64, took_ms: u64) -> Made {
+    fn step(began_ms: u64, took_ms: u64) -> JobResult {
         let (began_at, took) = (at(began_ms), ms(took_ms));
-        Made { outcome: Outcome::Awake, worker: 0, began_at, late_by: Duration::ZERO, took }
+        JobResult { outcome: StepOutcome::Awake, worker: 0, began_at, late_by: Duration::ZERO, took }
     }
 
     fn run(log: &mut FrameLog, due_ms: u64, steps: &[(u64, u64)]) {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_is_kept_when_nobody_reads() {
+    fn the_worst_is_kept_without_a_reader() {
         let mut log = FrameLog::new();
         run(&mut log, 0, &[(0, 400)]);
         for frame in 1..=FRAMES_MAX as u64 {
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn a_trace_has_the_frames_that_were_asked_for_once_all_are_over() {
         let mut log = FrameLog::new();
-        assert_eq!(log.trace(Trace::with_room(2, 3), 2), None);
+        assert_eq!(log.trace(FrameTrace::with_room(2, 3), 2), None);
         run(&mut log, 0, &[(0, 1), (1, 2)]);
         let unended = log.open(due(at(50)));
         assert_eq!(log.take_trace(), None);
@@ -343,9 +343,9 @@ mod tests {
     #[test]
     fn a_batch_of_a_trace_that_was_given_up_disturbs_no_other() {
         let mut log = FrameLog::new();
-        assert_eq!(log.trace(Trace::with_room(1, 1), 1), None);
+        assert_eq!(log.trace(FrameTrace::with_room(1, 1), 1), None);
         let mut open = log.open(due(at(0)));
-        let former = log.trace(Trace::with_room(1, 1), 1).expect("nobody took it");
+        let former = log.trace(FrameTrace::with_room(1, 1), 1).expect("the former trace was not collected");
         assert_eq!(former.frames.len(), 1);
         let made = step(1, 1);
         log.step(&mut open, TaskId(1), &made);

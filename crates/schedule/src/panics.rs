@@ -1,4 +1,4 @@
-//! What a panic said.
+//! Message of a panic.
 
 use std::any::Any;
 

@@ -1,8 +1,8 @@
-//! Where threads wait, and how one of them is called without a lock.
+//! Thread parking: idle threads wait, and a caller unparks one of them without a lock.
 //!
-//! Whoever has something for a thread puts it where threads look, and calls; a thread that finds nothing announces that it
-//! waits, looks once more, and waits. One of the two always sees the other. Nobody holds anything meanwhile, so a caller of low
-//! priority that loses its core in the middle keeps nobody waiting.
+//! The protocol: a caller publishes work, then calls. An idle thread announces its wait, checks for work once more, and parks. By the
+//! fences at least one of the two sees the other. No lock is held in between, so a preempted caller of low priority blocks no other
+//! thread.
 
 use std::{
     sync::{
@@ -19,23 +19,23 @@ use std::{
 
 #[derive(Debug)]
 pub(crate) struct Parking {
-    spots: Box<[Spot]>,
+    spots: Box<[ParkingSpot]>,
 }
 
 #[derive(Debug, Default)]
-struct Spot {
+struct ParkingSpot {
     waits: AtomicBool,
-    /// Who waits here. Written when a thread begins, and otherwise only read: one reader that loses its core keeps no other waiting.
+    /// Waiting thread. Written at a thread's start and only read later, so a preempted reader blocks no other.
     thread: RwLock<Option<Thread>>,
 }
 
 impl Parking {
     pub(crate) fn new(n_spots: usize) -> Self {
-        Self { spots: (0..n_spots).map(|_| Spot::default()).collect() }
+        Self { spots: (0..n_spots).map(|_| ParkingSpot::default()).collect() }
     }
 
     /// The calling thread waits here from now on, in place of a former one.
-    pub(crate) fn sit_down(&self, spot: usize) {
+    pub(crate) fn occupy(&self, spot: usize) {
         self.spots[spot].set_thread(std::thread::current());
     }
 
@@ -43,7 +43,7 @@ impl Parking {
     pub(crate) fn wait(&self, spot: usize, at_most: Option<Duration>, found: impl FnOnce() -> bool) {
         let waits = &self.spots[spot].waits;
         waits.store(true, Relaxed);
-        // Pairs with the fence of who calls: either we find what it has put there, or it sees that we wait.
+        // Pairs with the caller's fence: either this thread finds the published work, or the caller sees `waits`.
         fence(SeqCst);
         if !found() {
             match at_most {
@@ -54,8 +54,8 @@ impl Parking {
         waits.store(false, Relaxed);
     }
 
-    /// Pauses for so long, or until this spot or everybody is called, unless `is_over`. Meanwhile nobody counts on the calling thread: who
-    /// calls one of those who wait gets another. May also return for nothing.
+    /// Pauses for at most `at_most`, or until a call to this spot or to all, unless `is_over`. Calls to one waiting thread do not
+    /// choose a resting one. May return early.
     pub(crate) fn rest(&self, at_most: Duration, is_over: impl FnOnce() -> bool) {
         fence(SeqCst);
         if !is_over() {
@@ -63,36 +63,36 @@ impl Parking {
         }
     }
 
-    /// Calls one of those who wait. False when none does.
+    /// Unparks one waiting thread. False if none waits.
     pub(crate) fn call(&self) -> bool {
         fence(SeqCst);
-        let waits = |spot: &&Spot| spot.waits.load(Relaxed) && spot.waits.swap(false, Relaxed);
+        let waits = |spot: &&ParkingSpot| spot.waits.load(Relaxed) && spot.waits.swap(false, Relaxed);
         let Some(spot) = self.spots.iter().find(waits) else { return false };
         spot.unpark();
         true
     }
 
-    /// Calls whoever waits in this spot.
+    /// Unparks the thread of this spot.
     pub(crate) fn call_to(&self, spot: usize) {
         fence(SeqCst);
         self.spots[spot].unpark();
     }
 
-    /// Calls everybody.
+    /// Unparks all threads.
     pub(crate) fn call_all(&self) {
         fence(SeqCst);
-        self.spots.iter().for_each(Spot::unpark);
+        self.spots.iter().for_each(ParkingSpot::unpark);
     }
 }
 
-impl Spot {
+impl ParkingSpot {
     fn set_thread(&self, thread: Thread) {
         *self.thread.write().unwrap_or_else(PoisonError::into_inner) = Some(thread);
     }
 
     fn unpark(&self) {
         let thread = self.thread.read().unwrap_or_else(PoisonError::into_inner).clone();
-        // Not with the lock in hand: a caller of low priority often loses its core to the very thread that it wakes.
+        // After the unlock: a caller of low priority is often preempted by the very thread that it unparks.
         if let Some(thread) = thread {
             thread.unpark();
         }
@@ -105,17 +105,17 @@ mod tests {
     use crossbeam_channel::unbounded;
     use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-    /// Longer than any test machine stalls: whoever waits so long waits for nothing.
+    /// Longer than any stall of a test machine: a wait of this length fails the test.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     #[test]
-    fn nothing_is_overlooked_by_those_who_wait() {
+    fn no_waiting_thread_overlooks_an_item() {
         const THINGS: usize = 20_000;
         let parking = Parking::new(2);
         let (put, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (taken, takes) = unbounded();
         let take = |spot| {
-            parking.sit_down(spot);
+            parking.occupy(spot);
             while !is_over.load(SeqCst) {
                 match put.load(SeqCst) {
                     0 => parking.wait(spot, None, || put.load(Relaxed) > 0 || is_over.load(Relaxed)),
@@ -124,7 +124,7 @@ mod tests {
                 }
             }
         };
-        // Each is taken before the next is put there, so that none of those makes up for a call that was not heard.
+        // Each item is taken before the next is published, so that no later call makes up for a lost one.
         let overlooked = std::thread::scope(|scope| {
             scope.spawn(|| take(0));
             scope.spawn(|| take(1));
@@ -137,14 +137,14 @@ mod tests {
             parking.call_all();
             overlooked
         });
-        assert_eq!(overlooked, None, "nobody came to take it");
+        assert_eq!(overlooked, None, "no thread took it");
     }
 
     #[test]
-    fn who_waits_is_called_once_and_who_rests_is_not() {
+    fn a_waiting_thread_is_called_once_and_a_resting_one_is_not() {
         let parking = Parking::new(3);
         parking.rest(PATIENCE, || {
-            assert!(!parking.call(), "nobody waits");
+            assert!(!parking.call(), "no thread waits");
             true
         });
         parking.wait(2, Some(PATIENCE), || {

@@ -1,19 +1,17 @@
-//! Makes room for long tasks when worlds leave them none.
+//! Starvation control: makes room for long tasks if worlds leave them no CPU time.
 //!
-//! Long tasks have threads of low priority, which is right as long as there are moments in which nobody else wants the cores. On a
-//! full node there are none: a thread at niceness 10 gets a thirtieth of what one at −5 gets, saves queue up, and what is lost
-//! in a crash grows by the minute. Priorities in the OS are not trusted to prevent that (DESIGN §6); fewer short-task workers are.
+//! Long tasks run on threads of low priority, which works while cores have idle moments. On a full node they have none: a thread at
+//! niceness 10 gets a thirtieth of the time of one at −5, saves queue up, and the loss at a crash grows by the minute. Priorities of
+//! the operating system do not prevent that; fewer short-task workers do.
 //!
-//! [`Starvation`] is told now and then how much long work waits, and says how many workers may run. Nothing here has a thread.
+//! [`Starvation`] takes the backlog of long tasks and returns the number of workers that may run. It has no thread.
 //!
-//! Where there is one worker there is none to take away. It [`Pauses`] between tasks instead, for a share of its time that grows
-//! with the level, and only as far as it is not idle for that share anyway: a pause within a beat that has room for it would merely move
-//! the idle time forward. So as long as demand and share fit into the beat, frames stay within it; beyond that worlds are dilated, all
-//! alike, by no more than a half.
+//! A single worker cannot be taken away. It [`Pauses`] between tasks instead, for a share of its time that grows with the level, as far
+//! as its idle time is below that share: a pause within a beat that has room for it would only move idle time forward. While demand +
+//! share ≤ 1, frames stay within the beat; beyond that all worlds are dilated alike, by half at most.
 //!
-//! Room helps those who lack it, and the kernel tells which those are: a long thread that is ready to run and has no core. Where all
-//! long threads are in tasks that want none, or have had far more than was expected, it is a disk or an end that they lack, and worlds get
-//! everything back: a task that hangs holds up saves, and no frames.
+//! Room helps only long threads that are ready to run and have no core, as the kernel's accounting shows. If all long threads block on
+//! something else, or have had far more CPU time than expected, worlds get everything back: a hanging task delays saves and no frames.
 
 use ids::Instant;
 use std::time::Duration;
@@ -21,30 +19,30 @@ use std::time::Duration;
 /// Long work that waits or lacks a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// How long the long threads would need for it, at the pace that they have had lately.
+    /// Time that the long threads need for it at their recent pace.
     pub work: Duration,
-    /// How long the oldest of it has waited; or by how much what has begun is behind for lack of a core, if that is more.
+    /// Wait of the oldest task; or the deficit of running tasks for lack of a core, if that is greater.
     pub oldest: Duration,
     /// All long threads are in tasks that a core would not help: they wait for something else, or have had far more of one than expected.
     pub is_stuck: bool,
 }
 
 impl Backlog {
-    /// Both. Work that is not begun grows old, so that one small task that nobody takes up counts as well.
+    /// Sum of both. Waiting tasks age, so a single small task that is never started counts, too.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.work.saturating_add(self.oldest)
     }
 }
 
-/// What short-task workers shall do.
+/// Orders to the short-task workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
     /// 0 when nothing is amiss, at most [`Starvation::LEVEL_MAX`].
     pub level: u8,
     /// Workers that may run; one at least.
     pub n_workers: usize,
-    /// Of each worker's time, in thousandths, what it shall leave to others.
+    /// Share of each worker's time to be spent on pauses, in thousandths.
     pub pause_per_mille: u32,
 }
 
@@ -67,30 +65,30 @@ impl Starvation {
     /// Below this the level falls. Not in steps as it rose: at a level that just holds the backlog nothing would ever get better.
     pub const FALL_BELOW: Duration = Duration::from_millis(100);
 
-    /// Between two levels on the way up: longer than it takes to begin what has just been submitted, and short enough to be at
-    /// the top within a second.
+    /// Least time between two levels on the way up: longer than the start of a just submitted task takes, and short enough to reach the
+    /// top within a second.
     pub const RISE_EVERY: Duration = Duration::from_millis(200);
 
     /// Between two levels on the way down. Slower, so that a backlog that comes in waves does not send workers to and fro.
     pub const FALL_EVERY: Duration = Duration::from_millis(500);
 
-    /// Up to this level workers are taken away only as far as the others can do their work as well. That costs worlds nothing, and
-    /// spares a long thread being interrupted wherever it runs.
+    /// Up to this level workers are taken away only if the others can do their work. That costs worlds nothing, and spares a long
+    /// thread interruptions on its core.
     const GENTLE_MAX: u8 = 2;
 
-    /// How full the workers that are left may become by that.
+    /// Greatest load of the remaining workers at those levels.
     const FILL_MAX: f32 = 0.9;
 
-    /// What one level takes of the only worker's time.
+    /// Pauses of a single worker per level.
     const PAUSE_STEP_PER_MILLE: u32 = 100;
 
-    /// All is well with so many workers.
+    /// Level 0 with `n_workers` workers.
     ///
     /// # Panics
-    /// When there are none.
+    /// If `n_workers` is 0.
     #[must_use]
     pub const fn new(n_workers: usize) -> Self {
-        assert!(n_workers > 0, "somebody has to do the work");
+        assert!(n_workers > 0, "a pool needs a worker");
         Self { n_workers, level: 0, changed_at: Instant::ZERO }
     }
 
@@ -100,7 +98,8 @@ impl Starvation {
         self.level
     }
 
-    /// So much long work waits, and short work needs so many workers ([`crate::Schedule::demand`]). Call it some times a second.
+    /// Updates the level for this backlog and a demand of so many workers ([`crate::Schedule::demand`]). To be called several times a
+    /// second.
     pub fn update(&mut self, now: Instant, backlog: Backlog, demand: f32) -> Measure {
         let since_change = now - self.changed_at;
         let steps = backlog.total().as_nanos() / Self::STEP.as_nanos();
@@ -140,20 +139,20 @@ impl Starvation {
     }
 }
 
-/// What a worker owes to others of its time.
+/// Pauses that a worker owes.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses {
     owed: Duration,
 }
 
 impl Pauses {
-    /// Shorter ones are not worth the switch: with it go two wake-ups and what the caches hold.
+    /// Shorter pauses cost more than they give: each takes two context switches and the contents of the caches.
     pub const LEAST: Duration = Duration::from_millis(1);
 
-    /// Longer ones are felt. What a worker still owes after a step that long is forgiven.
+    /// Longer pauses would be noticed by clients. The rest of a longer debt is cancelled.
     pub const MOST: Duration = Duration::from_millis(25);
 
-    /// A task took so long. How long to pause now, for this share of the worker's time.
+    /// Adds a task of duration `took`, and returns the pause to make now.
     #[must_use]
     pub fn after(&mut self, took: Duration, per_mille: u32) -> Option<Duration> {
         if per_mille == 0 {
@@ -180,7 +179,7 @@ mod tests {
         Backlog { work: Duration::from_millis(ms), oldest: Duration::ZERO, is_stuck: false }
     }
 
-    /// So much waits for so long, looked at every 50 ms.
+    /// A constant backlog, sampled every 50 ms.
     fn pass(starvation: &mut Starvation, from_ms: u64, to_ms: u64, backlog_ms: u64, demand: f32) -> Measure {
         let mut measure = starvation.measure(demand);
         for ms in (from_ms..to_ms).step_by(50) {
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_levels_take_nobody_who_is_needed() {
+    fn the_first_levels_take_no_needed_worker() {
         let mut starvation = Starvation::new(8);
         assert_eq!(
             pass(&mut starvation, 0, 3_000, 900, 6.0),

@@ -1,8 +1,8 @@
 //! Steady frames ask for no memory: what a beat needs it has from the ones before.
 
 use ids::{Instant, Tick};
-use schedule::model::{Chance, Crew, Step};
-use schedule::{Pool, Schedule, Start, Task, TaskId};
+use schedule::model::{Chance, Crew, VirtualStep};
+use schedule::{Pool, Schedule, StepStart, Task, TaskId};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use telemetry::allocations::{CountingAllocator, count_here, counted};
@@ -26,7 +26,7 @@ fn beats_allocate_nothing() {
         schedule.add(Instant::ZERO, TaskId(id), dt, Tick(0), ());
     }
     let mut chance = Chance::new(1);
-    let mut make = |start: &Start, (): &()| Step {
+    let mut make = |start: &StepStart, (): &()| VirtualStep {
         took: if start.id == slow {
             start.dt * 2
         } else {
@@ -69,7 +69,7 @@ impl Task for Trivial {
         false
     }
 
-    fn step(&mut self, start: &Start) {
+    fn step(&mut self, start: &StepStart) {
         self.state += (0..start.tick.0 * 7 % 1_000).map(std::hint::black_box).sum::<u64>();
         let is_border = [WARM_UP, WARM_UP + FRAMES].contains(&start.tick.0);
         if let Some(meets) = self.meets.as_ref().filter(|_| is_border) {

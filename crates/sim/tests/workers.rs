@@ -6,7 +6,7 @@ use behavior::{Kind, Place, Route, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain};
-use schedule::{Pool, Start, Task};
+use schedule::{Pool, StepStart, Task};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl Task for Run {
         self.left == 0
     }
 
-    fn step(&mut self, start: &Start) {
+    fn step(&mut self, start: &StepStart) {
         if self.left == 0 {
             return;
         }

@@ -6,8 +6,8 @@
 use crate::Run;
 use crate::findings::{Chart, Findings, Line};
 use report::{Section, Slice, TimelinePlot};
-use schedule::Trace;
-use schedule::model::packing::{Packing, PackingSettings, packing};
+use schedule::FrameTrace;
+use schedule::model::packing::{PackingSettings, WorldPacking, packing};
 use schedule::model::starvation::{Episode, EpisodePoint, EpisodeSettings, episode};
 use std::time::Duration;
 
@@ -26,14 +26,14 @@ pub(super) fn measure(run: &Run, findings: &mut Findings) {
 fn packed(run: &Run, findings: &mut Findings) {
     let frames = run.pick(FRAMES, FRAMES_QUICK);
     let pack = |seed| packing(&PackingSettings { seed, frames, ..PackingSettings::default() });
-    let runs: Vec<Packing> = (1..=SEEDS).map(pack).collect();
+    let runs: Vec<WorldPacking> = (1..=SEEDS).map(pack).collect();
     let worst = runs.iter().map(|run| run.ratio).fold(0.0, f64::max);
     let p99 = runs.iter().map(|run| run.quantile(0.99)).fold(0.0, f64::max);
     findings.figure("makespan_ratio", worst);
     findings.figure("makespan_ratio_p99", p99);
     let text = "A frame of 1,000 worlds on 36 virtual workers, as the scheduler packed it. The first worlds are those that are expected to \
                 take longest; costs are Pareto (α 1.5) and drift by up to 10 % a frame.";
-    let section = Section::new("Packing").text(text);
+    let section = Section::new("WorldPacking").text(text);
     let plot = timeline("One frame on 36 virtual workers", &runs[0].trace);
     findings.sections.push(match plot {
         Some(plot) => section.timeline(plot),
@@ -42,7 +42,7 @@ fn packed(run: &Run, findings: &mut Findings) {
 }
 
 /// The last whole frame of a trace: a track for each worker, a slice for each world.
-pub(super) fn timeline(title: &str, trace: &Trace) -> Option<TimelinePlot> {
+pub(super) fn timeline(title: &str, trace: &FrameTrace) -> Option<TimelinePlot> {
     let (index, frame) =
         trace.frames.iter().enumerate().rfind(|(_, frame)| frame.is_beat && frame.worlds > 0)?;
     let ms = |at: ids::Instant| at.since(frame.formed_at).as_secs_f64() * 1e3;

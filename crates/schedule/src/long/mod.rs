@@ -1,23 +1,20 @@
-//! Work that takes longer than a frame may: saves, loads, navmeshes, worlds that come and go, archives, destruction.
+//! Long tasks: work longer than a frame (saves, loads, navmeshes, creation and destruction of worlds, archives).
 //!
-//! It runs on threads of low priority, `long-0`, `long-1` …. [`LongTasks`] is how it gets there: [`LongTasks::submit`] queues a
-//! task, [`LongTasks::dispose`] hands something big over to be dropped. Neither ever waits for a thread of low priority, so a
-//! world may call them in the middle of its step. The rest is for operators: what waits and runs ([`LongTasks::list`]), ending a task
-//! ([`LongTasks::cancel`]), giving up on one that does not listen ([`LongTasks::abandon`]).
+//! They run on threads of low priority, `long-0`, `long-1` …. [`LongTasks::submit`] queues a task, [`LongTasks::dispose`] hands a large
+//! value over to be dropped. Neither waits for a thread of low priority, so a world may call them within its step. The others are for
+//! operators: [`LongTasks::list`], [`LongTasks::cancel`], and [`LongTasks::abandon`] for a task that ignores its cancellation.
 //!
-//! - `queue`: which task is next, without threads. `shared`: how tasks get there. `threads`: the threads, and `cores` what they get
-//!   of the cores.
+//! - `queue`: order of tasks, without threads. `shared`: submission. `threads`: the threads. `cores`: their CPU time.
 //!
 //! | queue | bound | when full |
 //! |---|---|---|
-//! | tasks that wait | [`LONG_WAITING_MAX`] | refused, with an error that says so |
-//! | disposals that wait | none of its own: no more than what is there to be dropped, a pointer each | never refused |
-//! | what is known of tasks that ended, until somebody asks | [`LONG_ENDED_MAX`] | the oldest go, counted |
-//! | threads given up | [`ABANDONED_MAX`] | the next is not given up |
+//! | waiting tasks | [`LONG_WAITING_MAX`] | refused with an error |
+//! | waiting disposals | none of its own: one pointer for each value that exists | never refused |
+//! | results of ended tasks, until they are polled | [`LONG_ENDED_MAX`] | the oldest are dropped and counted |
+//! | abandoned threads | [`ABANDONED_MAX`] | the next is not abandoned |
 //!
-//! Disposals go before tasks. They give memory back, they are short, and they cannot crowd tasks out for long: what is
-//! dropped was made by a long task before, which took longer. They grow old as tasks do: worlds make room for one that waits
-//! behind tasks that lack a core.
+//! Disposals run before tasks. They free memory, are short, and cannot crowd tasks out for long: each value was created by a task that
+//! took longer. They age like tasks, so worlds make room for a disposal behind tasks that lack a core.
 
 mod cores;
 mod queue;
@@ -26,7 +23,7 @@ mod shared;
 mod tests;
 mod threads;
 
-pub use queue::{Begun, Cancelled, Finished, LongQueue, LongSpec};
+pub use queue::{Cancelled, Finished, LongQueue, LongSpec, StartedTask};
 pub(crate) use threads::LongThreads;
 
 use crate::starvation::Backlog;
@@ -45,10 +42,10 @@ use std::{
     time::Duration,
 };
 
-/// Tasks that wait at most. At a tenth of a second each and one thread that is two minutes' work: whoever submits more has to hear it.
+/// Waiting tasks at most. At 0.1 s each and with one thread this is two minutes of work, so submitters must see a refusal.
 pub const LONG_WAITING_MAX: usize = 1_024;
 
-/// Tasks that have ended and that nobody has asked for ([`LongTasks::take_ended`]).
+/// Results kept until [`LongTasks::drain_ended`].
 pub const LONG_ENDED_MAX: usize = 1_024;
 
 /// Threads that are in a task which was given up, at most. More would be a fault that repeats, and each keeps its stack.
@@ -60,17 +57,17 @@ pub struct LongId(pub u64);
 
 /// Something that takes long.
 pub struct Long {
-    /// What sort of work. Tasks of one kind run in their order, and estimates are corrected for each kind.
+    /// Kind of work. Tasks of one kind run in order, and estimates are corrected per kind.
     pub kind: &'static str,
-    /// Of what, for operators: a world, a file.
+    /// Object of the work, for operators: a world, a file.
     pub name: String,
-    /// How long it will take, about.
+    /// Expected duration, as the submitter estimates it.
     pub estimated: Duration,
     /// The work. It looks at its context now and then.
     pub work: Box<dyn FnOnce(&LongContext) + Send>,
 }
 
-/// What a long task is told.
+/// Argument of a long task.
 #[derive(Clone, Debug)]
 pub struct LongContext {
     id: LongId,
@@ -78,23 +75,23 @@ pub struct LongContext {
 }
 
 impl LongContext {
-    /// Which task it is.
+    /// Id of the task.
     #[must_use]
     pub const fn id(&self) -> LongId {
         self.id
     }
 
-    /// Whether it shall end early. A task that takes longer than a second looks more often than once a second.
+    /// True if the task must end early. A task longer than a second checks this at least once a second.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Relaxed)
     }
 }
 
-/// What became of a long task.
+/// End of a long task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LongOutcome {
-    /// It ran to its end. Whether it was cancelled on the way it knows itself.
+    /// It returned. A cancelled task reports its early end by its own means.
     Done,
     /// It panicked, and said this.
     Panicked(String),
@@ -104,52 +101,52 @@ pub enum LongOutcome {
     Abandoned,
 }
 
-/// A task that was submitted. Whoever does not care how it ends drops this.
+/// Handle to a submitted task. It may be dropped if its end does not matter.
 #[derive(Debug)]
-pub struct Ticket {
+pub struct LongTicket {
     id: LongId,
     outcome: Receiver<LongOutcome>,
 }
 
-impl Ticket {
-    /// Which task it is.
+impl LongTicket {
+    /// Id of the task.
     #[must_use]
     pub const fn id(&self) -> LongId {
         self.id
     }
 
-    /// Where the outcome comes; disconnected without one when the pool was dropped before. After [`LongOutcome::Abandoned`] another one
-    /// tells how it ended after all, if it does.
+    /// Channel of the outcome; disconnected without one if the pool was dropped before. After [`LongOutcome::Abandoned`] a second
+    /// outcome follows if the task ends after all.
     #[must_use]
     pub const fn outcome(&self) -> &Receiver<LongOutcome> {
         &self.outcome
     }
 }
 
-/// Why a long task was not taken.
+/// Refusal of a long task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// So many wait already.
+pub enum LongRefusal {
+    /// [`LONG_WAITING_MAX`] tasks wait already.
     #[error("{LONG_WAITING_MAX} long tasks wait; this one, of kind {kind}, was not taken")]
     Full {
-        /// Of which kind it was.
+        /// Kind of the refused task.
         kind: &'static str,
     },
     /// The pool is being dropped.
     #[error("no long task of kind {kind} is taken while the server stops")]
     Stopping {
-        /// Of which kind it was.
+        /// Kind of the refused task.
         kind: &'static str,
     },
 }
 
-/// Why a long task was not given up.
+/// Failure of [`LongTasks::abandon`].
 #[derive(Debug, thiserror::Error)]
 pub enum AbandonError {
     /// There is no such task that runs, or it was given up already.
     #[error("no long task {0:?} runs that could be given up")]
     NotRunning(LongId),
-    /// So many threads were given up and have not ended.
+    /// [`ABANDONED_MAX`] abandoned threads have not ended.
     #[error("{ABANDONED_MAX} threads were given up already and have not ended: restart the server")]
     TooMany,
     /// The system gives no thread to take its place.
@@ -160,27 +157,27 @@ pub enum AbandonError {
 /// A long task as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongInfo {
-    /// Which one.
+    /// Id.
     pub id: LongId,
-    /// What sort of work.
+    /// Kind of work.
     pub kind: &'static str,
-    /// Of what.
+    /// Object of the work.
     pub name: String,
     /// Since when it has been known.
     pub submitted_at: Instant,
-    /// How long its submitter thought that it would take.
+    /// Duration estimated by the submitter.
     pub estimated: Duration,
-    /// How long it will take, judging by others of its kind.
+    /// Duration expected from other tasks of its kind.
     pub expected: Duration,
-    /// Whether it was told to end.
+    /// True once it was cancelled.
     pub is_cancelled: bool,
-    /// Whether it has run for so much longer than expected that it probably hangs.
+    /// True if it has run for so much longer than expected that it probably hangs.
     pub is_overdue: bool,
-    /// Whether it has begun.
+    /// Waiting, running or abandoned.
     pub state: LongState,
 }
 
-/// Whether a long task has begun.
+/// Progress of a long task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongState {
     /// Not yet.
@@ -190,7 +187,7 @@ pub enum LongState {
         /// Since when.
         since: Instant,
     },
-    /// It runs, and nobody counts on its end: its thread has a successor.
+    /// Running on an abandoned thread, which has a successor.
     Abandoned {
         /// Since when it runs.
         since: Instant,
@@ -200,13 +197,13 @@ pub enum LongState {
 /// A long task, or a disposal, that has run and ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongEnded {
-    /// What sort of work it was; `"dispose"` for a disposal.
+    /// Kind of work; `"dispose"` for a disposal.
     pub kind: &'static str,
     /// Before it began.
     pub waited: Duration,
     /// From then on.
     pub took: Duration,
-    /// Whether it ended without a panic.
+    /// False after a panic.
     pub is_sound: bool,
 }
 
@@ -223,7 +220,7 @@ pub struct LongCounters {
     pub panicked: u64,
     /// Tasks that were cancelled before they began.
     pub cancelled: u64,
-    /// Tasks whose threads were given up.
+    /// Abandoned tasks.
     pub abandoned: u64,
     /// Things that were dropped.
     pub disposed: u64,
@@ -231,14 +228,14 @@ pub struct LongCounters {
     pub waiting: u64,
     /// Disposals that wait now.
     pub disposals_waiting: u64,
-    /// Tasks of which [`LongTasks::take_ended`] did not tell, because it was called too seldom.
+    /// Results lost to [`LONG_ENDED_MAX`] because [`LongTasks::drain_ended`] was called too rarely.
     pub ended_untold: u64,
 }
 
-/// Where long tasks go. Cheap to clone; it outlives the pool, and then refuses.
+/// Handle for submitting long tasks. Cheap to clone; it outlives the pool, and refuses afterwards.
 #[derive(Clone)]
 pub struct LongTasks {
-    shared: Arc<shared::Shared>,
+    shared: Arc<shared::LongShared>,
 }
 
 impl LongTasks {
@@ -246,50 +243,50 @@ impl LongTasks {
     ///
     /// # Errors
     /// When the queue is full or the pool is being dropped. The task is dropped then, where it was called.
-    pub fn submit(&self, long: Long) -> Result<Ticket, Refused> {
+    pub fn submit(&self, long: Long) -> Result<LongTicket, LongRefusal> {
         self.shared.submit(long)
     }
 
-    /// Has something dropped where no frame waits for it. Never waits, and never refuses. Once the pool was dropped, it is dropped here.
+    /// Drops a large value on a long thread. Never waits and never refuses. After the end of the pool the value is dropped here.
     ///
-    /// Destruction never happens on a short task: what a step no longer needs and what is large goes here.
+    /// Destruction never happens within a short task: large values that a step no longer needs are passed here.
     pub fn dispose(&self, what: Box<dyn Any + Send>) {
         self.shared.dispose(what);
     }
 
-    /// All tasks there are: what runs, then what waits.
+    /// All tasks: running ones, then waiting ones.
     #[must_use]
     pub fn list(&self) -> Vec<LongInfo> {
         self.shared.list()
     }
 
-    /// Has a task end: one that waits does not begin, one that runs is told. False when there is none.
+    /// Cancels a task: a waiting one never starts, a running one is notified. False if there is none.
     #[must_use]
     pub fn cancel(&self, id: LongId) -> bool {
         self.shared.cancel(id)
     }
 
-    /// Gives up on a task that runs and does not listen: another thread takes the place of its own, so that the queue goes on.
-    /// The former thread ends when the task does, if ever.
+    /// Abandons a running task that ignores its cancellation: another thread replaces its own, so that the queue continues. The former
+    /// thread ends with the task, if ever.
     ///
     /// # Errors
-    /// When it does not run, when too many were given up, or when the system gives no thread.
+    /// If the task does not run, too many threads are abandoned, or the system gives no thread.
     pub fn abandon(&self, id: LongId) -> Result<(), AbandonError> {
         threads::abandon(&self.shared, id)
     }
 
-    /// What has ended since the last call, appended in that order; of more than [`LONG_ENDED_MAX`] the latest.
-    pub fn take_ended(&self, ended: &mut Vec<LongEnded>) {
-        self.shared.take_ended(ended);
+    /// Drains the results since the last call, in order; the latest [`LONG_ENDED_MAX`] of them.
+    pub fn drain_ended(&self, ended: &mut Vec<LongEnded>) {
+        self.shared.drain_ended(ended);
     }
 
-    /// Whether the pool is being dropped, or was.
+    /// True once the pool is being dropped.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.shared.is_stopping.load(SeqCst)
     }
 
-    /// What was counted.
+    /// Totals since the start.
     #[must_use]
     pub fn counters(&self) -> LongCounters {
         self.shared.counters()
@@ -301,7 +298,7 @@ impl LongTasks {
         self.shared.ratio(kind)
     }
 
-    /// What waits; `None` when a thread is just looking at it. Never waits.
+    /// Backlog of waiting work; `None` while a thread holds the lock. Never waits.
     pub(crate) fn backlog(&self, now: Instant) -> Option<Backlog> {
         self.shared.backlog(now)
     }

@@ -1,9 +1,10 @@
-//! Which long task is next, and how long it will probably take.
+//! Order of long tasks, and their expected durations.
 //!
-//! Sans-IO. Tasks of one kind run in the order of their ids, which is that in which they came. Of several kinds the one comes next that has had the least
-//! time so far, so that a flood of one kind leaves the others their share; a kind that had nothing to do does not save up.
+//! Sans-IO. Tasks of one kind run in the order of their ids, which is that of submission. Among kinds the one with the least time so
+//! far is next, so that a flood of one kind leaves the others their share; an idle kind saves up no time.
 //!
-//! How long a task takes its submitter estimates, in the kind's own measure; how far off that is, is learned from the tasks that ended.
+//! A submitter estimates a task's duration in its kind's own measure; the factor between estimate and truth is learned from ended
+//! tasks.
 
 use super::{LongId, LongInfo, LongState};
 use crate::starvation::Backlog;
@@ -17,31 +18,31 @@ use std::{
     time::Duration,
 };
 
-/// What is known of a long task but what it does.
+/// Description of a long task, without its work.
 #[derive(Clone, Debug)]
 pub struct LongSpec {
-    /// What sort of work.
+    /// KindQueue of work.
     pub kind: &'static str,
-    /// Of what, for operators.
+    /// Object of the work, for operators.
     pub name: String,
-    /// How long it will take, about.
+    /// Expected duration, as the submitter estimates it.
     pub estimated: Duration,
 }
 
-/// What waits and what runs. `W` is the work itself.
+/// Waiting and running tasks. `W` is the work itself.
 #[derive(Debug)]
 pub struct LongQueue<W> {
-    kinds: Vec<Kind<W>>,
-    running: Vec<Running>,
-    /// How much time the kind that was taken up last had had.
+    kinds: Vec<KindQueue<W>>,
+    running: Vec<RunningTask>,
+    /// Time served to the kind that was started last.
     served: Duration,
 }
 
 #[derive(Debug)]
-struct Kind<W> {
+struct KindQueue<W> {
     name: &'static str,
-    waiting: VecDeque<Waiting<W>>,
-    /// Of those that wait, by their submitters.
+    waiting: VecDeque<QueuedTask<W>>,
+    /// Sum of the waiting tasks' estimates.
     estimated: Duration,
     /// Time that tasks of this kind took ÷ time that was estimated.
     ratio: f64,
@@ -50,7 +51,7 @@ struct Kind<W> {
 }
 
 #[derive(Debug)]
-struct Waiting<W> {
+struct QueuedTask<W> {
     id: LongId,
     spec: LongSpec,
     submitted_at: Instant,
@@ -59,7 +60,7 @@ struct Waiting<W> {
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningTask {
     id: LongId,
     spec: LongSpec,
     submitted_at: Instant,
@@ -67,34 +68,34 @@ struct Running {
     expected: Duration,
     is_cancelled: Arc<AtomicBool>,
     is_abandoned: bool,
-    progress: Option<Progress>,
+    progress: Option<CoreDeficit>,
 }
 
-/// What is known of a running task's way through the cores.
+/// CPU time of a running task.
 #[derive(Clone, Copy, Debug)]
-struct Progress {
+struct CoreDeficit {
     ran: Duration,
-    /// How much longer it was ready without a core than it ran, lately: nothing as long as it gets half of one.
+    /// Recent time ready without a core − time on a core: zero as long as the task gets half of one.
     behind: Duration,
-    /// When it last was either of the two.
+    /// Last time at which it was ready or running.
     active_at: Instant,
 }
 
 /// A task that begins.
 #[derive(Debug)]
-pub struct Begun<W> {
-    /// Which one.
+pub struct StartedTask<W> {
+    /// Id.
     pub id: LongId,
-    /// What to do.
+    /// Work to do.
     pub work: W,
-    /// Set when it shall end.
+    /// Set to cancel it.
     pub is_cancelled: Arc<AtomicBool>,
 }
 
 /// A task that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// What sort of work it was.
+    /// KindQueue of work.
     pub kind: &'static str,
     /// Before it began.
     pub waited: Duration,
@@ -104,39 +105,38 @@ pub struct Finished {
     pub is_abandoned: bool,
 }
 
-/// What cancelling a task came to.
+/// Result of cancelling a task.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Cancelled<W> {
     /// It had not begun, and will not.
     Waiting(W),
-    /// It runs and was told; it may not listen.
+    /// It runs and was notified; it may ignore that.
     Running,
 }
 
 /// Weight of the newest task in a kind's ratio: half the way to a new truth in three tasks.
 const RATIO_WEIGHT: f64 = 0.25;
-/// A task that has run for so long, and for so many times as long as was expected of it, is overdue: it hangs, or it is not what its
-/// submitter thought.
+/// A task is overdue, hanging or misjudged by its submitter, after `max(OVERDUE_AFTER, OVERDUE_RATIO × expected)`.
 const OVERDUE_AFTER: Duration = Duration::from_secs(10);
 const OVERDUE_TIMES: u32 = 4;
 /// A task that has neither run nor been ready to for so long waits for something else than a core.
 const IDLE_MAX: Duration = Duration::from_secs(2);
-/// Of what a task has lacked, so much is remembered: more than the highest level asks for.
+/// Deficit of a task that is remembered: more than the highest level requires.
 const BEHIND_MAX: Duration = Duration::from_secs(3);
-/// No estimate is believed to be further off: one task that waited for a dead disk shall not make all others look like that.
+/// Bound on the learned factor: a task that waited for a dead disk must not distort all others.
 const RATIO_MAX: f64 = 16.0;
-/// Estimates beyond these count as these: nothing is free, and sums of what nobody meant stay in bounds.
+/// Estimates are clamped to these: no task is free, and sums of absurd estimates stay bounded.
 const ESTIMATE_MIN: Duration = Duration::from_micros(10);
 const ESTIMATE_MAX: Duration = Duration::from_secs(3_600);
 
 impl LongSpec {
-    /// What it counts as.
+    /// Clamped estimate.
     fn weight(&self) -> Duration {
         self.estimated.clamp(ESTIMATE_MIN, ESTIMATE_MAX)
     }
 }
 
-impl Running {
+impl RunningTask {
     fn is_overdue(&self, now: Instant) -> bool {
         now - self.began_at > self.patience()
     }
@@ -145,7 +145,7 @@ impl Running {
         OVERDUE_AFTER.max(self.expected.saturating_mul(OVERDUE_TIMES))
     }
 
-    /// Whether a core would not help it: it has had far more of one than expected, or does not want one.
+    /// True if a core would not help it: it has had far more CPU time than expected, or blocks on something else.
     fn hangs(&self, now: Instant) -> bool {
         match self.progress {
             Some(progress) => progress.ran > self.patience() || now - progress.active_at > IDLE_MAX,
@@ -181,22 +181,22 @@ impl<W> LongQueue<W> {
             kind.served = kind.served.max(self.served);
         }
         kind.estimated += spec.weight();
-        // Nearly always at the end: those of several threads do not come here in their order.
+        // Nearly always at the end: submissions of several threads arrive out of order.
         let place = kind.waiting.partition_point(|waiting| waiting.id < id);
-        kind.waiting.insert(place, Waiting { id, spec, submitted_at, is_cancelled, work });
+        kind.waiting.insert(place, QueuedTask { id, spec, submitted_at, is_cancelled, work });
     }
 
     /// Begins the next one.
-    pub fn take(&mut self, now: Instant) -> Option<Begun<W>> {
+    pub fn take(&mut self, now: Instant) -> Option<StartedTask<W>> {
         let waiting = self.kinds.iter_mut().filter(|kind| !kind.waiting.is_empty());
         let kind = waiting.min_by_key(|kind| (kind.served, kind.waiting[0].id))?;
-        let Waiting { id, spec, submitted_at, is_cancelled, work } = kind.waiting.pop_front()?;
+        let QueuedTask { id, spec, submitted_at, is_cancelled, work } = kind.waiting.pop_front()?;
         let estimated = spec.weight();
         kind.estimated = kind.estimated.saturating_sub(estimated);
         let expected = estimated.mul_f64(kind.ratio);
         self.served = kind.served;
         kind.served += expected;
-        self.running.push(Running {
+        self.running.push(RunningTask {
             id,
             spec,
             submitted_at,
@@ -206,14 +206,14 @@ impl<W> LongQueue<W> {
             is_abandoned: false,
             progress: None,
         });
-        Some(Begun { id, work, is_cancelled })
+        Some(StartedTask { id, work, is_cancelled })
     }
 
     /// Notes a task that waited elsewhere and runs from now on.
     pub(super) fn begin(&mut self, id: LongId, now: Instant, submitted_at: Instant, spec: LongSpec) {
         let (is_cancelled, expected) = (Arc::default(), Duration::ZERO);
         self.kind(spec.kind);
-        self.running.push(Running {
+        self.running.push(RunningTask {
             id,
             spec,
             submitted_at,
@@ -228,7 +228,7 @@ impl<W> LongQueue<W> {
     /// Since this was last said of a running task, it ran for so long, and was ready to without a core for so long.
     pub fn observe(&mut self, id: LongId, now: Instant, ran: Duration, delayed: Duration) {
         let Some(running) = self.running.iter_mut().find(|running| running.id == id) else { return };
-        let usual = Progress { ran: Duration::ZERO, behind: Duration::ZERO, active_at: running.began_at };
+        let usual = CoreDeficit { ran: Duration::ZERO, behind: Duration::ZERO, active_at: running.began_at };
         let progress = running.progress.get_or_insert(usual);
         progress.ran += ran;
         progress.behind = (progress.behind + delayed).saturating_sub(ran).min(BEHIND_MAX);
@@ -248,7 +248,7 @@ impl<W> LongQueue<W> {
         let index = self.kind(running.spec.kind);
         let kind = &mut self.kinds[index];
         kind.served = (kind.served + took).saturating_sub(running.expected);
-        // A task that was told to end early, or that nobody waited for any more, says nothing about the others.
+        // A cancelled task, or one without a waiting submitter, says nothing about the others.
         if !running.is_cancelled.load(Relaxed) {
             let estimated = running.spec.weight();
             let ratio = (took.as_secs_f64() / estimated.as_secs_f64()).clamp(1.0 / RATIO_MAX, RATIO_MAX);
@@ -262,7 +262,7 @@ impl<W> LongQueue<W> {
         }
     }
 
-    /// Takes a task out that waits, or tells one that runs. `None` when there is none.
+    /// Removes a waiting task, or notifies a running one. `None` if there is none.
     pub fn cancel(&mut self, id: LongId) -> Option<Cancelled<W>> {
         if let Some(running) = self.running.iter().find(|running| running.id == id) {
             running.is_cancelled.store(true, Relaxed);
@@ -283,7 +283,7 @@ impl<W> LongQueue<W> {
         !std::mem::replace(&mut running.is_abandoned, true)
     }
 
-    /// Tells all running tasks to end, and takes out those that wait.
+    /// Cancels all running tasks and removes the waiting ones.
     pub(super) fn cancel_all(&mut self) -> Vec<W> {
         self.running.iter().for_each(|running| running.is_cancelled.store(true, Relaxed));
         let waiting = self.kinds.iter_mut().flat_map(|kind| {
@@ -293,7 +293,7 @@ impl<W> LongQueue<W> {
         waiting.map(|waiting| waiting.work).collect()
     }
 
-    /// What waits or lacks a core, for so many threads. Those whose tasks a core would not help do not count.
+    /// Backlog for `n_threads` threads. Tasks that a core would not help do not count.
     #[must_use]
     pub fn backlog(&self, now: Instant, n_threads: usize) -> Backlog {
         let expected = self.kinds.iter().map(|kind| kind.estimated.mul_f64(kind.ratio)).sum::<Duration>();
@@ -301,7 +301,7 @@ impl<W> LongQueue<W> {
         let n_hanging = on_threads().filter(|running| running.hangs(now)).count();
         let is_stuck = n_hanging >= n_threads.max(1);
         let n_threads = u32::try_from(n_threads.saturating_sub(n_hanging).max(1)).unwrap_or(u32::MAX);
-        let behind = on_threads().map(Running::behind).max().unwrap_or_default();
+        let behind = on_threads().map(RunningTask::behind).max().unwrap_or_default();
         let oldest =
             self.kinds.iter().filter_map(|kind| kind.waiting.front()).map(|waiting| waiting.submitted_at);
         Backlog {
@@ -335,7 +335,7 @@ impl<W> LongQueue<W> {
         self.running.len() - self.n_running()
     }
 
-    /// All of them: what runs, then what waits, each in the order in which it came.
+    /// All tasks: running ones, then waiting ones, each in order of submission.
     #[must_use]
     pub fn list(&self, now: Instant) -> Vec<LongInfo> {
         let runs = self.running.iter().map(|running| LongInfo {
@@ -376,7 +376,7 @@ impl<W> LongQueue<W> {
     fn kind(&mut self, name: &'static str) -> usize {
         let known = self.kinds.iter().position(|kind| kind.name == name);
         known.unwrap_or_else(|| {
-            self.kinds.push(Kind {
+            self.kinds.push(KindQueue {
                 name,
                 waiting: VecDeque::new(),
                 estimated: Duration::ZERO,

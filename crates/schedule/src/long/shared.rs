@@ -1,15 +1,14 @@
-//! What long threads and everybody else share.
+//! LongStore shared by long threads, submitters and operators.
 //!
-//! Whoever submits puts it into an inbox and calls a thread. The lock is the threads' and the operators': a
-//! thread of low priority may lose its core while it holds it, so a short-task worker that wants to know what waits only tries it
-//! ([`Shared::backlog`]).
+//! A submitter pushes into a mailbox and calls a thread. The lock is for long threads and operators: a thread of low priority may be
+//! preempted while it holds the lock, so a short-task worker that needs the backlog only tries it ([`LongShared::backlog`]).
 
-use super::cores::{Account, Got};
+use super::cores::{CpuAccount, CpuTimes};
 use super::{
     Cancelled, LONG_ENDED_MAX, LONG_WAITING_MAX, Long, LongContext, LongCounters, LongEnded, LongId,
-    LongInfo, LongOutcome, LongQueue, LongSpec, Refused, Ticket,
+    LongInfo, LongOutcome, LongQueue, LongRefusal, LongSpec, LongTicket,
 };
-use crate::{inbox::Inbox, parking::Parking, starvation::Backlog};
+use crate::{mailbox::MpscMailbox, parking::Parking, starvation::Backlog};
 use crossbeam_channel::{Sender, bounded};
 use ids::Instant;
 use std::{
@@ -26,50 +25,50 @@ use std::{
 };
 use telemetry::recorder::Recorder;
 
-/// What kind of work disposals are, and what one is expected to take until it is known better.
+/// Kind of disposals, and their expected duration until it is learned.
 pub(super) const DISPOSE: &str = "dispose";
 pub(super) const DISPOSE_ESTIMATE: Duration = Duration::from_millis(1);
 
 pub(super) type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
-pub(super) struct Shared {
+pub(super) struct LongShared {
     pub(super) clock: Clock,
     pub(super) recorder: Recorder,
     pub(super) n_threads: usize,
     pub(super) parking: Parking,
-    /// Tasks that nobody has put in order yet.
-    pub(super) inbox: Inbox<Submission>,
-    pub(super) disposals: Inbox<Disposal>,
-    /// Tasks that have not begun, in the inbox or put in order.
+    /// Tasks not yet in the queue.
+    pub(super) mailbox: MpscMailbox<Submission>,
+    pub(super) disposals: MpscMailbox<Disposal>,
+    /// Tasks that have not begun, in the mailbox or put in order.
     pub(super) n_waiting: AtomicUsize,
-    /// Likewise.
+    /// Disposals not yet in the queue.
     pub(super) n_disposals: AtomicUsize,
-    /// What is put in order of both.
+    /// Tasks and disposals in the queue.
     pub(super) n_ordered: AtomicUsize,
     /// Tasks and disposals that run on threads which count.
     pub(super) n_running: AtomicUsize,
     pub(super) last_id: AtomicU64,
     pub(super) is_stopping: AtomicBool,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<LongStore>,
     /// Something ended.
     pub(super) ended: Condvar,
     pub(super) counts: Counts,
 }
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) tasks: LongQueue<Work>,
-    /// What is to be dropped, oldest first.
+pub(super) struct LongStore {
+    pub(super) tasks: LongQueue<LongWork>,
+    /// Values to be dropped, oldest first.
     pub(super) disposals: VecDeque<Disposal>,
-    /// Room for what comes out of the inboxes.
+    /// Buffer for drained submissions.
     submissions: Vec<Submission>,
     disposed: Vec<Disposal>,
-    /// Of what runs on threads that count.
+    /// Tasks on threads that are not abandoned.
     pub(super) running: Vec<OnThread>,
-    /// Of the threads, by their places.
-    pub(super) accounts: Vec<Option<Account>>,
+    /// CPU accounts of the threads, by index.
+    pub(super) accounts: Vec<Option<CpuAccount>>,
     pub(super) n_threads: usize,
-    /// Of which nobody knows yet, oldest first.
+    /// Results not polled yet, oldest first.
     pub(super) ended: VecDeque<LongEnded>,
 }
 
@@ -78,24 +77,24 @@ pub(super) struct OnThread {
     pub(super) id: LongId,
     /// The thread's place.
     pub(super) spot: usize,
-    /// Whom to tell.
+    /// Channel to the submitter.
     pub(super) outcome: Option<Sender<LongOutcome>>,
-    /// What the thread had had of the cores when that was last looked at.
-    pub(super) got: Option<Got>,
+    /// CPU time of the thread at the last observation.
+    pub(super) got: Option<CpuTimes>,
 }
 
-impl State {
+impl LongStore {
     /// A thread takes something up.
     pub(super) fn begin(&mut self, id: LongId, spot: usize, outcome: Option<Sender<LongOutcome>>) {
-        let got = self.account(spot).and_then(Account::read);
+        let got = self.account(spot).and_then(CpuAccount::read);
         self.running.push(OnThread { id, spot, outcome, got });
     }
 
-    /// Looks what those who run got of the cores.
+    /// Observes the CPU time of running tasks.
     fn observe(&mut self, now: Instant) {
         let Self { tasks, running, accounts, .. } = self;
         for OnThread { id, spot, got, .. } in running {
-            let newest = accounts.get(*spot).and_then(Option::as_ref).and_then(Account::read);
+            let newest = accounts.get(*spot).and_then(Option::as_ref).and_then(CpuAccount::read);
             if let (Some(before), Some(newest)) = (*got, newest) {
                 let ran = newest.ran.saturating_sub(before.ran);
                 tasks.observe(*id, now, ran, newest.delayed.saturating_sub(before.delayed));
@@ -109,21 +108,21 @@ impl State {
         for Submission { id, spec, submitted_at, work } in submissions.drain(..) {
             tasks.push(id, submitted_at, Arc::default(), spec, work);
         }
-        // Of several threads.
+        // Submissions of several threads arrive out of order.
         disposed.sort_by_key(|disposal| disposal.submitted_at);
         disposals.extend(disposed.drain(..));
     }
 
-    fn account(&self, spot: usize) -> Option<&Account> {
+    fn account(&self, spot: usize) -> Option<&CpuAccount> {
         self.accounts.get(spot)?.as_ref()
     }
 
     /// The calling thread has this place from now on.
-    pub(super) fn sit_down(&mut self, spot: usize) {
+    pub(super) fn set_account(&mut self, spot: usize) {
         if self.accounts.len() <= spot {
             self.accounts.resize_with(spot + 1, || None);
         }
-        self.accounts[spot] = Account::of_this_thread();
+        self.accounts[spot] = CpuAccount::of_this_thread();
     }
 }
 
@@ -143,7 +142,7 @@ pub(super) struct Submission {
     pub(super) id: LongId,
     pub(super) spec: LongSpec,
     pub(super) submitted_at: Instant,
-    pub(super) work: Work,
+    pub(super) work: LongWork,
 }
 
 /// Something to be dropped.
@@ -152,22 +151,22 @@ pub(super) struct Disposal {
     pub(super) what: Box<dyn Any + Send>,
 }
 
-pub(super) struct Work {
+pub(super) struct LongWork {
     pub(super) run: Box<dyn FnOnce(&LongContext) + Send>,
     pub(super) outcome: Sender<LongOutcome>,
 }
 
 pub(super) const UNPOISONED: &str = "nothing panics while it holds the long tasks";
 
-impl Shared {
+impl LongShared {
     pub(super) fn new(n_threads: usize, clock: Clock, recorder: Recorder) -> Self {
         Self {
             clock,
             recorder,
             n_threads,
             parking: Parking::new(n_threads),
-            inbox: Inbox::default(),
-            disposals: Inbox::default(),
+            mailbox: MpscMailbox::default(),
+            disposals: MpscMailbox::default(),
             n_waiting: AtomicUsize::new(0),
             n_ordered: AtomicUsize::new(0),
             n_disposals: AtomicUsize::new(0),
@@ -180,34 +179,34 @@ impl Shared {
         }
     }
 
-    pub(super) fn submit(&self, long: Long) -> Result<Ticket, Refused> {
+    pub(super) fn submit(&self, long: Long) -> Result<LongTicket, LongRefusal> {
         let Long { kind, name, estimated, work } = long;
         let refuse = |work, why| {
             self.counts.refused.fetch_add(1, Relaxed);
-            // What the work had taken hold of may be large.
+            // The captured state of the work may be large.
             self.dispose(Box::new(work));
             Err(why)
         };
         if self.is_stopping.load(SeqCst) {
-            return refuse(work, Refused::Stopping { kind });
+            return refuse(work, LongRefusal::Stopping { kind });
         }
         if self.n_waiting.fetch_add(1, SeqCst) >= LONG_WAITING_MAX {
             self.n_waiting.fetch_sub(1, SeqCst);
-            return refuse(work, Refused::Full { kind });
+            return refuse(work, LongRefusal::Full { kind });
         }
         let id = self.next_id();
         let (outcome, receiver) = bounded(1);
         let spec = LongSpec { kind, name, estimated };
         let submission =
-            Submission { id, spec, submitted_at: (self.clock)(), work: Work { run: work, outcome } };
-        self.inbox.put(submission);
+            Submission { id, spec, submitted_at: (self.clock)(), work: LongWork { run: work, outcome } };
+        self.mailbox.put(submission);
         self.counts.submitted.fetch_add(1, Relaxed);
         self.parking.call();
         if self.is_stopping.load(SeqCst) {
-            // Nobody may be there any more to cancel it.
+            // The pool may have ended: no thread would cancel it.
             self.cancel_waiting();
         }
-        Ok(Ticket { id, outcome: receiver })
+        Ok(LongTicket { id, outcome: receiver })
     }
 
     pub(super) fn dispose(&self, what: Box<dyn Any + Send>) {
@@ -218,7 +217,7 @@ impl Shared {
         self.disposals.put(Disposal { submitted_at: (self.clock)(), what });
         self.parking.call();
         if self.is_stopping.load(SeqCst) {
-            // Nobody may be there any more to drop it.
+            // The pool may have ended: no thread would drop it.
             self.drop_disposals();
         }
     }
@@ -228,7 +227,7 @@ impl Shared {
         self.put_all_in_order(&mut state);
         let list = state.tasks.list((self.clock)());
         drop(state);
-        self.call_to_what_is_ordered();
+        self.call_thread_if_ordered();
         list
     }
 
@@ -238,7 +237,7 @@ impl Shared {
         let cancelled = state.tasks.cancel(id);
         self.count_ordered(&state);
         drop(state);
-        self.call_to_what_is_ordered();
+        self.call_thread_if_ordered();
         match cancelled {
             None => false,
             Some(Cancelled::Running) => true,
@@ -272,7 +271,7 @@ impl Shared {
     }
 
     /// A task has ended.
-    pub(super) fn note_ended(&self, state: &mut State, ended: LongEnded) {
+    pub(super) fn note_ended(&self, state: &mut LongStore, ended: LongEnded) {
         if state.ended.len() == LONG_ENDED_MAX {
             state.ended.pop_front();
             self.counts.ended_untold.fetch_add(1, Relaxed);
@@ -280,7 +279,7 @@ impl Shared {
         state.ended.push_back(ended);
     }
 
-    pub(super) fn take_ended(&self, ended: &mut Vec<LongEnded>) {
+    pub(super) fn drain_ended(&self, ended: &mut Vec<LongEnded>) {
         // Not with the lock in hand.
         ended.reserve(LONG_ENDED_MAX);
         ended.extend(self.lock().ended.drain(..));
@@ -318,45 +317,45 @@ impl Shared {
         let oldest = state.disposals.front().map_or(Duration::ZERO, |disposal| now - disposal.submitted_at);
         backlog.oldest = backlog.oldest.max(oldest);
         drop(state);
-        self.call_to_what_is_ordered();
+        self.call_thread_if_ordered();
         Some(backlog)
     }
 
-    /// Takes what was submitted into the order in which it will run, but for what is just being submitted. Who is not a long thread then
-    /// [calls](Self::call_to_what_is_ordered) one: it may have looked while things were in neither place.
-    pub(super) fn put_in_order(&self, state: &mut State) {
-        self.inbox.take(&mut state.submissions);
+    /// Moves submissions into the queue, except unfinished ones. A caller other than a long thread then [calls](Self::call_thread_if_ordered)
+    /// one, which may have checked while items were in neither place.
+    pub(super) fn put_in_order(&self, state: &mut LongStore) {
+        self.mailbox.take(&mut state.submissions);
         self.disposals.take(&mut state.disposed);
         state.put_in_order();
         self.count_ordered(state);
     }
 
-    /// Likewise, and waits for who is just submitting something.
-    pub(super) fn put_all_in_order(&self, state: &mut State) {
-        self.inbox.take_all(&mut state.submissions);
+    /// Moves all submissions into the queue, and waits for unfinished ones.
+    pub(super) fn put_all_in_order(&self, state: &mut LongStore) {
+        self.mailbox.take_all(&mut state.submissions);
         self.disposals.take_all(&mut state.disposed);
         state.put_in_order();
         self.count_ordered(state);
     }
 
-    /// Something may have been added to what is in order, or taken out.
-    pub(super) fn count_ordered(&self, state: &State) {
+    /// Updates the count after changes of the queue.
+    pub(super) fn count_ordered(&self, state: &LongStore) {
         self.n_ordered.store(state.tasks.n_waiting() + state.disposals.len(), SeqCst);
     }
 
     /// Calls a thread if there is something for it. Without the lock in hand.
-    pub(super) fn call_to_what_is_ordered(&self) {
+    pub(super) fn call_thread_if_ordered(&self) {
         if self.n_ordered.load(SeqCst) > 0 {
             self.parking.call();
         }
     }
 
-    /// Whether a thread that looks would find something.
+    /// True if a thread would find work.
     pub(super) fn has_work(&self) -> bool {
-        self.n_ordered.load(SeqCst) > 0 || self.inbox.has_some() || self.disposals.has_some()
+        self.n_ordered.load(SeqCst) > 0 || self.mailbox.has_some() || self.disposals.has_some()
     }
 
-    /// Drops what waits for that, here.
+    /// Drops the waiting disposals on this thread.
     pub(super) fn drop_disposals(&self) {
         let mut state = self.lock();
         self.put_all_in_order(&mut state);
@@ -366,7 +365,7 @@ impl Shared {
         self.n_disposals.fetch_sub(disposals.len(), SeqCst);
     }
 
-    /// Tells what runs to end, and takes out what waits.
+    /// Cancels running tasks and removes waiting ones.
     pub(super) fn cancel_waiting(&self) {
         let mut state = self.lock();
         self.put_all_in_order(&mut state);
@@ -376,7 +375,7 @@ impl Shared {
         waiting.into_iter().for_each(|work| self.tell_cancelled(work));
     }
 
-    fn tell_cancelled(&self, work: Work) {
+    fn tell_cancelled(&self, work: LongWork) {
         self.n_waiting.fetch_sub(1, SeqCst);
         self.counts.cancelled.fetch_add(1, Relaxed);
         let _ = work.outcome.try_send(LongOutcome::Cancelled);
@@ -387,7 +386,7 @@ impl Shared {
         LongId(self.last_id.fetch_add(1, Relaxed) + 1)
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, LongStore> {
         self.state.lock().expect(UNPOISONED)
     }
 }

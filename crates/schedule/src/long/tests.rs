@@ -1,10 +1,10 @@
-//! Real threads; tests wait for what tasks report and never for time to pass.
+//! Real threads; tests wait for reports of tasks and never for time to pass.
 
 use super::*;
 use crossbeam_channel::{Sender, bounded, unbounded};
 use telemetry::recorder::Recorder;
 
-/// Longer than any test machine stalls: whoever waits so long waits for nothing.
+/// Longer than any stall of a test machine: a wait of this length fails the test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(clippy::disallowed_methods, reason = "long threads run in real time")]
@@ -18,12 +18,12 @@ fn long(kind: &'static str, work: impl FnOnce(&LongContext) + Send + 'static) ->
     Long { kind, name: "a name".into(), estimated: Duration::from_millis(10), work: Box::new(work) }
 }
 
-fn outcome(ticket: &Ticket) -> LongOutcome {
+fn outcome(ticket: &LongTicket) -> LongOutcome {
     ticket.outcome().recv_timeout(PATIENCE).unwrap()
 }
 
 /// Keeps a thread busy until the sender is used or dropped; returns once it does.
-fn block(tasks: &LongTasks) -> (Ticket, Sender<()>) {
+fn block(tasks: &LongTasks) -> (LongTicket, Sender<()>) {
     let (began, has_begun) = bounded(1);
     let (end, ends) = bounded::<()>(1);
     let work = move |_: &LongContext| {
@@ -60,7 +60,7 @@ fn tasks_run_on_named_threads_in_the_order_of_their_kind() {
 fn every_thread_gets_its_share_of_what_is_submitted_at_once() {
     let threads = threads(3);
     let tasks = threads.tasks();
-    // Three who only go on together.
+    // Three tasks that continue only together.
     let barrier = Arc::new(std::sync::Barrier::new(3));
     let meet = |_| {
         let barrier = Arc::clone(&barrier);
@@ -69,7 +69,7 @@ fn every_thread_gets_its_share_of_what_is_submitted_at_once() {
         };
         tasks.submit(long("meet", work)).unwrap()
     };
-    let tickets: Vec<Ticket> = (0..3).map(meet).collect();
+    let tickets: Vec<LongTicket> = (0..3).map(meet).collect();
     assert!(tickets.iter().all(|ticket| outcome(ticket) == LongOutcome::Done));
 }
 
@@ -84,12 +84,12 @@ fn a_panic_is_told_to_whoever_submitted_and_kills_no_thread() {
     assert_eq!((tasks.counters().panicked, tasks.counters().done), (1, 1));
     assert!(tasks.wait_until_empty(PATIENCE));
     let mut ended = Vec::new();
-    tasks.take_ended(&mut ended);
+    tasks.drain_ended(&mut ended);
     assert_eq!(
         ended.iter().map(|ended| (ended.kind, ended.is_sound)).collect::<Vec<_>>(),
         [("save", false), ("save", true)]
     );
-    tasks.take_ended(&mut ended);
+    tasks.drain_ended(&mut ended);
     assert_eq!(ended.len(), 2, "each is told of once");
 }
 
@@ -102,7 +102,7 @@ fn a_full_queue_refuses_and_says_so() {
         tasks.submit(long("save", |_| {})).unwrap();
     }
     let refused = tasks.submit(long("save", |_| {})).unwrap_err();
-    assert_eq!(refused, Refused::Full { kind: "save" });
+    assert_eq!(refused, LongRefusal::Full { kind: "save" });
     assert_eq!(refused.to_string(), "1024 long tasks wait; this one, of kind save, was not taken");
     drop(end);
     assert!(tasks.wait_until_empty(PATIENCE));
@@ -185,7 +185,7 @@ fn things_are_dropped_on_long_threads_also_when_the_queue_is_full() {
     let (_, end) = block(&tasks);
     (0..LONG_WAITING_MAX).for_each(|_| drop(tasks.submit(long("save", |_| {})).unwrap()));
     (0..10).for_each(|_| tasks.dispose(Box::new(Big(dropped.clone()))));
-    // What a refused task had taken hold of is one of them.
+    // The captured state of a refused task is one of them.
     let big = Big(dropped.clone());
     assert!(tasks.submit(long("save", move |_| drop(big))).is_err());
     assert_eq!(tasks.counters().disposals_waiting, 11);
@@ -228,7 +228,7 @@ fn the_end_cancels_what_waits_and_waits_for_what_listens() {
     drop(threads);
     has_ended.try_recv().expect("it was waited for");
     assert_eq!(outcome(&waits), LongOutcome::Cancelled);
-    assert_eq!(tasks.submit(long("archive", |_| {})).unwrap_err(), Refused::Stopping { kind: "archive" });
+    assert_eq!(tasks.submit(long("archive", |_| {})).unwrap_err(), LongRefusal::Stopping { kind: "archive" });
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn nothing_is_overlooked_while_others_look_what_waits() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Relaxed) {
-                // Takes what was submitted out of the inbox.
+                // Drains the mailbox.
                 let _ = tasks.backlog(Instant::ZERO);
             }
         });
@@ -252,10 +252,10 @@ fn nothing_is_overlooked_while_others_look_what_waits() {
 
 #[test]
 fn who_puts_in_order_what_waits_calls_a_thread_that_has_just_looked() {
-    let shared = shared::Shared::new(1, Arc::new(|| Instant::ZERO), Recorder::off());
+    let shared = shared::LongShared::new(1, Arc::new(|| Instant::ZERO), Recorder::off());
     shared.submit(long("save", |_| {})).unwrap();
     shared.parking.wait(0, Some(PATIENCE), || {
-        // The inbox is empty from here on, and a thread that looks just before what is in it is in order finds nothing.
+        // The mailbox is empty from here on; a thread that checks before the queue is filled finds nothing.
         assert!(shared.backlog(Instant::ZERO).is_some());
         assert!(!shared.parking.call(), "it has been called");
         shared.has_work()
@@ -268,7 +268,7 @@ fn what_waits_is_seen_by_whoever_controls_starvation() {
     let tasks = threads.tasks();
     let _ends = [block(&tasks), block(&tasks)];
     (0..100).for_each(|_| drop(tasks.submit(long("save", |_| {})).unwrap()));
-    let backlog = |now| tasks.backlog(now).expect("nobody else looks");
+    let backlog = |now| tasks.backlog(now).expect("no thread holds the queue");
     assert_eq!(
         (backlog(Instant::ZERO).work, backlog(Instant::ZERO).is_stuck),
         (Duration::from_millis(500), false)
@@ -283,12 +283,12 @@ fn what_is_to_be_dropped_grows_old_like_a_task() {
     let tasks = threads.tasks();
     let (_, end) = block(&tasks);
     tasks.dispose(Box::new(()));
-    let backlog = tasks.backlog(Instant(u64::MAX / 2)).expect("nobody else looks");
+    let backlog = tasks.backlog(Instant(u64::MAX / 2)).expect("no thread holds the queue");
     assert!(backlog.oldest > Duration::from_secs(1_000), "{backlog:?}");
     drop(end);
     assert!(tasks.wait_until_empty(PATIENCE));
     let mut ended = Vec::new();
-    tasks.take_ended(&mut ended);
+    tasks.drain_ended(&mut ended);
     assert!(ended.iter().any(|ended| ended.kind == shared::DISPOSE && !ended.waited.is_zero()), "{ended:?}");
     assert_eq!(tasks.backlog(Instant(u64::MAX / 2)), Some(Backlog::default()));
 }

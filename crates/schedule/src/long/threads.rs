@@ -1,9 +1,11 @@
 //! The threads that run long tasks.
 
 use super::{
-    ABANDONED_MAX, AbandonError, Begun, Finished, LongContext, LongEnded, LongId, LongOutcome, LongSpec,
-    LongTasks,
-    shared::{Clock, DISPOSE, DISPOSE_ESTIMATE, Disposal, OnThread, Shared, State, UNPOISONED, Work},
+    ABANDONED_MAX, AbandonError, Finished, LongContext, LongEnded, LongId, LongOutcome, LongSpec, LongTasks,
+    StartedTask,
+    shared::{
+        Clock, DISPOSE, DISPOSE_ESTIMATE, Disposal, LongShared, LongStore, LongWork, OnThread, UNPOISONED,
+    },
 };
 use crate::panics::message_of;
 use rustix::{process::setpriority_process, thread::gettid};
@@ -25,28 +27,28 @@ static TASK: Scope = Scope::new("long.task");
 /// One thing that is dropped.
 static DISPOSAL: Scope = Scope::new("long.dispose");
 
-/// How nice the threads are. Where nobody else wants the cores that costs them nothing, and where somebody does, worlds and
-/// clients come first, until [`crate::starvation`] says otherwise.
+/// Niceness of the threads. On idle cores it costs them nothing; on busy ones worlds and clients come first, until
+/// [`crate::starvation`] intervenes.
 const NICE: i32 = 10;
 
-/// How long a pool that is being dropped waits for tasks to notice that they were cancelled. Then it leaves them behind.
+/// Time for which a dropped pool waits for cancelled tasks to end, before it leaves them behind.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What a thread does next.
-enum Turn {
-    Task(Begun<Work>),
+/// Next work of a thread.
+enum NextTask {
+    Task(StartedTask<LongWork>),
     Dispose(LongId, Box<dyn Any + Send>),
 }
 
 /// The threads of one pool. Dropping it ends them.
 pub(crate) struct LongThreads {
-    shared: Arc<Shared>,
+    shared: Arc<LongShared>,
 }
 
 impl LongThreads {
     pub(crate) fn start(n_threads: usize, clock: Clock, recorder: Recorder) -> io::Result<Self> {
-        let shared = Arc::new(Shared::new(n_threads, clock, recorder));
-        // On an error this is dropped, which ends those that run already.
+        let shared = Arc::new(LongShared::new(n_threads, clock, recorder));
+        // Dropped on an error, which ends the threads that already run.
         let threads = Self { shared };
         for spot in 0..n_threads {
             spawn(&threads.shared, spot)?;
@@ -66,7 +68,7 @@ impl Drop for LongThreads {
     }
 }
 
-fn spawn(shared: &Arc<Shared>, spot: usize) -> io::Result<()> {
+fn spawn(shared: &Arc<LongShared>, spot: usize) -> io::Result<()> {
     let name = format!("long-{spot}");
     let record = shared.recorder.thread(&name);
     let shared = Arc::clone(shared);
@@ -76,12 +78,12 @@ fn spawn(shared: &Arc<Shared>, spot: usize) -> io::Result<()> {
         record.install();
         shared.work_until_stopped(spot);
     };
-    // Nobody waits for its end without a limit: it may be in a task that never ends.
+    // Never joined without a limit: the thread may be in a task that does not end.
     std::thread::Builder::new().name(name).spawn(work).map(drop)
 }
 
 /// See [`LongTasks::abandon`].
-pub(super) fn abandon(shared: &Arc<Shared>, id: LongId) -> Result<(), AbandonError> {
+pub(super) fn abandon(shared: &Arc<LongShared>, id: LongId) -> Result<(), AbandonError> {
     let mut state = shared.lock();
     let place = state.running.iter().position(|running| running.id == id);
     let place = place.ok_or(AbandonError::NotRunning(id))?;
@@ -101,17 +103,17 @@ pub(super) fn abandon(shared: &Arc<Shared>, id: LongId) -> Result<(), AbandonErr
     Ok(())
 }
 
-impl Shared {
+impl LongShared {
     fn work_until_stopped(&self, spot: usize) {
-        self.parking.sit_down(spot);
+        self.parking.occupy(spot);
         let mut state = self.lock();
-        state.sit_down(spot);
+        state.set_account(spot);
         while !self.is_stopping.load(SeqCst) {
             self.put_in_order(&mut state);
             let turn = self.next_turn(&mut state, spot);
             drop(state);
             // For others, too.
-            self.call_to_what_is_ordered();
+            self.call_thread_if_ordered();
             let Some(turn) = turn else {
                 self.parking.wait(spot, None, || self.has_work() || self.is_stopping.load(SeqCst));
                 state = self.lock();
@@ -134,7 +136,7 @@ impl Shared {
         self.ended.notify_all();
     }
 
-    fn next_turn(&self, state: &mut State, spot: usize) -> Option<Turn> {
+    fn next_turn(&self, state: &mut LongStore, spot: usize) -> Option<NextTask> {
         let now = (self.clock)();
         if let Some(Disposal { submitted_at, what }) = state.disposals.pop_front() {
             let id = self.next_id();
@@ -144,27 +146,27 @@ impl Shared {
             self.count_ordered(state);
             self.n_running.fetch_add(1, Relaxed);
             self.n_disposals.fetch_sub(1, SeqCst);
-            return Some(Turn::Dispose(id, what));
+            return Some(NextTask::Dispose(id, what));
         }
         let begun = state.tasks.take(now)?;
         state.begin(begun.id, spot, Some(begun.work.outcome.clone()));
         self.n_running.fetch_add(1, Relaxed);
         self.count_ordered(state);
         self.n_waiting.fetch_sub(1, SeqCst);
-        Some(Turn::Task(begun))
+        Some(NextTask::Task(begun))
     }
 
-    /// Whether it ended without a panic comes back.
-    fn run(&self, turn: Turn) -> (LongId, bool) {
+    /// Returns the task's id, and false after a panic.
+    fn run(&self, turn: NextTask) -> (LongId, bool) {
         match turn {
-            Turn::Dispose(id, what) => {
+            NextTask::Dispose(id, what) => {
                 let _scope = DISPOSAL.enter(0);
                 let result = catch_unwind(AssertUnwindSafe(|| drop(what)));
                 self.counts.panicked.fetch_add(u64::from(result.is_err()), Relaxed);
                 self.counts.disposed.fetch_add(1, Relaxed);
                 (id, result.is_ok())
             }
-            Turn::Task(Begun { id, work: Work { run, outcome }, is_cancelled }) => {
+            NextTask::Task(StartedTask { id, work: LongWork { run, outcome }, is_cancelled }) => {
                 let context = LongContext { id, is_cancelled };
                 let _scope = TASK.enter(0);
                 let result = catch_unwind(AssertUnwindSafe(|| run(&context)));
@@ -176,7 +178,7 @@ impl Shared {
                 };
                 count.fetch_add(1, Relaxed);
                 let is_sound = end == LongOutcome::Done;
-                // Nobody may care, or was told already that it was given up.
+                // The submitter may have dropped its ticket, or received [`LongOutcome::Abandoned`] before.
                 let _ = outcome.try_send(end);
                 (id, is_sound)
             }

@@ -1,10 +1,10 @@
 //! Workers on virtual time.
 
-use crate::{Schedule, Start, Stay, starvation::Pauses};
+use crate::{Schedule, Stay, StepStart, starvation::Pauses};
 use ids::Instant;
 use std::time::Duration;
 
-/// Workers that do what those of a [`crate::Pool`] do.
+/// Virtual workers with the behaviour of a [`crate::Pool`]'s.
 #[derive(Debug)]
 pub struct Crew<H> {
     now: Instant,
@@ -12,40 +12,40 @@ pub struct Crew<H> {
     busy: Duration,
 }
 
-/// What a step comes to.
+/// Result of a virtual step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Step {
-    /// How long it takes.
+pub struct VirtualStep {
+    /// Duration.
     pub took: Duration,
-    /// Whether the next would do nothing.
+    /// True if the next step would do nothing.
     pub is_quiet: bool,
-    /// Whether the task is no more afterwards: it panicked, or had been removed.
+    /// True if the task ended with it: it panicked, or had been removed.
     pub is_gone: bool,
 }
 
 #[derive(Debug)]
 struct Worker<H> {
-    doing: Doing<H>,
+    doing: VirtualActivity<H>,
     pauses: Pauses,
 }
 
 #[derive(Debug)]
-enum Doing<H> {
+enum VirtualActivity<H> {
     Waits,
     Runs {
         stay: Stay<H>,
         until: Instant,
-        step: Step,
+        step: VirtualStep,
     },
-    /// Whether it goes on with its batch then.
+    /// True if the worker continues its batch afterwards.
     Pauses {
         stay: Stay<H>,
         until: Instant,
-        goes_on: bool,
+        continues: bool,
     },
 }
 
-impl<H> Doing<H> {
+impl<H> VirtualActivity<H> {
     const fn until(&self) -> Option<Instant> {
         match self {
             Self::Waits => None,
@@ -55,10 +55,10 @@ impl<H> Doing<H> {
 }
 
 impl<H: Clone> Crew<H> {
-    /// So many workers, who wait.
+    /// A crew of `n_workers` idle workers.
     #[must_use]
     pub fn new(n_workers: usize) -> Self {
-        let worker = || Worker { doing: Doing::Waits, pauses: Pauses::default() };
+        let worker = || Worker { doing: VirtualActivity::Waits, pauses: Pauses::default() };
         Self { now: Instant::ZERO, workers: (0..n_workers).map(|_| worker()).collect(), busy: Duration::ZERO }
     }
 
@@ -68,7 +68,7 @@ impl<H: Clone> Crew<H> {
         self.now
     }
 
-    /// What all steps that have ended took together.
+    /// Total duration of all ended steps.
     #[must_use]
     pub const fn busy(&self) -> Duration {
         self.busy
@@ -77,43 +77,43 @@ impl<H: Clone> Crew<H> {
     /// Workers that are in a step.
     #[must_use]
     pub fn n_running(&self) -> usize {
-        self.workers.iter().filter(|worker| matches!(worker.doing, Doing::Runs { .. })).count()
+        self.workers.iter().filter(|worker| matches!(worker.doing, VirtualActivity::Runs { .. })).count()
     }
 
-    /// Goes on until then. `make` makes a step when it begins.
+    /// Advances virtual time to `until`. `make` decides each step at its start.
     pub fn advance(
         &mut self,
         schedule: &mut Schedule<H>,
         until: Instant,
-        make: &mut impl FnMut(&Start, &H) -> Step,
+        make: &mut impl FnMut(&StepStart, &H) -> VirtualStep,
     ) {
         loop {
-            // What was told to the schedule since the last time may have made something due.
+            // Calls to the schedule since the last advance may have made tasks due.
             self.look(schedule, make);
             let Some(next_at) = self.next_at(schedule).filter(|at| *at <= until) else { break };
             self.now = next_at;
             for number in 0..self.workers.len() {
                 if self.workers[number].doing.until().is_some_and(|until| until <= next_at) {
-                    self.go_on(number, schedule, make);
+                    self.continues_batch(number, schedule, make);
                 }
             }
         }
         self.now = self.now.max(until);
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     fn next_at(&self, schedule: &Schedule<H>) -> Option<Instant> {
         let ends = self.workers.iter().filter_map(|worker| worker.doing.until()).min();
-        let may_look = self.workers.iter().take(schedule.signs().n_workers());
-        let is_looking = may_look.into_iter().any(|worker| matches!(worker.doing, Doing::Waits));
+        let may_look = self.workers.iter().take(schedule.flags().n_workers());
+        let is_looking = may_look.into_iter().any(|worker| matches!(worker.doing, VirtualActivity::Waits));
         let due_at = schedule.next_due_at().filter(|_| is_looking).map(|due_at| due_at.max(self.now));
         ends.into_iter().chain(due_at).min()
     }
 
-    /// Those who wait see what there is.
-    fn look(&mut self, schedule: &mut Schedule<H>, make: &mut impl FnMut(&Start, &H) -> Step) {
-        for number in 0..self.workers.len().min(schedule.signs().n_workers()) {
-            while matches!(self.workers[number].doing, Doing::Waits)
+    /// Idle workers look for work.
+    fn look(&mut self, schedule: &mut Schedule<H>, make: &mut impl FnMut(&StepStart, &H) -> VirtualStep) {
+        for number in 0..self.workers.len().min(schedule.flags().n_workers()) {
+            while matches!(self.workers[number].doing, VirtualActivity::Waits)
                 && let Some(stay) = schedule.look(self.now)
             {
                 self.work(number, stay, schedule, make);
@@ -122,18 +122,18 @@ impl<H: Clone> Crew<H> {
     }
 
     /// A step or a pause is over.
-    fn go_on(
+    fn continues_batch(
         &mut self,
         number: usize,
         schedule: &mut Schedule<H>,
-        make: &mut impl FnMut(&Start, &H) -> Step,
+        make: &mut impl FnMut(&StepStart, &H) -> VirtualStep,
     ) {
         let worker = &mut self.workers[number];
-        let stay = match std::mem::replace(&mut worker.doing, Doing::Waits) {
-            Doing::Waits => return,
-            Doing::Pauses { stay, goes_on: false, .. } => return schedule.leave(stay),
-            Doing::Pauses { stay, .. } => stay,
-            Doing::Runs { stay, step, .. } => {
+        let stay = match std::mem::replace(&mut worker.doing, VirtualActivity::Waits) {
+            VirtualActivity::Waits => return,
+            VirtualActivity::Pauses { stay, continues: false, .. } => return schedule.leave(stay),
+            VirtualActivity::Pauses { stay, .. } => stay,
+            VirtualActivity::Runs { stay, step, .. } => {
                 let job = stay.last_job().expect("it was pulled");
                 if step.is_gone {
                     job.gone(number);
@@ -141,14 +141,14 @@ impl<H: Clone> Crew<H> {
                     job.done(number, self.now, step.is_quiet);
                 }
                 self.busy += step.took;
-                let signs = schedule.signs();
-                let goes_on = signs.go_on(stay.round, self.now, step.took, job.dt());
-                if let Some(pause) = worker.pauses.after(step.took, signs.pause_per_mille()) {
+                let flags = schedule.flags();
+                let continues = flags.continues_batch(stay.round, self.now, step.took, job.dt());
+                if let Some(pause) = worker.pauses.after(step.took, flags.pause_per_mille()) {
                     worker.pauses.made(pause);
-                    worker.doing = Doing::Pauses { stay, until: self.now + pause, goes_on };
+                    worker.doing = VirtualActivity::Pauses { stay, until: self.now + pause, continues };
                     return;
                 }
-                if !goes_on {
+                if !continues {
                     return schedule.leave(stay);
                 }
                 stay
@@ -163,7 +163,7 @@ impl<H: Clone> Crew<H> {
         number: usize,
         mut stay: Stay<H>,
         schedule: &mut Schedule<H>,
-        make: &mut impl FnMut(&Start, &H) -> Step,
+        make: &mut impl FnMut(&StepStart, &H) -> VirtualStep,
     ) {
         while let Some(job) = stay.pull() {
             let Some(start) = job.start(self.now) else {
@@ -171,7 +171,7 @@ impl<H: Clone> Crew<H> {
                 continue;
             };
             let step = make(&start, job.handle());
-            self.workers[number].doing = Doing::Runs { until: self.now + step.took, stay, step };
+            self.workers[number].doing = VirtualActivity::Runs { until: self.now + step.took, stay, step };
             return;
         }
         schedule.leave(stay);

@@ -1,18 +1,17 @@
-//! How well worlds are packed on workers: the figure `makespan_ratio`.
+//! WorldPacking of worlds on workers: the figure `makespan_ratio`.
 //!
-//! No frame is shorter than what all worlds take together ÷ workers, nor than its dearest world. What it took beyond the greater of
-//! the two is what was lost by beginning worlds in a wrong order. Costs are spread as those of real worlds are, most of them cheap and a few
-//! very dear, and drift; the schedule only knows what it has learned from the frames before.
+//! No frame is shorter than `max(sum of all steps ÷ workers, longest step)`. The excess is the loss by a bad order of starts. DriftingCosts are
+//! distributed like those of real worlds, most cheap and a few very expensive, and drift; the schedule knows only the frames before.
 
-use super::{Chance, Crew, Step};
-use crate::{Schedule, TaskId, Trace};
+use super::{Chance, Crew, VirtualStep};
+use crate::{FrameTrace, Schedule, TaskId};
 use ids::{Instant, Tick};
 use std::time::Duration;
 
-/// What is packed on what.
+/// Worlds, workers and costs of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PackingSettings {
-    /// Of costs and their drift.
+    /// Seed of costs and their drift.
     pub seed: u64,
     /// Virtual workers.
     pub workers: usize,
@@ -28,12 +27,12 @@ pub struct PackingSettings {
     pub alpha: f64,
     /// No world costs more than all together ÷ this.
     pub truncated_at: f64,
-    /// How far a cost moves each frame, up or down.
+    /// Relative change of a cost per frame, up or down.
     pub drift: f64,
 }
 
 impl Default for PackingSettings {
-    /// What `makespan_ratio` is defined for.
+    /// Settings for which `makespan_ratio` is defined.
     fn default() -> Self {
         Self {
             seed: 1,
@@ -49,19 +48,19 @@ impl Default for PackingSettings {
     }
 }
 
-/// How well it went.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Packing {
-    /// Of each frame, its length ÷ the length that no order could beat.
+pub struct WorldPacking {
+    /// Length of each frame ÷ its shortest possible length.
     pub ratios: Vec<f64>,
     /// All frames together: the sum of their lengths ÷ the sum of the shortest possible.
     pub ratio: f64,
-    /// Who made which step when in the last frames.
-    pub trace: Trace,
+    /// Steps of the last frames.
+    pub trace: FrameTrace,
 }
 
-impl Packing {
-    /// The ratio that so many of the frames do not exceed: `quantile(0.99)`.
+impl WorldPacking {
+    /// Quantile of the ratios, for example `quantile(0.99)`.
     #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.ratios.clone();
@@ -75,14 +74,14 @@ impl Packing {
 const WARM_UP: usize = 32;
 /// Frames to be drawn.
 const TRACED: usize = 2;
-/// No cost drifts further than to a quarter of what it was at first, or four times that: the spread is to stay what it is.
+/// Drift stays within initial cost ÷ 4 and × 4, so that the distribution keeps its shape.
 const DRIFT_MAX: f64 = 4.0;
 
 /// Runs it.
 #[must_use]
-pub fn packing(settings: &PackingSettings) -> Packing {
+pub fn packing(settings: &PackingSettings) -> WorldPacking {
     let &PackingSettings { workers, worlds, frames, dt, .. } = settings;
-    let mut costs = Costs::new(settings);
+    let mut costs = DriftingCosts::new(settings);
     let (mut schedule, mut crew) = (Schedule::new(workers), Crew::new(workers));
     for world in 0..worlds {
         schedule.add(Instant::ZERO, TaskId(world as u64 + 1), dt, Tick(0), world);
@@ -91,15 +90,15 @@ pub fn packing(settings: &PackingSettings) -> Packing {
     let (mut took, mut least) = (0.0, 0.0);
     for frame in 0..WARM_UP + frames {
         if frame + TRACED == WARM_UP + frames {
-            drop(schedule.trace(Trace::with_room(TRACED, worlds), TRACED));
+            drop(schedule.trace(FrameTrace::with_room(TRACED, worlds), TRACED));
         }
         // Up to just before the next beat.
         let until = Instant::ZERO + (dt * (frame as u32 + 1) - Duration::from_nanos(1));
-        crew.advance(&mut schedule, until, &mut |_, &world| Step {
+        crew.advance(&mut schedule, until, &mut |_, &world| VirtualStep {
             took: costs.of(world),
-            ..Step::default()
+            ..VirtualStep::default()
         });
-        schedule.take_frames(&mut records);
+        schedule.drain_frames(&mut records);
         for record in records.drain(..).filter(|_| frame >= WARM_UP) {
             let lasted = (record.ended_at - record.formed_at).as_secs_f64();
             let shortest = (record.cost.as_secs_f64() / workers as f64).max(record.longest.as_secs_f64());
@@ -109,11 +108,11 @@ pub fn packing(settings: &PackingSettings) -> Packing {
         }
         costs.drift();
     }
-    Packing { ratios, ratio: took / least, trace: schedule.take_trace().unwrap_or_default() }
+    WorldPacking { ratios, ratio: took / least, trace: schedule.take_trace().unwrap_or_default() }
 }
 
-/// What each world costs now.
-struct Costs {
+/// Current costs of the worlds.
+struct DriftingCosts {
     chance: Chance,
     settings: PackingSettings,
     /// At first, and how far it has drifted.
@@ -123,7 +122,7 @@ struct Costs {
     cap: f64,
 }
 
-impl Costs {
+impl DriftingCosts {
     fn new(settings: &PackingSettings) -> Self {
         let mut chance = Chance::new(settings.seed);
         let pareto = |_| (libm::pow(chance.share(), -1.0 / settings.alpha), 1.0);
@@ -159,7 +158,7 @@ impl Costs {
         self.worlds.iter().map(|(base, drifted)| (base * drifted).min(self.cap)).sum()
     }
 
-    /// Finds the cap that is the total of what is left under it ÷ 72.
+    /// Cap on costs that equals 1/72 of the sum under it.
     fn truncate(&mut self) {
         self.cap = f64::MAX;
         loop {

@@ -1,11 +1,10 @@
-//! What becomes of long tasks on a full node, with the control of starvation and without.
+//! Long tasks on a full node, with and without starvation control.
 //!
-//! Worlds and long tasks share cores as the system would share them at the priorities that they have: short-task workers and the
-//! node's other threads take what they need, long threads get what is left. For a minute more long work comes than is left for it; then it
-//! is seen how long it takes until the queue is back to normal. The worlds are scheduled by the code that schedules real ones, beat by
-//! beat; only the cores are a sum.
+//! Worlds and long tasks share cores as the kernel would share them at their priorities: short-task workers and the node's other
+//! threads take their demand, long threads get the rest. For a minute more long work arrives than fits the rest; afterwards the
+//! recovery of the queue is observed. The worlds are scheduled by production code, beat by beat; only the cores are a sum.
 
-use super::{Chance, Crew, Step};
+use super::{Chance, Crew, VirtualStep};
 use crate::{
     Schedule, TaskId,
     long::{LongId, LongQueue, LongSpec},
@@ -17,9 +16,9 @@ use std::{sync::Arc, time::Duration};
 /// A node and its storm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EpisodeSettings {
-    /// Of the worlds' costs.
+    /// Seed of the worlds' costs.
     pub seed: u64,
-    /// Whether starvation is controlled.
+    /// True with starvation control.
     pub is_controlled: bool,
     /// Cores, and how many of them the node's other threads keep busy.
     pub cores: f64,
@@ -37,7 +36,7 @@ pub struct EpisodeSettings {
     pub dt: Duration,
     /// Long work for each second of the storm, in seconds.
     pub storm_load: f64,
-    /// What one long task takes on a core of its own.
+    /// Duration of one long task on a core of its own.
     pub long: Duration,
     /// Time before the storm, its length, and time after it.
     pub calm: Duration,
@@ -72,19 +71,19 @@ impl Default for EpisodeSettings {
 /// The node at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EpisodePoint {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// What workers are told.
+    /// Orders to the workers.
     pub measure: Measure,
     /// Long work that waits.
     pub backlog: Backlog,
-    /// How long the longest frame lasted that ended since the point before, from when it was due; zero when none ended.
+    /// Longest frame that ended since the last point, from its due time; zero if none ended.
     pub frame: Duration,
     /// World time passed ÷ wall time passed.
     pub dilation: f32,
 }
 
-/// What happened, a point for each beat.
+/// Course of a run, a point per beat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
     /// In the order of time.
@@ -94,7 +93,7 @@ pub struct Episode {
 }
 
 impl Episode {
-    /// How much long work waited at the worst moment.
+    /// Greatest backlog of long work.
     #[must_use]
     pub fn backlog_max(&self) -> Duration {
         self.points.iter().map(|point| point.backlog.work).max().unwrap_or_default()
@@ -104,7 +103,7 @@ impl Episode {
 /// Runs it.
 #[must_use]
 pub fn episode(settings: &EpisodeSettings) -> Episode {
-    let mut node = Node::new(settings);
+    let mut node = VirtualNode::new(settings);
     let storm_ends = Instant::ZERO + settings.calm + settings.storm;
     let ends = storm_ends + settings.after;
     let (mut points, mut recovered_after) = (Vec::new(), None);
@@ -119,13 +118,13 @@ pub fn episode(settings: &EpisodeSettings) -> Episode {
     Episode { points, recovered_after }
 }
 
-struct Node {
+struct VirtualNode {
     settings: EpisodeSettings,
     now: Instant,
     schedule: Schedule<Duration>,
     crew: Crew<Duration>,
     long: LongQueue<Duration>,
-    /// What runs, and what is left of it.
+    /// Running tasks and their remaining work.
     running: Vec<(LongId, Duration)>,
     n_submitted: u64,
     /// Long work that has come up and does not make a whole task yet.
@@ -133,7 +132,7 @@ struct Node {
     starvation: Starvation,
 }
 
-impl Node {
+impl VirtualNode {
     fn new(settings: &EpisodeSettings) -> Self {
         let mut schedule = Schedule::new(settings.workers);
         let mut chance = Chance::new(settings.seed);
@@ -164,13 +163,13 @@ impl Node {
         }
         let busy_before = self.crew.busy();
         let mut dilation = 1.0_f32;
-        let mut make = |start: &crate::Start, cost: &Duration| {
+        let mut make = |start: &crate::StepStart, cost: &Duration| {
             dilation = dilation.min(start.dilation);
-            Step { took: *cost, ..Step::default() }
+            VirtualStep { took: *cost, ..VirtualStep::default() }
         };
         self.crew.advance(&mut self.schedule, self.now + dt, &mut make);
         self.now += dt;
-        // The system gives long threads what is left.
+        // Long threads get the rest of the cores.
         let busy = (self.crew.busy() - busy_before).as_secs_f64();
         let left = (self.settings.cores - self.settings.others) * dt.as_secs_f64() - busy;
         let given_s = left.clamp(0.0, self.settings.long_threads as f64 * dt.as_secs_f64());
@@ -184,10 +183,10 @@ impl Node {
         let mut measure = Measure { level: 0, n_workers: self.settings.workers, pause_per_mille: 0 };
         if self.settings.is_controlled {
             measure = self.starvation.update(self.now, backlog, self.schedule.demand());
-            self.schedule.signs().limit(measure.n_workers, measure.pause_per_mille);
+            self.schedule.flags().limit(measure.n_workers, measure.pause_per_mille);
             self.schedule.set_level(measure.level);
         }
-        let summary = self.schedule.take_frames(&mut Vec::new());
+        let summary = self.schedule.drain_frames(&mut Vec::new());
         let frame = summary.worst.map_or(Duration::ZERO, |worst| worst.lasted());
         EpisodePoint { at: self.now, measure, backlog, frame, dilation }
     }
@@ -203,7 +202,7 @@ impl Node {
         }
     }
 
-    /// Long threads together get so many seconds of cores in this beat, evenly spread over it and in equal parts.
+    /// Gives long threads `given_s` seconds of cores in this beat, evenly spread and in equal parts.
     fn run_long(&mut self, given_s: f64) {
         let mut left_s = given_s;
         while left_s > 1e-9 {

@@ -1,34 +1,32 @@
-//! The threads that run a [`Schedule`].
+//! Threads of a [`Schedule`].
 //!
-//! [`Pool`] is what others hold. `worker` is what its threads do: look for work under one lock, once for each batch and worker,
-//! and make the steps without one. `seat` is how a sleeping task is woken.
+//! [`Pool`] is the handle. `worker` is the loop of its threads: look for work under one lock, once per batch and worker, and make the
+//! steps without it. `slot` resumes sleeping tasks.
 //!
-//! Nobody but workers takes that lock in a hurry. Tasks that come, go or are to be woken are noted in an inbox, which workers go
-//! through when they look: whoever adds worlds does so from a thread of low priority, and whether it loses its core with the inbox in hand must
-//! be nothing to them.
+//! Only workers take that lock under a deadline. Additions, removals and wake-ups are noted in a mailbox, which workers drain when they
+//! look: worlds are added by threads of low priority, and their preemption must not delay workers.
 
-mod seat;
 mod task;
 #[cfg(test)]
 mod tests;
+mod wake_slot;
 mod worker;
 
-pub use seat::Waker;
-pub use task::{Panicked, Standing, Task, Threads};
+pub use task::{Panicked, PoolBalance, Task, Threads};
+pub use wake_slot::Waker;
 
 use crate::{
-    Laps, Schedule, Signs, TaskId,
+    Schedule, StepStats, TaskId, WorkerFlags,
     batch::WORKERS_MAX,
-    frames::{FRAMES_MAX, FrameRecord, FrameSummary, TRACE_FRAMES_MAX, Trace},
-    inbox::Inbox,
-    long::{Long, LongTasks, LongThreads, Refused, Ticket},
+    frames::{FRAMES_MAX, FrameRecord, FrameSummary, FrameTrace, TRACE_FRAMES_MAX},
+    long::{Long, LongRefusal, LongTasks, LongThreads, LongTicket},
+    mailbox::MpscMailbox,
     parking::Parking,
     starvation::{Backlog, Measure, Starvation},
 };
 use crossbeam_channel::{Receiver, Sender};
 use ids::{Instant, Tick};
 use rustix::{process::setpriority_process, thread::gettid};
-use seat::{Seat, Seated};
 use std::{
     any::Any,
     collections::BTreeMap,
@@ -44,13 +42,13 @@ use std::{
     time::Duration,
 };
 use telemetry::{LockWait, recorder::Recorder};
+use wake_slot::{SlottedTask, WakeSlot};
 
-/// A few threads, named `world-0`, `world-1` …, that step tasks when they are due; and others, named `long-0` …, for what takes
-/// longer than a frame may.
+/// Pool of threads `world-0`, `world-1` …, which step tasks when they are due, and `long-0` … for long tasks.
 ///
-/// Dropping it stops the workers after the steps they are in, cancels long tasks and waits some seconds for those that run.
+/// Dropping it stops the workers after their current steps, cancels long tasks and waits some seconds for the running ones.
 pub struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
     workers: Vec<JoinHandle<()>>,
     panicked: Receiver<Panicked>,
     long: LongThreads,
@@ -58,34 +56,34 @@ pub struct Pool {
 
 type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
-struct Shared {
+struct PoolShared {
     clock: Clock,
     lock_wait: LockWait,
-    state: Mutex<State>,
-    signs: Arc<Signs>,
+    state: Mutex<PoolState>,
+    flags: Arc<WorkerFlags>,
     parking: Parking,
-    /// Counts how often a worker took up work: whoever is about to wait looks again if that happened meanwhile.
+    /// Times that a worker has started on a batch: a worker about to wait looks again if it changed.
     taken_up: AtomicU64,
-    /// What workers do not know yet. No longer than there are tasks, three notes for each. In whatever order they come: a task that was
-    /// taken out before it was added is found to be gone by its first step, and none is woken before it has had one.
-    notes: Inbox<Note>,
+    /// Notes that workers have not read. At most three for each task. Their order does not matter: a task removed before its addition
+    /// was noted is found gone at its first step, and no task is woken before its first step.
+    notes: MpscMailbox<Note>,
     /// The tasks. Workers only take this when one panics.
-    tasks: Mutex<BTreeMap<TaskId, Arc<Seated>>>,
+    tasks: Mutex<BTreeMap<TaskId, Arc<SlottedTask>>>,
     last_id: AtomicU64,
-    /// When it was last seen how much long work waits, in nanoseconds.
+    /// Time of the last sample of the long backlog, in nanoseconds.
     looked_at: AtomicU64,
     is_stopping: AtomicBool,
     panicked: Sender<Panicked>,
     long: LongTasks,
 }
 
-struct State {
-    schedule: Schedule<Arc<Seated>>,
+struct PoolState {
+    schedule: Schedule<Arc<SlottedTask>>,
     /// Room for the notes that are gone through.
     notes: Vec<Note>,
     starvation: Starvation,
-    standing: Standing,
-    /// How long workers had it since somebody asked.
+    balance: PoolBalance,
+    /// Time for which workers held the lock since the last report.
     serial: Duration,
     /// Until when the worker that keeps the time waits.
     watched_until: Option<Instant>,
@@ -93,14 +91,14 @@ struct State {
 
 /// Something that workers have to know.
 enum Note {
-    Added { task: Arc<Seated>, dt: Duration, first_tick: Tick },
+    Added { task: Arc<SlottedTask>, dt: Duration, first_tick: Tick },
     Removed(TaskId),
     Woken(TaskId),
 }
 
-/// How nice workers are, where the system lets them choose (CAP_SYS_NICE, or RLIMIT_NICE as in our systemd unit). All wait for the
-/// step of a world and it is short, but a shard that has the core keeps it for three milliseconds: among some 4,000 walkers on two busy
-/// cores 1.7 % of the steps took longer than 10 ms at niceness 0, and none at this (300 steps each).
+/// Niceness of workers, where the system permits it (CAP_SYS_NICE, or RLIMIT_NICE as in the packaged systemd unit). A world's step is
+/// short and all clients wait for it, but a shard that has the core keeps it for 3 ms: with some 4,000 walkers on two busy cores 1.7 %
+/// of the steps took longer than 10 ms at niceness 0, and none at −5 (300 steps each).
 const NICE: i32 = -5;
 
 impl Pool {
@@ -119,7 +117,7 @@ impl Pool {
         Self::start_recorded(threads, clock, Recorder::off(), LockWait::default())
     }
 
-    /// As [`Pool::start`], with threads that record what their tasks do, and workers that tell how long they wait for each other.
+    /// [`Pool::start`] with a recorder for tasks and for the workers' waits for each other.
     ///
     /// # Errors
     /// As for [`Pool::start`].
@@ -133,99 +131,98 @@ impl Pool {
         lock_wait: LockWait,
     ) -> io::Result<Self> {
         let threads = threads.into();
-        assert!((1..=WORKERS_MAX).contains(&threads.workers), "somebody has to do the work");
+        assert!((1..=WORKERS_MAX).contains(&threads.workers), "a pool needs a worker");
         assert!(threads.long > 0, "long tasks have to run somewhere");
         let clock: Clock = Arc::new(clock);
         let long = LongThreads::start(threads.long, Arc::clone(&clock), recorder)?;
-        // Unbounded, and no longer than the number of tasks: each panics once at most, and its successor is added by
-        // whoever has read of that.
+        // Unbounded, and at most as long as the number of tasks: each panics once, and its successor is added by the reader of this
+        // channel.
         let (sender, panicked) = crossbeam_channel::unbounded();
-        let shared = Arc::new(Shared::new(threads.workers, clock, lock_wait, sender, long.tasks()));
+        let shared = Arc::new(PoolShared::new(threads.workers, clock, lock_wait, sender, long.tasks()));
         let mut pool = Self { shared, workers: Vec::new(), panicked, long };
         for n in 0..threads.workers {
             let shared = Arc::clone(&pool.shared);
             let name = format!("world-{n}");
             let record = recorder.thread(&name);
             let work = move || {
-                // Whoever may not goes without.
+                // Without permission the worker keeps its niceness.
                 let _ = setpriority_process(Some(gettid()), NICE);
                 record.install();
                 shared.work_until_stopped(n);
             };
-            // On an error `pool` is dropped, which stops those that run already.
+            // On an error `pool` is dropped, which stops the workers that already run.
             pool.workers.push(std::thread::Builder::new().name(name).spawn(work)?);
         }
         Ok(pool)
     }
 
-    /// Adds a task whose frames last `dt`, the first now. Keep the waker with whatever feeds the task. Waits for no step.
+    /// Adds a task with frames of `dt`, the first now. The waker belongs beside the task's input. Waits for no step.
     ///
     /// # Panics
-    /// When `dt` is zero.
+    /// If `dt` is zero.
     pub fn add(&self, task: Box<dyn Task>, dt: Duration, first_tick: Tick) -> Waker {
-        let seat = Arc::new(Seat::default());
-        self.seat(task, dt, first_tick, &seat);
-        Waker::new(seat, Arc::clone(&self.shared))
+        let wake_slot = Arc::new(WakeSlot::default());
+        self.wake_slot(task, dt, first_tick, &wake_slot);
+        Waker::new(wake_slot, Arc::clone(&self.shared))
     }
 
-    /// Adds the successor of a task that panicked or was removed, under a new id. `waker` and all its clones wake it.
+    /// Adds the successor of a task that panicked or was removed, under a new id. `waker` and its clones wake the successor.
     ///
     /// # Panics
-    /// When the former task is still here, or the waker is another pool's, or `dt` is zero.
+    /// If the former task is still present, the waker belongs to another pool, or `dt` is zero.
     pub fn add_again(&self, waker: &Waker, task: Box<dyn Task>, dt: Duration, first_tick: Tick) {
         assert!(waker.is_of(&self.shared), "wakers belong to one pool");
-        self.seat(task, dt, first_tick, waker.seat());
+        self.wake_slot(task, dt, first_tick, waker.wake_slot());
     }
 
-    fn seat(&self, task: Box<dyn Task>, dt: Duration, first_tick: Tick, seat: &Arc<Seat>) {
+    fn wake_slot(&self, task: Box<dyn Task>, dt: Duration, first_tick: Tick, wake_slot: &Arc<WakeSlot>) {
         assert!(!dt.is_zero(), "frames have a length");
         let mut tasks = self.shared.tasks.lock().expect(UNPOISONED);
-        if tasks.contains_key(&seat.task()) {
-            // Nobody panics with the lock in hand.
+        if tasks.contains_key(&wake_slot.task()) {
+            // No panic is possible under the lock.
             drop(tasks);
-            panic!("{:?} still sits there", seat.task());
+            panic!("{:?} still sits there", wake_slot.task());
         }
         let id = TaskId(self.shared.last_id.fetch_add(1, Relaxed) + 1);
-        // It is due at once, so whatever came while nobody sat here is seen without a wake.
-        seat.sit_down(id);
-        let seated = Arc::new(Seated::new(id, task, Arc::clone(seat)));
-        tasks.insert(id, Arc::clone(&seated));
+        // Due at once, so input that arrived while the slot was empty is seen without a wake-up.
+        wake_slot.occupy(id);
+        let slotted = Arc::new(SlottedTask::new(id, task, Arc::clone(wake_slot)));
+        tasks.insert(id, Arc::clone(&slotted));
         drop(tasks);
-        self.shared.note(Note::Added { task: seated, dt, first_tick });
+        self.shared.note(Note::Added { task: slotted, dt, first_tick });
     }
 
     /// Takes a task out, after the step that it may be in; `None` when there is none (any more).
     pub fn remove(&self, id: TaskId) -> Option<Box<dyn Task>> {
-        let seated = self.shared.tasks.lock().expect(UNPOISONED).remove(&id)?;
+        let slotted = self.shared.tasks.lock().expect(UNPOISONED).remove(&id)?;
         self.shared.note(Note::Removed(id));
-        seated.take_out()
+        slotted.take_out()
     }
 
-    /// What each task's frames cost since the last call.
+    /// Statistics of each task's steps since the last call.
     #[must_use]
-    pub fn take_laps(&self) -> Vec<(TaskId, Laps)> {
+    pub fn drain_step_stats(&self) -> Vec<(TaskId, StepStats)> {
         // Not with the lock in hand.
         let n_tasks = self.shared.lock().schedule.n_tasks();
-        let mut laps = Vec::with_capacity(n_tasks + n_tasks / 8);
-        self.shared.lock().schedule.take_laps(&mut laps);
-        laps
+        let mut step_stats = Vec::with_capacity(n_tasks + n_tasks / 8);
+        self.shared.lock().schedule.drain_step_stats(&mut step_stats);
+        step_stats
     }
 
-    /// What frames took since the last call: the latest ([`FRAMES_MAX`]) appended to `records`, and what all come to.
-    pub fn take_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
+    /// Drains the frame records since the last call into `records` ([`FRAMES_MAX`] at most), and returns the summary of all.
+    pub fn drain_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
         // Not with the lock in hand.
         records.reserve(FRAMES_MAX);
         let mut state = self.shared.lock();
         let serial = std::mem::take(&mut state.serial);
-        FrameSummary { serial, ..state.schedule.take_frames(records) }
+        FrameSummary { serial, ..state.schedule.drain_frames(records) }
     }
 
-    /// Keeps who makes which step when for the next `n_frames` beats ([`TRACE_FRAMES_MAX`] at most), in place of a trace that was
-    /// asked for before.
+    /// Traces the steps of the next `n_frames` beats ([`TRACE_FRAMES_MAX`] at most). Replaces an earlier trace.
     pub fn trace_next_frames(&self, n_frames: usize) {
         let n_frames = n_frames.min(TRACE_FRAMES_MAX);
         let n_awake = self.shared.lock().schedule.n_awake();
-        let room = Trace::with_room(n_frames, n_awake);
+        let room = FrameTrace::with_room(n_frames, n_awake);
         let former = self.shared.lock().schedule.trace(room, n_frames);
         // Megabytes, and not with the lock in hand.
         drop(former);
@@ -233,25 +230,25 @@ impl Pool {
 
     /// The trace that was asked for, once it is whole.
     #[must_use]
-    pub fn take_trace(&self) -> Option<Trace> {
+    pub fn take_trace(&self) -> Option<FrameTrace> {
         self.shared.lock().schedule.take_trace()
     }
 
-    /// How the pool stands between short and long tasks.
+    /// Balance between short and long tasks.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn balance(&self) -> PoolBalance {
         // Workers look too seldom when all worlds sleep.
         let now = (self.shared.clock)();
         let backlog = self.shared.sample(now);
         let mut state = self.shared.lock();
-        let again = state.govern(&self.shared.signs, now, backlog);
-        let standing = state.standing;
+        let again = state.govern(&self.shared.flags, now, backlog);
+        let balance = state.balance;
         drop(state);
         again.for_each(|spot| self.shared.parking.call_to(spot));
-        standing
+        balance
     }
 
-    /// Where long tasks go; a clone for whoever submits some.
+    /// Handle for submitting long tasks.
     #[must_use]
     pub fn long(&self) -> LongTasks {
         self.long.tasks()
@@ -261,7 +258,7 @@ impl Pool {
     ///
     /// # Errors
     /// When the queue is full.
-    pub fn submit(&self, long: Long) -> Result<Ticket, Refused> {
+    pub fn submit(&self, long: Long) -> Result<LongTicket, LongRefusal> {
         self.shared.long.submit(long)
     }
 
@@ -281,13 +278,13 @@ impl Pool {
     pub fn stop(mut self) -> Vec<(TaskId, Box<dyn Task>)> {
         self.join();
         let tasks = std::mem::take(&mut *self.shared.tasks.lock().expect(UNPOISONED));
-        tasks.into_iter().filter_map(|(id, seated)| Some((id, seated.take_out()?))).collect()
+        tasks.into_iter().filter_map(|(id, slotted)| Some((id, slotted.take_out()?))).collect()
     }
 
     fn join(&mut self) {
         self.shared.is_stopping.store(true, SeqCst);
         // After the steps that they are in, and not after their batches.
-        self.shared.signs.call();
+        self.shared.flags.call();
         self.shared.parking.call_all();
         for worker in self.workers.drain(..) {
             worker.join().expect("workers survive panics of their tasks");
@@ -303,7 +300,7 @@ impl Drop for Pool {
 
 const UNPOISONED: &str = "nothing panics while it holds the schedule";
 
-impl Shared {
+impl PoolShared {
     fn new(
         n_workers: usize,
         clock: Clock,
@@ -312,13 +309,13 @@ impl Shared {
         long: LongTasks,
     ) -> Self {
         let schedule = Schedule::new(n_workers);
-        let signs = Arc::clone(schedule.signs());
+        let flags = Arc::clone(schedule.flags());
         let measure = Measure { level: 0, n_workers, pause_per_mille: 0 };
-        let state = State {
+        let state = PoolState {
             schedule,
             notes: Vec::new(),
             starvation: Starvation::new(n_workers),
-            standing: Standing { measure, backlog: Backlog::default(), demand: 0.0 },
+            balance: PoolBalance { measure, backlog: Backlog::default(), demand: 0.0 },
             serial: Duration::ZERO,
             watched_until: None,
         };
@@ -326,10 +323,10 @@ impl Shared {
             clock,
             lock_wait,
             state: Mutex::new(state),
-            signs,
+            flags,
             parking: Parking::new(n_workers),
             taken_up: AtomicU64::new(0),
-            notes: Inbox::default(),
+            notes: MpscMailbox::default(),
             tasks: Mutex::default(),
             last_id: AtomicU64::new(0),
             looked_at: AtomicU64::new(0),
@@ -339,11 +336,11 @@ impl Shared {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.lock_wait.lock(&self.state).expect(UNPOISONED)
     }
 
-    /// Tells workers something, soon.
+    /// Leaves a note for the workers.
     fn note(&self, note: Note) {
         self.notes.put(note);
         self.parking.call();

@@ -1,39 +1,39 @@
-//! What a pool runs, on how many threads, and what it gives back.
+//! Tasks, numbers of threads, and values that a pool returns.
 
 use crate::{
-    Start, TaskId,
+    StepStart, TaskId,
     starvation::{Backlog, Measure},
 };
 use ids::{Instant, Tick};
 use std::{any::Any, fmt};
 
-/// Something that is stepped at a fixed rate: a world with its inbox and outbox.
+/// A unit stepped at a fixed rate: a world with its mailbox and outbox.
 ///
-/// `Any`, so that whoever gets a task back ([`Panicked`], [`Pool::stop`](super::Pool::stop)) finds what it is made of.
+/// `Any`, so that the owner of a returned task ([`Panicked`], [`Pool::stop`](super::Pool::stop)) can recover its type.
 pub trait Task: Send + Any {
-    /// Whether a step would do nothing until somebody calls this task's [`Waker`](super::Waker). Asked after every step.
+    /// True if a step would do nothing until the task's [`Waker`](super::Waker) is called. Asked after every step.
     fn is_quiet(&mut self) -> bool;
 
     /// One frame of `start.dt` of world time.
-    fn step(&mut self, start: &Start);
+    fn step(&mut self, start: &StepStart);
 }
 
-/// A task whose step panicked. The pool runs it no more; who reads this makes a successor of it for [`Pool::add_again`](super::Pool::add_again), and
-/// drops what is left where that disturbs no frame.
+/// Task whose step panicked. The pool does not run it any more; the receiver makes a successor for
+/// [`Pool::add_again`](super::Pool::add_again) and drops the rest off the frame.
 pub struct Panicked {
-    /// Which one.
+    /// Id.
     pub id: TaskId,
     /// In which step; it is not made again.
     pub tick: Tick,
-    /// When.
+    /// Time of the panic.
     pub at: Instant,
-    /// What it said.
+    /// Panic message.
     pub message: String,
-    /// What is left of it.
+    /// The task, as the panic left it.
     pub task: Box<dyn Task>,
 }
 
-/// How many threads a pool has.
+/// Numbers of threads of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
     /// Workers, which step tasks.
@@ -43,16 +43,16 @@ pub struct Threads {
 }
 
 impl From<usize> for Threads {
-    /// So many workers, and a quarter as many long threads, two at least: so that one task that hangs does not hold up all others.
+    /// `workers` workers and `max(workers / 4, 2)` long threads, so that one hanging task does not block all others.
     fn from(workers: usize) -> Self {
         Self { workers, long: (workers / 4).max(2) }
     }
 }
 
-/// How the pool stands between short and long tasks.
+/// Balance between short and long tasks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
-    /// What workers are told.
+pub struct PoolBalance {
+    /// Orders to the workers.
     pub measure: Measure,
     /// Long work that waits.
     pub backlog: Backlog,

@@ -1,12 +1,12 @@
-//! Real threads and a real clock; tests wait for what tasks report and never for time to pass.
+//! Real threads and a real clock; tests wait for reports of tasks and never for time to pass.
 
 use super::*;
-use crate::Start;
+use crate::StepStart;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
 
 const DT: Duration = Duration::from_millis(5);
 
-/// Longer than any test machine stalls: whoever waits so long waits for nothing.
+/// Longer than any stall of a test machine: a wait of this length fails the test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(clippy::disallowed_methods, reason = "a pool runs in real time")]
@@ -33,7 +33,7 @@ struct Step {
 enum Order {
     Nothing,
     Panic,
-    /// Meet somebody twice: when the step is under way, and before it ends.
+    /// Rendezvous at two points: within the step, and before its end.
     Meet(Receiver<()>),
 }
 
@@ -42,7 +42,7 @@ impl Task for Reporter {
         !self.restless && self.orders.is_empty()
     }
 
-    fn step(&mut self, &Start { tick, dt, .. }: &Start) {
+    fn step(&mut self, &StepStart { tick, dt, .. }: &StepStart) {
         assert_eq!(dt, DT);
         let mut n_orders = 0;
         for order in self.orders.try_iter() {
@@ -93,9 +93,14 @@ fn tasks_are_stepped_in_order_on_named_threads() {
             assert!(["world-0", "world-1"].contains(&step.thread.as_str()), "{}", step.thread);
         }
     }
-    let laps = pool.take_laps();
-    assert_eq!(laps.len(), 3);
-    assert!(laps.iter().all(|(_, laps)| laps.frames >= 29 && laps.took >= laps.took_max), "{laps:?}");
+    let step_stats = pool.drain_step_stats();
+    assert_eq!(step_stats.len(), 3);
+    assert!(
+        step_stats
+            .iter()
+            .all(|(_, step_stats)| step_stats.frames >= 29 && step_stats.took >= step_stats.took_max),
+        "{step_stats:?}"
+    );
 }
 
 #[test]
@@ -107,7 +112,7 @@ fn every_order_wakes_a_quiet_task_and_without_orders_it_sleeps() {
     let mut n_steps = 0;
     for _ in 0..300 {
         task.order(Order::Nothing);
-        // A wake may find the order done already, which costs a step for nothing, and no order is ever left.
+        // A wake-up may find the order already done, at the cost of an empty step; no order is left.
         while {
             n_steps += 1;
             task.next_step().n_orders == 0
@@ -152,7 +157,7 @@ fn a_successor_of_a_panicked_task_is_woken_by_the_wakers_that_were_given_out() {
     task.next_step();
     task.order(Order::Panic);
     let panicked = pool.panicked().recv_timeout(PATIENCE).unwrap();
-    // Came while nobody was there to be woken: the successor's first step takes it.
+    // Arrived while the slot was empty: the successor's first step takes it.
     task.order(Order::Nothing);
     let remains: Box<dyn Any> = panicked.task;
     let Reporter { orders, steps, .. } = *remains.downcast::<Reporter>().unwrap();
@@ -170,7 +175,7 @@ fn a_successor_of_a_panicked_task_is_woken_by_the_wakers_that_were_given_out() {
 
 #[test]
 #[should_panic(expected = "still sits there")]
-fn nobody_takes_the_seat_of_a_task_that_runs() {
+fn the_slot_of_a_running_task_is_not_reused() {
     let pool = pool(1);
     let (task, other) = (add(&pool, true), add(&pool, true));
     let stranger = pool.remove(other.waker.id()).unwrap();
@@ -216,7 +221,7 @@ impl Task for Hasher {
         self.until == 0
     }
 
-    fn step(&mut self, start: &Start) {
+    fn step(&mut self, start: &StepStart) {
         if self.until == 0 {
             return;
         }
@@ -288,22 +293,21 @@ fn frames_are_told_of_and_traced() {
         assert!(steps.iter().all(|step| step.worker < 2 && (1..=8).contains(&step.task.0)));
     }
     let mut records = Vec::new();
-    let summary = pool.take_frames(&mut records);
+    let summary = pool.drain_frames(&mut records);
     assert_eq!(records.len() as u64, summary.beats + summary.between);
     assert!(
         records.iter().all(|record| record.due_at <= record.began_at && record.began_at <= record.ended_at)
     );
 }
 
-/// Long work of which so much waits that all workers but one are taken away. It is over, and the ticket's turn comes, when the
-/// sender is dropped.
-fn starve(pool: &Pool) -> (Sender<()>, Ticket) {
+/// Backlog of long work that takes all workers but one. It ends, and the ticket's task starts, when the sender is dropped.
+fn starve(pool: &Pool) -> (Sender<()>, LongTicket) {
     let (end, ends) = bounded::<()>(0);
     let long = |work: Box<dyn FnOnce(&crate::long::LongContext) + Send>| {
         let estimated = Duration::from_secs(10);
         pool.submit(Long { kind: "save", name: String::new(), estimated, work }).unwrap()
     };
-    // It keeps its thread busy, since what sleeps is not thought to lack a core.
+    // It spins, since a sleeping task does not count as lacking a core.
     drop(long(Box::new(move |_| while ends.try_recv() == Err(TryRecvError::Empty) {})));
     (end, long(Box::new(|_| {})))
 }
@@ -313,7 +317,7 @@ fn worlds_go_on_when_the_only_worker_left_is_in_a_long_step() {
     let pool = pool(Threads { workers: 3, long: 1 });
     let (stuck, free) = (add(&pool, true), add(&pool, true));
     let _end = starve(&pool);
-    while pool.standing().measure.level < Starvation::LEVEL_MAX {
+    while pool.balance().measure.level < Starvation::LEVEL_MAX {
         drop(free.next_step());
     }
     let (other, meeting) = bounded(0);
@@ -336,7 +340,7 @@ impl Task for Stuck {
         false
     }
 
-    fn step(&mut self, _: &Start) {
+    fn step(&mut self, _: &StepStart) {
         let _ = self.began.send(());
         let _ = self.ends.recv();
     }
@@ -355,10 +359,10 @@ fn a_worker_that_stands_in_for_another_hears_who_is_woken() {
     let _end = starve(&pool);
     let sleeper = add(&pool, false);
     sleeper.next_step();
-    while pool.standing().measure.level < Starvation::LEVEL_MAX {
+    while pool.balance().measure.level < Starvation::LEVEL_MAX {
         std::thread::yield_now();
     }
-    // No beat of its own brings anybody to look.
+    // No beat of its own makes a worker look.
     let end = add_stuck(&pool, Duration::from_secs(3_600));
     for _ in 0..20 {
         sleeper.order(Order::Nothing);
@@ -373,7 +377,7 @@ fn a_pool_that_ends_waits_for_steps_and_not_for_batches() {
     let shared = Arc::clone(&pool.shared);
     let end = add_stuck(&pool, DT);
     let others: Vec<Added> = (0..200).map(|_| add(&pool, true)).collect();
-    let round = shared.signs.round();
+    let round = shared.flags.round();
     let n_steps = std::thread::scope(|scope| {
         // They come into one batch once the worker is back, and this one is at its head.
         let (other, meeting) = bounded(0);
@@ -381,12 +385,12 @@ fn a_pool_that_ends_waits_for_steps_and_not_for_batches() {
         drop(end);
         other.send_timeout((), PATIENCE).unwrap();
         let stopping = scope.spawn(|| pool.stop());
-        let is_called = || shared.signs.round() != round && shared.is_stopping.load(SeqCst);
+        let is_called = || shared.flags.round() != round && shared.is_stopping.load(SeqCst);
         let looks = std::iter::repeat_with(|| {
             std::thread::park_timeout(Duration::from_millis(1));
             is_called()
         });
-        assert!(looks.take(10_000).any(|is_called| is_called), "nobody calls the worker from its batch");
+        assert!(looks.take(10_000).any(|is_called| is_called), "no call reaches the worker from its batch");
         let before: usize = others.iter().map(|task| task.steps.len()).sum();
         other.send_timeout((), PATIENCE).unwrap();
         assert_eq!(stopping.join().unwrap().len(), 201);
@@ -396,17 +400,17 @@ fn a_pool_that_ends_waits_for_steps_and_not_for_batches() {
 }
 
 #[test]
-fn somebody_keeps_the_time_whatever_workers_are_taken_away() {
+fn one_worker_keeps_the_time_whichever_are_taken_away() {
     let pool = pool(2);
     let task = add(&pool, true);
     for n in 0..2_000 {
-        pool.shared.signs.limit(1 + n % 2, 0);
+        pool.shared.flags.limit(1 + n % 2, 0);
         // Between two beats, so that each worker is met at its wait.
         if n % 5 == 0 {
             task.next_step();
         }
     }
-    pool.shared.signs.limit(1, 0);
+    pool.shared.flags.limit(1, 0);
     task.steps.try_iter().for_each(drop);
     (0..20).for_each(|_| drop(task.next_step()));
 }
@@ -416,15 +420,15 @@ fn long_work_that_is_not_getting_on_takes_workers_away_and_gives_them_back() {
     let pool = pool(Threads { workers: 3, long: 1 });
     let tasks: Vec<Added> = (0..4).map(|_| add(&pool, true)).collect();
     let (end, waits) = starve(&pool);
-    while pool.standing().measure.level < Starvation::LEVEL_MAX {
+    while pool.balance().measure.level < Starvation::LEVEL_MAX {
         drop(tasks[0].next_step());
     }
-    assert_eq!(pool.standing().measure.n_workers, 1);
+    assert_eq!(pool.balance().measure.n_workers, 1);
     // One worker does all the work.
     tasks.iter().for_each(|task| (0..20).for_each(|_| drop(task.next_step())));
     drop(end);
     assert_eq!(waits.outcome().recv_timeout(PATIENCE), Ok(crate::long::LongOutcome::Done));
-    while pool.standing().measure.n_workers < 3 {
+    while pool.balance().measure.n_workers < 3 {
         drop(tasks[0].next_step());
     }
     tasks.iter().for_each(|task| (0..20).for_each(|_| drop(task.next_step())));

@@ -1,8 +1,8 @@
 //! A batch under way.
 
 use crate::{
-    batch::{Batch, Job},
-    frames::Open,
+    batch::{Batch, StepJob},
+    frames::OpenRecord,
 };
 use ids::Instant;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Flight<H> {
     pub(super) batch: Arc<Batch<H>>,
-    /// The group whose beat it is.
+    /// RateGroup of the beat; `None` off the beat.
     pub(super) group: Option<usize>,
-    /// When its frames have to be made, for the next ones to be in time.
+    /// Deadline of its frames, for the next ones to be on time.
     pub(super) deadline: Instant,
     /// Jobs of stays that have ended.
     pub(super) n_left: usize,
-    /// Somebody had to look before all jobs were made: those that had not been taken back then, by their places.
+    /// Jobs whose results were not collected when a worker looked before the end of the batch, by index.
     pub(super) pending: Vec<u32>,
     pub(super) is_partly_settled: bool,
-    pub(super) open: Open,
+    pub(super) open: OpenRecord,
 }
 
 impl<H> Default for Flight<H> {
@@ -31,19 +31,19 @@ impl<H> Default for Flight<H> {
             n_left: 0,
             pending: Vec::new(),
             is_partly_settled: false,
-            open: Open::default(),
+            open: OpenRecord::default(),
         }
     }
 }
 
 impl<H> Flight<H> {
-    /// What it is made of, until it is under way.
-    pub(super) fn jobs(&mut self) -> &mut Vec<Job<H>> {
-        &mut Arc::get_mut(&mut self.batch).expect("nobody else has it yet").jobs
+    /// Its jobs, before it is shared.
+    pub(super) fn jobs(&mut self) -> &mut Vec<StepJob<H>> {
+        &mut Arc::get_mut(&mut self.batch).expect("the batch is not shared").jobs
     }
 
-    /// Which of two batches is worked at first, the lesser one: the one whose deadline comes first, which keeps all deadlines that
-    /// can be kept and lets nothing wait for ever. Of equal ones the shorter, which is what ran late of the same beat.
+    /// BeatOrder of batches, least first: earliest deadline first, which keeps all deadlines that can be kept and starves no batch; on a
+    /// tie the shorter one, which holds the late tasks of the same beat.
     pub(super) fn urgency(&self) -> (Instant, usize) {
         (self.deadline, self.batch.jobs.len())
     }

@@ -1,19 +1,19 @@
-//! The head: what is due becomes a batch.
+//! Head of a frame: due tasks become a batch.
 //!
-//! A beat takes all awake tasks of its group that are at hand. Those that missed the last one come first, because they are due
-//! longest; then the dearest. A group's next beat waits until all jobs of the last one have begun, so that on a node with too much
-//! to do nobody has two frames where another has none: everybody is dilated alike. Who still runs when a beat comes
-//! misses it and is due when it is done, between the beats, together with whoever was added, woken or put off.
+//! A beat takes all awake tasks of its group. Those that missed the last beat come first, since they have been due longest; then the
+//! others by descending cost. A group's next beat waits until all jobs of its last one have begun, so that on an overloaded node no
+//! task has two frames while another has none: all are dilated alike. A task still running at a beat misses it and is due at its end,
+//! off the beat, together with tasks that were added, resumed or put off.
 
 use super::{
-    Flight, Schedule, Wanted,
-    group::Group,
-    slot::{Frame, Missed, Slot, State},
+    Flight, OffBeatDue, Schedule,
+    group::RateGroup,
+    slot::{FrameTime, Missed, TaskPhase, TaskSlot},
 };
 use crate::{
-    batch::{Job, Plan, Stay},
+    batch::{NewJob, Stay, StepJob},
     clock::nominal,
-    cost::Class,
+    cost::CostClass,
     frames::FrameRecord,
 };
 use ids::Instant;
@@ -21,29 +21,29 @@ use std::{sync::Arc, time::Duration};
 
 /// Room to put members in order. Kept, so that a beat allocates nothing.
 #[derive(Debug)]
-pub(super) struct Order {
-    /// Where each class begins.
-    starts: [u32; Class::COUNT],
+pub(super) struct BeatOrder {
+    /// First index of each class.
+    starts: [u32; CostClass::COUNT],
     sorted: Vec<u32>,
     /// Due before this beat.
     first: Vec<u32>,
     normal: Vec<u32>,
-    /// Made their last frame just now.
+    /// JobResult their last frame just now.
     last: Vec<u32>,
 }
 
-impl Default for Order {
+impl Default for BeatOrder {
     fn default() -> Self {
         let none = Vec::new;
-        Self { starts: [0; Class::COUNT], sorted: none(), first: none(), normal: none(), last: none() }
+        Self { starts: [0; CostClass::COUNT], sorted: none(), first: none(), normal: none(), last: none() }
     }
 }
 
-/// Room for so many jobs is in each batch, since what runs between the beats is few and never the same number.
+/// Least capacity of a batch: batches off the beat are small and vary in size.
 const LEAST_ROOM: usize = 64;
 
 impl<H: Clone> Schedule<H> {
-    /// Puts together what is due.
+    /// Forms batches of all due tasks.
     pub(super) fn form(&mut self, now: Instant) {
         let n_flights = self.flights.len();
         let open = self.flights.iter().filter(|flight| flight.batch.remaining() > 0);
@@ -58,27 +58,27 @@ impl<H: Clone> Schedule<H> {
         if self.off_beat_at.is_some_and(|at| at <= now) {
             self.form_off_beat(now);
         }
-        // What others are at is worth leaving only for what is more urgent.
+        // Workers leave their batch only for a more urgent one.
         if worked_at
             .is_some_and(|worked_at| self.flights[n_flights..].iter().any(|new| new.urgency() < worked_at))
         {
-            self.signs.call();
+            self.flags.call();
         }
-        let due_at = |(index, group): (usize, &Group)| {
+        let due_at = |(index, group): (usize, &RateGroup)| {
             (group.n_awake > 0 && !self.is_beginning(index)).then(|| group.clock.due_at())
         };
         let beat_at = self.groups.iter().enumerate().filter_map(due_at).min();
-        self.signs.set_look_at(beat_at.into_iter().chain(self.off_beat_at).min());
+        self.flags.set_look_at(beat_at.into_iter().chain(self.off_beat_at).min());
     }
 
     /// A stay with the most urgent batch that has jobs left.
     pub(super) fn most_urgent(&self) -> Option<Stay<H>> {
         let open = self.flights.iter().filter(|flight| flight.batch.remaining() > 0);
         let flight = open.min_by_key(|flight| flight.urgency())?;
-        Some(Stay { batch: Arc::clone(&flight.batch), n_pulled: 0, last: 0, round: self.signs.round() })
+        Some(Stay { batch: Arc::clone(&flight.batch), n_pulled: 0, last: 0, round: self.flags.round() })
     }
 
-    /// Whether jobs of a group's last beat wait to be begun.
+    /// True while jobs of a group's last beat have not begun.
     fn is_beginning(&self, group: usize) -> bool {
         self.flights.iter().any(|flight| flight.group == Some(group) && flight.batch.remaining() > 0)
     }
@@ -104,7 +104,7 @@ impl<H: Clone> Schedule<H> {
 
         let mut flight = self.spare_flight(members.len());
         let jobs = flight.jobs();
-        let frame = Frame { nominal: beat, is_anchored: true };
+        let frame = FrameTime { nominal: beat, is_anchored: true };
         for &member in order.first.iter().chain(&order.normal).chain(&order.last) {
             let slot = &mut self.slots[member as usize];
             let due_at = slot.wanted.take().map_or(due_at, |wanted| wanted.at).max(slot.floor);
@@ -115,28 +115,28 @@ impl<H: Clone> Schedule<H> {
         group.members = members;
         group.n_retired = 0;
         group.cost = cost;
-        self.load.update(now, self.demand() / self.signs.capacity());
+        self.load.update(now, self.demand() / self.flags.capacity());
         flight.group = Some(index);
         flight.deadline = beat + dt;
         self.launch(flight, now, due_at, dt);
     }
 
-    /// Whether a member has a part in its group's beats any more. One that is out misses this one.
+    /// True if a member still takes part in its group's beats. One that is running misses this beat.
     fn stays_member(&mut self, index: u32, missed: Missed) -> bool {
         let slot = &mut self.slots[index as usize];
         match slot.state {
-            State::Idle => {}
-            State::Out => slot.miss(missed),
-            State::Asleep => slot.is_member = false,
-            State::Retired | State::Free => {
+            TaskPhase::Idle => {}
+            TaskPhase::Out => slot.miss(missed),
+            TaskPhase::Asleep => slot.is_member = false,
+            TaskPhase::Retired | TaskPhase::Free => {
                 slot.is_member = false;
                 self.release(index);
             }
         }
-        matches!(self.slots[index as usize].state, State::Idle | State::Out)
+        matches!(self.slots[index as usize].state, TaskPhase::Idle | TaskPhase::Out)
     }
 
-    /// Puts together those that are due between the beats.
+    /// Forms a batch of the tasks that are due off the beat.
     fn form_off_beat(&mut self, now: Instant) {
         let mut list = std::mem::take(&mut self.off_beat);
         let mut flight = self.spare_flight(list.len());
@@ -189,8 +189,7 @@ impl<H: Clone> Schedule<H> {
         self.flights.push(flight);
     }
 
-    /// An empty batch that nobody holds, with room for so many jobs: of those that have it the smallest, so that a large one is
-    /// there when it is needed.
+    /// An unused batch with capacity for `n_jobs` jobs: the smallest such one, so that large ones remain for large beats.
     fn spare_flight(&mut self, n_jobs: usize) -> Flight<H> {
         let mut best: Option<(usize, usize)> = None;
         for (index, flight) in self.spare.iter_mut().enumerate() {
@@ -204,7 +203,7 @@ impl<H: Clone> Schedule<H> {
             }
         }
         let mut flight = best.map_or_else(Flight::default, |(index, _)| self.spare.swap_remove(index));
-        Arc::get_mut(&mut flight.batch).expect("nobody else has it").clear();
+        Arc::get_mut(&mut flight.batch).expect("the batch is not shared").clear();
         flight.jobs().reserve(n_jobs.max(LEAST_ROOM));
         flight.pending.clear();
         flight.pending.reserve(n_jobs.max(LEAST_ROOM));
@@ -213,11 +212,17 @@ impl<H: Clone> Schedule<H> {
 }
 
 /// A task's next frame. The task is out from now on.
-fn job<H: Clone>(slot: &mut Slot<H>, index: u32, due_at: Instant, frame: Frame, dt: Duration) -> Job<H> {
-    slot.state = State::Out;
+fn job<H: Clone>(
+    slot: &mut TaskSlot<H>,
+    index: u32,
+    due_at: Instant,
+    frame: FrameTime,
+    dt: Duration,
+) -> StepJob<H> {
+    slot.state = TaskPhase::Out;
     slot.frame = frame;
     slot.is_woken = false;
-    Job::new(Plan {
+    StepJob::new(NewJob {
         handle: slot.handle.clone(),
         id: slot.id,
         tick: slot.next_tick,
@@ -228,25 +233,25 @@ fn job<H: Clone>(slot: &mut Slot<H>, index: u32, due_at: Instant, frame: Frame, 
     })
 }
 
-impl Wanted {
+impl OffBeatDue {
     /// The frame that a task makes now which was due at a time of its own.
-    fn frame(&self, now: Instant, dt: Duration) -> Frame {
+    fn frame(&self, now: Instant, dt: Duration) -> FrameTime {
         match self.beat {
-            // It was woken. What it did before its sleep says nothing about its speed.
-            None => Frame { nominal: now, is_anchored: false },
-            Some(beat) => Frame { nominal: nominal(beat, now, dt), is_anchored: true },
+            // The task was asleep: the interval before says nothing about its speed.
+            None => FrameTime { nominal: now, is_anchored: false },
+            Some(beat) => FrameTime { nominal: nominal(beat, now, dt), is_anchored: true },
         }
     }
 }
 
-impl Order {
-    /// The dearest first, those of one class in the order in which they were.
-    fn sort<H>(&mut self, members: &mut Vec<u32>, slots: &[Slot<H>]) {
+impl BeatOrder {
+    /// Sorts by descending class, stable within a class.
+    fn sort<H>(&mut self, members: &mut Vec<u32>, slots: &[TaskSlot<H>]) {
         let class = |&member: &u32| slots[member as usize].cost.class();
         if members.is_sorted_by(|one, next| class(one) >= class(next)) {
             return;
         }
-        // Counted, not compared: the time is the same whatever the order was.
+        // Counting sort: its time does not depend on the order before.
         self.starts.fill(0);
         members.iter().for_each(|member| self.starts[usize::from(class(member).0)] += 1);
         let mut start = 0;
@@ -264,18 +269,18 @@ impl Order {
         std::mem::swap(members, &mut self.sorted);
     }
 
-    /// Who of the members has a frame in this beat, and in which order.
-    fn choose<H>(&mut self, members: &[u32], slots: &[Slot<H>], now: Instant) {
+    /// Chooses the members with a frame in this beat, in order.
+    fn choose<H>(&mut self, members: &[u32], slots: &[TaskSlot<H>], now: Instant) {
         for part in [&mut self.first, &mut self.normal, &mut self.last] {
             part.clear();
         }
         for &member in members {
             let slot = &slots[member as usize];
             match (slot.state, slot.wanted) {
-                (State::Idle, Some(wanted)) if wanted.at <= now => self.first.push(member),
-                (State::Idle, None) if slot.floor <= now => self.normal.push(member),
+                (TaskPhase::Idle, Some(wanted)) if wanted.at <= now => self.first.push(member),
+                (TaskPhase::Idle, None) if slot.floor <= now => self.normal.push(member),
                 // At the end of the batch half of `dt` will have passed; if not, it is put off.
-                (State::Idle, None) if slot.frame.is_anchored => self.last.push(member),
+                (TaskPhase::Idle, None) if slot.frame.is_anchored => self.last.push(member),
                 // It is due later, at a time of its own or with the next beat; or it is out.
                 _ => {}
             }

@@ -5,23 +5,23 @@ use ids::Instant;
 use std::time::Duration;
 
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct RateGroup {
     pub(super) clock: FrameClock,
-    /// Those that have frames, in the order of the last beat; and until the next beat those that fell asleep or are no more.
+    /// Members with frames, in the order of the last beat; and until the next beat those that fell asleep or were removed.
     pub(super) members: Vec<u32>,
     /// Tasks of this rate, asleep or not.
     pub(super) n_tasks: usize,
     pub(super) n_awake: usize,
     /// Members that are no more.
     pub(super) n_retired: usize,
-    /// What all members together are expected to take for one frame, as of the last beat.
+    /// Expected sum of one frame's steps, as of the last beat.
     pub(super) cost: Duration,
 }
 
-/// So many members that are no more are carried along without looking whether they are the most.
+/// Removed members that are kept before the list is compacted.
 const RETIRED_MAX: usize = 16;
 
-impl Group {
+impl RateGroup {
     pub(super) const fn new(now: Instant, dt: Duration) -> Self {
         let clock = FrameClock::new(now, dt);
         Self { clock, members: Vec::new(), n_tasks: 0, n_awake: 0, n_retired: 0, cost: Duration::ZERO }

@@ -1,8 +1,8 @@
-//! How much more there is to do than the workers can.
+//! Overload: demand ÷ capacity of the workers.
 //!
-//! Where they can do all of it this says nothing. Otherwise the beats of all rates come later by the same factor, so that worlds of all
-//! rates are dilated alike and the work just fits. Waiting for each other would do that for worlds of one rate; between rates the
-//! one with the shorter `dt` would lose more (20 Hz and 45 Hz with a tenth too much to do: 1.00 and 0.75).
+//! Below 1 it has no effect. Above 1 the beats of all rates come later by this factor, so that worlds of all rates are dilated alike
+//! and the work just fits. Mutual waiting alone would do that within one rate; between rates the one with the shorter `dt` would lose
+//! more (20 Hz and 45 Hz at 10 % overload: dilation 1.00 and 0.75).
 
 use ids::Instant;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use std::time::Duration;
 /// Time over which load is averaged: one world that stood still for some frames does not set all clocks back.
 const WINDOW: Duration = Duration::from_millis(800);
 
-/// No beat comes later than by this factor, whatever costs were learned.
+/// Bound on the factor, whatever costs were learned.
 const STRETCH_MAX: f64 = 64.0;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Load {
+pub(super) struct Overload {
     /// Workers that tasks need ÷ workers there are.
     mean: f64,
     updated_at: Instant,
 }
 
-impl Load {
+impl Overload {
     pub(super) fn update(&mut self, now: Instant, load: f32) {
         let share = (now - self.updated_at).as_secs_f64() / WINDOW.as_secs_f64();
         self.mean += (f64::from(load) - self.mean) * share.min(1.0);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_short_hitch_sets_no_clock_back_and_a_lasting_load_does() {
-        let mut load = Load::default();
+        let mut load = Overload::default();
         let mut pass = |from_ms: u64, to_ms, n| {
             (from_ms..to_ms).step_by(50).for_each(|ms| load.update(Instant::from_millis(ms), n));
             load.stretch()

@@ -1,15 +1,14 @@
-//! Who runs next: the head and the tail of every frame, without threads.
+//! BeatOrder of tasks: head and tail of every frame, without threads.
 //!
-//! [`Schedule::look`] is the head. Where a beat has come it puts the awake worlds of that rate into a batch, the dearest
-//! first, and hands the worker the most urgent batch there is. [`Schedule::leave`] is the tail: a worker hands back its stay with a
-//! batch, and with the last one what all jobs cost is taken down. Between the two nobody needs the schedule: workers
-//! [pull](Stay::pull) jobs, look at the [`Signs`], and go on.
+//! [`Schedule::look`] is the head: at a beat it puts the awake worlds of that rate into a batch by descending cost, and gives the
+//! worker the most urgent batch. [`Schedule::leave`] is the tail: a worker hands back its stay with a batch, and with the last stay the
+//! costs of all jobs are recorded. In between the schedule is not needed: workers [pull](Stay::pull) jobs and check the
+//! [`WorkerFlags`].
 //!
-//! - `group`: worlds of one rate and their beat. `slot`: what is known of one world. `flight`: a batch under way. `load`: whether it is
-//!   all too much.
-//! - `form`: putting batches together. `settle`: taking them back.
+//! - `group`: worlds of one rate and their beat. `slot`: state of one task. `flight`: a batch under way. `load`: overload.
+//! - `form`: forming batches. `settle`: collecting results.
 //!
-//! `H` is what the caller needs to run a task; the simulator and the tests have none.
+//! `H` is the caller's handle for running a task; the simulator and the tests have none.
 
 mod flight;
 mod form;
@@ -21,17 +20,17 @@ mod slot;
 mod tests;
 
 use crate::{
-    Laps,
+    StepStats,
     batch::Stay,
-    frames::{FrameLog, FrameRecord, FrameSummary, Trace},
-    signs::Signs,
+    flags::WorkerFlags,
+    frames::{FrameLog, FrameRecord, FrameSummary, FrameTrace},
 };
 use flight::Flight;
-use form::Order;
-use group::Group;
+use form::BeatOrder;
+use group::RateGroup;
 use ids::{Instant, Tick};
-use load::Load;
-use slot::{Slot, State, Wanted};
+use load::Overload;
+use slot::{OffBeatDue, TaskPhase, TaskSlot};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// Names a task of a pool; never used twice.
@@ -40,31 +39,31 @@ pub struct TaskId(pub u64);
 
 /// A step to make now.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Start {
-    /// Whose.
+pub struct StepStart {
+    /// Task.
     pub id: TaskId,
     /// Its step number.
     pub tick: Tick,
     /// World time to pass.
     pub dt: Duration,
-    /// World time passed ÷ wall time passed, 0–1. To be told to clients.
+    /// World time passed ÷ wall time passed, 0–1. Sent to clients.
     pub dilation: f32,
-    /// When it began.
+    /// StepStart of the step.
     pub at: Instant,
-    /// How long it was due before that.
+    /// StepStart − due time.
     pub late_by: Duration,
 }
 
 /// All tasks with their beats and costs.
 #[derive(Debug)]
 pub struct Schedule<H> {
-    slots: Vec<Slot<H>>,
+    slots: Vec<TaskSlot<H>>,
     /// Slots of tasks that are no more.
     free: Vec<u32>,
     by_id: BTreeMap<TaskId, u32>,
-    groups: Vec<Group>,
-    /// Tasks that are due at a time of their own: they missed a beat, were added, woken or put off. Who has been run since then,
-    /// sleeps or is gone stays until the list is looked through.
+    groups: Vec<RateGroup>,
+    /// Tasks due off the beat: they missed a beat, were added, resumed or put off. Tasks that have run since, sleep or were removed
+    /// stay until the list is next traversed.
     off_beat: Vec<u32>,
     /// The earliest of these times.
     off_beat_at: Option<Instant>,
@@ -72,15 +71,15 @@ pub struct Schedule<H> {
     flights: Vec<Flight<H>>,
     /// Batches to be filled again.
     spare: Vec<Flight<H>>,
-    order: Order,
-    load: Load,
+    order: BeatOrder,
+    load: Overload,
     log: FrameLog,
-    signs: Arc<Signs>,
+    flags: Arc<WorkerFlags>,
     level: u8,
 }
 
 impl<H: Clone> Schedule<H> {
-    /// No tasks, for so many workers.
+    /// A schedule without tasks, for `n_workers` workers.
     #[must_use]
     pub fn new(n_workers: usize) -> Self {
         Self {
@@ -92,18 +91,18 @@ impl<H: Clone> Schedule<H> {
             off_beat_at: None,
             flights: Vec::new(),
             spare: Vec::new(),
-            order: Order::default(),
-            load: Load::default(),
+            order: BeatOrder::default(),
+            load: Overload::default(),
             log: FrameLog::new(),
-            signs: Arc::new(Signs::new(n_workers)),
+            flags: Arc::new(WorkerFlags::new(n_workers)),
             level: 0,
         }
     }
 
-    /// What workers look at between two jobs.
+    /// Flags that workers check between two jobs.
     #[must_use]
-    pub fn signs(&self) -> &Arc<Signs> {
-        &self.signs
+    pub fn flags(&self) -> &Arc<WorkerFlags> {
+        &self.flags
     }
 
     /// Adds a task that is due at once and then with every beat of `dt`; its first step is `first_tick`.
@@ -112,7 +111,7 @@ impl<H: Clone> Schedule<H> {
     /// When `dt` is zero.
     pub fn add(&mut self, now: Instant, id: TaskId, dt: Duration, first_tick: Tick, handle: H) {
         let group = self.group_of(dt, now);
-        let slot = Slot::new(id, group, first_tick, dt, handle);
+        let slot = TaskSlot::new(id, group, first_tick, dt, handle);
         let index = match self.free.pop() {
             Some(index) => {
                 self.slots[index as usize] = slot;
@@ -126,14 +125,14 @@ impl<H: Clone> Schedule<H> {
         self.by_id.insert(id, index);
         self.groups[group].n_tasks += 1;
         self.awake(index, now);
-        self.want(index, Wanted { at: now, beat: None });
+        self.want(index, OffBeatDue { at: now, beat: None });
     }
 
-    /// Takes a task out, also one that runs; what comes back of its job is ignored. False when there is none.
+    /// Removes a task, running or not; the result of a running job is ignored. False if there is none.
     pub fn remove(&mut self, id: TaskId) -> bool {
         let Some(index) = self.by_id.remove(&id) else { return false };
         let slot = &mut self.slots[index as usize];
-        slot.is_held = slot.state == State::Out;
+        slot.is_held = slot.state == TaskPhase::Out;
         self.retire(index);
         true
     }
@@ -143,61 +142,62 @@ impl<H: Clone> Schedule<H> {
         let Some(&index) = self.by_id.get(&id) else { return false };
         let slot = &mut self.slots[index as usize];
         match slot.state {
-            State::Asleep => {
+            TaskPhase::Asleep => {
                 slot.rhythm.rest();
                 let at = slot.next_frame_at(self.groups[slot.group].clock.dt()).max(now);
                 self.awake(index, now);
-                self.want(index, Wanted { at, beat: None });
+                self.want(index, OffBeatDue { at, beat: None });
                 true
             }
-            State::Out => {
+            TaskPhase::Out => {
                 slot.is_woken = true;
                 false
             }
-            State::Idle | State::Retired | State::Free => false,
+            TaskPhase::Idle | TaskPhase::Retired | TaskPhase::Free => false,
         }
     }
 
-    /// The head of a frame: puts together what is due, and gives the most urgent batch that has jobs left.
+    /// Head of a frame: forms batches of due tasks, and returns a stay with the most urgent batch that has jobs left.
     pub fn look(&mut self, now: Instant) -> Option<Stay<H>> {
         self.form(now);
         self.most_urgent()
     }
 
-    /// When [`Schedule::look`] will have something: a time in the past means now, `None` means not before a wake, a stay that
-    /// ends or a new task. Not for a worker that just looked and was given a batch: others may be waiting for it.
+    /// Time at which [`Schedule::look`] will return a batch: a past time means now, `None` means not before a wake-up, the end of a
+    /// stay or a new task. Not for a worker that has just got a batch: others may be waiting for it.
     #[must_use]
     pub fn next_due_at(&self) -> Option<Instant> {
         let awake = self.groups.iter().filter(|group| group.n_awake > 0);
         awake.map(|group| group.clock.due_at()).chain(self.off_beat_at).min()
     }
 
-    /// What each task's frames cost since the last call, appended to `laps`.
-    pub fn take_laps(&mut self, laps: &mut Vec<(TaskId, Laps)>) {
+    /// Drains the statistics of each task's steps since the last call into `stats`.
+    pub fn drain_step_stats(&mut self, step_stats: &mut Vec<(TaskId, StepStats)>) {
         let Self { by_id, slots, .. } = self;
-        let take = |(&id, &index): (&TaskId, &u32)| (id, std::mem::take(&mut slots[index as usize].laps));
-        laps.extend(by_id.iter().map(take));
+        let take =
+            |(&id, &index): (&TaskId, &u32)| (id, std::mem::take(&mut slots[index as usize].step_stats));
+        step_stats.extend(by_id.iter().map(take));
     }
 
-    /// Whether there are jobs that nobody has pulled.
+    /// True if there are jobs not pulled yet.
     #[must_use]
     pub fn has_jobs(&self) -> bool {
         self.flights.iter().any(|flight| flight.batch.remaining() > 0)
     }
 
-    /// What frames took since the last call: the latest ([`crate::FRAMES_MAX`]) appended to `records`, and what all come to.
-    pub fn take_frames(&mut self, records: &mut Vec<FrameRecord>) -> FrameSummary {
+    /// Drains the frame records since the last call into `records` ([`crate::FRAMES_MAX`] at most), and returns the summary of all.
+    pub fn drain_frames(&mut self, records: &mut Vec<FrameRecord>) -> FrameSummary {
         self.log.take(records)
     }
 
-    /// Keeps who makes which step when for the next `n_beats`, in place of a trace that was asked for before, of which what there is comes
-    /// back to be dropped elsewhere. `room` is where it will stand ([`Trace::with_room`]).
-    pub fn trace(&mut self, room: Trace, n_beats: usize) -> Option<Trace> {
+    /// Traces the next `n_beats` beats into `room` ([`FrameTrace::with_room`]). Replaces an earlier trace, which is returned to be dropped
+    /// elsewhere.
+    pub fn trace(&mut self, room: FrameTrace, n_beats: usize) -> Option<FrameTrace> {
         self.log.trace(room, n_beats)
     }
 
     /// The trace that was asked for, once it is whole.
-    pub fn take_trace(&mut self) -> Option<Trace> {
+    pub fn take_trace(&mut self) -> Option<FrameTrace> {
         self.log.take_trace()
     }
 
@@ -216,10 +216,10 @@ impl<H: Clone> Schedule<H> {
     /// Worker time that the awake tasks need, by their estimates: 1 is one worker all the time.
     #[must_use]
     pub fn demand(&self) -> f32 {
-        self.groups.iter().map(Group::demand).sum()
+        self.groups.iter().map(RateGroup::demand).sum()
     }
 
-    /// The starvation level that frames are told of.
+    /// Sets the starvation level of the following frame records.
     pub const fn set_level(&mut self, level: u8) {
         self.level = level;
     }
@@ -228,8 +228,8 @@ impl<H: Clone> Schedule<H> {
         if let Some(index) = self.groups.iter().position(|group| group.clock.dt() == dt) {
             return index;
         }
-        let group = Group::new(now, dt);
-        // Rates that nobody has any more make room.
+        let group = RateGroup::new(now, dt);
+        // Unused rates make room.
         let unused = self.groups.iter().position(|group| group.n_tasks == 0 && group.members.is_empty());
         let index = unused.unwrap_or(self.groups.len());
         if index == self.groups.len() {
@@ -240,10 +240,10 @@ impl<H: Clone> Schedule<H> {
         index
     }
 
-    /// Takes a task among those of its group that have frames.
+    /// Adds a task to the members of its group that have frames.
     fn awake(&mut self, index: u32, now: Instant) {
         let slot = &mut self.slots[index as usize];
-        slot.state = State::Idle;
+        slot.state = TaskPhase::Idle;
         let group = &mut self.groups[slot.group];
         if group.n_awake == 0 {
             group.clock.resume(now);
@@ -256,7 +256,7 @@ impl<H: Clone> Schedule<H> {
     }
 
     /// Has an idle task run at a time of its own.
-    fn want(&mut self, index: u32, wanted: Wanted) {
+    fn want(&mut self, index: u32, wanted: OffBeatDue) {
         let slot = &mut self.slots[index as usize];
         slot.wanted = Some(wanted);
         self.off_beat_at = Some(self.off_beat_at.map_or(wanted.at, |at| at.min(wanted.at)));
@@ -269,8 +269,8 @@ impl<H: Clone> Schedule<H> {
     /// Ends a task's time here. Its slot is kept while a list or a job names it.
     fn retire(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        let was_awake = matches!(slot.state, State::Idle | State::Out);
-        slot.state = State::Retired;
+        let was_awake = matches!(slot.state, TaskPhase::Idle | TaskPhase::Out);
+        slot.state = TaskPhase::Retired;
         slot.wanted = None;
         let slot_group = slot.group;
         let group = &mut self.groups[slot_group];
@@ -283,11 +283,11 @@ impl<H: Clone> Schedule<H> {
         self.release(index);
     }
 
-    /// Takes those out of a group's list that are no more. Beats do so as well, but a group has none while nobody is awake.
+    /// Removes former members from a group's list. Beats do so as well, but a group without awake members has none.
     fn tidy(&mut self, group: usize) {
         let mut members = std::mem::take(&mut self.groups[group].members);
         members.retain(|&index| {
-            let is_retired = self.slots[index as usize].state == State::Retired;
+            let is_retired = self.slots[index as usize].state == TaskPhase::Retired;
             if is_retired {
                 self.slots[index as usize].is_member = false;
                 self.release(index);
@@ -301,8 +301,8 @@ impl<H: Clone> Schedule<H> {
     /// Frees the slot of a retired task that nothing names any more.
     fn release(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        if slot.state == State::Retired && !slot.is_member && !slot.is_off_beat && !slot.is_held {
-            slot.state = State::Free;
+        if slot.state == TaskPhase::Retired && !slot.is_member && !slot.is_off_beat && !slot.is_held {
+            slot.state = TaskPhase::Free;
             self.free.push(index);
         }
     }

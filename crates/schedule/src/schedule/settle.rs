@@ -1,18 +1,17 @@
-//! The tail: what became of a batch is taken down.
+//! Tail of a frame: the results of a batch are recorded.
 
-use super::{Schedule, flight::Flight, slot::State};
+use super::{Schedule, flight::Flight, slot::TaskPhase};
 use crate::{
-    batch::{Job, Outcome, Stay},
-    frames::Open,
+    batch::{Stay, StepJob, StepOutcome},
+    frames::OpenRecord,
 };
 use std::sync::Arc;
 
 impl<H: Clone> Schedule<H> {
-    /// A worker's stay with a batch is over: there is nothing left to pull, or it shall look for other work. With the last stay
-    /// of all the batch is over, too.
+    /// Ends a worker's stay with a batch: no job is left, or other work is due. The last stay ends the batch.
     ///
     /// # Panics
-    /// When the stay is another schedule's.
+    /// If the stay belongs to another schedule.
     pub fn leave(&mut self, stay: Stay<H>) {
         // Others were quicker; the batch may be over already.
         let Some(last) = stay.last_job() else { return };
@@ -46,7 +45,7 @@ impl<H: Clone> Schedule<H> {
         self.spare.push(flight);
     }
 
-    /// Takes back what was made of batches that are not over: a beat has come, and one long step shall keep nobody else from it.
+    /// Collects results of unfinished batches at a beat, so that one long step excludes no other task from it.
     pub(super) fn settle_made(&mut self) {
         let mut flights = std::mem::take(&mut self.flights);
         for Flight { batch, pending, is_partly_settled, open, .. } in &mut flights {
@@ -63,33 +62,33 @@ impl<H: Clone> Schedule<H> {
         self.flights = flights;
     }
 
-    /// Takes down what became of a job, if it is over.
-    fn take_back(&mut self, open: &mut Open, job: &Job<H>) {
+    /// Records the result of a job, if it is over.
+    fn take_back(&mut self, open: &mut OpenRecord, job: &StepJob<H>) {
         let Some(made) = job.take() else { return };
         let slot = &mut self.slots[job.slot as usize];
-        let is_made = matches!(made.outcome, Outcome::Awake | Outcome::Quiet);
-        if is_made || made.outcome == Outcome::Panicked {
+        let is_made = matches!(made.outcome, StepOutcome::Awake | StepOutcome::Quiet);
+        if is_made || made.outcome == StepOutcome::Panicked {
             self.log.step(open, slot.id, &made);
         }
-        if slot.state == State::Retired {
+        if slot.state == TaskPhase::Retired {
             slot.is_held = false;
             self.release(job.slot);
             return;
         }
-        slot.state = State::Idle;
+        slot.state = TaskPhase::Idle;
         if is_made {
             slot.next_tick.0 += 1;
             slot.cost.learn(made.took);
-            slot.laps.add(made.took, made.late_by);
+            slot.step_stats.add(made.took, made.late_by);
             slot.rhythm.frame(slot.frame.nominal, slot.frame.is_anchored);
             slot.floor = made.began_at + job.dt() / 2;
         }
         let owed = match made.outcome {
-            Outcome::Awake => slot.owed(made.began_at),
-            Outcome::Quiet if slot.is_woken => slot.owed(made.began_at),
-            Outcome::Quiet => return self.fall_asleep(job.slot),
-            Outcome::PutOff => slot.put_off(),
-            Outcome::Gone | Outcome::Panicked => {
+            StepOutcome::Awake => slot.owed(made.began_at),
+            StepOutcome::Quiet if slot.is_woken => slot.owed(made.began_at),
+            StepOutcome::Quiet => return self.fall_asleep(job.slot),
+            StepOutcome::PutOff => slot.put_off(),
+            StepOutcome::Gone | StepOutcome::Panicked => {
                 self.by_id.remove(&slot.id);
                 return self.retire(job.slot);
             }
@@ -99,10 +98,10 @@ impl<H: Clone> Schedule<H> {
         }
     }
 
-    /// A task sleeps until [`Schedule::wake`]. Nothing looks at it meanwhile.
+    /// Puts a task to sleep until [`Schedule::wake`]. It costs nothing meanwhile.
     fn fall_asleep(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        slot.state = State::Asleep;
+        slot.state = TaskPhase::Asleep;
         slot.missed = None;
         slot.rhythm.rest();
         self.groups[slot.group].n_awake -= 1;

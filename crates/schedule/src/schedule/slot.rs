@@ -1,60 +1,60 @@
-//! What is known of one task.
+//! TaskPhase of one task.
 
 use super::TaskId;
-use crate::{Laps, clock::Rhythm, cost::Cost};
+use crate::{StepStats, clock::Rhythm, cost::CostEstimate};
 use ids::{Instant, Tick};
 use std::time::Duration;
 
 #[derive(Debug)]
-pub(super) struct Slot<H> {
+pub(super) struct TaskSlot<H> {
     pub(super) id: TaskId,
     /// Its place among [`super::Schedule::groups`].
     pub(super) group: usize,
     pub(super) handle: H,
-    pub(super) state: State,
+    pub(super) state: TaskPhase,
     pub(super) next_tick: Tick,
-    pub(super) cost: Cost,
+    pub(super) cost: CostEstimate,
     pub(super) rhythm: Rhythm,
     /// The frame that it is out for, or was last.
-    pub(super) frame: Frame,
+    pub(super) frame: FrameTime,
     /// No frame begins before: half of `dt` after the last one began.
     pub(super) floor: Instant,
     /// The first and the last beat that came while it was out.
     pub(super) missed: Option<(Missed, Missed)>,
-    /// When it is due, where that is not with the next beat.
-    pub(super) wanted: Option<Wanted>,
+    /// Due time off the beat.
+    pub(super) wanted: Option<OffBeatDue>,
     /// While it is out: it will not fall asleep.
     pub(super) is_woken: bool,
     /// Its group's list names it.
     pub(super) is_member: bool,
-    /// The list of those that are due off the beat names it.
+    /// True while the list of tasks due off the beat contains it.
     pub(super) is_off_beat: bool,
     /// A job names it although it is no more.
     pub(super) is_held: bool,
-    pub(super) laps: Laps,
+    pub(super) step_stats: StepStats,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum TaskPhase {
     /// Waits for its next frame.
     Idle,
     /// In a batch: it waits for its turn, or runs.
     Out,
-    /// Waits for a wake.
+    /// Sleeps until a wake-up.
     Asleep,
     /// Removed or panicked. The slot is free once nothing names it.
     Retired,
-    /// Nobody's.
+    /// Unused.
     Free,
 }
 
-/// Which frame a job is.
+/// FrameTime of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct FrameTime {
     /// The time that it counts as.
     pub(super) nominal: Instant,
-    /// It is a beat's, made in time or late. Otherwise it is one more, of a world that was added or woken between two beats: the
-    /// first beat at least half of `dt` later brings its next, and the time until then says nothing about how fast it runs.
+    /// True for a frame of a beat, on time or late. False for an additional frame of a world added or resumed between two beats: its
+    /// next frame comes with the first beat at least `dt / 2` later, and the interval until then says nothing about its speed.
     pub(super) is_anchored: bool,
 }
 
@@ -63,29 +63,29 @@ pub(super) struct Frame {
 pub(super) struct Missed {
     /// The time that the beat counts as.
     pub(super) beat: Instant,
-    /// When it came.
+    /// Time of the beat.
     pub(super) came_at: Instant,
 }
 
-/// A time of its own at which a task is due.
+/// Due time of a task off the beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct OffBeatDue {
     pub(super) at: Instant,
-    /// The beat that it is for; none for an awakening.
+    /// Beat that it makes up for; `None` after a sleep.
     pub(super) beat: Option<Instant>,
 }
 
-impl<H> Slot<H> {
+impl<H> TaskSlot<H> {
     pub(super) fn new(id: TaskId, group: usize, first_tick: Tick, dt: Duration, handle: H) -> Self {
         Self {
             id,
             group,
             handle,
-            state: State::Asleep,
+            state: TaskPhase::Asleep,
             next_tick: first_tick,
-            cost: Cost::default(),
+            cost: CostEstimate::default(),
             rhythm: Rhythm::new(dt),
-            frame: Frame { nominal: Instant::ZERO, is_anchored: false },
+            frame: FrameTime { nominal: Instant::ZERO, is_anchored: false },
             floor: Instant::ZERO,
             missed: None,
             wanted: None,
@@ -93,11 +93,11 @@ impl<H> Slot<H> {
             is_member: false,
             is_off_beat: false,
             is_held: false,
-            laps: Laps::default(),
+            step_stats: StepStats::default(),
         }
     }
 
-    /// The earliest time for a frame after the last one: world time is never faster than the wall's, however often a task is woken.
+    /// Earliest time of the next frame: world time never runs faster than wall time, however often a task is woken.
     pub(super) fn next_frame_at(&self, dt: Duration) -> Instant {
         (self.frame.nominal + dt).max(self.floor)
     }
@@ -109,19 +109,19 @@ impl<H> Slot<H> {
     }
 
     /// The same frame once more, when its time has come.
-    pub(super) const fn put_off(&mut self) -> Option<Wanted> {
+    pub(super) const fn put_off(&mut self) -> Option<OffBeatDue> {
         // A beat that came meanwhile has its frame in this one.
         self.missed = None;
-        Some(Wanted { at: self.floor, beat: Some(self.frame.nominal) })
+        Some(OffBeatDue { at: self.floor, beat: Some(self.frame.nominal) })
     }
 
-    /// The time and the beat of the frame that it still owes after one that began then: the first beat that it missed, unless its
-    /// turn came after the beat only and the frame was worth both.
-    pub(super) fn owed(&mut self, began_at: Instant) -> Option<Wanted> {
+    /// Due time and beat of the frame still owed after one that began at `began_at`: the first missed beat, unless the frame began
+    /// after that beat and counts for both.
+    pub(super) fn owed(&mut self, began_at: Instant) -> Option<OffBeatDue> {
         let (first, last) = self.missed.take()?;
         let (floor, is_anchored) = (self.floor, self.frame.is_anchored);
         let is_owed = |missed: &Missed| began_at <= missed.came_at && (is_anchored || missed.beat >= floor);
         let Missed { beat, .. } = [first, last].into_iter().find(is_owed)?;
-        Some(Wanted { at: beat.max(floor), beat: Some(beat) })
+        Some(OffBeatDue { at: beat.max(floor), beat: Some(beat) })
     }
 }

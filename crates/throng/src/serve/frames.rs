@@ -8,7 +8,7 @@ use axum::extract::{Json, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ids::Instant;
-use schedule::{FrameRecord, TRACE_FRAMES_MAX, Trace, TracedStep};
+use schedule::{FrameRecord, FrameTrace, TRACE_FRAMES_MAX, TracedStep};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -218,7 +218,7 @@ async fn trace(State(frames): State<Arc<Frames>>, Query(length): Query<Length>) 
     refuse(StatusCode::SERVICE_UNAVAILABLE, error.into())
 }
 
-fn tell(trace: &Trace, inboxes: &Inboxes) -> Json<ToldTrace> {
+fn tell(trace: &FrameTrace, inboxes: &Inboxes) -> Json<ToldTrace> {
     let worlds = inboxes.worlds_by_task();
     let step = |step: &TracedStep| ToldStep {
         frame: step.frame,

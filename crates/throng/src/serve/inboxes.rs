@@ -268,7 +268,7 @@ mod tests {
     use super::*;
     use ids::{Instant, SessionKey, Tick};
     use link::Action;
-    use schedule::{Pool, Start, Task};
+    use schedule::{Pool, StepStart, Task};
     use std::time::Duration;
 
     struct Idle;
@@ -278,7 +278,7 @@ mod tests {
             true
         }
 
-        fn step(&mut self, _: &Start) {}
+        fn step(&mut self, _: &StepStart) {}
     }
 
     fn command(sequence: u64) -> Command {

@@ -192,7 +192,7 @@ impl Eye {
             *before = now;
             rate
         };
-        let laps = self.start.worlds.take_laps();
+        let laps = self.start.worlds.drain_step_stats();
         let frames: u64 = laps.iter().map(|(_, laps)| laps.frames).sum();
         let took: Duration = laps.iter().map(|(_, laps)| laps.took).sum();
         let demand = self.export.frames(&self.start.worlds, &self.start.frames, frames, passed);

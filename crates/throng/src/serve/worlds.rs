@@ -13,7 +13,7 @@ use ids::{Epoch, Instant, Tick, WorldId};
 use link::Frame;
 use recording::Tape;
 use schedule::long::LongTasks;
-use schedule::{FrameRecord, FrameSummary, Laps, Panicked, Pool, Standing, TaskId, Trace};
+use schedule::{FrameRecord, FrameSummary, FrameTrace, Panicked, Pool, PoolBalance, StepStats, TaskId};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
@@ -259,21 +259,21 @@ impl Watch {
     }
 
     /// What the frames of all worlds cost since the last call.
-    pub(super) fn take_laps(&self) -> Vec<(TaskId, Laps)> {
+    pub(super) fn drain_step_stats(&self) -> Vec<(TaskId, StepStats)> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
-        pool.as_ref().map_or_else(Vec::new, Pool::take_laps)
+        pool.as_ref().map_or_else(Vec::new, Pool::drain_step_stats)
     }
 
     /// What frames took since the last call: the latest appended to `records`, and what all come to.
-    pub(super) fn take_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
+    pub(super) fn drain_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
-        pool.as_ref().map_or_else(FrameSummary::default, |pool| pool.take_frames(records))
+        pool.as_ref().map_or_else(FrameSummary::default, |pool| pool.drain_frames(records))
     }
 
     /// How the pool stands between worlds and long tasks; none once the server stops.
-    pub(super) fn standing(&self) -> Option<Standing> {
+    pub(super) fn balance(&self) -> Option<PoolBalance> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
-        pool.as_ref().map(Pool::standing)
+        pool.as_ref().map(Pool::balance)
     }
 }
 
@@ -385,7 +385,7 @@ impl Workplace {
     }
 
     /// The trace that was asked for, once it is whole.
-    pub(super) fn take_trace(&self) -> Option<Trace> {
+    pub(super) fn take_trace(&self) -> Option<FrameTrace> {
         self.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.take_trace()
     }
 

@@ -3,7 +3,7 @@
 mod properties;
 
 use super::*;
-use crate::model::{Crew, Step};
+use crate::model::{Crew, VirtualStep};
 
 const DT: Duration = Duration::from_millis(50);
 
@@ -15,15 +15,15 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-const fn takes(took: Duration) -> Step {
-    Step { took, is_quiet: false, is_gone: false }
+const fn takes(took: Duration) -> VirtualStep {
+    VirtualStep { took, is_quiet: false, is_gone: false }
 }
 
-/// A schedule, workers, and what they began. The handle of a task is what its steps take.
+/// A schedule, its workers, and the steps that they began. A task's handle is the duration of its steps.
 struct Bench {
     schedule: Schedule<Duration>,
     crew: Crew<Duration>,
-    starts: Vec<Start>,
+    starts: Vec<StepStart>,
     n: u64,
 }
 
@@ -43,21 +43,21 @@ impl Bench {
         (0..n).map(|_| self.add(DT, cost)).collect()
     }
 
-    /// Until then, with steps that take what the handle says.
+    /// Runs until then, with steps of the durations in the handles.
     fn run(&mut self, until: Instant) {
         self.run_as(until, |_, &cost| takes(cost));
     }
 
-    fn run_as(&mut self, until: Instant, step: impl Fn(&Start, &Duration) -> Step) {
+    fn run_as(&mut self, until: Instant, step: impl Fn(&StepStart, &Duration) -> VirtualStep) {
         let starts = &mut self.starts;
-        let mut make = |start: &Start, cost: &Duration| {
+        let mut make = |start: &StepStart, cost: &Duration| {
             starts.push(*start);
             step(start, cost)
         };
         self.crew.advance(&mut self.schedule, until, &mut make);
     }
 
-    fn of(&self, id: TaskId) -> impl Iterator<Item = &Start> {
+    fn of(&self, id: TaskId) -> impl Iterator<Item = &StepStart> {
         self.starts.iter().filter(move |start| start.id == id)
     }
 
@@ -223,7 +223,7 @@ fn what_was_missed_is_not_made_up_for() {
 fn a_quiet_task_sleeps_until_it_is_woken() {
     let mut bench = Bench::new(1);
     let id = bench.add(DT, ms(1));
-    bench.run_as(at(10_000), |_, _| Step { took: ms(1), is_quiet: true, is_gone: false });
+    bench.run_as(at(10_000), |_, _| VirtualStep { took: ms(1), is_quiet: true, is_gone: false });
     assert_eq!((bench.starts.len(), bench.schedule.n_awake()), (1, 0));
     assert_eq!(bench.schedule.next_due_at(), None);
     assert!(bench.schedule.wake(id, at(10_000)));
@@ -237,7 +237,11 @@ fn however_often_it_is_woken_a_world_is_not_faster_than_the_wall() {
     let mut bench = Bench::new(1);
     bench.add(DT, ms(1));
     let id = bench.add(DT, ms(1));
-    let quiet = |start: &Start, _: &Duration| Step { took: ms(1), is_quiet: start.id == id, is_gone: false };
+    let quiet = |start: &StepStart, _: &Duration| VirtualStep {
+        took: ms(1),
+        is_quiet: start.id == id,
+        is_gone: false,
+    };
     for ms in (0..10_000).step_by(3) {
         bench.run_as(at(ms), quiet);
         bench.schedule.wake(id, at(ms));
@@ -266,8 +270,11 @@ fn sleepers_are_on_no_list_that_a_beat_goes_through() {
     for _ in 0..10_000 {
         bench.add(DT, Duration::ZERO);
     }
-    let quiet =
-        |start: &Start, cost: &Duration| Step { took: *cost, is_quiet: start.id != awake, is_gone: false };
+    let quiet = |start: &StepStart, cost: &Duration| VirtualStep {
+        took: *cost,
+        is_quiet: start.id != awake,
+        is_gone: false,
+    };
     bench.run_as(at(120), quiet);
     assert_eq!((bench.schedule.n_tasks(), bench.schedule.n_awake()), (10_001, 1));
     assert_eq!(bench.schedule.groups[0].members.len(), 1);
@@ -278,7 +285,11 @@ fn sleepers_are_on_no_list_that_a_beat_goes_through() {
 fn a_removed_task_runs_no_more_in_whatever_state_it_was() {
     let mut bench = Bench::new(1);
     let [asleep, running, queued] = [1, 2, 3].map(|_| bench.add(DT, ms(1)));
-    bench.run_as(at(49), |start, _| Step { took: ms(1), is_quiet: start.id == asleep, is_gone: false });
+    bench.run_as(at(49), |start, _| VirtualStep {
+        took: ms(1),
+        is_quiet: start.id == asleep,
+        is_gone: false,
+    });
     let mut stay = bench.schedule.look(at(50)).unwrap();
     assert_eq!(stay.pull().unwrap().start(at(50)).unwrap().id, running);
     for id in [asleep, running, queued] {
@@ -286,7 +297,7 @@ fn a_removed_task_runs_no_more_in_whatever_state_it_was() {
         assert!(!bench.schedule.remove(id));
     }
     stay.last_job().unwrap().done(0, at(52), false);
-    // Whoever pulls it finds that it is gone.
+    // The worker that pulls it finds it gone.
     stay.pull().unwrap().gone(0);
     assert!(stay.pull().is_none());
     bench.schedule.leave(stay);
@@ -327,7 +338,7 @@ fn who_is_added_and_removed_before_anybody_looks_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_rate_that_nobody_has_any_more_makes_room() {
+fn an_unused_rate_makes_room() {
     let mut schedule = Schedule::<()>::new(1);
     for n in 1..100 {
         schedule.add(at(0), TaskId(n), ms(n), Tick(0), ());
@@ -341,14 +352,14 @@ fn workers_that_were_taken_away_take_up_nothing() {
     let mut bench = Bench::new(4);
     bench.add_many(40, ms(1));
     bench.run(at(100));
-    bench.schedule.signs().limit(1, 0);
+    bench.schedule.flags().limit(1, 0);
     bench.run(at(149));
     bench.starts.clear();
     bench.run(at(199));
     let mut began: Vec<Instant> = bench.starts.iter().map(|start| start.at).collect();
     began.dedup();
     assert_eq!(began.len(), 40, "one after the other");
-    bench.schedule.signs().limit(4, 0);
+    bench.schedule.flags().limit(4, 0);
     bench.starts.clear();
     bench.run(at(249));
     assert_eq!(bench.starts.iter().filter(|start| start.at == at(200)).count(), 4);
@@ -358,7 +369,7 @@ fn workers_that_were_taken_away_take_up_nothing() {
 fn a_pausing_worker_leaves_its_share() {
     let mut bench = Bench::new(1);
     bench.add_many(40, ms(1));
-    bench.schedule.signs().limit(1, 500);
+    bench.schedule.flags().limit(1, 500);
     bench.run(at(10_000));
     let busy = bench.crew.busy().as_secs_f64() / 10.0;
     assert!((busy - 0.5).abs() < 0.02, "{busy}");
@@ -370,7 +381,7 @@ fn a_worker_whose_worlds_are_dear_pauses_too() {
     // Twice a beat each, of which the load knows one: beats that come later leave the worker no time.
     let mut bench = Bench::new(1);
     bench.add_many(10, ms(100));
-    bench.schedule.signs().limit(1, 400);
+    bench.schedule.flags().limit(1, 400);
     bench.run(at(30_000));
     let busy = bench.crew.busy().as_secs_f64() / 30.0;
     // The longest pause after each.
@@ -383,7 +394,7 @@ fn who_is_pulled_before_its_time_does_not_wait_for_the_end_of_the_batch() {
     let [dear, one, other, cheap] = [10, 5, 5, 1].map(|cost| bench.add(DT, ms(cost)));
     // Two worlds make the cheap one late in its second frame, and half a beat after that has not passed when it is pulled in the third, in
     // which the dear one takes ten beats.
-    let step = move |start: &Start, cost: &Duration| match start.tick.0 {
+    let step = move |start: &StepStart, cost: &Duration| match start.tick.0 {
         0 => takes(*cost),
         1 if [one, other].contains(&start.id) => takes(ms(30)),
         2 if start.id == dear => takes(ms(500)),
@@ -398,10 +409,11 @@ fn laps_keep_the_worst_until_they_are_read() {
     let mut bench = Bench::new(1);
     let id = bench.add(DT, ms(1));
     bench.run_as(at(149), |start, _| takes([ms(2), ms(10), ms(1)][start.tick.0 as usize]));
-    let laps = Laps { frames: 3, took: ms(13), took_max: ms(10), late: 0, late_by_max: Duration::ZERO };
+    let step_stats =
+        StepStats { frames: 3, took: ms(13), took_max: ms(10), late: 0, late_by_max: Duration::ZERO };
     let mut taken = Vec::new();
-    (0..2).for_each(|_| bench.schedule.take_laps(&mut taken));
-    assert_eq!(taken, [(id, laps), (id, Laps::default())]);
+    (0..2).for_each(|_| bench.schedule.drain_step_stats(&mut taken));
+    assert_eq!(taken, [(id, step_stats), (id, StepStats::default())]);
 }
 
 #[test]
@@ -416,7 +428,7 @@ fn what_a_step_took_that_panicked_is_told_with_its_frame() {
     }
     bench.schedule.leave(stay);
     let mut records = Vec::new();
-    bench.schedule.take_frames(&mut records);
+    bench.schedule.drain_frames(&mut records);
     let FrameRecord { worlds, cost, longest, .. } = records[0];
     assert_eq!((worlds, cost, longest, records[0].lasted()), (2, ms(60), ms(40), ms(60)));
     assert_eq!(bench.schedule.n_tasks(), 1);
@@ -430,11 +442,11 @@ fn workers_are_called_away_from_a_batch_only_for_what_is_more_urgent() {
     bench.run(at(49));
     let mut stay = bench.schedule.look(at(50)).unwrap();
     stay.pull().unwrap().start(at(50)).unwrap();
-    let round = bench.schedule.signs().round();
+    let round = bench.schedule.flags().round();
     let [later, sooner] = [ms(500), fast_dt].map(|dt| {
         bench.schedule.add(at(51), TaskId(dt.as_millis() as u64 + 100), dt, Tick(0), ms(1));
         drop(bench.schedule.look(at(51)));
-        bench.schedule.signs().round()
+        bench.schedule.flags().round()
     });
     assert_eq!(later, round, "due within half a second");
     assert_ne!(sooner, round, "due before the others");
@@ -448,7 +460,7 @@ fn frames_are_told_of_with_what_ran_between_the_beats_apart() {
     bench.schedule.set_level(3);
     bench.run(at(179));
     let mut records = Vec::new();
-    let summary = bench.schedule.take_frames(&mut records);
+    let summary = bench.schedule.drain_frames(&mut records);
     // The slow one's frames begin at 0, 60 and 120.
     assert_eq!(bench.began(slow), [at(0), at(60), at(120)]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Whatever happens to tasks: what always holds.
+//! Invariants of the schedule under arbitrary events.
 
 use super::*;
 use crate::model::Chance;
@@ -14,11 +14,11 @@ enum Event {
     Limit { n_workers: usize, pause_per_mille: u32 },
 }
 
-/// What sort of world it is.
+/// Kind of world.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     cost_us: u64,
-    /// Of a hundred steps, how many leave it quiet, take ten times as long, or panic.
+    /// Of a hundred steps, the number that leave it quiet, take ten times as long, or panic.
     quiet: u64,
     slow: u64,
     panics: u64,
@@ -47,7 +47,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What a task has been through.
+/// History of a task.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     dt: Duration,
@@ -57,7 +57,7 @@ struct Life {
     busy_until: Instant,
 }
 
-/// Tells what tasks there are, and checks every step that begins.
+/// Record of tasks; checks every step at its start.
 struct Watch {
     chance: Chance,
     lives: BTreeMap<TaskId, Life>,
@@ -69,7 +69,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Who has gone to sleep by now.
+    /// Records the tasks that have fallen asleep by now.
     fn settle(&mut self, now: Instant) {
         let Self { asleep, dozing, .. } = self;
         dozing.retain(|&id, &mut until| {
@@ -80,10 +80,10 @@ impl Watch {
         });
     }
 
-    fn step(&mut self, start: &Start, kind: Kind) -> Step {
+    fn step(&mut self, start: &StepStart, kind: Kind) -> VirtualStep {
         self.settle(start.at);
         if self.removed.remove(&start.id) {
-            return Step { is_gone: true, ..Step::default() };
+            return VirtualStep { is_gone: true, ..VirtualStep::default() };
         }
         let life = self.lives.get_mut(&start.id).expect("neither removed nor panicked");
         assert!(!self.asleep.contains(&start.id), "{start:?} of a sleeper");
@@ -107,7 +107,7 @@ impl Watch {
         } else if is_quiet {
             self.dozing.insert(start.id, start.at + took);
         }
-        Step { took, is_quiet, is_gone }
+        VirtualStep { took, is_quiet, is_gone }
     }
 }
 
@@ -136,7 +136,7 @@ proptest! {
                 }
                 Event::Remove(which) => {
                     let id = TaskId(which as u64 % (n + 1));
-                    // One that panics may still be in its step.
+                    // A panicking task may still be in its step.
                     if watch.lives.remove(&id).is_some() {
                         prop_assert!(schedule.remove(id));
                         watch.removed.insert(id);
@@ -146,37 +146,37 @@ proptest! {
                 }
                 Event::Wake(which) => {
                     let id = TaskId(which as u64 % (n + 1));
-                    // As a waker does, which sees that the task has announced its sleep. Not all may have been told of that.
+                    // As a waker does, which sees the announced sleep. The schedule may not know of it yet.
                     if watch.asleep.remove(&id) {
                         schedule.wake(id, now);
                     }
                 }
                 Event::Limit { n_workers: n, pause_per_mille } => {
-                    schedule.signs().limit(n.min(n_workers), pause_per_mille);
+                    schedule.flags().limit(n.min(n_workers), pause_per_mille);
                 }
             }
         }
-        // Then nothing happens any more, and all who are awake go on.
-        schedule.signs().limit(n_workers, 0);
+        // No further event: all awake tasks continue.
+        schedule.flags().limit(n_workers, 0);
         let before: BTreeMap<TaskId, u64> = watch.lives.iter().map(|(id, life)| (*id, life.next_tick)).collect();
         let mut is_in_order = false;
         for _ in 0..100 {
             now += Duration::from_secs(20);
             crew.advance(&mut schedule, now, &mut |start, kind: &Kind| watch.step(start, *kind));
             watch.settle(now);
-            let goes_on = |(id, life): (&TaskId, &Life)| watch.asleep.contains(id) || life.next_tick > before[id];
-            is_in_order = watch.lives.iter().all(goes_on);
+            let continues = |(id, life): (&TaskId, &Life)| watch.asleep.contains(id) || life.next_tick > before[id];
+            is_in_order = watch.lives.iter().all(continues);
             if is_in_order {
                 break;
             }
         }
-        prop_assert!(is_in_order, "somebody stood still: {:?}", watch.lives);
-        // And all who are quiet fall asleep.
-        crew.advance(&mut schedule, now + Duration::from_secs(20), &mut |_, _| Step { is_quiet: true, ..Step::default() });
+        prop_assert!(is_in_order, "a task stood still: {:?}", watch.lives);
+        // All quiet tasks fall asleep.
+        crew.advance(&mut schedule, now + Duration::from_secs(20), &mut |_, _| VirtualStep { is_quiet: true, ..VirtualStep::default() });
         prop_assert_eq!((schedule.n_awake(), schedule.next_due_at()), (0, None));
     }
 
-    /// On a full node nobody has a third frame while somebody else waits for one.
+    /// On a full node no task has a third frame while another waits for one.
     #[test]
     fn a_due_task_runs_before_the_next_beat_s(
         n_workers in 1..5_usize,
@@ -201,7 +201,7 @@ proptest! {
         }
     }
 
-    /// What is made of a run does not depend on how it is cut into pieces.
+    /// The result of a run does not depend on its division into pieces.
     #[test]
     fn equal_runs_are_equal(n_workers in 1..5_usize, costs_us in prop::collection::vec(0..9_000_u64, 1..20), cut_ms in 1..900_u64) {
         let run = |cuts: &[u64]| {

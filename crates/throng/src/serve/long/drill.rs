@@ -1,7 +1,7 @@
 //! `POST /v1/long-tasks`: long work on purpose, to see whether worlds make room for it and what becomes of a task that hangs. Only on servers
 //! that were told to allow damage (`diagnose.allow_faults`).
 
-use schedule::long::{Long, LongContext, LongTasks, Refused};
+use schedule::long::{Long, LongContext, LongRefusal, LongTasks};
 use serde::Deserialize;
 use std::hint::black_box;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(super) struct Drill {
 
 impl Drill {
     /// Hands the tasks in; how many there was room for.
-    pub(super) fn begin(self, tasks: &LongTasks) -> Result<u16, Refused> {
+    pub(super) fn begin(self, tasks: &LongTasks) -> Result<u16, LongRefusal> {
         let Self { count, million_rounds, hangs } = self;
         for n in 0..count {
             let work = Box::new(move |context: &LongContext| work(context, million_rounds, hangs));

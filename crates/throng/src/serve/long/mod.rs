@@ -9,7 +9,7 @@ mod drill;
 pub(super) use api::router;
 
 use crossbeam_channel::{RecvTimeoutError, bounded};
-use schedule::long::{Long, LongContext, LongOutcome, LongTasks, Refused};
+use schedule::long::{Long, LongContext, LongOutcome, LongRefusal, LongTasks};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(super) enum LongFailure {
     /// It was not taken.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] LongRefusal),
     /// It panicked, and said this.
     #[error("It failed: {0}.")]
     Panicked(String),
@@ -94,7 +94,7 @@ mod tests {
         assert!(matches!(&failure, LongFailure::Panicked(message) if message == "no room"), "{failure}");
         drop(pool);
         let failure = run(&tasks, spec(), |_| 7).expect_err("there is no pool");
-        assert!(matches!(failure, LongFailure::Refused(Refused::Stopping { .. })), "{failure}");
+        assert!(matches!(failure, LongFailure::Refused(LongRefusal::Stopping { .. })), "{failure}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::export::Export;
 use crate::serve::frames::Frames;
 use crate::serve::worlds;
 use host::capacity::WorkerDemand;
-use schedule::{FrameRecord, Standing};
+use schedule::{FrameRecord, PoolBalance};
 use std::time::Duration;
 use telemetry::recorder::{Arg, Scope, ScopeKind};
 
@@ -28,7 +28,7 @@ impl Export {
     ) -> WorkerDemand {
         let mut records = std::mem::take(&mut self.frame_records);
         records.clear();
-        let summary = worlds.take_frames(&mut records);
+        let summary = worlds.drain_frames(&mut records);
         frames.add(summary.dropped, &records);
         for record in records.iter().filter(|record| record.is_beat) {
             self.frame(record);
@@ -58,7 +58,7 @@ impl Export {
             ("", ""),
             serial_s / n_steps.max(1) as f64,
         );
-        let standing = worlds.standing();
+        let standing = worlds.balance();
         if let Some(standing) = &standing {
             self.standing(standing, summary.level_max);
         }
@@ -79,8 +79,8 @@ impl Export {
         timing.record(record.lasted());
     }
 
-    fn standing(&mut self, standing: &Standing, level_max: u8) {
-        let Standing { measure, backlog, demand } = standing;
+    fn standing(&mut self, standing: &PoolBalance, level_max: u8) {
+        let PoolBalance { measure, backlog, demand } = standing;
         self.gauge(
             "throng_starvation_level",
             "How much worlds make room for long tasks, 0 to 5: the highest of the last second.",

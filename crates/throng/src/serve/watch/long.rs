@@ -9,7 +9,7 @@ impl Export {
     pub(super) fn long(&mut self, tasks: &LongTasks, list: &[LongInfo]) {
         let mut ended = std::mem::take(&mut self.long_ended);
         ended.clear();
-        tasks.take_ended(&mut ended);
+        tasks.drain_ended(&mut ended);
         for one in &ended {
             self.long_ended(one);
         }

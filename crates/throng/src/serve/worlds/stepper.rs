@@ -13,7 +13,7 @@ use gateway::sessions::Sessions;
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
 use link::{Change, Command, Frame};
 use recording::Tape;
-use schedule::{Panicked, Start, Task};
+use schedule::{Panicked, StepStart, Task};
 use std::any::Any;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -96,7 +96,7 @@ impl Task for Stepper {
             && self.ledger.as_ref().is_none_or(|ledger| !ledger.wants_image())
     }
 
-    fn step(&mut self, start: &Start) {
+    fn step(&mut self, start: &StepStart) {
         let (world, dt_ns) = (self.scene.world.0.into(), start.dt.as_nanos() as u64);
         LATE.note(world, start.late_by.as_nanos() as u64, dt_ns);
         self.lateness.record(start.late_by);

@@ -54,7 +54,7 @@ impl Node {
     fn pass_a_second(&self, id: Uuid) {
         let clock = &self.instances.clock;
         let step = |stepper: &mut Stepper| {
-            stepper.step(&schedule::Start {
+            stepper.step(&schedule::StepStart {
                 id: TaskId(0),
                 tick: stepper.next_tick(),
                 dt: Duration::from_millis(50),

@@ -1,12 +1,12 @@
-//! Where anybody puts things, and whoever goes through them takes them out, without either waiting for the other.
+//! A lock-free multi-producer, single-consumer mailbox.
 //!
-//! Things are put in by threads of any priority, and any of them may lose its core in the middle of that. They are taken out by whoever
-//! holds the schedule or the long tasks, for whom others wait. A queue "without a lock" does not do here: between the reservation of a
-//! place and what is written there its readers spin, for as long as the writer is without a core.
+//! Producers are threads of any priority, each of which may be preempted in the middle of a push. The consumer holds the schedule or
+//! the queue of long tasks, so other threads wait for it. A classic lock-free queue does not fit: between reservation and write of a
+//! slot its readers spin until the preempted writer runs again.
 //!
-//! An [`Inbox`] has several trays, each behind a lock that is only ever tried. Who finds a tray in use puts its thing into another one; who
-//! takes things out passes over it. So nothing is kept from anybody but what lies in the tray of one who lost its core, for as long as
-//! that is so. Things of one thread mostly come out in their order, things of several in any: notes have to be such that this is the same.
+//! A [`MpscMailbox`] has several trays, each behind a lock that is only tried, never waited for. A producer that finds its tray locked
+//! takes the next; the consumer skips locked trays. A preempted producer thus delays only the items of its own tray. Items of one
+//! thread come out mostly in order, items of several threads in any order, so the meaning of items must not depend on their order.
 
 use std::{
     cell::Cell,
@@ -19,14 +19,14 @@ use std::{
     },
 };
 
-/// So many threads have to lose their cores within some twenty nanoseconds each before another one waits for one of them.
+/// Trays. A producer waits only if this many others are preempted within their pushes, of some 20 ns each.
 const TRAYS: usize = 16;
 
-/// Its bound is whoever puts things in: each says how many that may be.
+/// MpscMailbox without a bound of its own: each user states the bound on its items.
 #[derive(Debug)]
-pub(crate) struct Inbox<T> {
+pub(crate) struct MpscMailbox<T> {
     trays: [Tray<T>; TRAYS],
-    /// Those in which there may be something, by bits.
+    /// Trays that may hold items, as bits.
     filled: AtomicU32,
 }
 
@@ -35,15 +35,15 @@ pub(crate) struct Inbox<T> {
 #[repr(align(64))]
 struct Tray<T>(Mutex<Vec<T>>);
 
-impl<T> Default for Inbox<T> {
+impl<T> Default for MpscMailbox<T> {
     fn default() -> Self {
         let trays = std::array::from_fn(|_| Tray(Mutex::default()));
         Self { trays, filled: AtomicU32::new(0) }
     }
 }
 
-impl<T> Inbox<T> {
-    /// Puts something in. Whoever is to take it out is called after that.
+impl<T> MpscMailbox<T> {
+    /// Pushes an item. The caller notifies the consumer afterwards.
     pub(crate) fn put(&self, thing: T) {
         let home = home();
         let places = (home..home + TRAYS).map(|place| place % TRAYS);
@@ -51,21 +51,21 @@ impl<T> Inbox<T> {
         let (place, mut tray) = free.unwrap_or_else(|| (home, self.trays[home].open()));
         tray.push(thing);
         drop(tray);
-        // Only now: who is told of a tray that is still in use would come again and again.
+        // After the unlock: a consumer notified of a locked tray would poll it again and again.
         self.filled.fetch_or(1 << place, SeqCst);
     }
 
-    /// Whether there is something to take out. What is just being put in does not count: whoever does that calls afterwards.
+    /// True if there are items to drain. Unfinished pushes do not count: their producers notify afterwards.
     pub(crate) fn has_some(&self) -> bool {
         self.filled.load(SeqCst) != 0
     }
 
-    /// Takes out what is there, appended to `things`, and leaves trays that are in use to the next time: they are found filled again.
+    /// Appends all items of unlocked trays to `things`. Locked trays are marked as filled by their producers and drained next time.
     pub(crate) fn take(&self, things: &mut Vec<T>) {
         if !self.has_some() {
             return;
         }
-        // Before the trays are tried: one that is found in use is marked once more when that is over.
+        // Before the locks are tried: the producer of a locked tray sets its bit again after its push.
         let filled = self.filled.swap(0, SeqCst);
         for place in (0..TRAYS).filter(|place| filled & 1 << place != 0) {
             if let Some(tray) = self.trays[place].try_open() {
@@ -74,14 +74,14 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Takes out all that was put in before, and waits for trays that are in use: for those who are in no hurry.
+    /// Drains every tray, and waits for locked ones. For callers without a deadline.
     pub(crate) fn take_all(&self, things: &mut Vec<T>) {
         self.filled.store(0, SeqCst);
         self.trays.iter().for_each(|tray| empty(tray.open(), things));
     }
 }
 
-/// Where nothing is to be added to, the room changes places, and nothing is moved.
+/// An empty target swaps its allocation with the tray's, and no item is moved.
 fn empty<T>(mut tray: MutexGuard<'_, Vec<T>>, things: &mut Vec<T>) {
     if things.is_empty() {
         std::mem::swap(&mut *tray, things);
@@ -119,58 +119,58 @@ fn home() -> usize {
 mod tests {
     use super::*;
 
-    fn take<T>(inbox: &Inbox<T>) -> Vec<T> {
+    fn take<T>(mailbox: &MpscMailbox<T>) -> Vec<T> {
         let mut things = Vec::new();
-        inbox.take(&mut things);
+        mailbox.take(&mut things);
         things
     }
 
     #[test]
     fn what_one_thread_puts_in_comes_out_once_and_in_order() {
-        let inbox = Inbox::default();
-        assert!(!inbox.has_some());
-        (0..100).for_each(|n| inbox.put(n));
-        assert!(inbox.has_some());
-        assert_eq!(take(&inbox), (0..100).collect::<Vec<_>>());
-        assert!(!inbox.has_some() && take(&inbox).is_empty());
+        let mailbox = MpscMailbox::default();
+        assert!(!mailbox.has_some());
+        (0..100).for_each(|n| mailbox.put(n));
+        assert!(mailbox.has_some());
+        assert_eq!(take(&mailbox), (0..100).collect::<Vec<_>>());
+        assert!(!mailbox.has_some() && take(&mailbox).is_empty());
     }
 
     #[test]
-    fn one_who_loses_its_core_in_the_middle_keeps_nobody_waiting() {
-        let inbox = Inbox::default();
-        inbox.put(1);
-        // Somebody is in the tray of this thread, and does not go on.
-        let held = inbox.trays[home()].try_open().unwrap();
-        inbox.put(2);
-        assert_eq!(take(&inbox), [2], "from another tray");
-        assert!(!inbox.has_some(), "or whoever looks would spin");
+    fn a_preempted_producer_keeps_no_other_waiting() {
+        let mailbox = MpscMailbox::default();
+        mailbox.put(1);
+        // The tray of this thread stays locked, as by a preempted producer.
+        let held = mailbox.trays[home()].try_open().unwrap();
+        mailbox.put(2);
+        assert_eq!(take(&mailbox), [2], "from another tray");
+        assert!(!mailbox.has_some(), "or whoever looks would spin");
         drop(held);
-        inbox.filled.fetch_or(1 << home(), SeqCst);
-        assert_eq!(take(&inbox), [1]);
+        mailbox.filled.fetch_or(1 << home(), SeqCst);
+        assert_eq!(take(&mailbox), [1]);
     }
 
     #[test]
     fn nothing_is_lost_between_many() {
         const THINGS: usize = 20_000;
-        let inbox = Inbox::default();
+        let mailbox = MpscMailbox::default();
         let mut taken = Vec::new();
         std::thread::scope(|scope| {
             let put = |from: usize| {
-                let inbox = &inbox;
-                scope.spawn(move || (0..THINGS).for_each(|n| inbox.put(from + n)))
+                let mailbox = &mailbox;
+                scope.spawn(move || (0..THINGS).for_each(|n| mailbox.put(from + n)))
             };
             let putting = [put(0), put(THINGS), put(2 * THINGS)];
-            // Looks only when it is told to, as workers do, until nobody can put in any more.
+            // Drains when notified, as workers do, until all producers have ended.
             while !putting.iter().all(std::thread::ScopedJoinHandle::is_finished) {
-                if inbox.has_some() {
-                    inbox.take(&mut taken);
+                if mailbox.has_some() {
+                    mailbox.take(&mut taken);
                 }
             }
         });
-        if inbox.has_some() {
-            inbox.take(&mut taken);
+        if mailbox.has_some() {
+            mailbox.take(&mut taken);
         }
-        assert!(!inbox.has_some(), "whoever looks would look for ever");
+        assert!(!mailbox.has_some(), "whoever looks would look for ever");
         taken.sort_unstable();
         assert_eq!(taken, (0..3 * THINGS).collect::<Vec<_>>());
     }

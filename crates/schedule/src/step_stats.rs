@@ -1,24 +1,24 @@
-//! What the frames of a task cost.
+//! Statistics of one task's steps.
 
 use std::time::Duration;
 
 /// Frames since the last look, with the worst kept: one slow frame must not vanish in a mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Laps {
+pub struct StepStats {
     /// Frames that ended.
     pub frames: u64,
     /// Time they took together.
     pub took: Duration,
     /// The longest of them.
     pub took_max: Duration,
-    /// Frames that began later than [`Laps::LATE`] after they were due.
+    /// Steps that began later than [`StepStats::LATE`] after their due time.
     pub late: u64,
     /// The latest of all, late or not.
     pub late_by_max: Duration,
 }
 
-impl Laps {
-    /// A frame that begins later than this after its time counts as late: more than a wake-up's jitter.
+impl StepStats {
+    /// Delay from which on a step counts as late: more than the jitter of a thread's wake-up.
     pub const LATE: Duration = Duration::from_millis(5);
 
     pub(crate) fn add(&mut self, took: Duration, late_by: Duration) {

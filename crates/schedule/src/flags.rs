@@ -1,4 +1,4 @@
-//! What a worker looks at between two jobs, without a lock.
+//! Flags that workers check between two jobs, without a lock.
 
 use ids::Instant;
 use std::{
@@ -9,35 +9,35 @@ use std::{
     time::Duration,
 };
 
-/// When a worker's step began, in nanoseconds; 0 between two. A cache line of its own.
+/// StepStart of a worker's current step in nanoseconds, 0 between steps. A cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct InStep(AtomicU64);
+struct StepBegan(AtomicU64);
 
-/// Written by whoever holds the schedule, read by all. Reading late is harmless: a worker then makes one job more.
+/// Written by the holder of the schedule, read by all workers. A late read is harmless: the worker makes one job more.
 #[derive(Debug)]
-pub struct Signs {
+pub struct WorkerFlags {
     /// By worker.
-    in_step: Box<[InStep]>,
-    /// From when on somebody should look for what is due although there is work at hand; `NEVER` while somebody does.
+    in_step: Box<[StepBegan]>,
+    /// Time from which on a busy worker must check for due work; `NEVER` while another one does.
     look_at: AtomicU64,
-    /// Changes when workers should choose anew what they work at.
+    /// Changes when workers must choose their batch again.
     round: AtomicU32,
     /// Workers that may run, counted from the first.
     n_workers: AtomicUsize,
-    /// Of a worker's time, in thousandths, what it leaves to others by pausing.
+    /// Share of a worker's time spent on pauses, in thousandths.
     pause_per_mille: AtomicU32,
 }
 
 const NEVER: u64 = u64::MAX;
 
-impl Signs {
-    /// A worker whose step takes so long is held up: another may run in its place, even where others are to rest.
+impl WorkerFlags {
+    /// Step duration from which on a worker counts as held up: another may run in its place, even if the number of workers is reduced.
     pub(crate) const HELD_UP_AFTER: Duration = Duration::from_millis(100);
 
     pub(crate) fn new(n_workers: usize) -> Self {
         Self {
-            in_step: (0..n_workers).map(|_| InStep::default()).collect(),
+            in_step: (0..n_workers).map(|_| StepBegan::default()).collect(),
             look_at: AtomicU64::new(NEVER),
             round: AtomicU32::new(0),
             n_workers: AtomicUsize::new(n_workers),
@@ -49,7 +49,7 @@ impl Signs {
         self.look_at.store(at.map_or(NEVER, |at| at.0), Relaxed);
     }
 
-    /// Has all workers choose anew after the jobs they are in.
+    /// Makes all workers choose their batch again after their current jobs.
     pub(crate) fn call(&self) {
         self.round.fetch_add(1, Relaxed);
     }
@@ -58,7 +58,7 @@ impl Signs {
         self.round.load(Relaxed)
     }
 
-    /// So many workers may run, each pausing for this share of its time, in thousandths.
+    /// Sets the number of workers that may run, and each one's share of pauses in thousandths.
     pub fn limit(&self, n_workers: usize, pause_per_mille: u32) {
         self.pause_per_mille.store(pause_per_mille, Relaxed);
         // A worker that goes to rest looks once more whether it should: together with its announcement this is ordered.
@@ -81,17 +81,17 @@ impl Signs {
         self.in_step[worker].0.store(0, Relaxed);
     }
 
-    /// Whether a worker is among those that may run: the first ones that are not held up.
+    /// True if a worker is among those that may run: the first `n_workers` that are not held up.
     pub(crate) fn may_run(&self, worker: usize, now: Instant) -> bool {
         let n_workers = self.n_workers();
-        let is_free = |in_step: &&InStep| {
+        let is_free = |in_step: &&StepBegan| {
             let began = in_step.0.load(Relaxed);
             began == 0 || now - Instant(began) < Self::HELD_UP_AFTER
         };
         worker < n_workers || self.in_step[..worker].iter().filter(is_free).count() < n_workers
     }
 
-    /// Of a worker's time, in thousandths, what it leaves to others by pausing.
+    /// Share of a worker's time spent on pauses, in thousandths.
     #[must_use]
     pub fn pause_per_mille(&self) -> u32 {
         self.pause_per_mille.load(Relaxed)
@@ -102,11 +102,11 @@ impl Signs {
         self.n_workers() as f32 * (1_000 - self.pause_per_mille().min(999)) as f32 / 1_000.0
     }
 
-    /// Whether a worker goes on with its batch after a job that took so long; if not, it hands back what it did and
-    /// looks for work anew ([`crate::Schedule::leave`], [`crate::Schedule::look`]).
+    /// True if a worker continues its batch after a job of duration `took`. If false, it hands back its results and looks for work
+    /// again ([`crate::Schedule::leave`], [`crate::Schedule::look`]).
     #[must_use]
-    pub fn go_on(&self, round: u32, now: Instant, took: Duration, dt: Duration) -> bool {
-        // Who took so long may have missed a beat, and is due already.
+    pub fn continues_batch(&self, round: u32, now: Instant, took: Duration, dt: Duration) -> bool {
+        // A task this slow may have missed a beat and be due already.
         if self.round() != round || took >= dt / 2 {
             return false;
         }
@@ -124,37 +124,38 @@ mod tests {
 
     #[test]
     fn when_something_is_due_one_worker_looks() {
-        let signs = Signs::new(2);
-        let goes_on = |ms| signs.go_on(signs.round(), Instant::from_millis(ms), Duration::ZERO, DT);
-        assert!(goes_on(1_000));
-        signs.set_look_at(Some(Instant::from_millis(50)));
-        assert!(goes_on(49));
-        assert!(!goes_on(50));
-        assert!(goes_on(51), "the other one looks");
+        let flags = WorkerFlags::new(2);
+        let continues =
+            |ms| flags.continues_batch(flags.round(), Instant::from_millis(ms), Duration::ZERO, DT);
+        assert!(continues(1_000));
+        flags.set_look_at(Some(Instant::from_millis(50)));
+        assert!(continues(49));
+        assert!(!continues(50));
+        assert!(continues(51), "the other one looks");
     }
 
     #[test]
     fn another_stands_in_for_a_worker_that_is_held_up() {
-        let signs = Signs::new(3);
-        signs.limit(1, 0);
-        let may_run = |ms| [0, 1, 2].map(|worker| signs.may_run(worker, Instant::from_millis(ms)));
-        signs.step_begins(0, Instant::from_millis(10));
+        let flags = WorkerFlags::new(3);
+        flags.limit(1, 0);
+        let may_run = |ms| [0, 1, 2].map(|worker| flags.may_run(worker, Instant::from_millis(ms)));
+        flags.step_begins(0, Instant::from_millis(10));
         assert_eq!(may_run(60), [true, false, false]);
         assert_eq!(may_run(110), [true, true, false]);
-        signs.step_begins(1, Instant::from_millis(120));
+        flags.step_begins(1, Instant::from_millis(120));
         assert_eq!(may_run(220), [true, true, true], "that one, too");
-        signs.steps_end(0);
+        flags.steps_end(0);
         assert_eq!(may_run(230), [true, false, false]);
     }
 
     #[test]
-    fn everybody_chooses_anew_when_called_and_after_a_long_job() {
-        let signs = Signs::new(2);
-        let round = signs.round();
-        assert!(!signs.go_on(round, Instant::ZERO, DT / 2, DT));
-        signs.limit(2, 0);
-        assert!(signs.go_on(round, Instant::ZERO, DT / 3, DT));
-        signs.limit(1, 0);
-        assert!(!signs.go_on(round, Instant::ZERO, DT / 3, DT));
+    fn workers_choose_again_when_called_and_after_a_long_job() {
+        let flags = WorkerFlags::new(2);
+        let round = flags.round();
+        assert!(!flags.continues_batch(round, Instant::ZERO, DT / 2, DT));
+        flags.limit(2, 0);
+        assert!(flags.continues_batch(round, Instant::ZERO, DT / 3, DT));
+        flags.limit(1, 0);
+        assert!(!flags.continues_batch(round, Instant::ZERO, DT / 3, DT));
     }
 }

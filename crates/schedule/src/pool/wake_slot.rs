@@ -1,6 +1,6 @@
-//! How a quiet task is woken, and where a task is while nobody runs it.
+//! Task slots: wake-up of a quiet task, and ownership of a task between its steps.
 
-use super::{Note, Shared, Task, UNPOISONED};
+use super::{Note, PoolShared, Task, UNPOISONED};
 use crate::TaskId;
 use std::{
     fmt,
@@ -14,36 +14,36 @@ use std::{
     },
 };
 
-/// What wakers point to: it outlives the tasks that sit on it one after the other.
+/// Target of wakers: it outlives the successive tasks in it.
 #[derive(Debug, Default)]
-pub(super) struct Seat {
-    /// [`TaskId`] of who sits on it; 0 is nobody's.
+pub(super) struct WakeSlot {
+    /// [`TaskId`] of the current task; 0 without one.
     task: AtomicU64,
     asleep: AtomicBool,
 }
 
-impl Seat {
+impl WakeSlot {
     pub(super) fn task(&self) -> TaskId {
         TaskId(self.task.load(Acquire))
     }
 
-    pub(super) fn sit_down(&self, id: TaskId) {
+    pub(super) fn occupy(&self, id: TaskId) {
         self.task.store(id.0, Release);
         self.asleep.store(false, Relaxed);
     }
 }
 
-/// A task on its seat.
-pub(super) struct Seated {
+/// A task in its slot.
+pub(super) struct SlottedTask {
     pub(super) id: TaskId,
-    seat: Arc<Seat>,
-    /// `None` once it was taken out. Held during its step: whoever takes it out waits for that, and nobody else ever waits here.
+    wake_slot: Arc<WakeSlot>,
+    /// `None` after removal. Locked during a step: a remover waits for its end, and no other thread waits here.
     task: Mutex<Option<Box<dyn Task>>>,
 }
 
-impl Seated {
-    pub(super) fn new(id: TaskId, task: Box<dyn Task>, seat: Arc<Seat>) -> Self {
-        Self { id, seat, task: Mutex::new(Some(task)) }
+impl SlottedTask {
+    pub(super) fn new(id: TaskId, task: Box<dyn Task>, wake_slot: Arc<WakeSlot>) -> Self {
+        Self { id, wake_slot, task: Mutex::new(Some(task)) }
     }
 
     /// The task, after the step that it may be in.
@@ -60,18 +60,18 @@ impl Seated {
         }
     }
 
-    /// Whether the task sleeps from now on, until somebody calls its waker.
+    /// True if the task sleeps from now on, until its waker is called.
     pub(super) fn falls_asleep(&self, task: &mut dyn Task) -> bool {
         if !task.is_quiet() {
             return false;
         }
         // Announce the sleep first and look again after: a command that came in between has either seen the announcement or
         // is seen now.
-        self.seat.asleep.store(true, Relaxed);
+        self.wake_slot.asleep.store(true, Relaxed);
         fence(SeqCst);
         let quiet = task.is_quiet();
         if !quiet {
-            self.seat.asleep.store(false, Relaxed);
+            self.wake_slot.asleep.store(false, Relaxed);
         }
         quiet
     }
@@ -81,37 +81,37 @@ impl Seated {
 /// reads one flag.
 #[derive(Clone)]
 pub struct Waker {
-    seat: Arc<Seat>,
-    shared: Arc<Shared>,
+    wake_slot: Arc<WakeSlot>,
+    shared: Arc<PoolShared>,
 }
 
 impl Waker {
-    pub(super) const fn new(seat: Arc<Seat>, shared: Arc<Shared>) -> Self {
-        Self { seat, shared }
+    pub(super) const fn new(wake_slot: Arc<WakeSlot>, shared: Arc<PoolShared>) -> Self {
+        Self { wake_slot, shared }
     }
 
-    pub(super) fn is_of(&self, shared: &Arc<Shared>) -> bool {
+    pub(super) fn is_of(&self, shared: &Arc<PoolShared>) -> bool {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    pub(super) const fn seat(&self) -> &Arc<Seat> {
-        &self.seat
+    pub(super) const fn wake_slot(&self) -> &Arc<WakeSlot> {
+        &self.wake_slot
     }
 
     /// The task's name in the pool; its successor has another.
     #[must_use]
     pub fn id(&self) -> TaskId {
-        self.seat.task()
+        self.wake_slot.task()
     }
 
-    /// Call it after the task's inbox has been filled. Never waits.
+    /// Call it after the task's mailbox has been filled. Never waits.
     pub fn wake(&self) {
-        // Pairs with the fence of a worker between going to sleep and its last look: either we see the flag, or it
-        // sees what came into the inbox.
+        // Pairs with the worker's fence between going to sleep and its last check: either this thread sees the flag, or the worker sees
+        // the input.
         fence(SeqCst);
-        let asleep = &self.seat.asleep;
+        let asleep = &self.wake_slot.asleep;
         if asleep.load(Relaxed) && asleep.swap(false, Relaxed) {
-            self.shared.note(Note::Woken(self.seat.task()));
+            self.shared.note(Note::Woken(self.wake_slot.task()));
         }
     }
 }
