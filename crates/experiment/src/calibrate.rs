@@ -11,7 +11,7 @@ use crate::sink::Sink;
 use net::device::Device;
 use net::network::Network;
 use net::tun::Tun;
-use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SocketOptions, UdpSocket, Waker};
+use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SocketOptions, UdpSocket};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -163,7 +163,7 @@ struct Reader {
     destinations: Vec<SocketAddrV4>,
     arrived: Arc<Arrived>,
     stopping: Arc<AtomicBool>,
-    waker: Waker,
+    waker: PollWaker,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 

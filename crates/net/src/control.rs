@@ -15,7 +15,7 @@ const WORD: usize = size_of::<usize>();
 const HEADER: usize = size_of::<libc::cmsghdr>();
 const PKTINFO: usize = size_of::<libc::in_pktinfo>();
 const SEGMENT: usize = size_of::<u16>();
-/// Seconds and nanoseconds, a word each: the kernel's form for this option, whatever `time_t` is.
+/// Seconds and nanoseconds, a word each: the kernel's layout for this option, independent of `time_t`.
 const STAMP: usize = 2 * WORD;
 const NANOS_PER_S: usize = 1_000_000_000;
 
@@ -24,10 +24,10 @@ const fn space(data: usize) -> usize {
     (HEADER + data).next_multiple_of(WORD)
 }
 
-/// What a receive call needs: a packet-info message, a drop count and a time.
+/// Control bytes of a receive call: packet info, drop count and time stamp.
 pub(crate) const RECV_BYTES: usize = space(PKTINFO) + space(size_of::<u32>()) + space(STAMP);
 
-/// What a send call needs at most: a packet-info message and the size of segments.
+/// Control bytes of a send call at most: packet info and segment size.
 pub(crate) const SEND_BYTES: usize = space(PKTINFO) + space(SEGMENT);
 
 /// A buffer with the alignment that the kernel's view of it wants.
@@ -35,20 +35,20 @@ pub(crate) const SEND_BYTES: usize = space(PKTINFO) + space(SEGMENT);
 #[repr(C, align(8))]
 pub(crate) struct Aligned<const N: usize>(pub(crate) [u8; N]);
 
-/// What the kernel said about a received datagram.
+/// Kernel's report on a received datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Received {
+pub(crate) struct ControlReport {
     /// The local address that the datagram was sent to, in the form that an answer may use as its source.
     pub(crate) local: Option<Ipv4Addr>,
     /// Datagrams that the socket has dropped since it was opened because its buffer was full; wraps.
     pub(crate) dropped: Option<u32>,
-    /// When the kernel took it from the device, by the wall clock: since 1970. None if the socket does not ask.
+    /// Arrival by the wall clock, since 1970, stamped at the device. `None` unless the socket requests stamps.
     pub(crate) arrived_unix: Option<Duration>,
 }
 
-/// Reads what `recvmmsg` wrote. Messages of other kinds are skipped, and a cut one ends the list.
-pub(crate) fn read(mut bytes: &[u8]) -> Received {
-    let mut received = Received::default();
+/// Parses the control messages of `recvmmsg`. Other kinds are skipped; a truncated message ends the list.
+pub(crate) fn read(mut bytes: &[u8]) -> ControlReport {
+    let mut received = ControlReport::default();
     while let Some((message, rest)) = split(bytes) {
         match (message.level, message.kind) {
             (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
@@ -94,15 +94,15 @@ fn write_message(level: i32, kind: i32, data: &[u8], out: &mut [u8]) -> usize {
     space(data.len())
 }
 
-struct Message<'a> {
+struct ControlMessage<'a> {
     level: i32,
     kind: i32,
     data: &'a [u8],
 }
 
-fn split(bytes: &[u8]) -> Option<(Message<'_>, &[u8])> {
+fn split(bytes: &[u8]) -> Option<(ControlMessage<'_>, &[u8])> {
     let length = usize::from_ne_bytes(field(bytes, 0)?);
-    let message = Message {
+    let message = ControlMessage {
         level: i32::from_ne_bytes(field(bytes, WORD)?),
         kind: i32::from_ne_bytes(field(bytes, WORD + 4)?),
         data: bytes.get(HEADER..length)?,
@@ -111,7 +111,7 @@ fn split(bytes: &[u8]) -> Option<(Message<'_>, &[u8])> {
     Some((message, &bytes[next..]))
 }
 
-/// A time as the kernel writes it; none of before 1970, and none with more nanoseconds than a second has.
+/// A time stamp; `None` for times before 1970 and for 10⁹ nanoseconds or more.
 fn stamp(data: &[u8]) -> Option<Duration> {
     let seconds = isize::from_ne_bytes(field(data, 0)?);
     let nanos = usize::from_ne_bytes(field(data, WORD)?);
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn written_source_reads_back() {
         let local = Ipv4Addr::new(127, 0, 0, 9);
-        assert_eq!(read(&source(local)), Received { local: Some(local), ..Received::default() });
+        assert_eq!(read(&source(local)), ControlReport { local: Some(local), ..ControlReport::default() });
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         bytes.extend(libc::SO_RXQ_OVFL.to_ne_bytes());
         bytes.extend(77u32.to_ne_bytes());
         let local = Some(Ipv4Addr::LOCALHOST);
-        assert_eq!(read(&bytes), Received { local, dropped: Some(77), ..Received::default() });
+        assert_eq!(read(&bytes), ControlReport { local, dropped: Some(77), ..ControlReport::default() });
     }
 
     #[test]
@@ -184,12 +184,12 @@ mod tests {
     fn cut_messages_end_the_list() {
         let whole = source(Ipv4Addr::LOCALHOST);
         for length in 0..HEADER + PKTINFO {
-            assert_eq!(read(&whole[..length]), Received::default(), "{length} bytes");
+            assert_eq!(read(&whole[..length]), ControlReport::default(), "{length} bytes");
         }
     }
 
     #[test]
     fn a_length_below_the_header_ends_the_list() {
-        assert_eq!(read(&[0; 64]), Received::default());
+        assert_eq!(read(&[0; 64]), ControlReport::default());
     }
 }

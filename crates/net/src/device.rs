@@ -1,8 +1,8 @@
-//! UDP without sockets: the clients of a server on the other side of a TUN device.
+//! UDP without sockets: clients of a server on the other side of a TUN device.
 //!
-//! Whoever reads and writes the device is a network of any number of hosts. For thousands of clients in one process that
-//! is cheaper than a socket each: a burst that the server sent as one (USO) is read as one, nothing looks up a socket or wakes
-//! a waiting one, and every client has an address of its own, as in life. For experiments, as all of [`tun`](crate::tun).
+//! The owner of a device acts as a network of any number of hosts. For thousands of clients in one process that is cheaper than a
+//! socket each: a burst sent as one (USO) is read as one, no socket is looked up or woken, and every client has an address of its own.
+//! For experiments, like all of [`tun`](crate::tun).
 
 use crate::tun::{TUN_PACKET_MAX, Tun};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -29,16 +29,16 @@ const FRAGMENT: u16 = 0x3FFF;
 const DONT_FRAGMENT: u16 = 0x4000;
 const HOPS: u8 = 64;
 
-/// A device whose other side are hosts that exist only here.
+/// A device with virtual hosts on its other side.
 #[derive(Debug)]
 pub struct Device {
     fd: OwnedFd,
 }
 
-/// What one read found: one datagram, or a burst that was sent as one.
+/// Result of one read: a datagram, or a burst sent as one.
 #[derive(Clone, Copy)]
-pub struct Arrived<'a> {
-    /// Who sent it.
+pub struct DeviceRead<'a> {
+    /// Sender.
     pub remote: SocketAddrV4,
     /// To which of the hosts here.
     pub local: SocketAddrV4,
@@ -46,26 +46,26 @@ pub struct Arrived<'a> {
     segment: usize,
 }
 
-impl<'a> Arrived<'a> {
+impl<'a> DeviceRead<'a> {
     /// The datagrams, in the order in which they were sent.
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.payload.chunks(self.segment)
     }
 }
 
-impl fmt::Debug for Arrived<'_> {
+impl fmt::Debug for DeviceRead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut f = f.debug_struct("Arrived");
+        let mut f = f.debug_struct("DeviceRead");
         f.field("remote", &self.remote).field("local", &self.local);
         f.field("bytes", &self.payload.len()).field("segment", &self.segment).finish_non_exhaustive()
     }
 }
 
 impl Device {
-    /// Takes a device over.
+    /// Takes ownership of a device.
     ///
     /// # Errors
-    /// Only what the system refuses.
+    /// Only refusals of the system.
     pub fn new(tun: Tun) -> io::Result<Self> {
         let fd = tun.into_fd();
         fcntl_setfl(&fd, fcntl_getfl(&fd)? | OFlags::NONBLOCK)?;
@@ -83,12 +83,12 @@ impl Device {
     ///
     /// # Errors
     /// When the device is gone.
-    pub fn recv<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<Arrived<'a>>> {
+    pub fn recv<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<DeviceRead<'a>>> {
         loop {
             match rustix::io::read(&self.fd, &mut *buffer) {
                 Ok(length) => {
                     if let Some(Udp { remote, local, payload, segment }) = parse(&buffer[..length]) {
-                        return Ok(Some(Arrived { remote, local, payload: &buffer[payload], segment }));
+                        return Ok(Some(DeviceRead { remote, local, payload: &buffer[payload], segment }));
                     }
                 }
                 Err(Errno::INTR) => {}
@@ -116,18 +116,18 @@ impl AsFd for Device {
     }
 }
 
-/// What the headers of a packet say. It borrows nothing, so that the next packet may be read into the same buffer.
+/// Parsed headers of a packet. It borrows nothing, so that the next packet may be read into the same buffer.
 #[derive(Debug)]
 struct Udp {
     remote: SocketAddrV4,
     local: SocketAddrV4,
-    /// Where in the packet.
+    /// Position in the packet.
     payload: Range<usize>,
     segment: usize,
 }
 
-/// A whole UDP packet over IPv4, with its virtio header. What the kernel left undone, checksums, is not looked at: nothing
-/// lies between.
+/// Parses a UDP packet over IPv4 with its virtio header. Checksums, which the kernel leaves undone here, are not verified: the packet
+/// has crossed no network.
 fn parse(packet: &[u8]) -> Option<Udp> {
     let (vnet, ip) = packet.split_at_checked(VNET)?;
     let header_len = usize::from(ip.first()? & 0x0F) * 4;
@@ -162,7 +162,7 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// All that stands in front of a payload; none when it is too long for a packet.
+/// All headers before a payload; `None` if it is too long for a packet.
 fn headers(local: SocketAddrV4, remote: SocketAddrV4, payload: usize) -> Option<[u8; VNET + IP + UDP]> {
     let ip_len = u16::try_from(IP + UDP + payload).ok()?;
     let mut all = [0; VNET + IP + UDP];
@@ -175,7 +175,7 @@ fn headers(local: SocketAddrV4, remote: SocketAddrV4, payload: usize) -> Option<
     ip[12..16].copy_from_slice(&local.ip().octets());
     ip[16..20].copy_from_slice(&remote.ip().octets());
     let sum: u32 = ip.chunks(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]]))).sum();
-    // One's complement: what was carried out is added again, twice at most.
+    // One's complement: the carry is added back, twice at most.
     let folded = (sum & 0xFFFF) + (sum >> 16);
     let folded = (folded & 0xFFFF) + (folded >> 16);
     ip[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());

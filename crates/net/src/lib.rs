@@ -1,19 +1,19 @@
-//! UDP sockets in batches, and waiting for many of them at once.
+//! UDP sockets in batches, and a poller for many of them.
 //!
-//! This crate moves datagrams between the kernel and reused buffers; it knows nothing of their content, reads no
-//! clock and starts no thread. It is the home of the project's `unsafe`: system calls that have no safe wrapper.
-//! The protocol carries addresses as four bytes (PROTOCOL §2.2), so everything here is IPv4 and says so in its types.
+//! This crate moves datagrams between the kernel and reused buffers; it does not know their content, reads no clock and starts no
+//! thread. It is the home of the project's `unsafe`: system calls without a safe wrapper. The login reply, UseCircuitCode and map
+//! replies carry addresses as four bytes, so everything here is IPv4 and its types say so.
 //!
 //! Start with [`UdpSocket`]; a gateway shard owns one per port:
 //!
-//! 1. [`Poller::wait`] until a socket has something, another thread woke us, or the next deadline;
+//! 1. [`Poller::wait`] until a socket is ready, another thread wakes the poller, or the next deadline;
 //! 2. [`UdpSocket::recv_batch`] into a [`RecvBatch`], until it returns 0;
-//! 3. put answers into a [`SendBatch`] and [`SendBatch::flush`] it.
+//! 3. push answers into a [`SendBatch`] and [`SendBatch::flush`] it.
 //!
-//! Beside that stand [`namespace`], [`tun`] and [`device`], which experiments use to give a server and its clients a network
-//! of their own; a namespace is the one thing here that has a thread.
+//! [`namespace`], [`tun`] and [`device`] give a server and its clients a network of their own in experiments; a namespace is the one
+//! part with a thread.
 //!
-//! Not here, deliberately: reliability and pacing (`circuit`), blocking calls, TCP.
+//! Deliberately absent: reliability and pacing (`circuit`), blocking calls, TCP.
 
 mod control;
 pub mod device;
@@ -25,7 +25,7 @@ mod send;
 mod socket;
 pub mod tun;
 
-pub use poll::{Event, Events, Interest, Poller, Waker};
+pub use poll::{Events, Interest, PollEvent, PollWaker, Poller};
 pub use recv::{Datagram, RecvBatch};
 pub use send::{FlushStatus, SendBatch, SendCounters, SendDrop};
 pub use socket::{BindError, SocketOptions, UdpSocket};
@@ -34,6 +34,6 @@ pub use socket::{BindError, SocketOptions, UdpSocket};
 /// make the first datagram of a batch wait for the last to be copied.
 pub const BATCH_MAX: usize = 64;
 
-/// Bytes that one received datagram may fill; the rest is cut and the datagram flagged. The protocol's own limit is
-/// 1,200 and no Ethernet path carries more than 1,500 in one piece, so what does not fit here is never a client's.
+/// Bytes of one received datagram; the rest is cut and the datagram flagged. The protocol's limit is 1,200 bytes and no Ethernet path
+/// carries more than 1,500 in one piece, so longer datagrams are never a client's.
 pub const RECV_SLOT_BYTES: usize = 2048;

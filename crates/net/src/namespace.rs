@@ -50,7 +50,7 @@ impl Namespace {
         let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(move || {
             let entered = enter();
             let is_inside = entered.is_ok();
-            // Whoever asked waits for it.
+            // The caller waits for it.
             let _ = outcome.send(entered);
             if is_inside {
                 waiting.iter().for_each(|job| job());
@@ -86,7 +86,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Moves the calling thread, and nobody else, into a namespace that is new.
+/// Moves the calling thread, and no other, into a new namespace.
 #[expect(unsafe_code, reason = "rustix marks all of unshare unsafe for the sake of CLONE_FILES")]
 fn leave_for_a_new_one() -> io::Result<()> {
     // SAFETY: only CLONE_FILES can surprise others, by giving the thread descriptors of its own. NEWNET concerns which

@@ -47,7 +47,7 @@ impl Network {
         SocketAddrV4::new(Ipv4Addr::from_bits(self.0.to_bits() + BEFORE + n), Self::PORT)
     }
 
-    /// Which host has this address, if one has.
+    /// Host with this address.
     #[must_use]
     pub fn host_at(self, address: Ipv4Addr) -> Option<u32> {
         address.to_bits().checked_sub(self.0.to_bits() + BEFORE).filter(|&n| n < Self::HOSTS_MAX)

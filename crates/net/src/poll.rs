@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What to wait for on a socket. Level-triggered: reported again by every wait until it is used up.
+/// Interest to wait for. Level-triggered: reported by every wait until it is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// A datagram waits.
@@ -30,8 +30,8 @@ impl Interest {
 
 /// A socket is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// What the caller named the socket in [`Poller::add`].
+pub struct PollEvent {
+    /// Caller's name of the socket in [`Poller::add`].
     pub token: u64,
     /// A datagram waits, or receiving will report an error.
     pub readable: bool,
@@ -46,10 +46,10 @@ pub struct Events {
 }
 
 impl Events {
-    /// Room for so many events; when more sockets are ready, the next wait reports the others first.
+    /// Room for `capacity` events; if more sockets are ready, the next wait reports the others first.
     ///
     /// # Panics
-    /// When `capacity` is 0.
+    /// If `capacity` is 0.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         assert!(capacity > 0, "a wait needs room for an event");
@@ -58,10 +58,10 @@ impl Events {
     }
 
     /// The sockets that are ready.
-    pub fn iter(&self) -> impl Iterator<Item = Event> {
+    pub fn iter(&self) -> impl Iterator<Item = PollEvent> {
         self.raw.iter().filter(|event| event.data.u64() != WAKER_TOKEN).map(|event| {
             let flags = event.flags;
-            Event {
+            PollEvent {
                 token: event.data.u64(),
                 readable: flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::ERR),
                 writable: flags.contains(epoll::EventFlags::OUT),
@@ -69,8 +69,8 @@ impl Events {
         })
     }
 
-    /// Whether [`Waker::wake`] was called since the last wait that said so. Whatever the waking thread did before is
-    /// visible to the thread that reads this.
+    /// True if [`PollWaker::wake`] was called since the last wait that reported it. Everything that the waking thread did before is
+    /// visible to the reader.
     #[must_use]
     pub const fn woken(&self) -> bool {
         self.woken
@@ -86,11 +86,11 @@ impl fmt::Debug for Events {
 /// The waker's place among the tokens; not available to sockets.
 const WAKER_TOKEN: u64 = u64::MAX;
 
-/// A set of sockets that one thread waits for, and a [`Waker`] for the other threads.
+/// A set of sockets that one thread waits for, and a [`PollWaker`] for the other threads.
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
-    waker: Waker,
+    waker: PollWaker,
 }
 
 impl Poller {
@@ -102,10 +102,13 @@ impl Poller {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &fd, epoll::EventData::new_u64(WAKER_TOKEN), epoll::EventFlags::IN)?;
-        Ok(Self { epoll, waker: Waker { shared: Arc::new(Shared { fd, pending: AtomicBool::new(false) }) } })
+        Ok(Self {
+            epoll,
+            waker: PollWaker { shared: Arc::new(WakeState { fd, pending: AtomicBool::new(false) }) },
+        })
     }
 
-    /// Adds a socket under a name of the caller's choice, reported back in [`Event::token`]. Closing the socket
+    /// Adds a socket under a name of the caller's choice, reported back in [`PollEvent::token`]. Closing the socket
     /// removes it.
     ///
     /// # Errors
@@ -140,15 +143,15 @@ impl Poller {
 
     /// A handle by which other threads end this poller's wait.
     #[must_use]
-    pub fn waker(&self) -> Waker {
+    pub fn waker(&self) -> PollWaker {
         self.waker.clone()
     }
 
-    /// Replaces `events` with what is ready, waiting for it at most `timeout` (`None`: for ever). The wait may last
-    /// up to a millisecond longer, since the kernel's call counts milliseconds and an early return would spin.
+    /// Replaces `events` with the ready sockets, after at most `timeout` (`None`: unlimited). The wait may exceed it by a millisecond,
+    /// since the kernel's call counts milliseconds and an early return would spin.
     ///
     /// # Errors
-    /// Only when the kernel is out of memory.
+    /// Only if the kernel is out of memory.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         // The kernel counts in a c_int: 24 days. A longer wait is as good as that one.
         let timeout = timeout.map(|timeout| timeout.min(Duration::from_secs(24 * 24 * 3600)));
@@ -170,28 +173,28 @@ impl Poller {
 
 /// Ends the wait of a [`Poller`] from any thread. Cheap to clone and, while the poller has not yet looked, to call.
 #[derive(Clone, Debug)]
-pub struct Waker {
-    shared: Arc<Shared>,
+pub struct PollWaker {
+    shared: Arc<WakeState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct WakeState {
     fd: OwnedFd,
-    /// Set from the first wake until the poller has seen it; the others in between need no system call.
+    /// Set from the first wake until the poller has seen it; further wakes in between need no system call.
     pending: AtomicBool,
 }
 
-impl Waker {
+impl PollWaker {
     /// Ends the current wait, or the next one at once. Do it after putting work into a queue.
     pub fn wake(&self) {
         if !self.shared.pending.swap(true, Ordering::AcqRel) {
-            // Can fail only when the counter is full, that is, when the poller is being woken already.
+            // Fails only if the counter is full, that is, while the poller is being woken already.
             let _ = rustix::io::write(&self.shared.fd, &1u64.to_ne_bytes());
         }
     }
 
-    /// Empties the descriptor first and then allows the next wake: in the other order a wake between the two would
-    /// be swallowed with its `pending` still set, and no later one would ever write.
+    /// Empties the descriptor first and then permits the next wake: in the other order a wake in between would be swallowed with its
+    /// `pending` still set, and no later one would ever write.
     fn clear(&self) {
         let _ = rustix::io::read(&self.shared.fd, &mut [0; 8]);
         self.shared.pending.swap(false, Ordering::AcqRel);
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(events.iter().next(), None);
         poller.modify(&socket, 4, Interest::ReadableOrWritable).unwrap();
         poller.wait(&mut events, SOON).unwrap();
-        let event = Event { token: 4, readable: false, writable: true };
+        let event = PollEvent { token: 4, readable: false, writable: true };
         assert_eq!(events.iter().collect::<Vec<_>>(), [event]);
     }
 
@@ -264,7 +267,7 @@ mod tests {
         poller.wait(&mut events, SOON).unwrap();
         assert!(events.woken());
         thread.join().unwrap();
-        // The second wake either fell into the first or waits for us; after that there is silence.
+        // The second wake either merged with the first or is still pending; no third follows.
         poller.wait(&mut events, NOW).unwrap();
         poller.wait(&mut events, NOW).unwrap();
         assert!(!events.woken());

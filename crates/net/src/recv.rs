@@ -18,22 +18,21 @@ use std::time::Duration;
 /// One received datagram, borrowed from its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it.
+    /// Sender.
     pub remote: SocketAddrV4,
-    /// Which of our addresses it was sent to; give it to [`SendBatch::push`](crate::SendBatch::push) with the answer.
+    /// Local destination address; to be passed to [`SendBatch::push`](crate::SendBatch::push) with the answer.
     pub local: Ipv4Addr,
     /// The content, at most [`RECV_SLOT_BYTES`].
     pub bytes: &'a [u8],
-    /// Whether the datagram was longer than its slot and `bytes` is only its beginning.
+    /// True if the datagram was longer than its slot and `bytes` is only its beginning.
     pub truncated: bool,
-    /// When the kernel took it from the network, by its wall clock: since 1970. None unless the socket was opened with
-    /// [`SocketOptions::arrival_times`](crate::SocketOptions::arrival_times) and the kernel knows them.
+    /// Arrival at the device by the kernel's wall clock, since 1970. `None` unless the socket was opened with
+    /// [`SocketOptions::arrival_times`](crate::SocketOptions::arrival_times) and the kernel has a stamp.
     pub arrived_unix: Option<Duration>,
 }
 
 impl Datagram<'_> {
-    /// How long the kernel has had it, if that is known. `now_unix` is the wall clock, since 1970; a clock that was set back
-    /// meanwhile makes it zero.
+    /// Time since its arrival, if known. `now_unix` is the wall clock, since 1970; a clock set back meanwhile gives zero.
     #[must_use]
     pub fn age(&self, now_unix: Duration) -> Option<Duration> {
         self.arrived_unix.map(|arrived| now_unix.saturating_sub(arrived))
@@ -44,16 +43,16 @@ impl Datagram<'_> {
 pub struct RecvBatch {
     /// `capacity` slots of `RECV_SLOT_BYTES`.
     arena: Box<[u8]>,
-    received: Vec<Slot>,
+    received: Vec<RecvSlot>,
     capacity: usize,
 }
 
-/// After a call that found fewer than this, the next one asks the kernel for no more at first: 184 bytes are prepared for each datagram that is
-/// asked for, and a thread with few clients is woken for one.
+/// After a call with fewer results than this, the next one first asks for no more: each requested datagram costs 184 bytes of
+/// preparation, and a thread with few clients is woken for one.
 const FEW: usize = 4;
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct RecvSlot {
     remote: SocketAddrV4,
     local: Ipv4Addr,
     length: usize,
@@ -102,13 +101,13 @@ impl RecvBatch {
         self.received.len()
     }
 
-    /// Whether the last receive call found nothing.
+    /// True if the last receive call found nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.received.is_empty()
     }
 
-    /// Whether the last receive call filled the batch, so that more is probably waiting.
+    /// True if the last receive call filled the batch, so that more datagrams probably wait.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.len() == self.capacity
@@ -128,11 +127,10 @@ impl fmt::Debug for RecvBatch {
 }
 
 impl UdpSocket {
-    /// Replaces the content of `batch` with the datagrams that wait, as many as fit, and returns their number; 0
-    /// when none waits. Never blocks.
+    /// Replaces the content of `batch` with waiting datagrams, as many as fit, and returns their number; 0 if none waits. Never blocks.
     ///
     /// # Errors
-    /// Only what the kernel cannot do for want of memory; the socket stays usable.
+    /// Only a kernel without memory; the socket stays usable.
     pub fn recv_batch(&mut self, batch: &mut RecvBatch) -> io::Result<usize> {
         let found_few = batch.len() < FEW;
         batch.received.clear();
@@ -141,7 +139,7 @@ impl UdpSocket {
             if batch.len() < FEW || batch.is_full() {
                 return Ok(batch.len());
             }
-            // What came is not lost for an error now. One that lasts is told by the next call.
+            // The datagrams received so far are not lost to an error here. A lasting error is returned by the next call.
             let _ = self.recv_some::<BATCH_MAX>(batch);
         } else {
             self.recv_some::<BATCH_MAX>(batch)?;
@@ -153,8 +151,7 @@ impl UdpSocket {
     fn recv_some<const MOST: usize>(&mut self, batch: &mut RecvBatch) -> io::Result<()> {
         let n_before = batch.len();
         let asked = MOST.min(batch.capacity - n_before);
-        // The headers live on the stack and are pointed at the arena anew for every call, so that no pointer outlives
-        // the borrow that made it.
+        // The headers live on the stack and are pointed at the arena for every call, so that no pointer outlives its borrow.
         let mut names = [to_kernel(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)); MOST];
         let mut controls = [Aligned([0; control::RECV_BYTES]); MOST];
         let mut slices = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST];
@@ -200,7 +197,7 @@ impl UdpSocket {
             if let Some(dropped) = info.dropped {
                 self.note_receive_drops(dropped);
             }
-            batch.received.push(Slot {
+            batch.received.push(RecvSlot {
                 remote: from_kernel(name),
                 local: info.local.unwrap_or_else(|| *self.local_addr().ip()),
                 length: (header.msg_len as usize).min(RECV_SLOT_BYTES),

@@ -1,7 +1,7 @@
 //! Sending many datagrams with one system call, from one reused buffer.
 //!
-//! Where the kernel knows UDP segmentation, equal datagrams to one client leave as one [`Burst`]: the way through the
-//! kernel is most of what a datagram costs, and a burst goes it once.
+//! Where the kernel supports UDP segmentation, equal datagrams to one client leave as one [`Burst`]: the path through the kernel is
+//! most of a datagram's cost, and a burst takes it once.
 
 #![expect(unsafe_code, reason = "the safe wrapper of sendmmsg allocates per call and hides partial success")]
 
@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Why a datagram was not sent. Nothing is retried here: what must arrive is resent by its circuit.
+/// Reason of an unsent datagram. Nothing is retried here: circuits resend reliable messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendDrop {
     /// The kernel had no buffer left, in the device's queue or altogether (ENOBUFS, ENOMEM).
@@ -75,7 +75,7 @@ impl SendDrop {
     }
 }
 
-/// What became of everything that was ever pushed into a batch.
+/// Totals of everything ever pushed into a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendCounters {
     /// Datagrams that the kernel took.
@@ -117,7 +117,7 @@ impl std::iter::Sum for SendCounters {
     }
 }
 
-/// How a flush ended.
+/// Result of a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum FlushStatus {
@@ -128,7 +128,8 @@ pub enum FlushStatus {
     Blocked,
 }
 
-/// A call for no more bursts than this prepares no more headers: those for [`BATCH_MAX`] are 10 KiB of stores, and a ping is answered alone.
+/// A call for at most this many bursts prepares no more headers: those for [`BATCH_MAX`] are 10 KiB of stores, and a ping is answered
+/// alone.
 const FEW: usize = 4;
 /// Bursts refused in a row after which a batch makes none any more: the way to the clients does not take them.
 const REFUSALS_MAX: u32 = 16;
@@ -139,9 +140,9 @@ pub struct SendBatch {
     arena: Vec<u8>,
     pending: Vec<Burst>,
     n_datagrams: usize,
-    /// Whether equal datagrams are merged into bursts.
+    /// True if equal datagrams are merged into bursts.
     segments: bool,
-    /// Since the last one that was taken.
+    /// Refusals since the last accepted burst.
     refusals: u32,
     counters: SendCounters,
 }
@@ -150,7 +151,7 @@ impl SendBatch {
     /// Most datagrams that wait in one batch. A flush is due at the latest then.
     pub const DATAGRAMS_MAX: usize = 1024;
 
-    /// An empty batch; its buffer grows to what the first rounds need and is then reused.
+    /// An empty batch; its buffer grows in the first rounds and is then reused.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -203,13 +204,13 @@ impl SendBatch {
         self.n_datagrams
     }
 
-    /// Whether nothing waits.
+    /// True if no datagram waits.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.n_datagrams == 0
     }
 
-    /// Whether the next push needs a flush before it.
+    /// True if the next push needs a flush before it.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.len() >= Self::DATAGRAMS_MAX
@@ -221,8 +222,8 @@ impl SendBatch {
         self.counters
     }
 
-    /// Sends what waits through `socket`, without blocking. A datagram that the kernel refuses is dropped and
-    /// counted by reason, and the next one is tried, so one bad destination costs nobody else anything.
+    /// Sends the waiting datagrams through `socket`, without blocking. A datagram that the kernel refuses is dropped and counted by
+    /// reason, and the next one is tried, so a bad destination costs other clients nothing.
     pub fn flush(&mut self, socket: &UdpSocket) -> FlushStatus {
         self.flush_through(|arena, bursts| match bursts.len() {
             ..=FEW => send_some::<FEW>(socket, arena, bursts),
@@ -230,7 +231,7 @@ impl SendBatch {
         })
     }
 
-    /// As [`Self::flush`], from a host behind a device, one by one. Where the datagrams were to leave from is not looked at.
+    /// [`Self::flush`] from a host behind a device, one by one. The datagrams' own source addresses are ignored.
     pub fn flush_into(&mut self, device: &Device, host: SocketAddrV4) -> FlushStatus {
         self.flush_through(|arena, bursts| {
             let burst = bursts[0];
@@ -238,7 +239,7 @@ impl SendBatch {
         })
     }
 
-    /// Drops and counts what waits.
+    /// Drops and counts the waiting datagrams.
     pub fn abandon(&mut self) {
         self.counters.dropped[SendDrop::Abandoned as usize] += self.n_datagrams as u64;
         self.clear();

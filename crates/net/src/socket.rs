@@ -7,7 +7,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// What to ask of the kernel for one socket.
+/// Kernel options of one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketOptions {
     /// Bytes of unread datagrams that the kernel keeps. A shard that is busy for 50 ms while 1,000 clients send ten
@@ -17,12 +17,12 @@ pub struct SocketOptions {
     ///
     /// [`FlushStatus::Blocked`]: crate::FlushStatus::Blocked
     pub send_buffer_bytes: usize,
-    /// Whether other sockets of this user may bind the same address; the kernel then spreads clients over them by
-    /// their address and port. Prefer [`UdpSocket::bind_group`], which also notices a second server.
+    /// True if other sockets of this user may bind the same address; the kernel then spreads clients over them by address and port.
+    /// Prefer [`UdpSocket::bind_group`], which also detects a second server.
     pub reuse_port: bool,
-    /// Whether datagrams are to say when they arrived ([`Datagram::arrived_unix`]). The kernel then looks at its clock for
-    /// every packet that any process of the machine receives, so only who measures should ask. It begins a moment after
-    /// the first who asks; until then the time is that of reading.
+    /// True if datagrams carry their arrival time ([`Datagram::arrived_unix`]). The kernel then reads its clock for every packet
+    /// received by any process of the machine, so only measuring servers should ask. Stamps begin a moment after the first request;
+    /// until then the time is that of reading.
     ///
     /// [`Datagram::arrived_unix`]: crate::Datagram::arrived_unix
     pub arrival_times: bool,
@@ -46,9 +46,9 @@ impl Default for SocketOptions {
 pub struct BindError {
     /// The address that was asked for.
     pub addr: SocketAddrV4,
-    /// Which step failed: open, configure or bind.
+    /// Failed step: open, configure or bind.
     pub step: &'static str,
-    /// What the kernel said.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
@@ -71,13 +71,13 @@ struct ReceiveDrops {
 }
 
 impl UdpSocket {
-    /// Opens a socket on `addr`; port 0 lets the kernel choose ([`UdpSocket::local_addr`] tells).
+    /// Opens a socket on `addr`; port 0 lets the kernel choose ([`UdpSocket::local_addr`]).
     ///
-    /// Buffer sizes are asked for first past the system's limit (which needs `CAP_NET_ADMIN`) and then within it
+    /// Buffer sizes are requested first beyond the system's limit (which needs `CAP_NET_ADMIN`) and then within it
     /// (`net.core.rmem_max`), so less may be granted: see [`UdpSocket::receive_buffer_bytes`].
     ///
     /// # Errors
-    /// When the address is taken or not ours, or the process is out of descriptors.
+    /// If the address is in use or not local, or the process is out of descriptors.
     pub fn bind(addr: SocketAddrV4, options: &SocketOptions) -> Result<Self, BindError> {
         let failed = |step| move |errno: rustix::io::Errno| BindError { addr, step, source: errno.into() };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -132,7 +132,7 @@ impl UdpSocket {
         self.local_addr
     }
 
-    /// Whether the kernel knows UDP segmentation.
+    /// True if the kernel supports UDP segmentation.
     #[must_use]
     pub const fn segments(&self) -> bool {
         self.segments
@@ -145,10 +145,10 @@ impl UdpSocket {
         self.receive_drops.total
     }
 
-    /// Bytes granted for unread datagrams, in the kernel's accounting (it doubles what was asked for).
+    /// Bytes granted for unread datagrams, in the kernel's accounting (twice the request).
     ///
     /// # Errors
-    /// Only when the kernel refuses the question.
+    /// Only if the kernel refuses the query.
     pub fn receive_buffer_bytes(&self) -> io::Result<usize> {
         Ok(sockopt::socket_recv_buffer_size(&self.fd)?)
     }

@@ -1,12 +1,12 @@
 //! TUN devices: network interfaces whose packets a process reads and writes.
 //!
-//! Experiments join a server's and its clients' network namespaces with two of them, so that what clients spend on
-//! receiving is not charged to the server, as it is on loopback. A device belongs to the namespace of the thread that
-//! creates it; its descriptor works from everywhere. Not for serving: real servers have real interfaces.
+//! Experiments join a server's and its clients' network namespaces with two of them, so that the clients' cost of receiving is not
+//! charged to the server, as it is on loopback. A device belongs to the namespace of the thread that creates it; its descriptor works
+//! from everywhere. Not for serving: real servers have real interfaces.
 //!
-//! Every packet has a header in front (`IFF_VNET_HDR`, virtio's `virtio_net_hdr` of ten bytes) that says which work
-//! the sending side left undone: the checksum, and with USO the cutting of one large datagram into many. Who carries
-//! packets from one device to another passes header and packet on as they are.
+//! Every packet has a header in front (`IFF_VNET_HDR`, virtio's `virtio_net_hdr` of ten bytes) that names the work left undone by the
+//! sender: the checksum, and with USO the cutting of one large datagram into many. A carrier between two devices passes header and
+//! packet on unchanged.
 
 #![expect(unsafe_code, reason = "neither the standard library nor rustix knows these ioctls")]
 
@@ -17,7 +17,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Bytes that one packet may have with its header: what IPv4 can say, since USO hands over whole bursts.
+/// Bytes of one packet with its header: IPv4's maximum, since USO hands over whole bursts.
 pub const TUN_PACKET_MAX: usize = VNET_HEADER + 65_535;
 
 /// Packets that wait in the device for their reader. The kernel's own default, 500, is less than a tick's burst to a
@@ -34,15 +34,15 @@ pub struct Tun {
     uso: bool,
 }
 
-/// Why there is no device.
+/// Failure to create a device.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step} the TUN device {name}")]
 pub struct TunError {
     /// Its name.
     pub name: String,
-    /// What was to be done.
+    /// Failed step.
     pub step: &'static str,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
@@ -66,8 +66,8 @@ impl Tun {
         Ok(Self { fd, uso })
     }
 
-    /// Whether the kernel grants UDP segmentation offload (Linux 6.2 and later): a burst of equal datagrams then passes
-    /// the device in one piece.
+    /// True if the kernel grants UDP segmentation offload (Linux 6.2 and later): a burst of equal datagrams then passes the device in
+    /// one piece.
     #[must_use]
     pub const fn has_uso(&self) -> bool {
         self.uso
@@ -89,11 +89,11 @@ pub fn bring_loopback_up() -> io::Result<()> {
     Ok(raise(socket.as_fd(), "lo")?)
 }
 
-/// Carries packets from one device to another until reading fails, which it does when the device is gone. What the
-/// other side does not take is dropped, as any network would.
+/// Carries packets from one device to another until reading fails, as it does once the device is gone. Packets that the other side
+/// refuses are dropped, as in any network.
 ///
 /// # Errors
-/// What ended it.
+/// The error that ended it.
 pub fn carry(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Error {
     let mut packet = vec![0; TUN_PACKET_MAX];
     loop {
@@ -175,8 +175,8 @@ fn to_sockaddr(address: Ipv4Addr) -> libc::sockaddr {
 fn configure(fd: BorrowedFd<'_>, what: libc::Ioctl, request: &libc::ifreq) -> Result<(), Errno> {
     // The kernel may write its answer back, so it gets a copy of our own.
     let mut copy = *request;
-    // SAFETY: `fd` is open for as long as it is borrowed, and `copy` is a live `ifreq` that is wholly initialised, which
-    // is what all the requests used here read and write.
+    // SAFETY: `fd` is open for as long as it is borrowed, and `copy` is a live, fully initialised `ifreq`, which all requests used here
+    // read and write.
     let status = unsafe { libc::ioctl(fd.as_raw_fd(), what, &raw mut copy) };
     if status == 0 { Ok(()) } else { Err(last_errno()) }
 }

@@ -1,4 +1,4 @@
-//! Faults of text as such, whatever its language.
+//! Faults of text, independent of its language.
 
 /// A fault in a file's text or nesting.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum TextFault {
     /// There are too many of something.
     #[error("more than {max} {what}")]
     TooMany {
-        /// Of what.
+        /// Subject.
         what: &'static str,
         /// The greatest number allowed.
         max: usize,
@@ -48,10 +48,10 @@ pub enum TextFault {
     /// A first line that is indented.
     #[error("indented, with no line above it")]
     FirstIndented,
-    /// A line under one that cannot have a block.
+    /// A block under a line that cannot have one.
     #[error("indented more than the line above, which has no block under it")]
     NoBlock,
-    /// A line whose indentation is not that of its neighbours.
+    /// A line with an indentation unlike its neighbours'.
     #[error("indented by {found}, where the other lines of this block are by {block}")]
     Indent {
         /// Indentation of this line.

@@ -15,9 +15,9 @@ use crate::{
 pub struct Item<'a> {
     /// From 1.
     pub line: u32,
-    /// Of its first token, characters from the line's beginning, from 1.
+    /// Position of its first token, in characters from 1.
     pub column: u32,
-    /// Its words; none is reported, and kept.
+    /// Words of the line, without reported ones.
     pub tokens: Vec<Token<'a>>,
     /// A colon follows the words.
     pub has_colon: bool,
@@ -34,12 +34,12 @@ pub struct Outline<'a> {
     pub roots: Vec<usize>,
 }
 
-/// A line whose block may go on.
+/// A line whose block may continue.
 struct Open {
     indent: u32,
     /// The last item of the line, which has the block.
     item: usize,
-    /// Of the block's first line.
+    /// Indentation of the block's first line.
     block: Option<u32>,
     depth: usize,
 }

@@ -179,7 +179,7 @@ pub fn shown(word: &str) -> String {
 
 /// The nearest of the known words, with at most a third of its letters different.
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Comparing costs the product of the lengths; what is that long was no slip.
+    // A comparison costs the product of the lengths; a word this long was no slip.
     if word.len() > 4 * SHOWN_MAX {
         return None;
     }

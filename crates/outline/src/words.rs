@@ -46,7 +46,7 @@ impl<'t, 'a> Words<'t, 'a> {
         is_next
     }
 
-    /// Column of the next token; of the last one read when none is left.
+    /// Column of the next token, or of the last one at the end.
     #[must_use]
     pub fn column(&self) -> u32 {
         self.peek().map_or(self.last_column, |token| token.column)

@@ -186,7 +186,7 @@ impl Measuring<'_> {
     fn run(&self, tool: &[&str], ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, MeasurementError> {
         let ticks = ticks.to_string();
         let burdens: Vec<String> =
-            burdens.iter().map(|(system, laps)| format!("--burden={}={laps}", system.name())).collect();
+            burdens.iter().map(|(system, spins)| format!("--burden={}={spins}", system.name())).collect();
         let mut words = vec!["workload", INPUTS, "--ticks", &ticks, "--out", OUTCOME];
         words.extend(burdens.iter().map(String::as_str));
         let output = self.throng(tool, &words)?;

@@ -61,8 +61,8 @@ impl Trial {
         let laps_per_entry = 1_000;
         let burdened = measure(binary, task, &[(System::WorldTell, 1_000 * laps_per_entry)], directory)?;
         let name = System::WorldTell.name();
-        let laps = burdened.costs[name].entries * laps_per_entry;
-        let instructions_per_lap = burdened.burdens[name] as f64 / laps as f64;
+        let spins = burdened.costs[name].entries * laps_per_entry;
+        let instructions_per_lap = burdened.burdens[name] as f64 / spins as f64;
         Ok(Self {
             binary: binary.into(),
             task: task.clone(),
@@ -87,7 +87,7 @@ impl Trial {
         percent: f64,
     ) -> Result<Vec<Slowdown>, TrialError> {
         let burdens: Vec<(System, u64)> =
-            systems.iter().map(|&system| (system, self.laps(system, percent))).collect();
+            systems.iter().map(|&system| (system, self.spins(system, percent))).collect();
         let head = measure(&self.binary, &self.task, &burdens, directory)?;
         let comparison = compare(&self.base, &head)?;
         let is_found = finds_only(&comparison, systems);
@@ -101,7 +101,7 @@ impl Trial {
     }
 
     /// Iterations per 1,000 entries that make a system dearer by `percent`.
-    fn laps(&self, system: System, percent: f64) -> u64 {
+    fn spins(&self, system: System, percent: f64) -> u64 {
         let cost = &self.base.costs[system.name()];
         let instructions = cost.instructions as f64 * percent / 100.0;
         (instructions / self.instructions_per_lap / cost.entries as f64 * 1_000.0).round() as u64

@@ -23,8 +23,8 @@ pub(crate) fn text(text: &str) -> String {
     out
 }
 
-/// Whether an address may become a link: a path, or one of the schemes that only fetch. Others, `javascript:` above
-/// all, would run what they carry.
+/// True if an address may become a link: a path, or a scheme that only fetches. Others, `javascript:` above all, would run their
+/// content.
 pub(crate) fn may_link(href: &str) -> bool {
     let scheme =
         href.find([':', '/', '?', '#']).filter(|&at| href.as_bytes()[at] == b':').map(|at| &href[..at]);

@@ -1,15 +1,14 @@
-//! Writes a report as one HTML file that needs nothing else: no network, no script, no second file. It can be kept
-//! with what it reports on, mailed, and opened ten years later.
+//! Reports as one self-contained HTML file: no network, no script, no second file. It can be archived with its subject, mailed, and
+//! opened ten years later.
 //!
-//! A [`Report`] is a title, a table of facts (which command, commit and machine), and sections of text, [`Table`]s and
-//! plots. Plots are SVG inside of the page; they and the page follow the reader's light or dark scheme. Who points at a
-//! mark is told its exact value.
+//! A [`Report`] is a title, a table of facts (command, commit, machine), and sections of text, [`Table`]s and plots. Plots are SVG
+//! inside the page; both follow the reader's light or dark scheme. Pointing at a mark shows its exact value.
 //!
-//! This crate measures nothing, knows none of the others and judges nothing: a verdict in a table was reached by the
-//! caller. Equal input gives equal bytes, so a report can be compared.
+//! This crate measures nothing, imports none of the others and judges nothing: a verdict in a table is the caller's. Equal input gives
+//! equal bytes, so reports can be compared.
 //!
 //! ```
-//! use report::{Axis, Column, LinePlot, Report, Section, Series, Table};
+//! use report::{Axis, Column, Report, LinePlot, Section, Series, Table};
 //!
 //! let mut report = Report::new("agent-updates", "What a second of one bot costs the server.");
 //! report.fact("commit", "0123abc");

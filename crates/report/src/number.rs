@@ -9,8 +9,8 @@ const LARGE: f64 = 1e15;
 /// Below this one, too.
 const SMALL: f64 = 1e-6;
 
-/// A number with four significant digits, or all of a larger number's whole ones; thousands are separated, zeroes at
-/// the end left out. What is no number is `–`.
+/// A number with four significant digits, or all integer digits of a larger one; thousands are separated, trailing zeroes omitted. Not
+/// a number is `–`.
 ///
 /// ```
 /// assert_eq!(report::number(1_234_567.89), "1,234,568");

@@ -17,13 +17,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report with a title and a sentence that says what it is about.
+    /// A report with a title and a one-sentence summary of its subject.
     #[must_use]
     pub fn new(title: &str, lead: &str) -> Self {
         Self { title: title.to_owned(), lead: lead.to_owned(), facts: Vec::new(), sections: Vec::new() }
     }
 
-    /// Adds a line to the table of facts at the top: whoever reads a figure has to know its command, commit and machine.
+    /// Adds a line to the table of facts at the top: a figure is only meaningful with its command, commit and machine.
     pub fn fact(&mut self, name: &str, value: impl Into<Cell>) {
         self.facts.push((name.to_owned(), value.into()));
     }
@@ -38,7 +38,7 @@ impl Report {
     pub fn to_html(&self) -> String {
         let title = text(&self.title);
         let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-        // A report may be opened beside files of somebody else. This forbids it to fetch or run anything.
+        // A report may be opened beside foreign files. This policy forbids it to fetch or run anything.
         out.push_str(
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
         );

@@ -1,4 +1,4 @@
-//! A section of a report: a heading and what stands below it, in the order of adding.
+//! A section of a report: a heading and its content, in order of addition.
 
 use crate::escape::{push_text, text};
 use crate::plot::{BarPlot, LinePlot, TimelinePlot};
@@ -34,7 +34,7 @@ impl Section {
         self.block(Block::Text(text.to_owned()))
     }
 
-    /// Adds text whose lines and columns stay as they are, such as another program's output.
+    /// Adds preformatted text, such as another program's output.
     #[must_use]
     pub fn verbatim(self, text: &str) -> Self {
         self.block(Block::Verbatim(text.to_owned()))

@@ -29,7 +29,7 @@ impl Column {
     }
 }
 
-/// How something turned out. Shown by colour and by its own word, since not everybody sees the colour.
+/// Result of a check. Shown by colour and by its own word, for readers who do not see the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// As it should be.
@@ -62,9 +62,9 @@ pub enum Cell {
     /// Text that leads somewhere: a path relative to the report, or a page. An address of another scheme than `http`,
     /// `https` and `file` is shown and not linked.
     Link {
-        /// What is shown.
+        /// Displayed text.
         text: String,
-        /// Where it leads.
+        /// Target.
         href: String,
     },
     /// There is no value.
@@ -155,7 +155,7 @@ impl Table {
         Self { columns, rows: Vec::new(), caption: None }
     }
 
-    /// Says above the table what it shows.
+    /// Sets the caption above the table.
     #[must_use]
     pub fn caption(mut self, caption: &str) -> Self {
         self.caption = Some(caption.to_owned());
@@ -171,7 +171,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Whether there are no rows.
+    /// True without rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rows.is_empty()

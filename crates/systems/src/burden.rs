@@ -4,30 +4,30 @@ use super::System;
 use std::cell::Cell;
 use std::hint::black_box;
 
-/// What one system bears on this thread.
+/// Artificial cost of one system on this thread.
 struct Burden {
-    /// For a thousand entries; a small share of a cheap system is less than one lap an entry.
-    laps_per_1000: Cell<u64>,
-    /// Thousandths of a lap that are owed.
+    /// Spins per thousand entries; a small share of a cheap system is less than one spin an entry.
+    spins_per_1000: Cell<u64>,
+    /// Owed spins, in thousandths.
     owed: Cell<u64>,
 }
 
 thread_local! {
     static BURDENED: Cell<bool> = const { Cell::new(false) };
     static BURDENS: [Burden; System::ALL.len()] =
-        const { [const { Burden { laps_per_1000: Cell::new(0), owed: Cell::new(0) } }; System::ALL.len()] };
+        const { [const { Burden { spins_per_1000: Cell::new(0), owed: Cell::new(0) } }; System::ALL.len()] };
 }
 
-/// Makes every 1,000 entries of a system on this thread dearer by so many laps of a short loop, evenly. What a lap costs
-/// depends on the build; a profile shows it as [`SPIN`]. From the first burden on every system of the thread pays for
-/// being asked, also one with a burden of 0.
-pub fn lay(system: System, laps_per_1000: u64) {
-    BURDENS.with(|burdens| burdens[system as usize].laps_per_1000.set(laps_per_1000));
+/// Makes every 1,000 entries of a system on this thread more expensive by `spins_per_1000` iterations of a short loop, evenly. The cost
+/// of an iteration depends on the build; a profile shows it as [`SPIN`]. From the first burden on, every system of the thread pays for
+/// the lookup, also one with a burden of 0.
+pub fn lay(system: System, spins_per_1000: u64) {
+    BURDENS.with(|burdens| burdens[system as usize].spins_per_1000.set(spins_per_1000));
     BURDENED.set(true);
 }
 
-/// Laps are borne so many at a time, so that beginning them is little beside them.
-const LAPS_MIN: u64 = 16;
+/// Batch size of spins, so that starting them costs little beside them.
+const SPINS_MIN: u64 = 16;
 
 /// Name in a profile of the function that does the work.
 pub const SPIN: &str = "systems::burden::spin";
@@ -43,8 +43,8 @@ pub(crate) fn bear(system: System) {
 fn bear_burden(system: System) {
     BURDENS.with(|burdens| {
         let burden = &burdens[system as usize];
-        let owed = burden.owed.get() + burden.laps_per_1000.get();
-        if owed < LAPS_MIN * 1_000 {
+        let owed = burden.owed.get() + burden.spins_per_1000.get();
+        if owed < SPINS_MIN * 1_000 {
             burden.owed.set(owed);
         } else {
             burden.owed.set(owed % 1_000);
@@ -54,9 +54,9 @@ fn bear_burden(system: System) {
 }
 
 #[inline(never)]
-fn spin(laps: u64) {
-    for lap in 0..laps {
-        black_box(lap);
+fn spin(spins: u64) {
+    for spin in 0..spins {
+        black_box(spin);
     }
 }
 

@@ -1,24 +1,24 @@
-//! The systems of the server: the parts whose cost is told apart, and where each of them begins.
+//! Systems of the server: the units of cost accounting, and their entry points.
 //!
-//! A system is one or a few functions. Each of them is `#[inline(never)]`, so that a profile shows it under its name,
-//! and begins with [`System::enter`]. In a server that reads a thread-local and does nothing more. On a thread that was given a
-//! [`burden`], which only a workload of the simulator ever is, it makes the system dearer by known work: so it can be
-//! tried what size of slowdown a comparison of two builds still finds.
+//! A system is one or a few functions. Each is `#[inline(never)]`, so that a profile shows it under its name, and begins with
+//! [`System::enter`]. In a server that reads a thread-local and does nothing more. On a thread with a [`burden`], which only workloads
+//! of the simulator have, it makes the system more expensive by known work: a test of the size of slowdown that a comparison of two
+//! builds still detects.
 //!
-//! This crate measures nothing, and nothing it reads comes back to the caller.
+//! This crate measures nothing, and returns nothing to the caller.
 
 pub mod burden;
 
-/// A part of the server whose cost is told apart.
+/// Unit of cost accounting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum System {
     /// Commands take effect.
     WorldInbox,
     /// Steering and physics.
     WorldMovement,
-    /// Those without a client: looks, thoughts, paths, walking.
+    /// NPCs: senses, thoughts, paths, walking.
     WorldNpcs,
-    /// What a frame tells.
+    /// Assembly of a frame.
     WorldTell,
     /// Parts of snapshots for replicas that missed something.
     WorldResync,
@@ -30,15 +30,15 @@ pub enum System {
     ShardReceive,
     /// Mail from hub and worlds.
     ShardMail,
-    /// Clients' turns: what each is sent.
+    /// Clients' turns: selection and writing of each client's updates.
     ShardClient,
     /// Acks that cannot wait for a turn.
     ShardAcks,
     /// Sessions: logins, teleports, event queues.
     Hub,
-    /// Headers, zero-coding, acks and duplicates of what comes in.
+    /// Inbound headers, zero-coding, acks and duplicates.
     CircuitReceive,
-    /// Order, pace, resends and headers of what goes out.
+    /// Outbound order, pace, resends and headers.
     CircuitTransmit,
 }
 
@@ -61,7 +61,7 @@ impl System {
         Self::CircuitTransmit,
     ];
 
-    /// What it is called in reports.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,8 +82,8 @@ impl System {
         }
     }
 
-    /// The functions that begin with [`Self::enter`], as a profile shows them: demangled, without hash. A test of crate
-    /// `preflight` profiles a build and misses those that are called otherwise.
+    /// Functions that begin with [`Self::enter`], as a profile shows them: demangled, without hash. A test of crate `preflight`
+    /// profiles a build and reports functions under other names.
     #[must_use]
     pub const fn functions(self) -> &'static [&'static str] {
         match self {

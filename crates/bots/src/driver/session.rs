@@ -80,7 +80,7 @@ pub(super) enum Notice {
 #[derive(Clone, Debug)]
 pub(super) struct Mailbox {
     pub(super) notices: SyncSender<Notice>,
-    pub(super) waker: net::Waker,
+    pub(super) waker: net::PollWaker,
 }
 
 impl Mailbox {

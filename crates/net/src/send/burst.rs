@@ -29,7 +29,7 @@ impl Burst {
         self.len().div_ceil(self.segment)
     }
 
-    /// Whether a datagram of `len` bytes behind this burst may become part of it.
+    /// True if a datagram of `len` bytes behind this burst may join it.
     pub(super) fn takes(&self, remote: SocketAddrV4, local: Ipv4Addr, len: usize) -> bool {
         self.remote == remote
             && self.local == local

@@ -3,10 +3,10 @@
 /// Ticks that a linear axis aims at.
 const TICKS: f64 = 5.0;
 
-/// A logarithmic axis shows 1, 2 and 5 of each decade up to so many decades, and only the decades above.
+/// A logarithmic axis marks 1, 2 and 5 of each decade up to this many decades, and only whole decades above.
 const DECADES_WITH_STEPS_MAX: f64 = 3.0;
 
-/// How values become places.
+/// Mapping of values to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences are equally long. The axis begins at zero unless values are negative.
@@ -15,7 +15,7 @@ pub enum Scale {
     Log,
 }
 
-/// What an axis shows.
+/// Label, unit and scale of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     label: String,
@@ -44,12 +44,12 @@ impl Axis {
         &self.unit
     }
 
-    /// Whether a value has a place.
+    /// True if a value has a position.
     pub(super) fn shows(&self, value: f64) -> bool {
         value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
     }
 
-    /// Fits the axis to values; those that have no place are ignored.
+    /// Fits the axis to values; values without a position are ignored.
     pub(super) fn range(&self, values: impl Iterator<Item = f64>) -> Range {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| self.shows(*value)) {
@@ -110,7 +110,7 @@ impl Range {
         Self { scale: Scale::Log, low: ticks[0], high: ticks[ticks.len() - 1], ticks }
     }
 
-    /// Where a value is, from 0 at the low end to 1 at the high end.
+    /// Position of a value, from 0 at the low end to 1 at the high end.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),

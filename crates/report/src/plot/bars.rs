@@ -1,7 +1,7 @@
-//! Bars: one or more values for each of some named things, such as systems or messages.
+//! Bars: one or more values for each of several named items, such as systems or messages.
 //!
-//! They lie, so that long names can be read, and begin at zero, since their lengths are what is compared; a bar has no
-//! logarithmic scale for that reason. Negative values go the other way.
+//! They are horizontal, so that long names fit, and begin at zero, since their lengths are compared; for that reason a bar has no
+//! logarithmic scale. Negative values extend to the left.
 
 use super::axis::{Axis, Range};
 use super::{COLOURS, WIDTH, at, colour, write_head};
@@ -121,7 +121,7 @@ impl BarPlot {
 }
 
 fn x_of(range: &Range, value: f64) -> f64 {
-    // Where bars go to the left, their values need room there, too.
+    // Labels of negative bars need room on the left.
     let left = if range.ticks[0] < 0.0 { NAMES + VALUES } else { NAMES };
     left + range.place(value) * (WIDTH - VALUES - left)
 }

@@ -1,4 +1,4 @@
-//! Lines: what depends on a number, such as time or how many bots there are.
+//! Lines: values over a number, such as time or the count of bots.
 
 use super::axis::{Axis, Range};
 use super::{SERIES_MAX, WIDTH, at, colour, dash, write_head};
@@ -53,7 +53,7 @@ impl LinePlot {
     /// Adds a line.
     ///
     /// # Panics
-    /// When there are [`SERIES_MAX`] already: nobody could tell them apart.
+    /// If there are [`SERIES_MAX`] already: more could not be told apart.
     #[must_use]
     pub fn series(mut self, series: Series) -> Self {
         assert!(self.series.len() < SERIES_MAX, "a plot shows at most {SERIES_MAX} lines");

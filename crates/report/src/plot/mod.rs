@@ -1,8 +1,8 @@
-//! Plots as SVG inside of the page: [`LinePlot`] for what depends on a number, [`BarPlot`] for named things,
-//! [`TimelinePlot`] for what went on at the same time.
+//! Plots as SVG inside the page: [`LinePlot`] for values over a number, [`BarPlot`] for named items, [`TimelinePlot`] for concurrent
+//! activities.
 //!
-//! A series has the colour of its place, the same in all plots of a report that list their series in the same order.
-//! From the ninth on lines are dashed, since eight colours are as many as can be told apart.
+//! A series has the colour of its position, equal in all plots of a report that list their series in the same order. From the ninth on
+//! lines are dashed, since eight colours are as many as can be told apart.
 
 mod axis;
 mod bars;

@@ -1,4 +1,4 @@
-//! Timelines: what went on at the same time on several tracks, as nested slices, such as the scopes of threads.
+//! Timelines: concurrent activities on several tracks, as nested slices, such as the scopes of threads.
 
 use super::axis::{Axis, Range};
 use super::{COLOURS, WIDTH, at, colour, write_head};
@@ -18,21 +18,21 @@ const BOTTOM: f64 = 40.0;
 const LETTER: f64 = 6.2;
 const LETTERS_MIN: usize = 4;
 
-/// Slices of a timeline; of more the narrowest are left out. As many as a page can hold without getting slow.
+/// Slices of a timeline at most; the narrowest are omitted. A page with more becomes slow.
 const SLICES_MAX: usize = 4_000;
 
 /// Something that took time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
-    /// What it was; slices of one name have one colour.
+    /// Activity; slices of one name share a colour.
     pub name: String,
-    /// For whoever points at it.
+    /// Tooltip.
     pub about: String,
-    /// How many slices are around it.
+    /// Number of enclosing slices.
     pub depth: usize,
-    /// When it began, on the timeline's axis.
+    /// Start, on the timeline's axis.
     pub begin: f64,
-    /// When it ended.
+    /// End.
     pub end: f64,
 }
 
@@ -120,7 +120,7 @@ impl TimelinePlot {
     fn write_slice(&self, out: &mut String, range: &Range, top: f64, slice: &Slice) {
         let (left, right) = (x_of(range, slice.begin.max(self.begin)), x_of(range, slice.end.min(self.end)));
         let y = top + slice.depth as f64 * ROW;
-        // What is shorter than can be seen is drawn as wide as can be seen.
+        // Minimum visible width.
         let width = (right - left).max(0.4);
         let told =
             format!("{} {}: {} {}", slice.name, slice.about, number(slice.end - slice.begin), self.unit);
@@ -148,7 +148,7 @@ impl TimelinePlot {
         slice.begin < self.end && slice.end > self.begin && slice.end >= slice.begin
     }
 
-    /// How long a slice has to be in order to be shown.
+    /// Least length of a displayed slice.
     fn least(&self) -> f64 {
         let shown = self.tracks.iter().flat_map(|(_, slices)| slices).filter(|slice| self.shows(slice));
         let mut lengths: Vec<f64> = shown.map(|slice| slice.end - slice.begin).collect();

@@ -149,7 +149,7 @@ pub fn prepare(workload: Workload, ticks: u64, path: &Path) -> Result<(), Worklo
 }
 
 /// Runs what was prepared, or up to `ticks` measured ticks of a recording of crate `recording`. Systems are made dearer
-/// by so many laps for each 1,000 of their entries ([`systems::burden`]); a workload as it is has no burdens.
+/// by so many spins for each 1,000 of their entries ([`systems::burden`]); a workload as it is has no burdens.
 ///
 /// It has a thread of its own. There stack and heap begin empty, at addresses that are aligned the same in every process:
 /// on the first thread they follow from arguments, environment and whatever the program did before, and how many
@@ -176,8 +176,8 @@ fn play(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, W
     for _ in 0..*warm_up_ticks {
         marks.push(course.tick());
     }
-    for &(system, laps_per_1000) in burdens {
-        systems::burden::lay(system, laps_per_1000);
+    for &(system, spins_per_1000) in burdens {
+        systems::burden::lay(system, spins_per_1000);
     }
     let before = course.work();
     measured(course, *ticks, &mut marks);

@@ -170,7 +170,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
             Box::new(move || data.probe())
         },
     })?;
-    let wakers: Vec<net::Waker> = shards.iter().map(shards::Prepared::waker).collect();
+    let wakers: Vec<net::PollWaker> = shards.iter().map(shards::Prepared::waker).collect();
     let tunables = Arc::new(Tunables::new(config, recorder));
     tunables.restore(&data)?;
     let shards = shards::start(shards::Start {
@@ -304,7 +304,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         let main_turn = Arc::clone(&main_turn);
         let wake = move || {
             inboxes.shared().iter().for_each(|inbox| inbox.waker.wake());
-            wakers.iter().for_each(net::Waker::wake);
+            wakers.iter().for_each(net::PollWaker::wake);
             main_turn.notify_one();
         };
         Box::new(move |fault| fuses.order(fault, &wake)) as Faults

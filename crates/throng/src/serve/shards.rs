@@ -14,7 +14,7 @@ use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
 use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardCounters};
 use ids::Instant;
-use net::{Events, FlushStatus, Interest, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket, Waker};
+use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,7 +52,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn waker(&self) -> Waker {
+    pub(super) fn waker(&self) -> PollWaker {
         self.poller.waker()
     }
 
@@ -90,7 +90,7 @@ pub(super) struct Start<'a> {
 pub(super) struct Shards {
     threads: Vec<JoinHandle<()>>,
     watched: Vec<Arc<Watched>>,
-    wakers: Vec<Waker>,
+    wakers: Vec<PollWaker>,
     stopping: Arc<AtomicBool>,
 }
 
@@ -225,7 +225,7 @@ impl Shards {
     /// Ends the threads.
     pub(super) fn stop(self) {
         self.stopping.store(true, Ordering::Release);
-        self.wakers.iter().for_each(Waker::wake);
+        self.wakers.iter().for_each(PollWaker::wake);
         for thread in self.threads {
             if thread.join().is_err() {
                 tracing::error!("a shard thread has panicked");
