@@ -1,4 +1,4 @@
-//! From ground and boxes to a navmesh, tile by tile.
+//! Builder of navmeshes from ground and boxes, tile by tile.
 //!
 //! A tile's columns, one a [`CELL_M`](crate::CELL_M), are looked at from above (`samples`): where is a floor, could a walker
 //! stand there. Floors that hang together become regions (`regions`), their borders outlines with few corners (`outlines`), and
@@ -25,12 +25,12 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Who walks on the mesh, and where such a walker goes.
+/// Dimensions and abilities of a walker.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Walker {
     /// Half of its width, metres: walls and ledges stay so far away.
     pub radius_m: f32,
-    /// Upright, metres: what hangs lower is in the way.
+    /// Height upright, metres: lower ceilings block it.
     pub height_m: f32,
     /// The highest step up, metres.
     pub step_m: f32,
@@ -40,7 +40,7 @@ pub struct Walker {
     pub slope_max: f32,
     /// Height of the water, metres.
     pub water_m: f32,
-    /// How deep it wades, metres.
+    /// Greatest depth of water to wade through, metres.
     pub wade_m: f32,
     /// It keeps so far from the border of the region, metres.
     pub border_m: f32,
@@ -65,7 +65,7 @@ impl Default for Walker {
     }
 }
 
-/// Why there is no mesh.
+/// Failure to build a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum BuildError {
     /// The ground has a height that is none.
@@ -75,22 +75,22 @@ pub enum BuildError {
         x: u32,
         /// Metres north of the corner.
         y: u32,
-        /// What was found.
+        /// Offending height.
         height: f32,
     },
     /// The walker has a measure that is none.
     #[error("no walker has a {name} of {value}: {least} to {most}")]
     Walker {
-        /// Which.
+        /// Name of the property.
         name: &'static str,
-        /// What was found.
+        /// Offending value.
         value: f32,
         /// Least allowed.
         least: f32,
         /// Most allowed.
         most: f32,
     },
-    /// So many boxes on top of each other that building would take too much memory.
+    /// More boxes above each other than memory for building permits.
     #[error("too many boxes within the tile at ({x}, {y}) m")]
     Crowded {
         /// Metres east of the corner.
@@ -99,13 +99,13 @@ pub enum BuildError {
         y: u32,
     },
     /// More polygons than a tile can have.
-    #[error("the tile at ({x}, {y}) m falls into {polys} polygons, more than {max}", max = crate::mesh::poly::Link::POLYS_MAX - 1)]
+    #[error("the tile at ({x}, {y}) m falls into {polys} polygons, more than {max}", max = crate::mesh::poly::EdgeLink::POLYS_MAX - 1)]
     Ragged {
         /// Metres east of the corner.
         x: u32,
         /// Metres north of the corner.
         y: u32,
-        /// How many there would be.
+        /// Number of polygons.
         polys: usize,
     },
     /// There is no such tile, or the mesh is of another region.
@@ -195,7 +195,7 @@ impl NavMesh {
         Ok(mesh)
     }
 
-    /// Whether there is nowhere to walk.
+    /// True without walkable floor.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.poly_count() == 0
@@ -240,7 +240,7 @@ impl NavMesh {
     }
 }
 
-/// What building takes from tile to tile.
+/// Buffers reused from tile to tile.
 struct Workshop<'a> {
     ground: Ground<'a>,
     solids: &'a Solids,
@@ -259,7 +259,7 @@ impl Workshop<'_> {
         }
         let origin = [x * TILE_CELLS, y * TILE_CELLS];
         let shapes = polygons::fill(outlines, &regions);
-        if shapes.len() >= crate::mesh::poly::Link::POLYS_MAX {
+        if shapes.len() >= crate::mesh::poly::EdgeLink::POLYS_MAX {
             return Err(BuildError::Ragged { x: x_m, y: y_m, polys: shapes.len() });
         }
         let floors = self.samples.floors(&regions, [x_m as f32, y_m as f32].into(), self.solids);

@@ -1,8 +1,8 @@
-//! Walkers among others: who is near, which way around them, and the step itself.
+//! Walkers among others: neighbours, steering around them, and the step itself.
 //!
-//! Walkers are moved one after the other, each with the places of the others as they are at that moment: nobody moves while
-//! somebody else does, so whoever keeps out of contact by its own step alone is kept out of contact. [`Neighbours`] tells who is near and is told of
-//! every step, [`steer()`] turns a wish into a velocity, [`advance`] takes the step on the mesh, and [`walk`] is both.
+//! Walkers move one after the other, each with the positions of the others at that moment. No two move at once, so a walker that avoids
+//! contact by its own step is free of contact. [`Neighbours`] finds nearby bodies and is updated at every step, [`steer()`] turns a
+//! wish into a velocity, [`advance`] takes the step on the mesh, and [`walk`] does both.
 
 mod neighbours;
 mod steer;
@@ -16,55 +16,55 @@ pub use steer::steer;
 /// Most neighbours that count: the nearest. Eight make a ring around a walker.
 pub const NEIGHBOURS_MAX: usize = 8;
 
-/// Within this distance between axes others count, metres: two seconds of walking toward each other would be 13 m, but who is beyond
-/// some bodies is hidden by them, and turning aside 5 m before is early enough to look natural.
+/// Distance between axes within which others count, metres. Two seconds of walking toward each other would be 13 m, but farther walkers
+/// are hidden behind nearer ones, and turning aside 5 m before looks natural.
 pub const REACH_M: f32 = 5.0;
 
-/// Two walkers, one of whom is stuck, overlap no deeper than this, metres: they turn their shoulders. An avatar is 0.6 m wide and 0.45 m deep, so
-/// this is what both together gain. Without it, a door of 1 m and somebody who stands in it would be a wall.
+/// Greatest overlap of two walkers of which one is stuck, metres: they turn their shoulders. An avatar is 0.6 m wide and 0.45 m deep,
+/// so this is the gain of both together. Without it a body in a door 1 m wide would be a wall.
 pub const OVERLAP_MAX_M: f32 = 0.15;
 
 /// Bodies this far apart upright do not meet: they are on different storeys, metres.
 pub const STOREY_M: f32 = 1.8;
 
-/// What an obstacle leaves of a step is nothing below this speed, metres a second: rounding makes nobody creep.
+/// Speed below which the rest of an obstructed step is dropped, metres a second: rounding moves no walker.
 const CREEP_M_PER_S: f32 = 0.05;
 
-/// Somebody who is in the way, or may be.
+/// A body that is or may be in the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Body {
     /// Axis, metres from the region's south-west corner.
     pub at: Vec2,
-    /// How it moves, metres a second.
+    /// Velocity, metres a second.
     pub velocity: Vec2,
-    /// How it would move if nobody was in the way; zero for who stands.
+    /// Velocity that it would have without obstacles; zero if it stands.
     pub wish: Vec2,
     /// Height of the feet, metres.
     pub z: f32,
     /// Half of the width, metres.
     pub radius: f32,
-    /// Metres to the next corner of its way ([`Pace::left_m`](crate::Pace::left_m)). Where there is room for one only, and neither is
-    /// behind the other, who is nearer goes first; 0 for those who give way to nobody, as visitors' avatars do.
+    /// Metres to the next corner of its path ([`WalkStep::left_m`](crate::WalkStep::left_m)). If there is room for one only and neither
+    /// is behind the other, the nearer one goes first; 0 for bodies that never give way, as visitors' avatars.
     pub left_m: f32,
 }
 
-/// Who moves.
+/// The moving body.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mover {
     /// Its place, present velocity and wish.
     pub body: Body,
-    /// Stuck for a while: it turns its shoulders and pushes through those before whom it goes ([`OVERLAP_MAX_M`]).
+    /// Stuck for a while: it turns its shoulders and pushes past those that it precedes ([`OVERLAP_MAX_M`]).
     pub pressing: bool,
 }
 
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Where it led.
+    /// End of the step.
     pub spot: Spot,
-    /// With which velocity: what was asked for bit for bit if nothing was in the way, else the way that was made, or nothing.
+    /// Resulting velocity: the requested one bit for bit without obstacles, else the distance made ÷ time, or zero.
     pub velocity: Vec2,
-    /// Whether a wall was in the way.
+    /// True if a wall was in the way.
     pub hindered: bool,
 }
 
@@ -100,8 +100,8 @@ pub fn walk(mesh: &NavMesh, from: Spot, mover: &Mover, others: &[Body], dt: f32)
     }
 }
 
-/// Steers once more where a wall was in the way: who knew nothing of it may have turned toward it, or be led along it to somebody whom one
-/// would have passed.
+/// Steers again after a wall: the first choice did not know the wall, and may have turned toward it, or be led along it into another
+/// body.
 fn along_wall(
     mesh: &NavMesh,
     from: Spot,

@@ -1,11 +1,11 @@
-//! Walking along a path: which way now, when to turn, whether one gets on at all.
+//! Path following: velocity, turns at corners, and progress.
 //!
-//! A [`Follower`] is plain data of one walker: a copy of a path's next corners, and how it is getting on. [`Follower::step`] says once a tick which velocity
-//! it wishes and what it needs; it searches nothing itself, since searches have a budget that only the world knows.
+//! A [`Follower`] is plain data of one walker: a copy of a path's next corners, and its progress. [`Follower::step`] returns
+//! the wished velocity and a status once a tick; it searches nothing itself, since searches have a budget that only the world knows.
 //!
-//! Viewers move a walker on by its velocity until they are told another, so on a straight leg the velocity is the same bit for bit: the direction is
-//! taken once, at the leg's begin, and again only when the walker would miss the corner. A corner costs one change: the walker turns in the
-//! first tick in which it sees the next one.
+//! Clients extrapolate a walker by its velocity until they receive another, so on a straight leg the velocity is the same bit for bit:
+//! the direction is computed once, at the leg's beginning, and again only if the walker would miss the corner. A corner costs one
+//! change: the walker turns in the first tick in which it sees the next corner.
 
 use crate::{
     mesh::{CELLS_PER_M, NavMesh, Spot},
@@ -17,7 +17,7 @@ use state_hash::StateHasher;
 
 /// Corners that a follower remembers.
 const CORNERS: usize = 12;
-/// Quarters of a cell along a metre: 3 cm each, half of what paths keep away from the ends of doors.
+/// Quarters of a cell per metre: 3 cm each, half of the clearance of paths from the ends of doors.
 const QUARTERS_PER_M: f32 = 4.0 * CELLS_PER_M;
 
 /// A walker that would miss its corner by more than this share of the distance takes a new direction: about 3°.
@@ -25,7 +25,8 @@ const MISS: f32 = 0.05;
 /// And by more than this, metres.
 const MISS_MIN_M: f32 = 0.04;
 
-/// Within so many metres of a corner one turns when one sees the next: who is pushed past a corner does not go back for it.
+/// Distance from a corner within which a walker turns as soon as it sees the next, metres: a walker pushed past a corner does not
+/// return.
 const TURN_M: f32 = 0.75;
 
 /// Corners that one passes at once: around the end of a wall they are a hand's breadth apart.
@@ -34,30 +35,30 @@ const TURNS_MAX: u32 = 4;
 /// Closer to a place one is there, metres.
 const AT_M: f32 = 2e-3;
 
-/// Within so many metres of the goal one walks at half speed.
+/// Distance from the goal within which a walker goes at half speed, metres.
 const SLOW_M: f32 = 0.75;
 
-/// Coming closer by this, metres, is progress, and for the slow ones what they make in this time, seconds.
+/// Progress is an approach by `PROGRESS_M` metres, or for slow walkers by their distance in `PROGRESS_S` seconds.
 const PROGRESS_M: f32 = 0.1;
 const PROGRESS_S: f32 = 0.2;
-/// Without progress for so long one presses, seconds.
+/// Seconds without progress until a walker presses.
 const PRESS_S: f32 = 0.8;
-/// And for so long one asks for another path, again and again.
+/// Seconds without progress until it needs another path, again and again.
 const REPLAN_S: f32 = 2.0;
-/// Who has not come so far away from a place, metres, in so long, seconds, gives up: where there is room for one and two want to pass, somebody
-/// has to go elsewhere, and whoever waits in a queue for that long has chosen the wrong door.
+/// A walker that stays within `STILL_M` metres for [`GIVE_UP_S`] seconds gives up: where two need a passage for one, one must leave, and a
+/// wait of that length in a queue means the wrong door.
 const STILL_M: f32 = 0.5;
-/// No world reaches as far from its corner, metres.
+/// Beyond any world, metres from its corner.
 const PLACE_MAX_M: f32 = 65_536.0;
 /// See [`Status::GaveUp`].
 pub const GIVE_UP_S: f32 = 20.0;
-/// Near the goal in a crowd: who gets no closer has arrived where there was room, which is taken to be so many metres a second of waiting,
-/// but no farther off: eighty around one point stand within 3 m, two hundred within 5 m.
+/// Near the goal in a crowd, a walker without progress has arrived if it is within `CROWD_M_PER_S × waiting time` (at least `CROWD_S`), at most
+/// `CROWD_MAX_M`, of it: eighty around one point stand within 3 m, two hundred within 5 m.
 const CROWD_M_PER_S: f32 = 2.5;
 const CROWD_S: f32 = 1.0;
 const CROWD_MAX_M: f32 = 5.0;
 
-/// How a walker follows its path.
+/// Progress of a walker on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Follower {
     /// Direction of the present leg, unit length; zero before the first step on it.
@@ -72,14 +73,14 @@ pub struct Follower {
     stuck_s: f32,
     /// The closest to `aim` so far, metres.
     closest_m: f32,
-    /// Since it was farther than [`STILL_M`] from `still_at`, seconds.
+    /// Seconds within [`STILL_M`] of `still_at`.
     still_s: f32,
     still_at: Vec2,
-    state: State,
+    state: FollowerState,
     /// Next corner after `aim`.
     next: u8,
     len: u8,
-    /// Whether the path leads all the way to the goal.
+    /// True if the path leads all the way to the goal.
     complete: bool,
     /// In quarters of a cell; the goal, which is the last of a complete path, is exact.
     corners: [[u16; 2]; CORNERS],
@@ -87,7 +88,7 @@ pub struct Follower {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum State {
+enum FollowerState {
     Idle,
     /// It has a goal and no path.
     Waiting,
@@ -95,7 +96,7 @@ enum State {
     Arrived,
 }
 
-/// What a walker needs now.
+/// Need of a walker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Nothing: it has nowhere to go.
@@ -112,10 +113,10 @@ pub enum Status {
 
 /// A walker's wish for this tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
+pub struct WalkStep {
     /// Metres a second; zero to stand.
     pub velocity: Vec2,
-    /// What it needs.
+    /// Need of the walker.
     pub status: Status,
     /// Stuck for a while, see [`crate::crowd::Mover::pressing`].
     pub pressing: bool,
@@ -134,7 +135,7 @@ impl Default for Follower {
             closest_m: f32::MAX,
             still_s: 0.0,
             still_at: Vec2::INFINITY,
-            state: State::Idle,
+            state: FollowerState::Idle,
             next: 0,
             len: 0,
             complete: true,
@@ -147,7 +148,7 @@ impl Default for Follower {
 impl Follower {
     /// Goes somewhere else from now on: waits for a path. `speed` in metres a second; `arrival_m` is how close is close enough.
     pub fn go(&mut self, goal: Spot, speed: f32, arrival_m: f32) {
-        *self = Self { goal, speed, arrival_m, state: State::Waiting, ..Self::default() };
+        *self = Self { goal, speed, arrival_m, state: FollowerState::Waiting, ..Self::default() };
     }
 
     /// Walks at another speed, along the same path.
@@ -160,10 +161,10 @@ impl Follower {
         *self = Self::default();
     }
 
-    /// Where it goes, if it goes anywhere.
+    /// Goal, if there is one.
     #[must_use]
     pub fn goal(&self) -> Option<Spot> {
-        matches!(self.state, State::Waiting | State::Walking).then_some(self.goal)
+        matches!(self.state, FollowerState::Waiting | FollowerState::Walking).then_some(self.goal)
     }
 
     /// Takes a path that was searched from where it is to its goal. A path that is [empty](Path::corners) is none: it has arrived where it is.
@@ -182,34 +183,34 @@ impl Follower {
         if self.complete {
             self.goal = path.end;
         }
-        // Another path to the same goal frees nobody who is stuck.
-        if self.state == State::Waiting {
+        // Another path to the same goal does not free a stuck walker.
+        if self.state == FollowerState::Waiting {
             self.stuck_s = 0.0;
         }
-        self.state = if kept == 0 { State::Arrived } else { State::Walking };
+        self.state = if kept == 0 { FollowerState::Arrived } else { FollowerState::Walking };
         self.next = 0;
         self.turn();
     }
 
-    /// The wish of a walker who is at a spot, for a tick of `dt` seconds. `hindered` says that a wall was in its way in the last one.
-    pub fn step(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> Pace {
+    /// Wish of a walker at a spot for a tick of `dt` seconds. `hindered`: a wall was in its way in the last tick.
+    pub fn step(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> WalkStep {
         if self.goal().is_some() && self.is_still(at.at, dt) {
             self.stop();
-            return Pace::stand(Status::GaveUp);
+            return WalkStep::stand(Status::GaveUp);
         }
         match self.state {
-            State::Idle => Pace::stand(Status::Idle),
-            State::Waiting => Pace::stand(Status::NeedsPath),
-            State::Arrived => {
+            FollowerState::Idle => WalkStep::stand(Status::Idle),
+            FollowerState::Waiting => WalkStep::stand(Status::NeedsPath),
+            FollowerState::Arrived => {
                 self.stop();
-                Pace::stand(Status::Arrived)
+                WalkStep::stand(Status::Arrived)
             }
-            State::Walking => self.walk(mesh, at, hindered, dt),
+            FollowerState::Walking => self.walk(mesh, at, hindered, dt),
         }
     }
 
-    /// What is different after each step, as one number, for comparing runs. With [`Self::way_hash`] it is all that decides what the
-    /// walker does.
+    /// Hash of the state that changes with each step, for comparing runs. Together with [`Self::way_hash`] it covers all state that
+    /// decides the walker's behaviour.
     #[must_use]
     pub const fn step_hash(&self) -> u64 {
         let Self { heading, aim, stuck_s, closest_m, state, next, len, complete, .. } = *self;
@@ -222,8 +223,8 @@ impl Follower {
         hasher.finish()
     }
 
-    /// Where it goes, by which corners and how fast, as one number: different after [`Self::go`], [`Self::take`], [`Self::set_speed`] and
-    /// [`Self::stop`], and after a step that says [`Status::Arrived`].
+    /// Hash of goal, corners and speed: changes with [`Self::go`], [`Self::take`], [`Self::set_speed`] and [`Self::stop`], and with a
+    /// step that returns [`Status::Arrived`].
     #[must_use]
     pub fn way_hash(&self) -> u64 {
         let pair = |a: f32, b: f32| u64::from(a.to_bits()) << 32 | u64::from(b.to_bits());
@@ -237,8 +238,8 @@ impl Follower {
         hasher.finish()
     }
 
-    /// Whether a walker on this mesh who goes no faster than `speed_max`, metres a second, can be like that: what came out of a
-    /// snapshot may be anything.
+    /// True if this state is possible for a walker on this mesh with a speed of at most `speed_max`, metres a second: a snapshot may
+    /// hold anything.
     #[must_use]
     pub fn is_sound(&self, mesh: &NavMesh, speed_max: f32) -> bool {
         let Self { heading, aim, speed, arrival_m, stuck_s, closest_m, still_s, still_at, next, len, .. } =
@@ -257,15 +258,15 @@ impl Follower {
             && [arrival_m, stuck_s, closest_m, still_s].into_iter().all(is_length)
     }
 
-    fn walk(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> Pace {
+    fn walk(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> WalkStep {
         let stride = self.speed * dt;
         for _ in 0..TURNS_MAX {
             if self.is_last() || !self.turns(mesh, at) {
                 break;
             }
             if self.next >= self.len {
-                self.state = State::Waiting;
-                return Pace::stand(Status::NeedsPath);
+                self.state = FollowerState::Waiting;
+                return WalkStep::stand(Status::NeedsPath);
             }
             self.turn();
             self.stuck_s = 0.0;
@@ -274,17 +275,17 @@ impl Follower {
         let distance = rest.length();
         if self.is_last() && self.has_arrived(distance) {
             self.stop();
-            return Pace::stand(Status::Arrived);
+            return WalkStep::stand(Status::Arrived);
         }
         self.notice_progress(distance, dt);
-        // On the last leg of a path that goes on there is time for the next search.
+        // The last leg of an incomplete path leaves time for the next search.
         let is_ending = !self.complete && self.next >= self.len;
         let status = if is_ending || self.asks_again(dt) { Status::NeedsPath } else { Status::Walking };
         let pressing = self.stuck_s >= PRESS_S;
         let has_passed = self.heading != Vec2::ZERO && rest.dot(self.heading) <= 0.0;
         if distance <= stride && (self.is_last() || has_passed) {
-            // The last step ends at the goal itself, and who has passed a corner and sees no way on goes back to it.
-            return Pace { velocity: rest / dt, status, pressing, left_m: distance };
+            // The last step ends at the goal itself; a walker past its corner without a view of the next returns to the corner.
+            return WalkStep { velocity: rest / dt, status, pressing, left_m: distance };
         }
         let miss = self.heading.perp_dot(rest).abs();
         let is_off =
@@ -293,15 +294,15 @@ impl Follower {
             self.heading = rest.normalize_or_zero();
         }
         let speed = if self.is_last() && distance < SLOW_M { self.speed / 2.0 } else { self.speed };
-        Pace { velocity: self.heading * speed, status, pressing, left_m: distance }
+        WalkStep { velocity: self.heading * speed, status, pressing, left_m: distance }
     }
 
-    /// Whether the present leg leads to the end of the whole way.
+    /// True on the leg to the end of the whole path.
     const fn is_last(&self) -> bool {
         self.complete && self.next >= self.len
     }
 
-    /// Whether the corner at the end of the leg is reached: close, and the next one in sight.
+    /// True if the corner at the end of the leg is reached: close, and the next one in sight.
     fn turns(&self, mesh: &NavMesh, at: Spot) -> bool {
         let square = self.aim.distance_squared(at.at);
         square <= AT_M * AT_M
@@ -314,7 +315,7 @@ impl Follower {
         distance <= self.arrival_m.max(AT_M) || is_crowded
     }
 
-    /// Whether it has been where it is for too long. Corners and further searches do not count: in a jam one is pushed past some.
+    /// True after too long in one place. Corners and further searches do not count: a jam pushes walkers past some corners.
     fn is_still(&mut self, at: Vec2, dt: f32) -> bool {
         let is_near = at.distance_squared(self.still_at) <= STILL_M * STILL_M;
         (self.still_at, self.still_s) = if is_near { (self.still_at, self.still_s + dt) } else { (at, 0.0) };
@@ -355,7 +356,7 @@ impl Follower {
     }
 }
 
-impl Pace {
+impl WalkStep {
     const fn stand(status: Status) -> Self {
         Self { velocity: Vec2::ZERO, status, pressing: false, left_m: f32::MAX }
     }

@@ -1,7 +1,7 @@
-//! The ground as numbers: heights one a metre, and what lies between them.
+//! Ground as numbers: one height per metre, interpolated in between.
 //!
-//! A view of somebody else's samples, so that a region's ground is in memory once. It reads them as `world` does: each square
-//! metre is two triangles that meet on the diagonal from its south-east to its north-west corner.
+//! A view of the owner's samples, so that a region's ground is in memory once. Interpolation is that of `world`: each square metre is
+//! two triangles that meet on the diagonal from its south-east to its north-west corner.
 
 use glam::Vec2;
 use thiserror::Error;
@@ -13,7 +13,7 @@ pub struct Ground<'a> {
     heights: &'a [f32],
 }
 
-/// Why samples make no ground.
+/// Samples that are no ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GroundError {
     /// Too narrow or too wide.
@@ -37,11 +37,11 @@ impl<'a> Ground<'a> {
     /// Widest ground, metres.
     pub const SIZE_MAX_M: u32 = 1_024;
 
-    /// Takes `size_m` × `size_m` heights in metres, row by row from the south-west corner, x running fastest. They are not looked
-    /// at: [`crate::NavMesh::build`] refuses those that are no numbers.
+    /// Wraps `size_m` × `size_m` heights in metres, row by row from the south-west corner, x running fastest. Values are not checked
+    /// here: [`crate::NavMesh::build`] refuses those that are not finite.
     ///
     /// # Errors
-    /// [`GroundError`] when width and samples do not fit.
+    /// [`GroundError`] if width and samples do not fit.
     pub const fn new(size_m: u32, heights: &'a [f32]) -> Result<Self, GroundError> {
         if size_m < Self::SIZE_MIN_M || size_m > Self::SIZE_MAX_M {
             return Err(GroundError::Size(size_m));
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(ground.facet(Vec2::new(0.25, 0.5)), (1.25, Vec2::new(1.0, 2.0)));
         assert_eq!(ground.facet(Vec2::new(0.75, 0.5)), (2.25, Vec2::new(3.0, 4.0)));
         assert_eq!(ground.height(Vec2::new(9.0, 9.0)), 5.0);
-        // What no number yields does not matter; that it yields does.
+        // The result for NaN does not matter, only that there is one.
         let _ = ground.height(Vec2::NAN);
     }
 }

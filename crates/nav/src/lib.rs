@@ -17,7 +17,7 @@ mod sight;
 mod solids;
 
 pub use build::{BuildError, Walker};
-pub use follow::{Follower, GIVE_UP_S, Pace, Status};
+pub use follow::{Follower, GIVE_UP_S, Status, WalkStep};
 pub use ground::{Ground, GroundError};
 pub use mesh::{CELL_M, DecodeError, NavMesh, PolyRef, Ray, Slid, Spot, TILE_M, TOLERANCE_M};
 pub use path::{CORNERS_MAX, End, NODES_MAX, Path, PathFinder, Search};

@@ -18,7 +18,7 @@ mod wander;
 
 use crate::ground::Ground;
 use glam::Vec2;
-use poly::{Link, Plane, Poly, Side};
+use poly::{EdgeLink, Plane, Poly, Side};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -37,12 +37,12 @@ pub(crate) const TILE_CELLS: u32 = 256;
 /// Cells along a metre.
 pub(crate) const CELLS_PER_M: f32 = 8.0;
 
-/// Names a polygon: tile and place in it. After a tile was built anew its polygons have other names.
+/// Name of a polygon: tile and index. A rebuilt tile names its polygons anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PolyRef(pub u32);
 
 impl PolyRef {
-    /// Of a spot that is nowhere yet.
+    /// Polygon of a spot that is nowhere yet.
     pub const NONE: Self = Self(u32::MAX);
 
     pub(crate) const fn new(tile: u32, index: u32) -> Self {
@@ -68,15 +68,15 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// On no polygon: what walks from here goes nowhere.
+    /// A spot on no polygon: walks from it do not move.
     pub const NOWHERE: Self = Self { poly: PolyRef::NONE, at: Vec2::ZERO };
 }
 
-/// What a spot's point may lie outside of its polygon, at most: rounding of coordinates up to 1,024 m, with room to spare, and far
-/// below the radius by which the mesh keeps from walls.
+/// Greatest distance of a spot's point from its polygon: rounding of coordinates up to 1,024 m with a margin, and far below the
+/// clearance of the mesh from walls.
 pub const TOLERANCE_M: f32 = 1.5e-3;
 
-/// Where one can walk in a region. Cheap to clone.
+/// Walkable floor of a region. Cheap to clone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NavMesh {
     pub(crate) size_m: u32,
@@ -94,10 +94,10 @@ pub(crate) struct Tile {
     pub(crate) parts: Arc<Parts>,
 }
 
-/// What walking does not need.
+/// Data of a tile that walking does not need.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Parts {
-    /// What polygons lie on; the first is a placeholder for the ground.
+    /// Planes of the floors; the first is a placeholder for the ground.
     pub(crate) floors: Box<[Plane]>,
     /// Edges on the tile's border that lead on, by side and place along it.
     pub(crate) borders: Box<[Border]>,
@@ -108,11 +108,11 @@ pub(crate) struct Parts {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Border {
     pub(crate) side: Side,
-    /// Whether one may leave here; else only enter.
+    /// True if the edge may be crossed outward; else inward only.
     pub(crate) leads_out: bool,
     pub(crate) edge: u8,
     pub(crate) poly: u16,
-    /// Height of the floor at the middle of the edge, metres: tells storeys apart.
+    /// Height of the floor at the middle of the edge, metres: distinguishes storeys.
     pub(crate) z: f32,
 }
 
@@ -123,13 +123,13 @@ impl NavMesh {
         self.size_m
     }
 
-    /// How many polygons there are.
+    /// Number of polygons.
     #[must_use]
     pub fn poly_count(&self) -> usize {
         self.tiles.iter().map(|tile| tile.polys.len()).sum()
     }
 
-    /// Bytes of memory, what other meshes share included.
+    /// Bytes of memory, including tiles shared with other meshes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let tile = |tile: &Tile| {
@@ -149,13 +149,13 @@ impl NavMesh {
         codec::checksum(&self.to_bytes())
     }
 
-    /// Height of what a spot is on, metres. `ground` is the one that the mesh was built on. 0 when it is on nothing.
+    /// Height of the floor at a spot, metres. `ground` is the one of the build. 0 on no polygon.
     #[must_use]
     pub fn height(&self, ground: Ground<'_>, spot: Spot) -> f32 {
         self.facet(ground, spot).0
     }
 
-    /// Height and slope (metres up per metre east and north) of what a spot is on.
+    /// Height and slope (metres up per metre east and north) of the floor at a spot.
     #[must_use]
     pub fn facet(&self, ground: Ground<'_>, spot: Spot) -> (f32, Vec2) {
         match self.poly(spot.poly) {
@@ -168,19 +168,19 @@ impl NavMesh {
         }
     }
 
-    /// Whether a spot's polygon lies on the ground, whose heights the caller may know already, and on no box.
+    /// True if a spot's polygon lies on the ground, whose heights the caller may know already, and not on a box.
     #[must_use]
     pub fn is_on_ground(&self, spot: Spot) -> bool {
         self.poly(spot.poly).is_some_and(|poly| poly.floor == Poly::GROUND)
     }
 
-    /// Whether a spot is one: its polygon exists and holds its point.
+    /// True if a spot is valid: its polygon exists and contains its point.
     #[must_use]
     pub fn holds(&self, spot: Spot) -> bool {
         self.poly(spot.poly).is_some_and(|poly| poly.holds(spot.at * CELLS_PER_M))
     }
 
-    /// Whether one can walk from one spot to the other and back. Where it is false there may still be a way down a ledge.
+    /// True if there is a way from one spot to the other and back. If false, there may still be a way down a ledge.
     #[must_use]
     pub fn are_connected(&self, a: Spot, b: Spot) -> bool {
         let island = |spot: Spot| self.poly(spot.poly).map(|_| self.islands.of(spot.poly));
@@ -212,7 +212,7 @@ impl NavMesh {
 
     /// The polygon to which a link of another one leads.
     #[inline]
-    pub(crate) fn across(&self, from: PolyRef, link: Link) -> Option<PolyRef> {
+    pub(crate) fn across(&self, from: PolyRef, link: EdgeLink) -> Option<PolyRef> {
         match link.side()? {
             Side::Inside => Some(PolyRef(from.0 & 0xFFFF_0000 | link.index())),
             side => Some(PolyRef::new(side.tile_beyond(from.0 >> 16, self.side), link.index())),

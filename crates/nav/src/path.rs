@@ -16,11 +16,11 @@ pub const NODES_MAX: u32 = 16_384;
 /// Most corners of a path; farther ones are found by another search, from there.
 pub const CORNERS_MAX: usize = 16;
 
-/// Where there is no way to the goal, a search looks at no more than so many polygons: else it would look at the whole island.
+/// Polygons that a search without a way to the goal visits at most, instead of the whole island.
 const NODES_ELSEWHERE_MAX: u32 = 256;
 
-/// How much the distance that is left counts. Above 1 fewer polygons are looked at, and a path may be longer than the shortest by the
-/// same share; in practice by less than a hundredth.
+/// Weight of the remaining distance. Above 1 fewer polygons are visited, and a path may exceed the shortest by the same factor; in
+/// practice by less than 1 %.
 const GREED: f32 = 1.1;
 
 /// The corners around which to walk, from the first after the start.
@@ -28,9 +28,9 @@ const GREED: f32 = 1.1;
 pub struct Path {
     corners: [Vec2; CORNERS_MAX],
     len: u8,
-    /// Where the walk ends if it goes all the way: the goal, or the nearest place to it that was found.
+    /// End of the complete way: the goal, or the nearest place to it that was found.
     pub end: Spot,
-    /// Whether the last corner is that end; else the path goes on from there.
+    /// True if the last corner is that end; else the way continues from there.
     pub complete: bool,
 }
 
@@ -54,7 +54,7 @@ impl Path {
     }
 }
 
-/// How a search ended.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// At the goal.
@@ -67,10 +67,10 @@ pub enum End {
     Nowhere,
 }
 
-/// What a search found out.
+/// Result and cost of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
-    /// How it ended.
+    /// Result.
     pub end: End,
     /// Polygons that it looked at: the work.
     pub nodes: u32,
@@ -79,7 +79,7 @@ pub struct Search {
 /// The scratch memory of searches. One for each thread will do; it keeps nothing that a later search depends on.
 #[derive(Clone, Debug, Default)]
 pub struct PathFinder {
-    nodes: Vec<Node>,
+    nodes: Vec<SearchNode>,
     /// Nodes by polygon: open addressing, a power of two of places.
     table: Vec<u32>,
     /// Cost so far and to go, and node; an older entry of a node that was reached by a better way is skipped.
@@ -90,13 +90,13 @@ pub struct PathFinder {
 
 /// A polygon that was reached.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct SearchNode {
     poly: PolyRef,
     parent: u32,
     /// Edge of the parent through which it was reached.
     edge: u8,
     closed: bool,
-    /// Where it was entered, in cells.
+    /// Point of entry, in cells.
     at: Vec2,
     /// Way from the start, in cells.
     cost: f32,
@@ -145,7 +145,7 @@ impl PathFinder {
         self.reset(limit);
         let goal = to.at * CELLS_PER_M;
         let start = from.at * CELLS_PER_M;
-        let first = Node {
+        let first = SearchNode {
             poly: from.poly,
             parent: NOBODY,
             edge: 0,
@@ -185,7 +185,7 @@ impl PathFinder {
             let Some(next) = mesh.across(node.poly, poly.links[edge]) else { continue };
             let (begin, end) = poly.edge(edge);
             let at = crossing(node.at, goal, begin, end);
-            let reached = Node {
+            let reached = SearchNode {
                 poly: next,
                 parent: place,
                 edge: edge as u8,
@@ -223,7 +223,7 @@ impl PathFinder {
     }
 
     /// Adds a node at a free place of the table.
-    fn reach(&mut self, node: Node, free: usize) {
+    fn reach(&mut self, node: SearchNode, free: usize) {
         let place = self.nodes.len() as u32;
         self.table[free] = place;
         self.open.push(Reverse((node.rank(), place)));
@@ -264,7 +264,7 @@ impl PathFinder {
         self.portals.reverse();
         let mut before = from * CELLS_PER_M;
         path.complete = funnel::pull(before, path.end.at * CELLS_PER_M, &self.portals, |corner| {
-            // Where many doors end at one corner it comes more than once; the end counts even for who is there.
+            // Where many doors end at one corner it appears more than once; the end counts even at the start.
             let is_new = corner != before || path.len == 0;
             before = corner;
             !is_new || path.push(corner / CELLS_PER_M)
@@ -272,14 +272,14 @@ impl PathFinder {
     }
 }
 
-impl Node {
+impl SearchNode {
     /// Orders as the estimate does: bits of floats that are not negative compare as the floats.
     const fn rank(&self) -> u32 {
         (self.cost + self.left * GREED).to_bits()
     }
 }
 
-/// Where the way from a point to the goal passes an edge.
+/// Intersection of an edge with the way from a point to the goal.
 fn crossing(from: Vec2, goal: Vec2, begin: Vec2, end: Vec2) -> Vec2 {
     let (way, edge) = (goal - from, end - begin);
     let across = way.perp_dot(edge);
@@ -302,7 +302,7 @@ fn narrowed(right: Vec2, left: Vec2) -> [Vec2; 2] {
 }
 
 impl NavMesh {
-    /// Whether a straight line leads from spot to spot, to the very polygon.
+    /// True if a straight line leads from spot to spot, to the very polygon.
     fn ray_within(&self, from: Spot, to: Spot) -> bool {
         let ray = self.ray(from, to.at);
         ray.clear && ray.spot.poly == to.poly

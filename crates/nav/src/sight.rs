@@ -1,7 +1,7 @@
-//! Whether one can see from here to there: a segment against ground and boxes.
+//! Line of sight: a segment against ground and boxes.
 //!
-//! The ground is walked square metre by square metre under the segment, but in blocks of [`BLOCK_M`] metres whose highest point
-//! lies below it not at all. Boxes come from the grid of [`Solids`].
+//! The ground is traversed square metre by square metre under the segment, but blocks of [`BLOCK_M`] metres whose highest point lies
+//! below it are skipped. Boxes come from the grid of [`Solids`].
 
 use crate::{
     ground::{Corners, Ground},
@@ -10,7 +10,7 @@ use crate::{
 use glam::Vec3;
 use std::sync::Arc;
 
-/// What blocks the view in a region. Immutable; share it with an `Arc`.
+/// Obstacles to sight in a region. Immutable; to be shared in an `Arc`.
 #[derive(Clone, Debug)]
 pub struct Sight {
     solids: Arc<Solids>,
@@ -48,8 +48,8 @@ impl Sight {
         &self.solids
     }
 
-    /// Whether neither ground nor box is between two points. `ground` is the one this was made of. Beyond the region's border
-    /// nothing is in the way; a point that is no number sees nothing.
+    /// True if neither ground nor box is between two points. `ground` is the one of the build. Beyond the region's border nothing
+    /// obstructs; a point that is not finite sees nothing.
     #[must_use]
     pub fn is_clear(&self, ground: Ground<'_>, from: Vec3, to: Vec3) -> bool {
         from.is_finite()
@@ -80,7 +80,7 @@ impl Sight {
     }
 }
 
-/// Whether all squares under a segment lie below it.
+/// True if all squares under a segment lie below it.
 fn squares_are_below(ground: Ground<'_>, from: Vec3, to: Vec3) -> bool {
     let way = to - from;
     let last = ground.size_m() - 1;
@@ -106,8 +106,8 @@ fn squares_are_below(ground: Ground<'_>, from: Vec3, to: Vec3) -> bool {
     }
 }
 
-/// Whether the two triangles of a square lie below the part of a line between two shares of its way. On each of them the distance
-/// changes evenly, so its ends and the crossing of the diagonal tell all.
+/// True if the two triangles of a square lie below the part of a line between two fractions of it. On each triangle the distance is
+/// linear, so the ends and the crossing of the diagonal decide.
 fn is_below(corners: Corners, from: Vec3, way: Vec3, enter: f32, leave: f32) -> bool {
     let Corners { sw, se, nw, ne } = corners;
     let above = |share: f32| {

@@ -1,8 +1,8 @@
-//! Boxes that stand in a region, and which of them are where.
+//! Boxes of a region, with a spatial index.
 //!
-//! A grid of square cells lists the boxes whose outline reaches into each, with the height of the highest, so that what passes above
-//! all of them need not ask any. Boxes wider than [`FINE_MAX_M`] are in a second, coarser grid: a floor under the whole region is
-//! listed a hundred times and not a hundred thousand.
+//! A grid of square cells lists the boxes whose outline reaches into each cell, with the height of the highest, so that segments above
+//! it skip the cell. Boxes wider than [`FINE_MAX_M`] are in a second, coarser grid: a floor under the whole region is listed a hundred
+//! times and not a hundred thousand.
 
 use glam::{Mat3, Quat, Vec2, Vec3};
 use thiserror::Error;
@@ -26,7 +26,7 @@ pub struct Solids {
     coarse: Grid,
 }
 
-/// Why boxes make no solids.
+/// Boxes that are no solids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SolidsError {
     /// More than the indexes of the grid can name.
@@ -56,7 +56,7 @@ pub(crate) struct Shape {
 
 /// A box in a cell, with the sphere around it: most boxes of a cell are passed at a distance, and need not be looked up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Entry {
+struct SolidEntry {
     centre: Vec3,
     radius_square: f32,
     index: u16,
@@ -92,13 +92,13 @@ impl Solids {
         Ok(Self { shapes, fine, coarse })
     }
 
-    /// How many there are.
+    /// Number of boxes.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.shapes.len()
     }
 
-    /// Whether there are none.
+    /// True without boxes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.shapes.is_empty()
@@ -122,7 +122,7 @@ impl Solids {
         });
     }
 
-    /// Whether a segment meets no box.
+    /// True if a segment meets no box.
     pub(crate) fn is_clear(&self, from: Vec3, to: Vec3) -> bool {
         let way = to - from;
         let square = way.length_squared();
@@ -155,7 +155,7 @@ impl Shape {
         (self.centre - reach, self.centre + reach)
     }
 
-    /// Whether a segment meets the box.
+    /// True if a segment meets the box.
     fn meets(&self, from: Vec3, to: Vec3) -> bool {
         let (way, rel) = (to - from, self.centre - from);
         let (mut enter, mut leave) = (0.0f32, 1.0f32);
@@ -175,15 +175,15 @@ impl Shape {
     }
 }
 
-/// Square cells that list what reaches into them.
+/// Square cells with lists of boxes.
 #[derive(Clone, Debug, PartialEq)]
 struct Grid {
     cell_m: f32,
     /// Cells along a side.
     side: u32,
-    /// Where each cell's entries begin, and where the last one's end.
+    /// First entry of each cell, and the end of the last.
     starts: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<SolidEntry>,
     /// Height of the highest of each cell.
     tops: Vec<f32>,
 }
@@ -213,7 +213,7 @@ impl Grid {
         for cell in 0..cells {
             grid.starts[cell + 1] += grid.starts[cell];
         }
-        let nobody = Entry { centre: Vec3::ZERO, radius_square: 0.0, index: 0 };
+        let nobody = SolidEntry { centre: Vec3::ZERO, radius_square: 0.0, index: 0 };
         grid.entries.resize(grid.starts[cells] as usize, nobody);
         let mut ends = grid.starts.clone();
         for (index, shape) in (0u16..).zip(shapes) {
@@ -221,14 +221,14 @@ impl Grid {
             // A hair wider, so that rounding of the two tests does not matter.
             let radius_square = shape.half.length_squared() * 1.001 + 1e-6;
             for cell in grid.cells(low.truncate(), high.truncate()) {
-                grid.entries[ends[cell] as usize] = Entry { centre: shape.centre, radius_square, index };
+                grid.entries[ends[cell] as usize] = SolidEntry { centre: shape.centre, radius_square, index };
                 ends[cell] += 1;
             }
         }
         grid
     }
 
-    /// The cells of a rectangle; what is beyond the region counts to the cells at its edge.
+    /// Cells of a rectangle; parts beyond the region count to the cells at its edge.
     fn cells(&self, low: Vec2, high: Vec2) -> impl Iterator<Item = usize> + use<> {
         let (west, south) = (self.cell(low.x), self.cell(low.y));
         let (east, north, side) = (self.cell(high.x), self.cell(high.y), self.side);
@@ -240,7 +240,7 @@ impl Grid {
         ((at / self.cell_m) as u32).min(self.side - 1)
     }
 
-    fn each_in(&self, low: Vec2, high: Vec2, mut visit: impl FnMut(&[Entry])) {
+    fn each_in(&self, low: Vec2, high: Vec2, mut visit: impl FnMut(&[SolidEntry])) {
         if self.entries.is_empty() {
             return;
         }
@@ -251,7 +251,7 @@ impl Grid {
 
     /// Visits the cells under a segment, from its beginning, unless it passes above all in them; stops and is false when a
     /// visit is.
-    fn walk(&self, from: Vec3, to: Vec3, mut visit: impl FnMut(&[Entry]) -> bool) -> bool {
+    fn walk(&self, from: Vec3, to: Vec3, mut visit: impl FnMut(&[SolidEntry]) -> bool) -> bool {
         let mut stride = Stride::new(from.truncate(), to.truncate(), self.cell_m);
         let rise = to.z - from.z;
         let mut enter = 0.0f32;
@@ -287,18 +287,18 @@ pub(crate) struct Stride {
     y: i32,
     step_x: i32,
     step_y: i32,
-    /// Share of the segment at which the next cell border of each axis is met.
+    /// Fraction of the segment at the next cell border, by axis.
     next_x: f32,
     next_y: f32,
     /// Share of the segment from border to border.
     each_x: f32,
     each_y: f32,
-    /// Borders left to cross: what ends the walk, whatever rounding does.
+    /// Borders left to cross: ends the traversal regardless of rounding.
     left: u32,
 }
 
 impl Stride {
-    /// From one point to another over cells of so many metres. What is no number walks nowhere.
+    /// Traverses cells of `cell_m` metres from one point to another. Points that are not finite traverse nothing.
     pub(crate) fn new(from: Vec2, to: Vec2, cell_m: f32) -> Self {
         // Far beyond any region, and small enough for the sums of cells below.
         let within = |v: Vec2| (v / cell_m).clamp(Vec2::splat(-1e6), Vec2::splat(1e6));
@@ -321,17 +321,17 @@ impl Stride {
         Self { x, y, step_x, step_y, next_x, next_y, each_x, each_y, left }
     }
 
-    /// The cell it is in; what is negative comes out huge.
+    /// Current cell; negative coordinates come out huge.
     pub(crate) const fn cell(&self) -> (u32, u32) {
         (self.x.cast_unsigned(), self.y.cast_unsigned())
     }
 
-    /// Share of the segment at which it leaves the cell.
+    /// Fraction of the segment at the end of the cell.
     pub(crate) const fn leave(&self) -> f32 {
         if self.left == 0 { 1.0 } else { self.next_x.min(self.next_y).min(1.0) }
     }
 
-    /// Goes on to the next cell; false at the end.
+    /// Advances to the next cell; false at the end.
     pub(crate) const fn advance(&mut self) -> bool {
         if self.left == 0 {
             return false;

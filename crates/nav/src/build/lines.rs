@@ -1,4 +1,4 @@
-//! Upright lines through a box: where they are inside of it, and inside of what it becomes when it is widened by a walker's radius.
+//! Upright lines through a box: intervals inside it, and inside the box widened by a walker's radius.
 
 use super::{Walker, samples::SAME_M};
 use crate::solids::Shape;
@@ -6,20 +6,20 @@ use glam::{Vec2, Vec3};
 
 /// A column's line through a box.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hit {
+pub(super) struct LineHit {
     pub(super) column: u32,
     pub(super) solid: u16,
-    /// Whether one could stand where the line leaves it.
+    /// True if a walker could stand at the line's upper exit.
     pub(super) is_floor: bool,
-    /// Where the line is inside; empty when it only meets the widened box.
+    /// Interval inside the box; empty if the line only meets the widened box.
     pub(super) low: f32,
     pub(super) high: f32,
-    /// Where it is inside the widened box.
+    /// Interval inside the widened box.
     pub(super) wide_low: f32,
     pub(super) wide_high: f32,
 }
 
-/// The plane of a box's uppermost face: height at the region's corner, and slope. None for a face on edge.
+/// Plane of a box's uppermost face: height at the region's corner, and slope. `None` for a face on edge.
 pub(super) fn top_plane(shape: &Shape) -> Option<(f32, Vec2)> {
     let (axis, half) = top_face(shape);
     if axis.z < 1e-3 {
@@ -44,17 +44,17 @@ fn top_face(shape: &Shape) -> (Vec3, f32) {
 }
 
 /// Upright lines through one box.
-pub(super) struct Lines<'a> {
+pub(super) struct BoxLines<'a> {
     shape: &'a Shape,
-    /// What the radius adds to half of the width along each axis.
+    /// Addition of the radius to each half width.
     wider: Vec3,
     is_floor: bool,
     top: Option<(f32, Vec2)>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> BoxLines<'a> {
     pub(super) fn new(shape: &'a Shape, walker: &Walker) -> Self {
-        // How far a level circle of the walker's radius reaches along an axis.
+        // Reach of a level circle of the walker's radius along an axis.
         let reach = |axis: Vec3| walker.radius_m * axis.truncate().length();
         let [x, y, z] = shape.axes.map(reach);
         let top = top_plane(shape);
@@ -62,15 +62,23 @@ impl<'a> Lines<'a> {
         Self { shape, wider: Vec3::new(x, y, z), is_floor, top }
     }
 
-    pub(super) fn meet(&self, at: Vec2, column: u32, solid: u16) -> Option<Hit> {
+    pub(super) fn meet(&self, at: Vec2, column: u32, solid: u16) -> Option<LineHit> {
         let (wide_low, wide_high) = self.inside(at, self.shape.half + self.wider)?;
         let (low, high) = self.inside(at, self.shape.half).unwrap_or((f32::MAX, f32::MIN));
-        // Of a tilted box the line may leave by a side.
+        // The line may leave a tilted box by a side.
         let leaves_by_top = self.top.is_some_and(|(z, slope)| (z + slope.dot(at) - high).abs() < SAME_M);
-        Some(Hit { column, solid, is_floor: self.is_floor && leaves_by_top, low, high, wide_low, wide_high })
+        Some(LineHit {
+            column,
+            solid,
+            is_floor: self.is_floor && leaves_by_top,
+            low,
+            high,
+            wide_low,
+            wide_high,
+        })
     }
 
-    /// Where the upright line at a point is inside of a box of these half widths around the same centre.
+    /// Interval of the upright line at a point inside a box of these half widths around the same centre.
     fn inside(&self, at: Vec2, half: Vec3) -> Option<(f32, f32)> {
         let level = (at - self.shape.centre.truncate()).extend(0.0);
         let (mut low, mut high) = (f32::MIN, f32::MAX);

@@ -1,8 +1,8 @@
-//! The borders of regions as closed lines: first from cell to cell, then with as few corners as do.
+//! Borders of regions as closed lines: from cell to cell at first, then with few corners.
 //!
-//! A stretch of border between two regions is straightened without regard to who asks, so that both get the same corners. So is
-//! what lies on a tile's border, which is straight already; there, corners are only where what is behind it changes, and the tile
-//! beyond, which sees the same cells, has them at the same places.
+//! A stretch of border between two regions is simplified independently of the side, so that both get the same corners. So is a stretch
+//! on a tile's border, which is straight: it has corners only where the region behind it changes, and the neighbouring tile, which sees
+//! the same cells, has them at the same places.
 
 use super::{
     regions::{Behind, Regions, SIDES, each_cell},
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::mesh::TILE_CELLS;
 
-/// How far, in cells, a line may pass from the corners it leaves out. More than one, which the steps of a slanted line need; the
-/// most that a walker comes closer to a wall for it is 16 cm, about half its radius.
+/// Distance, in cells, between a line and the corners that it omits. Above 1, as the steps of a slanted line need; a walker thereby
+/// comes up to 16 cm closer to a wall, about half its radius.
 const ERROR_CELLS: f64 = 1.25;
 
 /// Corners of cells along a tile.
 const CORNERS: usize = TILE_CELLS as usize + 1;
 
-/// A corner of a closed line, in cells from the tile's corner, and what is behind the edge that begins there.
+/// Corner of a closed line, in cells from the tile's corner, and the region behind the edge that begins there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Corner {
     pub(super) at: [u16; 2],
@@ -26,7 +26,7 @@ pub(super) struct Corner {
 
 /// The border of one region: an outer line counter-clockwise, lines around holes clockwise, the region always to the left.
 #[derive(Debug)]
-pub(super) struct Outline {
+pub(super) struct RegionOutline {
     pub(super) region: u32,
     /// Cell by cell.
     pub(super) lines: Vec<Vec<Corner>>,
@@ -37,9 +37,9 @@ pub(super) struct Outline {
 pub(super) struct Fixed(Vec<bool>);
 
 /// Follows the borders of all regions.
-pub(super) fn trace(samples: &Samples, regions: &Regions) -> Vec<Outline> {
-    let mut outlines: Vec<Outline> =
-        (0..regions.count()).map(|region| Outline { region, lines: Vec::new() }).collect();
+pub(super) fn trace(samples: &Samples, regions: &Regions) -> Vec<RegionOutline> {
+    let mut outlines: Vec<RegionOutline> =
+        (0..regions.count()).map(|region| RegionOutline { region, lines: Vec::new() }).collect();
     let mut seen = vec![0u8; samples.list.len()];
     each_cell(|x, y| {
         for sample in samples.column_range(column_of(x, y)) {
@@ -119,8 +119,8 @@ const fn step(x: u32, y: u32, side: u32) -> [u32; 2] {
 }
 
 impl Fixed {
-    /// Corners at which a region meets itself: from there two lines lead on, which only there may touch.
-    pub(super) fn pinches(outlines: &[Outline]) -> Self {
+    /// Corners at which a region meets itself: two lines lead on from there, and may touch only there.
+    pub(super) fn pinches(outlines: &[RegionOutline]) -> Self {
         let mut fixed = Self(vec![false; CORNERS * CORNERS]);
         let mut visits: Vec<usize> = Vec::new();
         for outline in outlines {
@@ -155,7 +155,7 @@ pub(super) fn straighten(line: &[Corner], fixed: &Fixed) -> Vec<usize> {
     let mut kept: Vec<usize> =
         (0..count).filter(|&place| changes(place) || fixed.holds(line[place].at)).collect();
     if kept.is_empty() {
-        // The same choice for whoever goes along the line, and from wherever.
+        // Independent of direction and start of the traversal.
         let first = (0..count).min_by_key(|&place| line[place].at).expect("a line has corners");
         kept.push(first);
     }
@@ -176,7 +176,7 @@ pub(super) fn bulge(line: &[Corner], begin: usize, end: usize) -> Option<(usize,
     let count = line.len();
     let inner = (1..(end + count - begin) % count).map(|n| (begin + n) % count);
     let measured = inner.map(|place| (place, deviation(line[begin].at, line[end].at, line[place].at)));
-    // Of equally far ones the same, whichever way the line is gone along.
+    // A tie has the same result in both directions.
     measured.max_by(|a, b| a.1.total_cmp(&b.1).then(line[b.0].at.cmp(&line[a.0].at)))
 }
 

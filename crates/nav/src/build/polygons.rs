@@ -1,12 +1,12 @@
-//! The insides of outlines as convex polygons: triangulated, and the triangles joined while they stay convex.
+//! Insides of outlines as convex polygons: triangulated, and triangles joined while they stay convex.
 //!
-//! `spade` triangulates, with exact predicates. Straightened lines may touch or cross where a region is narrow; then those involved get
-//! back a corner, until nothing crosses. Lines from cell to cell never do, so that this ends.
+//! `spade` triangulates with exact predicates. Simplified lines may touch or cross where a region is narrow; such lines get back a
+//! corner until no two cross. Lines from cell to cell never cross, so this ends.
 
 use super::{
-    outlines::{Corner, Fixed, Outline, bulge, straighten},
+    outlines::{Corner, Fixed, RegionOutline, bulge, straighten},
     regions::{Behind, Regions},
-    shapes::Shape,
+    shapes::PolyShape,
 };
 use crate::mesh::poly::Poly;
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ const ROUNDS_GENTLE: u32 = 8;
 const ROUNDS_MAX: u32 = 12;
 
 /// Fills all outlines of a tile.
-pub(super) fn fill(outlines: Vec<Outline>, regions: &Regions) -> Vec<Shape> {
+pub(super) fn fill(outlines: Vec<RegionOutline>, regions: &Regions) -> Vec<PolyShape> {
     let mut fixed = Fixed::pinches(&outlines);
     let mut drafts: Vec<Draft> = outlines.into_iter().map(Draft::new).collect();
     for round in 0..ROUNDS_MAX {
@@ -38,18 +38,18 @@ pub(super) fn fill(outlines: Vec<Outline>, regions: &Regions) -> Vec<Shape> {
 
 /// A region on its way from outline to polygons.
 struct Draft {
-    outline: Outline,
+    outline: RegionOutline,
     /// Places of the kept corners, by line.
     kept: Vec<Vec<usize>>,
-    /// Of the kept corners, once they do; indexes of `points`.
+    /// Triangles of the kept corners, once computed; indexes of `points`.
     triangles: Option<Vec<[u32; 3]>>,
     points: Vec<[u16; 2]>,
-    /// Kept edges between points, in the direction that has the region to the left.
-    edges: Vec<Kept>,
+    /// KeptCorners edges between points, in the direction that has the region to the left.
+    edges: Vec<KeptCorners>,
 }
 
 #[derive(Clone, Copy)]
-struct Kept {
+struct KeptCorners {
     ends: [u32; 2],
     behind: Behind,
     line: usize,
@@ -58,7 +58,7 @@ struct Kept {
 }
 
 impl Draft {
-    fn new(outline: Outline) -> Self {
+    fn new(outline: RegionOutline) -> Self {
         let kept = Vec::new();
         Self { outline, kept, triangles: None, points: Vec::new(), edges: Vec::new() }
     }
@@ -84,7 +84,7 @@ impl Draft {
                     |at: [u16; 2]| self.points.binary_search(&at).expect("all corners are points") as u32;
                 let ends = [point(line[place].at), point(line[next].at)];
                 let behind = line[place].behind;
-                self.edges.push(Kept { ends, behind, line: number, places: [place, next] });
+                self.edges.push(KeptCorners { ends, behind, line: number, places: [place, next] });
             }
         }
         self.edges.sort_unstable_by_key(|edge| edge.ends);
@@ -107,7 +107,7 @@ impl Draft {
         }
         let mut is_fixed = false;
         for edge in self.with_crossing(&troubled) {
-            let Kept { line, places: [begin, end], .. } = self.edges[edge];
+            let KeptCorners { line, places: [begin, end], .. } = self.edges[edge];
             if let Some((place, _)) = bulge(&self.outline.lines[line], begin, end) {
                 is_fixed |= fixed.fix(self.outline.lines[line][place].at);
             }
@@ -122,7 +122,7 @@ impl Draft {
 
     /// Edges that are one: both sides of a strip that became a line.
     fn doubled(&self) -> Vec<usize> {
-        let twin = |edge: &Kept| {
+        let twin = |edge: &KeptCorners| {
             let [a, b] = edge.ends;
             a == b || self.edges.binary_search_by_key(&[b, a], |other| other.ends).is_ok()
         };
@@ -144,7 +144,7 @@ impl Draft {
         let Ok(triangulation) = triangulation else { return Err(everything()) };
         let vertex = |of: u32| spade::handles::FixedVertexHandle::from_index(of as usize);
         let is_missing =
-            |edge: &Kept| !triangulation.exists_constraint(vertex(edge.ends[0]), vertex(edge.ends[1]));
+            |edge: &KeptCorners| !triangulation.exists_constraint(vertex(edge.ends[0]), vertex(edge.ends[1]));
         let missing: Vec<usize> = (0..self.edges.len()).filter(|&n| is_missing(&self.edges[n])).collect();
         if !missing.is_empty() || !refused.is_empty() {
             return Err(if missing.is_empty() { everything() } else { missing });
@@ -198,8 +198,8 @@ impl Draft {
         all
     }
 
-    /// Joins triangles across the longest edges first. What cannot be joined once never can: polygons only get more corners.
-    fn shapes(&self, regions: &Regions) -> Vec<Shape> {
+    /// Joins triangles across the longest edges first. A failed join never becomes possible: polygons only get more corners.
+    fn shapes(&self, regions: &Regions) -> Vec<PolyShape> {
         let Some(triangles) = &self.triangles else { return Vec::new() };
         let mut parts: Vec<Ring> = triangles.iter().map(|corners| Ring::from_slice(corners)).collect();
         let mut owner: Vec<usize> = (0..parts.len()).collect();
@@ -271,13 +271,13 @@ impl Draft {
         cross(a, b, c)
     }
 
-    fn shape(&self, ring: &Ring, regions: &Regions) -> Shape {
+    fn shape(&self, ring: &Ring, regions: &Regions) -> PolyShape {
         let behind = |n: usize| {
             let ends = [ring[n], ring[(n + 1) % ring.len()]];
             let edge = self.edges.binary_search_by_key(&ends, |edge| edge.ends).ok()?;
             Some(self.edges[edge].behind)
         };
-        Shape {
+        PolyShape {
             region: self.outline.region,
             floor: regions.floor(self.outline.region),
             corners: ring.iter().map(|&point| self.points[point as usize]).collect(),
@@ -302,7 +302,7 @@ fn cross(a: [u16; 2], b: [u16; 2], c: [u16; 2]) -> i64 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }
 
-/// Whether two segments have a point in common, other than an end of both.
+/// True if two segments have a point in common, other than an end of both.
 fn crosses([a, b]: [[u16; 2]; 2], [c, d]: [[u16; 2]; 2]) -> bool {
     let is_between = |from: [u16; 2], to: [u16; 2], at: [u16; 2]| {
         at != from

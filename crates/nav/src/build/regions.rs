@@ -4,7 +4,7 @@
 
 use super::{
     Walker,
-    samples::{NONE, Sample, Samples, State, WIDTH, column_of},
+    samples::{NONE, Sample, SampleState, Samples, WIDTH, column_of},
 };
 use crate::{
     CELL_M,
@@ -15,20 +15,20 @@ use crate::{
 /// of the next one.
 pub(super) const SIDES: u32 = 4;
 
-/// What is behind an edge of a region.
+/// Far side of a region's edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Behind {
     /// Nothing to walk on.
     Wall,
     /// Another region of the tile.
-    Region { region: u32, passage: Passage },
+    Region { region: u32, passage: Crossing },
     /// The tile beyond.
-    Border { side: Side, floor: u32, passage: Passage },
+    Border { side: Side, floor: u32, passage: Crossing },
 }
 
-/// Which ways one can pass.
+/// Directions in which an edge can be crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Passage {
+pub(super) struct Crossing {
     pub(super) out: bool,
     pub(super) back: bool,
 }
@@ -40,9 +40,9 @@ pub(super) struct Regions {
     beside: Vec<[u32; SIDES as usize]>,
     /// By sample.
     of: Vec<u32>,
-    /// By region: its floor. Those of isles stay here, but no sample belongs to them.
+    /// Floor of each region. Those of isles stay, without samples.
     floors: Vec<u32>,
-    /// By region: whether its samples are at the foot of something.
+    /// True for regions whose samples are at the foot of a ledge.
     is_foot: Vec<bool>,
     /// Step up and drop.
     step_m: f32,
@@ -94,14 +94,14 @@ impl Regions {
         (beside != NONE && self.of(beside) == self.of(sample)).then_some(beside)
     }
 
-    /// What is behind a side of a sample, which is not of the same region.
+    /// Far side of a sample's border to another region.
     pub(super) fn behind(&self, samples: &Samples, sample: u32, x: u32, y: u32, side: u32) -> Behind {
         let beside = self.beside[sample as usize][side as usize];
         if beside == NONE {
             return Behind::Wall;
         }
         let (here, there) = (samples.list[sample as usize], samples.list[beside as usize]);
-        let passage = Passage { out: self.can_go(here, there), back: self.can_go(there, here) };
+        let passage = Crossing { out: self.can_go(here, there), back: self.can_go(there, here) };
         let last = TILE_CELLS - 1;
         let beyond = match side {
             0 if y == 0 => Some(Side::South),
@@ -111,22 +111,23 @@ impl Regions {
             _ => None,
         };
         match beyond {
-            _ if passage == Passage::NONE => Behind::Wall,
+            _ if passage == Crossing::NONE => Behind::Wall,
             Some(side) => Behind::Border { side, floor: there.floor, passage },
             None if self.of(beside) == NONE => Behind::Wall,
             None => Behind::Region { region: self.of(beside), passage },
         }
     }
 
-    /// Whether one can walk from a sample to the one beside it.
+    /// True if a walker can go from a sample to its neighbour.
     fn can_go(&self, from: Sample, to: Sample) -> bool {
         let rise = to.z - from.z;
         // To the foot of something one comes down from it, or along it.
-        let is_welcome = to.state == State::Free || from.state == State::Foot || rise < -self.step_m;
+        let is_welcome =
+            to.state == SampleState::Free || from.state == SampleState::Foot || rise < -self.step_m;
         (-self.drop_m..=self.step_m).contains(&rise) && is_welcome
     }
 
-    /// Finds what is beside the open samples of a column.
+    /// Finds the neighbours of a column's open samples.
     fn meet(&mut self, samples: &Samples, column: u32) {
         for sample in samples.column_range(column) {
             let here = samples.list[sample];
@@ -149,7 +150,7 @@ impl Regions {
         let region = self.count();
         let Sample { floor, state, .. } = samples.list[first as usize];
         self.floors.push(floor);
-        self.is_foot.push(state == State::Foot);
+        self.is_foot.push(state == SampleState::Foot);
         self.of[first as usize] = region;
         let mut open = vec![first];
         while let Some(sample) = open.pop() {
@@ -170,7 +171,7 @@ impl Regions {
         }
     }
 
-    /// Takes samples out of regions to which nobody can walk: from none that goes on beyond the tile, and from no large one.
+    /// Removes the samples of unreachable regions: those without a way from a region that continues beyond the tile or is large.
     fn drop_isles(&mut self, samples: &Samples, walker: &Walker) {
         let count = self.floors.len();
         let mut group: Vec<u32> = (0..self.count()).collect();
@@ -234,7 +235,7 @@ impl Regions {
     }
 }
 
-impl Passage {
+impl Crossing {
     const NONE: Self = Self { out: false, back: false };
 }
 

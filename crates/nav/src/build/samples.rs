@@ -1,13 +1,13 @@
-//! A tile's columns: which floors each has, and whether a walker can stand on them.
+//! Columns of a tile: the floors of each, and their clearance for a walker.
 //!
-//! A column is looked at along the upright line through its middle. Where that line leaves a box upward is a floor, if it is
-//! not too steep, and so is the ground. A walker is an upright cylinder, and a box is in its way when the box, widened by the walker's
-//! radius, meets the line between the height of a step and the walker's. Widening keeps the edges straight, so corners stand a little
-//! farther off than they would have to, and outlines have four corners instead of rounded ones.
+//! A column is sampled along the upright line through its middle. The line's upper exit from a box is a floor, if it is not too steep,
+//! and so is the ground. A walker is an upright cylinder; a box obstructs it if the box, widened by the walker's radius, meets the line
+//! between the height of a step and the walker's height. Widening keeps edges straight, so corners have a little more clearance than
+//! necessary, and outlines have four corners instead of rounded ones.
 
 use super::{
     BuildError, Walker,
-    lines::{Hit, Lines, top_plane},
+    lines::{BoxLines, LineHit, top_plane},
     regions::Regions,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 use glam::Vec2;
 
-/// Columns looked at beyond the tile on each side, so that what is at its border is known as well as what is inside.
+/// Columns sampled beyond the tile on each side, so that its border is known as well as its inside.
 const MARGIN: u32 = 6;
 /// The same in metres.
 pub(super) const MARGIN_M: f32 = MARGIN as f32 * CELL_M;
@@ -26,13 +26,13 @@ pub(super) const MARGIN_M: f32 = MARGIN as f32 * CELL_M;
 pub(super) const WIDTH: u32 = TILE_CELLS + 2 * MARGIN;
 /// No sample.
 pub(super) const NONE: u32 = u32::MAX;
-/// Lines through boxes in one tile: 32 MB of them.
+/// BoxLines through boxes in one tile: 32 MB of them.
 const HITS_MAX: usize = 1 << 20;
 /// Boxes on one line: among more there is nowhere to stand.
 const PILE_MAX: usize = 64;
 /// Floors that differ less are one.
 pub(super) const SAME_M: f32 = 0.01;
-/// Between two questions whether to go on.
+/// Hits between two checks for cancellation.
 const HITS_PER_QUESTION: usize = 1 << 16;
 
 /// A place where a walker's feet could be.
@@ -41,18 +41,19 @@ pub(super) struct Sample {
     pub(super) z: f32,
     /// 0 for the ground, else a box's index and one.
     pub(super) floor: u32,
-    pub(super) state: State,
+    pub(super) state: SampleState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SampleState {
     /// A walker can be here.
     Free,
-    /// At the foot of something too high to step on, and low enough to step down from: a walker who comes down can be here, and goes on.
+    /// At the foot of a ledge, too high to step on and low enough to step down from: a walker that comes down can be here, and
+    /// continues.
     Foot,
     /// Something is in the way.
     Blocked,
-    /// Nobody stands on such a slope, and nobody too close to it.
+    /// Too steep to stand on, or too close to such a slope.
     Steep,
 }
 
@@ -61,14 +62,14 @@ pub(super) enum State {
 pub(super) struct Samples {
     starts: Vec<u32>,
     pub(super) list: Vec<Sample>,
-    hits: Vec<Hit>,
+    hits: Vec<LineHit>,
     /// Places in `hits`, column by column.
     order: Vec<u32>,
     near: Vec<u16>,
     seeds: Vec<(u32, u32)>,
 }
 
-/// What a tile's polygons lie on.
+/// Planes of a tile's polygons.
 #[derive(Debug)]
 pub(super) struct Floors {
     /// Planes, the first a placeholder for the ground.
@@ -78,9 +79,9 @@ pub(super) struct Floors {
 }
 
 impl Sample {
-    /// Whether a walker can be here at all.
+    /// True if a walker can be here.
     pub(super) const fn is_open(self) -> bool {
-        matches!(self.state, State::Free | State::Foot)
+        matches!(self.state, SampleState::Free | SampleState::Foot)
     }
 }
 
@@ -150,7 +151,7 @@ impl Samples {
         let mut asked = 0;
         for &solid in &self.near {
             let shape = solids.shape(solid);
-            let lines = Lines::new(shape, walker);
+            let lines = BoxLines::new(shape, walker);
             let (low, high) = shape.bounds();
             let cell = |at: f32, corner: f32| (((at - corner) / CELL_M).max(0.0) as u32).min(WIDTH - 1);
             let (low, high) = (low.truncate() - reach, high.truncate() + reach);
@@ -174,7 +175,7 @@ impl Samples {
         Ok(true)
     }
 
-    /// Sorts hits by column: where each column's begin in `order`.
+    /// Sorts hits by column; the result is each column's first index in `order`.
     fn by_column(&mut self) -> Vec<u32> {
         let mut starts = vec![0u32; (WIDTH * WIDTH) as usize + 1];
         for hit in &self.hits {
@@ -205,7 +206,7 @@ impl Samples {
         let is_steep = slope.length_squared() > walker.slope_max * walker.slope_max;
         let is_beyond = at.min_element() < walker.border_m || at.max_element() > size - walker.border_m;
         let hits = &self.hits;
-        // What lies in a box, or so low under one that feet would be in it, is no floor.
+        // A surface inside a box, or so low under one that feet would be in it, is no floor.
         let is_covered = |z: f32| {
             pile.iter()
                 .map(|&place| &hits[place as usize])
@@ -221,16 +222,16 @@ impl Samples {
         let state = |z: f32, own: u32| {
             let is_deep = z < walker.water_m - walker.wade_m;
             if is_beyond || is_deep || is_blocked(z, walker.drop_m, own) {
-                State::Blocked
+                SampleState::Blocked
             } else if is_blocked(z, walker.step_m, own) {
-                State::Foot
+                SampleState::Foot
             } else {
-                State::Free
+                SampleState::Free
             }
         };
         let mut samples: smallvec::SmallVec<[Sample; 8]> = smallvec::SmallVec::new();
         if !is_covered(height) {
-            let state = if is_steep { State::Steep } else { state(height, 0) };
+            let state = if is_steep { SampleState::Steep } else { state(height, 0) };
             samples.push(Sample { z: height, floor: 0, state });
         }
         for &place in pile.iter() {
@@ -250,13 +251,13 @@ impl Samples {
         }
     }
 
-    /// Blocks what is closer to a ledge or a steep slope than the walker's radius.
+    /// Blocks samples closer to a ledge or a steep slope than the walker's radius.
     fn keep_from_ledges(&mut self, walker: &Walker) {
         self.seeds.clear();
         for row in 1..WIDTH - 1 {
             for column in row * WIDTH + 1..row * WIDTH + WIDTH - 1 {
                 for place in self.column_range(column) {
-                    if self.list[place].state == State::Free {
+                    if self.list[place].state == SampleState::Free {
                         for beside in [column + 1, column + WIDTH, column - 1, column - WIDTH] {
                             if self.is_ledge(self.list[place].z, beside, walker) {
                                 self.seeds.push((beside, place as u32));
@@ -280,8 +281,8 @@ impl Samples {
                 {
                     for near in self.column_range(y as u32 * WIDTH + x as u32) {
                         let sample = &mut self.list[near];
-                        if sample.state == State::Free && (sample.z - z).abs() <= walker.drop_m {
-                            sample.state = State::Blocked;
+                        if sample.state == SampleState::Free && (sample.z - z).abs() <= walker.drop_m {
+                            sample.state = SampleState::Blocked;
                         }
                     }
                 }
@@ -290,14 +291,14 @@ impl Samples {
         self.seeds = seeds;
     }
 
-    /// Whether the way ends before this column for who comes from this height.
+    /// True if a walker that comes from this height cannot enter this column.
     fn is_ledge(&self, z: f32, column: u32, walker: &Walker) -> bool {
         let range = self.column_range(column);
-        // Beyond the region, which nobody comes near, or among so many boxes that nothing is known.
+        // Beyond the region, which no walker approaches, or among so many boxes that the floor is unknown.
         let is_unknown = range.is_empty();
         let step =
             self.list[range].iter().find(|there| (-walker.drop_m..=walker.step_m).contains(&(there.z - z)));
-        !is_unknown && step.is_none_or(|there| there.state == State::Steep)
+        !is_unknown && step.is_none_or(|there| there.state == SampleState::Steep)
     }
 }
 

@@ -3,14 +3,14 @@
 use super::{regions::Behind, samples::Floors};
 use crate::mesh::{
     Border,
-    poly::{Link, Poly, Side},
+    poly::{EdgeLink, Poly, Side},
 };
 use glam::Vec2;
 use smallvec::SmallVec;
 
 /// A convex polygon in cells from the tile's corner.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct PolyShape {
     pub(super) region: u32,
     pub(super) floor: u32,
     pub(super) corners: SmallVec<[[u16; 2]; Poly::CORNERS_MAX]>,
@@ -18,8 +18,8 @@ pub(super) struct Shape {
     pub(super) behind: SmallVec<[Option<Behind>; Poly::CORNERS_MAX]>,
 }
 
-/// Links polygons within the tile: those that share an edge.
-pub(super) fn link(shapes: &[Shape], polys: &mut [Poly]) {
+/// Links polygons of the tile that share an edge.
+pub(super) fn link(shapes: &[PolyShape], polys: &mut [Poly]) {
     let mut edges = Vec::new();
     for (index, shape) in shapes.iter().enumerate() {
         for (edge, behind) in shape.behind.iter().enumerate() {
@@ -39,17 +39,17 @@ pub(super) fn link(shapes: &[Shape], polys: &mut [Poly]) {
             && key == other
         {
             if a_leads {
-                polys[a].links[edge_a] = Link::new(Side::Inside, b as u16);
+                polys[a].links[edge_a] = EdgeLink::new(Side::Inside, b as u16);
             }
             if b_leads {
-                polys[b].links[edge_b] = Link::new(Side::Inside, a as u16);
+                polys[b].links[edge_b] = EdgeLink::new(Side::Inside, a as u16);
             }
         }
     }
 }
 
 /// The edges across which the tile may be left or entered. `height` is that of a floor at a point.
-pub(super) fn borders(shapes: &[Shape], height: impl Fn(u32, Vec2) -> f32) -> Box<[Border]> {
+pub(super) fn borders(shapes: &[PolyShape], height: impl Fn(u32, Vec2) -> f32) -> Box<[Border]> {
     let mut borders = Vec::new();
     for (poly, shape) in (0u16..).zip(shapes) {
         for (edge, behind) in shape.behind.iter().enumerate() {
@@ -66,7 +66,7 @@ pub(super) fn borders(shapes: &[Shape], height: impl Fn(u32, Vec2) -> f32) -> Bo
     borders.into()
 }
 
-impl Shape {
+impl PolyShape {
     pub(super) fn poly(&self, origin: [u32; 2], floors: &Floors) -> Poly {
         let corner = |[x, y]: &[u16; 2]| [x + origin[0] as u16, y + origin[1] as u16];
         let corners: SmallVec<[[u16; 2]; Poly::CORNERS_MAX]> = self.corners.iter().map(corner).collect();

@@ -1,7 +1,7 @@
-//! Who is near: all bodies of one world, updated as they move.
+//! Neighbour search: all bodies of one world, updated as they move.
 //!
-//! As long as there are few, all of them are looked at: they lie side by side in memory. From [`GRID_MIN`] bodies on there is a grid of cells, folded
-//! like a torus onto some buckets, so that its size goes with the number of bodies and not with the region.
+//! Few bodies are searched linearly: they lie side by side in memory. From [`GRID_MIN`] bodies on there is a grid of cells, folded like
+//! a torus onto some buckets, so that its size grows with the number of bodies and not with the region.
 
 use super::{Body, NEIGHBOURS_MAX, REACH_M, STOREY_M};
 use glam::{IVec2, Vec2};
@@ -18,7 +18,7 @@ const NOBODY: u32 = u32::MAX;
 /// The nearest bodies of one, nearest first.
 pub type Nearby = SmallVec<[Body; NEIGHBOURS_MAX]>;
 
-/// Where everybody is.
+/// Positions of all bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
     bodies: Vec<Body>,
@@ -31,13 +31,13 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Nobody.
+    /// Without bodies.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets everybody and takes these. Their order is their index; who is nowhere (no number) is near to nobody.
+    /// Replaces all bodies. Their index is their order; a body with a position that is not finite is near to none.
     pub fn rebuild(&mut self, bodies: impl Iterator<Item = Body>) {
         self.bodies.clear();
         self.bodies.extend(bodies);
@@ -65,10 +65,10 @@ impl Neighbours {
         &self.bodies
     }
 
-    /// Tells that one has moved, or turned.
+    /// Updates a body that moved or turned.
     ///
     /// # Panics
-    /// When there is no such body.
+    /// If there is no such body.
     pub fn relocate(&mut self, index: u32, body: Body) {
         let old = self.bodies[index as usize];
         if self.buckets.is_empty() || cell_of(old.at) == cell_of(body.at) {
@@ -80,11 +80,11 @@ impl Neighbours {
         self.link(index);
     }
 
-    /// Writes the nearest bodies around one, without itself: within [`REACH_M`], on the same storey, nearest first. Of equally near ones the lower
-    /// index goes first.
+    /// Writes the bodies nearest to one, without itself: within [`REACH_M`], on the same storey, nearest first. Ties go to the lower
+    /// index.
     ///
     /// # Panics
-    /// When there is no such body.
+    /// If there is no such body.
     pub fn around(&self, index: u32, found: &mut Nearby) {
         let centre = self.bodies[index as usize];
         let mut ranked = Ranked::default();
@@ -95,7 +95,7 @@ impl Neighbours {
                 }
             }
         } else {
-            // In a throng the nearest eight are found close by, and whoever is farther away need not be looked at.
+            // In a crowd the nearest eight are close, and farther bodies need not be visited.
             for reach in [REACH_M / 2.0, REACH_M] {
                 ranked.len = 0;
                 self.each_near(centre.at, reach, |other, body| {
@@ -156,7 +156,7 @@ impl Neighbours {
     }
 }
 
-/// Casts take what is no number for 0.
+/// Casts turn NaN into 0.
 fn cell_of(at: Vec2) -> IVec2 {
     (at / CELL_M).floor().as_ivec2()
 }

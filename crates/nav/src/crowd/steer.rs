@@ -1,9 +1,9 @@
-//! Which way around others.
+//! Steering around others.
 //!
-//! A wish that meets nobody within the next seconds is granted as it is, bit for bit. Else a few ways are looked at, the wish turned to either side
-//! and slowed down, and the best is taken: the time until one meets somebody against the détour. Turned wishes stay the same from
-//! tick to tick as long as the wish does, so that velocities change now and then and not all the time: each change is told to every client that
-//! sees it. Ties go to the right. Last, nobody comes closer to anybody than contact by its own step.
+//! A wish without a meeting in the next seconds is granted bit for bit. Otherwise a few candidates are rated, the wish turned to either
+//! side and slowed down, and the best is taken: time until the meeting against detour. Turned wishes stay the same from tick to tick as
+//! long as the wish does, so that velocities change rarely: each change is sent to every client that shows the walker. Ties go to the
+//! right. Last, no walker comes closer to another than contact by its own step.
 
 use super::{Body, CREEP_M_PER_S, Mover, NEIGHBOURS_MAX, OVERLAP_MAX_M};
 use glam::Vec2;
@@ -13,20 +13,20 @@ use smallvec::SmallVec;
 const HORIZON_S: f32 = 2.0;
 /// Room kept to others where there is some, metres.
 const ROOM_M: f32 = 0.08;
-/// Those who overlap that much may stay so, metres: rounding moves nobody.
+/// Overlap that may persist, metres: rounding moves no walker.
 const SLACK_M: f32 = 0.02;
-/// Who is on its way stops for nothing less, metres.
+/// Least overlap that stops a walker, metres.
 const YIELD_M: f32 = 0.05;
-/// What a step that ends at contact may end inside of it, metres.
+/// Depth to which a step that ends at contact may end inside it, metres.
 const ROUNDING_M: f32 = 1e-3;
-/// How fast those who overlap more move apart, metres a second.
+/// Speed at which overlapping walkers separate, metres a second.
 const PART_M_PER_S: f32 = 0.5;
 
-/// What a second less until a meeting counts against turning all the way back.
+/// Weight of one second less until a meeting, relative to turning all the way back.
 const DANGER: f32 = 0.35;
-/// What standing still counts.
+/// Weight of standing still.
 const SLOWNESS: f32 = 0.55;
-/// What another velocity than before counts: who has turned aside keeps to it.
+/// Weight of a velocity unlike the last one: a walker that has turned aside keeps to it.
 const CHANGE: f32 = 0.12;
 
 /// Ways that are looked at: cosine and sine of the turn (positive to the left), and speed. To the right first.
@@ -44,10 +44,11 @@ const WAYS: [(f32, f32, f32); 11] = [
     (1.0, 0.0, 0.0),
 ];
 
-/// What a turn to the left counts more than one to the right: those who meet head on both turn to their right, and pass.
+/// Additional weight of a turn to the left: two walkers head on both turn right, and pass.
 const LEFT: f32 = 0.04;
 
-/// The velocity to take. `others` are the nearest, without the mover; of more than [`NEIGHBOURS_MAX`] the first count. A wish that is no number is no wish.
+/// Chosen velocity. `others` are the nearest, without the mover; the first [`NEIGHBOURS_MAX`] count. A wish that is not finite counts
+/// as zero.
 #[must_use]
 pub fn steer(mover: &Mover, others: &[Body], dt: f32) -> Vec2 {
     let others = &others[..others.len().min(NEIGHBOURS_MAX)];
@@ -55,7 +56,7 @@ pub fn steer(mover: &Mover, others: &[Body], dt: f32) -> Vec2 {
         return part(mover, others, SLACK_M, dt);
     }
     let wish = mover.body.wish;
-    // In a jam somebody has to give way. The order is total, so that whoever goes first of all is held by nobody.
+    // A jam needs an order. It is total, so that the first one is held by none.
     if others.iter().any(|other| overlap_m(mover, other) > YIELD_M && !goes_first(mover, other)) {
         return part(mover, others, YIELD_M, dt);
     }
@@ -81,9 +82,9 @@ pub(super) fn steer_along(mover: &Mover, others: &[Body], wall: Vec2, dt: f32) -
     keep_off(mover, others, choose(mover, &threats, wall), dt)
 }
 
-/// Whether a step leads closer to somebody than contact, and closer than before.
+/// True if a step leads closer to a body than contact, and closer than before.
 pub(super) fn is_closer(mover: &Mover, other: &Body, from: Vec2, to: Vec2) -> bool {
-    // Rounding brings nobody to a stop.
+    // Rounding stops no walker.
     let contact = contact_m(mover, other) - ROUNDING_M;
     let after = to.distance_squared(other.at);
     after < contact * contact && after < from.distance_squared(other.at)
@@ -129,7 +130,7 @@ fn press(mover: &Mover, others: &[Body], wall: Vec2, dt: f32) -> Vec2 {
     best.1
 }
 
-/// Somebody ahead.
+/// A body ahead.
 struct Threat {
     /// From the mover.
     rel: Vec2,
@@ -139,14 +140,14 @@ struct Threat {
 }
 
 impl Threat {
-    /// None for who is behind: it is theirs to see to it.
+    /// `None` for a body behind, which has to avoid the mover itself.
     fn new(mover: &Mover, other: &Body, wish: Vec2) -> Option<Self> {
         let rel = other.at - mover.body.at;
         if rel.dot(wish) < 0.0 {
             return None;
         }
         let distance = rel.length();
-        // Who is close already counts as no closer than it is.
+        // A body already closer counts at its own distance.
         let keep = (contact_m(mover, other) + ROOM_M).min(distance * 0.98);
         Some(Self { rel, velocity: other.velocity, square: keep * keep })
     }
@@ -164,19 +165,19 @@ impl Threat {
     }
 }
 
-/// How deep two overlap, metres; negative when they do not.
+/// Overlap of two bodies, metres; negative without one.
 fn overlap_m(mover: &Mover, other: &Body) -> f32 {
     mover.body.radius + other.radius - mover.body.at.distance(other.at)
 }
 
-/// How close two come, metres between axes.
+/// Distance of two bodies at contact, metres between axes.
 fn contact_m(mover: &Mover, other: &Body) -> f32 {
     let contact = mover.body.radius + other.radius;
     if mover.pressing && goes_first(mover, other) { contact - OVERLAP_MAX_M } else { contact }
 }
 
-/// Whether the mover goes before somebody else: who is behind lets others go first, and of two who are in each other's way, or in
-/// neither's, the one who is farther from its next corner.
+/// True if the mover precedes another body. A body behind lets the other go first; of two that are in each other's way, or in
+/// neither's, the one farther from its next corner does.
 fn goes_first(mover: &Mover, other: &Body) -> bool {
     let me = &mover.body;
     if other.left_m <= 0.0 || other.wish == Vec2::ZERO {
@@ -191,11 +192,11 @@ fn goes_first(mover: &Mover, other: &Body) -> bool {
     is_ahead
 }
 
-/// What of a velocity keeps out of contact with those who do not move meanwhile.
+/// Part of a velocity that avoids contact with bodies at rest.
 fn keep_off(mover: &Mover, others: &[Body], velocity: Vec2, dt: f32) -> Vec2 {
     let reach = velocity.length() * dt;
     let mut kept = velocity;
-    // The second time for those to whom evading the others has led.
+    // The second pass is for bodies to which evasion of the first ones has led.
     for _ in 0..2 {
         for other in others {
             let (toward, room) = room(mover, other);
@@ -218,12 +219,12 @@ fn keep_off(mover: &Mover, others: &[Body], velocity: Vec2, dt: f32) -> Vec2 {
     if share < 1.0 {
         kept *= share;
     }
-    // What is left of a wish is no creeping.
+    // The rest of a wish must not creep.
     let is_creep = kept != velocity && kept.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S;
     if is_creep { Vec2::ZERO } else { kept }
 }
 
-/// Direction of somebody, and room until contact.
+/// Direction to a body, and room until contact.
 fn room(mover: &Mover, other: &Body) -> (Vec2, f32) {
     let rel = other.at - mover.body.at;
     let distance = rel.length();
@@ -232,14 +233,14 @@ fn room(mover: &Mover, other: &Body) -> (Vec2, f32) {
     (toward, distance - contact_m(mover, other))
 }
 
-/// Away from those who overlap by more than the slack; who wants to go nowhere stands otherwise.
+/// Velocity away from bodies that overlap by more than the slack; otherwise a walker without a wish stands.
 fn part(mover: &Mover, others: &[Body], slack: f32, dt: f32) -> Vec2 {
     let mut away = Vec2::ZERO;
     for other in others {
         let rel = mover.body.at - other.at;
         let contact = mover.body.radius + other.radius - slack;
         let square = rel.length_squared();
-        // Somebody on its way holds its place against those behind it.
+        // A walker on its way holds its place against those behind it.
         let is_mine = mover.body.wish != Vec2::ZERO && goes_first(mover, other);
         if square < contact * contact && !is_mine {
             let distance = square.sqrt();

@@ -8,14 +8,14 @@
 //! border  side u8, leads out u8, edge u8, polygon u16, height f32
 //! ```
 //!
-//! What comes in is believed only after everything that walking relies on has been looked at: corners in their tile and convex, links
-//! that lead to a polygon with the same edge. Bytes of another version are an error, and the mesh is built anew.
+//! The decoder checks everything that walking relies on: corners within their tile and convex, links to a polygon with the same edge.
+//! Bytes of another version are an error, and the mesh is built again.
 
 use super::{
     Border, NavMesh, Parts, TILE_CELLS, TILE_M, Tile,
     island::Islands,
     locate::Buckets,
-    poly::{Link, Plane, Poly, Side},
+    poly::{EdgeLink, Plane, Poly, Side},
 };
 use crate::ground::Ground;
 use glam::Vec2;
@@ -29,13 +29,13 @@ const HEADER_BYTES: usize = 20;
 /// Heights and slopes beyond this are damage.
 const PLANE_MAX: f32 = 1e5;
 
-/// Why bytes are no mesh.
+/// Bytes that are no mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// Not ours, or of another version.
     #[error("no navmesh of version {VERSION}")]
     Version,
-    /// They end too early, or go on after the end.
+    /// Too few bytes, or trailing ones.
     #[error("the navmesh ends at byte {0}, and the bytes do not")]
     Length(usize),
     /// Something else than was written.
@@ -44,12 +44,12 @@ pub enum DecodeError {
     /// No region is this wide.
     #[error("no region is {0} m wide")]
     Size(u32),
-    /// A tile whose parts do not fit together.
+    /// An inconsistent tile.
     #[error("tile {tile}: {what}")]
     Tile {
-        /// Which.
+        /// Index of the tile.
         tile: u32,
-        /// What is wrong with it.
+        /// Inconsistency.
         what: &'static str,
     },
 }
@@ -71,12 +71,12 @@ impl NavMesh {
         bytes
     }
 
-    /// Reads what [`NavMesh::to_bytes`] wrote.
+    /// Decodes the result of [`NavMesh::to_bytes`].
     ///
     /// # Errors
     /// [`DecodeError`] for anything else. Memory stays within a small multiple of the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader { bytes, at: 0 };
+        let mut reader = TileReader { bytes, at: 0 };
         if reader.take::<4>()? != MAGIC || reader.u32()? != VERSION {
             return Err(DecodeError::Version);
         }
@@ -108,7 +108,7 @@ impl NavMesh {
             let poly = self.poly(from).ok_or_else(|| wrong("a polygon is missing"))?;
             for edge in 0..poly.len() {
                 let link = poly.links[edge];
-                if link == Link::WALL {
+                if link == EdgeLink::WALL {
                     continue;
                 }
                 let side = link.side().ok_or_else(|| wrong("a link leads to no side"))?;
@@ -130,7 +130,7 @@ impl NavMesh {
     }
 }
 
-/// The checksum in the header: of the width and what follows.
+/// Checksum of the header: over the width and everything behind it.
 fn seal(size_m: u32, body: &[u8]) -> u64 {
     checksum(body) ^ checksum(&size_m.to_le_bytes())
 }
@@ -173,7 +173,7 @@ fn write_tile(tile: &Tile, out: &mut Vec<u8>) {
     }
 }
 
-fn read_tile(reader: &mut Reader<'_>, tile: u32, side: u32) -> Result<Tile, DecodeError> {
+fn read_tile(reader: &mut TileReader<'_>, tile: u32, side: u32) -> Result<Tile, DecodeError> {
     let wrong = |what| DecodeError::Tile { tile, what };
     let (polys, floors, borders) = (reader.u16()?, reader.u16()?, reader.u16()?);
     let mut planes = vec![Plane::default()];
@@ -184,7 +184,7 @@ fn read_tile(reader: &mut Reader<'_>, tile: u32, side: u32) -> Result<Tile, Deco
         }
         planes.push(Plane { z: numbers[0], slope: Vec2::new(numbers[1], numbers[2]) });
     }
-    if usize::from(polys) >= Link::POLYS_MAX {
+    if usize::from(polys) >= EdgeLink::POLYS_MAX {
         return Err(wrong("too many polygons"));
     }
     let origin = [tile % side * TILE_CELLS, tile / side * TILE_CELLS];
@@ -209,7 +209,7 @@ fn read_tile(reader: &mut Reader<'_>, tile: u32, side: u32) -> Result<Tile, Deco
     Ok(Tile { polys: list.into(), parts: Arc::new(parts) })
 }
 
-fn read_poly(reader: &mut Reader<'_>, origin: [u32; 2], tile: u32) -> Result<Poly, DecodeError> {
+fn read_poly(reader: &mut TileReader<'_>, origin: [u32; 2], tile: u32) -> Result<Poly, DecodeError> {
     let wrong = |what| DecodeError::Tile { tile, what };
     let [count] = reader.take()?;
     let count = usize::from(count);
@@ -231,12 +231,12 @@ fn read_poly(reader: &mut Reader<'_>, origin: [u32; 2], tile: u32) -> Result<Pol
     }
     let mut poly = Poly::new(&corners, floor);
     for link in &mut poly.links[..count] {
-        *link = Link(reader.u16()?);
+        *link = EdgeLink(reader.u16()?);
     }
     Ok(poly)
 }
 
-/// Whether all corners lie to the left of each edge, none on another, and not all on one line.
+/// True if all corners lie to the left of each edge, no two coincide, and not all are on one line.
 fn is_convex(corners: &[[u16; 2]]) -> bool {
     let turn = |a: [u16; 2], b: [u16; 2], c: [u16; 2]| {
         let [a, b, c] = [a, b, c].map(|at| at.map(i64::from));
@@ -253,7 +253,7 @@ fn is_convex(corners: &[[u16; 2]]) -> bool {
     area > 0
 }
 
-fn read_border(reader: &mut Reader<'_>, tile: u32) -> Result<Border, DecodeError> {
+fn read_border(reader: &mut TileReader<'_>, tile: u32) -> Result<Border, DecodeError> {
     let [side, leads_out, edge] = reader.take()?;
     let side = match side {
         1 => Side::East,
@@ -269,12 +269,12 @@ fn read_border(reader: &mut Reader<'_>, tile: u32) -> Result<Border, DecodeError
     Ok(Border { side, leads_out: leads_out == 1, edge, poly, z })
 }
 
-struct Reader<'a> {
+struct TileReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl TileReader<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let taken = self.bytes[self.at..].first_chunk::<N>().ok_or(DecodeError::Length(self.at))?;
         self.at += N;

@@ -1,11 +1,11 @@
-//! Which polygons hang together: from every one of an island one can walk to every other of it and back.
+//! Islands of polygons: each polygon of an island is reachable from every other, and back.
 
 use super::{NavMesh, PolyRef};
 
 /// The island of every polygon.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Islands {
-    /// Where each tile's polygons begin in `of`.
+    /// First index of each tile's polygons in `of`.
     bases: Box<[u32]>,
     of: Box<[u32]>,
     one_way: bool,
@@ -32,7 +32,7 @@ impl Islands {
             open.push(first);
             while let Some(from) = open.pop() {
                 for to in links(mesh, from) {
-                    // Only links that lead both ways bind. That a way down comes back by a détour is left aside.
+                    // Only links in both directions connect. Detours back from a one-way link are not considered.
                     if !links(mesh, to).any(|back| back == from) {
                         one_way = true;
                     } else if islands[place(to)] == u32::MAX {
@@ -51,7 +51,7 @@ impl Islands {
         self.of[self.bases[poly.tile()] as usize + poly.index()]
     }
 
-    /// Whether there are links that lead one way only.
+    /// True if there are one-way links.
     pub(crate) const fn has_one_way(&self) -> bool {
         self.one_way
     }

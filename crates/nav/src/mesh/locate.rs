@@ -36,7 +36,7 @@ impl Buckets {
         let mut starts = vec![0];
         let mut entries: Vec<u16> = Vec::new();
         for list in lists {
-            // What does not fit is found by walking, only not here: no tile that can be built has so many.
+            // An entry beyond the room is found by walking; no tile that can be built has that many.
             let room = usize::from(u16::MAX) - entries.len();
             entries.extend(list.into_iter().take(room));
             starts.push(entries.len() as u16);
@@ -59,9 +59,8 @@ impl Buckets {
 }
 
 impl NavMesh {
-    /// The spot at a point, or the nearest within `reach_m` of it (no farther than 16 m). The point's height is that of feet;
-    /// where storeys lie above each other the nearest counts. `hint` is a polygon to try first, as of who was here a moment ago.
-    /// `ground` is the one that the mesh was built on.
+    /// The spot at a point, or the nearest within `reach_m` of it (16 m at most). The point's height is that of feet; among storeys the
+    /// nearest counts. `hint` is a polygon to try first, such as the last position. `ground` is the one of the build.
     #[must_use]
     pub fn locate(&self, ground: Ground<'_>, at: Vec3, reach_m: f32, hint: PolyRef) -> Option<Spot> {
         if !at.is_finite() || reach_m.is_nan() || reach_m < 0.0 {
@@ -108,7 +107,7 @@ impl NavMesh {
         best.map(|(_, spot)| spot)
     }
 
-    /// The polygons that hold a point, metres, on whatever storey.
+    /// Polygons that contain a point, metres, on any storey.
     pub(super) fn each_at(&self, at: Vec2, mut visit: impl FnMut(PolyRef)) {
         let cell = at * CELLS_PER_M;
         self.each_in(cell, cell, |reference, poly| {
@@ -121,7 +120,7 @@ impl NavMesh {
     /// The polygons that may reach into a rectangle, given in cells; some more than once.
     fn each_in(&self, low: Vec2, high: Vec2, mut visit: impl FnMut(PolyRef, &Poly)) {
         let last = self.side * SIDE - 1;
-        // Casts take what is negative for 0.
+        // Casts turn negative values into 0.
         let bucket = |at: f32| ((at / BUCKET_CELLS as f32) as u32).min(last);
         for y in bucket(low.y)..=bucket(high.y) {
             for x in bucket(low.x)..=bucket(high.x) {

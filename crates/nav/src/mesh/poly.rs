@@ -1,4 +1,4 @@
-//! One polygon: its corners, what is behind its edges, what it lies on.
+//! One polygon: corners, links across its edges, floor.
 
 use super::CELL_M;
 use glam::Vec2;
@@ -11,16 +11,16 @@ pub(crate) struct Poly {
     pub(crate) xs: [u16; Self::CORNERS_MAX],
     /// Cells north of it.
     pub(crate) ys: [u16; Self::CORNERS_MAX],
-    /// What is behind the edge from each corner to the next.
-    pub(crate) links: [Link; Self::CORNERS_MAX],
+    /// EdgeLink across the edge from each corner to the next.
+    pub(crate) links: [EdgeLink; Self::CORNERS_MAX],
     /// Index of a plane of its tile, or [`Poly::GROUND`].
     pub(crate) floor: u16,
     len: u16,
 }
 
-/// Where an edge leads: nowhere (a wall), to a polygon of the same tile, or to one of the tile beyond a border.
+/// Target of an edge: none (a wall), a polygon of the same tile, or one of the neighbouring tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Link(pub(crate) u16);
+pub(crate) struct EdgeLink(pub(crate) u16);
 
 /// A side of a tile, or its inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,11 +42,11 @@ pub(crate) struct Plane {
     pub(crate) slope: Vec2,
 }
 
-/// Where a line leaves a polygon.
+/// Exit of a line from a polygon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exit {
     pub(crate) edge: usize,
-    /// Of the way, 0–1.
+    /// Fraction of the way, 0–1.
     pub(crate) share: f32,
 }
 
@@ -68,7 +68,7 @@ impl Poly {
         let mut poly = Self {
             xs: [corners[0][0]; Self::CORNERS_MAX],
             ys: [corners[0][1]; Self::CORNERS_MAX],
-            links: [Link::WALL; Self::CORNERS_MAX],
+            links: [EdgeLink::WALL; Self::CORNERS_MAX],
             floor,
             len: corners.len() as u16,
         };
@@ -98,7 +98,7 @@ impl Poly {
         (self.corner(edge), self.corner(next))
     }
 
-    /// Whether a point, in cells, lies in the polygon or within the tolerance of it. False for what is no number.
+    /// True if a point, in cells, lies in the polygon or within the tolerance of it. False if it is not finite.
     #[inline]
     pub(crate) fn holds(&self, at: Vec2) -> bool {
         let mut all = true;
@@ -111,15 +111,15 @@ impl Poly {
         all
     }
 
-    /// Whether a point, in cells, lies on the inner side of an edge's line, or within the tolerance of it.
+    /// True if a point, in cells, lies on the inner side of an edge's line, or within the tolerance of it.
     pub(crate) fn is_beside(&self, edge: usize, at: Vec2) -> bool {
         let (begin, end) = self.edge(edge);
         let way = end - begin;
         way.perp_dot(at - begin) >= -TOLERANCE * (way.x.abs() + way.y.abs())
     }
 
-    /// Where the way between two points leaves the polygon; `None` when it ends inside. Several edges can lie on one line, so of those
-    /// that it meets at the same point the one counts on which that point is, and at a corner the one that leads on.
+    /// Exit of the way between two points; `None` if it ends inside. Several edges can lie on one line, so of those met at the same
+    /// point the one that contains the point counts, and at a corner the one that leads on.
     pub(crate) fn exit(&self, from: Vec2, to: Vec2) -> Option<Exit> {
         let mut shares = [f32::INFINITY; Self::CORNERS_MAX];
         let mut first = f32::INFINITY;
@@ -142,8 +142,8 @@ impl Poly {
         for (edge, _) in shares.iter().enumerate().filter(|(_, share)| **share <= slack) {
             let (begin, end) = self.edge(edge);
             let off = nearest_on_segment(begin, end, at).distance_squared(at);
-            // What is closer than the tolerance is equally close.
-            let key = (off.max(TOLERANCE * TOLERANCE), self.links[edge] == Link::WALL);
+            // Distances below the tolerance count as equal.
+            let key = (off.max(TOLERANCE * TOLERANCE), self.links[edge] == EdgeLink::WALL);
             if best.is_none_or(|(off, is_wall, _)| key < (off, is_wall)) {
                 best = Some((key.0, key.1, edge));
             }
@@ -176,16 +176,16 @@ pub(crate) fn nearest_on_segment(from: Vec2, end: Vec2, to: Vec2) -> Vec2 {
     if square > 0.0 { from + way * ((to - from).dot(way) / square).clamp(0.0, 1.0) } else { from }
 }
 
-impl Link {
+impl EdgeLink {
     pub(crate) const WALL: Self = Self(u16::MAX);
-    /// Most polygons of a tile: what thirteen bits name.
+    /// Polygons of a tile at most: thirteen bits of a name.
     pub(crate) const POLYS_MAX: usize = 1 << 13;
 
     pub(crate) const fn new(side: Side, index: u16) -> Self {
         Self((side as u16) << 13 | index)
     }
 
-    /// Which side of the tile it leads across; none for a wall.
+    /// Side of the tile that it crosses; `None` for a wall.
     pub(crate) const fn side(self) -> Option<Side> {
         match self.0 >> 13 {
             0 => Some(Side::Inside),
@@ -228,7 +228,7 @@ impl Side {
         }
     }
 
-    /// The tile on this side of another one, if the region goes on there.
+    /// Neighbouring tile on this side, if the region continues there.
     pub(crate) const fn neighbour(self, tile: u32, side: u32) -> Option<u32> {
         let (x, y) = (tile % side, tile / side);
         let there = match self {
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn of_edges_on_one_line_the_one_that_is_met_counts() {
         let mut poly = Poly::new(&[[0, 0], [8, 0], [8, 3], [8, 8], [0, 8]], Poly::GROUND);
-        poly.links[2] = Link::new(Side::Inside, 3);
+        poly.links[2] = EdgeLink::new(Side::Inside, 3);
         let edge = |from: Vec2, to: Vec2| poly.exit(from, to).unwrap().edge;
         assert_eq!(edge(Vec2::new(4.0, 1.0), Vec2::new(12.0, 1.5)), 1);
         assert_eq!(edge(Vec2::new(4.0, 4.0), Vec2::new(12.0, 4.5)), 2);
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn at_a_corner_the_way_on_wins_over_the_wall() {
         let mut poly = Poly::new(&[[0, 0], [8, 0], [8, 8], [0, 8]], Poly::GROUND);
-        poly.links[2] = Link::new(Side::Inside, 3);
+        poly.links[2] = EdgeLink::new(Side::Inside, 3);
         let exit = poly.exit(Vec2::splat(4.0), Vec2::splat(12.0)).unwrap();
         assert_eq!((exit.edge, exit.share), (2, 0.5));
     }
@@ -290,9 +290,9 @@ mod tests {
     #[test]
     fn links_name_side_and_polygon() {
         for side in Side::BORDERS {
-            let link = Link::new(side, 8_190);
+            let link = EdgeLink::new(side, 8_190);
             assert_eq!((link.side(), link.index()), (Some(side), 8_190));
         }
-        assert_eq!(Link::WALL.side(), None);
+        assert_eq!(EdgeLink::WALL.side(), None);
     }
 }

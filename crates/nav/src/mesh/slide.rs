@@ -6,25 +6,25 @@ use super::{
 };
 use glam::Vec2;
 
-/// Where a walk led.
+/// Result of a walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slid {
     /// The end, on the mesh.
     pub spot: Spot,
-    /// Whether something was in the way. If not, the end is the wished point bit for bit.
+    /// True if a wall was in the way. If false, the end is the requested point bit for bit.
     pub hindered: bool,
 }
 
-/// How far a straight line leads.
+/// Result of a straight line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
     /// The end: the wished point, or the last one before a wall.
     pub spot: Spot,
-    /// Whether it is the wished point.
+    /// True if the end is the requested point.
     pub clear: bool,
 }
 
-/// Polygons that one walk may cross, about twice what a tick at the fastest can need among small ones.
+/// Polygons crossed in one walk at most, about twice the need of a tick at full speed among small ones.
 const STEPS_MAX: u32 = 48;
 /// Walls along which one walk may slide.
 const WALLS_MAX: u32 = 4;
@@ -36,8 +36,8 @@ const FAN_MAX: u32 = 12;
 const RAY_STEPS_MAX: u32 = 512;
 
 impl NavMesh {
-    /// Walks from a spot toward a point, metres, never off the mesh, along walls that are in the way. A spot that is none stays where
-    /// it is, hindered, and so does who walks to what is no number.
+    /// Walks from a spot toward a point, metres, never off the mesh, along walls in the way. An invalid spot, or a point that is not
+    /// finite, gives no movement and `hindered`.
     #[inline]
     #[must_use]
     pub fn slide(&self, from: Spot, to: Vec2) -> Slid {
@@ -118,8 +118,8 @@ impl NavMesh {
         blocked(reference, at)
     }
 
-    /// Who stands at the end of a wall is in all polygons that meet there, but known to be in one. The one into which the way leads, and the
-    /// corner itself, if there is one. `from` are the polygon with the wall and the one before, from which there may be another way on.
+    /// A point at the end of a wall is in all polygons that meet there, but is assigned to one. Returns the polygon into which the way
+    /// leads, and the corner itself. `from` are the polygon with the wall and the one before, from which there may be another way on.
     fn around_corner(
         &self,
         from: [PolyRef; 2],
@@ -138,8 +138,7 @@ impl NavMesh {
         })
     }
 
-    /// Goes from polygon to polygon around a corner: across the edges that begin there, or `backwards` across those that end
-    /// there.
+    /// Turns from polygon to polygon around a corner: across the edges that begin there, or `backwards` across those that end there.
     fn turn(&self, from: PolyRef, corner: [u16; 2], goal: Vec2, backwards: bool) -> Option<(PolyRef, Vec2)> {
         let mut reference = from;
         for n in 0..=FAN_MAX {
@@ -155,7 +154,7 @@ impl NavMesh {
     }
 }
 
-/// Whether a point lies between the two edges of a polygon that meet at a corner, or on their lines.
+/// True if a point lies between the two edges of a polygon that meet at a corner, or on their lines.
 fn points_into(poly: &Poly, before: usize, place: usize, goal: Vec2) -> bool {
     poly.is_beside(before, goal) && poly.is_beside(place, goal)
 }

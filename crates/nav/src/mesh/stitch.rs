@@ -1,11 +1,11 @@
 //! Links across the borders of tiles.
 //!
-//! Tiles are built one by one, but both sides of a border see the same cells, so that the edges of the one end where those of the
-//! other do: an edge has one counterpart or none. Storeys are told apart by height.
+//! Tiles are built one by one, but both sides of a border see the same cells, so that their edges end at the same places: an edge has
+//! one counterpart or none. Storeys are distinguished by height.
 
 use super::{
     NavMesh, Tile,
-    poly::{Link, Poly, Side},
+    poly::{EdgeLink, Poly, Side},
 };
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const SAME_FLOOR_M: f32 = 0.95;
 
 impl NavMesh {
-    /// Links a tile with its neighbours, both ways. What changes is copied if others share it.
+    /// Links a tile with its neighbours, both ways. Shared tiles are copied before a change.
     pub(crate) fn stitch(&mut self, tile: u32) {
         for side in Side::BORDERS {
             let Some(beyond) = side.neighbour(tile, self.side) else { continue };
@@ -24,14 +24,14 @@ impl NavMesh {
         }
     }
 
-    /// Sets the links of a tile across one side: those of the pairs, and no others.
+    /// Sets the links of a tile across one side to those of the pairs.
     fn link(&mut self, tile: u32, side: Side, pairs: &[Pair]) {
         let tile = &mut self.tiles[tile as usize];
-        let mut links: Vec<Link> = vec![Link::WALL; tile.parts.borders.len()];
+        let mut links: Vec<EdgeLink> = vec![EdgeLink::WALL; tile.parts.borders.len()];
         for &(here, there) in pairs {
             let border = tile.parts.borders[here.border];
             if border.leads_out {
-                links[here.border] = Link::new(side, there.poly);
+                links[here.border] = EdgeLink::new(side, there.poly);
             }
         }
         let of_side = || tile.parts.borders.iter().zip(&links).filter(|(border, _)| border.side == side);
@@ -49,10 +49,10 @@ impl NavMesh {
 }
 
 /// An edge of one tile and its counterpart in the other.
-type Pair = (End, End);
+type Pair = (BorderEnd, BorderEnd);
 
 #[derive(Clone, Copy)]
-struct End {
+struct BorderEnd {
     /// Place in the tile's borders.
     border: usize,
     poly: u16,
@@ -78,7 +78,7 @@ fn pairs(here: &Tile, there: &Tile, side: Side) -> Vec<Pair> {
 }
 
 /// The edges of a side by where they lie along it.
-fn ends(tile: &Tile, side: Side) -> Vec<((u16, u16), f32, End)> {
+fn ends(tile: &Tile, side: Side) -> Vec<((u16, u16), f32, BorderEnd)> {
     let along = |[x, y]: [u16; 2]| if matches!(side, Side::East | Side::West) { y } else { x };
     let mut ends: Vec<_> = tile
         .parts
@@ -91,7 +91,7 @@ fn ends(tile: &Tile, side: Side) -> Vec<((u16, u16), f32, End)> {
             let edge = usize::from(border.edge);
             let next = if edge + 1 == poly.len() { 0 } else { edge + 1 };
             let (a, b) = (along(poly.grid_corner(edge)), along(poly.grid_corner(next)));
-            ((a.min(b), a.max(b)), border.z, End { border: place, poly: border.poly })
+            ((a.min(b), a.max(b)), border.z, BorderEnd { border: place, poly: border.poly })
         })
         .collect();
     ends.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));

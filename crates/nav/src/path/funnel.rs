@@ -1,7 +1,7 @@
-//! String pulling: the shortest way through a row of doors.
+//! String pulling: the shortest way through a sequence of doors.
 //!
-//! From the last corner a funnel opens to what can be seen through the doors so far. A door that would turn it inside out makes the end
-//! of the other side the next corner.
+//! From the last corner a funnel opens to the view through the doors so far. A door that would turn it inside out makes the end of the
+//! other side the next corner.
 
 use glam::Vec2;
 
@@ -10,7 +10,7 @@ use glam::Vec2;
 pub(super) fn pull(from: Vec2, to: Vec2, doors: &[[Vec2; 2]], mut corner: impl FnMut(Vec2) -> bool) -> bool {
     let mut apex = from;
     let (mut right, mut left) = (from, from);
-    // Doors at which the sides of the funnel are, and the next one to look at.
+    // Doors of the funnel's sides, and the next door.
     let (mut right_door, mut left_door) = (0, 0);
     let mut door = 0;
     // Ends, since every corner lies at a later door than the one before.
@@ -21,7 +21,7 @@ pub(super) fn pull(from: Vec2, to: Vec2, doors: &[[Vec2; 2]], mut corner: impl F
             if apex == right || turn(apex, left, next_right) < 0.0 {
                 (right, right_door) = (next_right, door);
             } else {
-                // … beyond the left one: that is a corner.
+                // Beyond the left side: that end is a corner.
                 if left != to && !corner(left) {
                     return false;
                 }

@@ -49,7 +49,7 @@ proptest! {
         solids in prop::collection::vec(solid(), 0..40), from in place(), to in place(),
     ) {
         let solids = Solids::new(64, &solids).unwrap();
-        // Beyond the region nobody stands, and boxes there are in no cell.
+        // Boxes beyond the region are in no cell.
         let inside = |v: Vec3| v.clamp(Vec3::new(0.0, 0.0, -9.0), Vec3::new(63.9, 63.9, 99.0));
         let (from, to) = (inside(from), inside(to));
         let by_hand = solids.shapes.iter().all(|shape| !shape.meets(from, to));

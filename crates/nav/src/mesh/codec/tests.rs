@@ -16,7 +16,7 @@ static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     NavMesh::build(ground, &solids, &Walker::default(), &mut || true).unwrap().to_bytes()
 });
 
-/// The same bytes with another checksum, so that what is behind it is looked at.
+/// The same bytes with a valid checksum, so that the checks behind it run.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     if bytes.len() >= HEADER_BYTES {
         let size_m = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
