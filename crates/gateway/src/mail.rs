@@ -232,6 +232,8 @@ pub enum Request {
     InstantMessage(Box<InstantMessage>),
     /// Who are these? They do not stand in the client's world.
     Names(Vec<Uuid>),
+    /// A question that the store answers.
+    LookUp(StoreQuery),
     /// Make this spot home; none when the avatar is in an instance, which may end.
     SetHome(Option<Spot>),
     /// A teleport was refused as one too many: the client waits for its end.
@@ -259,6 +261,42 @@ pub enum Request {
     },
 }
 
+/// A question of a client that the store answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreQuery {
+    /// Names of accounts that are not logged in, at most `NAMES_PER_REPLY`.
+    Names(Vec<AgentId>),
+    /// Accounts by the beginnings of their names, for the search window.
+    People {
+        /// Echoed.
+        query_id: Uuid,
+        /// As typed.
+        text: String,
+        /// Accounts to leave out, those of earlier pages.
+        skip: u32,
+    },
+    /// Likewise for the window in which a user is picked.
+    Picker {
+        /// Echoed.
+        query_id: Uuid,
+        /// As typed.
+        text: String,
+    },
+    /// The profile of an account.
+    Profile(AgentId),
+    /// Items of the user's own inventory, or of the library.
+    Items(Vec<Uuid>),
+    /// What a folder of either holds.
+    Folder {
+        /// Which.
+        id: Uuid,
+        /// Whether its folders are wanted.
+        folders: bool,
+        /// Whether its items are.
+        items: bool,
+    },
+}
+
 /// A client's message as it came: its number, and what follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawMessage {
@@ -266,6 +304,30 @@ pub struct RawMessage {
     pub number: MessageNumber,
     /// Behind the number, not zero-coded.
     pub body: Box<[u8]>,
+}
+
+/// Dialog numbers of ImprovedInstantMessage.
+pub(crate) mod dialog {
+    pub(crate) const MESSAGE: u8 = 0;
+    pub(crate) const GROUP_INVITATION: u8 = 3;
+    pub(crate) const INVENTORY_OFFERED: u8 = 4;
+    pub(crate) const SESSION_GROUP_START: u8 = 15;
+    pub(crate) const SESSION_CONFERENCE_START: u8 = 16;
+    pub(crate) const SESSION_SEND: u8 = 17;
+    pub(crate) const AUTO_RESPONSE: u8 = 20;
+    pub(crate) const LURE: u8 = 22;
+    pub(crate) const LURE_DECLINED: u8 = 24;
+    pub(crate) const LURE_REQUEST: u8 = 26;
+    pub(crate) const GROUP_NOTICE: u8 = 32;
+    pub(crate) const FRIENDSHIP_OFFERED: u8 = 38;
+    pub(crate) const TYPING_START: u8 = 41;
+    pub(crate) const TYPING_STOP: u8 = 42;
+
+    /// Whether a message of this kind is passed on to the user that it names. Others are the server's to send, or belong to what does
+    /// not exist.
+    pub(crate) const fn is_passed_on(dialog: u8) -> bool {
+        matches!(dialog, MESSAGE | AUTO_RESPONSE | LURE_DECLINED | LURE_REQUEST | TYPING_START | TYPING_STOP)
+    }
 }
 
 /// An instant message from one agent to another.

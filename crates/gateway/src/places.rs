@@ -105,6 +105,8 @@ pub struct Land {
     pub terrain: Arc<Terrain>,
     /// What stands on it.
     pub scenery: Arc<Scenery>,
+    /// Name of the boxes among it.
+    pub box_name: Arc<str>,
     /// The same as clients are sent it, but for the local ids of each world.
     pub things: Arc<Things>,
     /// Visitors can be hurt there.
@@ -136,6 +138,13 @@ pub struct PlaceSettings {
     pub portals: Arc<[Portal]>,
 }
 
+/// Objects that a region has room for as clients are told, unless more stand in it.
+const OBJECT_CAPACITY: u32 = 15_000;
+/// Name of the boxes of a ground that is given none.
+pub const BOX_NAME: &str = "Box";
+/// Name of the parts of a portal's arch.
+const ARCH_NAME: &str = "Portal";
+
 /// Metres that one byte of the parcel overlay covers.
 const OVERLAY_SQUARE_M: u32 = 4;
 /// Overlay bytes in one message (PROTOCOL §8c).
@@ -160,7 +169,26 @@ impl Land {
             things: Arc::new(Things::new(&scenery, size_m as f32)),
             terrain,
             scenery,
+            box_name: BOX_NAME.into(),
         }
+    }
+
+    /// Objects that stand there.
+    #[must_use]
+    pub fn n_objects(&self) -> u32 {
+        u32::try_from(self.scenery.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Objects that there is room for, as clients are told: in EconomyData, RegionInfo, SimStats and ParcelProperties.
+    #[must_use]
+    pub fn object_capacity(&self) -> u32 {
+        self.n_objects().max(OBJECT_CAPACITY)
+    }
+
+    /// Name of an object that stands there.
+    #[must_use]
+    pub fn object_name(&self, object: Uuid) -> &str {
+        if link::is_arch(object) { ARCH_NAME } else { &self.box_name }
     }
 
     /// A position inside, out of the ground, from whatever a client asked for.
@@ -233,6 +261,7 @@ impl Place {
             overlay: Vec::new(),
             terrain: Arc::new(Terrain::flat(size_m, 0.0)),
             scenery: Arc::default(),
+            box_name: BOX_NAME.into(),
             things: Arc::default(),
         };
         let settings = PlaceSettings {

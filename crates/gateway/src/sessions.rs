@@ -1,7 +1,7 @@
 //! The hub as HTTP handlers and the hub's own thread share it: a lock held briefly, and what the hub says delivered
 //! before it is released, so that shards hear things in the order in which they were decided.
 
-use crate::hub::{Address, Hub, NameLookup, Order, Record};
+use crate::hub::{Address, Hub, Order, Record, StoreLookup};
 use crate::mail::ToShard;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,8 +30,8 @@ pub struct Sessions {
     /// `None` tells the store's thread that nothing follows.
     records: SyncSender<Option<Record>>,
     orders: SyncSender<Order>,
-    /// `None` tells the thread that looks names up that nothing follows.
-    lookups: SyncSender<Option<NameLookup>>,
+    /// `None` tells the thread that reads the store for clients that nothing follows.
+    lookups: SyncSender<Option<StoreLookup>>,
     lookups_dropped: AtomicU64,
     lock_wait: LockWait,
     /// Mail that a shard had no room for, of what is only offered.
@@ -46,7 +46,7 @@ impl fmt::Debug for Sessions {
 
 impl Sessions {
     /// Takes the hub and where its output goes: shards in order of their indexes, the store's thread, the one that carries out orders, and
-    /// the one that looks names up.
+    /// the one that reads the store for clients.
     /// `lock_wait` is told how long callers wait for each other.
     #[must_use]
     pub const fn new(
@@ -54,7 +54,7 @@ impl Sessions {
         shards: Vec<Mailbox>,
         records: SyncSender<Option<Record>>,
         orders: SyncSender<Order>,
-        lookups: SyncSender<Option<NameLookup>>,
+        lookups: SyncSender<Option<StoreLookup>>,
         lock_wait: LockWait,
     ) -> Self {
         Self {
@@ -88,9 +88,14 @@ impl Sessions {
             }
         }
         while let Some(lookup) = hub.poll_lookup() {
-            // The thread that looks up takes this lock itself, so nothing waits for it here. A client asks again.
-            if self.lookups.try_send(Some(lookup)).is_err() {
+            // The thread that reads takes this lock itself, so nothing waits for it here.
+            if let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) =
+                self.lookups.try_send(Some(lookup))
+            {
                 self.lookups_dropped.fetch_add(1, Ordering::Relaxed);
+                if let Some(lookup) = refused {
+                    hub.refuse_lookup(&lookup);
+                }
             }
         }
         while let Some((address, mail)) = hub.poll_output() {
@@ -106,7 +111,7 @@ impl Sessions {
         result
     }
 
-    /// Lookups of names that were not made because too many waited, or because the node stops.
+    /// Questions for the store that were refused because too many waited, or because the node stops.
     pub fn lookups_dropped(&self) -> u64 {
         self.lookups_dropped.load(Ordering::Relaxed)
     }
@@ -147,6 +152,7 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hub::StoreAnswer;
     use crate::mail::{FromShard, Request, ShardIndex};
     use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
     use ids::{Instant, WorldId};
@@ -187,8 +193,8 @@ mod tests {
         let asked: Vec<_> = asked.try_iter().flatten().collect();
         assert_eq!((asked.len(), sessions.lookups_dropped(), mail.try_iter().count()), (1, 2, 0));
         // Asked while the lock is free; the answer goes to the shard.
-        let found = [Some(("Grace".to_owned(), "Hopper".to_owned()))];
-        sessions.with(|hub| hub.handle_names(&asked[0], &found));
+        let found = StoreAnswer::Names(vec![Some(("Grace".to_owned(), "Hopper".to_owned()))]);
+        sessions.with(|hub| hub.handle_answer(&asked[0], found));
         assert_eq!(mail.try_iter().count(), 1);
     }
 

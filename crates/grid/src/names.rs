@@ -44,7 +44,7 @@ pub enum NameError {
 }
 
 /// Last names that nobody registers: viewers do not let users mute a Linden, and the others pass for the server.
-const RESERVED_LAST: [&str; 4] = ["Linden", "System", "Server", "Throng"];
+const RESERVED_LAST: [&str; 5] = ["Linden", "Operator", "Server", "System", "Throng"];
 
 impl Name {
     /// Bytes of each part; the protocol's name fields and viewers end there.

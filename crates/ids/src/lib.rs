@@ -43,6 +43,9 @@ pub const COLOUR_TEXTURES: u64 = 0x7468_726f_6e67_4004;
 /// High half of the ids of the ground's textures. The low halves are 0 to 3, from the water upwards.
 pub const GROUND_TEXTURES: u64 = 0x7468_726f_6e67_4005;
 
+/// The texture of a plain box. Viewers know the id as that of plywood.
+pub const PLYWOOD_TEXTURE: Uuid = Uuid::from_u128(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f);
+
 /// A world on this node, in order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorldId(pub u32);

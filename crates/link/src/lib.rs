@@ -29,5 +29,5 @@ pub use host::{
     InstanceRefusal, InstanceReply, InstanceRequest, Maker, NewInstance, RequestId, Shortage, Visitor,
 };
 pub use looks::{Looks, LooksError};
-pub use scenery::{Prim, Scenery, SceneryError, Standing, plain_texture};
+pub use scenery::{Prim, Scenery, SceneryError, Standing, is_arch, plain_texture};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};

@@ -21,8 +21,14 @@ const ARCH_ID_SPACE: u64 = 0x7468_726f_6e67_4003;
 const ARCH_HEIGHT_M: f32 = 3.0;
 const ARCH_THICK_M: f32 = 0.4;
 
+/// Whether an object of this id is a part of an arch, see [`Scenery::with_arch`].
+#[must_use]
+pub const fn is_arch(object: Uuid) -> bool {
+    object.as_u64_pair().0 == ARCH_ID_SPACE
+}
+
 /// A plain cube's textures: plywood.
-const PLYWOOD: [u8; 47] = plain_texture(0x8955_6747_24cb_43ed_920b_47ca_ed15_465f);
+const PLYWOOD: [u8; 47] = plain_texture(ids::PLYWOOD_TEXTURE.as_u128());
 
 /// A texture entry (PROTOCOL §5.4) with one texture on every face, white, once each way, nothing else.
 #[must_use]

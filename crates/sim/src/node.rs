@@ -196,7 +196,7 @@ impl Node {
         }
         while let Some(lookup) = self.hub.poll_lookup() {
             // All accounts are logged in.
-            self.hub.handle_names(&lookup, &[]);
+            self.hub.handle_answer(&lookup, lookup.answer_of_empty_store());
         }
         while let Some((address, mail)) = self.hub.poll_output() {
             match address {
@@ -460,6 +460,7 @@ fn shard_config(seed: u64) -> ShardConfig {
         egress_bytes_per_s: None,
         visible_max: VISIBLE_MAX,
         filter: FilterMode::Significance,
+        bakes: Arc::default(),
         unix_start_s: 1_700_000_000,
         sending: Sending::default(),
         hash_keys: [seed, !seed],

@@ -49,6 +49,7 @@ pub const CAPABILITIES: &[Capability] = &[
     refused("ChatSessionRequest", "Conferences and chat of groups do not exist."),
     refused("CopyInventoryFromNotecard", READ_ONLY),
     refused("CreateInventoryCategory", READ_ONLY),
+    refused("CustomMenuAction", "The server adds no entries to menus."),
     refused("DeclineFriendship", NO_FRIENDS),
     refused("DeclineGroupInvite", NO_GROUPS),
     refused("DirectDelivery", "There is no market."),

@@ -73,7 +73,7 @@ macro_rules! message_table {
             }
             "Chat and messages" {
                 ChatFromViewer: done on_chat "ChatFromSimulator to avatars in range.";
-                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text to a user who is not online is answered. Group sessions and offers are refused.";
+                ImprovedInstantMessage: done on_instant_message "Passed on to the user; a text to a user who is not online is answered. Group sessions and offers are refused, and dialogs that answer such are ignored.";
                 RetrieveInstantMessages: ignored "Messages to users who are not online are not kept, so that there are none.";
                 MuteListRequest: done on_mute_list "UseCachedMuteList.";
                 UpdateMuteListEntry: missing MuteList "The viewer keeps the entry until it ends.";
@@ -86,7 +86,7 @@ macro_rules! message_table {
                 UUIDNameRequest: names "UUIDNameReply for every id.";
                 UUIDGroupNameRequest: done on_group_names "UUIDGroupNameReply: Unknown, since there are no groups.";
                 AgentDataUpdateRequest: done on_agent_data "AgentDataUpdate.";
-                AvatarPropertiesRequest: done on_avatar_properties "AvatarPropertiesReply.";
+                AvatarPropertiesRequest: done on_avatar_properties "AvatarPropertiesReply with the day on which the account was made, AvatarInterestsReply and AvatarGroupsReply; empty ones for an unknown account.";
                 AvatarPropertiesUpdate: missing Profiles "Profiles cannot be changed.";
                 AvatarInterestsUpdate: missing Profiles "Profiles cannot be changed.";
                 AvatarNotesUpdate: missing Profiles "Profiles cannot be changed.";
@@ -113,7 +113,7 @@ macro_rules! message_table {
                 TeleportLureRequest: done on_teleport_lure "TeleportFinish, TeleportLocal or TeleportFailed.";
                 TeleportCancel: done on_teleport_cancel "The avatar stays.";
                 StartLure: done on_lure "An invitation to each user.";
-                SetStartLocationRequest: done on_set_home "The place becomes home.";
+                SetStartLocationRequest: done on_set_home "The place becomes home, and an alert says so.";
                 MapLayerRequest: done on_map_layer "MapLayerReply: one layer without an image.";
                 MapBlockRequest: done on_map_blocks "MapBlockReply; a single square without a region is a row with Access 255.";
                 MapNameRequest: done on_map_name "MapBlockReply.";
@@ -121,8 +121,8 @@ macro_rules! message_table {
                 RegionHandleRequest: done on_region_handle "RegionIDAndHandleReply; handle 0 for an unknown region.";
             }
             "Search" {
-                AvatarPickerRequest: refused on_picker "AvatarPickerReply without rows; the capability AvatarPickerSearch finds people.";
-                DirFindQuery: refused on_find "DirPeopleReply, DirEventsReply or DirGroupsReply without rows.";
+                AvatarPickerRequest: done on_picker "AvatarPickerReply: accounts by the beginnings of their names, at most 100.";
+                DirFindQuery: done on_find "DirPeopleReply: accounts by the beginnings of their names, 100 a page. DirEventsReply or DirGroupsReply without rows.";
                 DirPlacesQuery: refused on_find_places "DirPlacesReply without rows.";
                 DirClassifiedQuery: refused on_find_classifieds "DirClassifiedReply without rows.";
                 DirLandQuery: refused on_find_land "DirLandReply in the event queue, without rows.";
@@ -142,7 +142,7 @@ macro_rules! message_table {
                 RequestMultipleObjects: done on_request_objects "ObjectUpdate of those that exist, KillObject for the others.";
                 ObjectSelect: done on_object_select "ObjectProperties; KillObject for objects that do not exist.";
                 ObjectDeselect: ignored "Nothing depends on what is selected.";
-                RequestObjectPropertiesFamily: done on_properties_family "ObjectPropertiesFamily.";
+                RequestObjectPropertiesFamily: done on_properties_family "ObjectPropertiesFamily; an alert for an object that does not exist.";
                 ObjectAdd: missing Building "Objects cannot be made or changed.";
                 ObjectDelete: edit Building "The object is sent again as it is.";
                 ObjectDuplicate: edit Building "The object is sent again as it is.";
@@ -203,8 +203,8 @@ macro_rules! message_table {
                 RpcScriptReplyInbound: simulator "From programs outside, through a server of the grid.";
             }
             "Inventory" {
-                FetchInventory: missing Inventory "The capability FetchInventory2 serves items.";
-                FetchInventoryDescendents: missing Inventory "The capability FetchInventoryDescendents2 serves folders.";
+                FetchInventory: done on_fetch_items "FetchInventoryReply; an alert when an item does not exist.";
+                FetchInventoryDescendents: done on_fetch_folder "InventoryDescendents; an alert when the folder does not exist.";
                 CreateInventoryItem: missing Inventory "The inventory is read-only.";
                 UpdateInventoryItem: missing Inventory "The inventory is read-only.";
                 MoveInventoryItem: missing Inventory "The inventory is read-only.";
@@ -221,7 +221,7 @@ macro_rules! message_table {
                 CopyInventoryFromNotecard: missing Inventory "The inventory is read-only.";
             }
             "Assets and files" {
-                RequestImage: refused on_image "ImageNotInDatabase; the capabilities GetTexture and ViewerAsset serve textures.";
+                RequestImage: done on_image "ImageData and ImagePacket of the textures that GetTexture serves; ImageNotInDatabase for all others.";
                 TransferRequest: done on_transfer "TransferInfo and TransferPackets of body parts and textures; status -2 for all else.";
                 TransferAbort: ignored "No transfer is under way.";
                 TransferInfo: simulator "Answers TransferRequest.";
@@ -246,7 +246,7 @@ macro_rules! message_table {
                 ParcelSetOtherCleanTime: missing Land "Land cannot be changed.";
                 ParcelDisableObjects: missing Land "Land cannot be changed.";
                 ParcelSelectObjects: missing Land "Land cannot be changed.";
-                ParcelObjectOwnersRequest: done on_parcel_object_owners "ParcelObjectOwnersReply: objects have no owners.";
+                ParcelObjectOwnersRequest: done on_parcel_object_owners "ParcelObjectOwnersReply: all objects belong to the grid's operator.";
                 ParcelBuyPass: missing Land "Land is not for sale.";
                 ParcelBuy: missing Land "Land is not for sale.";
                 ParcelClaim: missing Land "Land is not for sale.";
@@ -278,7 +278,7 @@ macro_rules! message_table {
                 SendPostcard: missing Reports "E-mail is not sent.";
             }
             "Money" {
-                EconomyDataRequest: done on_economy_data "EconomyData: everything is free, and no object can be added.";
+                EconomyDataRequest: done on_economy_data "EconomyData: everything is free.";
                 MoneyBalanceRequest: done on_money_balance "MoneyBalanceReply: 0.";
                 MoneyTransferRequest: refused on_money_transfer "MoneyBalanceReply without success.";
                 RequestPayPrice: refused on_pay_price "PayPriceReply: no prices.";

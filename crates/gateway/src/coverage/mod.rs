@@ -126,6 +126,8 @@ pub enum Feature {
     UnknownObject,
     /// A parcel that no region has.
     UnknownParcel,
+    /// An item or folder that is not in the user's inventory.
+    UnknownItem,
 }
 
 /// The text of the AlertMessage.
@@ -149,6 +151,7 @@ impl fmt::Display for Feature {
             Self::Groups => "Groups are not available on this server.",
             Self::UnknownObject => "There is no such object in this region.",
             Self::UnknownParcel => "There is no such parcel on this server.",
+            Self::UnknownItem => "There is no such item or folder in your inventory.",
         })
     }
 }

@@ -67,7 +67,7 @@ pub struct Portal {
     /// The regions.
     pub places: Arc<Places>,
     /// Textures that clients have baked.
-    pub bakes: BakedTextures,
+    pub bakes: Arc<BakedTextures>,
     /// What browsers are told.
     pub live: live::Live,
     /// The page's files.

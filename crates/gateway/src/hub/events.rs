@@ -52,7 +52,8 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
     let area = (place.land().size_m * place.land().size_m) as i32;
     let nobody = || Llsd::Uuid(ids::Uuid::nil());
     let zero = || Llsd::Integer(0);
-    let prims = 15_000;
+    let (capacity, n_objects) = (place.land().object_capacity(), place.land().n_objects());
+    let (capacity, n_objects) = (capacity.cast_signed(), n_objects.cast_signed());
     let vector = |x: f64, y: f64, z: f64| Llsd::Array(vec![x.into(), y.into(), z.into()]);
     let far = f64::from(place.land().size_m);
     let mut parcel = vec![
@@ -73,7 +74,7 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("IsGroupOwned", false.into()),
         ("LandingType", 2.into()),
         ("LocalID", PARCEL_LOCAL_ID.into()),
-        ("MaxPrims", prims.into()),
+        ("MaxPrims", capacity.into()),
         ("MediaAutoScale", false.into()),
         ("MediaID", nobody()),
         ("MediaURL", "".into()),
@@ -81,7 +82,7 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("Name", place.name().into()),
         ("OtherCleanTime", zero()),
         ("OtherCount", zero()),
-        ("OtherPrims", zero()),
+        ("OtherPrims", n_objects.into()),
         ("OwnerID", nobody()),
         ("OwnerPrims", zero()),
         ("ParcelFlags", u32_binary(PARCEL_FLAGS)),
@@ -101,12 +102,12 @@ pub(super) fn parcel_properties(place: &Place, sequence_id: i32, population: u32
         ("SelectedPrims", zero()),
         ("SelfCount", zero()),
         ("SequenceID", sequence_id.into()),
-        ("SimWideMaxPrims", prims.into()),
-        ("SimWideTotalPrims", zero()),
+        ("SimWideMaxPrims", capacity.into()),
+        ("SimWideTotalPrims", n_objects.into()),
         ("SnapSelection", false.into()),
         ("SnapshotID", nobody()),
         ("Status", zero()),
-        ("TotalPrims", zero()),
+        ("TotalPrims", n_objects.into()),
         ("UserLocation", vector(far / 2.0, far / 2.0, f64::from(place.land().landing.z))),
         ("UserLookAt", vector(1.0, 0.0, 0.0)),
     ];

@@ -21,19 +21,6 @@ pub struct HubConfig {
     pub arrival_timeout: Duration,
 }
 
-/// Names that a client asked for and that the hub does not know, at most `NAMES_PER_REPLY`. They are
-/// looked up elsewhere, since that may take a while; [`Hub::handle_names`](super::Hub::handle_names) takes them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameLookup {
-    /// The client's circuit.
-    pub circuit: CircuitKey,
-    /// Accounts, or what the client takes for such.
-    pub ids: Vec<AgentId>,
-}
-
-/// First and last name of an account.
-pub type AccountName = (String, String);
-
 /// A source of unguessable numbers; a seeded one in the simulator.
 pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;
 

@@ -1,28 +1,13 @@
-//! Between users: instant messages, invitations, names, and texts for everybody.
+//! Between users: instant messages, invitations, and texts for everybody.
 
-use super::messages::{Delivery, Outgoing, Receipt, encoded, instant_message};
+use super::messages::{Delivery, Outgoing, Receipt, instant_message};
 use super::travel::{LURES_MAX, Lure, spot_beside};
-use super::{AccountName, Hub, NameLookup, events};
-use crate::mail::{CircuitKey, InstantMessage, NAMES_PER_REPLY};
+use super::{Hub, events};
+use crate::mail::{CircuitKey, InstantMessage, dialog};
 use glam::Vec3;
-use ids::{AgentId, Uuid};
+use ids::AgentId;
 use std::sync::Arc;
-use wire::messages::{UUIDNameReply, UUIDNameReplyUUIDNameBlock};
 use wire::text;
-
-/// Dialog numbers (PROTOCOL §8f).
-mod dialog {
-    pub(super) const MESSAGE: u8 = 0;
-    pub(super) const AUTO_RESPONSE: u8 = 20;
-    pub(super) const LURE: u8 = 22;
-    pub(super) const LURE_DECLINED: u8 = 24;
-    pub(super) const LURE_REQUEST: u8 = 26;
-    pub(super) const TYPING_START: u8 = 41;
-    pub(super) const TYPING_STOP: u8 = 42;
-}
-
-/// Ids looked up for one UUIDNameRequest; a datagram holds 74, more are a mistake.
-const NAMES_MAX: usize = 255;
 
 /// Users that one StartLure may invite.
 const LURE_TARGETS_MAX: usize = 32;
@@ -31,19 +16,8 @@ impl Hub {
     /// Passes a message on to a user who is here. A written one to somebody who is not is answered, so that its
     /// author knows that it was not kept.
     pub(super) fn pass_on(&mut self, from: CircuitKey, message: &InstantMessage) {
-        let passable = matches!(
-            message.dialog,
-            dialog::MESSAGE
-                | dialog::AUTO_RESPONSE
-                | dialog::LURE_DECLINED
-                | dialog::LURE_REQUEST
-                | dialog::TYPING_START
-                | dialog::TYPING_STOP
-        );
+        assert!(dialog::is_passed_on(message.dialog), "shards refuse dialog {}", message.dialog);
         let Some(sender) = self.sessions.get(&from.session) else { return };
-        if !passable {
-            return;
-        }
         let [x, y, z] = message.position_mm.map(|mm| mm as f32 / 1_000.0);
         let outgoing = instant_message(&Outgoing {
             from: sender.agent,
@@ -121,40 +95,6 @@ impl Hub {
             self.lures.push_back(Lure { id, to_session, world, is_shared, spot });
             self.send(to_session, offer);
         }
-    }
-
-    /// Answers names of accounts: at once when all are logged in, else when they have been looked up.
-    pub(super) fn answer_names(&mut self, circuit: CircuitKey, ids: &[Uuid]) {
-        for chunk in ids[..ids.len().min(NAMES_MAX)].chunks(NAMES_PER_REPLY) {
-            let ids: Vec<AgentId> = chunk.iter().copied().map(AgentId).collect();
-            let lookup = NameLookup { circuit, ids };
-            if lookup.ids.iter().all(|id| self.by_agent.contains_key(id)) {
-                self.handle_names(&lookup, &[]);
-            } else {
-                self.lookups.push_back(lookup);
-            }
-        }
-    }
-
-    /// Sends names that were looked up, in the order of the ids. An id without a name is answered too: node-metaverse waits for every id
-    /// that it asked for.
-    pub fn handle_names(&mut self, lookup: &NameLookup, found: &[Option<AccountName>]) {
-        let names = lookup.ids.iter().enumerate().map(|(at, &agent)| {
-            let online = self.by_agent.get(&agent).and_then(|key| self.sessions.get(key));
-            let stored = || found.get(at).and_then(Option::as_ref);
-            let (first, last) = match online {
-                Some(session) => (&*session.first_name, &*session.last_name),
-                None => stored().map_or(("Unknown", "User"), |(first, last)| (first, last)),
-            };
-            UUIDNameReplyUUIDNameBlock {
-                id: agent.0,
-                first_name: text::to_wire(first, 32),
-                last_name: text::to_wire(last, 32),
-            }
-        });
-        let names = names.collect();
-        let reply = encoded(|out| UUIDNameReply { uuid_name_block: names }.encode(out));
-        self.send_on(lookup.circuit, reply);
     }
 
     /// Describes the one parcel of the circuit's region through its event queue.

@@ -10,6 +10,7 @@ mod delivery;
 mod event_queue;
 mod events;
 mod exchange;
+mod lookups;
 mod messages;
 mod messaging;
 mod passages;
@@ -24,9 +25,10 @@ mod visitors;
 
 pub use event_queue::{EVENTS_MAX, EventQueue, Poll};
 pub use exchange::{
-    AccountName, Address, Admission, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login,
-    LoginRefusal, NameLookup, Record,
+    Address, Admission, Entropy, EventQueueAnswer, Holder, HubConfig, HubCounters, Login, LoginRefusal,
+    Record,
 };
+pub use lookups::{StoreAnswer, StoreLookup};
 pub use ports::{PORT_REST, PORTS_MAX};
 pub use travel::{Order, Passage, PassageRefusal};
 
@@ -60,7 +62,7 @@ pub struct Hub {
     output: VecDeque<(Address, ToShard)>,
     records: VecDeque<Record>,
     orders: VecDeque<Order>,
-    lookups: VecDeque<NameLookup>,
+    lookups: VecDeque<StoreLookup>,
     lures: VecDeque<travel::Lure>,
     next_key: u64,
     draining: bool,
@@ -201,8 +203,8 @@ impl Hub {
         self.records.pop_front()
     }
 
-    /// The next names to be looked up.
-    pub fn poll_lookup(&mut self) -> Option<NameLookup> {
+    /// The next question for the store.
+    pub fn poll_lookup(&mut self) -> Option<StoreLookup> {
         self.lookups.pop_front()
     }
 
@@ -321,6 +323,7 @@ impl Hub {
         let circuit = match (&request, root) {
             (
                 Request::Names(_)
+                | Request::LookUp(_)
                 | Request::ParcelProperties { .. }
                 | Request::Event { .. }
                 | Request::InstantMessage(_)
@@ -340,6 +343,7 @@ impl Hub {
         };
         match request {
             Request::Names(ids) => self.answer_names(circuit, &ids),
+            Request::LookUp(query) => self.look_up(circuit, query),
             Request::ParcelProperties { sequence_id } => self.answer_parcel(circuit, sequence_id),
             Request::InstantMessage(message) => self.pass_on(circuit, &message),
             Request::SetHome(spot) => self.set_home(circuit.session, spot),

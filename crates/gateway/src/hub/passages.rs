@@ -11,6 +11,7 @@ use super::travel::{Order, Passage, PassageRefusal, VIA_LOCATION, WITHIN_REGION,
 use crate::mail::{CircuitKey, Spot, ToShard};
 use crate::places::{Place, PortalTo, Scene};
 use glam::Vec3;
+use grid::names::Name;
 use ids::{AgentId, Instant, SessionKey, WorldId};
 use link::Appearance;
 use std::sync::Arc;
@@ -37,13 +38,14 @@ impl Hub {
         Some(Spot { place: place.id, position, look_at })
     }
 
-    /// The session of a user by "First Last", without regard to case.
+    /// The session of a user by "First Last", in every spelling that logins accept.
     #[must_use]
     pub fn session_named(&self, name: &str) -> Option<SessionKey> {
-        self.sessions.values().find(|session| session.is_named(name)).map(|found| found.key)
+        let name = Name::parse(name, "").ok()?;
+        self.sessions.values().find(|session| session.is_named(&name)).map(|found| found.key)
     }
 
-    /// How a user looks, by "First Last" without regard to case, once their client has said it.
+    /// How a user looks, by "First Last", once their client has said it.
     #[must_use]
     pub fn appearance_of(&self, name: &str) -> Option<Arc<Appearance>> {
         self.sessions.get(&self.session_named(name)?)?.appearance.clone()

@@ -5,6 +5,7 @@ use crate::hub::messages::Delivery;
 use crate::hub::ports::SessionPorts;
 use crate::mail::{CircuitKey, ShardIndex, Spot, Ticket, Wearable};
 use crate::places::Place;
+use grid::names::Name;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use link::Appearance;
 use std::collections::BTreeMap;
@@ -111,12 +112,8 @@ impl Session {
         format!("{} {}", self.first_name, self.last_name)
     }
 
-    /// Whether it is this "First Last", without regard to case.
-    pub(crate) fn is_named(&self, name: &str) -> bool {
-        let is_same = |a: &str, b: &str| {
-            a.chars().flat_map(char::to_lowercase).eq(b.chars().flat_map(char::to_lowercase))
-        };
-        name.split_once(' ')
-            .is_some_and(|(first, last)| is_same(first, &self.first_name) && is_same(last, &self.last_name))
+    /// Whether it is the session of this account. Names are kept as [`Name`] makes them, and the store compares ASCII letters in any capitals.
+    pub(crate) fn is_named(&self, name: &Name) -> bool {
+        name.first.eq_ignore_ascii_case(&self.first_name) && name.last.eq_ignore_ascii_case(&self.last_name)
     }
 }

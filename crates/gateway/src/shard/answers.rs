@@ -5,9 +5,10 @@ use super::Shard;
 use super::dispatch::{Handled, Incoming};
 use super::greeting::{self, SIM_ACCESS};
 use crate::coverage::{Feature, Outcome};
-use crate::mail::Ticket;
+use crate::mail::{Request, StoreQuery, Ticket};
 use crate::places::{PARCEL_LOCAL_ID, Place};
-use ids::{RegionHandle, Uuid};
+use grid::inventory::LIBRARY_OWNER;
+use ids::{AgentId, RegionHandle, Uuid};
 use std::sync::Arc;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
@@ -129,11 +130,19 @@ impl Shard {
         at: &mut Incoming<'_>,
         m: AvatarPropertiesRequest,
     ) -> Handled {
-        let agent_data = AvatarPropertiesReplyAgentData {
-            agent_id: self.ticket(at).agent.0,
-            avatar_id: m.agent_data.avatar_id,
-        };
-        self.answer(at, AvatarPropertiesReply { agent_data, ..AvatarPropertiesReply::default() })
+        self.request(at, Request::LookUp(StoreQuery::Profile(AgentId(m.agent_data.avatar_id))))
+    }
+
+    pub(super) fn on_fetch_items(&mut self, at: &mut Incoming<'_>, m: FetchInventory) -> Handled {
+        let ids = m.inventory_data.iter().map(|row| row.item_id).collect();
+        self.request(at, Request::LookUp(StoreQuery::Items(ids)))
+    }
+
+    pub(super) fn on_fetch_folder(&mut self, at: &mut Incoming<'_>, m: FetchInventoryDescendents) -> Handled {
+        let FetchInventoryDescendentsInventoryData { folder_id: id, fetch_folders, fetch_items, .. } =
+            m.inventory_data;
+        let query = StoreQuery::Folder { id, folders: fetch_folders, items: fetch_items };
+        self.request(at, Request::LookUp(query))
     }
 
     pub(super) fn on_group_names(&mut self, at: &mut Incoming<'_>, m: UUIDGroupNameRequest) -> Handled {
@@ -145,11 +154,13 @@ impl Shard {
         self.answer(at, UUIDGroupNameReply { uuid_name_block: rows })
     }
 
-    /// Nothing can be added to a region: what stands in it is its capacity.
     pub(super) fn on_economy_data(&mut self, at: &mut Incoming<'_>, _: EconomyDataRequest) -> Handled {
-        let count = i32::try_from(self.place(at).land().scenery.len()).unwrap_or(i32::MAX);
-        let info =
-            EconomyDataInfo { object_capacity: count, object_count: count, ..EconomyDataInfo::default() };
+        let place = self.place(at);
+        let info = EconomyDataInfo {
+            object_capacity: place.land().object_capacity().cast_signed(),
+            object_count: place.land().n_objects().cast_signed(),
+            ..EconomyDataInfo::default()
+        };
         self.answer(at, EconomyData { info })
     }
 
@@ -207,7 +218,14 @@ impl Shard {
         at: &mut Incoming<'_>,
         _: ParcelObjectOwnersRequest,
     ) -> Handled {
-        self.answer(at, ParcelObjectOwnersReply::default())
+        let count = self.place(at).land().n_objects().cast_signed();
+        let row = ParcelObjectOwnersReplyData {
+            owner_id: LIBRARY_OWNER,
+            count,
+            ..ParcelObjectOwnersReplyData::default()
+        };
+        let data = if count == 0 { Vec::new() } else { vec![row] };
+        self.answer(at, ParcelObjectOwnersReply { data })
     }
 
     pub(super) fn on_covenant(&mut self, at: &mut Incoming<'_>, _: EstateCovenantRequest) -> Handled {
@@ -335,7 +353,7 @@ fn region_info(ticket: &Ticket, place: &Place) -> RegionInfo {
             product_name: to_wire("Throng", VARIABLE1_MAX),
             max_agents32: place.scene.max_avatars,
             hard_max_agents: place.scene.max_avatars,
-            hard_max_objects: 0,
+            hard_max_objects: place.land().object_capacity(),
         },
         region_info3: vec![RegionInfoRegionInfo3 {
             region_flags_extended: u64::from(greeting::region_flags(place.land())),

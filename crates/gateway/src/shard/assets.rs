@@ -1,10 +1,13 @@
-//! Assets and files over UDP. Assets that the server holds are sent as transfers; files and uploads do not exist.
+//! Assets and files over UDP. Assets that the server holds are sent as transfers, and textures also as images; files and uploads do not
+//! exist.
 
 use super::Shard;
 use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
 use crate::coverage::Outcome;
+use circuit::{Category, Reliability};
 use grid::capability::stored_asset;
+use grid::inventory::AssetType;
 use ids::Uuid;
 use md5::{Digest, Md5};
 use wire::messages::*;
@@ -23,6 +26,11 @@ const TRANSFER_DONE: i32 = 1;
 const TRANSFER_UNKNOWN_SOURCE: i32 = -2;
 /// Result of a file transfer that cannot begin.
 const XFER_FAILED: i32 = -1;
+/// Bytes of a texture in ImageData and in each ImagePacket behind it; clients compute by them where a part belongs.
+const IMAGE_FIRST_PART: usize = 600;
+const IMAGE_PART: usize = 1_000;
+/// The only codec of textures.
+const CODEC_JPEG_2000: u8 = 2;
 /// Textures that one message is answered for; viewers ask for fewer.
 const IMAGES_MAX: usize = 50;
 
@@ -37,7 +45,8 @@ impl Shard {
             SOURCE_ITEM => request.params.get(ITEM_ASSET_AT..).and_then(read_asset),
             _ => None,
         };
-        let Some(bytes) = asset.and_then(|(id, kind)| stored_asset(id, kind)) else {
+        let bakes = &self.config.bakes;
+        let Some(bytes) = asset.and_then(|(id, kind)| stored_asset(bakes, id, kind)) else {
             let info = transfer_info(&request, TRANSFER_UNKNOWN_SOURCE, 0);
             return self.refuse(at, info);
         };
@@ -66,13 +75,68 @@ impl Shard {
 
     /// Current viewers fetch textures over HTTP. A negative discard level takes a request back.
     pub(super) fn on_image(&mut self, at: &mut Incoming<'_>, m: RequestImage) -> Handled {
+        let mut outcome = Outcome::Ignored;
         for row in m.request_image.iter().filter(|row| row.discard_level >= 0).take(IMAGES_MAX) {
             if !self.client(at.index).asks.take(at.now) {
                 return Err(Refused::Flood.into());
             }
-            self.reply(at, ImageNotInDatabase { image_id: ImageNotInDatabaseImageID { id: row.image } });
+            match stored_asset(&self.config.bakes, row.image, AssetType::TEXTURE) {
+                Some(texture) => {
+                    self.send_image(at, row, &texture)?;
+                    outcome = outcome.min(Outcome::Done);
+                }
+                None => {
+                    self.reply(
+                        at,
+                        ImageNotInDatabase { image_id: ImageNotInDatabaseImageID { id: row.image } },
+                    );
+                    outcome = outcome.min(Outcome::Refused);
+                }
+            }
         }
-        Ok(Outcome::Refused)
+        Ok(outcome)
+    }
+
+    /// Queues the parts of a texture from the one that the client asks for, as many as its circuit has room for. A client that lacks some
+    /// repeats its request.
+    ///
+    /// # Errors
+    /// [`Refused::Flood`] when there is room for none.
+    fn send_image(
+        &mut self,
+        at: &Incoming<'_>,
+        asked: &RequestImageRequestImage,
+        texture: &[u8],
+    ) -> Result<(), Refused> {
+        let (first, rest) = texture.split_at(texture.len().min(IMAGE_FIRST_PART));
+        let rest = rest.chunks(IMAGE_PART);
+        let packets = u16::try_from(1 + rest.len()).expect("textures are bounded by the body of an upload");
+        let size = u32::try_from(texture.len()).expect("likewise");
+        let circuit = &mut self.client(at.index).circuit;
+        let mut queue =
+            |body: &[u8]| circuit.queue(Category::Texture, Reliability::Reliable, body, false).is_ok();
+        let (mut body, mut is_first) = (Vec::new(), true);
+        if asked.packet == 0 {
+            let image_id = ImageDataImageID { id: asked.image, codec: CODEC_JPEG_2000, size, packets };
+            let image_data = ImageDataImageData { data: first.to_vec() };
+            ImageData { image_id, image_data }.encode(&mut body);
+            if !queue(&body) {
+                return Err(Refused::Flood);
+            }
+            is_first = false;
+        }
+        for (packet, part) in (1..).zip(rest).filter(|(packet, _)| u32::from(*packet) >= asked.packet) {
+            let image_id = ImagePacketImageID { id: asked.image, packet };
+            let image_data = ImagePacketImageData { data: part.to_vec() };
+            body.clear();
+            ImagePacket { image_id, image_data }.encode(&mut body);
+            match (queue(&body), is_first) {
+                (true, _) => is_first = false,
+                (false, true) => return Err(Refused::Flood),
+                (false, false) => break,
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn on_asset_upload(&mut self, at: &mut Incoming<'_>, m: AssetUploadRequest) -> Handled {

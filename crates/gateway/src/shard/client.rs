@@ -2,10 +2,9 @@
 
 use super::egress::Sent;
 use super::filter::UpdateFilter;
-use super::flood::FloodNotices;
 use super::heard::HeardBudget;
 use super::held::HeldMessages;
-use super::missing::FeatureAlerts;
+use super::notices::Notices;
 use super::outbox::{Address, Outbox};
 use super::stream::Scenery;
 use super::wishes::Wishes;
@@ -129,10 +128,10 @@ pub(super) struct Client {
     pub(super) hears: HeardBudget,
     pub(super) says: Allowance,
     pub(super) asks: Allowance,
-    /// What it was told of missing features.
-    pub(super) alerts: FeatureAlerts,
-    /// What it was told of messages above these.
-    pub(super) floods: FloodNotices,
+    /// What it was told of messages that were not carried out.
+    pub(super) notices: Notices,
+    /// When it was last told that a teleport was one too many.
+    pub(super) teleport_failed_at: Option<Instant>,
     /// Messages that wait for its avatar.
     pub(super) held: HeldMessages,
     pub(super) animations: Allowance,
@@ -185,8 +184,8 @@ impl Client {
             hears: HeardBudget::new(now),
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
             asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
-            alerts: FeatureAlerts::default(),
-            floods: FloodNotices::default(),
+            notices: Notices::default(),
+            teleport_failed_at: None,
             held: HeldMessages::default(),
             animations: Allowance::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),
             looks: Allowance::new(now, LOOKS_PER_S, LOOKS_BURST),

@@ -29,6 +29,8 @@ const CHAT_MAX: usize = 1_023;
 pub(super) struct Incoming<'a> {
     pub(super) now: Instant,
     pub(super) index: ClientIndex,
+    /// The message, unless the protocol does not have it.
+    pub(super) name: Option<MessageName>,
     pub(super) out: &'a mut Outbox,
 }
 
@@ -100,8 +102,8 @@ impl Shard {
         received: &Received<'_>,
         out: &mut Outbox,
     ) {
-        let mut at = Incoming { now, index, out };
         let name = MessageName::of(received.number);
+        let mut at = Incoming { now, index, name, out };
         let handled = match name {
             // Most of what clients send.
             Some(MessageName::AgentUpdate) => self.on_agent_update(&mut at, received),

@@ -103,14 +103,12 @@ pub(super) struct WorldFigures {
     pub n_avatars: u32,
 }
 
-/// Prims that a region says it has room for.
-const OBJECT_CAPACITY: u32 = 15_000;
-
 /// Statistic numbers that viewers know (PROTOCOL §8a).
 mod stat {
     pub(super) const TIME_DILATION: u32 = 0;
     pub(super) const SIM_FPS: u32 = 1;
     pub(super) const PHYSICS_FPS: u32 = 2;
+    pub(super) const TOTAL_PRIMS: u32 = 11;
     pub(super) const MAIN_AGENTS: u32 = 13;
     pub(super) const CHILD_AGENTS: u32 = 14;
 }
@@ -123,8 +121,10 @@ pub(super) fn write_sim_stats(place: &Place, figures: WorldFigures, out: &mut Ve
         (stat::PHYSICS_FPS, figures.rate_hz),
         (stat::MAIN_AGENTS, figures.n_avatars as f32),
         (stat::CHILD_AGENTS, 0.0),
+        (stat::TOTAL_PRIMS, place.land().n_objects() as f32),
     ];
-    fanout::write_sim_stats(place.handle.grid(), region_flags(place.land()), OBJECT_CAPACITY, &stats, out);
+    let land = place.land();
+    fanout::write_sim_stats(place.handle.grid(), region_flags(land), land.object_capacity(), &stats, out);
 }
 
 #[cfg(test)]

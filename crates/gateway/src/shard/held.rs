@@ -2,7 +2,7 @@
 //!
 //! A client may send them as soon as its circuit is open, and its avatar arrives some ticks later. They wait here in the order of
 //! arrival and are dispatched once the client has been told where its avatar stands. The bound is [`HELD_MAX`] messages and
-//! [`HELD_BYTES_MAX`] bytes; what exceeds it is refused, with one alert to the client.
+//! [`HELD_BYTES_MAX`] bytes; what exceeds it is refused, and the client is told how many messages (`notices.rs`).
 //!
 //! On a circuit that the avatar has left for another one, such messages go through the hub to the circuit that it is behind now.
 //! Start with [`Shard::dispatch_later`].
@@ -10,6 +10,7 @@
 use super::client::Stage;
 use super::counters::Refused;
 use super::dispatch::Incoming;
+use super::notices::NoticeKind;
 use super::outbox::Outbox;
 use super::{ClientIndex, Shard};
 use crate::coverage::Outcome;
@@ -18,23 +19,17 @@ use circuit::Received;
 use ids::Instant;
 use std::collections::VecDeque;
 use wire::messages::*;
-use wire::text::{VARIABLE1_MAX, to_wire};
 
 /// Messages held for one client.
 pub(super) const HELD_MAX: usize = 64;
 /// Bytes of their bodies.
 pub(super) const HELD_BYTES_MAX: usize = 32 * 1024;
 
-/// Text of the alert when more is sent than is held.
-const FULL: &str = "You have sent more than is kept until you arrive. The rest was not carried out.";
-
 /// Messages that wait for a client's avatar, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct HeldMessages {
     messages: VecDeque<RawMessage>,
     bytes: usize,
-    /// The client was alerted that some were refused.
-    is_alerted: bool,
 }
 
 impl HeldMessages {
@@ -88,11 +83,8 @@ impl Shard {
         if client.held.push(number, received.body) {
             return true;
         }
-        let is_alerted = std::mem::replace(&mut client.held.is_alerted, true);
         self.refuse_flood(number);
-        if !is_alerted {
-            self.send_alert(at, FULL);
-        }
+        self.notify(at.now, at.index, NoticeKind::Unkept, at.out);
         true
     }
 
@@ -127,7 +119,7 @@ impl Shard {
 
     /// A message on a circuit that the server has ended. Clients send on the old circuit until they hear that the avatar has arrived
     /// behind the new one.
-    fn hand_on_late(&mut self, at: &Incoming<'_>, received: &Received<'_>) {
+    fn hand_on_late(&mut self, at: &mut Incoming<'_>, received: &Received<'_>) {
         let number = received.number;
         if !needs_avatar(number) && number != LogoutRequest::NUMBER {
             return;
@@ -135,6 +127,7 @@ impl Shard {
         let client = self.client(at.index);
         if !client.asks.take(at.now) {
             self.refuse_flood(number);
+            self.notify(at.now, at.index, NoticeKind::Flood, at.out);
             return;
         }
         let raw = RawMessage { number, body: received.body.into() };
@@ -153,12 +146,6 @@ impl Shard {
     fn refuse_flood(&mut self, number: MessageNumber) {
         self.counters.refuse(Refused::Flood);
         self.outcomes.count(MessageName::of(number), Outcome::Dropped);
-    }
-
-    /// Shows the client a text.
-    pub(super) fn send_alert(&mut self, at: &mut Incoming<'_>, text: &str) {
-        let alert_data = AlertMessageAlertData { message: to_wire(text, VARIABLE1_MAX) };
-        self.reply(at, AlertMessage { alert_data, ..AlertMessage::default() });
     }
 }
 

@@ -19,9 +19,9 @@ mod greeting;
 mod heard;
 mod hearing;
 mod held;
-mod missing;
 mod names;
 mod negative;
+mod notices;
 mod objects;
 mod outbox;
 mod portals;
@@ -51,6 +51,7 @@ use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use egress::Egress;
+use grid::capability::BakedTextures;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use link::{Action, Command};
 use pressure::Pressure;
@@ -81,6 +82,8 @@ pub struct ShardConfig {
     pub sending: Sending,
     /// Which agent updates count.
     pub filter: FilterMode,
+    /// Textures that clients have baked.
+    pub bakes: Arc<BakedTextures>,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
     /// Secret keys of the table of addresses, drawn at random where strangers can reach it: who knew them could choose

@@ -5,7 +5,7 @@
 use super::Shard;
 use super::dispatch::{Handled, Incoming};
 use crate::coverage::{Feature, Outcome};
-use crate::mail::Request;
+use crate::mail::{Request, StoreQuery, dialog};
 use ids::Uuid;
 use wire::llsd::Llsd;
 use wire::messages::*;
@@ -14,16 +14,6 @@ use wire::text::{VARIABLE1_MAX, from_wire, to_wire};
 /// Bits of DirFindQuery: what is searched.
 const FIND_PEOPLE: u32 = 1;
 const FIND_EVENTS: u32 = 1 << 3 | 1 << 5;
-/// Dialogs of ImprovedInstantMessage.
-mod dialog {
-    pub(super) const GROUP_INVITATION: u8 = 3;
-    pub(super) const INVENTORY_OFFERED: u8 = 4;
-    pub(super) const SESSION_GROUP_START: u8 = 15;
-    pub(super) const SESSION_CONFERENCE_START: u8 = 16;
-    pub(super) const SESSION_SEND: u8 = 17;
-    pub(super) const GROUP_NOTICE: u8 = 32;
-    pub(super) const FRIENDSHIP_OFFERED: u8 = 38;
-}
 
 /// Answers a request about a group with an empty reply of its own kind.
 macro_rules! empty_group_reply {
@@ -81,7 +71,8 @@ impl Shard {
         self.refuse(at, reply)
     }
 
-    /// Dialogs that ask for something that does not exist; `None` for all others.
+    /// Dialogs that are not passed on: those that ask for something that does not exist are refused, and no client waits for an answer to
+    /// the others. `None` for the dialogs that are passed on.
     pub(super) fn refuse_dialog(
         &mut self,
         at: &mut Incoming<'_>,
@@ -104,7 +95,8 @@ impl Shard {
             | dialog::GROUP_NOTICE => Feature::Groups,
             dialog::INVENTORY_OFFERED => Feature::Inventory,
             dialog::FRIENDSHIP_OFFERED => Feature::Friends,
-            _ => return None,
+            passed_on if dialog::is_passed_on(passed_on) => return None,
+            _ => return Some(Ok(Outcome::Ignored)),
         };
         Some(Ok(self.refuse_feature(at, feature)))
     }
@@ -181,9 +173,9 @@ impl Shard {
             return self.refuse(at, reply);
         }
         if query_flags & FIND_PEOPLE != 0 {
-            let mut reply = DirPeopleReply::default();
-            (reply.agent_data.agent_id, reply.query_data.query_id) = (agent_id, query_id);
-            return self.refuse(at, reply);
+            let text = from_wire(&m.query_data.query_text);
+            let skip = u32::try_from(m.query_data.query_start).unwrap_or(0);
+            return self.request(at, Request::LookUp(StoreQuery::People { query_id, text, skip }));
         }
         let mut reply = DirGroupsReply::default();
         (reply.agent_data.agent_id, reply.query_data.query_id) = (agent_id, query_id);
@@ -191,9 +183,8 @@ impl Shard {
     }
 
     pub(super) fn on_picker(&mut self, at: &mut Incoming<'_>, m: AvatarPickerRequest) -> Handled {
-        let mut reply = AvatarPickerReply::default();
-        (reply.agent_data.agent_id, reply.agent_data.query_id) = (self.own_id(at), m.agent_data.query_id);
-        self.refuse(at, reply)
+        let text = from_wire(&m.data.name);
+        self.request(at, Request::LookUp(StoreQuery::Picker { query_id: m.agent_data.query_id, text }))
     }
 
     pub(super) fn on_find_places(&mut self, at: &mut Incoming<'_>, m: DirPlacesQuery) -> Handled {

@@ -7,18 +7,17 @@ use super::Shard;
 use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
 use crate::coverage::{Feature, Outcome};
+use crate::places::Land;
+use grid::inventory::LIBRARY_OWNER;
 use ids::{LocalId, Uuid};
-use link::Prim;
 use std::sync::Arc;
 use wire::messages::*;
 use wire::text::{VARIABLE1_MAX, to_wire};
 
 /// Rows of ObjectProperties in one datagram: 179 bytes and the name each.
 const PROPERTIES_PER_REPLY: usize = 5;
-/// Every permission bit of the protocol: what the owner of an object may do, if it had one.
+/// Every permission bit of the protocol: what the owner of an object may do. The owner is the grid's operator.
 const ALL_PERMISSIONS: u32 = 0x7FFF_FFFF;
-/// Objects have no names of their own.
-const OBJECT_NAME: &str = "Object";
 /// Price that hides a field of the viewer's window.
 const PAY_PRICE_HIDDEN: i32 = -1;
 
@@ -38,7 +37,9 @@ impl Shard {
     }
 
     pub(super) fn on_object_select(&mut self, at: &mut Incoming<'_>, m: ObjectSelect) -> Handled {
-        self.send_properties(at, m.object_data.iter().map(|row| row.object_local_id))?;
+        let ids = m.object_data.iter().map(|row| row.object_local_id);
+        self.kill_unknown(at, ids.clone());
+        self.send_properties(at, ids)?;
         Ok(Outcome::Done)
     }
 
@@ -51,7 +52,8 @@ impl Shard {
         if !self.client(at.index).asks.take(at.now) {
             return Err(Refused::Flood.into());
         }
-        if !self.stands_here(at, object_id) {
+        let place = Arc::clone(&self.client(at.index).place);
+        if !place.land().scenery.prims().iter().any(|standing| standing.prim.id == object_id) {
             return Ok(self.refuse_feature(at, Feature::UnknownObject));
         }
         let object_data = ObjectPropertiesFamilyObjectData {
@@ -59,7 +61,9 @@ impl Shard {
             object_id,
             base_mask: ALL_PERMISSIONS,
             owner_mask: ALL_PERMISSIONS,
-            name: to_wire(OBJECT_NAME, VARIABLE1_MAX),
+            owner_id: LIBRARY_OWNER,
+            last_owner_id: LIBRARY_OWNER,
+            name: to_wire(place.land().object_name(object_id), VARIABLE1_MAX),
             description: to_wire("", VARIABLE1_MAX),
             ..ObjectPropertiesFamilyObjectData::default()
         };
@@ -116,13 +120,23 @@ impl Shard {
     }
 
     /// Sends objects and avatars whole at the client's next turn, and kills those that do not exist.
-    fn show_again(&mut self, at: &mut Incoming<'_>, ids: impl Iterator<Item = u32>) {
-        let mut unknown = Vec::new();
-        for id in ids {
+    fn show_again(&mut self, at: &mut Incoming<'_>, ids: impl Iterator<Item = u32> + Clone) {
+        for id in ids.clone() {
             match self.find(at, id) {
                 Found::Avatar => self.client(at.index).viewer.lost(LocalId(id)),
                 Found::Object(index, _) => self.client(at.index).scenery.sight.lost(index),
-                Found::Nothing => unknown.push(KillObjectObjectData { id }),
+                Found::Nothing => {}
+            }
+        }
+        self.kill_unknown(at, ids);
+    }
+
+    /// Kills what does not exist, so that the client stops asking for it.
+    fn kill_unknown(&mut self, at: &mut Incoming<'_>, ids: impl Iterator<Item = u32>) {
+        let mut unknown = Vec::new();
+        for id in ids {
+            if matches!(self.find(at, id), Found::Nothing) {
+                unknown.push(KillObjectObjectData { id });
             }
         }
         if !unknown.is_empty() {
@@ -135,10 +149,11 @@ impl Shard {
         at: &mut Incoming<'_>,
         ids: impl Iterator<Item = u32>,
     ) -> Result<(), Refused> {
+        let place = Arc::clone(&self.client(at.index).place);
         let mut rows = Vec::new();
         for id in ids {
             if let Found::Object(_, object_id) = self.find(at, id) {
-                rows.push(properties(object_id));
+                rows.push(properties(place.land(), object_id));
             }
         }
         while !rows.is_empty() {
@@ -161,22 +176,18 @@ impl Shard {
         let standing = &place.land().scenery.prims()[index as usize];
         Found::Object(index, standing.prim.id)
     }
-
-    fn stands_here(&mut self, at: &Incoming<'_>, object: Uuid) -> bool {
-        let place = Arc::clone(&self.client(at.index).place);
-        let is_it = |prim: &Prim| prim.id == object;
-        place.land().scenery.prims().iter().any(|standing| is_it(&standing.prim))
-    }
 }
 
-/// Properties of an object that belongs to no user: only its id distinguishes it.
-fn properties(object_id: Uuid) -> ObjectPropertiesObjectData {
+fn properties(land: &Land, object_id: Uuid) -> ObjectPropertiesObjectData {
     let empty = || to_wire("", VARIABLE1_MAX);
     ObjectPropertiesObjectData {
         object_id,
+        creator_id: LIBRARY_OWNER,
+        owner_id: LIBRARY_OWNER,
+        last_owner_id: LIBRARY_OWNER,
         base_mask: ALL_PERMISSIONS,
         owner_mask: ALL_PERMISSIONS,
-        name: to_wire(OBJECT_NAME, VARIABLE1_MAX),
+        name: to_wire(land.object_name(object_id), VARIABLE1_MAX),
         description: empty(),
         touch_name: empty(),
         sit_name: empty(),

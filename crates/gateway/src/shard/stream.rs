@@ -70,6 +70,7 @@ impl Shard {
             self.ended.push(index);
             return;
         }
+        self.send_due_notices(now, index, out);
         let place = Arc::clone(&self.client(index).place);
         let replica = place.scene.feed.current();
         self.follow_epoch(index, &replica);

@@ -7,7 +7,7 @@ mod network;
 pub(crate) use client::{Client, Seen, use_circuit_code};
 pub(crate) use network::{Loss, Way, number_of};
 
-use crate::hub::{self, AccountName, Admission, Hub, HubConfig, Login, LoginRefusal, Order, Record};
+use crate::hub::{self, Admission, Hub, HubConfig, Login, LoginRefusal, Order, Record};
 use crate::mail::{FromShard, ShardIndex, Spot, ToShard};
 use crate::places::{Land, PlaceId, PlaceSettings, Places, Portal, PortalTo, Scene};
 use crate::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig};
@@ -20,6 +20,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use store::{Folder, Item, NewAccount, PasswordHash, Permissions, Sale, Store};
 use wire::llsd::Llsd;
 use world::{Life, WorldConfig};
 
@@ -43,9 +44,55 @@ const CROWD: u64 = 1 << 40;
 /// Names of accounts that are not logged in.
 pub(crate) const OFFLINE_AGENT: AgentId = AgentId(Uuid::from_u128(0xABCD));
 
-/// What the store says of an account.
-fn stored_name(agent: AgentId) -> Option<AccountName> {
-    (agent == OFFLINE_AGENT).then(|| ("Grace".into(), "Hopper".into()))
+/// When the account of [`OFFLINE_AGENT`] was made: 14 November 2023.
+pub(crate) const OFFLINE_BORN_S: i64 = 1_700_000_000;
+/// A folder of an account's inventory, and an item in it.
+pub(crate) const FOLDER: Uuid = Uuid::from_u128(0xF01);
+pub(crate) const ITEM: Uuid = Uuid::from_u128(0x17E);
+
+/// A store with an account that is not logged in, and one whose inventory has a folder and an item.
+fn store() -> Store {
+    let store = Store::open_in_memory().expect("a database in memory");
+    let account = |agent, first: &str, last: &str| NewAccount {
+        agent,
+        first: first.into(),
+        last: last.into(),
+        password_hash: PasswordHash(String::new()),
+        created_s: OFFLINE_BORN_S,
+        folders: Vec::new(),
+        items: Vec::new(),
+    };
+    let folder =
+        Folder { id: FOLDER, parent: Uuid::nil(), name: "Textures".into(), type_default: 0, version: 3 };
+    let item = Item {
+        id: ITEM,
+        folder: FOLDER,
+        asset: ids::PLYWOOD_TEXTURE,
+        asset_type: 0,
+        inventory_type: 0,
+        name: "Wood".into(),
+        description: String::new(),
+        flags: 0,
+        created_s: OFFLINE_BORN_S,
+        permissions: Permissions {
+            creator: agent("Ada").0,
+            last_owner: agent("Ada").0,
+            group: Uuid::nil(),
+            group_owned: false,
+            base: 0,
+            owner: 0,
+            group_mask: 0,
+            everyone: 0,
+            next_owner: 0,
+        },
+        sale: Sale::default(),
+    };
+    let ada =
+        NewAccount { folders: vec![folder], items: vec![item], ..account(agent("Ada"), "Ada", "Resident") };
+    for new in [account(OFFLINE_AGENT, "Grace", "Hopper"), ada] {
+        store.create_account(&new).expect("an account");
+    }
+    store
 }
 
 /// What a test may want different.
@@ -126,6 +173,8 @@ pub(crate) struct Node {
     up: Vec<(Address, Vec<u8>)>,
     out: Outbox,
     crowd: u64,
+    /// Made when something is looked up.
+    store: Option<Store>,
 }
 
 impl Node {
@@ -157,6 +206,7 @@ impl Node {
             visible_max: setup.visible_max,
             sending: Sending::default(),
             filter: FilterMode::Significance,
+            bakes: Arc::default(),
             unix_start_s: 1_750_000_000,
             hash_keys: [1, 2],
         };
@@ -196,6 +246,7 @@ impl Node {
             up: Vec::new(),
             out: Outbox::default(),
             crowd: 0,
+            store: None,
         }
     }
 
@@ -507,8 +558,9 @@ impl Node {
                 }
             }
             while let Some(lookup) = self.hub.poll_lookup() {
-                let found: Vec<_> = lookup.ids.iter().copied().map(stored_name).collect();
-                self.hub.handle_names(&lookup, &found);
+                let store = self.store.get_or_insert_with(store);
+                let answer = lookup.read(store).expect("a database in memory");
+                self.hub.handle_answer(&lookup, answer);
             }
             while let Some((address, mail)) = self.hub.poll_output() {
                 is_quiet = false;

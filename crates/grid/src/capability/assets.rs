@@ -1,9 +1,9 @@
 //! ViewerAsset and GetTexture: bytes by id (PROTOCOL §7.4).
 //!
-//! The server holds the four body parts that every account begins with, the textures of avatars without clients, those of the ground, and
-//! for a while the textures that clients bake ([`super::BakedTextures`]). The first three are of our own making: body parts in the text form of
+//! The server holds the four body parts that every account begins with, the textures of avatars without clients, those of the ground and
+//! of boxes, and for a while the textures that clients bake ([`super::BakedTextures`]). All but the last are of our own making: body parts in the text form of
 //! wearables, with the fewest parameters, since what is not given has the viewer's default; textures as plain colours, by
-//! `body/colours.py`, and as noise, by `body/ground.py`.
+//! `body/colours.py`, and as noise, by `body/ground.py` and `body/plywood.py`.
 
 use super::BakedTextures;
 use crate::inventory::{AssetType, WearableType};
@@ -57,6 +57,9 @@ const COLOURS: &[u8] = include_bytes!("body/colours.j2cs");
 /// Likewise the textures of the ground ([`ids::GROUND_TEXTURES`]).
 const GROUND: &[u8] = include_bytes!("body/ground.j2cs");
 
+/// The texture of boxes: the id that viewers know as plywood, and a picture of our own.
+const PLYWOOD: &[u8] = include_bytes!("body/plywood.j2c");
+
 /// What to answer over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetReply {
@@ -108,9 +111,7 @@ fn asked(bakes: &BakedTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'st
     let (key, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| is_kind(key))?;
     let id = Uuid::try_parse(&id).ok()?;
     if key == "texture_id" {
-        let own = texture(id).map(Cow::Borrowed);
-        let bytes = own.or_else(|| bakes.get(id).map(|bake| Cow::Owned(bake.to_vec())))?;
-        return Some((bytes, "image/x-j2c"));
+        return Some((texture(bakes, id)?, "image/x-j2c"));
     }
     let part = BODY_PARTS.iter().find(|part| part.asset == id)?;
     Some((part.text.as_bytes().into(), "application/vnd.ll.bodypart"))
@@ -118,18 +119,27 @@ fn asked(bakes: &BakedTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'st
 
 /// The content of an asset, if it is held and of this type ([`AssetType`]).
 #[must_use]
-pub fn stored_asset(id: Uuid, asset_type: i8) -> Option<&'static [u8]> {
+pub fn stored_asset(bakes: &BakedTextures, id: Uuid, asset_type: i8) -> Option<Cow<'static, [u8]>> {
     match asset_type {
         AssetType::BODY_PART => {
-            BODY_PARTS.iter().find(|part| part.asset == id).map(|part| part.text.as_bytes())
+            BODY_PARTS.iter().find(|part| part.asset == id).map(|part| part.text.as_bytes().into())
         }
-        AssetType::TEXTURE => texture(id),
+        AssetType::TEXTURE => texture(bakes, id),
         _ => None,
     }
 }
 
+/// A texture that the server holds, as a JPEG 2000 codestream.
+fn texture(bakes: &BakedTextures, id: Uuid) -> Option<Cow<'static, [u8]>> {
+    let own = own_texture(id).map(Cow::Borrowed);
+    own.or_else(|| bakes.get(id).map(|bake| Cow::Owned(bake.to_vec())))
+}
+
 /// A texture of the server's own.
-fn texture(id: Uuid) -> Option<&'static [u8]> {
+fn own_texture(id: Uuid) -> Option<&'static [u8]> {
+    if id == ids::PLYWOOD_TEXTURE {
+        return Some(PLYWOOD);
+    }
     let (space, number) = id.as_u64_pair();
     match space {
         ids::COLOUR_TEXTURES => codestream(COLOURS, number),
@@ -209,10 +219,12 @@ mod tests {
     #[test]
     fn an_asset_is_found_by_its_id_and_only_as_what_it_is() {
         let (part, texture) = (BODY_PARTS[0].asset, Uuid::from_u64_pair(ids::COLOUR_TEXTURES, 0));
-        assert_eq!(stored_asset(part, AssetType::BODY_PART), Some(BODY_PARTS[0].text.as_bytes()));
-        assert!(stored_asset(texture, AssetType::TEXTURE).is_some());
-        assert_eq!(stored_asset(part, AssetType::TEXTURE), None);
-        assert_eq!(stored_asset(texture, AssetType::BODY_PART), None);
+        let bakes = BakedTextures::default();
+        let stored = |id, kind| stored_asset(&bakes, id, kind);
+        assert_eq!(stored(part, AssetType::BODY_PART).as_deref(), Some(BODY_PARTS[0].text.as_bytes()));
+        assert!(stored(texture, AssetType::TEXTURE).is_some());
+        assert_eq!(stored(part, AssetType::TEXTURE), None);
+        assert_eq!(stored(texture, AssetType::BODY_PART), None);
     }
 
     #[test]
@@ -236,12 +248,12 @@ mod tests {
     }
 
     #[test]
-    fn the_grounds_textures_are_images_that_another_decoder_reads() {
+    fn textures_of_ground_and_boxes_are_images_that_another_decoder_reads() {
         let mut seen = BTreeSet::new();
-        for number in 0..4 {
-            let id = Uuid::from_u64_pair(ids::GROUND_TEXTURES, number);
+        let ground = (0..4).map(|number| Uuid::from_u64_pair(ids::GROUND_TEXTURES, number));
+        for id in ground.chain([ids::PLYWOOD_TEXTURE]) {
             let reply = viewer_asset(&format!("texture_id={id}"), None);
-            assert_eq!((reply.status, reply.content_type), (200, "image/x-j2c"), "{number}");
+            assert_eq!((reply.status, reply.content_type), (200, "image/x-j2c"), "{id}");
             let image = hayro_jpeg2000::Image::new(&reply.body, &hayro_jpeg2000::DecodeSettings::default());
             let image = image.expect("a codestream");
             assert_eq!((image.width(), image.height()), (256, 256));
@@ -250,7 +262,7 @@ mod tests {
             assert_eq!(pixels.len(), 256 * 256 * 3);
             let mean =
                 |channel| pixels.iter().skip(channel).step_by(3).map(|&at| u64::from(at)).sum::<u64>() >> 16;
-            assert!(seen.insert([0, 1, 2].map(mean)), "{number} looks like another one");
+            assert!(seen.insert([0, 1, 2].map(mean)), "{id} looks like another one");
         }
         let next = Uuid::from_u64_pair(ids::GROUND_TEXTURES, 4);
         assert_eq!(viewer_asset(&format!("texture_id={next}"), None).status, 404);

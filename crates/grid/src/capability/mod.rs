@@ -15,4 +15,4 @@ pub use bakes::{BAKES_BYTES_MAX, BAKES_PER_AGENT_MAX, BakedTextures, NoCodestrea
 pub use environment::environment;
 pub use features::{SimulatorFeatures, simulator_features};
 pub use materials::no_materials;
-pub use names::{IDS_MAX, PAGE_MAX, avatar_search, display_names, names_of};
+pub use names::{AccountName, IDS_MAX, PAGE_MAX, avatar_search, born_s, display_names, names_of, people};

@@ -2,6 +2,7 @@
 //!
 //! Display names that differ from account names do not exist here, and replies say so.
 
+use crate::inventory::{LIBRARY_OWNER, LIBRARY_OWNER_NAME};
 use crate::names::{canonical, display_name, username};
 use ids::AgentId;
 use store::{Account, Store, StoreError};
@@ -14,13 +15,51 @@ pub const IDS_MAX: usize = 200;
 /// Longest page of a search.
 pub const PAGE_MAX: u32 = 100;
 
-/// First and last names of accounts in the order of the ids, for UUIDNameReply.
+/// First and last name of an account.
+pub type AccountName = (String, String);
+
+/// First and last names of accounts, and of the grid's operator, in the order of the ids, for UUIDNameReply.
 ///
 /// # Errors
 /// [`StoreError::Query`].
-pub fn names_of(store: &Store, agents: &[AgentId]) -> Result<Vec<Option<(String, String)>>, StoreError> {
-    let name = |&agent| Ok(store.account(agent)?.map(|account| (account.first, account.last)));
+pub fn names_of(store: &Store, agents: &[AgentId]) -> Result<Vec<Option<AccountName>>, StoreError> {
+    let name = |&agent: &AgentId| {
+        if agent.0 == LIBRARY_OWNER {
+            let (first, last) = LIBRARY_OWNER_NAME;
+            return Ok(Some((first.to_owned(), last.to_owned())));
+        }
+        Ok(store.account(agent)?.map(|account| (account.first, account.last)))
+    };
     agents.iter().map(name).collect()
+}
+
+/// Ids and names of at most `max` accounts whose names begin as typed, in order of their names, without the first `skip`. None for an empty
+/// text.
+///
+/// # Errors
+/// [`StoreError::Query`].
+pub fn people(
+    store: &Store,
+    typed: &str,
+    skip: u32,
+    max: u32,
+) -> Result<Vec<(AgentId, AccountName)>, StoreError> {
+    let found = search(store, typed, skip, max)?;
+    Ok(found.into_iter().map(|account| (account.agent, (account.first, account.last))).collect())
+}
+
+/// When an account was made, in seconds since 1970; `None` for an unknown one.
+///
+/// # Errors
+/// [`StoreError::Query`].
+pub fn born_s(store: &Store, agent: AgentId) -> Result<Option<i64>, StoreError> {
+    Ok(store.account(agent)?.map(|account| account.created_s))
+}
+
+fn search(store: &Store, typed: &str, skip: u32, max: u32) -> Result<Vec<Account>, StoreError> {
+    let words = typed.split([' ', '.']).filter(|word| !word.is_empty());
+    let names = words.map(canonical).collect::<Vec<String>>().join(" ");
+    if names.is_empty() { Ok(Vec::new()) } else { store.search_accounts(&names, skip, max) }
 }
 
 /// Answers GetDisplayNames; the query is `ids=…&ids=…`. What is no id, or nobody's, comes back as bad.
@@ -31,13 +70,11 @@ pub fn display_names(store: &Store, query: &str) -> Result<Llsd, StoreError> {
     let (mut agents, mut bad) = (Vec::new(), Vec::new());
     let asked = form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == "ids");
     for (_, id) in asked.take(IDS_MAX) {
-        let account = match Uuid::try_parse(&id) {
-            Ok(id) => store.account(AgentId(id))?,
-            Err(_) => None,
-        };
-        match account {
-            Some(account) => agents.push(agent_row(&account)),
-            None => bad.push(Llsd::from(id.into_owned())),
+        let agent = Uuid::try_parse(&id).ok().map(AgentId);
+        let name = agent.map(|agent| names_of(store, &[agent])).transpose()?;
+        match (agent, name.and_then(|mut names| names.pop()).flatten()) {
+            (Some(agent), Some((first, last))) => agents.push(agent_row(agent, &first, &last)),
+            _ => bad.push(Llsd::from(id.into_owned())),
         }
     }
     Ok(Llsd::map([("agents", Llsd::Array(agents)), ("bad_ids", Llsd::Array(bad))]))
@@ -52,27 +89,20 @@ pub fn avatar_search(store: &Store, query: &str) -> Result<Llsd, StoreError> {
     let (mut names, mut page_size, mut page) = (String::new(), PAGE_MAX, 1);
     for (key, value) in form_urlencoded::parse(query.as_bytes()) {
         match &*key {
-            "names" => {
-                let words = value.split([' ', '.']).filter(|word| !word.is_empty());
-                names = words.map(canonical).collect::<Vec<String>>().join(" ");
-            }
+            "names" => names = value.into_owned(),
             "page_size" => page_size = value.parse().unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX),
             "page" => page = value.parse().unwrap_or(1).max(1),
             _ => {}
         }
     }
-    let found = if names.is_empty() {
-        Vec::new()
-    } else {
-        store.search_accounts(&names, (page - 1_u32).saturating_mul(page_size), page_size)?
-    };
-    Ok(Llsd::map([("agents", Llsd::array(found.iter().map(agent_row)))]))
+    let found = search(store, &names, (page - 1_u32).saturating_mul(page_size), page_size)?;
+    let rows = found.iter().map(|account| agent_row(account.agent, &account.first, &account.last));
+    Ok(Llsd::map([("agents", Llsd::array(rows))]))
 }
 
-fn agent_row(account: &Account) -> Llsd {
-    let (first, last) = (account.first.as_str(), account.last.as_str());
+fn agent_row(agent: AgentId, first: &str, last: &str) -> Llsd {
     Llsd::map([
-        ("id", Llsd::from(account.agent.0)),
+        ("id", Llsd::from(agent.0)),
         ("username", username(first, last).into()),
         ("display_name", display_name(first, last).into()),
         ("legacy_first_name", first.into()),
@@ -97,8 +127,10 @@ mod tests {
             xml::encode(&display_names(&store, &query).unwrap()).replace("<key>", "\n<key>")
         );
         let unknown = AgentId(Uuid::from_u128(9));
-        let name = Some(("Ada".into(), "Lovelace".into()));
-        assert_eq!(names_of(&store, &[ada, unknown]).unwrap(), [name, None]);
+        let (name, operator) =
+            (Some(("Ada".into(), "Lovelace".into())), Some(("Grid".into(), "Operator".into())));
+        let asked = [ada, unknown, AgentId(LIBRARY_OWNER)];
+        assert_eq!(names_of(&store, &asked).unwrap(), [name, None, operator]);
     }
 
     #[test]

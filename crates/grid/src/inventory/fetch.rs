@@ -30,10 +30,10 @@ pub enum Tree<'a> {
 }
 
 /// What is directly inside a folder.
-struct Content {
-    version: i32,
-    folders: Vec<Folder>,
-    items: Vec<Item>,
+pub(super) struct Content {
+    pub(super) version: i32,
+    pub(super) folders: Vec<Folder>,
+    pub(super) items: Vec<Item>,
 }
 
 impl Tree<'_> {
@@ -45,7 +45,7 @@ impl Tree<'_> {
     }
 
     /// `None` when there is no such folder. The nil id stands for what holds the root; some viewers ask for it.
-    fn content(self, id: Uuid) -> Result<Option<Content>, StoreError> {
+    pub(super) fn content(self, id: Uuid) -> Result<Option<Content>, StoreError> {
         let version = match self {
             _ if id.is_nil() => 0,
             Self::Agent(store, agent) => match store.folder(agent, id)? {

@@ -5,8 +5,12 @@ use super::{FolderType, folder};
 use store::Folder;
 use uuid::{Uuid, uuid};
 
-/// Who owns the library and has made what every account begins with. No account has this id.
+/// The grid's operator: owner of the library and of the objects in regions, and creator of what every account begins with. No account has
+/// this id.
 pub const LIBRARY_OWNER: Uuid = uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0001");
+
+/// First and last name that clients are told for it; the last name is reserved.
+pub const LIBRARY_OWNER_NAME: (&str, &str) = ("Grid", "Operator");
 
 /// The library's root folder.
 pub const LIBRARY_ROOT: Uuid = uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0002");

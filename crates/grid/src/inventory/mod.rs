@@ -2,14 +2,16 @@
 //!
 //! Start with [`skeleton`] for the shape of an inventory and [`descendents`] for the busiest request.
 
+mod datagrams;
 mod fetch;
 mod kinds;
 mod library;
 mod wearables;
 
+pub use datagrams::{folder_messages, item_messages};
 pub use fetch::{FOLDERS_MAX, ITEMS_MAX, ROWS_MAX, Tree, descendents, items};
 pub use kinds::{AssetType, FolderType, InventoryType, WearableType};
-pub use library::{LIBRARY_OWNER, LIBRARY_ROOT, library_folders};
+pub use library::{LIBRARY_OWNER, LIBRARY_OWNER_NAME, LIBRARY_ROOT, library_folders};
 pub use wearables::{WORN_MAX, Worn, worn};
 
 use crate::capability::BODY_PARTS;

@@ -484,6 +484,10 @@ section! {
         ///
         /// A client is sent those within 64 m, about 260 bytes each; half a kilobyte of memory each.
         boxes: u32 = 0, "boxes", Kind::whole(0, 100_000);
+        /// Name of these boxes, as clients show it.
+        ///
+        /// Their owner and creator is the grid's operator.
+        box_name: String = gateway::places::BOX_NAME.into(), "–", Kind::Name;
         /// Steps a second of this region; 0 is as many as `world.hz`.
         ///
         /// As for `world.hz`. Worlds of one rate are stepped together, so each further rate costs some microseconds a step.
@@ -523,6 +527,10 @@ section! {
         ///
         /// As for regions; with NPCs at most 16,384.
         boxes: u32 = 0, "boxes", Kind::whole(0, 100_000);
+        /// Name of these boxes, as clients show it.
+        ///
+        /// Their owner and creator is the grid's operator.
+        box_name: String = gateway::places::BOX_NAME.into(), "–", Kind::Name;
         /// File that says who lives in its instances ([npcs.md](npcs.md)), beside the configuration file; empty: nobody.
         ///
         /// Where one can walk is worked out at the start, about half a second for 256 m. A few hundred nanoseconds of each NPC's tick

@@ -173,10 +173,12 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let wakers: Vec<net::PollWaker> = shards.iter().map(shards::Prepared::waker).collect();
     let tunables = Arc::new(Tunables::new(config, recorder));
     tunables.restore(&data)?;
+    let bakes = Arc::new(BakedTextures::default());
     let shards = shards::start(shards::Start {
         config,
         tunables: &tunables,
         places: &places,
+        bakes: &bakes,
         prepared: shards,
         sockets: bound.sockets,
         inboxes: &worlds.inboxes,
@@ -210,7 +212,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         login,
         places: Arc::clone(&places),
         live: Live::new(watcher_limits(config)),
-        bakes: BakedTextures::default(),
+        bakes,
         page: page::ASSETS,
         settings: settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),

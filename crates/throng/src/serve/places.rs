@@ -83,17 +83,20 @@ struct Ground<'a> {
     seed: u32,
     water_m: f32,
     boxes: u32,
+    box_name: &'a str,
 }
 
 impl<'a> Ground<'a> {
     fn of_region(region: &'a config::Region) -> Self {
-        let config::Region { name, terrain, size_m, seed, water_m, boxes, .. } = region;
-        Self { name, shape: *terrain, size_m: *size_m, seed: *seed, water_m: *water_m, boxes: *boxes }
+        let config::Region { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } = region;
+        let (shape, size_m, seed, water_m, boxes) = (*shape, *size_m, *seed, *water_m, *boxes);
+        Self { name, shape, size_m, seed, water_m, boxes, box_name }
     }
 
     fn of_template(template: &'a config::Template) -> Self {
-        let config::Template { name, terrain, size_m, seed, water_m, boxes, .. } = template;
-        Self { name, shape: *terrain, size_m: *size_m, seed: *seed, water_m: *water_m, boxes: *boxes }
+        let config::Template { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } = template;
+        let (shape, size_m, seed, water_m, boxes) = (*shape, *size_m, *seed, *water_m, *boxes);
+        Self { name, shape, size_m, seed, water_m, boxes, box_name }
     }
 
     /// The ground with its boxes, its portals, and an arch over each of these.
@@ -108,7 +111,9 @@ impl<'a> Ground<'a> {
         for portal in &*portals {
             scenery = scenery.with_arch(portal.at, portal.radius_m);
         }
-        (Arc::new(Land::new(Arc::new(terrain), Arc::new(scenery), self.water_m)), portals)
+        let mut land = Land::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
+        land.box_name = self.box_name.into();
+        (Arc::new(land), portals)
     }
 }
 

@@ -1,5 +1,5 @@
-//! The `hub` thread, which carries shards' mail to the sessions; the `store` thread, which writes what they want kept; and the `names` thread,
-//! which looks up names of accounts that are not logged in. None holds up a shard, and the hub's lock is never held while the store is asked.
+//! The `hub` thread, which carries shards' mail to the sessions; the `store` thread, which writes what they want kept; and the `lookups` thread,
+//! which reads the store for clients: names, people, profiles, inventories over UDP. None holds up a shard, and the hub's lock is never held while the store is asked.
 
 use super::addresses::Bound;
 use super::faults::Fuse;
@@ -7,7 +7,7 @@ use super::shards::Prepared;
 use super::{Clock, ServeError};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use gateway::hub::{Entropy, Hub, HubConfig, NameLookup, Order, Record};
+use gateway::hub::{Entropy, Hub, HubConfig, Order, Record, StoreLookup};
 use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
 use gateway::sessions::{Mailbox, Sessions};
@@ -27,7 +27,7 @@ use telemetry::{LockWait, Metrics};
 const MAIL_MAX: usize = 8_192;
 /// Facts that wait for the store; above it whoever tells the hub something waits for the disk.
 const RECORDS_MAX: usize = 16_384;
-/// Lookups of names that wait; more are dropped, counted, and made again when the client asks again.
+/// Questions for the store that wait; more are refused and counted.
 const LOOKUPS_MAX: usize = 1_024;
 /// Messages handled under one lock, so that HTTP handlers get their turn.
 const BATCH: usize = 256;
@@ -43,8 +43,8 @@ static MAIL: Scope = Scope::new("hub.mail").arg(Arg::Count).limit_us(50_000);
 /// What the hub wants kept, by the number of facts. It waits for the disk, which nobody waits for.
 static WRITE: Scope = Scope::new("store.write").arg(Arg::Count).limit_us(1_000_000);
 
-/// Names asked of the store, by their number.
-static LOOK_UP: Scope = Scope::new("hub.names").arg(Arg::Count).limit_us(1_000_000);
+/// Questions of clients to the store; the number is 1.
+static LOOK_UP: Scope = Scope::new("hub.lookup").arg(Arg::Count).limit_us(1_000_000);
 
 /// What shards send, with their index.
 pub(super) type HubMail = (ShardIndex, FromShard);
@@ -55,9 +55,9 @@ pub(super) struct SessionThreads {
     pub(super) writes: Arc<Writes>,
     hub: JoinHandle<()>,
     store: JoinHandle<()>,
-    names: JoinHandle<()>,
+    reader: JoinHandle<()>,
     records: mpsc::SyncSender<Option<Record>>,
-    lookups: mpsc::SyncSender<Option<NameLookup>>,
+    lookups: mpsc::SyncSender<Option<StoreLookup>>,
 }
 
 /// What the threads are made of.
@@ -106,7 +106,7 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
         })
         .collect();
     let (records, to_store) = sync_channel(RECORDS_MAX);
-    let (lookups, to_names) = sync_channel(LOOKUPS_MAX);
+    let (lookups, to_reader) = sync_channel(LOOKUPS_MAX);
     let lock_wait = LockWait::new(metrics, "hub");
     let sessions =
         Arc::new(Sessions::new(hub, mailboxes, records.clone(), orders, lookups.clone(), lock_wait));
@@ -116,15 +116,15 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
         spawn("hub", recorder, move || carry_mail(&sessions, &from_shards, &clock, &fuse))?
     };
     let writes = Arc::new(Writes::new(probe, store_fuse));
-    let names = {
+    let reader = {
         let (store, sessions) = (Arc::clone(store), Arc::clone(&sessions));
-        spawn("names", recorder, move || look_names_up(&store, &sessions, &to_names))?
+        spawn("lookups", recorder, move || read_for_clients(&store, &sessions, &to_reader))?
     };
     let store = {
         let (store, places, writes) = (Arc::clone(store), Arc::clone(places), Arc::clone(&writes));
         spawn("store", recorder, move || keep_records(&store, &places, &to_store, &writes))?
     };
-    Ok(SessionThreads { sessions, mail, writes, hub, store, names, records, lookups })
+    Ok(SessionThreads { sessions, mail, writes, hub, store, reader, records, lookups })
 }
 
 impl SessionThreads {
@@ -133,13 +133,13 @@ impl SessionThreads {
     /// # Errors
     /// When some of it could not be written.
     pub(super) fn stop(self) -> Result<(), ServeError> {
-        let Self { mail, hub, store, names, records, lookups, writes, .. } = self;
+        let Self { mail, hub, store, reader, records, lookups, writes, .. } = self;
         // The last sender of mail: the hub's thread ends when it has carried all.
         drop(mail);
         join("hub", hub);
         // Handlers of HTTP still hold senders of both, so the end has to be told.
         let _ = lookups.send(None);
-        join("names", names);
+        join("lookups", reader);
         let _ = records.send(None);
         join("store", store);
         match writes.lost() {
@@ -178,13 +178,15 @@ fn entropy() -> Entropy {
 }
 
 /// Asks the store first, and takes the hub's lock with the answer.
-fn look_names_up(store: &Store, sessions: &Sessions, lookups: &mpsc::Receiver<Option<NameLookup>>) {
+fn read_for_clients(store: &Store, sessions: &Sessions, lookups: &mpsc::Receiver<Option<StoreLookup>>) {
     while let Ok(Some(lookup)) = lookups.recv() {
-        let scope = LOOK_UP.enter(lookup.ids.len() as u64);
-        match grid::capability::names_of(store, &lookup.ids) {
-            Ok(names) => sessions.with(|hub| hub.handle_names(&lookup, &names)),
-            // No answer: that of an unknown name would be remembered by the client.
-            Err(error) => tracing::error!(%error, n = lookup.ids.len(), "cannot look names up"),
+        let scope = LOOK_UP.enter(1);
+        match lookup.read(store) {
+            Ok(answer) => sessions.with(|hub| hub.handle_answer(&lookup, answer)),
+            Err(error) => {
+                tracing::error!(%error, query = ?lookup.query, "cannot look up what a client asks");
+                sessions.with(|hub| hub.refuse_lookup(&lookup));
+            }
         }
         drop(scope);
         frame_end();

@@ -13,6 +13,7 @@ use gateway::coverage::MessageOutcomes;
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
 use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardCounters};
+use grid::capability::BakedTextures;
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -76,6 +77,7 @@ pub(super) struct Start<'a> {
     pub(super) config: &'a Config,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) places: &'a Arc<Places>,
+    pub(super) bakes: &'a Arc<BakedTextures>,
     pub(super) prepared: Vec<Prepared>,
     pub(super) sockets: Vec<Vec<UdpSocket>>,
     pub(super) inboxes: &'a Arc<Inboxes>,
@@ -134,7 +136,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
         stopping: Arc::clone(&stopping),
     };
     let timings = stages::timings(start.metrics);
-    let shard_config = shard_config(start.config, start.tunables, start.unix_start_s, start.prepared.len())?;
+    let shard_config = shard_config(&start)?;
     for (n, (prepared, sockets)) in start.prepared.into_iter().zip(start.sockets).enumerate() {
         let watched = Arc::new(Watched::default());
         shards.wakers.push(prepared.waker());
@@ -170,13 +172,9 @@ pub(super) fn start(start: Start<'_>) -> Result<Shards, ServeError> {
     Ok(shards)
 }
 
-fn shard_config(
-    config: &Config,
-    tunables: &Tunables,
-    unix_start_s: u64,
-    n_shards: usize,
-) -> Result<ShardConfig, ServeError> {
-    let gateway = &config.gateway;
+fn shard_config(start: &Start<'_>) -> Result<ShardConfig, ServeError> {
+    let (gateway, tunables) = (&start.config.gateway, start.tunables);
+    let n_shards = start.prepared.len();
     let mut hash_keys = [0; 2];
     for key in &mut hash_keys {
         *key = getrandom::u64().map_err(ServeError::Random)?;
@@ -200,7 +198,8 @@ fn shard_config(
         },
         sending: tunables.sending(),
         filter: tunables.filter(),
-        unix_start_s,
+        bakes: Arc::clone(start.bakes),
+        unix_start_s: start.unix_start_s,
         hash_keys,
     })
 }

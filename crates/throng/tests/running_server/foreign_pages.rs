@@ -16,7 +16,7 @@ fn upgrade(host: &str, headers: &str) -> String {
 }
 
 /// A login as a page can send it without asking: a simple request.
-fn login(first: &str, headers: &str) -> String {
+pub(crate) fn login(first: &str, headers: &str) -> String {
     let member = |name: &str, value: &str| {
         format!("<member><name>{name}</name><value><string>{value}</string></value></member>")
     };

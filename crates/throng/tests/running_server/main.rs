@@ -1,6 +1,7 @@
 //! A server as a process of its own, with bots as its visitors: what holds when threads, sockets and clocks are real.
 
 mod api;
+mod capabilities;
 mod data_directory;
 mod foreign_pages;
 mod pages;

@@ -288,7 +288,9 @@ fn answer_of(addr: String, text: &str) -> (u16, String, TcpStream) {
     let status = line.split(' ').nth(1).unwrap_or_else(|| panic!("{text}: {line:?}")).parse().unwrap();
     // A WebSocket goes on.
     if status != 101 {
-        answer.read_to_string(&mut line).unwrap();
+        let mut rest = Vec::new();
+        answer.read_to_end(&mut rest).unwrap();
+        line.push_str(&String::from_utf8_lossy(&rest));
     }
     (status, line, answer.into_inner())
 }

@@ -56,6 +56,14 @@ pub(crate) fn format_compact(seconds: f64) -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
+/// `01/31/2026`, as profiles have the day on which an account was made. `unix_s` counts seconds since 1970; cut to the years
+/// 0–9999.
+#[must_use]
+pub fn profile_date(unix_s: i64) -> String {
+    let ((year, month, day), ..) = split(unix_s as f64);
+    format!("{month:02}/{day:02}/{year:04}")
+}
+
 type Triple = (i64, i64, i64);
 
 /// (year, month, day), (hour, minute, second) and microseconds.
@@ -116,6 +124,13 @@ mod tests {
         assert_eq!(format_compact(900_684_535.0), "19980717T14:08:55");
         assert_eq!(parse("2000-02-29"), Some(951_782_400.0));
         assert_eq!(parse(""), Some(0.0));
+    }
+
+    #[test]
+    fn a_profile_has_month_day_and_year() {
+        assert_eq!(profile_date(0), "01/01/1970");
+        assert_eq!(profile_date(1_769_817_599), "01/30/2026");
+        assert_eq!(profile_date(i64::MAX), "12/31/9999");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod xml;
 #[cfg(test)]
 pub(crate) mod arbitrary;
 
+pub use date::profile_date;
 pub(crate) use date::{format_compact, parse as parse_date};
 pub(crate) use scalar::{base64_decode, base64_encode, parse_boolean, parse_integer, parse_real, push_real};
 

@@ -48,6 +48,33 @@ messages! {
         }
     }
 
+    /// The first part of a texture, with its size and the number of all parts.
+    ImageData: High 9, plain, from Server {
+        image_id: one ImageDataImageID {
+            id: Uuid,
+            /// 2 is JPEG 2000.
+            codec: u8,
+            /// Bytes of the whole.
+            size: u32,
+            packets: u16,
+        }
+        image_data: one ImageDataImageData {
+            data: Variable2,
+        }
+    }
+
+    /// A later part of a texture.
+    ImagePacket: High 10, plain, from Server {
+        image_id: one ImagePacketImageID {
+            id: Uuid,
+            /// From 1.
+            packet: u16,
+        }
+        image_data: one ImagePacketImageData {
+            data: Variable2,
+        }
+    }
+
     /// There is no such texture.
     ImageNotInDatabase: Low 86, plain, from Server {
         image_id: one ImageNotInDatabaseImageID {

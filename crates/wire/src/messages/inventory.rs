@@ -1,6 +1,30 @@
 //! The inventory over UDP. Current clients fetch it over HTTP.
 
 messages! {
+    /// Makes an item. The reply names the same callback.
+    CreateInventoryItem: Low 305, zero_coded, from Client {
+        agent_data: one CreateInventoryItemAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_block: one CreateInventoryItemInventoryBlock {
+            callback_id: u32, folder_id: Uuid, transaction_id: Uuid, next_owner_mask: u32, r#type: i8,
+            inv_type: i8, wearable_type: u8, name: Variable1, description: Variable1,
+        }
+    }
+
+    /// Items that were made, or changed.
+    UpdateCreateInventoryItem: Low 267, zero_coded, from Server {
+        agent_data: one UpdateCreateInventoryItemAgentData {
+            agent_id: Uuid, sim_approved: bool, transaction_id: Uuid,
+        }
+        inventory_data: many UpdateCreateInventoryItemInventoryData {
+            item_id: Uuid, folder_id: Uuid, callback_id: u32, creator_id: Uuid, owner_id: Uuid, group_id: Uuid,
+            base_mask: u32, owner_mask: u32, group_mask: u32, everyone_mask: u32, next_owner_mask: u32,
+            group_owned: bool, asset_id: Uuid, r#type: i8, inv_type: i8, flags: u32, sale_type: u8,
+            sale_price: i32, name: Variable1, description: Variable1, creation_date: i32, crc: u32,
+        }
+    }
+
     /// Asks for items.
     FetchInventory: Low 279, zero_coded, from Client {
         agent_data: one FetchInventoryAgentData {

@@ -51,7 +51,8 @@ message_set! {
         RemoveMuteListEntry;
     names:
         UUIDNameRequest UUIDNameReply UUIDGroupNameRequest UUIDGroupNameReply AgentDataUpdateRequest
-        AgentDataUpdate AvatarPropertiesRequest AvatarPropertiesReply UserInfoRequest UserInfoReply;
+        AgentDataUpdate AvatarPropertiesRequest AvatarPropertiesReply AvatarInterestsReply AvatarGroupsReply
+        UserInfoRequest UserInfoReply;
     map:
         MapLayerRequest MapLayerReply MapBlockRequest MapNameRequest MapBlockReply MapItemRequest
         MapItemReply RegionHandleRequest RegionIDAndHandleReply;
@@ -78,10 +79,10 @@ message_set! {
     scripts:
         RequestTaskInventory ReplyTaskInventory GetScriptRunning;
     assets:
-        TransferRequest TransferInfo TransferPacket RequestXfer AbortXfer RequestImage ImageNotInDatabase
-        AssetUploadRequest AssetUploadComplete;
+        TransferRequest TransferInfo TransferPacket RequestXfer AbortXfer RequestImage ImageData ImagePacket
+        ImageNotInDatabase AssetUploadRequest AssetUploadComplete;
     inventory:
-        FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents;
+        CreateInventoryItem UpdateCreateInventoryItem FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents;
     directory:
         AvatarPickerRequest AvatarPickerReply DirFindQuery DirPeopleReply DirEventsReply DirGroupsReply
         DirPlacesQuery DirPlacesReply DirClassifiedQuery DirClassifiedReply DirLandQuery DirPopularQuery

@@ -51,6 +51,25 @@ messages! {
         }
     }
 
+    /// What a user likes and can do; it comes with a profile.
+    AvatarInterestsReply: Low 172, zero_coded, from Server {
+        agent_data: one AvatarInterestsReplyAgentData { agent_id: Uuid, avatar_id: Uuid }
+        properties_data: one AvatarInterestsReplyPropertiesData {
+            want_to_mask: u32, want_to_text: Variable1, skills_mask: u32, skills_text: Variable1,
+            languages_text: Variable1,
+        }
+    }
+
+    /// Groups of a user; it comes with a profile.
+    AvatarGroupsReply: Low 173, zero_coded, from Server {
+        agent_data: one AvatarGroupsReplyAgentData { agent_id: Uuid, avatar_id: Uuid }
+        group_data: many AvatarGroupsReplyGroupData {
+            group_powers: u64, accept_notices: bool, group_title: Variable1, group_id: Uuid,
+            group_name: Variable1, group_insignia_id: Uuid,
+        }
+        new_group_data: one AvatarGroupsReplyNewGroupData { list_in_profile: bool }
+    }
+
     /// Asks for the contact settings of the own account.
     UserInfoRequest: Low 399, plain, from Client {
         agent_data: one UserInfoRequestAgentData { agent_id: Uuid, session_id: Uuid }

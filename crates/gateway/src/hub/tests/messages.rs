@@ -110,6 +110,18 @@ fn messages_to_an_arriving_session_are_bounded_and_the_rest_is_answered() {
 }
 
 #[test]
+fn a_user_is_found_in_every_spelling_of_the_name_that_logins_accept() {
+    let mut node = Node::new();
+    node.enter("Ada");
+    for name in ["Ada Resident", "ada resident", "ADA.RESIDENT", " Ada ", "\u{ff21}da Resident"] {
+        assert!(node.hub.session_named(name).is_some(), "{name}");
+    }
+    for name in ["Ad Resident", "Ada Lovelace", "", "Ada Resident Jr"] {
+        assert!(node.hub.session_named(name).is_none(), "{name}");
+    }
+}
+
+#[test]
 fn dialogs_that_only_a_server_may_send_are_not_passed_on() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
@@ -168,6 +180,7 @@ fn an_invitation_leads_to_the_one_who_sent_it_and_only_its_guest() {
     assert_eq!(refused.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["TeleportFailed"]);
 
     accept(&mut node, bob, lure.id);
+    assert!(node.clients[bob].got(TeleportStart::NUMBER));
     let finish = events(&mut node, bob);
     assert_eq!(finish[0].0, "TeleportFinish");
     let arrived = node.follow(bob, &finish[0].1);
@@ -185,7 +198,9 @@ fn an_invitation_within_the_region_moves_its_guest_there() {
     invite(&mut node, ada, &[agent("Bob"), OFFLINE_AGENT]);
     let lure = offer(&node, bob);
     accept(&mut node, bob, lure.id);
-    assert!(node.clients[bob].got(TeleportLocal::NUMBER));
+    let first = |number| node.clients[bob].arrivals.iter().position(|arrival| arrival.number == number);
+    let (start, local) = (first(TeleportStart::NUMBER), first(TeleportLocal::NUMBER));
+    assert!(start.expect("a start") < local.expect("an end"));
     let (ada_at, bob_at) = (node.position_in(HARBOUR, "Ada"), node.position_in(HARBOUR, "Bob"));
     assert!(ada_at.expect("here").distance(bob_at.expect("here")) < 3.0);
 }

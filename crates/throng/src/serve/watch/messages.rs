@@ -56,3 +56,30 @@ impl Messages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gateway::coverage::{MESSAGES, Outcome};
+
+    #[test]
+    fn what_became_of_messages_is_exported_by_name_and_outcome() {
+        let metrics = Metrics::new();
+        let name = |name| MESSAGES.iter().map(|row| row.name).find(|row| row.as_str() == name);
+        let (mut one, mut other) = (Counted::default(), Counted::default());
+        one.outcomes.count(name("ChatFromViewer"), Outcome::Done);
+        other.outcomes.count(name("ChatFromViewer"), Outcome::Done);
+        other.outcomes.count(name("CreateGroupRequest"), Outcome::Refused);
+        other.outcomes.count(None, Outcome::Dropped);
+        let mut messages = Messages::default();
+        messages.export(&metrics, &[one, other]);
+        let text = metrics.render();
+        for line in [
+            r#"throng_messages_total{message="ChatFromViewer",outcome="done"} 2"#,
+            r#"throng_messages_total{message="CreateGroupRequest",outcome="refused"} 1"#,
+            r#"throng_messages_total{message="unknown",outcome="dropped"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+}

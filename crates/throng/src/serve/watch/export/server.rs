@@ -147,7 +147,7 @@ impl Export {
         );
         self.count(
             "throng_name_lookups_dropped_total",
-            "Requests for names of accounts that were not answered because too many waited for the database.",
+            "Questions of clients for the database (names, people, profiles, inventories) that were refused because too many waited.",
             "",
             start.portal.sessions.lookups_dropped(),
         );

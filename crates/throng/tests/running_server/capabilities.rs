@@ -1,0 +1,64 @@
+//! Every capability of the table answers over HTTP, and none that the table does not grant.
+
+use crate::foreign_pages::login;
+use crate::server::Server;
+use gateway::coverage::CAPABILITIES;
+
+/// How clients call each granted capability: method, what follows the URL, and body.
+const CALLS: &[(&str, &str, &str, &str)] = &[
+    ("AvatarPickerSearch", "GET", "?names=ada&page_size=10", ""),
+    // A poll that ends at once.
+    (
+        "EventQueueGet",
+        "POST",
+        "",
+        "<llsd><map><key>ack</key><undef/><key>done</key><boolean>1</boolean></map></llsd>",
+    ),
+    ("ExtEnvironment", "GET", "", ""),
+    ("FetchInventory2", "POST", "", "<llsd><map><key>items</key><array/></map></llsd>"),
+    ("FetchInventoryDescendents2", "POST", "", "<llsd><map><key>folders</key><array/></map></llsd>"),
+    ("FetchLib2", "POST", "", "<llsd><map><key>items</key><array/></map></llsd>"),
+    ("FetchLibDescendents2", "POST", "", "<llsd><map><key>folders</key><array/></map></llsd>"),
+    ("GetDisplayNames", "GET", "?ids=00000000-0000-0000-0000-000000000001", ""),
+    ("GetTexture", "GET", "?texture_id=89556747-24cb-43ed-920b-47caed15465f", ""),
+    ("RenderMaterials", "GET", "", ""),
+    ("SimulatorFeatures", "GET", "", ""),
+    ("UploadBakedTexture", "POST", "", "<llsd><map/></llsd>"),
+    ("ViewerAsset", "GET", "/?texture_id=89556747-24cb-43ed-920b-47caed15465f", ""),
+];
+
+fn request(method: &str, path: &str, body: &str) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/llsd+xml\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn the_seed_grants_what_the_table_says_and_each_of_it_answers() {
+    let server = Server::start();
+    let (status, reply) = server.request(&login("Ada", ""));
+    assert_eq!(status, 200, "{reply}");
+    let (_, seed) = reply.split_once("/cap/").expect("a seed capability");
+    let seed = format!("/cap/{}", &seed[..seed.find('<').expect("markup")]);
+
+    let names = CAPABILITIES.iter().map(|row| format!("<string>{}</string>", row.name));
+    let asked = format!("<llsd><array>{}</array></llsd>", names.collect::<String>());
+    let (status, granted) = server.request(&request("POST", &seed, &asked));
+    assert_eq!(status, 200, "{granted}");
+    for row in CAPABILITIES {
+        let is_named = granted.contains(&format!("<key>{}</key>", row.name));
+        assert_eq!(is_named, row.is_granted, "{}", row.name);
+        let Some((_, method, behind, body)) = CALLS.iter().find(|(name, ..)| *name == row.name) else {
+            assert!(!row.is_granted, "nothing calls {}", row.name);
+            let (status, _) = server.request(&request("POST", &format!("{seed}/{}", row.name), "<llsd/>"));
+            assert_eq!(status, 404, "{}", row.name);
+            continue;
+        };
+        let path = format!("{seed}/{}{behind}", row.name);
+        let (status, answer) = server.request(&request(method, &path, body));
+        assert_eq!(status, 200, "{}: {answer}", row.name);
+    }
+    assert_eq!(CALLS.len(), CAPABILITIES.iter().filter(|row| row.is_granted).count());
+}
