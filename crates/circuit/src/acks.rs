@@ -13,10 +13,9 @@ pub(crate) const PENDING_MAX: usize = 4 * BATCH_MAX;
 pub(crate) struct Acks {
     /// In order of arrival.
     pending: Vec<u32>,
-    /// When the oldest of `pending` has waited long enough; none when there is none.
+    /// Time at which the oldest of `pending` has waited long enough; `None` without any.
     due_at: Option<Instant>,
-    /// The ack of UseCircuitCode: goes before everything else and shares its datagram with nothing (PROTOCOL
-    /// §4).
+    /// Ack of UseCircuitCode: leaves before everything else, in a datagram of its own, since clients start on exactly that packet.
     alone: Option<u32>,
 }
 
@@ -55,13 +54,12 @@ impl Acks {
         self.due_at
     }
 
-    /// Whether acks wait that should leave now: one has waited long enough, or they fill a datagram.
+    /// True if acks should leave now: one has waited long enough, or they fill a datagram.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.pending.len() >= BATCH_MAX || self.due_at.is_some_and(|due_at| due_at <= now)
     }
 
-    /// Hands the oldest acks, at most `max`, to `write`. Those left over keep their time: they are as good as
-    /// due.
+    /// Passes the oldest acks, at most `max`, to `write`. The others keep their due time: they are nearly due.
     pub(crate) fn take(&mut self, max: usize, write: impl FnOnce(&[u32])) {
         let count = self.pending.len().min(max);
         write(&self.pending[..count]);

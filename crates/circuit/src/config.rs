@@ -1,28 +1,28 @@
-//! Every number of a circuit that can be set, with what raising it costs.
+//! Parameters of a circuit, with the cost of raising each.
 
 use std::time::Duration;
 
-/// Which end of the circuit this is.
+/// End of the circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The simulator's end. It acks UseCircuitCode alone and before anything else (PROTOCOL §13.1).
+    /// The simulator's end. It acks UseCircuitCode alone and before anything else.
     Server,
     /// The viewer's end, as the bots use it.
     Client,
 }
 
-/// Timeouts and bounds of a circuit. The defaults of [`Config::server`] and [`Config::client`] come from
-/// PROTOCOL §1.1 and §3.4; each field says what moving it trades.
+/// Timeouts and bounds of a circuit. The defaults of [`Config::server`] and [`Config::client`] follow the resend and timeout values of
+/// viewers and OpenSimulator; each field states its trade-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Which end this is.
+    /// End of the circuit.
     pub role: Role,
     /// Longest time that an ack waits for company in a PacketAck. Default 20 ms. Raising it makes fewer
     /// datagrams, but lengthens every round trip that the peer measures; peers resend after 1 s at the
     /// earliest, so stay well below.
     pub ack_delay: Duration,
-    /// What waiting acks are appended to. Default nothing: one client (benthic) takes appended acks for trailing bytes and would
-    /// resend for ever. Either way, acks that are due go out as PacketAck. The others save datagrams with all other peers.
+    /// Packets to which waiting acks are appended. Default none: one client (benthic) takes appended acks for trailing bytes and would
+    /// resend for ever. Acks that are due leave as PacketAck in either case. The other values save datagrams with all other peers.
     pub append_acks: AppendAcks,
     /// Time until the first resend before anything was measured. Default 1 s. Lower values recover sooner from
     /// loss during arrival, and resend in vain to clients further away than that.
@@ -46,8 +46,7 @@ pub struct Config {
     /// queued ones wait. Raising it costs 64 bytes and the packet's length each, held for a peer that may
     /// have gone.
     pub in_flight_max: usize,
-    /// Most bytes of reliable packets sent and not yet acked. Default 256 KiB: what a silent peer can make us
-    /// hold.
+    /// Bytes of unacked reliable packets at most. Default 256 KiB: the memory that a silent peer can occupy.
     pub in_flight_bytes_max: usize,
     /// Sequence numbers that the duplicate filter remembers behind the newest. Default 8,192: 60 s of a peer
     /// that sends 136 datagrams a second, more than the busiest client (125 agent updates a second). Rounded
@@ -56,33 +55,31 @@ pub struct Config {
     /// Time between pings. Default 5 s, as viewers do. Peers call a circuit dead after 100–120 s without
     /// answers.
     pub ping_interval: Duration,
-    /// Whether our pings are sent again until acked, as node-metaverse does. Default false. True tells a lost ping from
-    /// a dead peer, for one more datagram each.
+    /// True if our pings are resent until acked, as node-metaverse does. Default false. True distinguishes a lost ping from a dead
+    /// peer, for one more datagram each.
     pub reliable_pings: bool,
     /// Silence of the peer that closes the circuit. Default 60 s of processed time.
     pub idle_timeout: Duration,
     /// The same while the peer has said AgentPause: viewers stop their main loop for file dialogs. Default
     /// 300 s.
     pub idle_timeout_paused: Duration,
-    /// How late this circuit may be served before the rest of the delay is left out of every clock of it.
-    /// Default 1 s. It makes a stopped process lose nobody (DESIGN §6); timers of a server that is later than
-    /// this on every turn run slow.
+    /// Delay of service beyond which the rest is left out of all the circuit's clocks. Default 1 s. A stopped process thereby loses no
+    /// client; on a server that is later than this on every turn timers run slow.
     pub stall_max: Duration,
     /// Most bytes waiting in each category's queue. Default 512 KiB, the terrain of a 512 m region. A full
     /// queue refuses; the caller keeps or drops the message.
     pub queue_bytes_max: usize,
-    /// How much of unused rate each token bucket saves up, at least one datagram's worth. Default 250 ms.
-    /// Raising it lets a client that was quiet get bigger bursts, which its path may drop.
+    /// Unused rate that each token bucket saves, at least one datagram. Default 250 ms. Raising it gives a quiet client bigger bursts,
+    /// which its path may drop.
     pub burst: Duration,
-    /// Bytes per second that all traffic may use, whatever the client asks for. Default 65,536. See
-    /// [`crate::Circuit::set_total_bytes_per_s`].
+    /// Bytes per second of all traffic, whatever the client requests. Default 65,536. See [`crate::Circuit::set_total_bytes_per_s`].
     pub total_bytes_per_s: u32,
 }
 
 /// Datagrams that carry acks beside their message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendAcks {
-    /// None.
+    /// No packet.
     Never,
     /// Plain reliable ones, as OpenSim does.
     ToReliable,

@@ -1,26 +1,24 @@
-//! The peer's sequence numbers that were received: a bitmap that slides along with the newest.
+//! Received sequence numbers of the peer: a bitmap that slides along with the newest.
 //!
-//! All numbers count, those of unreliable packets too, since networks duplicate them as well. It is a window
-//! of numbers rather than of seconds, so its memory is fixed; [`crate::Config::duplicate_window`] says how
-//! many seconds that is.
+//! All numbers count, those of unreliable packets too, since networks duplicate them as well. The window is measured in numbers rather
+//! than seconds, so its memory is fixed; [`crate::Config::duplicate_window`] converts it to seconds.
 //!
-//! Addresses of datagrams can be forged, so a number out of any honest order proves nothing: one forged datagram
-//! far ahead would leave all real ones behind the window. The window follows numbers at most an eighth of its length
-//! ahead. Numbers elsewhere are dropped until [`RUN_MIN`] of them have followed closely on each other without a number
-//! of the present order in between; then that run is the peer's order. A forged run therefore ends with the next
-//! few packets of the real peer.
+//! Source addresses can be forged, so a number out of any honest order proves nothing: one forged datagram far ahead would leave all
+//! real ones behind the window. The window follows numbers at most an eighth of its length ahead. Numbers elsewhere are dropped until
+//! [`RUN_MIN`] of them have followed closely on each other without a number of the present order in between; then that run is the
+//! peer's order. A forged run therefore ends with the next few packets of the real peer.
 
 use crate::sequence::{WRAP, distance};
 
-/// How closely the numbers of a run follow each other. RFC 3550 (appendix A.1) accepts a restarted RTP source by the
-/// same evidence, with consecutive numbers; UDP may lose or swap a few.
+/// Largest step within a run. RFC 3550 (appendix A.1) accepts a restarted RTP source by the same evidence, with consecutive numbers;
+/// UDP may lose or swap a few.
 const FOLLOW_MAX: u32 = 64;
 /// Numbers in a run that prove it.
 const RUN_MIN: u32 = 4;
 
-/// What the filter makes of a number.
+/// Judgement of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum SequenceVerdict {
     /// First time; now remembered.
     New,
     /// Seen.
@@ -31,7 +29,7 @@ pub(crate) enum Verdict {
 
 /// Numbers out of order that follow on each other.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct NumberRun {
     first: u32,
     newest: u32,
     length: u32,
@@ -41,10 +39,10 @@ struct Run {
 pub(crate) struct Duplicates {
     /// One bit for each number of the window, at its value modulo the window.
     seen: Box<[u64]>,
-    /// The number furthest ahead; none before the first.
+    /// Number furthest ahead; `None` before the first.
     newest: Option<u32>,
     /// The latest numbers out of order, since one in order was new.
-    run: Option<Run>,
+    run: Option<NumberRun>,
 }
 
 impl Duplicates {
@@ -55,54 +53,54 @@ impl Duplicates {
     }
 
     /// Judges a number and remembers it when it is new. The first ever may be any.
-    pub(crate) fn check(&mut self, sequence: u32) -> Verdict {
+    pub(crate) fn check(&mut self, sequence: u32) -> SequenceVerdict {
         let Some(newest) = self.newest else {
             self.newest = Some(sequence);
             self.insert(sequence);
-            return Verdict::New;
+            return SequenceVerdict::New;
         };
         let ahead = distance(newest, sequence);
         if ahead == 0 {
-            return Verdict::Duplicate;
+            return SequenceVerdict::Duplicate;
         }
         if ahead <= self.ahead_max() {
             self.forget(newest.wrapping_add(1), ahead);
             self.newest = Some(sequence);
             self.insert(sequence);
             self.run = None;
-            return Verdict::New;
+            return SequenceVerdict::New;
         }
         if distance(sequence, newest) < self.window() {
             if !self.insert(sequence) {
-                return Verdict::Duplicate;
+                return SequenceVerdict::Duplicate;
             }
             self.run = None;
-            return Verdict::New;
+            return SequenceVerdict::New;
         }
         self.check_run(sequence)
     }
 
-    /// Counts a number out of order. The peer resends what is dropped here, as far as it is reliable.
-    fn check_run(&mut self, sequence: u32) -> Verdict {
+    /// Counts a number out of order. The peer resends packets dropped here, if they are reliable.
+    fn check_run(&mut self, sequence: u32) -> SequenceVerdict {
         let run = match self.run {
             Some(run) if (1..=FOLLOW_MAX).contains(&distance(run.newest, sequence)) => {
-                Run { newest: sequence, length: run.length + 1, ..run }
+                NumberRun { newest: sequence, length: run.length + 1, ..run }
             }
             // Reordered within the run.
             Some(run) if distance(sequence, run.newest) < FOLLOW_MAX => run,
-            _ => Run { first: sequence, newest: sequence, length: 1 },
+            _ => NumberRun { first: sequence, newest: sequence, length: 1 },
         };
         self.run = Some(run);
         if run.length < RUN_MIN {
-            return Verdict::Jump;
+            return SequenceVerdict::Jump;
         }
         self.begin_at(run);
-        Verdict::New
+        SequenceVerdict::New
     }
 
-    /// Takes a run for the peer's order. Its numbers were dropped but for the newest, so they are still to come; those before it may have
-    /// been received, when the peer was taken for elsewhere in between, and count as seen.
-    fn begin_at(&mut self, run: Run) {
+    /// Accepts a run as the peer's order. Its numbers were dropped except for the newest, so they are still to come; numbers before it
+    /// may have been received during an earlier order, and count as seen.
+    fn begin_at(&mut self, run: NumberRun) {
         self.seen.fill(u64::MAX);
         let length = distance(run.first, run.newest) + 1;
         self.forget(run.first, length.min(self.window()));
@@ -155,8 +153,8 @@ mod tests {
         for first in [0, 1, 77, 0x00FF_FFFF, u32::MAX] {
             let mut filter = Duplicates::new(64);
             for sequence in [first, first.wrapping_add(2), first.wrapping_add(1)] {
-                assert_eq!(filter.check(sequence), Verdict::New);
-                assert_eq!(filter.check(sequence), Verdict::Duplicate);
+                assert_eq!(filter.check(sequence), SequenceVerdict::New);
+                assert_eq!(filter.check(sequence), SequenceVerdict::Duplicate);
             }
         }
     }
@@ -164,20 +162,20 @@ mod tests {
     #[test]
     fn what_came_before_the_first_is_new() {
         let mut filter = Duplicates::new(64);
-        assert_eq!(filter.check(1), Verdict::New);
-        assert_eq!(filter.check(0), Verdict::New);
-        assert_eq!(filter.check(0x00FF_FFFF), Verdict::New);
-        assert_eq!(filter.check(0x00FF_FFFF), Verdict::Duplicate);
+        assert_eq!(filter.check(1), SequenceVerdict::New);
+        assert_eq!(filter.check(0), SequenceVerdict::New);
+        assert_eq!(filter.check(0x00FF_FFFF), SequenceVerdict::New);
+        assert_eq!(filter.check(0x00FF_FFFF), SequenceVerdict::Duplicate);
     }
 
     #[test]
     fn numbers_wrap_at_24_and_at_32_bits() {
         for (last, first) in [(0x00FF_FFFF_u32, 0_u32), (0x00FF_FFFF, 0x0100_0000), (u32::MAX, 0)] {
             let mut filter = Duplicates::new(64);
-            assert_eq!(filter.check(last), Verdict::New);
-            assert_eq!(filter.check(first), Verdict::New);
-            assert_eq!(filter.check(last), Verdict::Duplicate);
-            assert_eq!(filter.check(first), Verdict::Duplicate);
+            assert_eq!(filter.check(last), SequenceVerdict::New);
+            assert_eq!(filter.check(first), SequenceVerdict::New);
+            assert_eq!(filter.check(last), SequenceVerdict::Duplicate);
+            assert_eq!(filter.check(first), SequenceVerdict::Duplicate);
         }
     }
 
@@ -185,8 +183,8 @@ mod tests {
     fn what_lies_behind_the_window_is_not_new() {
         let mut filter = Duplicates::new(64);
         filter.check(1000);
-        assert_eq!(filter.check(1000 - 63), Verdict::New);
-        assert_eq!(filter.check(1000 - 64), Verdict::Jump);
+        assert_eq!(filter.check(1000 - 63), SequenceVerdict::New);
+        assert_eq!(filter.check(1000 - 64), SequenceVerdict::Jump);
     }
 
     #[test]
@@ -194,40 +192,40 @@ mod tests {
         let mut filter = Duplicates::new(64);
         filter.check(10);
         for stray in [5000, 9000, 9002] {
-            assert_eq!(filter.check(stray), Verdict::Jump);
+            assert_eq!(filter.check(stray), SequenceVerdict::Jump);
         }
-        assert_eq!(filter.check(11), Verdict::New, "strays change nothing");
+        assert_eq!(filter.check(11), SequenceVerdict::New, "strays change nothing");
         for jumped in [9004, 9005, 9007] {
-            assert_eq!(filter.check(jumped), Verdict::Jump);
+            assert_eq!(filter.check(jumped), SequenceVerdict::Jump);
         }
-        assert_eq!(filter.check(9006), Verdict::Jump, "reordered");
-        assert_eq!(filter.check(9008), Verdict::New);
+        assert_eq!(filter.check(9006), SequenceVerdict::Jump, "reordered");
+        assert_eq!(filter.check(9008), SequenceVerdict::New);
         for resent in [9004, 9005, 9006, 9007] {
-            assert_eq!(filter.check(resent), Verdict::New, "sent again");
+            assert_eq!(filter.check(resent), SequenceVerdict::New, "sent again");
         }
-        assert_eq!(filter.check(9003), Verdict::Duplicate, "before the jump");
-        assert_eq!(filter.check(9008), Verdict::Duplicate);
+        assert_eq!(filter.check(9003), SequenceVerdict::Duplicate, "before the jump");
+        assert_eq!(filter.check(9008), SequenceVerdict::Duplicate);
     }
 
     #[test]
     fn two_forged_numbers_far_ahead_leave_the_peer_heard() {
         let mut filter = Duplicates::new(8192);
         filter.check(100);
-        assert_eq!([filter.check(8_100), filter.check(16_100)], [Verdict::Jump; 2]);
-        assert_eq!(filter.check(101), Verdict::New);
+        assert_eq!([filter.check(8_100), filter.check(16_100)], [SequenceVerdict::Jump; 2]);
+        assert_eq!(filter.check(101), SequenceVerdict::New);
     }
 
     #[test]
     fn the_peer_is_heard_again_after_a_forged_run_and_nothing_twice() {
         let mut filter = Duplicates::new(8192);
-        (0..100).for_each(|n| assert_eq!(filter.check(n), Verdict::New));
+        (0..100).for_each(|n| assert_eq!(filter.check(n), SequenceVerdict::New));
         for forged in 20_000..20_010 {
             filter.check(forged);
         }
-        // The real peer goes on; what it sends again of the first packets is delivered once.
-        assert_eq!([100, 101, 102].map(|n| filter.check(n)), [Verdict::Jump; 3]);
-        assert_eq!([103, 100, 101, 102].map(|n| filter.check(n)), [Verdict::New; 4]);
-        assert_eq!([99, 50, 103, 100].map(|n| filter.check(n)), [Verdict::Duplicate; 4]);
+        // The real peer continues; its resends of the first packets are delivered once.
+        assert_eq!([100, 101, 102].map(|n| filter.check(n)), [SequenceVerdict::Jump; 3]);
+        assert_eq!([103, 100, 101, 102].map(|n| filter.check(n)), [SequenceVerdict::New; 4]);
+        assert_eq!([99, 50, 103, 100].map(|n| filter.check(n)), [SequenceVerdict::Duplicate; 4]);
     }
 
     proptest! {
@@ -243,7 +241,7 @@ mod tests {
             for step in steps {
                 at = (at + step).clamp(newest - WINDOW + 1, newest + WINDOW / 8);
                 let sequence = first.wrapping_add(at as u32);
-                let expected = if seen.insert(at) { Verdict::New } else { Verdict::Duplicate };
+                let expected = if seen.insert(at) { SequenceVerdict::New } else { SequenceVerdict::Duplicate };
                 newest = newest.max(at);
                 prop_assert_eq!(filter.check(sequence), expected, "at {}", at);
             }
@@ -265,13 +263,13 @@ mod tests {
                     }
                 }
                 match filter.check(n) {
-                    Verdict::New => { prop_assert!(heard.insert(n)); deaf = 0; }
+                    SequenceVerdict::New => { prop_assert!(heard.insert(n)); deaf = 0; }
                     _ => deaf += 1,
                 }
                 prop_assert!(n < 1_220 || deaf < RUN_MIN, "{n}");
             }
             for n in 1_000..1_300_u32 {
-                let is_new = filter.check(n) == Verdict::New;
+                let is_new = filter.check(n) == SequenceVerdict::New;
                 prop_assert!(!is_new || heard.insert(n), "{n} twice");
             }
         }

@@ -1,4 +1,4 @@
-//! When the peer was heard last, and how long it may be silent.
+//! Idle timeout: time since the peer's last packet, and its limit.
 
 use crate::Config;
 use ids::Instant;

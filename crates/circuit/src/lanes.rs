@@ -32,12 +32,12 @@ impl Unnumbered {
 
 /// A queue with its size in bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lane {
+pub(crate) struct SendLane {
     messages: VecDeque<Unnumbered>,
     bytes: usize,
 }
 
-impl Lane {
+impl SendLane {
     pub(crate) fn has_room(&self, len: usize, bytes_max: usize) -> bool {
         self.messages.len() < QUEUE_MESSAGES_MAX && self.bytes + len <= bytes_max
     }
@@ -73,9 +73,9 @@ impl Lane {
 /// The queues of a circuit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
-    /// Leaves at the next transmission, whatever the throttle says.
-    pub(crate) express: Lane,
-    paced: [Lane; Category::COUNT],
+    /// Leaves at the next transmission, regardless of the throttle.
+    pub(crate) express: SendLane,
+    paced: [SendLane; Category::COUNT],
     /// Messages in all paced lanes.
     queued: usize,
     /// The lane that is looked at first: they take turns, so that none starves when the total is scarce.
@@ -83,7 +83,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    pub(crate) const fn lane(&self, category: Category) -> &Lane {
+    pub(crate) const fn lane(&self, category: Category) -> &SendLane {
         &self.paced[category.index()]
     }
 
@@ -98,9 +98,9 @@ impl Lanes {
         self.paced[category.index()].push(message);
     }
 
-    /// The next message that the throttle lets go, and its category. Lanes whose own bucket is empty, or whose
-    /// next message is reliable while `in_flight` is full, are passed over. A lane that only waits for the
-    /// total makes those behind it wait, too: otherwise their small messages would eat the total for ever.
+    /// The next message that the throttle lets go, and its category. Lanes with an empty bucket, or with a reliable message next while
+    /// `in_flight` is full, are skipped. A lane that waits only for the total holds up those behind it: otherwise their small messages
+    /// would consume the total for ever.
     pub(crate) fn pop(
         &mut self,
         throttle: &Throttle,
@@ -127,8 +127,8 @@ impl Lanes {
         None
     }
 
-    /// When the throttle lets the next message go, as [`Self::pop`] chooses it: later than the throttle's
-    /// last refill if that just found nothing. None if nothing waits for time; an ack may still free a lane.
+    /// Time at which the throttle lets the next message of [`Self::pop`] go: later than the throttle's last refill if that just found
+    /// nothing. `None` if no message waits for time; an ack may still free a lane.
     pub(crate) fn ready_at(
         &self,
         throttle: &Throttle,

@@ -1,7 +1,7 @@
-//! The share of our reliable packets that go missing, judged by resends: a smoothed mean over transmissions.
+//! Share of our reliable packets that go missing, judged by resends: a smoothed mean over transmissions.
 //!
-//! It counts a lost ack as a lost packet, and a peer that acks very late as lossy, so it is an upper bound.
-//! Good enough to adapt a budget by; unreliable packets are never acked and can tell us nothing.
+//! A lost ack counts as a lost packet, and a peer that acks very late as lossy, so it is an upper bound, sufficient for adapting a
+//! budget. Unreliable packets are never acked and carry no information.
 
 /// A transmission moves the estimate by one part in this many.
 const MEMORY: f32 = 32.0;

@@ -1,5 +1,5 @@
-//! Pings both ways: ours on a schedule, the peer's answered before anything else (PROTOCOL §13.13: clients
-//! that get no answers call the circuit dead after 100–120 s).
+//! Pings both ways: ours on a schedule, the peer's answered before anything else (clients without answers declare the circuit dead
+//! after 100–120 s).
 
 use ids::Instant;
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ const ANSWERS_MAX: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ping {
-    /// When we ping next.
+    /// Time of our next ping.
     next_at: Instant,
     /// Our ping that waits to leave.
     is_due: bool,
@@ -45,8 +45,7 @@ impl Ping {
         self.answers.push(id);
     }
 
-    /// The peer answers. Tells when the ping was sent if it is the one we wait for: an older one was given
-    /// up, and a duplicate says nothing.
+    /// Handles an answer. Returns the send time of the awaited ping; older ones were given up, and duplicates carry no information.
     pub(crate) fn on_complete(&mut self, id: u8) -> Option<Instant> {
         self.awaited.take_if(|(awaited, _)| *awaited == id).map(|(_, sent_at)| sent_at)
     }
@@ -80,7 +79,7 @@ impl Ping {
         Some((id, unanswered))
     }
 
-    /// Whether something waits to leave.
+    /// True if a ping or an answer waits to leave.
     pub(crate) fn is_ready(&self) -> bool {
         self.is_due || !self.answers.is_empty()
     }

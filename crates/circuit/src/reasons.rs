@@ -1,10 +1,10 @@
-//! Why a datagram was dropped, a message refused, a circuit closed. Each set is closed and small, so that
-//! every reason can be a metric label.
+//! Reasons of dropped datagrams, refused messages and closed circuits. Each set is closed and small, so that every reason can be a
+//! metric label.
 
 use std::fmt;
 use wire::Malformed;
 
-/// Why [`crate::Circuit::handle_datagram`] dropped what it got.
+/// Reason why [`crate::Circuit::handle_datagram`] dropped a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// The bytes are no datagram, or the message inside cannot be read.
@@ -58,7 +58,7 @@ impl From<Malformed> for DropReason {
     }
 }
 
-/// Why a message was not taken. Nothing of it was kept.
+/// Reason why a message was refused. Nothing of it was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum SendError {
     /// It does not fit a datagram, even zero-coded where that was allowed.
@@ -91,7 +91,7 @@ impl SendError {
     }
 }
 
-/// Why a circuit is closed.
+/// Reason of a closed circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CloseReason {
     /// Our side called [`crate::Circuit::close`].

@@ -1,6 +1,6 @@
-//! What happens to a datagram that comes in.
+//! Handling of inbound datagrams.
 
-use crate::duplicates::Verdict;
+use crate::duplicates::SequenceVerdict;
 use crate::{Circuit, DropReason, Role, control};
 use ids::Instant;
 use systems::System;
@@ -14,11 +14,11 @@ pub struct Received<'a> {
     /// The peer's number of the packet. AgentUpdate is obeyed only if this [`crate::is_newer`] than the last
     /// one's.
     pub sequence: u32,
-    /// Whether the peer resends it until acked; the ack is already on its way.
+    /// True if the peer resends it until acked; the ack is already queued.
     pub reliable: bool,
-    /// Which message it is.
+    /// Number of the message.
     pub number: MessageNumber,
-    /// What follows the number, expanded.
+    /// Body behind the number, expanded.
     pub body: &'a [u8],
 }
 
@@ -72,8 +72,8 @@ impl Circuit {
         for id in datagram.acks() {
             self.on_ack(now, id);
         }
-        // Before the duplicate filter, and never acked: one client numbers every PacketAck 0 and marks it
-        // reliable (PROTOCOL §13.12). Acks are idempotent, so nothing is lost by that.
+        // Before the duplicate filter, and never acked: one client numbers every PacketAck 0 and marks it reliable. Acks are
+        // idempotent, so this loses nothing.
         if number == control::PACKET_ACK {
             for id in control::acked_ids(body)? {
                 self.on_ack(now, id);
@@ -83,15 +83,15 @@ impl Circuit {
         let verdict = self.duplicates.check(sequence);
         match verdict {
             // A datagram that was heard before may be a copy, and one out of order a forgery: neither shows that the peer is there.
-            Verdict::New => self.idle.on_heard(now),
-            Verdict::Duplicate => {}
-            Verdict::Jump => return Err(DropReason::SequenceJump),
+            SequenceVerdict::New => self.idle.on_heard(now),
+            SequenceVerdict::Duplicate => {}
+            SequenceVerdict::Jump => return Err(DropReason::SequenceJump),
         }
         let reliable = datagram.flags.contains(Flags::RELIABLE);
         if reliable && !self.finishing {
             self.owe_ack(now, sequence, number);
         }
-        if verdict == Verdict::Duplicate {
+        if verdict == SequenceVerdict::Duplicate {
             return Err(DropReason::Duplicate);
         }
         match number {

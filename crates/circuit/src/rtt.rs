@@ -1,4 +1,4 @@
-//! How long the peer takes to ack, and from that the time until a resend (RFC 6298, with other limits).
+//! Time until the peer's ack, and from that the time until a resend (RFC 6298, with other limits).
 
 use crate::Config;
 use std::time::Duration;
@@ -29,9 +29,8 @@ impl Smoothed {
     }
 }
 
-/// Round trips of a circuit, kept apart by how they were measured: pings are answered at once and show the
-/// path, acks may be collected for up to 2 s by a viewer (PROTOCOL §1.1). Resends must wait for the acks;
-/// people ask for the path.
+/// Round trips of a circuit, by kind of measurement: pings are answered at once and measure the path, acks may be collected for up to 2
+/// s by a viewer. Resends must wait for acks; statistics report the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rtt {
     acks: Smoothed,
@@ -40,9 +39,8 @@ pub(crate) struct Rtt {
 }
 
 impl Rtt {
-    /// An ack came `elapsed` after its packet was first sent. Acks of resent packets are ambiguous and left
-    /// out (Karn), except while there is nothing better: a peer whose acks always come after the first resend
-    /// would otherwise never teach us to wait.
+    /// An ack came `elapsed` after its packet was first sent. Acks of resent packets are ambiguous and ignored (Karn), unless there is
+    /// no better sample: a peer whose acks always come after the first resend would otherwise never raise the timeout.
     pub(crate) fn on_ack(&mut self, elapsed: Duration, was_resent: bool) {
         if !was_resent || self.acks.mean().is_none() {
             self.acks.on_sample(elapsed);
@@ -68,8 +66,7 @@ impl Rtt {
         self.pings.mean().or_else(|| self.acks.mean())
     }
 
-    /// How long to wait for the ack of a packet sent `transmissions` times: doubles each time, within the
-    /// limits.
+    /// Timeout for the ack of a packet sent `transmissions` times: doubles each time, within the limits.
     pub(crate) fn resend_timeout(&self, config: &Config, transmissions: u32) -> Duration {
         let base = match self.acks.mean() {
             Some(mean) => mean + 4 * self.acks.deviation,

@@ -1,4 +1,4 @@
-//! What the application asks to send: at once, queued by category, or straight into its own buffer (fan-out).
+//! Requests of the application to send: at once, queued by category, or straight into its own buffer (fan-out).
 
 use crate::lanes::Unnumbered;
 use crate::{Circuit, SendError};
@@ -7,7 +7,7 @@ use wire::header::{self, DATAGRAM_MAX, EXPANDED_MAX, Flags, HEADER_LEN};
 use wire::throttle::Category;
 use wire::zero_code;
 
-/// Whether a message is sent again until the peer acks it. There is no order either way.
+/// Reliable messages are resent until acked. Neither kind is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reliability {
     /// Sent once.
@@ -17,12 +17,11 @@ pub enum Reliability {
 }
 
 impl Circuit {
-    /// Sends a message (number and body, not zero-coded) at the next [`Self::poll_transmit`], whatever the
-    /// throttle says: for answers, and for what the peer cannot go on without. `zero_code` makes it
-    /// zero-coded if that is shorter.
+    /// Sends a message (number and body, not zero-coded) at the next [`Self::poll_transmit`], regardless of the throttle: for answers,
+    /// and for messages that the peer cannot continue without. `zero_code` makes it zero-coded if that is shorter.
     ///
     /// # Errors
-    /// Says why nothing was taken. [`SendError::InFlightFull`] applies to reliable messages only.
+    /// The reason if nothing was taken. [`SendError::InFlightFull`] applies to reliable messages only.
     pub fn send(
         &mut self,
         reliability: Reliability,
@@ -106,10 +105,9 @@ impl Circuit {
         Ok(Unnumbered(datagram))
     }
 
-    /// Begins a datagram of the fan-out path: an unreliable, plain one, whose message (number and body) the caller appends to
-    /// `out` before it calls [`Self::note_sent`]. Nothing is copied or allocated; the throttle is not asked,
-    /// see [`Self::budget_bytes`]. Gives its sequence number. Drain [`Self::poll_transmit`] first, so that
-    /// nothing overtakes the ack of UseCircuitCode.
+    /// Begins an unreliable datagram of the fan-out path, and returns its sequence number. The caller appends the message (number and
+    /// body) to `out` and calls [`Self::note_sent`]. Nothing is copied or allocated; the throttle is not asked, see
+    /// [`Self::budget_bytes`]. Drain [`Self::poll_transmit`] first, so that nothing overtakes the ack of UseCircuitCode.
     pub fn begin_unreliable(&mut self, out: &mut Vec<u8>) -> u32 {
         let sequence = self.sequence.take();
         header::write_header(out, Flags::NONE, sequence);
@@ -123,13 +121,12 @@ impl Circuit {
         self.on_sent(datagram_bytes);
     }
 
-    /// Begins a perishable datagram of the fan-out path, as [`Self::begin_unreliable`] does, and gives its number. The
-    /// peer acks it as any reliable one, but it is not sent again: old state must not overwrite newer. When its ack is
-    /// overdue, [`Self::poll_lost`] names it and the caller makes a new one from what is true by then. Only its number
-    /// is kept.
+    /// Begins a perishable datagram of the fan-out path, like [`Self::begin_unreliable`], and returns its number. The peer acks it like
+    /// any reliable one, but it is not resent: old state must not overwrite newer. Once its ack is overdue, [`Self::poll_lost`] returns
+    /// the number, and the caller makes a new message from current state. Only the number is kept.
     ///
     /// # Errors
-    /// Says why nothing was begun.
+    /// The reason if nothing was begun.
     pub fn begin_perishable(&mut self, now: Instant, out: &mut Vec<u8>) -> Result<u32, SendError> {
         let now = self.advance(now);
         if self.closed.is_some() {
@@ -145,7 +142,7 @@ impl Circuit {
         Ok(sequence)
     }
 
-    /// The number of a perishable message whose ack is overdue.
+    /// Number of a perishable message whose ack is overdue.
     pub fn poll_lost(&mut self, now: Instant) -> Option<u32> {
         let now = self.advance(now);
         self.expire_perishable(now);
@@ -159,7 +156,7 @@ impl Circuit {
         }
     }
 
-    /// Whether the reliable or perishable message with this number waits for its ack.
+    /// True if the reliable or perishable message with this number is unacked.
     #[must_use]
     pub fn is_unacked(&self, sequence: u32) -> bool {
         self.in_flight.contains(sequence)

@@ -1,26 +1,25 @@
 //! Sequence numbers: 24 bits that wrap.
 //!
-//! Viewers wrap at `0x0100_0000` and OpenSim uses all 32 bits (PROTOCOL §3.1). We number within 24 bits,
-//! which both understand, and compare what we receive modulo 2²⁴, which is right for both: numbers that
-//! differ by a multiple of it are 16 million packets apart.
+//! Viewers wrap at `0x0100_0000` and OpenSimulator uses all 32 bits. We number within 24 bits, which both understand, and compare
+//! received numbers modulo 2²⁴, which is right for both: numbers that differ by a multiple of it are 16 million packets apart.
 
 /// The number after the last one.
 pub(crate) const WRAP: u32 = 0x0100_0000;
 
-/// How far `to` lies ahead of `from`, below [`WRAP`]. More than half of that means behind.
+/// `to − from` modulo [`WRAP`]. More than half of that means behind.
 pub(crate) const fn distance(from: u32, to: u32) -> u32 {
     to.wrapping_sub(from) & (WRAP - 1)
 }
 
-/// Whether a packet was numbered after another one, across wraps. For messages of which only the newest
-/// counts, such as AgentUpdate (PROTOCOL §3.4); both numbers are the peer's.
+/// True if a packet was numbered after another one, across wraps. For messages of which only the newest counts, such as AgentUpdate;
+/// both numbers are the peer's.
 #[must_use]
 pub const fn is_newer(sequence: u32, than: u32) -> bool {
     let ahead = distance(than, sequence);
     ahead != 0 && ahead < WRAP / 2
 }
 
-/// Hands out the numbers of what we send.
+/// Source of our sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequence {
     next: u32,

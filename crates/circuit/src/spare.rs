@@ -1,4 +1,4 @@
-//! Buffers of datagrams that left, kept for those to come, so that a busy circuit allocates nothing.
+//! Pool of buffers of sent datagrams, so that a busy circuit allocates nothing.
 
 /// Bytes of a small buffer at most: all that a circuit sends reliably all the time fits, such as animations and the looks of simple
 /// avatars.
@@ -18,12 +18,12 @@ pub(crate) struct Spare {
 }
 
 impl Spare {
-    /// An empty buffer for about so many bytes.
+    /// An empty buffer for about `len` bytes.
     pub(crate) fn take(&mut self, len: usize) -> Vec<u8> {
         self.was_used = true;
         let kept = if len <= SMALL { &mut self.small } else { &mut self.large };
         let mut buffer = kept.pop().unwrap_or_default();
-        // Exactly: one that grew by itself would be twice as long, and no small one any more.
+        // Exactly: growth by doubling would make it no small buffer any more.
         buffer.reserve_exact(len);
         buffer
     }
@@ -71,7 +71,7 @@ mod tests {
         for _ in 0..20 {
             spare.put(vec![1; 100]);
             spare.put(vec![1; 1200]);
-            // What an expired perishable packet leaves.
+            // Left by an expired perishable packet.
             spare.put(Vec::new());
         }
         assert_eq!((spare.small.len(), spare.large.len()), (SMALL_MAX, LARGE_MAX));

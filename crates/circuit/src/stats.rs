@@ -1,5 +1,4 @@
-//! What a circuit counted since it began. Plain numbers: whoever owns the circuit turns differences into
-//! metrics.
+//! Totals of a circuit since its start. Plain numbers: the owner turns differences into metrics.
 
 /// Counters of one circuit; each only rises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub struct Stats {
     pub duplicates: u64,
     /// Reliable packets of ours that the peer acked.
     pub acks_in: u64,
-    /// Acks sent to the peer, those of duplicates included.
+    /// Acks sent to the peer, including those of duplicates.
     pub acks_out: u64,
     /// Acks not owed because too many were waiting; the peer resends and is acked then.
     pub acks_dropped: u64,

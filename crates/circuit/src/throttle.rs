@@ -1,12 +1,11 @@
-//! How fast things may leave: a token bucket for each category of AgentThrottle, under one for everything
-//! (PROTOCOL §3.4).
+//! Rates: a token bucket for each category of AgentThrottle, under one for the total.
 //!
-//! All traffic draws from the total, also what is never held back (acks, pings, immediate sends, fan-out),
-//! which may run it into debt by as much as it can save. Only queued messages and resends wait for tokens.
-//! Resends get half of the total at most. After a cut, what was lost took 19 kB/s where the path was given 16 in all, and what was
-//! new waited for seconds (`sim --crowd --faults split`).
-//! Tokens are counted in billionths of a byte, so that rates are exact at any polling interval and equal on
-//! every machine.
+//! All traffic draws from the total, including traffic that is never held back (acks, pings, immediate sends, fan-out), which may run
+//! it into debt by as much as it can save. Only queued messages and resends wait for tokens. Resends get half of the total at most:
+//! after a network cut, lost packets took 19 kB/s on a path of 16 in all, and new ones waited for seconds (`sim --crowd --faults
+//! split`).
+//!
+//! Tokens are billionths of a byte, so that rates are exact at any polling interval and equal on every machine.
 
 use crate::Config;
 use ids::Instant;
@@ -14,15 +13,15 @@ use std::time::Duration;
 use wire::header::DATAGRAM_MAX;
 use wire::throttle::{Category, Throttles};
 
-/// Lowest rate of a category and of all traffic, bytes per second, whatever the client asks for (as OpenSim). Resends may get half of
-/// it, see above.
+/// Lowest rate of a category and of all traffic, bytes per second, whatever the client requests (as OpenSimulator). Resends may get
+/// half of it, see above.
 pub const FLOOR_BYTES_PER_S: u32 = 1000;
 /// The same for wind and clouds.
 const FLOOR_WEATHER_BYTES_PER_S: u32 = 50;
-/// Highest rate of a category and of what a client can ask for in all (as OpenSim).
+/// Highest rate of a category and of a client's total (as OpenSimulator).
 const CAP_BYTES_PER_S: u32 = 640_000;
 
-/// What a category may use before the client has said anything, in bytes per second (OpenSim's defaults).
+/// Rates before the client's first AgentThrottle, in bytes per second (OpenSimulator's defaults).
 const DEFAULTS_BYTES_PER_S: [u32; Category::COUNT] = [6625, 9125, 1750, 1750, 18_500, 18_500, 10_500];
 
 const TOKENS_PER_BYTE: i64 = 1_000_000_000;
@@ -61,7 +60,7 @@ impl Bucket {
         self.tokens >= tokens_of(len)
     }
 
-    /// How long until it has tokens for `len` bytes, rounded up.
+    /// Time until it has tokens for `len` bytes, rounded up.
     fn wait(&self, len: usize) -> Duration {
         let missing = (tokens_of(len) - self.tokens).max(0).unsigned_abs();
         Duration::from_nanos(missing.div_ceil(u64::from(self.bytes_per_s)))
@@ -84,11 +83,11 @@ fn earned(bytes_per_s: u32, elapsed: Duration) -> i64 {
 pub(crate) struct Throttle {
     categories: [Bucket; Category::COUNT],
     total: Bucket,
-    /// What the client asked for in all, bytes per second.
+    /// Total requested by the client, bytes per second.
     wanted_total: u32,
     /// And for resends.
     wanted_resend: u32,
-    /// What the caller allows in all, bytes per second.
+    /// Total allowed by the caller, bytes per second.
     allowed_total: u32,
     /// The part of both that the path carries.
     part: f32,
@@ -114,7 +113,7 @@ impl Throttle {
         throttle
     }
 
-    /// Adds what was earned since the last call.
+    /// Adds the tokens earned since the last call.
     pub(crate) fn refill(&mut self, now: Instant) {
         let elapsed = now.since(self.refilled_at);
         if !elapsed.is_zero() {
@@ -125,8 +124,7 @@ impl Throttle {
         }
     }
 
-    /// The client says what it wants. The total becomes the sum of what it gets, at most what the caller
-    /// allows.
+    /// Sets the client's request. The total becomes the sum of the granted rates, at most the caller's limit.
     pub(crate) fn set_wanted(&mut self, wanted: &Throttles) {
         let mut sum = 0;
         for category in Category::ALL {
@@ -146,7 +144,7 @@ impl Throttle {
         self.set_total();
     }
 
-    /// The caller says what is allowed.
+    /// Sets the caller's limit.
     pub(crate) fn set_allowed_total(&mut self, bytes_per_s: u32) {
         self.allowed_total = bytes_per_s.clamp(FLOOR_BYTES_PER_S, RATE_MAX);
         self.set_total();
@@ -175,7 +173,7 @@ impl Throttle {
         self.categories[category.index()].bytes_per_s
     }
 
-    /// Bytes of the total that may leave now; none while in debt.
+    /// Bytes of the total that may leave now; 0 in debt.
     pub(crate) fn available(&self) -> usize {
         usize::try_from(self.total.tokens / TOKENS_PER_BYTE).unwrap_or(0)
     }
@@ -188,12 +186,12 @@ impl Throttle {
         self.total.has(len)
     }
 
-    /// When the category alone will have tokens for `len` bytes.
+    /// Time at which the category alone has tokens for `len` bytes.
     pub(crate) fn category_ready_at(&self, category: Category, len: usize) -> Instant {
         self.refilled_at + self.categories[category.index()].wait(len)
     }
 
-    /// When the total will have tokens for `len` bytes.
+    /// Time at which the total has tokens for `len` bytes.
     pub(crate) fn total_ready_at(&self, len: usize) -> Instant {
         self.refilled_at + self.total.wait(len)
     }
@@ -203,7 +201,7 @@ impl Throttle {
         self.categories[category.index()].tokens -= tokens_of(len);
     }
 
-    /// Takes from the total whatever left, into limited debt if need be.
+    /// Takes sent bytes from the total, into limited debt if need be.
     pub(crate) fn spend_total(&mut self, len: usize) {
         let debt_max = self.total.capacity(self.burst);
         self.total.tokens = (self.total.tokens - tokens_of(len)).max(-debt_max);

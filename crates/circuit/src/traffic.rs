@@ -1,4 +1,4 @@
-//! Packets and bytes by message, from the first bytes of each datagram: whatever else is in it is not looked at.
+//! Packets and bytes by message, from the first bytes of each datagram; the rest is not parsed.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl Tally {
         self.bytes_out += other.bytes_out;
     }
 
-    /// What was counted since an earlier reading.
+    /// Difference from an earlier reading.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -98,8 +98,8 @@ impl Traffic {
         &self.total
     }
 
-    /// The messages that occurred, by name. What is no datagram, and numbers that the protocol does not have, are
-    /// `other`: a peer cannot make names up.
+    /// Messages that occurred, by name. Malformed datagrams, and numbers that the protocol does not have, are `other`: a peer cannot
+    /// invent names.
     #[must_use]
     pub fn by_name(&self) -> BTreeMap<&'static str, Tally> {
         let mut names: BTreeMap<&'static str, Tally> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What leaves, and in which order.
+//! Order of outbound datagrams.
 
 use crate::acks::BATCH_MAX;
 use crate::config::AppendAcks;
@@ -14,11 +14,11 @@ use wire::throttle::Category;
 pub struct Transmit {
     /// Its length in bytes, at most [`DATAGRAM_MAX`].
     pub len: usize,
-    /// What it is.
+    /// Kind.
     pub kind: TransmitKind,
 }
 
-/// What a datagram that leaves is for.
+/// Purpose of an outbound datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TransmitKind {
     /// A PacketAck.

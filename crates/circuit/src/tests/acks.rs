@@ -1,4 +1,4 @@
-//! What is acked, when, and in which form.
+//! Acks: their triggers, times and forms.
 
 use super::pair::test_message;
 use super::raw::{datagram, handle, sent, server};
@@ -77,7 +77,7 @@ fn unreliable_duplicates_are_dropped_too() {
     assert!(sent(&mut circuit, LATER).is_empty());
 }
 
-/// benthic: every PacketAck reliable and numbered 0, and so is its UseCircuitCode (PROTOCOL §13.12).
+/// benthic: every PacketAck is reliable and numbered 0, and so is its UseCircuitCode.
 #[test]
 fn packet_acks_numbered_zero_all_count_and_are_never_acked() {
     let mut circuit = server();
@@ -140,7 +140,7 @@ fn acks_are_appended_only_where_asked_and_only_to_plain_reliable_packets() {
     assert_eq!(reliable[0], (Flags::RELIABLE | Flags::ACKS).0);
     assert_eq!(Datagram::parse(&reliable).expect("ours").acks().collect::<Vec<_>>(), [0, 1, 2, 3]);
     assert!(sent(&mut circuit, LATER).is_empty(), "all acks have left");
-    // What is kept for the resend has none.
+    // The copy kept for the resend has none.
     let resent = sent(&mut circuit, Instant::from_millis(2000)).pop().expect("a resend");
     assert_eq!(resent[0], (Flags::RELIABLE | Flags::RESENT).0);
     assert_eq!(resent.len(), reliable.len() - 17);
