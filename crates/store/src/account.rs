@@ -16,15 +16,15 @@ pub struct Account {
     pub first: String,
     /// Last name in the capitals it was made with.
     pub last: String,
-    /// What a login is checked against.
+    /// Hash of the password.
     pub password_hash: PasswordHash,
-    /// When the account was made, in seconds since 1970.
+    /// Creation time, seconds since 1970.
     pub created_s: i64,
-    /// Why the account may not log in, if it may not.
+    /// Reason of a ban.
     pub ban_reason: Option<String>,
-    /// Where it was seen last.
+    /// Last place of its avatar.
     pub last_location: Option<Location>,
-    /// Where it wants to return to.
+    /// Home.
     pub home: Option<Location>,
 }
 
@@ -33,7 +33,7 @@ pub struct Account {
 pub struct Location {
     /// Name of the region.
     pub region: String,
-    /// Where the region lay; names may move, so the host compares both.
+    /// Region's position on the grid; names may move, so the host compares both.
     pub handle: RegionHandle,
     /// Metres from the region's corner.
     pub position: Vec3,
@@ -60,7 +60,7 @@ pub struct NewAccount {
     pub first: String,
     /// Last name.
     pub last: String,
-    /// What logins will be checked against.
+    /// Hash of the password.
     pub password_hash: PasswordHash,
     /// Seconds since 1970.
     pub created_s: i64,
@@ -87,7 +87,7 @@ const INSERT: Sql = Sql::same(
     "INSERT INTO accounts (agent, first_name, last_name, password_hash, created_s) VALUES ($1, $2, $3, $4, $5)",
 );
 const BY_ID: Sql = Sql::same(select_accounts!("WHERE agent = $1"));
-// SQLite compares and orders the columns of names without regard to case; PostgreSQL's index is on what `lower` makes of them.
+// SQLite compares and orders the columns of names without regard to case; PostgreSQL's index is on their `lower`.
 const BY_NAME: Sql = Sql {
     sqlite: select_accounts!("WHERE first_name = $1 AND last_name = $2"),
     postgres: select_accounts!("WHERE lower(first_name) = lower($1) AND lower(last_name) = lower($2)"),
@@ -170,8 +170,7 @@ impl Store {
             .map_err(StoreError::query("listing", "accounts"))
     }
 
-    /// Up to `max` accounts whose first, last or full name begins with `words`, in order of their names, after
-    /// leaving out the first `skip`.
+    /// Up to `max` accounts whose first, last or full name begins with `words`, ordered by name, without the first `skip`.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -185,7 +184,7 @@ impl Store {
             .map_err(StoreError::query("searching accounts for", words))
     }
 
-    /// Replaces what logins are checked against.
+    /// Replaces the hash of the password.
     ///
     /// # Errors
     /// [`StoreError::UnknownAccount`], [`StoreError::Query`].
@@ -266,7 +265,7 @@ fn read_location(row: Row<'_>, at: usize) -> Result<Option<Location>, EngineErro
     }))
 }
 
-/// A LIKE pattern that matches what begins with `words`, whatever wildcards a client put into them.
+/// LIKE pattern of texts that begin with `words`, with a client's wildcards escaped.
 fn like_prefix(words: &str) -> String {
     let mut pattern = String::with_capacity(words.len() + 1);
     for letter in words.chars() {

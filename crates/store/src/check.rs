@@ -7,25 +7,25 @@ use crate::schema;
 use crate::tables::{TableDigest, digest};
 use crate::{Store, StoreError, StoreUrl};
 
-/// Problems of one kind that are told.
+/// Problems reported of one kind at most.
 const PROBLEMS_MAX: usize = 100;
 
-/// What a look has found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckReport {
     /// Version of the tables.
     pub version: u32,
     /// The version that this program makes; with an earlier one the rest was not looked at.
     pub newest: u32,
-    /// Whether a copy into it has not ended.
+    /// True if a copy into it has not ended.
     pub is_half_copied: bool,
     /// Rows of each table.
     pub tables: Vec<TableDigest>,
-    /// Sentences on what is damaged, at most a hundred of each kind.
+    /// Sentences on damaged rows, at most a hundred of each kind.
     pub problems: Vec<String>,
 }
 
-/// Brings a database's tables up to date: the version that it had, and the one that it has.
+/// Brings a database's tables up to date; returns the version before and after.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -80,7 +80,7 @@ fn file_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> 
     Ok(problems)
 }
 
-/// Rows and states of instances that are not what was written.
+/// Damaged rows and states of instances.
 fn instance_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
     let (instances, broken, _) = read_all(session)?;
     let mut problems: Vec<String> =

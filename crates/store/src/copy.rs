@@ -33,7 +33,7 @@ pub struct CopyProgress {
     pub inserted: u64,
 }
 
-/// Why a database was not copied.
+/// Failure of a copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The source or the target cannot be used.
@@ -77,7 +77,7 @@ pub enum CopyError {
         table: &'static str,
         /// The last row's key.
         key: String,
-        /// What the engine said.
+        /// Error of the engine.
         source: EngineError,
     },
     /// After everything was copied the two differ.
@@ -92,7 +92,7 @@ const BEGIN: Sql = Sql {
     sqlite: "CREATE TABLE copy_in_progress (source TEXT NOT NULL) STRICT",
     postgres: "CREATE TABLE copy_in_progress (source TEXT NOT NULL)",
 };
-/// Numbers that the target gives go on behind those that were copied; SQLite sees to that itself.
+/// The target's sequences continue behind the copied numbers; SQLite does so by itself.
 const END: Sql = Sql {
     sqlite: "DROP TABLE copy_in_progress",
     postgres: "DROP TABLE copy_in_progress; \
@@ -100,7 +100,7 @@ const END: Sql = Sql {
                FROM instances_set_aside HAVING max(number) IS NOT NULL",
 };
 
-/// Copies everything from one database to another, which is empty or an unfinished copy. `tell` hears of each transaction.
+/// Copies everything from one database to another, which is empty or an unfinished copy. `tell` is called after each transaction.
 ///
 /// # Errors
 /// [`CopyError`]; the same call may be made again.
@@ -200,7 +200,7 @@ impl Copy<'_, '_> {
         is_empty.map_err(|source| CopyError::Target { table: "accounts", key: String::new(), source })
     }
 
-    /// Removes what is not as in the source. What belongs to a removed row goes with it.
+    /// Removes rows unlike the source's. Rows that belong to a removed one go with it.
     fn prune(&mut self, table: &'static Table) -> Result<(), CopyError> {
         let mut merge = Merge::new(table);
         let mut stale = Vec::new();
@@ -228,7 +228,7 @@ impl Copy<'_, '_> {
         Ok(())
     }
 
-    /// Inserts what is missing.
+    /// Inserts missing rows.
     fn fill(&mut self, table: &'static Table) -> Result<(), CopyError> {
         let mut merge = Merge::new(table);
         let mut missing = Vec::new();

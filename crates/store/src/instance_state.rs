@@ -1,8 +1,8 @@
-//! What is in instances: the whole state of each, as of some moment, and behind that a journal of what must not get lost since.
+//! States of instances: an image (the whole state at some moment), and a journal of the durable changes since.
 //!
-//! Both are bytes to this crate, which sees to it that they are read as they were written, or not at all. Every state has a sequence
-//! number, taken when it was copied out of its world. So whoever writes need not do so in order: an earlier state never replaces a
-//! later one, and a journal counts only if it is later than the image that it is found with.
+//! Both are bytes to this crate, which guarantees that they are read as they were written, or not at all. Every state has a sequence
+//! number, assigned when it was copied out of its world, so writers need no order: an earlier state never replaces a later one, and a
+//! journal counts only if it is later than the image beside it.
 
 use crate::engine::{EngineError, Session, Sql, values};
 use crate::instance::{Damage, first_half, hexadecimal};
@@ -10,42 +10,42 @@ use crate::{Store, StoreError};
 use ids::Uuid;
 use std::fmt;
 
-/// Damaged things that are kept; the oldest go first. An operator who has not looked after so many will not.
+/// Damaged items kept for the operator; the oldest are dropped first.
 pub const SET_ASIDE_MAX: u32 = 1_000;
 
 /// The highest number that a state can have: a higher one is damaged. One a microsecond would come so far in nine years.
 pub(crate) const SEQUENCE_MAX: u64 = 1 << 48;
 
-/// What is kept of an instance.
+/// Part of a stored instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What it is: its name, its template.
+    /// Description: its name, its template.
     Row,
     /// Its whole state.
     Image,
-    /// What has changed since.
+    /// Changes since the image.
     Journal,
 }
 
 /// A state of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Of which one.
+    /// Instance.
     pub id: Uuid,
-    /// When it was taken: of two states of an instance the later one has the higher number.
+    /// Order: of two states of an instance the later one has the higher number.
     pub sequence: u64,
     /// The state.
     pub bytes: Vec<u8>,
 }
 
-/// All that is kept of what is in an instance.
+/// Stored state of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstanceState {
-    /// The whole state; none of an instance that nobody has been in.
+    /// Whole state; `None` if no visitor has been in the instance.
     pub image: Option<State>,
-    /// What has changed since then, or since its beginning.
+    /// Changes since then, or since its creation.
     pub journal: Option<State>,
-    /// What was found damaged, and is set aside now.
+    /// Damaged parts, set aside by this read.
     pub damages: Vec<Damage>,
 }
 
@@ -134,11 +134,11 @@ const FORGET_OLDEST: Sql = Sql::same(
 );
 
 impl Store {
-    /// Keeps whole states, all of them or none, on the disk before it returns; how many. Journals that they contain are dropped. Left out
-    /// are those of instances that have been removed, and those that are earlier than what is kept.
+    /// Saves whole states durably, all or none, and returns their number. Journals that they contain are dropped. States of removed
+    /// instances, and states earlier than the stored one, are left out.
     ///
     /// # Errors
-    /// [`StoreError::Query`]; then everything is as it was.
+    /// [`StoreError::Query`]; then nothing has changed.
     pub fn save_instances(&self, images: &[State]) -> Result<usize, StoreError> {
         self.save("saving", images, |session, image| {
             let is_kept = write(session, SAVE_IMAGE, Part::Image, image)?;
@@ -149,11 +149,11 @@ impl Store {
         })
     }
 
-    /// Keeps what has changed in instances, in one transaction, on the disk before it returns; in how many. A journal replaces the
-    /// instance's former one; left out is the same as of whole states.
+    /// Saves changes of instances durably in one transaction, and returns their number. A journal replaces the instance's former one;
+    /// the same are left out as of whole states.
     ///
     /// # Errors
-    /// [`StoreError::Query`]; then everything is as it was.
+    /// [`StoreError::Query`]; then nothing has changed.
     pub fn journal_instances(&self, journals: &[State]) -> Result<usize, StoreError> {
         self.save("journalling", journals, |session, journal| {
             write(session, SAVE_JOURNAL, Part::Journal, journal)
@@ -188,7 +188,7 @@ impl Store {
         states: &[State],
         mut save: impl FnMut(&mut Session<'_>, &State) -> Result<bool, EngineError>,
     ) -> Result<usize, StoreError> {
-        // The one that an error is about; none of them when it is about the transaction.
+        // Subject of an error; `None` for one of the transaction.
         let mut at = None;
         let saved = self.write(|session| {
             let mut n = 0;
@@ -205,8 +205,8 @@ impl Store {
         })
     }
 
-    /// What is kept of what is in an instance. What is damaged is set aside and told of. When that was all that there was, or the whole
-    /// state, the instance is listed with this trouble from now on, until it is removed.
+    /// Reads an instance's state. Damaged parts are set aside and reported. If the image or everything was damaged, the instance is
+    /// listed with this trouble until it is removed.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -245,7 +245,7 @@ fn write(session: &mut Session<'_>, save: Sql, part: Part, state: &State) -> Res
 /// A state as it was written, or how its damage was noticed.
 pub(crate) type ReadState = Result<State, &'static str>;
 
-/// What is kept of an instance, the image first.
+/// Stored parts of an instance, the image first.
 pub(crate) fn read_states(
     session: &mut Session<'_>,
     id: Uuid,
@@ -262,8 +262,8 @@ pub(crate) fn read_states(
     })
 }
 
-/// A journal that is lost costs what has changed since the image, and an instance without an image begins anew without one: only the
-/// loss of all that there was is a reason to let nobody in.
+/// A lost journal costs the changes since the image, and an instance without an image begins anew: only the loss of the whole state is
+/// a reason to refuse visitors.
 fn mark_and_set_aside(session: &mut Session<'_>, id: Uuid, part: Part, why: &str) -> Result<(), EngineError> {
     let is_all = part == Part::Image || session.query(HAS_IMAGE, values![id], |_| Ok(()))?.is_empty();
     if is_all {
@@ -273,7 +273,7 @@ fn mark_and_set_aside(session: &mut Session<'_>, id: Uuid, part: Part, why: &str
     set_aside(session, id.as_bytes(), part, why)
 }
 
-/// Moves what is there of one part, as it is.
+/// Moves a part unchanged into the table of damaged ones.
 pub(crate) fn set_aside(
     session: &mut Session<'_>,
     key: &[u8],
@@ -290,7 +290,7 @@ pub(crate) fn set_aside(
     session.execute(FORGET_OLDEST, values![SET_ASIDE_MAX]).map(drop)
 }
 
-/// Of the states that are as they were written: a number that is not would put all later ones in the past.
+/// Highest number of undamaged states: a damaged number would put all later ones in the past.
 pub(crate) fn highest_sequence(session: &mut Session<'_>) -> Result<u64, EngineError> {
     let image = highest_of(session, Part::Image, IMAGE_SEQUENCES)?;
     Ok(image.max(highest_of(session, Part::Journal, JOURNAL_SEQUENCES)?))

@@ -1,7 +1,6 @@
 //! Inventories: folders and items, each belonging to one account.
 //!
-//! Every read names the owner, and the owner is the session's agent: an id that belongs to somebody else is simply
-//! not found.
+//! Every read names the owner, which is the session's agent: an id of another owner is not found.
 
 use crate::engine::{EngineError, Row, Session, Sql, values};
 use crate::{Store, StoreError};
@@ -17,7 +16,7 @@ pub struct Folder {
     pub parent: Uuid,
     /// Name as shown.
     pub name: String,
-    /// What new content belongs here (PROTOCOL §2.2 `type_default`); −1 for folders the user made.
+    /// Asset type whose new items go here (for example 20 animations, 46 the current outfit); −1 for folders made by the user.
     pub type_default: i8,
     /// Rises with every change of the folder's content, so that clients know when their cache is old.
     pub version: i32,
@@ -34,46 +33,46 @@ pub struct Item {
     pub asset: Uuid,
     /// Kind of the asset; 24 for a link.
     pub asset_type: i8,
-    /// How clients show it.
+    /// Kind for display in clients.
     pub inventory_type: i8,
     /// Name as shown.
     pub name: String,
     /// Description as shown.
     pub description: String,
-    /// Per-kind flags; of a wearable, what is worn where is in the low byte.
+    /// Flags by kind; a wearable's type is in the low byte.
     pub flags: u32,
     /// Seconds since 1970.
     pub created_s: i64,
-    /// Who may do what.
+    /// Permissions.
     pub permissions: Permissions,
-    /// Whether it is for sale.
+    /// Sale.
     pub sale: Sale,
 }
 
-/// Who made and had an item, and what may be done with it.
+/// Creator, owners and permissions of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permissions {
-    /// Who made it.
+    /// Creator.
     pub creator: Uuid,
-    /// Who had it before.
+    /// Previous owner.
     pub last_owner: Uuid,
     /// Group it is set to, or nil.
     pub group: Uuid,
-    /// Whether the group owns it.
+    /// True if the group owns it.
     pub group_owned: bool,
-    /// What could ever be allowed.
+    /// Upper bound of all masks.
     pub base: u32,
-    /// What the owner may do.
+    /// Owner's permissions.
     pub owner: u32,
-    /// What members of the group may do.
+    /// Group members' permissions.
     pub group_mask: u32,
-    /// What anyone may do.
+    /// All others' permissions.
     pub everyone: u32,
-    /// What the next owner may do.
+    /// Next owner's permissions.
     pub next_owner: u32,
 }
 
-/// Whether and how an item is for sale.
+/// Kind and price of a sale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sale {
     /// 0 not for sale, 1 the original, 2 a copy, 3 the contents.
@@ -145,7 +144,7 @@ impl Store {
             .map_err(StoreError::query("reading the folder", folder))
     }
 
-    /// The owner's folder of a system type, such as 46 for what is worn. Of several, the one with the lowest id.
+    /// The owner's folder of a system type, such as 46 for the current outfit. Of several, the one with the lowest id.
     ///
     /// # Errors
     /// [`StoreError::Query`].

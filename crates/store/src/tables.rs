@@ -171,7 +171,7 @@ impl Cursor {
 /// Reads a page on whichever connection it is given.
 pub(crate) type ReadPage<'a> = dyn FnMut(&mut Session<'_>) -> Result<Vec<TableRow>, EngineError> + 'a;
 
-/// A row with all its cells, those of the key first.
+/// A row with all its cells, key first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TableRow {
     cells: Vec<Cell>,
@@ -275,7 +275,7 @@ impl TableRow {
     }
 }
 
-/// A table's rows in sum: how many, and a hash over those of the rows in the order of their keys.
+/// Digest of a table: number of rows, and a hash over the rows' hashes in key order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDigest {
     /// Name of the table.

@@ -69,7 +69,7 @@ pub(crate) fn server() -> String {
     std::env::var(SERVER).unwrap_or_else(|_| panic!("{SERVER} is not set: run scripts/postgres.sh COMMAND"))
 }
 
-/// An address whose tables lie in this schema.
+/// Address of a database with its tables in this schema.
 pub(crate) fn within_schema(server: &str, schema: &str) -> String {
     let separator = if server.contains('?') { '&' } else { '?' };
     format!("{server}{separator}options=-c%20search_path%3D{schema}")
@@ -89,7 +89,7 @@ fn run_batch(server: &StoreUrl, sql: &str) {
     store.read(|session| session.batch(Sql::same(sql))).unwrap();
 }
 
-/// Does something to the rows that the store itself would not do; how many it changed.
+/// Changes rows in ways that the store itself would not; returns their number.
 pub(crate) fn tamper(store: &Store, sql: Sql, values: &[Value<'_>]) -> usize {
     store.write(|session| session.execute(sql, values)).unwrap()
 }

@@ -1,7 +1,7 @@
-//! Tokens of the operator's API, and which instances were made with which.
+//! Tokens of the operator's API, and the instances made with each.
 //!
-//! What is kept of a token does not let anybody in: its secret is there as a hash. A name that is used again goes on with the
-//! instances that were made under it, so that replacing a token gives nobody a second quota.
+//! A stored token opens nothing: its secret is kept as a hash. A reused name inherits the instances made under it, so that replacing a
+//! token creates no second quota.
 
 use crate::engine::{EngineError, Row, Sql, values};
 use crate::{Store, StoreError};
@@ -13,17 +13,17 @@ pub const TOKEN_HASH_BYTES: usize = 32;
 /// A token as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiToken {
-    /// What it is called; unique.
+    /// Name; unique.
     pub name: String,
-    /// Of its secret.
+    /// Hash of its secret.
     pub hash: [u8; TOKEN_HASH_BYTES],
-    /// What it opens, as `grid` spells it.
+    /// Scopes, as `grid` spells them.
     pub scopes: String,
-    /// When it was made, in seconds since 1970.
+    /// Creation time, seconds since 1970.
     pub created_s: i64,
-    /// From when on it opens nothing; none: until it is revoked.
+    /// End of its validity; `None`: until it is revoked.
     pub expires_s: Option<i64>,
-    /// Instances that may be there at once of those made with it; none: as many as the server takes.
+    /// Existing instances made with it at most; `None`: unlimited.
     pub worlds_max: Option<u32>,
 }
 

@@ -20,7 +20,7 @@ fn fill(database: &TestDatabase) {
     for n in 0..40 {
         store.create_account(&many(n)).unwrap();
     }
-    // What the engines keep in different ways: signs, zeros with a sign, letters outside ASCII, absent values.
+    // Values that the engines store differently: signs, signed zeros, letters outside ASCII, absent values.
     let account = NewAccount { first: "Zoë".into(), ..new_account(2, "", "Ünal") };
     store.create_account(&account).unwrap();
     store.set_ban(account.agent, Some("“spam”\n")).unwrap();
@@ -75,14 +75,14 @@ fn copied(from: &TestDatabase, to: &TestDatabase) {
     assert_eq!((again.inserted, again.removed, again.tables), (0, 0, report.tables));
 }
 
-/// What a server does with it afterwards.
+/// Calls that a server makes on it afterwards.
 fn is_usable(database: &TestDatabase) {
     let store = database.open();
     let account = store.account_by_name("zoë", "ünal").unwrap();
     assert_eq!(account, None, "only ASCII letters are the same in capitals");
     let account = store.account_by_name("ZOë", "ÜNAL").unwrap().unwrap();
     assert_eq!(account.last_location.unwrap().handle, RegionHandle(u64::MAX - 7));
-    // A number is given behind those that were copied.
+    // New numbers are higher than the copied ones.
     let spoil = Sql::same("UPDATE instance_images SET checksum = 0 WHERE instance = $1");
     tamper(&store, spoil, values![Uuid::from_u128(5)]);
     assert_eq!(store.instance_state(Uuid::from_u128(5)).unwrap().damages.len(), 1);

@@ -1,10 +1,10 @@
-//! One connection to a PostgreSQL server: bounded waits, statements kept prepared, and commits whose outcome can be found out.
+//! One connection to a PostgreSQL server: bounded waits, prepared statements, and commits whose outcome can be determined.
 //!
-//! A commit whose answer is lost leaves its outcome open. So each transaction inserts a *mark* of its own, a connection's id and a number,
-//! into `commit_marks` together with its COMMIT. After a lost answer another connection inserts the same mark as a *fence*: the unique key
-//! makes it wait for the former transaction if that still runs, then shows that it was committed (the mark is there) or makes sure that it
-//! never will be (the fence is there, and the mark cannot be inserted any more). This holds after a crash of the server and on a promoted
-//! replica too, where the number of the transaction (`pg_xact_status`) may belong to another one.
+//! A commit whose reply is lost has an open outcome. So each transaction inserts a *mark* of its own, a connection's id and a number,
+//! into `commit_marks` together with its COMMIT. After a lost reply another connection inserts the same mark as a *fence*: the unique
+//! key makes it wait for the former transaction while that runs, then shows that it was committed (the mark is present) or ensures that
+//! it never will be (the fence is present, and the mark cannot be inserted any more). This holds after a crash of the server and on a
+//! promoted replica too, where the transaction's number (`pg_xact_status`) may belong to another one.
 
 use super::{EngineError, Value};
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub(super) struct Mark {
     number: u64,
 }
 
-/// What became of a commit whose answer was lost.
+/// Outcome of a commit with a lost reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Committed,
@@ -36,7 +36,7 @@ pub(super) enum Outcome {
     Fenced,
 }
 
-/// A connection and what was prepared on it.
+/// A connection and its prepared statements.
 pub(crate) struct Connection {
     client: Client,
     runtime: Handle,
@@ -62,7 +62,7 @@ impl Connection {
     ) -> Result<Self, EngineError> {
         let connect = async {
             let (client, connection) = config.connect(NoTls).await?;
-            // Its error is told to whoever uses the client.
+            // Its error is returned to the users of the client.
             runtime.spawn(async move { drop(connection.await) });
             let facts = client.simple_query(&settings(limit)).await?;
             Ok((client, facts))
@@ -96,7 +96,7 @@ impl Connection {
         })
     }
 
-    /// Whether it is of no further use.
+    /// True if it is of no further use.
     pub(super) fn is_broken(&self) -> bool {
         self.is_broken || self.client.is_closed()
     }
@@ -127,7 +127,7 @@ impl Connection {
         self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     }
 
-    /// Ends a transaction that has failed. When that cannot be done the connection is given up, which has the same effect.
+    /// Rolls back a failed transaction. If that fails the connection is closed, with the same effect.
     pub(super) fn roll_back(&mut self) {
         if !self.is_broken() && self.batch("ROLLBACK").is_err() {
             self.is_broken = true;
@@ -148,12 +148,12 @@ impl Connection {
         self.batch(&sql)
     }
 
-    /// That of the last commit.
+    /// Mark of the last commit.
     pub(super) fn mark(&self) -> Mark {
         self.mark.clone()
     }
 
-    /// What became of another connection's last commit. Waits for it while it runs.
+    /// Outcome of another connection's last commit. Waits for it while it runs.
     pub(super) fn resolve(&mut self, mark: &Mark) -> Result<Outcome, EngineError> {
         let Mark { writer, number } = mark;
         self.batch(&format!(

@@ -1,4 +1,4 @@
-//! What statements take and rows hold: five kinds of values, the same in both engines.
+//! Parameters of statements and cells of rows: five kinds of values, the same in both engines.
 //!
 //! | here | SQLite | PostgreSQL | used for |
 //! |---|---|---|---|
@@ -22,18 +22,18 @@ pub(crate) enum Value<'a> {
     Blob(&'a [u8]),
 }
 
-/// The parameters of a statement, from what they are made of or references to it.
+/// Parameters of a statement, from values or references to them.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::engine::Parameter::as_value(&$value)),*] };
 }
 pub(crate) use values;
 
-/// What a parameter can be made of.
+/// A type that a parameter can be made of.
 pub(crate) trait Parameter {
     fn as_value(&self) -> Value<'_>;
 }
 
-/// What a cell can be read as.
+/// A type that a cell can be read as.
 pub(crate) trait Column: Sized {
     /// `None` when the cell holds something else.
     fn from_value(value: Value<'_>) -> Option<Self>;

@@ -1,7 +1,7 @@
-//! Versions of the tables: which one a database has, and the way to the newest.
+//! Versions of the tables, and migration to the newest.
 //!
 //! The table `schema_version` holds one row per applied [step](steps). Both engines have the same steps under the same numbers; a test
-//! compares the columns that come of them.
+//! compares the resulting columns.
 
 mod steps;
 
@@ -11,13 +11,13 @@ mod tests;
 use crate::engine::{Engine, EngineError, Session, Sql, values};
 use steps::STEPS;
 
-/// One step: what it is for, and the statements that make it.
+/// One step: its purpose, and its statements.
 struct Step {
     name: &'static str,
     sql: Sql,
 }
 
-/// What is known of a database before it is used.
+/// State of a database before its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inspection {
     /// Steps that were applied; 0 when it is empty.
@@ -68,7 +68,7 @@ DELETE FROM commit_marks WHERE made_at < now() - interval '1 day';
 "#,
 };
 
-/// Why the tables could not be brought up to date.
+/// Failure of a migration.
 #[derive(Debug)]
 pub(crate) enum MigrateError {
     /// The database has steps that this program does not know.
