@@ -19,7 +19,7 @@ use core::f32::consts::TAU;
 const ASTRAY_M: f32 = 3.0;
 /// Tenths of a second between two turns of a guard's head.
 const LOOK_ROUND: (Tenths, Tenths) = (Tenths(30), Tenths(80));
-/// Tenths of a second for which somebody flees who no longer sees why.
+/// Tenths of a second for which an NPC flees after it has lost sight of the cause.
 const FRIGHT: Tenths = Tenths(80);
 /// Metres by which a place has to differ to be worth another way.
 const NEWS_M: f32 = 2.0;
@@ -100,7 +100,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         pause: (Tenths, Tenths),
     ) -> Outcome {
         let points = self.set.route(route);
-        // After an interruption the patrol goes on where it was; a new one begins at the nearest point.
+        // After an interruption the patrol continues at its last point; a new one begins at the nearest.
         if self.mind.route != route {
             self.mind.route = route;
             self.mind.waypoint = nearest(points, self.senses.position);

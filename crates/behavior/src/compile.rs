@@ -68,7 +68,7 @@ impl Builder<'_, '_> {
             Op::Cooldown { timer, .. } | Op::Chance { timer, .. } | Op::Do(Action::Attack { timer, .. }) => {
                 *timer = self.timer()?
             }
-            // Of those that do not lie within each other only one is running, so that all of a level share a timer.
+            // Of timers that do not enclose each other only one runs, so that all of a level share one.
             Op::Repeat { timer, .. } | Op::Timeout { timer, .. } => {
                 nested += 1;
                 self.nested_max = self.nested_max.max(nested);

@@ -14,7 +14,7 @@ use crate::senses::{SoundKind, Stamp};
 
 /// Hysteresis: a fight turns into a chase when the target is farther than range × this.
 const FIGHT_REACH: f32 = 1.25;
-/// Blows that one thought can have: who thinks half as often as it should strikes no less, but a long sleep is no volley.
+/// Blows of one thought at most: an NPC that thinks half as often strikes no less, but a long sleep is no volley.
 const BLOWS_MAX: u8 = 8;
 /// Metres over which people talk.
 const TALK_M: f32 = 8.0;
@@ -45,7 +45,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         let mut blows = 0;
         if is_new {
             leaf.phase = Phase::There;
-            // The timer outlives the leaf, so that nobody strikes faster for having been interrupted.
+            // The timer outlives the leaf, so that an interruption does not speed up blows.
             leaf.due = if *self.timer(timer) == 0 { self.now } else { Stamp(*self.timer(timer)) };
         }
         while self.now.has_reached(leaf.due) && blows < BLOWS_MAX {

@@ -179,7 +179,7 @@ pub enum BehaviorFault {
         /// The names of all in the circle.
         path: String,
     },
-    /// A behaviour that nobody uses. A warning.
+    /// An unused behaviour. A warning.
     #[error("behaviour `{name}` is not used: no NPC of the template has it, and no behaviour uses it")]
     Unused {
         /// Its name.

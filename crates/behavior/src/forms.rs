@@ -42,7 +42,7 @@ pub(crate) enum Expect {
     People,
     /// `home` or a place of the template.
     Place,
-    /// Those, and `target` and `last-seen`.
+    /// A place, `target` or `last-seen`.
     Spot,
     Route,
     Resource,
@@ -210,7 +210,7 @@ mod tests {
             let entry = format!("| `{}", form.word);
             let rows: Vec<&str> = page.lines().filter(|line| line.starts_with(&entry)).collect();
             assert!(!rows.is_empty(), "no row of a table begins with `{}`", form.word);
-            // `creep`, `walk`, `run` and `speed` are told of once, as *pace*.
+            // `creep`, `walk`, `run` and `speed` are described once, as *pace*.
             for key in form.keys().filter(|key| !["creep", "walk", "run", "speed"].contains(key)) {
                 assert!(rows.iter().any(|row| row.contains(key)), "`{}` does not tell of `{key}`", form.word);
             }

@@ -12,7 +12,7 @@ use glam::Vec3;
 pub struct Intent {
     /// The goal of the move.
     pub go: Go,
-    /// Changes when `go` leads to another place: what [`Journey::leg`](crate::senses::Journey::leg) shall report on.
+    /// Changes with the destination of `go`: the way that [`Journey::leg`](crate::senses::Journey::leg) must report on.
     pub leg: u8,
     /// The pace of the move.
     pub pace: Pace,
@@ -45,9 +45,9 @@ pub enum Go {
     Stay,
     /// To a place.
     To(Vec3),
-    /// After somebody who is in view, until so near.
+    /// To an entity in view, up to a distance.
     Toward {
-        /// After whom.
+        /// Entity.
         who: EntityId,
         /// Metres.
         within_m: f32,
@@ -69,7 +69,7 @@ pub enum Pace {
     Walk,
     /// At its running speed.
     Run,
-    /// So many decimetres a second, 1 to 250.
+    /// Decimetres a second, 1 to 250.
     Speed(u8),
 }
 
@@ -79,7 +79,7 @@ pub enum Face {
     /// As it stands.
     #[default]
     Ahead,
-    /// At somebody.
+    /// At an entity.
     Toward(EntityId),
     /// At a place.
     At(Vec3),
@@ -97,7 +97,7 @@ pub enum Pose {
     Sit,
 }
 
-/// A sound that others may hear. What it tells of is the target ([`Mind::about`](super::Mind::about)).
+/// A sound that others may hear. It is about the target ([`Mind::about`](super::Mind::about)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoundMade {
     /// Its kind.

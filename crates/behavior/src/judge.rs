@@ -48,7 +48,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
     }
 
-    /// The nearest of those who were seen lately; of several the target, so that nobody is left for another who comes by.
+    /// The nearest of the entities seen lately; the target if it is among several, so that no NPC leaves its target for a passer-by.
     pub(super) fn nearest_seen(&self, whom: People, within: Dm, last: Tenths) -> Option<Found> {
         let kinds = self.kinds(whom);
         let mut nearest: Option<(f32, &Sighting)> = None;
@@ -100,7 +100,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     fn hurt(&self, last: Tenths) -> (bool, Option<Found>) {
         match self.senses.hurt {
             Some(hurt) if self.now.since(hurt.at) <= last.ms() => {
-                // A fall hurts, but is nobody to deal with.
+                // A fall hurts without an attacker.
                 let found = hurt.by.map(|by| Found {
                     who: Some(by),
                     kind: hurt.kind,

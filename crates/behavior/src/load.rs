@@ -39,7 +39,7 @@ pub struct Source<'a> {
 pub struct Loaded {
     /// To be shared.
     pub set: BehaviorSet,
-    /// Behaviours that nobody uses.
+    /// Unused behaviours.
     pub warnings: Problems,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn ask(word: &str, arguments: &Arguments) -> Option<Condition> {
         "sees" => Condition::Sees { whom: arguments.people("", People::Anyone), within, last },
         "hears" => {
             let from = arguments.people("from", People::Anyone);
-            // A sound is noticed once, and the condition shall hold for as long as it takes to turn round.
+            // A sound is noticed once, and the condition must hold for as long as a turn takes.
             Condition::Hears { sound: arguments.name("") as u8, from, within, last: arguments.span("in", 30) }
         }
         "hurt" => Condition::Hurt { last: arguments.span("in", 50) },

@@ -13,7 +13,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 
-/// Milliseconds between two lines that an NPC says, whatever its behaviour: nobody floods those who stand around.
+/// Milliseconds between two lines of an NPC at least, whatever its behaviour, so that it cannot flood its hearers.
 pub const SPEECH_GAP_MS: u32 = 3_000;
 
 /// Milliseconds without a sign of it after which an NPC no longer has its target.
@@ -144,7 +144,7 @@ impl Mind {
         (self.amount > 0).then_some((ResourceId(self.carried), self.amount))
     }
 
-    /// The word of the node that is running, for who looks on.
+    /// Word of the running node, for observers.
     #[must_use]
     pub fn doing(&self, set: &BehaviorSet) -> Option<&'static str> {
         let (nodes, _) = set.nodes(self.behavior)?;
@@ -156,7 +156,7 @@ impl Mind {
         self.begin_anew(Some(behavior));
     }
 
-    /// Deals with somebody from now on, as if it had seen them: a mission says so, or whoever it belongs to.
+    /// Makes an entity the target, as if it had been seen: the order of a mission or of an owner.
     pub const fn set_target(&mut self, who: EntityId, kind: KindId, place: Vec3, now: WorldTime) {
         self.target = Some(who);
         self.target_kind = kind;

@@ -79,7 +79,7 @@ pub(crate) enum Op {
 /// Conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Condition {
-    /// Someone in view within so far; or who was, not longer ago than `last`.
+    /// An entity in view within a distance; or one that was, at most `last` ago.
     Sees {
         whom: People,
         within: Dm,
@@ -186,7 +186,7 @@ impl Gait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum People {
     Anyone,
-    /// As the template says for whoever asks.
+    /// Enemies of the NPC's kind, by the template.
     Enemy,
     Friend,
     Target,

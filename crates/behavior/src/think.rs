@@ -1,11 +1,11 @@
-//! One thought: the tree from the root to the leaf that runs from now on.
+//! One thought: the tree from the root to the leaf that runs next.
 //!
-//! A thought begins at the root each time. What has a choice asks again, so that a higher branch of a `select` interrupts a
-//! lower one and a `when` ends what it guards; what goes in order finds its place by the leaf that is running. At most one leaf
-//! runs when a thought is over, and only that one's values are kept.
+//! A thought begins at the root each time. Nodes with a choice choose again, so that a higher branch of a `select` interrupts a lower
+//! one and a `when` ends its guarded nodes; sequences resume at the running leaf. At most one leaf runs after a thought, and only its
+//! values are kept.
 //!
-//! Nothing is allocated. Each node is visited at most once, and once more when the leaf that was running ends and what is
-//! around it goes on with it in the same thought: at most 2 × [`NODES_MAX`](super::NODES_MAX) visits.
+//! Nothing is allocated. Each node is visited at most once, and once more if the running leaf ends and its ancestors continue in the
+//! same thought: at most 2 × [`NODES_MAX`](super::NODES_MAX) visits.
 
 use super::{
     intent::Intent,
@@ -123,7 +123,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     /// Deals with what a condition found.
     pub(super) fn take(&mut self, found: Option<Found>) {
         let Some(Found { who, kind, place, at }) = found else { return };
-        // Older news of the same target, or a noise by nobody, lead away from it.
+        // Older news of the same target, or a noise without a source, lead away from it.
         let is_new = if who.is_none() {
             self.mind.target.is_none()
         } else {

@@ -21,8 +21,8 @@ pub struct Vocabulary {
     pub resources: Vec<Resource>,
     /// At most 1,024. What they show is the world's matter.
     pub animations: Vec<String>,
-    /// Kinds of sounds besides the built-in ones ([`SoundKind::NAMES`](crate::senses::SoundKind::NAMES)), whose numbers follow
-    /// those; at most 28.
+    /// Kinds of sounds beside the built-in ones ([`SoundKind::NAMES`](crate::senses::SoundKind::NAMES)), numbered behind them; 28 at
+    /// most.
     pub sounds: Vec<String>,
     /// Behaviours that NPCs of this template begin with. Each has to be there. When there are none, all behaviours count as
     /// used.
@@ -59,7 +59,7 @@ pub struct Place {
     pub name: String,
     /// Its middle.
     pub position: Vec3,
-    /// Metres around that belong to it: each who goes there chooses a point of its own.
+    /// Radius of the place, metres: each visitor chooses a point of its own within it.
     #[serde(default)]
     pub radius_m: f32,
 }

@@ -13,11 +13,11 @@ use crate::senses::{Journey, Progress};
 use core::f32::consts::TAU;
 use glam::{Vec2, Vec3};
 
-/// Metres from a goal at which somebody is there.
+/// Distance from a goal that counts as arrival, metres.
 pub(super) const ARRIVED_M: f32 = 1.0;
-/// Metres of height between two floors: who is below a goal is not there.
+/// Height between two floors, metres: an NPC below a goal has not arrived.
 const FLOOR_M: f32 = 2.5;
-/// Milliseconds after which nobody goes on trying to get to one place.
+/// Milliseconds after which the way to a place is given up.
 const WAY_MS_MAX: u32 = 120_000;
 
 /// Progress of a way.
@@ -29,7 +29,7 @@ pub(super) enum Way {
 }
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
-    /// On the way to a place. None for who has been there, whom nothing moves again.
+    /// On the way to a place. `None` after the first arrival, which nothing undoes.
     pub(super) fn arrive(&mut self, leaf: &mut Leaf, pace: Gait, at: Spot) -> Option<Outcome> {
         match leaf.phase {
             Phase::There => return None,
@@ -81,8 +81,8 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         Running
     }
 
-    /// Square of the metres to somebody. A height counts from that of a floor on: on a slope one stands higher, and bodies are measured at
-    /// their middles but who measures at its feet.
+    /// Squared distance to a position, m². Height counts from that of a floor on: on a slope one end is higher, and positions are those
+    /// of bodies' middles on one side and of feet on the other.
     pub(super) fn square_to(&self, place: Vec3) -> f32 {
         let way = place - self.senses.position;
         if way.z.abs() <= FLOOR_M { way.truncate().length_squared() } else { way.length_squared() }
@@ -101,7 +101,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
     }
 
-    /// A point of a place: each who goes there has its own.
+    /// The NPC's own point of a place.
     pub(super) fn point_of(&mut self, spot: Spot) -> Option<Vec3> {
         match self.set.place(spot) {
             Some((middle, radius_m)) if radius_m > 0.0 => Some(self.point_near(middle, radius_m)),

@@ -1,12 +1,11 @@
 //! Level of detail: the periods of an NPC's looks and thoughts, by the distance of the nearest player.
 //!
-//! There are [`LEVELS`] levels, each with a distance to the nearest player and two periods. An NPC that players come near gets
-//! the finer level at once. It gets a coarser one step by step, when the player is [`MARGIN`] farther than the level reaches and
-//! the last change is [`DWELL_MS`] ago, so that nobody at a border flickers. The coarsest still looks and thinks every
-//! [`PERIOD_MAX_MS`]: nobody freezes.
+//! There are [`LEVELS`] levels, each with a distance to the nearest player and two periods. A player who comes near gives an NPC the
+//! finer level at once. Coarser levels follow step by step with hysteresis: the player is [`MARGIN`] farther than the level reaches,
+//! and the last change is [`DWELL_MS`] ago. The coarsest level still looks and thinks every [`PERIOD_MAX_MS`].
 //!
-//! The NPCs of a level take turns: each has its own place in the period, which follows from its number alone. So the load is
-//! even, whatever the order in which they came, and equal runs are equal.
+//! The NPCs of a level take turns: the offset within the period follows from an NPC's number alone. So the load is even in any order of
+//! arrival, and equal runs are equal.
 
 use super::{Stamp, WorldTime};
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ const ALONE: usize = LEVELS - 1;
 /// No period is shorter: a tick of the default rate.
 pub const PERIOD_MIN_MS: u32 = 50;
 
-/// No period is longer: with the tick that a turn may be late by, everybody looks and thinks more than every other second.
+/// Longest period: with a tick of delay every NPC looks and thinks more often than every two seconds.
 pub const PERIOD_MAX_MS: u32 = 1_800;
 
 /// Hysteresis: an NPC leaves a level when the nearest player is farther than reach × MARGIN.
@@ -81,10 +80,10 @@ impl DetailPolicy {
     }
 }
 
-/// The times of an NPC's next look and thought.
+/// Times of an NPC's next look and thought.
 ///
-/// Each tick: ask [`Attention::is_look_due`] and [`Attention::is_think_due`]; what is done is told to [`Attention::looked`]
-/// and [`Attention::thought`]. Now and then, such as once a second and when players come and go: [`Attention::observe`].
+/// Each tick: query [`Attention::is_look_due`] and [`Attention::is_think_due`], and report with [`Attention::looked`] and
+/// [`Attention::thought`]. Once a second, and when players come and go: [`Attention::observe`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attention {
     look_at: Stamp,
@@ -96,7 +95,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// A newcomer with a number of its own, on the coarsest level until it is told who is there.
+    /// A newcomer with its number, on the coarsest level until the first observation.
     #[must_use]
     pub fn new(number: u32, policy: &DetailPolicy, now: WorldTime) -> Self {
         let mut attention = Self {
@@ -119,8 +118,8 @@ impl Attention {
         usize::from(self.level).min(ALONE)
     }
 
-    /// Takes the level that fits how far the nearest player is (`None`: nobody is in this world) and whether any player is
-    /// shown this NPC.
+    /// Chooses the level by the distance of the nearest player (`None`: no player in this world) and by whether any client shows this
+    /// NPC.
     pub fn observe(
         &mut self,
         policy: &DetailPolicy,
@@ -171,8 +170,7 @@ impl Attention {
         self.think_at = self.next(self.period(policy).think_ms, now);
     }
 
-    /// Something happened that shall not wait for its turn: a blow, an arrival, the loss of the target. It thinks at the next
-    /// occasion.
+    /// An event that cannot wait: a blow, an arrival, the loss of the target. The NPC thinks at the next opportunity.
     pub const fn hasten(&mut self, now: WorldTime) {
         self.think_at = now.stamp();
     }
@@ -215,7 +213,7 @@ mod tests {
         DetailPolicy::default()
     }
 
-    /// Ticks through so much time: the times at which it thought.
+    /// Ticks until `to`; returns the times of thoughts.
     fn thoughts(attention: &mut Attention, from: u64, to: u64) -> Vec<u64> {
         let mut times = Vec::new();
         for now in (from..to).step_by(TICK_MS as usize) {

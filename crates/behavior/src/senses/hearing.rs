@@ -11,14 +11,13 @@ use state_hash::StateHasher;
 /// Sounds that a world remembers. When there are more, the one that reaches least far goes.
 pub const SOUNDS_MAX: usize = 32;
 
-/// Milliseconds for which a sound can be heard: who looks least often listens within that, and the ticks around it.
+/// Milliseconds for which a sound is audible: the longest period of looks, and the ticks around it.
 pub const HEARABLE_MS: u32 = PERIOD_MAX_MS + 2 * PERIOD_MIN_MS;
 
 /// Milliseconds for which an NPC remembers what it heard.
 pub(super) const HEARD_MEMORY_MS: u32 = 20_000;
 
-/// Kind of a sound: one of these, or of those that a template lists
-/// ([`Vocabulary::sounds`](crate::Vocabulary::sounds)).
+/// Kind of a sound: a built-in one, or one of the template's ([`Vocabulary::sounds`](crate::Vocabulary::sounds)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SoundKind(pub u8);
 
@@ -168,8 +167,7 @@ impl Sounds {
         Self::default()
     }
 
-    /// Adds a sound. A later one of the same kind by the same entity takes the place of the earlier: who runs on makes one
-    /// sound, not one for each step.
+    /// Adds a sound. It replaces an earlier one of the same kind by the same entity: a runner makes one sound, not one for each step.
     pub fn add(&mut self, sound: Sound, now: WorldTime) {
         let now = now.stamp();
         self.list.retain(|(at, _)| now.since(*at) <= HEARABLE_MS);
@@ -221,7 +219,7 @@ impl Sounds {
         self.list.len() <= SOUNDS_MAX && self.n_dropped < u64::MAX / 2 && self.list.iter().all(is_finite)
     }
 
-    /// Gives everybody in it another number; who has none any more made no sound, and is told of in none.
+    /// Renumbers all entities; sounds of entities without a new number are removed.
     pub fn rename(&mut self, name: impl Fn(EntityId) -> Option<EntityId>) {
         for (_, sound) in &mut self.list {
             sound.by = sound.by.and_then(&name);

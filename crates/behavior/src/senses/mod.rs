@@ -1,10 +1,10 @@
 //! NPCs' senses: sight, hearing, and the periods of looks and thoughts.
 //!
-//! [`Perception`] is what one NPC has noticed lately: whom it saw ([`Perception::look`], with a line of sight that the world
-//! answers for), what it heard ([`Perception::listen`] among a world's [`Sounds`]), who hurt it. [`Attention`] says when it is time
-//! to look and to think, by who is around to see it. [`Senses`] is what a thought is given of all that.
+//! [`Perception`] is the memory of one NPC: entities seen ([`Perception::look`], with lines of sight answered by the world), sounds
+//! heard ([`Perception::listen`] among a world's [`Sounds`]), attackers. [`Attention`] schedules looks and thoughts by the players
+//! around. [`Senses`] is the input of a thought.
 //!
-//! Nothing here knows where walls are, who is a player or what time it is: the world tells.
+//! Nothing here knows walls, players or the time: all are arguments.
 
 mod attention;
 mod hearing;
@@ -29,7 +29,7 @@ use std::num::NonZeroU32;
 pub struct EntityId(pub NonZeroU32);
 
 impl EntityId {
-    /// `None` for zero, which names nobody.
+    /// `None` for zero, which names no entity.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         match NonZeroU32::new(number) {
@@ -123,7 +123,7 @@ pub struct Senses<'a> {
     pub journey: Journey,
     /// The target ([`Mind::target`](crate::Mind::target)) is no longer in this world.
     pub target_is_gone: bool,
-    /// The last [`Deed`](crate::Deed) could not be done: nothing left to gather, nobody to take what was brought.
+    /// The last [`Deed`](crate::Deed) was impossible: nothing left to gather, or no taker for a delivery.
     pub is_refused: bool,
     /// Sightings ([`Perception::seen`]).
     pub seen: &'a [Sighting],

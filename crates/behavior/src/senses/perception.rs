@@ -12,7 +12,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 
-/// People whom an NPC considers in one look, and remembers.
+/// Entities that an NPC considers in one look, and remembers.
 pub const SEEN_MAX: usize = 4;
 
 /// Kinds of sounds that an NPC remembers, the last of each.
@@ -56,11 +56,11 @@ pub struct Hurt {
 pub struct PerceptionCounts {
     /// Looks: one NPC, once.
     pub looks: u64,
-    /// Candidates who were in question.
+    /// Candidates considered.
     pub candidates: u64,
     /// Lines of sight that were asked for.
     pub rays: u64,
-    /// Those that were clear.
+    /// Clear lines of sight.
     pub clear: u64,
     /// Times that an NPC listened.
     pub listened: u64,
@@ -91,8 +91,8 @@ impl Perception {
         }
     }
 
-    /// Looks around: asks `is_clear` (from the eyes, to the middle of a body) about the few who are in question, and remembers
-    /// whom it sees. At most [`SEEN_MAX`] lines of sight.
+    /// Looks around: asks `is_clear` (from the eyes to the middle of a body) about the candidates considered, and remembers those in
+    /// view. At most [`SEEN_MAX`] lines of sight.
     pub fn look(
         &mut self,
         eyes: &Onlooker,
@@ -192,7 +192,7 @@ impl Perception {
             && self.hurt.is_none_or(|hurt| hurt.place.is_finite())
     }
 
-    /// Gives everybody in it another number; who has none any more was never seen, and struck from nowhere.
+    /// Renumbers all entities; those without a new number are forgotten, and their blows have no source.
     pub fn rename(&mut self, name: impl Fn(EntityId) -> Option<EntityId>) {
         let mut n_seen = 0;
         for index in 0..self.seen().len() {
@@ -211,7 +211,7 @@ impl Perception {
         }
     }
 
-    /// Forgets what is too old. Who is not seen in the look that begins is no longer in view.
+    /// Forgets old entries. Entries not confirmed by the look that begins are out of view.
     fn forget(&mut self, now: Stamp, memory_ms: u32) {
         let mut n_seen = 0;
         for index in 0..self.seen().len() {
@@ -243,7 +243,7 @@ impl Perception {
             self.seen[n_seen] = sighting;
             self.n_seen += 1;
         } else {
-            // A look considers no more than fit, so that somebody here is only remembered: the oldest goes, the target last.
+            // A look considers no more than fit, so at least one entry is only remembered: the oldest is dropped, the target last.
             let oldest = (0..SEEN_MAX).filter(|&index| !self.seen[index].is_fresh).max_by_key(|&index| {
                 (Some(self.seen[index].who) != target, now.since(self.seen[index].seen_at))
             });
@@ -253,8 +253,8 @@ impl Perception {
         }
     }
 
-    /// Of each kind of sound the last is kept, and of those that came since the last listening the strongest: steps, which
-    /// never end, shall not drive out an alarm.
+    /// Of each kind of sound the last is kept, and of those since the last listening the loudest: constant steps must not drive out an
+    /// alarm.
     fn keep(&mut self, heard: Heard, since: Stamp) {
         let n_heard = self.heard().len();
         let known = &mut self.heard[..n_heard];

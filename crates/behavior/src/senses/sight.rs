@@ -1,7 +1,7 @@
 //! Candidates of a look: of all entities the few nearest in view.
 //!
-//! A line of sight costs far more than everything else about a look, so it is asked for these few only, and only for kinds
-//! that somebody's behaviour cares about.
+//! A line of sight costs far more than the rest of a look, so it is computed for these few only, and only for kinds that a behaviour
+//! mentions.
 
 use super::{EntityId, KindId, KindSet, perception::SEEN_MAX};
 use glam::{Vec2, Vec3};
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sight {
-    /// Metres beyond which nobody is seen.
+    /// Range of sight, metres.
     pub radius_m: f32,
     /// Cosine of half of the field of view: −1 sees all around, 0 sees what is in front.
     pub half_view_cos: f32,
-    /// Metres within which somebody is noticed whichever way one looks.
+    /// Distance within which an entity is noticed in any direction, metres.
     pub close_m: f32,
     /// From the middle of the body up to the eyes, metres.
     pub eyes_m: f32,
-    /// Milliseconds for which somebody who is out of sight is remembered.
+    /// Milliseconds for which an entity out of view is remembered.
     pub memory_ms: u32,
     /// Factor on a person's range of hearing.
     pub hearing: f32,
@@ -39,14 +39,14 @@ impl Default for Sight {
     }
 }
 
-/// An entity that may be seen. A world lists its entities once a tick for all who look.
+/// A visible entity. A world lists its entities once a tick for all NPCs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
     /// The entity.
     pub who: EntityId,
     /// Its kind.
     pub kind: KindId,
-    /// Out of the fight: noticed only by those who deal with it already.
+    /// Fallen: noticed only by NPCs with it as their target.
     pub has_fallen: bool,
     /// The middle of the body: what a line of sight has to reach.
     pub position: Vec3,

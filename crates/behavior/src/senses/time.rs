@@ -14,10 +14,10 @@ impl WorldTime {
     }
 }
 
-/// The low 32 bits of a [`WorldTime`]: enough to tell how long ago something was, up to 24 days.
+/// Low 32 bits of a [`WorldTime`]: sufficient for ages up to 24 days.
 ///
-/// Half of the size, for tens of thousands of minds with a dozen of them each. Whatever keeps one longer than that would see it
-/// in the future; so everything that does is forgotten or cleared in a thought or a look, and those come about every second.
+/// Half the size, for tens of thousands of minds with a dozen of them each. A stamp kept longer than that would lie in the future; all
+/// are forgotten or cleared in a thought or a look, which come about every second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp(pub u32);
 

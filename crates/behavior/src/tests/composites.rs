@@ -176,7 +176,7 @@ fn a_timeout_fails_what_takes_too_long_and_no_sooner() {
     assert_eq!(npc.think(250), "wander");
     assert_eq!(npc.think(2_999), "wander");
     assert_eq!(npc.think(1), "sit");
-    // An interrupted NPC goes on with something in the same thought.
+    // An interrupted NPC continues with another node in the same thought.
     let mut npc = Npc::new("timeout 1 s: wander");
     assert_eq!(npc.think(250), "wander");
     assert_eq!(npc.think(1_000), "wander");

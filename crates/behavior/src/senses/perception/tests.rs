@@ -35,7 +35,7 @@ impl Watcher {
         self.perception.look(&eyes, &sight, candidates, WorldTime(now), &mut is_clear, &mut self.counts);
     }
 
-    /// (who, whether in view), by who.
+    /// (entity, in view), by entity.
     fn seen(&self) -> Vec<(u32, bool)> {
         let mut seen: Vec<(u32, bool)> =
             self.perception.seen().iter().map(|sighting| (sighting.who.get(), sighting.is_fresh)).collect();
@@ -66,7 +66,7 @@ fn in_a_crowd_few_lines_of_sight_are_asked_for_and_the_target_s_is_one() {
     watcher.look(0, Some(60), &crowd, 100.0);
     assert_eq!(watcher.seen(), [(1, true), (2, true), (3, true), (60, true)]);
     assert_eq!(watcher.counts.rays, SEEN_MAX as u64);
-    // Those who were seen before make room for those who are in view; the target is the last to.
+    // Remembered entities make room for those in view, the target last.
     watcher.look(500, Some(60), &crowd[10..14], 100.0);
     assert_eq!(watcher.seen(), [(11, true), (12, true), (13, true), (14, true)]);
     let mut watcher = Watcher::new();
