@@ -1,11 +1,11 @@
 /**
- * Step `words` of `make lint`: how the comments and type names of each crate's `src` read, and whether commits say why.
+ * Step `words` of `make lint`: prose of comments, string literals and Markdown documents, type names with several meanings, and commits
+ * without a body.
  *
  *   node scripts/words/main.mjs [--files 10] [--json]
  *
  * Prints the figures of each crate and of all, the files with the most findings, and the names with the most meanings. Exit status 1 when
- * a figure is above its limit. Until the prose has been rewritten the limits are today's figures rounded up (`limits.mjs`): the step keeps
- * them from rising, and says nothing about whether they are good. Tests (files and folders named so) are not measured.
+ * a figure is above its limit (`limits.mjs`). Tests (files and folders named so) are not measured.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -13,19 +13,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { COMMITS, DISCOURAGED, LIMITS } from './limits.mjs';
-import { bodilessPercent, excesses, findings, measureFile, overloadedNames, sumUp } from './measure.mjs';
+import { BODIES_SINCE, DISCOURAGED, LIMITS } from './limits.mjs';
+import { bodilessPercent, documentText, excesses, findings, indefinitePer1000, literalText, measureFile, measureText, overloadedNames, sumUp } from './measure.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const { values: options } = parseArgs({ options: { files: { type: 'string', default: '10' }, json: { type: 'boolean', default: false } } });
 
 const crates = join(ROOT, 'crates');
-const files = readdirSync(crates, { recursive: true })
+const sources = readdirSync(crates, { recursive: true })
   .filter((path) => path.endsWith('.rs') && path.split(sep)[1] === 'src' && !path.includes('tests'))
   .sort()
-  .map((path) => ({ path, crate: path.split(sep)[0], ...measureFile(readFileSync(join(crates, path), 'utf8')) }));
+  .map((path) => ({ path, crate: path.split(sep)[0], source: readFileSync(join(crates, path), 'utf8') }));
+const files = sources.map(({ path, crate, source }) => ({ path, crate, ...measureFile(source) }));
+const documents = markdown().map((path) => ({ path, ...measureText(documentText(readFileSync(join(ROOT, path), 'utf8'))) }));
+const literals = sources.map(({ path, source }) => ({ path: join('crates', path), ...measureText(literalText(source)) }));
 const overloaded = overloadedNames(files);
-const all = { ...sumUp(files, overloaded), bodiless_percent: bodiless() };
+const all = {
+  ...sumUp(files, overloaded),
+  documents_indefinite_per_1000: indefinitePer1000(documents),
+  literals_indefinite_per_1000: indefinitePer1000(literals),
+  bodiless_percent: bodiless(),
+};
 const byCrate = Object.fromEntries(
   [...new Set(files.map(({ crate }) => crate))].map((crate) => [crate, sumUp(files.filter((file) => file.crate === crate), overloaded)]),
 );
@@ -42,10 +50,20 @@ if (over.length > 0) {
   process.exit(1);
 }
 
+/** Paths of the Markdown documents, from the root: those beside it, in `docs`, and the README and notes of crates, tests and examples. */
+function markdown() {
+  const skipped = /(^|\/)(node_modules|target|dist|data)\//;
+  const below = (folder) => readdirSync(join(ROOT, folder), { recursive: true }).map((path) => join(folder, path));
+  const beside = readdirSync(ROOT);
+  const all = [...beside, ...['crates', 'dashboards', 'docs', 'examples', 'fuzz', 'tests'].flatMap(below)];
+  return all.filter((path) => path.endsWith('.md') && !skipped.test(path)).sort();
+}
+
 /** A source without its history has no commits to be judged. */
 function bodiless() {
   try {
-    const log = execFileSync('git', ['log', '--no-merges', '-z', '--format=%b', '-n', `${COMMITS}`], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const range = ['log', '--no-merges', '-z', '--format=%b', `${BODIES_SINCE}..HEAD`];
+    const log = execFileSync('git', range, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
     return bodilessPercent(log);
   } catch {
     console.error('words: there is no git history here, so commits are not judged');
@@ -63,8 +81,11 @@ function print() {
   row(['all', ...numbers(all)]);
   row(['limit', '', ...columns.slice(1).map((column) => `${LIMITS[column].max}`)]);
   row(['aim', '', ...columns.slice(1).map((column) => `${LIMITS[column].aim}`)]);
-  const { max, aim } = LIMITS.bodiless_percent;
-  console.log(`\ncommits without a body, of the last ${COMMITS}: ${all.bodiless_percent.toFixed(1)} % (limit ${max}, aim ${aim})`);
+  console.log();
+  for (const key of ['documents_indefinite_per_1000', 'literals_indefinite_per_1000', 'bodiless_percent']) {
+    const { max, aim, unit, of } = LIMITS[key];
+    console.log(`${of}: ${all[key].toFixed(1)} ${unit} (limit ${max}, aim ${aim})`);
+  }
 
   console.log('\nfiles with the most findings:');
   const worst = files.toSorted((a, b) => findings(b) - findings(a)).slice(0, Number(options.files));
@@ -72,6 +93,9 @@ function print() {
     const discouraged = file.discouraged.reduce((sum, count) => sum + count, 0);
     console.log(`${`${findings(file)}`.padStart(5)}  ${relative(ROOT, join(crates, file.path))}: wh ${file.wh}, indefinite ${file.indefinite}, discouraged ${discouraged}`);
   }
+  const texts = [...documents, ...literals].filter(({ indefinite }) => indefinite > 0).sort((a, b) => b.indefinite - a.indefinite);
+  console.log('\ndocuments and sources whose texts have the most indefinite persons:');
+  texts.slice(0, Number(options.files)).forEach(({ path, indefinite }) => console.log(`${`${indefinite}`.padStart(5)}  ${path}`));
   const names = [...overloaded].slice(0, Number(options.files)).map(([name, count]) => `${name} ×${count}`);
   console.log(`\nnames with the most meanings: ${names.join(', ')}`);
   const words = DISCOURAGED.map(({ pattern, instead }, index) => ({ pattern, instead, count: files.reduce((sum, file) => sum + file.discouraged[index], 0) }));

@@ -28,16 +28,44 @@ export function typeNames(source) {
 /** Counts of one file. */
 export function measureFile(source) {
   const blocks = commentBlocks(source);
-  const text = blocks.join('\n');
-  const discouraged = DISCOURAGED.map(({ pattern }) => [...text.matchAll(pattern)].length);
   return {
     blocks: blocks.length,
-    words: text.split(/\s+/).filter(Boolean).length,
     wh: blocks.filter((block) => WH_WORDS.test(block)).length,
-    indefinite: [...text.matchAll(INDEFINITE)].length,
-    discouraged,
+    ...measureText(blocks.join('\n')),
     types: typeNames(source),
   };
+}
+
+/** Prose of a Markdown document: without fenced code, code spans and link targets. */
+export function documentText(markdown) {
+  return markdown
+    .replaceAll(/^```[\s\S]*?^```/gm, '')
+    .replaceAll(/`[^`\n]*`/g, '')
+    .replaceAll(/\]\([^)\n]*\)/g, ']');
+}
+
+/** String literals of a source's production code that hold at least two words, as one text. */
+export function literalText(source) {
+  const [production] = source.split(/#\[cfg\(test\)\]\s*mod \w+ \{/);
+  const code = production.replaceAll(/^\s*\/\/.*$/gm, '');
+  const literals = [...code.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text.replaceAll(/\\\s*\n\s*/g, ''));
+  return literals.filter((text) => text.trim().includes(' ')).join('\n');
+}
+
+/** Words, indefinite persons and discouraged words of a text. */
+export function measureText(text) {
+  const matches = (pattern) => [...text.matchAll(pattern)].length;
+  return {
+    words: text.split(/\s+/).filter(Boolean).length,
+    indefinite: matches(INDEFINITE),
+    discouraged: DISCOURAGED.map(({ pattern }) => matches(pattern)),
+  };
+}
+
+/** Indefinite persons per 1,000 words of several texts. */
+export function indefinitePer1000(texts) {
+  const sum = (of) => texts.reduce((total, text) => total + of(text), 0);
+  return share(sum((text) => text.indefinite), sum((text) => text.words), 1_000);
 }
 
 /** Files of one crate, or all of them, as one: `overloaded` has the type names that several declarations of the workspace share. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LIMITS } from './limits.mjs';
-import { bodilessPercent, commentBlocks, excesses, findings, measureFile, overloadedNames, sumUp, typeNames } from './measure.mjs';
+import { bodilessPercent, commentBlocks, documentText, excesses, findings, indefinitePer1000, literalText, measureFile, measureText, overloadedNames, sumUp, typeNames } from './measure.mjs';
 
 const SAMPLE = `//! What a mailbox is.
 //!
@@ -43,6 +43,17 @@ test('indefinite persons and discouraged words count wherever they are in a comm
   assert.equal(discouraged.reduce((sum, count) => sum + count, 0), 1);
   assert.equal(words, 23);
   assert.equal(measureFile('fn nobody() {}\nlet told = "told";\n').indefinite, 0);
+});
+
+test('of documents only prose counts', () => {
+  const markdown = 'A client.\n\n```sh\nwhoever\n```\n\nSee `nobody` in [the page](nobody.md).\n';
+  assert.equal(documentText(markdown).trim().replaceAll(/\s+/g, ' '), 'A client. See in [the page].');
+  assert.equal(indefinitePer1000([measureText('Nobody waits.'), measureText('The client waits now.')]), 1_000 / 6);
+});
+
+test('of literals only texts of production code count', () => {
+  const source = 'let a = "one";\n// "a comment here"\nlet b = "nobody \\"waits\\"";\n#[cfg(test)]\nmod tests {\n let c = "nobody here";\n}\n';
+  assert.equal(literalText(source), 'nobody \\"waits\\"');
 });
 
 test('type names are those of production code', () => {
