@@ -4,8 +4,7 @@
 //! stand there. Floors that hang together become regions (`regions`), their borders outlines with few corners (`outlines`), and
 //! the insides of those convex polygons (`polygons`). ADR 0015 says why not by an existing crate.
 //!
-//! A tile depends on nothing but ground and boxes in and closely around it, so that tiles can be built in any order, and one of them
-//! anew when a box has changed: [`NavMesh::rebuild`].
+//! A tile depends on nothing but ground and boxes in and closely around it.
 
 mod lines;
 mod outlines;
@@ -108,9 +107,6 @@ pub enum BuildError {
         /// Number of polygons.
         polys: usize,
     },
-    /// There is no such tile, or the mesh is of another region.
-    #[error("tile {0} is none of this region's")]
-    Tile(u32),
     /// The caller's answer was no.
     #[error("the work was called off")]
     Cancelled,
@@ -168,30 +164,7 @@ impl NavMesh {
             tiles: (0..side * side).map(|_| empty()).collect(),
             islands: Arc::default(),
         };
-        mesh.build_tiles(ground, solids, walker, 0..side * side, go_on)?;
-        Ok(mesh)
-    }
-
-    /// The mesh with some tiles built anew, as after boxes have changed: those of [`NavMesh::tiles_near`]. All others are shared with
-    /// this one. Spots on new tiles have to be located again.
-    ///
-    /// # Errors
-    /// [`BuildError`].
-    pub fn rebuild(
-        &self,
-        ground: Ground<'_>,
-        solids: &Solids,
-        walker: &Walker,
-        tiles: &[u32],
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Self, BuildError> {
-        let count = self.tiles.len() as u32;
-        let stranger = tiles.iter().copied().find(|&tile| tile >= count);
-        if let Some(tile) = stranger.or_else(|| (ground.size_m() != self.size_m).then_some(0)) {
-            return Err(BuildError::Tile(tile));
-        }
-        let mut mesh = self.clone();
-        mesh.build_tiles(ground, solids, walker, tiles.iter().copied(), go_on)?;
+        mesh.build_tiles(ground, solids, walker, go_on)?;
         Ok(mesh)
     }
 
@@ -201,22 +174,11 @@ impl NavMesh {
         self.poly_count() == 0
     }
 
-    /// The tiles that a change between two points, metres, concerns: those it is in or close to.
-    pub fn tiles_near(&self, low: Vec2, high: Vec2) -> impl Iterator<Item = u32> + use<> {
-        let (side, margin) = (self.side, Vec2::splat(samples::MARGIN_M + 1.0));
-        // Casts take what is negative for 0.
-        let tile = move |at: f32| ((at / TILE_M as f32) as u32).min(side - 1);
-        let (low, high) = (low - margin, high + margin);
-        (tile(low.y)..=tile(high.y))
-            .flat_map(move |y| (tile(low.x)..=tile(high.x)).map(move |x| y * side + x))
-    }
-
     fn build_tiles(
         &mut self,
         ground: Ground<'_>,
         solids: &Solids,
         walker: &Walker,
-        tiles: impl Iterator<Item = u32> + Clone,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), BuildError> {
         walker.check()?;
@@ -226,6 +188,7 @@ impl NavMesh {
             }
         }
         let mut workshop = Workshop { ground, solids, walker, samples: Samples::default() };
+        let tiles = 0..self.side * self.side;
         for tile in tiles.clone() {
             if !go_on() {
                 return Err(BuildError::Cancelled);

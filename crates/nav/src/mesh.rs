@@ -5,8 +5,8 @@
 //!
 //! Corners lie on a grid of [`CELL_M`], which floats hold exactly, so that both polygons at an edge compute with the same line.
 //! A polygon lies on one floor: the ground, whose heights the caller has, or one box's top, a plane. Heights are therefore those of
-//! what one stands on, and not an approximation of them. A tile's polygons are one piece of memory behind an `Arc`: a mesh in
-//! which a few tiles were built anew shares the others with the old one.
+//! what one stands on, and not an approximation of them. A tile's polygons are one piece of memory behind an `Arc`, which clones of
+//! the mesh share.
 
 pub(crate) mod codec;
 pub(crate) mod island;
@@ -37,7 +37,7 @@ pub(crate) const TILE_CELLS: u32 = 256;
 /// Cells along a metre.
 pub(crate) const CELLS_PER_M: f32 = 8.0;
 
-/// Name of a polygon: tile and index. A rebuilt tile names its polygons anew.
+/// Name of a polygon of one mesh: tile and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PolyRef(pub u32);
 

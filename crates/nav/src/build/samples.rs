@@ -21,7 +21,7 @@ use glam::Vec2;
 /// Columns sampled beyond the tile on each side, so that its border is known as well as its inside.
 const MARGIN: u32 = 6;
 /// The same in metres.
-pub(super) const MARGIN_M: f32 = MARGIN as f32 * CELL_M;
+const MARGIN_M: f32 = MARGIN as f32 * CELL_M;
 /// Columns along a side.
 pub(super) const WIDTH: u32 = TILE_CELLS + 2 * MARGIN;
 /// No sample.
