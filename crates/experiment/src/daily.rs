@@ -13,6 +13,7 @@ use crate::{Experiment, Run, clock};
 use bots::behavior::PLAY_PORTAL;
 use report::{Cell, Column, Section, Table};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ const BUDGETS: [Budget; 16] = [
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("pings_unanswered", "pings unanswered", "", Limit::AtMost(0.0)),
     budget("ping_ms_p99", "99th percentile of pings", "ms", Limit::AtMost(100.0)),
-    budget("dilation_min", "lowest dilation of any look", "", Limit::AtLeast(0.95)),
+    budget("dilation_min", "lowest dilation of any tick", "", Limit::AtLeast(0.95)),
     budget("tick_ms_mean", "mean duration of a tick", "ms", Limit::AtMost(25.0)),
     budget("frames_lost", "frames lost on the way to the replica", "", Limit::AtMost(0.0)),
     budget("udp_receive_drops", "datagrams dropped by the kernel, in", "", Limit::AtMost(0.0)),
@@ -71,7 +72,8 @@ const BUDGETS: [Budget; 16] = [
 ];
 
 /// Figures without a budget: they depend on the machine, or tell and do not judge.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
+    "rate_held",
     "bots",
     "visits",
     "server_cpu_cores",
@@ -112,6 +114,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     }
 
     let began = clock::now();
+    let from_s = sampler.seconds();
     let ends_at = began + run.duration.unwrap_or_else(|| run.pick(WINDOW, WINDOW_QUICK));
     let begin = Reading::take(&server)?;
     let mut looks = vec![(0.0, begin.clone())];
@@ -136,6 +139,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         }
         reports.push(visitors.leave()?);
     }
+    let window_s = from_s..sampler.seconds();
     server.keep_metrics()?;
     let (_, end) = looks.last().expect("there is the first").clone();
     let window = Window { begin, end };
@@ -157,7 +161,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     findings.figure("visits", visits.into());
     findings.figure("not_live", not_live.into());
     of_bots(&reports, &mut findings);
-    of_server(&window, &looks, &samples, &mut findings);
+    of_server(&window, within(&samples, &window_s), &mut findings);
     let left_behind = left_behind(run, &data, &mut findings);
     budget::judge(run, &BUDGETS, &mut findings);
     let growth = findings.figures.get("growth_mb_per_h").copied().unwrap_or(f64::NAN);
@@ -228,10 +232,10 @@ fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
     findings.sections.push(Section::new("What the bots saw").table(table));
 }
 
-fn of_server(window: &Window, looks: &[(f64, Reading)], samples: &[(f64, Usage)], findings: &mut Findings) {
+fn of_server(window: &Window, samples: &[(f64, Usage)], findings: &mut Findings) {
     let rise = |name: &str| window.end.metrics.sum(name) - window.begin.metrics.sum(name);
-    let dilations = looks.iter().filter_map(|(_, look)| look.metrics.min("throng_world_dilation_ratio"));
-    findings.figure("dilation_min", dilations.reduce(f64::min).unwrap_or(f64::NAN));
+    findings.figure("dilation_min", window.least_dilation());
+    findings.figure("rate_held", window.rate_held());
     let ticks = rise("throng_world_tick_seconds_count");
     findings.figure("tick_ms_mean", rise("throng_world_tick_seconds_sum") / ticks * 1e3);
     findings.figure("frames_lost", rise("throng_frames_lost_total"));
@@ -252,7 +256,7 @@ fn of_server(window: &Window, looks: &[(f64, Reading)], samples: &[(f64, Usage)]
         "rss_growth_percent",
         (rss(&samples[middle..]) / rss(&samples[..middle.max(1)]) - 1.0) * 100.0,
     );
-    findings.figure("growth_mb_per_h", growth_mb_per_h(&samples[middle..]));
+    findings.figure("growth_mb_per_h", growth_mb_per_h(samples));
     findings.figure("world_switches", rise("throng_world_switches_total"));
     findings.figure("npc_falls", {
         let falls = |reading: &Reading| reading.metrics.with("throng_npc_work_total", "what", "falls");
@@ -266,6 +270,12 @@ fn of_server(window: &Window, looks: &[(f64, Reading)], samples: &[(f64, Usage)]
     findings.figure("frames_missed", missed);
     let untold = missed - told("throng_captures_total") - told("throng_captures_suppressed_total");
     findings.figure("frames_missed_untold", untold.max(0.0));
+}
+
+/// Samples of the measured window. Outside of it the bots log in and out, which is growth and decline of another kind.
+fn within<'a>(samples: &'a [(f64, Usage)], window_s: &Range<f64>) -> &'a [(f64, Usage)] {
+    let before = |limit_s: f64| samples.partition_point(|(at_s, _)| *at_s < limit_s);
+    &samples[before(window_s.start)..before(window_s.end)]
 }
 
 /// The slope of the resident memory, by least squares. What people leave behind when they go differs from minute to minute, so that it takes
@@ -350,6 +360,25 @@ mod tests {
         assert!((growth_mb_per_h(&rising) - 7.0).abs() < 1e-3);
         let swinging: Vec<_> = (0..600).map(|second| at(second, 100.0 + f64::from(second % 2))).collect();
         assert!(growth_mb_per_h(&swinging).abs() < 0.1);
+    }
+
+    #[test]
+    fn growth_covers_the_window_and_neither_login_nor_logout() {
+        let at = |second: u32, megabytes: f64| {
+            let rss_bytes = (megabytes * 1e6) as u64;
+            (f64::from(second), Usage { rss_bytes, ..Usage::default() })
+        };
+        // 50 MB of logins, 3 MB/h for ten minutes, and a logout that gives back 40 MB.
+        let memory_mb = |second: u32| match second {
+            ..60 => f64::from(second) / 60.0 * 50.0,
+            60..660 => 50.0 + f64::from(second - 60) / 3_600.0 * 3.0,
+            660.. => 10.0,
+        };
+        let samples: Vec<_> = (0..700).map(|second| at(second, memory_mb(second))).collect();
+        let window = within(&samples, &(60.0..660.0));
+        assert_eq!((window[0].0, window[window.len() - 1].0, window.len()), (60.0, 659.0, 600));
+        assert!((growth_mb_per_h(window) - 3.0).abs() < 1e-3);
+        assert!((growth_mb_per_h(&samples) - 3.0).abs() > 1.0, "the whole run has another slope");
     }
 
     #[test]

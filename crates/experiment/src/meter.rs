@@ -5,6 +5,7 @@ use crate::error::ExperimentError;
 use crate::metrics::{Labels, Metrics};
 use crate::server::Server;
 use crate::usage::Usage;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -97,6 +98,29 @@ impl Window {
         of(&self.end.metrics) - of(&self.begin.metrics)
     }
 
+    /// Lowest dilation of all ticks of all worlds in the window, rounded down to the edge of its class; not a number without ticks.
+    pub(crate) fn least_dilation(&self) -> f64 {
+        let ticks = self.rise_told("throng_world_ticks_total", None);
+        if ticks.is_nan() || ticks <= 0.0 {
+            return f64::NAN;
+        }
+        let dilated = "throng_world_dilated_ticks_total";
+        let before: BTreeMap<&Labels, f64> = self.begin.metrics.series(dilated).collect();
+        let risen = self.end.metrics.series(dilated).filter(|(labels, ticks)| {
+            // A class comes into being with its first tick.
+            *ticks > before.get(labels).copied().unwrap_or(0.0)
+        });
+        let edges =
+            risen.map(|(labels, _)| labels.get("from").and_then(|from| from.parse().ok()).unwrap_or(0.0));
+        edges.fold(1.0, f64::min)
+    }
+
+    /// Share of the ticks of all worlds in the window that were done within one tick of when they were due.
+    pub(crate) fn rate_held(&self) -> f64 {
+        let rise = |name| self.rise_told(name, None);
+        rise("throng_world_ticks_on_time_total") / rise("throng_world_ticks_total")
+    }
+
     /// How much a counter of threads rose a second, over all whose names begin so.
     pub(crate) fn rate_of_threads(&self, name: &str, prefix: &str) -> f64 {
         let of = |metrics: &Metrics| -> f64 {
@@ -109,6 +133,11 @@ impl Window {
     }
 }
 
+/// The smaller of two; no number when one of them is none, which [`f64::min`] would pass over.
+pub(crate) const fn least(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }
+}
+
 /// What a process uses at this moment.
 pub(crate) fn usage(pid: u32) -> Result<Usage, ExperimentError> {
     Usage::of(pid).map_err(|source| ExperimentError::Usage { pid, source })
@@ -117,6 +146,7 @@ pub(crate) fn usage(pid: u32) -> Result<Usage, ExperimentError> {
 /// Reads a process's usage once a second for as long as it exists, on a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Sampler {
+    began: Instant,
     stop: Sender<()>,
     thread: JoinHandle<Vec<(f64, Usage)>>,
 }
@@ -139,7 +169,12 @@ impl Sampler {
             .name("sampler".to_owned())
             .spawn(sample)
             .map_err(|source| ExperimentError::Start { what: "the sampler".to_owned(), source })?;
-        Ok(Self { stop, thread })
+        Ok(Self { began, stop, thread })
+    }
+
+    /// Seconds since its start: the time scale of its readings.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
     }
 
     /// The readings, with the seconds since the start.
@@ -147,5 +182,46 @@ impl Sampler {
         // It may have ended with the process.
         let _ = self.stop.send(());
         self.thread.join().expect("reading files does not panic")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(begin: &str, end: &str) -> Window {
+        let reading =
+            |text| Reading { usage: Usage::default(), metrics: Metrics::parse(text), at: clock::now() };
+        Window { begin: reading(begin), end: reading(end) }
+    }
+
+    /// Exports of a region and of the instances.
+    fn export(ticks: [u32; 2], on_time: [u32; 2], dilated: &[(&str, &str, u32)]) -> String {
+        let worlds = ["Field", "instances"].into_iter().zip(ticks).zip(on_time);
+        let totals = worlds.map(|((world, ticks), on_time)| {
+            format!(
+                "throng_world_ticks_total{{world=\"{world}\"}} {ticks}\n\
+                 throng_world_ticks_on_time_total{{world=\"{world}\"}} {on_time}\n"
+            )
+        });
+        let dilated = dilated.iter().map(|(world, from, ticks)| {
+            format!("throng_world_dilated_ticks_total{{world=\"{world}\",from=\"{from}\"}} {ticks}\n")
+        });
+        totals.chain(dilated).collect()
+    }
+
+    #[test]
+    fn a_single_slow_tick_between_two_readings_is_the_lowest_dilation() {
+        let before = export([100, 900], [100, 880], &[("Field", "0.5", 7)]);
+        let calm = export([200, 1_900], [200, 1_870], &[("Field", "0.5", 7)]);
+        let slow = [("Field", "0.5", 7), ("instances", "0.9", 1), ("Field", "0.97", 3)];
+        let slow = export([200, 1_900], [197, 1_778], &slow);
+        let calm = window(&before, &calm);
+        assert_eq!((calm.least_dilation(), calm.rate_held()), (1.0, 1_090.0 / 1_100.0));
+        let slow = window(&before, &slow);
+        assert_eq!((slow.least_dilation(), slow.rate_held()), (0.9, 995.0 / 1_100.0));
+        let idle = window(&before, &before);
+        assert!(idle.least_dilation().is_nan() && idle.rate_held().is_nan());
+        assert!(window("", "").least_dilation().is_nan());
     }
 }

@@ -22,6 +22,6 @@ mod tests;
 pub use cells::{Cells, SlotIndex};
 pub use encoder::{AnimationMessage, EncodedChange, EncodedFrame, Encoder, Intake};
 pub use publisher::Publisher;
-pub use reckoning::BANDS;
+pub use reckoning::{BANDS, PLACE_M, ROTATION_RAD};
 pub use replica::{Hot, Replica, Slot};
-pub use viewer::{Lister, NEAR_MAX, Place, Shown, Told, Viewer, border_ranks};
+pub use viewer::{Lister, NEAR_MAX, Place, Shown, Told, Viewer, band_of, border_ranks};

@@ -20,11 +20,11 @@ pub const BANDS: usize = 3;
 /// As bits.
 pub(crate) const ALL_BANDS: u8 = (1 << BANDS) - 1;
 
-/// Metres by which the place that clients of a band show may be wrong before they are told. In the nearest, less than the 0.05 m
-/// from which on an error counts (DESIGN §5).
-const PLACE_M: [f32; BANDS] = [0.04, 0.15, 0.5];
-/// Likewise radians of rotation, which viewers do not move on: 1.5, 6 and 20 degrees.
-const ROTATION_RAD: [f32; BANDS] = [0.026, 0.105, 0.35];
+/// Dead-reckoning threshold of each band, metres: the error of position that a client may show before it is sent an update. In the
+/// nearest band it is less than the 0.05 m from which on an error counts.
+pub const PLACE_M: [f32; BANDS] = [0.04, 0.15, 0.5];
+/// The same of rotation, which viewers do not extrapolate, radians: 1.5, 6 and 20 degrees.
+pub const ROTATION_RAD: [f32; BANDS] = [0.026, 0.105, 0.35];
 /// What 16 bits leave of a component of a rotation (PROTOCOL §5.2): less is not seen.
 const ROTATION_STEP: f32 = 1.0 / 65_535.0;
 /// Metres per second by which a velocity departs from the expected one.

@@ -22,6 +22,14 @@ pub const NEAR_MAX: usize = 60;
 /// reach, and nobody else is.
 const BAND_REACH_M: [f32; BANDS - 1] = [12.0, 64.0];
 
+/// Band of distance of the avatar with this rank by distance in a visible set, counted from 0, at this distance in metres. Its dead-reckoning
+/// thresholds are [`PLACE_M`](crate::PLACE_M) and [`ROTATION_RAD`](crate::ROTATION_RAD).
+#[must_use]
+pub fn band_of(rank: usize, distance_m: f32) -> usize {
+    let band = BAND_REACH_M.iter().filter(|&&reach_m| distance_m > reach_m).count();
+    if rank < NEAR_MAX { band.saturating_sub(1) } else { band.max(1) }
+}
+
 /// The border of a visible set, as ranks by distance: who is nearer than the first is in it, who is not nearer than the last is
 /// not, and between them it depends on who was shown before.
 #[must_use]
@@ -291,9 +299,7 @@ impl Viewer {
             self.told.push(told);
         }
         for (n, Member { shown, told }) in stay.drain(..).enumerate() {
-            let band = BAND_REACH_M.iter().filter(|&&reach_m| shown.distance > reach_m).count();
-            let band = if n < NEAR_MAX { band.saturating_sub(1) } else { band.max(1) };
-            self.shown.push(Shown { band: band as u8, ..shown });
+            self.shown.push(Shown { band: band_of(n, shown.distance) as u8, ..shown });
             self.told.push(told);
         }
     }

@@ -1,13 +1,13 @@
 //! How fresh the scene is that clients show: what observers were shown (a file of `bots::views`) is laid beside what was true
 //! (a recording of the world, replayed), on the machine's monotonic clock.
 //!
-//! Every 100 ms each observer's scene is compared with the world:
+//! At every tick of the world each observer's scene is compared with it:
 //!
 //! - The *error* of an avatar is the distance between where the observer shows it, moved on along the velocity it was told as
 //!   viewers do, and where it is at that moment. It contains the time that an update is under way.
-//! - What is shown is *wrong* when it was true at no moment of the last 100 ms, the time between two sends to a client: farther than 0.05 m from the way that the avatar
-//!   took in that time, or turned by more than 2 degrees from all its directions. The *age* of an avatar is how long it has
-//!   been wrong; 0 when it is not. Who belongs to the nearest 20 and is not shown is wrong.
+//! - What is shown is *wrong* while its error is above 0.05 m plus the server's dead-reckoning threshold of its band of distance, or its
+//!   direction off by more than 2 degrees plus that threshold ([`WrongFrom`]). Nothing is forgiven for the time that an update is under
+//!   way. The *age* of an avatar is how long it has been wrong; 0 when it is not. An avatar among the nearest 20 that is not shown is wrong.
 //! - A *stop* is looked at 1 s later by those who have the avatar among their nearest 50, and 5 s later by the others who show it.
 //! - An observer has *arrived* when the 50 who were its nearest when it was placed are shown, or gone.
 
@@ -29,16 +29,47 @@ use std::time::Duration;
 pub(crate) use steps::Steps;
 use truth::Truth;
 
-/// Metres and radians beyond which what is shown is wrong (DESIGN §5).
+/// Metres and radians above which an error counts, on top of the dead-reckoning threshold.
 const WRONG_M: f32 = 0.05;
 const WRONG_RAD: f32 = 2.0 * std::f32::consts::PI / 180.0;
 /// Those nearest by whom freshness, stops and arrivals are judged.
 const NEAR: usize = 20;
 const MIDDLE: usize = 50;
-/// Comparisons are made every so many ticks.
-const EVERY_TICKS: u64 = 2;
 /// Metres up to which a band of distance reaches.
 pub(crate) const BANDS_M: [f32; 3] = [12.0, 64.0, f32::INFINITY];
+
+/// The errors above which an avatar is shown wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct WrongFrom {
+    /// Metres of position.
+    pub(crate) error_m: f32,
+    /// Radians of direction.
+    pub(crate) turned_rad: f32,
+}
+
+impl WrongFrom {
+    /// In a band of distance of the server's dead reckoning.
+    pub(crate) const fn of_band(band: usize) -> Self {
+        Self {
+            error_m: WRONG_M + replicate::PLACE_M[band],
+            turned_rad: WRONG_RAD + replicate::ROTATION_RAD[band],
+        }
+    }
+
+    /// The limits of all bands, for captions.
+    pub(crate) fn describe() -> String {
+        let bands = ["the nearest 60 up to 64 m", "others up to 64 m, and the nearest 60 beyond", "the rest"];
+        let limits = (0..replicate::BANDS).zip(bands).map(|(band, name)| {
+            let Self { error_m, turned_rad } = Self::of_band(band);
+            format!("{name}: {error_m:.2} m or {:.1}°", turned_rad.to_degrees())
+        });
+        format!(
+            "An avatar is shown wrong while its error is above {WRONG_M} m or {:.0}° plus the dead-reckoning threshold: {}.",
+            WRONG_RAD.to_degrees(),
+            limits.collect::<Vec<_>>().join("; ")
+        )
+    }
+}
 
 /// The observers of one file.
 pub(crate) struct Source<'a> {
@@ -139,7 +170,7 @@ pub(crate) fn measure(
     }
     let mut found = Freshness::new();
     let steps = recording.steps().map_err(|error| failed(error.to_string()))?;
-    for (n, step) in (0u64..).zip(steps) {
+    for step in steps {
         let step = step.map_err(|error| failed(error.to_string()))?;
         let (now_ns, state_hash) = (zero_ns + step.at.0, step.state_hash);
         let frame = replay.step(step);
@@ -149,7 +180,7 @@ pub(crate) fn measure(
         truth.apply(now_ns, frame);
         for stream in &mut streams {
             stream.follow(now_ns, &truth, &mut found, &window_ns);
-            if n % EVERY_TICKS == 0 && window_ns.contains(&now_ns) {
+            if window_ns.contains(&now_ns) {
                 stream.compare(now_ns, settle.as_nanos() as u64, &truth, &mut found);
             }
         }

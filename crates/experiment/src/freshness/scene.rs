@@ -2,10 +2,11 @@
 
 use super::oldest::Old;
 use super::truth::{Person, Pose, Truth, Who};
-use super::{BANDS_M, Band, EVERY_TICKS, Freshness, MIDDLE, NEAR, WRONG_M, WRONG_RAD};
+use super::{BANDS_M, Band, Freshness, MIDDLE, NEAR, WrongFrom};
 use bots::views::Sight;
 use glam::{Quat, Vec3};
 use ids::AgentId;
+use replicate::{NEAR_MAX, band_of};
 use std::collections::BTreeMap;
 
 /// A stop is looked at so long after it.
@@ -13,8 +14,6 @@ const STOP_NEAR_NS: u64 = 1_000_000_000;
 const STOP_FAR_NS: u64 = 5_000_000_000;
 /// Between two ticks at 20 Hz.
 const TICK_S: f32 = 0.05;
-/// Two comparisons are so far apart at 20 Hz; a stop is looked at once.
-const COMPARE_NS: u64 = EVERY_TICKS * 50_000_000;
 
 /// Somebody as shown.
 #[derive(Clone, Copy, Debug)]
@@ -36,16 +35,10 @@ impl Shown {
         self.position + self.velocity * ((now_ns - self.at_ns) as f32 / 1e9)
     }
 
-    /// Whether it was so at no moment of the last ticks.
-    fn is_wrong(&self, now_ns: u64, poses: &[Pose]) -> bool {
-        let place = self.place(now_ns);
-        let off = poses
-            .windows(2)
-            .map(|way| distance_to_way(place, way[1].position, way[0].position))
-            .fold(f32::INFINITY, f32::min);
-        let turned =
-            poses.iter().map(|pose| pose.rotation.angle_between(self.rotation)).fold(f32::INFINITY, f32::min);
-        off > WRONG_M || turned > WRONG_RAD
+    /// Whether its error at this moment is above the limits.
+    fn is_wrong(&self, now_ns: u64, pose: &Pose, from: WrongFrom) -> bool {
+        let error_m = self.place(now_ns).distance(pose.position);
+        error_m > from.error_m || pose.rotation.angle_between(self.rotation) > from.turned_rad
     }
 }
 
@@ -58,6 +51,8 @@ pub(super) struct Scene {
     /// Of the nearest 20, those who are not shown, since when.
     missing: BTreeMap<Who, u64>,
     arrival: Arrival,
+    /// When stops were looked at last.
+    stops_ns: Option<u64>,
     /// Everybody by distance; kept for its memory.
     near: Vec<(f32, Who)>,
 }
@@ -117,10 +112,27 @@ impl Scene {
         }
     }
 
+    /// The observer's own avatar and where it is; `None` while it is not in the world.
+    fn eye(&self, truth: &Truth) -> Option<(Who, Vec3)> {
+        let own = truth.of_agent(self.own?)?;
+        Some((own, truth.person(own).poses[0].position))
+    }
+
+    /// Metres up to which others are among the nearest [`NEAR_MAX`], whom the server ranks whether they are judged here or not.
+    fn near_reach_m(&mut self, own: Who, eye: Vec3, truth: &Truth) -> f32 {
+        self.near.clear();
+        let others = truth.people().filter(|(who, _)| *who != own);
+        self.near.extend(others.map(|(who, person)| (person.poses[0].position.distance_squared(eye), who)));
+        if self.near.len() <= NEAR_MAX {
+            return f32::INFINITY;
+        }
+        let (_, last, _) = self.near.select_nth_unstable_by(NEAR_MAX - 1, |a, b| a.0.total_cmp(&b.0));
+        last.0.sqrt()
+    }
+
     /// Sorts all others who are judged by distance, those nearest in front; `None` while the observer is not in the world.
     fn rank(&mut self, truth: &Truth, nearest: usize) -> Option<Vec3> {
-        let own = truth.of_agent(self.own?)?;
-        let eye = truth.person(own).poses[0].position;
+        let (own, eye) = self.eye(truth)?;
         self.near.clear();
         let others = truth.people().filter(|(who, person)| *who != own && person.is_judged);
         self.near.extend(others.map(|(who, person)| (person.poses[0].position.distance_squared(eye), who)));
@@ -135,29 +147,31 @@ impl Scene {
 
     /// Compares everything that is shown with what is.
     pub(super) fn compare(&mut self, now_ns: u64, truth: &Truth, found: &mut Freshness) {
-        let Some(eye) = self.rank(truth, NEAR) else { return };
+        let Some((own, eye)) = self.eye(truth) else { return };
+        let near_m = self.near_reach_m(own, eye, truth);
+        self.rank(truth, NEAR);
         found.n_scenes += 1;
         // Somebody who left the world is killed soon; until then nothing is true of it.
         self.shown.retain(|&who, _| truth.person(who).is_here);
-        let own = self.own.and_then(|own| truth.of_agent(own));
         let mut oldest_ns = 0;
         for (&who, shown) in &mut self.shown {
-            if Some(who) == own {
+            if who == own {
                 continue;
             }
             let person = truth.person(who);
             if !person.is_judged {
                 continue;
             }
-            let (error_mm, age_ns) = judge(shown, now_ns, person);
             let far_m = person.poses[0].position.distance(eye);
+            let rank = if far_m <= near_m { 0 } else { NEAR_MAX };
+            let (error_mm, age_ns) = judge(shown, now_ns, person, WrongFrom::of_band(band_of(rank, far_m)));
             shown.band = BANDS_M.iter().position(|&reach_m| far_m <= reach_m).unwrap_or(BANDS_M.len() - 1);
             let band = &mut found.bands[shown.band];
             band.error_mm.add(error_mm);
             band.age_ms.add(age_ns as f64 / 1e6);
             oldest_ns = oldest_ns.max(age_ns);
             if let (Some(observer), Some(since_ns)) = (self.own, shown.wrong_since_ns) {
-                let [now, before, ..] = person.poses;
+                let [now, before] = person.poses;
                 found.oldest.note(Old {
                     observer,
                     who,
@@ -172,9 +186,7 @@ impl Scene {
                 });
             }
         }
-        found.visible.add(
-            (self.shown.len() - usize::from(own.is_some_and(|own| self.shown.contains_key(&own)))) as f64,
-        );
+        found.visible.add((self.shown.len() - usize::from(self.shown.contains_key(&own))) as f64);
         found.oldest_ms.add(oldest_ns as f64 / 1e6);
         let missing = std::mem::take(&mut self.missing);
         for &(_, who) in &self.near {
@@ -197,15 +209,16 @@ impl Scene {
         }
     }
 
-    /// Looks at avatars that stopped a while ago.
+    /// Looks at avatars that stopped a while ago: each stop once, at the first call behind that while.
     pub(super) fn check_stops(&mut self, now_ns: u64, truth: &Truth, found: &mut Freshness) {
         if self.rank(truth, MIDDLE).is_none() {
             return;
         }
+        let Some(former_ns) = self.stops_ns.replace(now_ns) else { return };
         let stopped_for = |who: Who, after_ns: u64| {
             let person = truth.person(who);
             let since_ns = person.stopped_ns.filter(|_| person.is_here);
-            since_ns.is_some_and(|since_ns| (after_ns..after_ns + COMPARE_NS).contains(&(now_ns - since_ns)))
+            since_ns.is_some_and(|since_ns| (former_ns + 1..=now_ns).contains(&(since_ns + after_ns)))
         };
         let mut near: Vec<Who> = self.near.iter().map(|&(_, who)| who).collect();
         near.sort_unstable();
@@ -249,22 +262,12 @@ impl Scene {
 }
 
 /// Error in millimetres and age in nanoseconds, after noting whether it is wrong.
-fn judge(shown: &mut Shown, now_ns: u64, person: &Person) -> (f64, u64) {
+fn judge(shown: &mut Shown, now_ns: u64, person: &Person, from: WrongFrom) -> (f64, u64) {
     let error_m = shown.place(now_ns).distance(person.poses[0].position);
-    if shown.is_wrong(now_ns, &person.poses) {
+    if shown.is_wrong(now_ns, &person.poses[0], from) {
         shown.wrong_since_ns.get_or_insert(now_ns);
     } else {
         shown.wrong_since_ns = None;
     }
     (f64::from(error_m) * 1e3, now_ns - shown.wrong_since_ns.unwrap_or(now_ns))
-}
-
-fn distance_to_way(point: Vec3, from: Vec3, to: Vec3) -> f32 {
-    let way = to - from;
-    let length_squared = way.length_squared();
-    if length_squared == 0.0 {
-        return point.distance(from);
-    }
-    let share = ((point - from).dot(way) / length_squared).clamp(0.0, 1.0);
-    point.distance(from + way * share)
 }

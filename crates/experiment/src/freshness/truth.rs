@@ -6,10 +6,6 @@ use link::{Change, Entity, Frame, Motion};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Ticks that are looked back when it is judged whether something is wrong: 100 ms at 20 Hz, the time between two sends to a client.
-/// No server that sends at 10 Hz can do better always.
-pub(super) const PAST_TICKS: usize = 2;
-
 /// Index of somebody in [`Truth`].
 pub(super) type Who = u32;
 
@@ -19,8 +15,8 @@ pub(super) struct Person {
     pub(super) is_here: bool,
     /// Whether it counts how it is shown.
     pub(super) is_judged: bool,
-    /// Now, and at the ticks before, newest first.
-    pub(super) poses: [Pose; PAST_TICKS + 1],
+    /// Now, and a tick before.
+    pub(super) poses: [Pose; 2],
     pub(super) is_moving: bool,
     /// When it came to rest, while it does.
     pub(super) stopped_ns: Option<u64>,
@@ -77,13 +73,10 @@ impl Truth {
 
     /// Goes on by a tick.
     pub(super) fn apply(&mut self, now_ns: u64, frame: &Frame) {
-        let mut stirred = std::mem::take(&mut self.stirred);
-        stirred.retain(|&who| {
+        for who in self.stirred.drain(..) {
             let poses = &mut self.people[who as usize].poses;
-            poses.copy_within(..PAST_TICKS, 1);
-            poses.iter().any(|pose| *pose != poses[0])
-        });
-        self.stirred = stirred;
+            poses[1] = poses[0];
+        }
         for change in &frame.changes {
             match change {
                 Change::Created(entity) => self.enter(entity),
@@ -108,7 +101,7 @@ impl Truth {
         self.people.push(Person {
             is_here: true,
             is_judged: self.judged.as_ref().is_none_or(|name| *name == avatar.last_name),
-            poses: [Pose::of(&entity.motion); PAST_TICKS + 1],
+            poses: [Pose::of(&entity.motion); 2],
             is_moving: !entity.motion.at_rest(),
             stopped_ns: None,
         });
@@ -118,7 +111,7 @@ impl Truth {
 
     fn move_to(&mut self, now_ns: u64, who: Who, motion: &Motion) {
         let person = &mut self.people[who as usize];
-        let was_shifted = person.poses.iter().any(|pose| *pose != person.poses[0]);
+        let was_shifted = person.poses[1] != person.poses[0];
         person.poses[0] = Pose::of(motion);
         if !was_shifted {
             self.stirred.push(who);

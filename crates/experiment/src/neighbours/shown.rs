@@ -2,7 +2,7 @@
 
 use super::stage::{PHASES, Phase};
 use crate::findings::Findings;
-use crate::freshness::{Freshness, Steps};
+use crate::freshness::{Freshness, Steps, WrongFrom};
 use report::{Cell, Column, Section, Table};
 
 /// Figures of each phase.
@@ -60,7 +60,10 @@ pub(super) fn compare(phases: &[Phase], fresh: &[Freshness], findings: &mut Find
         Column::number("server", "cores"),
         Column::number("scenes", ""),
     ])
-    .caption("How walkers are shown to each other; who attacks, reads slowly or comes is not compared.");
+    .caption(&format!(
+        "How walkers are shown to each other; who attacks, reads slowly or comes is not compared. {}",
+        WrongFrom::describe()
+    ));
     for (n, (name, shown)) in PHASES.iter().zip(&shown).enumerate() {
         let cores = phases[n].server.cpu_s_per_s() - phases[n].server.cpu_s_per_s_of("recording");
         let rest = [shown.age_ms_p99, shown.missing_percent, shown.gap_ms_p99, cores];

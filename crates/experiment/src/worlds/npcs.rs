@@ -2,7 +2,7 @@
 
 use super::steady::RATE_HZ;
 use crate::findings::{Chart, Findings, Line};
-use crate::meter::Window;
+use crate::meter::{Window, least};
 use crate::metrics::Metrics;
 use report::{Column, Table};
 
@@ -55,11 +55,6 @@ pub(super) fn tell(window: &Window, looks: &[Look], n_worlds: u32, findings: &mu
 fn least_moving(looks: &[Look]) -> f64 {
     let shares = looks.windows(2).map(|pair| pair[1].moving_since(&pair[0]));
     shares.reduce(least).unwrap_or(f64::NAN)
-}
-
-/// The smaller of two; no number when one of them is none, which [`f64::min`] would pass over.
-pub(super) const fn least(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }
 }
 
 /// The share that moves, over time.

@@ -2,12 +2,12 @@
 
 use super::costs::{self, Costs};
 use super::frames::{self, Frame, Frames, quantile_ms};
-use super::npcs::{self, least};
+use super::npcs;
 use super::stage::Stage;
 use crate::clock;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
-use crate::meter::{Reading, Window};
+use crate::meter::{Reading, Window, least};
 use crate::metrics::Metrics;
 use report::{Column, Section, Table};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const SETTLE: Duration = Duration::from_secs(20);
 /// 2,400 frames: the dearest thousandth of them is more than one or two.
 const WINDOW: Duration = Duration::from_secs(120);
 const WINDOW_QUICK: Duration = Duration::from_secs(4);
-/// How often it is asked how slow the slowest world is, what NPCs have done, and who is there.
+/// How often it is asked what NPCs have done, and how many players are there.
 const LOOK: Duration = Duration::from_secs(5);
 /// Steps that a world makes in a second.
 pub(super) const RATE_HZ: f64 = 20.0;
@@ -29,7 +29,6 @@ struct Seen {
     window: Window,
     frames: Vec<Frame>,
     npcs: Vec<npcs::Look>,
-    dilation: f64,
     /// The fewest players that were in their worlds.
     players: f64,
     /// Time that a worker had the schedule for each step, of the second before each look.
@@ -44,14 +43,17 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
     let later = Costs::ask(&stage.operator)?;
     let timeline = frames::timeline(&stage.operator)?;
 
-    let Seen { window, frames, npcs: looks, dilation, players, schedule_s } = &seen;
+    let Seen { window, frames, npcs: looks, players, schedule_s } = &seen;
     let count = f64::from(stage.count);
     findings.figure("worlds", count);
     findings.figure("players_inside_ratio", players / count);
-    findings.figure("dilation_min", *dilation);
+    findings.figure("dilation_min", window.least_dilation());
+    findings.figure("rate_held", window.rate_held());
     cores(window, count, findings);
     let did = npcs::tell(window, looks, stage.count, findings);
-    findings.figure("npc_ticks_per_core_s", findings.figures["npc_ticks_per_s"] / threads(window, "world-"));
+    let npc_ticks_per_s = findings.figures["npc_ticks_per_s"];
+    findings.figure("npc_ticks_per_core_s", npc_ticks_per_s / window.cpu_s_per_s());
+    findings.figure("npc_ticks_per_worker_core_s", npc_ticks_per_s / threads(window, "world-"));
     frame_times(window, frames, findings);
     let mean_s = schedule_s.iter().sum::<f64>() / schedule_s.len() as f64;
     findings.figure("schedule_us_per_world", mean_s * 1e6);
@@ -85,10 +87,9 @@ fn watch(stage: &Stage<'_>, findings: &mut Findings) -> Result<Seen, ExperimentE
     let mut seen = Vec::new();
     let mut looks = vec![npcs::Look::of(&begin.metrics)];
     let mut schedule_s = Vec::new();
-    let (mut dilation, mut players) = (slowest(&begin.metrics), inside(&begin.metrics));
+    let mut players = inside(&begin.metrics);
     let ends_at = clock::now() + stage.run.pick(WINDOW, WINDOW_QUICK);
     let mut look = |metrics: &Metrics| {
-        dilation = least(dilation, slowest(metrics));
         players = least(players, inside(metrics));
         looks.push(npcs::Look::of(metrics));
         schedule_s.push(metrics.sum("throng_schedule_per_step_seconds"));
@@ -105,17 +106,12 @@ fn watch(stage: &Stage<'_>, findings: &mut Findings) -> Result<Seen, ExperimentE
     seen.extend(frames.take()?);
     frames.tell_lost(findings);
     let frames = frames::due_within(&seen, uptime(&window.begin.metrics), uptime(&window.end.metrics));
-    Ok(Seen { window, frames, npcs: looks, dilation, players, schedule_s })
+    Ok(Seen { window, frames, npcs: looks, players, schedule_s })
 }
 
 /// When the server exported its counters, in seconds since it began.
 fn uptime(metrics: &Metrics) -> f64 {
     metrics.sum("throng_uptime_seconds")
-}
-
-/// Dilation of the slowest world.
-fn slowest(metrics: &Metrics) -> f64 {
-    metrics.min("throng_world_dilation_ratio").unwrap_or(f64::NAN)
 }
 
 /// Players in instances.

@@ -1,12 +1,12 @@
 //! What long work does to the server, over time: its backlog, the level of starvation and the frames, on the server's own clock.
 
 use super::frames::{Frame, Frames, beats};
-use super::npcs::least;
 use super::stage::Stage;
 use super::storm::LOOK;
 use crate::clock;
 use crate::error::ExperimentError;
 use crate::findings::{Chart, Findings, Line};
+use crate::meter::least;
 use std::time::{Duration, Instant};
 
 /// Long work that is no backlog, seconds: what the scheduler itself calls normal.

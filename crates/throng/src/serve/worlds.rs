@@ -24,8 +24,10 @@ use telemetry::recorder::Recorder;
 use telemetry::{LockWait, Metrics};
 use world::{Life, NpcCounts, WorldConfig, WorldCounters};
 
+mod pace;
 mod stepper;
 
+pub(super) use pace::TickTotals;
 use stepper::Outlet;
 pub(super) use stepper::{Founding, Stepper};
 
@@ -64,6 +66,7 @@ pub(super) struct Counted {
     pub(super) n_npcs: usize,
     pub(super) npcs: NpcCounts,
     pub(super) dilation: f32,
+    pub(super) ticks: TickTotals,
     /// What its steps take, averaged over some.
     pub(super) step: Duration,
     /// Frames that found the way to the replica thread full.
@@ -102,6 +105,7 @@ struct InstancesSeen {
     there: BTreeMap<WorldId, Arc<Seen>>,
     gone: NpcCounts,
     gone_steady: Steady,
+    gone_ticks: TickTotals,
 }
 
 type SeenInstances = Arc<Mutex<InstancesSeen>>;
@@ -117,6 +121,8 @@ pub(super) struct InstancesCounted {
     pub(super) npcs: NpcCounts,
     /// Likewise.
     pub(super) steady: Steady,
+    /// Likewise.
+    pub(super) ticks: TickTotals,
     /// Of the slowest one.
     pub(super) dilation: f32,
 }
@@ -238,6 +244,7 @@ impl Watch {
             n_npcs: 0,
             npcs: seen.gone,
             steady: seen.gone_steady,
+            ticks: seen.gone_ticks,
             dilation: 1.0,
         };
         for instance in seen.there.values() {
@@ -246,6 +253,7 @@ impl Watch {
             all.n_npcs += counted.n_npcs;
             all.npcs += counted.npcs;
             all.steady += counted.steady;
+            all.ticks += counted.ticks;
             all.dilation = all.dilation.min(counted.dilation);
         }
         all
@@ -368,6 +376,7 @@ impl Workplace {
             let counted = *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
             instances.gone += counted.npcs;
             instances.gone_steady += counted.steady;
+            instances.gone_ticks += counted.ticks;
         }
     }
 

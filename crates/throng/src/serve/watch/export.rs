@@ -19,6 +19,8 @@ pub(super) struct Export {
     pub(super) world_names: Vec<String>,
     drops: BTreeMap<&'static str, Counter>,
     commands: BTreeMap<(usize, &'static str), Counter>,
+    /// By world and what is counted.
+    ticks: BTreeMap<(String, &'static str), Counter>,
     /// By world.
     pub(super) restarts: BTreeMap<String, Counter>,
     messages: Messages,
@@ -49,6 +51,7 @@ impl Export {
             world_names: start.worlds.names.clone(),
             drops: BTreeMap::new(),
             commands: BTreeMap::new(),
+            ticks: BTreeMap::new(),
             restarts: BTreeMap::new(),
             messages: Messages::default(),
             frame_timings: BTreeMap::new(),

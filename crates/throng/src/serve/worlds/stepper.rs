@@ -105,7 +105,7 @@ impl Task for Stepper {
         let in_step = InStep::new(&seen, start.at);
         record_systems_from(if self.ledger.is_some() { INSTANCE_SYSTEMS_FROM_NS } else { 0 });
         let frame = FRAME.enter_within(world, dt_ns);
-        self.make_frame(start.tick, start.dt, start.dilation);
+        self.make_frame(start);
         drop(frame);
         drop(in_step);
         frame_end();
@@ -113,7 +113,8 @@ impl Task for Stepper {
 }
 
 impl Stepper {
-    fn make_frame(&mut self, tick: Tick, dt: Duration, dilation: f32) {
+    fn make_frame(&mut self, start: &StepStart) {
+        let StepStart { tick, dt, dilation, late_by, .. } = *start;
         let began_at = (self.clock)();
         let held = allocations::held_here();
         // Whoever left it keeps both casts until no world has the former one, so that nothing large is freed here. A recording is of one
@@ -165,6 +166,7 @@ impl Stepper {
         counted.n_npcs = self.life.world().n_npcs();
         counted.npcs = *self.life.world().npc_counts();
         counted.dilation = dilation;
+        counted.ticks.count(late_by, took, dt, dilation);
         counted.frames_lost += u64::from(lost);
         if tick.0 < STEPS_WEIGHED {
             counted.grown_bytes += allocations::held_here() - held - held_noted;

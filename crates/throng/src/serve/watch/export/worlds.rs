@@ -1,7 +1,7 @@
 //! What worlds have counted: regions each by its name, instances all together.
 
 use super::Export;
-use crate::serve::worlds;
+use crate::serve::worlds::{self, TickTotals};
 
 impl Export {
     pub(in crate::serve::watch) fn worlds(&mut self, counted: &[worlds::Counted]) {
@@ -31,6 +31,7 @@ impl Export {
                 ("world", name),
                 world.dilation.into(),
             );
+            self.ticks(name, &world.ticks);
         }
         self.count(
             "throng_entities_dirtied_total",
@@ -59,12 +60,32 @@ impl Export {
         self.gauge("throng_world_avatars", "Avatars in the world now.", label, all.n_avatars as f64);
         let help = "World time passed per wall time passed.";
         self.gauge("throng_world_dilation_ratio", help, label, all.dilation.into());
+        self.ticks(worlds::INSTANCES, &all.ticks);
         let help = "Steps of instances in which nobody came, went, fell or spoke.";
         self.count("throng_world_steady_ticks_total", help, "", all.steady.ticks);
         let help = "Requests for memory in such steps.";
         self.count("throng_world_steady_allocations_total", help, "", all.steady.allocations);
         for (what, n) in all.npcs.all() {
             self.count_by("throng_npc_work_total", "What NPCs have done, by kind.", ("what", what), n);
+        }
+    }
+
+    fn ticks(&mut self, world: &str, totals: &TickTotals) {
+        let metrics = &self.metrics;
+        let mut count = |what: &'static str, name, help, label: Option<(&str, &str)>, value| {
+            let counter = self.ticks.entry((world.to_owned(), what)).or_insert_with(|| {
+                let labels: Vec<_> = [("world", world)].into_iter().chain(label).collect();
+                metrics.counter(name, help, &labels)
+            });
+            counter.absolute(value);
+        };
+        count("ticks", "throng_world_ticks_total", "Steps of the world.", None, totals.ticks);
+        let help = "Steps of the world that were done within one tick of when they were due.";
+        count("on_time", "throng_world_ticks_on_time_total", help, None, totals.on_time);
+        for (from, ticks) in totals.dilated() {
+            let help =
+                "Steps of the world that were dilated, by the lower edge of the class of their dilation.";
+            count(from, "throng_world_dilated_ticks_total", help, Some(("from", from)), ticks);
         }
     }
 }
