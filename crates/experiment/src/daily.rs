@@ -52,7 +52,7 @@ const LOOK_QUICK: Duration = Duration::from_secs(2);
 const VISIT_QUICK: Duration = Duration::from_secs(1);
 
 /// What a server of this size has to hold on any machine that is not too small for it.
-const BUDGETS: [Budget; 16] = [
+const BUDGETS: [Budget; 18] = [
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("pings_unanswered", "pings unanswered", "", Limit::AtMost(0.0)),
@@ -68,6 +68,8 @@ const BUDGETS: [Budget; 16] = [
     budget("crashes", "crash dumps", "", Limit::AtMost(0.0)),
     budget("world_restarts", "worlds that began again after a panic", "", Limit::AtMost(0.0)),
     budget("frames_missed_untold", "missed frames neither captured nor counted", "", Limit::AtMost(0.0)),
+    budget("missions_completed", "missions completed", "", Limit::AtLeast(50.0)),
+    budget("journalled", "states of worlds written to the journal", "", Limit::AtLeast(500.0)),
     budget("rss_growth_percent", "growth of memory over the second half", "%", Limit::AtMost(10.0)),
 ];
 
@@ -257,6 +259,9 @@ fn of_server(window: &Window, samples: &[(f64, Usage)], findings: &mut Findings)
         (rss(&samples[middle..]) / rss(&samples[..middle.max(1)]) - 1.0) * 100.0,
     );
     findings.figure("growth_mb_per_h", growth_mb_per_h(samples));
+    findings.figure("missions_completed", window.rise_told("throng_missions_completed_total", None));
+    let journalled = ("what", "journal");
+    findings.figure("journalled", window.rise_told("throng_instance_states_saved_total", Some(journalled)));
     findings.figure("world_switches", rise("throng_world_switches_total"));
     findings.figure("npc_falls", {
         let falls = |reading: &Reading| reading.metrics.with("throng_npc_work_total", "what", "falls");

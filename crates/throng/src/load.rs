@@ -38,6 +38,7 @@ fn config(args: &BotsArgs) -> BotsConfig {
         cli::Behavior::Flock => (Behavior::Flock, "Starling"),
         cli::Behavior::Commuter => (Behavior::Commute, "Commuter"),
         cli::Behavior::Play => (Behavior::Play, "Player"),
+        cli::Behavior::Quest => (Behavior::Quest, "Quester"),
         cli::Behavior::SlowReader => (Behavior::SlowReader, "Slowreader"),
         cli::Behavior::Hostile => (Behavior::Hostile, "Attacker"),
     };

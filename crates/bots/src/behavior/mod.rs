@@ -19,7 +19,7 @@ pub use commute::{COMMUTE_BEND_RAD, COMMUTE_PAUSE_S, COMMUTE_REACH_EDGES};
 pub use course::ARRIVED_M;
 pub use flock::{FLOCK_RADIUS_M, FLOCK_SIZE, FLOCK_SPREAD_M, FLOCK_TURN_EDGES};
 pub use mingle::{MINGLE_ROUND, MINGLE_WALK, MINGLE_WORDS_AT};
-pub use play::{PLAY_PORTAL, PLAY_STAY_S, PLAY_STRIKE_PERIOD};
+pub use play::{PLAY_PORTAL, PLAY_STAY_S, PLAY_STRIKE_PERIOD, PLAY_WAYPOINTS};
 pub use probe::PROBE_PERIOD;
 pub use walk::{Habits, MARKET_GOER, ROAMER, WALKER};
 
@@ -79,9 +79,11 @@ pub enum Behavior {
     Flock,
     /// Walks to and fro between two places on opposite sides of the region, as everybody does through its middle.
     Commute,
-    /// Goes through a portal at [`PLAY_PORTAL`] into an instance of its own, strikes about itself there, and comes back through the
-    /// one that stands at the same place.
+    /// Goes through a portal at [`PLAY_PORTAL`] into an instance of its own, follows [`PLAY_WAYPOINTS`] and strikes about itself, and comes
+    /// back through the portal at the same place there.
     Play,
+    /// Follows [`PLAY_WAYPOINTS`] and strikes about itself, in the world that it is in.
+    Quest,
     /// Stands behind a line that carries much less than it asks for, see [`crate::link::Narrow`], and takes what its event queue
     /// answers late.
     SlowReader,
@@ -91,7 +93,7 @@ pub enum Behavior {
 
 impl Behavior {
     /// All of them by their names on command lines.
-    pub const NAMES: [(&str, Self); 13] = [
+    pub const NAMES: [(&str, Self); 14] = [
         ("stand", Self::Stand),
         ("sit", Self::Sit),
         ("walk", Self::Walk),
@@ -103,6 +105,7 @@ impl Behavior {
         ("flock", Self::Flock),
         ("commuter", Self::Commute),
         ("play", Self::Play),
+        ("quest", Self::Quest),
         ("slow-reader", Self::SlowReader),
         ("hostile", Self::Hostile),
     ];
@@ -125,7 +128,8 @@ impl Behavior {
             | Self::Mingle
             | Self::Flock
             | Self::Commute
-            | Self::Play => true,
+            | Self::Play
+            | Self::Quest => true,
         }
     }
 }
@@ -201,7 +205,8 @@ impl Actor {
             Behavior::Probe => Doing::Probing(Talker::default()),
             Behavior::Flock => Doing::Flocking(Member::new(number, rng)),
             Behavior::Commute => Doing::Commuting(Commuter::new(rng)),
-            Behavior::Play => Doing::Playing(Player::new()),
+            Behavior::Play => Doing::Playing(Player::new(true)),
+            Behavior::Quest => Doing::Playing(Player::new(false)),
         };
         Self { number, rising: 0, doing, body: Body::facing(rng.direction()) }
     }

@@ -1,11 +1,11 @@
-//! A game in one's own instance, between visits to the shared world: through a portal, a fight, and back through a portal.
+//! A game in one's own instance: the round of a mission's waypoints, and blows on the way. With a portal, visits to the shared world come
+//! between.
 //!
-//! Nothing tells a body which world it is in. Both portals have to stand at [`PLAY_PORTAL`]; who walks into it and finds itself
-//! somewhere else has passed.
+//! Nothing tells a body which world it is in. Both portals have to stand at [`PLAY_PORTAL`]: a player that is near it and then
+//! somewhere else has passed. Elsewhere a jump is a fall, after which the server puts the avatar into the middle of the world.
 
 use super::course::Course;
-use super::walk::Walker;
-use super::{AT_POS, Body, MARKET_GOER, Spot};
+use super::{AT_POS, Body, Spot};
 use crate::rng::Rng;
 use glam::Vec2;
 use ids::Instant;
@@ -20,19 +20,57 @@ pub const PLAY_STAY_S: (f32, f32) = (20.0, 60.0);
 /// Time between two blows.
 pub const PLAY_STRIKE_PERIOD: Duration = Duration::from_millis(700);
 
-/// Who is so far from where they were a moment ago, in metres, has passed.
-const PASSED_M: f32 = 20.0;
+/// Waypoints of the mission that players follow, in order, again and again: metres from the corner of a world of 256 m, on the plaza in its
+/// middle. A round takes half a minute.
+pub const PLAY_WAYPOINTS: [Vec2; 4] =
+    [Vec2::new(116.0, 116.0), Vec2::new(140.0, 116.0), Vec2::new(140.0, 140.0), Vec2::new(116.0, 140.0)];
+
+/// A waypoint that is not reached within this time is given up: others may stand on it.
+const WAYPOINT_PATIENCE: Duration = Duration::from_secs(40);
+/// A jump in metres from one update to the next: a passage or a fall.
+const JUMP_M: f32 = 20.0;
+/// A jump from nearer than this to the portal, in metres, is a passage: the portal's reach, and the walk of some updates.
+const AT_PORTAL_M: f32 = 10.0;
 /// How long somebody waits in the portal; who is refused walks about and tries again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Somebody who plays.
+/// A bot that plays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Player {
+    /// Whether it goes through portals.
+    has_portal: bool,
     doing: Doing,
-    walker: Walker,
+    round: WaypointRound,
     next_strike_at: Option<Instant>,
-    /// Where it was at the last look.
+    /// Where it was at the last update.
     last: Option<Vec2>,
+}
+
+/// The way from waypoint to waypoint.
+#[derive(Clone, Copy, Debug)]
+struct WaypointRound {
+    /// Index of the next one.
+    next: usize,
+    course: Course,
+    give_up_at: Option<Instant>,
+}
+
+impl WaypointRound {
+    const fn new() -> Self {
+        Self { next: 0, course: Course::to(PLAY_WAYPOINTS[0]), give_up_at: None }
+    }
+
+    /// The keys held from now on.
+    fn follow(&mut self, now: Instant, position: Vec2, body: &mut Body) -> u32 {
+        let give_up_at = *self.give_up_at.get_or_insert(now + WAYPOINT_PATIENCE);
+        if now >= give_up_at || !self.course.follow(position, body) {
+            self.next = (self.next + 1) % PLAY_WAYPOINTS.len();
+            self.course = Course::to(PLAY_WAYPOINTS[self.next]);
+            self.give_up_at = Some(now + WAYPOINT_PATIENCE);
+            self.course.follow(position, body);
+        }
+        AT_POS
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,16 +81,25 @@ enum Doing {
 }
 
 impl Player {
-    pub(super) const fn new() -> Self {
-        Self { doing: Doing::Arriving, walker: Walker::new(MARKET_GOER), next_strike_at: None, last: None }
+    pub(super) const fn new(has_portal: bool) -> Self {
+        Self {
+            has_portal,
+            doing: Doing::Arriving,
+            round: WaypointRound::new(),
+            next_strike_at: None,
+            last: None,
+        }
     }
 
     /// The keys held from now on.
     pub(super) fn act(&mut self, now: Instant, spot: Spot, body: &mut Body, rng: &mut Rng) -> u32 {
-        let has_passed = self.last.is_some_and(|last| last.distance(spot.position) > PASSED_M);
+        let has_passed = self.last.is_some_and(|last| {
+            last.distance(spot.position) > JUMP_M && last.distance(PLAY_PORTAL) < AT_PORTAL_M
+        });
         self.last = Some(spot.position);
         match &mut self.doing {
             Doing::Arriving => self.stay(now, rng),
+            Doing::Fighting { .. } if !self.has_portal => {}
             Doing::Fighting { until } if now < *until => {}
             Doing::Fighting { .. } => {
                 self.doing = Doing::Leaving { course: Course::to(PLAY_PORTAL), there_since: None };
@@ -74,7 +121,7 @@ impl Player {
             body.strikes = true;
             self.next_strike_at = Some(now + PLAY_STRIKE_PERIOD);
         }
-        self.walker.act(now, spot, body, rng)
+        self.round.follow(now, spot.position, body)
     }
 
     fn stay(&mut self, now: Instant, rng: &mut Rng) {
@@ -85,7 +132,9 @@ impl Player {
 
 #[cfg(test)]
 mod tests {
-    use crate::behavior::{ARRIVED_M, Actor, BORDER_M, Behavior, PLAY_PORTAL, Pose, Spot, WALK_M_PER_S};
+    use crate::behavior::{
+        ARRIVED_M, Actor, BORDER_M, Behavior, PLAY_PORTAL, PLAY_WAYPOINTS, Pose, Spot, WALK_M_PER_S,
+    };
     use crate::rng::Rng;
     use glam::{Vec2, Vec3};
     use ids::Instant;
@@ -121,6 +170,59 @@ mod tests {
             assert!((10..30).contains(&passed), "{passed} times in 20 minutes");
             assert!((700..1_700).contains(&blows), "{blows} blows in 20 minutes");
         }
+    }
+
+    #[test]
+    fn a_player_goes_round_the_waypoints_in_their_order_wherever_it_falls() {
+        for falls in [false, true] {
+            let mut rng = Rng::new(7, 0);
+            let mut actor = Actor::new(Behavior::Quest, 0, &mut rng);
+            let (mut position, mut reached) = (Vec2::new(30.0, 200.0), Vec::new());
+            for tick in 0..6_000 {
+                let spot = Spot { position, region_size_m: 256.0 };
+                let Pose { rotation, .. } = actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
+                position += (rotation * Vec3::X).truncate() * WALK_M_PER_S * 0.1;
+                let at = PLAY_WAYPOINTS.iter().position(|waypoint| waypoint.distance(position) <= ARRIVED_M);
+                if let Some(at) = at.filter(|at| reached.last() != Some(at)) {
+                    reached.push(at);
+                }
+                // Once on each leg, at least.
+                if falls && tick % 50 == 0 {
+                    position = MIDDLE;
+                }
+            }
+            assert!(reached.len() >= 60, "{reached:?}");
+            assert!(reached.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 4), "{reached:?}");
+        }
+    }
+
+    #[test]
+    fn a_fall_on_the_way_to_the_portal_is_no_passage() {
+        let mut rng = Rng::new(3, 0);
+        let mut actor = Actor::new(Behavior::Play, 0, &mut rng);
+        let (mut position, mut farthest, mut fallen_at, mut passed_at) = (MIDDLE, 0.0_f32, None, None);
+        for tick in 0..3_000 {
+            let spot = Spot { position, region_size_m: 256.0 };
+            let Pose { rotation, walking, .. } = actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
+            if walking {
+                position += (rotation * Vec3::X).truncate() * WALK_M_PER_S * 0.1;
+            }
+            farthest = farthest.max(position.x);
+            if fallen_at.is_none() && position.x > 200.0 {
+                (position, fallen_at) = (MIDDLE, Some(tick));
+            }
+            if passed_at.is_none() && position.distance(PLAY_PORTAL) <= ARRIVED_M {
+                passed_at = Some(tick);
+                break;
+            }
+        }
+        let (fallen_at, passed_at) = (fallen_at.expect("it set out"), passed_at.expect("it went on"));
+        // The way from the middle at 3.2 m/s, without another stay of 20 s before it.
+        let way = (PLAY_PORTAL - MIDDLE).length() / WALK_M_PER_S * 10.0;
+        assert!(
+            (passed_at - fallen_at) as f32 <= way + 20.0,
+            "{fallen_at} to {passed_at}, farthest {farthest}"
+        );
     }
 
     #[test]

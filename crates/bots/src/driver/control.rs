@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! enter 200            log in until there are 200, never more than --count
-//! behavior walk        stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, slow-reader, hostile
+//! behavior walk        stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, slow-reader, hostile
 //! sender unstable      stable, unstable
 //! rate 60              agent updates a second, 1 to 125
 //! mark                 the report's window begins now
@@ -46,7 +46,7 @@ impl Command {
         match words[..] {
             ["enter", count] => count.parse().map(Self::Enter).map_err(|_| "enter takes a number of bots"),
             ["behavior", name] => Behavior::from_name(name).map(Self::Behave).ok_or(
-                "stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, slow-reader or hostile",
+                "stand, sit, walk, roam, plaza, stadium, mingle, probe, flock, commuter, play, quest, slow-reader or hostile",
             ),
             ["sender", "stable"] => Ok(Self::Steady(Steadiness::Stable)),
             ["sender", "unstable"] => Ok(Self::Steady(Steadiness::Unstable)),

@@ -2,8 +2,10 @@
 //!
 //! What worlds cost is spread as on a node of many games: a few are large, most are small. The numbers of NPCs follow a Pareto
 //! distribution (α 1.5), cut off at what one world holds, in [`CLASSES`] classes of equally many NPCs. What they do changes with the
-//! time of a day that is short and differs from template to template, so that no world costs for long what it did.
+//! time of a day that is short and differs from template to template, so that no world costs for long what it did. Each has two missions
+//! that begin again and again, and blows hurt visitors: there is always something to write down.
 
+use bots::behavior::PLAY_WAYPOINTS;
 use std::fmt::Write;
 
 /// Templates.
@@ -134,7 +136,7 @@ pub(super) fn settings(classes: &[Class]) -> (String, Vec<(String, String)>) {
 /// Who lives in a world with so many.
 pub(crate) fn script(npcs: u32, day_s: usize) -> String {
     let mut text = format!(
-        "behaviours = [\"hamlet.behaviour\"]\nday_s = {day_s}\n\
+        "behaviours = [\"hamlet.behaviour\"]\nday_s = {day_s}\ndamage = true\n\
          [[kind]]\nname = \"villager\"\nhealth = 40\nlies_s = 2\nrespawn_s = 3\n\
          [[kind]]\nname = \"sentinel\"\nenemies = [\"raider\"]\nhealth = 80\nlies_s = 2\nrespawn_s = 3\n\
          [[kind]]\nname = \"raider\"\nenemies = [\"player\", \"sentinel\"]\nhealth = 60\nlies_s = 2\nrespawn_s = 3\n\
@@ -146,6 +148,7 @@ pub(crate) fn script(npcs: u32, day_s: usize) -> String {
     // Of twenty: eight, three, five and four.
     let (carriers, sentinels, raiders) = (npcs * 3 / 20, npcs / 4, npcs / 5);
     let strollers = npcs - carriers - sentinels - raiders;
+    text.push_str(&missions(sentinels + raiders > 0));
     for (kind, behaviour, count, [x, y]) in [
         ("villager", "stroller", strollers, [116, 116]),
         ("villager", "carrier", carriers, [140, 120]),
@@ -159,6 +162,23 @@ pub(crate) fn script(npcs: u32, day_s: usize) -> String {
                  position = [{x}, {y}]\ncount = {count}\n"
             );
         }
+    }
+    text
+}
+
+/// A round that visitors make by themselves, and a feud that is over when each fighter has fallen once.
+fn missions(has_fighters: bool) -> String {
+    let mut text = "[[mission]]\nname = \"The round\"\nagain_s = 5\n".to_owned();
+    for waypoint in PLAY_WAYPOINTS {
+        let (x, y) = (waypoint.x, waypoint.y);
+        let _ = write!(text, "[[mission.waypoint]]\nposition = [{x:.1}, {y:.1}]\nradius_m = 6\n");
+    }
+    if has_fighters {
+        text.push_str(
+            "[[mission]]\nname = \"The feud\"\nagain_s = 20\n\
+             [[mission.waypoint]]\nposition = [128, 128]\nradius_m = 100\nclear = \"fighters\"\n\
+             [[group]]\nname = \"fighters\"\nmembers = [\"sentinel\", \"raider\"]\n",
+        );
     }
     text
 }

@@ -45,7 +45,7 @@ const WORLDS: u32 = 1_000;
 const WORLDS_QUICK: u32 = 12;
 const NPCS: u32 = 20;
 
-const BUDGETS: [Budget; 30] = [
+const BUDGETS: [Budget; 32] = [
     budget("circuits_lost", "circuits of players lost", "", Limit::AtMost(0.0)),
     budget("visitors_lost", "circuits of visitors lost", "", Limit::AtMost(0.0)),
     budget("players_inside_ratio", "players in their worlds", "", Limit::AtLeast(1.0)),
@@ -64,6 +64,8 @@ const BUDGETS: [Budget; 30] = [
     budget("npc_looks_per_s", "perception checks of an NPC", "1/s", Limit::AtLeast(2.0)),
     budget("npc_late_looks", "NPCs that did not look for two seconds", "", Limit::AtMost(0.0)),
     budget("npc_paths_per_10_s", "path searches of an NPC", "1/10 s", Limit::AtLeast(1.0)),
+    budget("missions_per_world_min", "missions completed in a world", "1/min", Limit::AtLeast(0.5)),
+    budget("journal_per_world_s", "states of a world written to the journal", "1/s", Limit::AtLeast(0.1)),
     budget("worlds_cores", "server", "cores", Limit::AtMost(1.0)),
     budget(
         "npc_ticks_per_core_s",
@@ -89,7 +91,8 @@ const BUDGETS: [Budget; 30] = [
 ];
 
 /// Figures without a budget.
-const OTHERS: [&str; 36] = [
+const OTHERS: [&str; 37] = [
+    "missions_completed",
     "rate_held",
     "npc_ticks_per_worker_core_s",
     "allocs_per_world_tick_all",

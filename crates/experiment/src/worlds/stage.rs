@@ -36,7 +36,7 @@ impl<'a> Stage<'a> {
         let classes = grounds::classes(count, npcs);
         let (config, files) = grounds::settings(&classes);
         let server = Server::start_with_files(run, "server", &config, &files)?;
-        let options = ["--behavior", "plaza", "--last-name", PLAYER];
+        let options = ["--behavior", "quest", "--last-name", PLAYER];
         let players = Some(Bots::start(run, &server, "players", count, &options)?);
         let operator = server.operator();
         let memory = Memory::of(server.pid(), count);

@@ -50,6 +50,7 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
     findings.figure("dilation_min", window.least_dilation());
     findings.figure("rate_held", window.rate_held());
     cores(window, count, findings);
+    missions(window, count, findings);
     let did = npcs::tell(window, looks, stage.count, findings);
     let npc_ticks_per_s = findings.figures["npc_ticks_per_s"];
     findings.figure("npc_ticks_per_core_s", npc_ticks_per_s / window.cpu_s_per_s());
@@ -132,6 +133,15 @@ fn cores(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("allocs_per_world_tick_all", allocations / ticks);
     findings.figure("steady_ticks_ratio", steady / ticks);
     findings.figure("worlds_awake_ratio", ticks / RATE_HZ / count);
+}
+
+/// What players came to, and how often it was written down.
+fn missions(window: &Window, count: f64, findings: &mut Findings) {
+    let completed = window.rise_told("throng_missions_completed_total", None);
+    findings.figure("missions_completed", completed);
+    findings.figure("missions_per_world_min", completed / count / window.seconds() * 60.0);
+    let journalled = window.rate_with("throng_instance_states_saved_total", "what", "journal");
+    findings.figure("journal_per_world_s", journalled / count);
 }
 
 fn frame_times(window: &Window, frames: &[Frame], findings: &mut Findings) {

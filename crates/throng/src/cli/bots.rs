@@ -29,8 +29,11 @@ pub enum Behavior {
     Flock,
     /// Walk to and fro between two places on opposite sides of the region, through its middle.
     Commuter,
-    /// Go through a portal at (251, 128) into an instance of their own, strike about themselves, and come back by the one there.
+    /// Go through a portal at (251, 128) into an instance of their own, follow waypoints and strike about themselves, and come back by the one
+    /// there.
     Play,
+    /// Follow the waypoints of `play` and strike about themselves, in the world that they are in.
+    Quest,
     /// Stand behind a line of 64 kbit/s, ask for more, ack late, and take answers of the event queue late.
     SlowReader,
     /// Stand and attack: one in three each with garbage, with floods of agent updates and with floods of chat.

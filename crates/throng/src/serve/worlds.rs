@@ -67,6 +67,7 @@ pub(super) struct Counted {
     pub(super) npcs: NpcCounts,
     pub(super) dilation: f32,
     pub(super) ticks: TickTotals,
+    pub(super) missions_completed: u64,
     /// What its steps take, averaged over some.
     pub(super) step: Duration,
     /// Frames that found the way to the replica thread full.
@@ -106,6 +107,7 @@ struct InstancesSeen {
     gone: NpcCounts,
     gone_steady: Steady,
     gone_ticks: TickTotals,
+    gone_missions_completed: u64,
 }
 
 type SeenInstances = Arc<Mutex<InstancesSeen>>;
@@ -123,6 +125,8 @@ pub(super) struct InstancesCounted {
     pub(super) steady: Steady,
     /// Likewise.
     pub(super) ticks: TickTotals,
+    /// Likewise.
+    pub(super) missions_completed: u64,
     /// Of the slowest one.
     pub(super) dilation: f32,
 }
@@ -245,6 +249,7 @@ impl Watch {
             npcs: seen.gone,
             steady: seen.gone_steady,
             ticks: seen.gone_ticks,
+            missions_completed: seen.gone_missions_completed,
             dilation: 1.0,
         };
         for instance in seen.there.values() {
@@ -254,6 +259,7 @@ impl Watch {
             all.npcs += counted.npcs;
             all.steady += counted.steady;
             all.ticks += counted.ticks;
+            all.missions_completed += counted.missions_completed;
             all.dilation = all.dilation.min(counted.dilation);
         }
         all
@@ -377,6 +383,7 @@ impl Workplace {
             instances.gone += counted.npcs;
             instances.gone_steady += counted.steady;
             instances.gone_ticks += counted.ticks;
+            instances.gone_missions_completed += counted.missions_completed;
         }
     }
 

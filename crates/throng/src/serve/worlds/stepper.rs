@@ -135,6 +135,7 @@ impl Stepper {
             tape.give(began_at, tick, dt, dilation, &self.commands);
         }
         let mut frame = self.outlet.take_frame();
+        let completed_before = missions_completed(self.life.world());
         // At the worst moment: the commands are taken, and nobody is told anything.
         self.fuse.strike();
         self.life.step(began_at, tick, dt, dilation, &mut self.commands, &mut frame);
@@ -166,6 +167,7 @@ impl Stepper {
         counted.n_npcs = self.life.world().n_npcs();
         counted.npcs = *self.life.world().npc_counts();
         counted.dilation = dilation;
+        counted.missions_completed += missions_completed(self.life.world()).saturating_sub(completed_before);
         counted.ticks.count(late_by, took, dt, dilation);
         counted.frames_lost += u64::from(lost);
         if tick.0 < STEPS_WEIGHED {
@@ -175,6 +177,11 @@ impl Stepper {
             counted.steady += Steady { ticks: 1, allocations };
         }
     }
+}
+
+/// Completions of all missions of a world, those before it was suspended included.
+fn missions_completed(world: &World) -> u64 {
+    world.missions().map(|mission| u64::from(mission.completed)).sum()
 }
 
 /// Whether a world makes a change of its cast in this tick: the many of a template make it one after the other, within a second.

@@ -65,6 +65,8 @@ impl Export {
         self.count("throng_world_steady_ticks_total", help, "", all.steady.ticks);
         let help = "Requests for memory in such steps.";
         self.count("throng_world_steady_allocations_total", help, "", all.steady.allocations);
+        let help = "Missions that visitors of instances completed.";
+        self.count("throng_missions_completed_total", help, "", all.missions_completed);
         for (what, n) in all.npcs.all() {
             self.count_by("throng_npc_work_total", "What NPCs have done, by kind.", ("what", what), n);
         }
@@ -72,13 +74,14 @@ impl Export {
 
     fn ticks(&mut self, world: &str, totals: &TickTotals) {
         let metrics = &self.metrics;
-        let mut count = |what: &'static str, name, help, label: Option<(&str, &str)>, value| {
-            let counter = self.ticks.entry((world.to_owned(), what)).or_insert_with(|| {
-                let labels: Vec<_> = [("world", world)].into_iter().chain(label).collect();
-                metrics.counter(name, help, &labels)
-            });
-            counter.absolute(value);
-        };
+        let mut count =
+            |what: &'static str, name, help, label: Option<(&'static str, &'static str)>, value| {
+                let counter = self.ticks.entry((world.to_owned(), what)).or_insert_with(|| {
+                    let labels: Vec<_> = [("world", world)].into_iter().chain(label).collect();
+                    metrics.counter(name, help, &labels)
+                });
+                counter.absolute(value);
+            };
         count("ticks", "throng_world_ticks_total", "Steps of the world.", None, totals.ticks);
         let help = "Steps of the world that were done within one tick of when they were due.";
         count("on_time", "throng_world_ticks_on_time_total", help, None, totals.on_time);
