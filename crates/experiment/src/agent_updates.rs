@@ -117,6 +117,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
             bots.command(&format!("behavior {posture}"))?;
             clock::wait(run.pick(SETTLE_BEHAVIOR, SETTLE_CONDITION));
             let place = Place { posture, rate_hz: RATE_HZ, count };
+            run.references.sample();
             measure(&server, &mut bots, place, run.pick(window, WINDOW_QUICK), &mut cells)?;
         }
     }
@@ -125,6 +126,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     for rate_hz in OTHER_RATES_HZ {
         bots.command(&format!("rate {rate_hz}"))?;
         let place = Place { posture: "stand", rate_hz, count: largest };
+        run.references.sample();
         measure(&server, &mut bots, place, run.pick(WINDOW_SMALL, WINDOW_QUICK), &mut cells)?;
     }
     let report = bots.leave()?;

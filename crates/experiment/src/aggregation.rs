@@ -10,6 +10,7 @@ use crate::crowd::{NO_CAP_BYTES_PER_S, NO_THROTTLE_BITS_PER_S, await_scenery};
 use crate::error::ExperimentError;
 use crate::findings::{Chart, Findings, Line};
 use crate::meter::{Sampler, Window};
+use crate::references::Reference;
 use crate::server::Server;
 use crate::{Experiment, Run, clock};
 use report::{Column, Section, Table};
@@ -133,7 +134,7 @@ fn budgets() -> [Budget; 2] {
             "ns_on_100",
             "server CPU per delivered update, 100 all see all",
             "ns",
-            Limit::AtMostOfL(PUBLISHED.ns_per_update() / TIMES_CHEAPER),
+            Limit::RelativeTo(Reference::Datagram, PUBLISHED.ns_per_update() / TIMES_CHEAPER),
         ),
         budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     ]
@@ -213,7 +214,7 @@ fn measure(run: &Run, server: &Server, condition: &Condition) -> Result<Values, 
         server.tune(&format!("gateway.{key}"), value_of(key, own.map_or(usual, |(_, value)| *value)))?;
     }
     clock::wait(run.pick(SETTLE_CONDITION, SETTLE_CONDITION_QUICK));
-    Ok(values(&Window::of(server, run.pick(WINDOW, WINDOW_QUICK))?))
+    Ok(values(&run.window(server, run.pick(WINDOW, WINDOW_QUICK))?))
 }
 
 /// The window in the middle, by the CPU of a movement.

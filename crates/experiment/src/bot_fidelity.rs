@@ -91,7 +91,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 
 fn measure(run: &Run, server: &Server) -> Result<Load, ExperimentError> {
     clock::wait(run.pick(SETTLE, SETTLE_QUICK));
-    let window = Window::of(server, run.pick(WINDOW, WINDOW_QUICK))?;
+    let window = run.window(server, run.pick(WINDOW, WINDOW_QUICK))?;
     Ok(Load { cpu: window.cpu_s_per_s(), traffic: traffic(&window) })
 }
 

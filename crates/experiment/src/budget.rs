@@ -2,10 +2,9 @@
 
 use crate::Run;
 use crate::findings::Findings;
+use crate::references::Reference;
 use report::{Cell, Column, Section, Table, Verdict};
-
-/// The L, in microseconds, that limits of CPU time are given for.
-const L_US: f64 = 2.0;
+use serde::Serialize;
 
 /// A figure and its limit.
 pub(crate) struct Budget {
@@ -21,15 +20,29 @@ pub(crate) struct Budget {
 pub(crate) enum Limit {
     AtMost(f64),
     AtLeast(f64),
-    /// At L = 2 µs, and in proportion at the L of the run.
-    AtMostOfL(f64),
+    /// At most this where the reference costs what it nominally does, and in proportion to its cost in the run.
+    RelativeTo(Reference, f64),
+}
+
+/// A budget as it was applied to a run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Judged {
+    pub(crate) figure: String,
+    what: &'static str,
+    unit: &'static str,
+    /// Whether the limit is the most or the least.
+    is_most: bool,
+    /// With the run's references put in.
+    limit: f64,
+    /// Among the failures of the run, if it is one.
+    failure: Option<String>,
 }
 
 impl Limit {
-    /// With the L of the run put in, microseconds.
-    fn at(self, l_us: f64) -> Self {
+    /// With the cost of its reference put in.
+    fn at(self, cost: impl Fn(Reference) -> f64) -> Self {
         match self {
-            Self::AtMostOfL(limit) => Self::AtMost(limit * l_us / L_US),
+            Self::RelativeTo(reference, limit) => Self::AtMost(limit * cost(reference) / reference.nominal()),
             other => other,
         }
     }
@@ -40,9 +53,8 @@ impl Limit {
             return false;
         }
         match self {
-            Self::AtMost(limit) => value <= limit,
+            Self::AtMost(limit) | Self::RelativeTo(_, limit) => value <= limit,
             Self::AtLeast(limit) => value >= limit,
-            Self::AtMostOfL(limit) => value <= limit,
         }
     }
 }
@@ -67,16 +79,19 @@ pub(crate) fn judge(run: &Run, budgets: &[Budget], findings: &mut Findings) {
         Column::text("held"),
     ]);
     for Budget { figure, what, unit, limit } in budgets {
-        let limit = &limit.at(run.l_us);
+        let limit = limit.at(|reference| run.references.median(reference));
         let value = findings.figures.get(*figure).copied().unwrap_or(f64::NAN);
         let holds = limit.holds(value);
-        let allowed = match limit {
-            Limit::AtMost(limit) | Limit::AtMostOfL(limit) => format!("at most {}", report::number(*limit)),
-            Limit::AtLeast(limit) => format!("at least {}", report::number(*limit)),
+        let (is_most, limit) = match limit {
+            Limit::AtMost(limit) | Limit::RelativeTo(_, limit) => (true, limit),
+            Limit::AtLeast(limit) => (false, limit),
         };
-        if !holds && !run.quick {
-            findings.failures.push(format!("{what}: {} {unit}, {allowed}", report::number(value)));
-        }
+        let allowed = format!("at {} {}", if is_most { "most" } else { "least" }, report::number(limit));
+        let failure =
+            (!holds && !run.quick).then(|| format!("{what}: {} {unit}, {allowed}", report::number(value)));
+        findings.failures.extend(failure.clone());
+        let figure = (*figure).to_owned();
+        findings.judged.push(Judged { figure, what, unit, is_most, limit, failure });
         let verdict = if holds { (Verdict::Good, "yes") } else { (Verdict::Bad, "no") };
         table.row(vec![
             (*what).into(),
@@ -98,8 +113,25 @@ mod tests {
         assert!(Limit::AtMost(1.0).holds(1.0) && !Limit::AtMost(1.0).holds(1.1));
         assert!(Limit::AtLeast(1.0).holds(1.0) && !Limit::AtLeast(1.0).holds(0.9));
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let limits = [Limit::AtMost(1.0), Limit::AtLeast(1.0), Limit::AtMostOfL(1.0)];
+            let of_memory = Limit::RelativeTo(Reference::Memory, 1.0);
+            let limits = [Limit::AtMost(1.0), Limit::AtLeast(1.0), of_memory];
             assert!(limits.iter().all(|limit| !limit.holds(value)), "{value}");
         }
+    }
+
+    #[test]
+    fn a_relative_limit_follows_its_reference_and_no_other() {
+        let cost = |reference| match reference {
+            Reference::Datagram => 3.0,
+            Reference::Cpu => 2.0,
+            Reference::Memory => 50.0,
+        };
+        for (reference, limit) in
+            [(Reference::Datagram, 15.0), (Reference::Cpu, 20.0), (Reference::Memory, 5.0)]
+        {
+            let at = Limit::RelativeTo(reference, 10.0).at(cost);
+            assert!(at.holds(limit) && !at.holds(limit + 0.1), "{reference:?}");
+        }
+        assert!(Limit::AtMost(10.0).at(cost).holds(10.0) && Limit::AtLeast(10.0).at(cost).holds(10.0));
     }
 }

@@ -7,17 +7,18 @@
 //! server, and is not with TUN.
 
 use crate::error::ExperimentError;
+use crate::references::median;
 use crate::sink::Sink;
 use net::device::Device;
 use net::network::Network;
 use net::tun::Tun;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SocketOptions, UdpSocket};
 use rustix::time::{ClockId, clock_gettime};
-use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// Destinations, each with a socket of its own as clients have.
 pub const DESTINATIONS: usize = 1_000;
@@ -55,46 +56,67 @@ pub struct Calibration {
     pub lost: f64,
 }
 
-/// Measures L in a sink.
-///
-/// # Errors
-/// When sockets cannot be had.
-pub fn measure(sink: &Sink, rounds: usize) -> Result<Calibration, ExperimentError> {
-    raise_file_limit().map_err(failed("raise the limit of open files"))?;
-    let reader = Reader::start(sink)?;
-    let sender_ip = sink.server.ip;
-    let socket = sink
-        .server
-        .run(move || {
-            let options = SocketOptions { send_buffer_bytes: 8 << 20, ..SocketOptions::default() };
-            UdpSocket::bind(SocketAddrV4::new(sender_ip, 0), &options)
-        })
-        .map_err(|error| failed("open the sender")(error.source))?;
-    let payload = [0x5A; DATAGRAM_BYTES];
-    let mut batch = SendBatch::new();
-    let mut times_us = Vec::with_capacity(rounds);
-    let (mut sent, mut lost) = (0, 0);
-    for round in 0..WARM_UP + rounds {
-        for &destination in &reader.destinations {
-            batch.push(destination, Ipv4Addr::UNSPECIFIED, &payload);
-        }
-        let began = thread_cpu();
-        let status = batch.flush(&socket);
-        let took = thread_cpu() - began;
-        if status == FlushStatus::Blocked {
-            // The socket's buffer holds eight rounds and each is awaited, so this takes a reader that has stopped.
-            batch.abandon();
-        }
-        sent += DESTINATIONS as u64;
-        let arrived = reader.wait_for(sent - lost);
-        // Strays of others on this machine are no proof that all of ours came, and no reason to fail.
-        lost = sent.saturating_sub(arrived);
-        if round >= WARM_UP {
-            times_us.push(took.as_secs_f64() * 1e6 / DESTINATIONS as f64);
-        }
+/// A sender and a reader in a sink, with which L is measured again and again.
+pub struct Calibrator {
+    reader: Reader,
+    socket: UdpSocket,
+    batch: SendBatch,
+    sent: u64,
+    lost: u64,
+}
+
+impl Calibrator {
+    /// Opens its sockets or its device.
+    ///
+    /// # Errors
+    /// When they cannot be had.
+    pub fn open(sink: &Sink) -> Result<Self, ExperimentError> {
+        raise_file_limit().map_err(failed("raise the limit of open files"))?;
+        let reader = Reader::start(sink)?;
+        let sender_ip = sink.server.ip;
+        let socket = sink
+            .server
+            .run(move || {
+                let options = SocketOptions { send_buffer_bytes: 8 << 20, ..SocketOptions::default() };
+                UdpSocket::bind(SocketAddrV4::new(sender_ip, 0), &options)
+            })
+            .map_err(|error| failed("open the sender")(error.source))?;
+        Ok(Self { reader, socket, batch: SendBatch::new(), sent: 0, lost: 0 })
     }
-    times_us.sort_by(f64::total_cmp);
-    Ok(Calibration { l_us: times_us[times_us.len() / 2], rounds, lost: lost as f64 / sent as f64 })
+
+    /// Measures L over so many rounds. What it says was lost is of all rounds so far.
+    pub fn measure(&mut self, rounds: usize) -> Calibration {
+        let payload = [0x5A; DATAGRAM_BYTES];
+        let mut times_us = Vec::with_capacity(rounds);
+        for round in 0..WARM_UP + rounds {
+            for &destination in &self.reader.destinations {
+                self.batch.push(destination, Ipv4Addr::UNSPECIFIED, &payload);
+            }
+            let began = thread_cpu();
+            let status = self.batch.flush(&self.socket);
+            let took = thread_cpu() - began;
+            if status == FlushStatus::Blocked {
+                // The socket's buffer holds eight rounds and each is awaited, so this takes a reader that has stopped.
+                self.batch.abandon();
+            }
+            self.sent += DESTINATIONS as u64;
+            let arrived = self.reader.wait_for(self.sent - self.lost);
+            // Strays of others on this machine are no proof that all of ours came, and no reason to fail.
+            self.lost = self.sent.saturating_sub(arrived);
+            if round >= WARM_UP {
+                times_us.push(took.as_secs_f64() * 1e6 / DESTINATIONS as f64);
+            }
+        }
+        let lost = self.lost as f64 / self.sent as f64;
+        Calibration { l_us: median(&mut times_us), rounds, lost }
+    }
+}
+
+impl fmt::Debug for Calibrator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sent, lost, .. } = self;
+        f.debug_struct("Calibrator").field("sent", sent).field("lost", lost).finish_non_exhaustive()
+    }
 }
 
 /// Where datagrams are drained from.
@@ -222,7 +244,8 @@ impl Drop for Reader {
     }
 }
 
-fn thread_cpu() -> Duration {
+/// CPU time of this thread since its start.
+pub(crate) fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().expect("below a second"))
 }
@@ -250,8 +273,11 @@ mod tests {
     #[test]
     fn every_datagram_is_drained_and_costs_something() {
         let sink = Sink::open(SinkKind::Lo, Path::new("unused on loopback")).expect("loopback");
-        let calibration = measure(&sink, 3).expect("sockets");
-        assert_eq!(calibration.rounds, 3);
-        assert!(calibration.l_us > 0.0 && calibration.lost < 0.5, "{calibration:?}");
+        let mut calibrator = Calibrator::open(&sink).expect("sockets");
+        for rounds in [3, 2] {
+            let calibration = calibrator.measure(rounds);
+            assert_eq!(calibration.rounds, rounds);
+            assert!(calibration.l_us > 0.0 && calibration.lost < 0.5, "{calibration:?}");
+        }
     }
 }

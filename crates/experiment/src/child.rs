@@ -18,6 +18,9 @@ pub const CHILD_COMMAND: &str = "experiment-child";
 /// The hidden command that carries packets: [`crate::sink::relay`].
 pub const RELAY_COMMAND: &str = "experiment-relay";
 
+/// The hidden command that takes a share of a core: [`crate::burner::burn`].
+pub const BURN_COMMAND: &str = "experiment-burn";
+
 /// Turns this process into another program that dies with its parent. Returns only when that fails.
 #[must_use]
 pub fn become_program(program: &OsStr, arguments: &[OsString]) -> io::Error {

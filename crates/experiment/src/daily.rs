@@ -115,6 +115,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         staying.push(bots);
     }
 
+    run.references.sample();
     let began = clock::now();
     let from_s = sampler.seconds();
     let ends_at = began + run.duration.unwrap_or_else(|| run.pick(WINDOW, WINDOW_QUICK));

@@ -14,6 +14,20 @@ pub enum ExperimentError {
         /// What there is.
         known: String,
     },
+    /// An option that this experiment does not have.
+    #[error("{name} has no option {option}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// The experiment.
+        name: String,
+    },
+    /// Runs that cannot be put together.
+    #[error("{reason}")]
+    Summary {
+        /// Why not.
+        reason: String,
+    },
     /// What observers saw could not be compared with what was true.
     #[error("cannot compare what was shown with what was true: {reason}")]
     Freshness {

@@ -1,5 +1,6 @@
 //! What an experiment hands back: figures for machines, charts and sections for people, and what did not hold.
 
+use crate::budget::Judged;
 use crate::usage::Usage;
 use report::{Axis, LinePlot, SERIES_MAX, Section, Series};
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub(crate) struct Findings {
     pub(crate) sections: Vec<Section>,
     /// What should have held and did not, in sentences.
     pub(crate) failures: Vec<String>,
+    /// Budgets as they were applied.
+    pub(crate) judged: Vec<Judged>,
 }
 
 impl Findings {

@@ -104,6 +104,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
             crowd.command(&format!("enter {count}"))?;
         }
         clock::wait(run.pick(SPREAD, Duration::from_millis(500)));
+        run.references.sample();
         probes.command("probes")?;
         let mut stages = StageWindow::begin(&server)?;
         for _ in 1..LOOKS {

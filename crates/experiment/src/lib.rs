@@ -6,9 +6,11 @@
 //! | what | where |
 //! |---|---|
 //! | the network between server and clients | [`sink`], whose cost [`calibrate`] measures |
+//! | how fast the machine is meanwhile | `references`, sampled between windows |
+//! | a process that takes a part of a core | [`burner`] |
 //! | processes that end with us | [`child`], `server`, `bots`, `foreign` |
 //! | what they use | `usage`, `metrics`, together in `meter`; `stages` of a ping's way |
-//! | what comes out | `findings`, `budget`, `outcome` |
+//! | what comes out | `findings`, `budget`, `outcome`; of several runs together, `summary` |
 //!
 //! It knows nothing of the server but its command line, its operator's address and `/proc`: what is measured is what an
 //! operator would see. Only `preflight` calls another crate, the one whose promises it checks, and `freshness` replays a recording
@@ -19,6 +21,7 @@ mod aggregation;
 mod bot_fidelity;
 mod bots;
 mod budget;
+pub mod burner;
 pub mod calibrate;
 pub mod child;
 mod clock;
@@ -39,17 +42,23 @@ mod neighbours;
 mod outcome;
 mod preflight;
 mod recorder;
+mod references;
 mod server;
 pub mod sink;
 mod stages;
+mod summary;
 mod usage;
 mod worlds;
 
 pub use error::ExperimentError;
 pub use outcome::Outcome;
 pub use sink::SinkKind;
+pub use summary::{MedianBudget, RunsSummary, Spread, summarize};
 
 use findings::Findings;
+use meter::Window;
+use references::{Reference, References};
+use server::Server;
 use sink::Sink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,6 +105,8 @@ pub struct Request {
     pub out: Option<PathBuf>,
     /// How long `daily` takes, when not as usual.
     pub duration: Option<Duration>,
+    /// Percent of a core that another process takes in a second part of `crowd`.
+    pub starve: Option<u32>,
     /// The executable that is server and bots.
     pub executable: PathBuf,
     /// The command line, for the report.
@@ -103,7 +114,6 @@ pub struct Request {
 }
 
 /// A run under way: what experiments get.
-#[derive(Debug)]
 struct Run {
     executable: PathBuf,
     /// What is measured. It is asked for before the run: the checkout may be at another one after it.
@@ -111,15 +121,27 @@ struct Run {
     out: PathBuf,
     quick: bool,
     duration: Option<Duration>,
+    /// Share of a core that another process takes.
+    starve: Option<f64>,
     sink: Arc<Sink>,
-    /// L of this run, microseconds.
-    l_us: f64,
+    references: References,
 }
 
 impl Run {
     /// One of two values: of a whole run, or of a quick one.
     const fn pick<T: Copy>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
+    }
+
+    /// L of this run so far, microseconds.
+    fn l_us(&self) -> f64 {
+        self.references.median(Reference::Datagram)
+    }
+
+    /// A window of the server, with a sample of the references before it. Behind it comes that of the next one, or of the run's end.
+    fn window(&self, server: &Server, duration: Duration) -> Result<Window, ExperimentError> {
+        self.references.sample();
+        Window::of(server, duration)
     }
 }
 
@@ -133,23 +155,28 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
         .iter()
         .find(|experiment| experiment.name == request.name)
         .ok_or_else(|| ExperimentError::Unknown { name: request.name.clone(), known: names() })?;
+    if request.starve.is_some() && request.name != crowd::EXPERIMENT.name {
+        return Err(ExperimentError::Option { option: "--starve", name: request.name.clone() });
+    }
     // Before anything is written: whoever asks for a sink that is not to be had gets nothing else.
     let sink = Arc::new(Sink::open(request.sink, &request.executable)?);
-    let out = request.out.clone().unwrap_or_else(|| Path::new("target/experiments").join(experiment.name));
+    let out = request.out.clone().unwrap_or_else(|| usual_out(experiment.name));
     std::fs::create_dir_all(&out).map_err(|source| ExperimentError::File { path: out.clone(), source })?;
-    let rounds = if request.quick { calibrate::ROUNDS_QUICK } else { calibrate::ROUNDS };
-    let calibration = calibrate::measure(&sink, rounds)?;
+    let references = References::open(&sink, request.quick)?;
     let run = Run {
         commit: machine::commit(&request.executable),
         executable: request.executable.clone(),
         out,
         quick: request.quick,
         duration: request.duration,
+        starve: request.starve.map(|percent| f64::from(percent) / 100.0),
         sink,
-        l_us: calibration.l_us,
+        references,
     };
     let mut findings = (experiment.run)(&run)?;
-    findings.figure("l_us", calibration.l_us);
+    run.references.sample();
+    references::tell(&run, &mut findings);
+    let calibration = run.references.calibration();
     if !run.quick && calibration.lost > calibrate::LOST_MAX {
         let percent = report::number(calibration.lost * 100.0);
         findings
@@ -164,6 +191,12 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
     let outcome = Outcome::new(experiment, request, &run, &calibration, findings);
     outcome.write()?;
     Ok(outcome)
+}
+
+/// Where the reports of an experiment go when nothing else is said.
+#[must_use]
+pub fn usual_out(name: &str) -> PathBuf {
+    Path::new("target/experiments").join(name)
 }
 
 fn names() -> String {

@@ -127,6 +127,7 @@ fn storm(run: &Run, name: &str, login: &str) -> Result<Stormed, ExperimentError>
     let calm = insiders.command("pings")?.pings.unwrap_or_default();
     insiders.command("gap")?;
 
+    run.references.sample();
     let begin = Reading::take(&server)?;
     let mut storm = Bots::start_at(run, &server, &storm_name, count, AT_ONCE, &known)?;
     storm.command(&format!("enter {count}"))?;

@@ -1,7 +1,9 @@
 //! What a run leaves behind: `report.json` for machines, `report.html` for people.
 
+use crate::budget::Judged;
 use crate::calibrate::{Calibration, DATAGRAM_BYTES, DESTINATIONS};
 use crate::findings::{Chart, Findings};
+use crate::references::ReferenceSample;
 use crate::{Experiment, ExperimentError, Request, Run, machine};
 use report::{Cell, Column, Report, Section, Table};
 use serde::Serialize;
@@ -30,6 +32,10 @@ pub struct Outcome {
     pub quick: bool,
     /// The figures by name; those measured on loopback end in `_lo`.
     pub figures: BTreeMap<String, f64>,
+    /// Budgets as they were applied, with the limits of this run.
+    budgets: Vec<Judged>,
+    /// What the references cost over the run.
+    references: Vec<ReferenceSample>,
     /// Charts by name.
     series: BTreeMap<String, Chart>,
     /// What should have held and did not, in sentences.
@@ -54,6 +60,8 @@ impl Outcome {
         // failures.
         let finite = findings.figures.into_iter().filter(|(_, value)| value.is_finite());
         let figures = finite.map(|(name, value)| (name + suffix, value)).collect();
+        let mut budgets = findings.judged;
+        budgets.iter_mut().for_each(|judged| judged.figure += suffix);
         let mut outcome = Self {
             experiment: experiment.name.to_owned(),
             commit: run.commit.clone(),
@@ -64,6 +72,8 @@ impl Outcome {
             uso: run.sink.uso,
             quick: run.quick,
             figures,
+            budgets,
+            references: run.references.samples(),
             series: findings.series,
             failures: findings.failures,
             directory: run.out.clone(),
@@ -104,7 +114,7 @@ impl Outcome {
         report.fact(
             "calibrator L",
             format!(
-                "{} µs of CPU for a datagram of {DATAGRAM_BYTES} bytes to {DESTINATIONS} destinations, {} % lost",
+                "{} µs of CPU for a datagram of {DATAGRAM_BYTES} bytes to {DESTINATIONS} destinations, the median of the run; {} % lost",
                 report::number(calibration.l_us),
                 report::number(calibration.lost * 100.0)
             ),

@@ -98,7 +98,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     // The last seconds have logins in them.
     let arriving = Capture::take(&server)?;
     clock::wait(run.pick(SETTLE, SETTLE_QUICK));
-    let window = Window::of(&server, run.pick(WINDOW, WINDOW_QUICK))?;
+    let window = run.window(&server, run.pick(WINDOW, WINDOW_QUICK))?;
     let walking = Capture::take(&server)?;
     let report = walkers.leave()?;
     let samples = sampler.finish();

@@ -1,8 +1,9 @@
 //! `throng experiment`: from the command line to the experiments and their reports.
 
-use crate::cli::{ExperimentArgs, SinkName};
-use experiment::{EXPERIMENTS, ExperimentError, Outcome, Request, SinkKind};
+use crate::cli::{ExperimentArgs, SinkName, SummaryArgs};
+use experiment::{EXPERIMENTS, ExperimentError, Outcome, Request, RunsSummary, SinkKind};
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 /// The experiments and what they ask, a line each.
 #[must_use]
@@ -24,7 +25,7 @@ pub struct Told {
     pub is_well: bool,
 }
 
-/// Runs one.
+/// Runs one, once or several times.
 ///
 /// # Errors
 /// When it could not be run to its end.
@@ -38,15 +39,26 @@ pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
         what: "another process of this program".into(),
         source,
     })?;
-    let outcome = experiment::run(&Request {
+    let request = Request {
         name: args.name.clone(),
         quick: args.quick,
         sink,
         out: args.out.clone(),
         duration: args.duration,
+        starve: args.starve,
         executable,
         command: std::env::args().collect::<Vec<_>>().join(" "),
-    })?;
+    };
+    if args.runs > 1 {
+        let out = args.out.clone().unwrap_or_else(|| experiment::usual_out(&args.name));
+        let run = |n| {
+            Ok(experiment::run(&Request { out: Some(out.join(format!("run-{n}"))), ..request.clone() })?
+                .directory)
+        };
+        let runs = (1..=args.runs).map(run).collect::<Result<Vec<PathBuf>, ExperimentError>>()?;
+        return summed(&runs, Some(&out), args.json);
+    }
+    let outcome = experiment::run(&request)?;
     let is_well = outcome.failures.is_empty();
     Ok(if args.json {
         Told { output: outcome.figures_json() + "\n", complaints: failures(&outcome), is_well }
@@ -55,12 +67,37 @@ pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
     })
 }
 
+/// Puts several runs together.
+///
+/// # Errors
+/// When they cannot be read, or are of different experiments.
+pub fn summarize(args: &SummaryArgs) -> Result<Told, ExperimentError> {
+    summed(&args.runs, args.out.as_deref(), args.json)
+}
+
+fn summed(runs: &[PathBuf], out: Option<&Path>, as_json: bool) -> Result<Told, ExperimentError> {
+    let summary = experiment::summarize(runs)?;
+    if let Some(out) = out {
+        summary.write(out)?;
+    }
+    let RunsSummary { failures, .. } = &summary;
+    let complaints: String = failures.iter().map(|failure| format!("DID NOT HOLD: {failure}\n")).collect();
+    let is_well = failures.is_empty();
+    Ok(if as_json {
+        Told { output: summary.figures_json() + "\n", complaints, is_well }
+    } else {
+        Told { output: summary.to_text() + &complaints, complaints: String::new(), is_well }
+    })
+}
+
 /// Exit status for an error.
 #[must_use]
 pub const fn exit_status(error: &ExperimentError) -> u8 {
     match error {
         ExperimentError::NoTun { .. } => 3,
-        ExperimentError::Unknown { .. } => 2,
+        ExperimentError::Unknown { .. }
+        | ExperimentError::Option { .. }
+        | ExperimentError::Summary { .. } => 2,
         _ => 1,
     }
 }
@@ -103,11 +140,28 @@ mod tests {
             sink: SinkKind::Lo,
             out: None,
             duration: None,
+            starve: None,
             executable: "throng".into(),
             command: String::new(),
         })
         .unwrap_err();
         assert_eq!(exit_status(&error), 2);
         assert!(error.to_string().contains("bot-fidelity"), "{error}");
+    }
+
+    #[test]
+    fn an_option_of_another_experiment_is_a_usage_error() {
+        let error = experiment::run(&Request {
+            name: "worlds".into(),
+            quick: true,
+            sink: SinkKind::Lo,
+            out: None,
+            duration: None,
+            starve: Some(40),
+            executable: "throng".into(),
+            command: String::new(),
+        })
+        .unwrap_err();
+        assert_eq!((exit_status(&error), error.to_string().as_str()), (2, "worlds has no option --starve"));
     }
 }

@@ -1,6 +1,7 @@
 //! Reads the command line and runs one command.
 
 use clap::Parser;
+use experiment::ExperimentError;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use telemetry::allocations::{CountingAllocator, give_large_blocks_back};
@@ -75,19 +76,15 @@ fn main() -> ExitCode {
             Err(error) => fail(1, &error),
         },
         Command::Experiment(ExperimentCommand::List) => print(&experiments::list()),
-        Command::Experiment(ExperimentCommand::Run(args)) => match experiments::run(&args) {
-            Ok(told) => {
-                let printed = print(&told.output);
-                // Whoever closed standard error does not want to know.
-                let _ = io::stderr().write_all(told.complaints.as_bytes());
-                if told.is_well { printed } else { ExitCode::FAILURE }
-            }
-            Err(error) => fail(experiments::exit_status(&error), &error),
-        },
+        Command::Experiment(ExperimentCommand::Run(args)) => experiment_told(experiments::run(&args)),
+        Command::Experiment(ExperimentCommand::Summary(args)) => {
+            experiment_told(experiments::summarize(&args))
+        }
         Command::ExperimentChild { program } => {
             fail(1, &experiment::child::become_program(&program[0], &program[1..]))
         }
         Command::ExperimentRelay => fail(1, &experiment::sink::relay()),
+        Command::ExperimentBurn { percent } => fail(1, &experiment::burner::burn(f64::from(percent) / 100.0)),
         Command::Preflight(args) => match preflights::run(&args) {
             Ok((text, is_clean)) => {
                 let printed = print(&text);
@@ -105,6 +102,19 @@ fn main() -> ExitCode {
             Ok(effective) => print(&effective.show()),
             Err(error) => fail(EXIT_USAGE, &error),
         },
+    }
+}
+
+/// Ends a command of experiments.
+fn experiment_told(result: Result<experiments::Told, ExperimentError>) -> ExitCode {
+    match result {
+        Ok(told) => {
+            let printed = print(&told.output);
+            // A closed standard error is no failure.
+            let _ = io::stderr().write_all(told.complaints.as_bytes());
+            if told.is_well { printed } else { ExitCode::FAILURE }
+        }
+        Err(error) => fail(experiments::exit_status(&error), &error),
     }
 }
 

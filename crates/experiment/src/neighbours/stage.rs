@@ -90,6 +90,7 @@ impl Stage<'_> {
             }
             _ => {}
         }
+        self.run.references.sample();
         let longer = self.run.pick(RECORD_LONGER, RECORD_LONGER_QUICK);
         let mut recording = self.server.record(self.run, (longest + longer).as_secs(), &path)?;
         clock::wait(self.run.pick(RECORD_BEGINS, RECORD_BEGINS_QUICK));

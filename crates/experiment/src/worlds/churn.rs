@@ -32,6 +32,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     let switches = || Ok::<_, ExperimentError>(stage.server.metrics()?.sum("throng_world_switches_total"));
     let switches_before = switches()?;
+    stage.run.references.sample();
     let mut churn = Churn::begin(stage)?;
     let mut frames = Frames::from_now(&stage.operator)?;
     let window = stage.run.pick(WINDOW, WINDOW_QUICK);

@@ -83,6 +83,7 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
 }
 
 fn watch(stage: &Stage<'_>, findings: &mut Findings) -> Result<Seen, ExperimentError> {
+    stage.run.references.sample();
     let mut frames = Frames::from_now(&stage.operator)?;
     let begin = Reading::take(&stage.server)?;
     let mut seen = Vec::new();

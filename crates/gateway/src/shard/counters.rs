@@ -101,6 +101,8 @@ pub struct ShardCounters {
     pub circuits_opened: u64,
     /// Circuits lost: timed out, or taking nothing any more.
     pub circuits_lost: u64,
+    /// Of these, circuits whose client acked nothing any more.
+    pub circuits_unresponsive: u64,
     /// Avatars that came in again after their world began again without them.
     pub reentered: u64,
     /// Reliable messages that a full circuit did not take.

@@ -524,6 +524,7 @@ impl Shard {
         for index in ended.drain(..) {
             if let Some(why) = self.lost(index) {
                 self.counters.circuits_lost += 1;
+                self.counters.circuits_unresponsive += u64::from(why == Closed::Unresponsive);
                 self.leave(now, index, why);
             }
             self.remove(index);

@@ -13,6 +13,23 @@ pub enum ExperimentCommand {
     List,
     /// Run one. Exit status 1: it could not be run, or something did not hold; 3: the sink cannot be had.
     Run(ExperimentArgs),
+    /// Put several runs of one experiment together: medians, spreads, and which reference each figure follows. Exit status 1: a median does not
+    /// hold, or a run had another complaint.
+    Summary(SummaryArgs),
+}
+
+/// `throng experiment summary …`.
+#[derive(Args, Clone, Debug)]
+pub struct SummaryArgs {
+    /// Directories with the report.json of a run each.
+    #[arg(value_name = "DIR", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Print the figures as one JSON object and nothing else.
+    #[arg(long)]
+    pub json: bool,
+    /// Directory of summary.json and summary.html; they are not written without it.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// `throng experiment run …`.
@@ -36,6 +53,12 @@ pub struct ExperimentArgs {
     /// How long the window of `daily` is [default: 10m].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
+    /// How often; more than once, reports are in DIR/run-1 and so on, and DIR has summary.json and summary.html.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
+    /// A further part of `crowd`: 5,000 clients beside a process that takes PERCENT of a core.
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub starve: Option<u32>,
 }
 
 /// A network between server and clients.

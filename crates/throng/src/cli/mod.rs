@@ -13,7 +13,8 @@ pub use accounts::{AlertArgs, KickArgs, UserCommand};
 pub use bots::{Behavior, BotsArgs, Profile, Sender};
 pub use diagnose::{CrashCommand, CrashMonitorArgs, RecordArgs, ReplayArgs, TraceCommand, TuneArgs};
 pub use measure::{
-    ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, WorkloadArgs,
+    ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, SummaryArgs,
+    WorkloadArgs,
 };
 pub use serve::{ConfigCommand, ServeArgs};
 pub use store::{CopyArgs, StoreCommand};
@@ -89,6 +90,13 @@ pub enum Command {
     /// Part of an experiment: carries packets between the TUN devices that are its standard input and output.
     #[command(hide = true)]
     ExperimentRelay,
+    /// Part of an experiment: takes a share of a core until it is killed.
+    #[command(hide = true)]
+    ExperimentBurn {
+        /// Percent of a core.
+        #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
+        percent: u32,
+    },
     /// Part of an experiment: measure what recording costs in this build, and print it as JSON.
     #[command(hide = true)]
     MeasureRecorder(MeasureRecorderArgs),

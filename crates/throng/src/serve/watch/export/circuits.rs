@@ -59,6 +59,10 @@ impl Export {
         let circuits = ("throng_circuits_total", "Circuits by what became of them.");
         self.count(circuits.0, circuits.1, "opened", sum(|c| c.shard.circuits_opened));
         self.count(circuits.0, circuits.1, "lost", sum(|c| c.shard.circuits_lost));
+        let (lost, unresponsive) = (sum(|c| c.shard.circuits_lost), sum(|c| c.shard.circuits_unresponsive));
+        for (reason, n) in [("timed_out", lost - unresponsive), ("unresponsive", unresponsive)] {
+            self.count_by("throng_circuits_lost_total", "Circuits lost, by reason.", ("reason", reason), n);
+        }
         self.count(
             "throng_messages_refused_total",
             "Reliable messages that a client's full circuit did not take.",

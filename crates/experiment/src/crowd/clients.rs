@@ -1,0 +1,106 @@
+//! The processes of bots that make a crowd.
+
+use super::Size;
+use crate::bots::{Bots, BotsReport};
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use crate::server::Server;
+use crate::{Run, clock};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Bits that a client asks for who takes whatever the cap allows.
+const THROTTLE_BITS_PER_S: &str = "1536000";
+/// How long all clients may take until they have what stands around them.
+const SCENERY_MAX: Duration = Duration::from_secs(120);
+
+/// A crowd's processes: most only walk, some look.
+pub(super) struct Crowd {
+    fillers: Bots,
+    observers: Bots,
+    lossy: Bots,
+    /// What names of files and accounts end with.
+    tag: String,
+}
+
+impl Crowd {
+    /// Starts them; none is in yet. `tag` tells the crowds of a run apart.
+    pub(super) fn start(run: &Run, server: &Server, size: &Size, tag: &str) -> Result<Self, ExperimentError> {
+        let start = |name: &str, count: u32, options: &[&str]| {
+            let name = &format!("{name}{tag}");
+            let mut all = vec!["--behavior", "walk", "--last-name", name, "--throttle", THROTTLE_BITS_PER_S];
+            all.extend(options);
+            Bots::start(run, server, name, count, &all)
+        };
+        let (clear, lossy) = (views(run, "observers", tag), views(run, "lossy", tag));
+        let (clear, lossy) = (clear.display().to_string(), lossy.display().to_string());
+        let (n_clear, n_lossy) = (size.observers.to_string(), size.lossy.to_string());
+        Ok(Self {
+            fillers: start("fillers", size.many - size.observers - size.lossy - size.arriving, &[])?,
+            observers: start("observers", size.observers, &["--observers", &n_clear, "--views", &clear])?,
+            lossy: start(
+                "lossy",
+                size.lossy,
+                &["--observers", &n_lossy, "--views", &lossy, "--loss", "0.05"],
+            )?,
+            tag: tag.to_owned(),
+        })
+    }
+
+    pub(super) fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    /// Observers first, then others until there are so many.
+    pub(super) fn enter(&mut self, size: &Size, count: u32) -> Result<(), ExperimentError> {
+        self.observers.command(&format!("enter {}", size.observers))?;
+        self.lossy.command(&format!("enter {}", size.lossy))?;
+        self.fillers.command(&format!("enter {}", count - size.observers - size.lossy)).map(drop)
+    }
+
+    /// Tells all of them something.
+    pub(super) fn command(&mut self, text: &str) -> Result<(), ExperimentError> {
+        for bots in [&mut self.fillers, &mut self.observers, &mut self.lossy] {
+            bots.command(text)?;
+        }
+        Ok(())
+    }
+
+    /// Lets them log out; their reports.
+    pub(super) fn leave(self) -> Result<Vec<BotsReport>, ExperimentError> {
+        [self.fillers, self.observers, self.lossy].into_iter().map(Bots::leave).collect()
+    }
+}
+
+/// What observers of this name write down.
+pub(super) fn views(run: &Run, name: &str, tag: &str) -> PathBuf {
+    run.out.join(format!("{name}{tag}.views"))
+}
+
+/// Starts those who log in while a window is open, and write down what they are shown; none is in yet.
+pub(super) fn arriving(run: &Run, server: &Server, size: &Size, tag: &str) -> Result<Bots, ExperimentError> {
+    let name = format!("arriving{tag}");
+    let (path, count) = (views(run, "arriving", tag).display().to_string(), size.arriving.to_string());
+    let options = ["--behavior", "walk", "--last-name", &name, "--observers", &count, "--views", &path];
+    Bots::start(run, server, &name, size.arriving, &options)
+}
+
+/// Waits until every client has what stands around it: sending that is no part of a steady crowd.
+pub(crate) fn await_scenery(
+    server: &Server,
+    clients: u32,
+    findings: &mut Findings,
+) -> Result<(), ExperimentError> {
+    let ends_at = clock::now() + SCENERY_MAX;
+    while clock::now() < ends_at {
+        if server.metrics()?.sum("throng_sceneries_filled_total") >= f64::from(clients) {
+            return Ok(());
+        }
+        clock::wait(Duration::from_millis(500));
+    }
+    findings.failures.push(format!(
+        "a window of {clients} began before all of them had what stands around them: {} s were not enough",
+        SCENERY_MAX.as_secs()
+    ));
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Ten times as many as the few: 10,000 walkers on a server of their own. It is reported how they are served; nothing is judged.
+
+use super::capped::settings;
+use super::clients::{Crowd, await_scenery};
+use super::costs::{Lost, cores, tick_ms_p99};
+use super::watch::Watched;
+use super::{SPREAD, Size, shown};
+use crate::error::ExperimentError;
+use crate::findings::Findings;
+use crate::meter::Sampler;
+use crate::server::Server;
+use crate::{Run, clock};
+use report::Section;
+use std::time::Duration;
+
+const MANY: u32 = 10_000;
+const MANY_QUICK: u32 = 40;
+
+pub(super) fn measure(run: &Run, size: &Size, findings: &mut Findings) -> Result<Section, ExperimentError> {
+    let many = run.pick(MANY, MANY_QUICK);
+    let size = &Size { many, ..*size };
+    let server = Server::start_with(run, "server-10000", "", &settings(size))?;
+    let sampler = Sampler::start(server.pid())?;
+    let mut crowd = Crowd::start(run, &server, size, "-10000")?;
+    crowd.enter(size, many - size.arriving)?;
+    await_scenery(&server, many - size.arriving, findings)?;
+    clock::wait(run.pick(SPREAD, Duration::ZERO));
+    let mut watched = Watched::open(run, &server, &mut crowd, size)?;
+    server.keep_metrics()?;
+    watched.close()?;
+    let mut reports = crowd.leave()?;
+    reports.push(watched.arrived.clone());
+    Lost::of(&reports, &server.metrics()?).tell("_10000", findings);
+    let samples = sampler.finish();
+    server.stop()?;
+
+    let window = &watched.window;
+    let each = |total: f64| total / f64::from(many);
+    findings.figure("server_cores_10000", cores(window));
+    let few_cores = findings.figures.get("server_cores_1000").copied().unwrap_or(f64::NAN);
+    findings.figure("cost_ratio_10000_1000", each(cores(window)) / (few_cores / f64::from(size.few)));
+    findings.figure("world_tick_ms_p99_10000", tick_ms_p99(window));
+    findings.figure("dilation_min_10000", window.least_dilation());
+    findings.figure("rate_held_10000", window.rate_held());
+    let sent = |name| each(window.rate_with(name, "outcome", "sent"));
+    findings.figure("packets_per_client_10000", sent("throng_datagrams_total"));
+    findings.figure("bytes_per_client_10000", sent("throng_datagram_bytes_total"));
+    let section = shown::tell(&watched.compare(run)?, "_10000", findings);
+    findings.usage("server_10000", "The server with 10,000", &samples);
+    Ok(section)
+}
