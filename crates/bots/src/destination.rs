@@ -1,4 +1,4 @@
-//! Where a teleport leads: the TeleportFinish event (PROTOCOL §10).
+//! Destination of a teleport: the TeleportFinish event.
 
 use ids::RegionHandle;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -10,9 +10,9 @@ pub const TELEPORT_FINISH: &str = "TeleportFinish";
 /// A region that a session is sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// Where the region listens.
+    /// Address of the region's server.
     pub simulator: SocketAddrV4,
-    /// Where it lies.
+    /// Position on the grid.
     pub region: RegionHandle,
     /// Edge of the region in metres; 256 if the server does not say.
     pub region_size_m: u32,

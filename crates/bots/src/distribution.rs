@@ -1,14 +1,14 @@
-//! Times measured by many bots, kept so that percentiles can be told: a histogram of fixed size and known error.
+//! Times measured by many bots, as a histogram of fixed size and known error.
 
 use std::time::Duration;
 
-/// Width of a bucket; what a percentile may be off by.
+/// Width of a bucket: the error of a percentile.
 pub const RESOLUTION: Duration = Duration::from_micros(100);
 
 /// Times from here on share the last bucket: 30 s. Half a megabyte each.
 const BUCKETS: usize = 300_000;
 
-/// How many measurements took how long.
+/// Measurements by duration.
 #[derive(Clone, Debug, Default)]
 pub struct Distribution {
     /// Grows to the longest time seen.

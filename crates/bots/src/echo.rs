@@ -1,4 +1,4 @@
-//! How long it takes until somebody hears what they said: through the whole server, and back.
+//! Round trip of a bot's own words: through the whole server, and back.
 
 use ids::Instant;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Words under way at most; the oldest are given up. Ten seconds' worth.
 const UNDER_WAY_MAX: usize = 20;
 
-/// What such a message begins with; its number follows.
+/// Prefix of such a line; its number follows.
 const WORDS: &str = "echo ";
 
 /// Words that were said and not heard yet.
@@ -38,7 +38,7 @@ impl Echo {
     pub fn hear(&mut self, now: Instant, words: &str) -> Option<Duration> {
         let number: u32 = words.strip_prefix(WORDS)?.parse().ok()?;
         let at = self.under_way.iter().position(|(said, _)| *said == number)?;
-        // Those in front are still to come.
+        // Earlier lines are still missing.
         self.reordered += u64::from(at > 0);
         let (_, said_at) = self.under_way.remove(at)?;
         Some(now - said_at)

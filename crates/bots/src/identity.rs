@@ -1,8 +1,8 @@
-//! Who a bot is on its circuits.
+//! Identity of a bot on its circuits.
 
 use ids::{AgentId, CircuitCode, SessionId};
 
-/// What a bot repeats in its messages. From the login reply.
+/// Ids that a bot repeats in its messages, from the login reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The account.

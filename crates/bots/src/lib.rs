@@ -1,22 +1,21 @@
 //! Load bots: they log in, behave and measure like real clients, by the thousand in one process.
 //!
-//! Two halves. [`agent`] is one bot as a state machine without IO, with what it is made of beside it; the simulator
-//! runs it on virtual time. [`driver`] runs many of them on sockets with a real clock and is the only part that reads
-//! clocks, opens sockets or speaks HTTP. It is no viewer: nothing is drawn, and only observing bots decode what they
-//! are shown.
+//! [`agent`] is one bot as a state machine without IO, with its parts beside it; the simulator runs it on virtual time. [`driver`] runs
+//! many of them on sockets with a real clock and is the only part that reads clocks, opens sockets or speaks HTTP. Nothing is drawn,
+//! and only observing bots decode the scene.
 //!
-//! | what | where |
+//! | part | module |
 //! |---|---|
 //! | one bot | [`agent`], with the circuit of `circuit::Circuit` |
-//! | what it does, and how it says so | [`behavior`], [`sender`], [`profile`] |
-//! | what it knows | [`whereabouts`], [`names`], [`observer`] |
-//! | how it gets in and about | [`login`], [`destination`], [`identity`] |
-//! | what observers were shown, as a file | [`views`] |
-//! | how long its words take | [`echo`] |
+//! | its behaviour, and its agent updates | [`behavior`], [`sender`], [`profile`] |
+//! | its knowledge | [`whereabouts`], [`names`], [`observer`] |
+//! | login and teleports | [`login`], [`destination`], [`identity`] |
+//! | views of observers, as a file | [`views`] |
+//! | round trips of words | [`echo`] |
 //! | a bad network, a slow line | [`link`] |
-//! | what attackers send | [`hostile`] |
+//! | attacks | [`hostile`] |
 //! | a thousand of them | [`driver`] |
-//! | what they found | [`report`], counted in `circuit::Traffic`, [`distribution`] and [`summary`] |
+//! | their findings | [`report`], counted in `circuit::Traffic`, [`distribution`] and [`summary`] |
 
 pub mod agent;
 pub mod behavior;

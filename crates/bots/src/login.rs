@@ -1,5 +1,4 @@
-//! The bytes of a login: the XML-RPC call that a viewer makes and what its reply says. Sending them is
-//! [`crate::driver`]'s business.
+//! Bytes of a login: a viewer's XML-RPC call, and the parsed reply. Sending them is [`crate::driver`]'s part.
 
 use crate::identity::Identity;
 use ids::{AgentId, CircuitCode, RegionHandle, SessionId, Uuid};
@@ -10,13 +9,13 @@ use wire::Malformed;
 use wire::llsd::{Limits, Llsd};
 use wire::xmlrpc::{self, MethodCall, Response};
 
-/// Clients hash so many characters of a password (PROTOCOL §2.1).
+/// Characters of a password that clients hash.
 const PASSWORD_CHARS_MAX: usize = 16;
 
-/// Edge of a region whose server does not say.
+/// Edge of a region if the server does not state it.
 const REGION_SIZE_M: u32 = 256;
 
-/// What viewers ask for in a login reply.
+/// Options that viewers request in a login reply.
 const OPTIONS: [&str; 20] = [
     "inventory-root",
     "inventory-skeleton",
@@ -43,11 +42,11 @@ const OPTIONS: [&str; 20] = [
 /// Everything a bot needs from a login reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
-    /// Who the bot is on its circuits.
+    /// Identity of the bot on its circuits.
     pub identity: Identity,
-    /// Where the region listens.
+    /// Address of the region's server.
     pub simulator: SocketAddrV4,
-    /// Where the region lies.
+    /// Position of the region on the grid.
     pub region: RegionHandle,
     /// Edge of the region in metres.
     pub region_size_m: u32,
@@ -57,7 +56,7 @@ pub struct Credentials {
     pub inventory_root: Uuid,
 }
 
-/// Why a login failed.
+/// Failure of a login.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
     /// The server said no.

@@ -8,16 +8,16 @@ use wire::text;
 /// Ids in one request; 16 bytes each, so that a datagram holds them.
 pub const BATCH_MAX: usize = 64;
 
-/// Avatars that a bot which only counts asks about: more than a viewer tags at once. Those beyond are not asked for.
+/// Avatars whose names a counting bot requests: more than a viewer tags at once. Further ones are not requested.
 pub const NAMES_MAX: usize = 256;
 
-/// The same for an observer, which should be able to name everybody in a full region.
+/// The same for an observer, which should name every avatar of a full region.
 pub const NAMES_MAX_OBSERVER: usize = 16_384;
 
-/// What a bot knows of names.
+/// Names known to a bot.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// Everybody who was or will be asked for, so that nobody is asked for twice.
+    /// Avatars whose names were or will be requested, so that none is requested twice.
     seen: BTreeSet<AgentId>,
     wanted: Vec<AgentId>,
     known: BTreeMap<AgentId, String>,
@@ -27,7 +27,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Nobody is known yet. Only observers keep the names; others count the answers.
+    /// Without names. Only observers keep them; others count the answers.
     #[must_use]
     pub const fn new(observer: bool) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Names {
         }
     }
 
-    /// Whether somebody has to be asked for.
+    /// True if a name has to be requested.
     #[must_use]
     pub const fn is_wanting(&self) -> bool {
         !self.wanted.is_empty()

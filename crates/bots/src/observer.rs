@@ -1,5 +1,4 @@
-//! What an observing bot sees: it decodes every message of the scene and keeps the avatars that it is shown, as a
-//! viewer would.
+//! View of an observing bot: it decodes every message of the scene and keeps the displayed avatars, like a viewer.
 
 use crate::views::Sight;
 use glam::{Quat, Vec3};
@@ -13,7 +12,7 @@ use wire::messages::{
 };
 use wire::{object_update, terse, text};
 
-/// Avatars that one observer keeps: more than any region holds. Those beyond are counted and not kept.
+/// Avatars that one observer keeps: more than any region holds. Further ones are only counted.
 pub const AVATARS_MAX: usize = 16_384;
 
 /// Things that one observer keeps.
@@ -25,7 +24,7 @@ pub const CHAT_MAX: usize = 64;
 /// An avatar as last shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenAvatar {
-    /// Whose it is.
+    /// Account of the avatar.
     pub agent: AgentId,
     /// First name as shown with the avatar.
     pub first_name: String,
@@ -33,17 +32,17 @@ pub struct SeenAvatar {
     pub last_name: String,
     /// Metres from the region's corner, or from the seat.
     pub position: Vec3,
-    /// Metres per second; what to extrapolate with.
+    /// Metres per second, for extrapolation.
     pub velocity: Vec3,
     /// Direction of the body.
     pub rotation: Quat,
-    /// When the latest update came.
+    /// Time of the latest update.
     pub updated_at: Instant,
     /// Updates since it was shown first, that one included.
     pub updates: u64,
     /// Animations that it plays now.
     pub animations: u32,
-    /// Whether its look was sent.
+    /// True once its appearance was received.
     pub has_appearance: bool,
 }
 
@@ -56,11 +55,11 @@ impl SeenAvatar {
 /// A line of chat as heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// Who spoke, as shown.
+    /// Displayed name of the speaker.
     pub from: String,
     /// 0 whisper, 1 say, 2 shout, 4 and 5 start and stop of typing.
     pub kind: u8,
-    /// What was said.
+    /// Line.
     pub text: String,
 }
 
@@ -104,23 +103,23 @@ impl Seen {
 pub struct Observer {
     avatars: BTreeMap<LocalId, SeenAvatar>,
     by_agent: BTreeMap<AgentId, LocalId>,
-    /// Where things stand that were shown.
+    /// Positions of displayed objects.
     things: BTreeMap<LocalId, Vec3>,
-    /// What was shown since the last call of [`Self::take_sights`], if it is wanted.
+    /// Changes since the last [`Self::take_sights`], if they are recorded.
     sights: Option<Vec<Sight>>,
-    /// Those shown since the last call of [`Self::take_newcomers`].
+    /// Avatars that appeared since the last [`Self::take_newcomers`].
     newcomers: Vec<AgentId>,
     chat: VecDeque<Heard>,
     dots: usize,
     seen: Seen,
-    /// When anything in the scene was last shown to be otherwise than before.
+    /// Time of the last change of the displayed scene.
     changed_at: Option<Instant>,
     /// The longest time without such news since the last call of [`Self::take_gap`].
     gap: Duration,
 }
 
 impl Observer {
-    /// Keeps what is shown for [`Self::take_sights`] from now on.
+    /// Records changes for [`Self::take_sights`] from now on.
     pub(crate) fn keep_sights(&mut self) {
         self.sights.get_or_insert_default();
     }
@@ -130,7 +129,7 @@ impl Observer {
         note(&mut self.sights, Sight::Placed(own));
     }
 
-    /// What was shown since the last call.
+    /// Drains the changes since the last call.
     pub(crate) fn take_sights(&mut self) -> impl Iterator<Item = Sight> {
         self.sights.iter_mut().flat_map(|sights| sights.drain(..))
     }
@@ -146,7 +145,7 @@ impl Observer {
         self.avatars.get(self.by_agent.get(&agent)?)
     }
 
-    /// Where a thing stands, if it was shown.
+    /// Position of an object, if it is displayed.
     #[must_use]
     pub fn thing(&self, id: LocalId) -> Option<Vec3> {
         self.things.get(&id).copied()
@@ -195,8 +194,8 @@ impl Observer {
         std::mem::take(&mut self.newcomers)
     }
 
-    /// The longest time since the last call in which nothing new was shown: nobody came, nobody went, nobody moved. What is
-    /// repeated is no news, so while a world stands still the gap grows.
+    /// Longest time since the last call without a change: no avatar appeared, left or moved. Repetitions are no change, so the gap
+    /// grows while a world stands still.
     pub(crate) fn take_gap(&mut self, now: Instant) -> Duration {
         let last = *self.changed_at.get_or_insert(now);
         std::mem::take(&mut self.gap).max(now - last)

@@ -1,4 +1,4 @@
-//! Which client a bot resembles on the wire.
+//! Client that a bot resembles on the wire.
 
 use circuit::{AppendAcks, Config};
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl Profile {
     pub const fn circuit_config(self) -> Config {
         let config = Config::client();
         match self {
-            // Viewers collect acks for a tenth of a second, and append what waits to whatever leaves.
+            // Viewers collect acks for a tenth of a second, and append waiting ones to any packet.
             Self::Viewer => {
                 Config { ack_delay: Duration::from_millis(100), append_acks: AppendAcks::ToAll, ..config }
             }
@@ -51,8 +51,8 @@ impl Profile {
         }
     }
 
-    /// How `bits_per_s` are shared out: as viewers do for 1,000 kbit/s (10, 10, 2, 2, 31, 31 and 14 %), or
-    /// as node-metaverse does (10, 17.2, 5, 5, 23.4, 23.4 and 16 %).
+    /// Shares of `bits_per_s`: as in viewers at 1,000 kbit/s (10, 10, 2, 2, 31, 31 and 14 %), or as in node-metaverse (10, 17.2, 5, 5,
+    /// 23.4, 23.4 and 16 %).
     #[must_use]
     pub fn throttles(self, bits_per_s: u32) -> Throttles {
         let per_mille: [u32; Category::COUNT] = match self {

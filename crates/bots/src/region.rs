@@ -1,5 +1,5 @@
-//! A minimal region for tests: the server's end of a circuit that answers what a client cannot do without and moves the
-//! avatar as its flags say.
+//! Minimal region for tests: the server's end of a circuit that gives the answers without which a client stops, and moves the avatar by
+//! its flags.
 
 use crate::behavior::{AT_POS, WALK_M_PER_S};
 use crate::scene;
@@ -19,9 +19,9 @@ const OWN: LocalId = LocalId(77);
 /// A region with one avatar, as the server's end of one circuit.
 pub(crate) struct Region {
     pub(crate) circuit: Circuit,
-    /// What the bot sent, in order of arrival.
+    /// Messages of the bot, in order of arrival.
     pub(crate) received: Vec<(Instant, Message)>,
-    /// Why others of its datagrams and messages were refused.
+    /// Reasons of its refused datagrams and messages.
     pub(crate) refused: Vec<&'static str>,
     pub(crate) position: Vec3,
     rotation: Quat,
@@ -129,7 +129,7 @@ impl Region {
         })
     }
 
-    /// Names of what came, agent updates left out.
+    /// Names of received messages, without agent updates.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let names = self.received.iter().map(|(_, message)| message.schema().name);
         names.filter(|name| *name != "AgentUpdate").collect()

@@ -1,13 +1,12 @@
-//! What a run of bots found, for people and as JSON.
+//! Findings of a run of bots, as text and JSON.
 
 use circuit::Tally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The findings of a run. As JSON the fields have exactly these names and this order, and later versions may only add
-/// to them. The *window* is the time from the last login for as long as `--duration` says; logins before it and logouts
-/// behind it cost what they cost.
+/// Findings of a run. As JSON the fields have exactly these names and this order; later versions may only add fields. The *window*
+/// lasts `--duration` from the last login; logins before and logouts after it are not part of its costs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Bots that logged in and were placed in a region (AgentMovementComplete).
@@ -16,8 +15,7 @@ pub struct Report {
     pub logins_failed: u32,
     /// Bots that lost their circuit afterwards and before they wanted to leave.
     pub circuits_lost: u32,
-    /// Pings of all bots that stayed unanswered until the next one, 5 s later. Those that `--loss` dropped itself are
-    /// not among them.
+    /// Pings of all bots without an answer before the next one, 5 s later. Pings dropped by `--loss` do not count.
     pub pings_unanswered: u64,
     /// The fewest other avatars that any observer was shown at the end of the window; null without observers.
     pub avatars_seen_min: Option<usize>,
@@ -66,12 +64,12 @@ pub struct Report {
     pub http_errors: u64,
     /// Bytes that a bot received in a second of the window, 99th percentile over all bots and seconds, rounded up to 256.
     pub second_bytes_p99: Option<f64>,
-    /// Why logins failed and circuits were lost, and how often.
+    /// Reasons of failed logins and lost circuits, with their counts.
     pub failures: BTreeMap<String, u32>,
 }
 
 impl Report {
-    /// Whether every login succeeded, no circuit was lost and every ping was answered.
+    /// True if every login succeeded, no circuit was lost and every ping was answered.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.logins_failed == 0 && self.circuits_lost == 0 && self.pings_unanswered == 0

@@ -27,7 +27,7 @@ impl Rng {
 
     /// Evenly from 0 up to, but not including, 1.
     pub fn unit(&mut self) -> f64 {
-        // 53 bits are what an f64 holds.
+        // The mantissa of an f64 has 53 bits.
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 

@@ -1,4 +1,4 @@
-//! Scene messages for tests: bodies (without message number) of what a server shows.
+//! Scene messages for tests: bodies without message numbers, as a server sends them.
 
 use crate::identity::Identity;
 use glam::{Quat, Vec3, Vec4};

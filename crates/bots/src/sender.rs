@@ -25,18 +25,17 @@ const NM_CAMERA_M: Vec3 = Vec3::new(199.58, 203.95, 24.304);
 const NM_LOOK_AT: Vec3 = Vec3::new(0.979_546, 0.105_575, -0.171_303);
 const NM_FAR_M: f32 = 1.0;
 
-/// Where the camera stands behind and above the avatar's centre, in metres: the default of viewers.
+/// Offset of the camera behind and above the avatar's centre, in metres: the default of viewers.
 const CAMERA_BEHIND_M: f32 = 3.0;
 const CAMERA_ABOVE_M: f32 = 0.75;
 
-/// How steady a bot's updates are.
+/// Steadiness of a bot's updates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Steadiness {
     /// An idle bot repeats the same update, bit for bit.
     #[default]
     Stable,
-    /// Every update differs a little from the one before, as those of some real clients do: too little for anybody
-    /// to see, enough to be another update.
+    /// Every update differs a little from the one before, as those of some real clients do: an invisible change in a distinct update.
     Unstable,
 }
 
@@ -45,8 +44,7 @@ pub enum Steadiness {
 pub struct Sender {
     profile: Profile,
     steadiness: Steadiness,
-    /// Where the camera looks from. It follows a bot that walks and rests with one that does not, even if the server
-    /// moves that a little.
+    /// Position of the camera. It follows a walking bot and rests with a standing one, even if the server moves that a little.
     anchor: Vec3,
 }
 
@@ -118,7 +116,7 @@ mod tests {
     use glam::Vec2;
     use std::f32::consts::PI;
 
-    /// What a server takes for a change (OpenSimulator's filter; PROTOCOL §8a): 0.5°, and 1 cm or its like on axes.
+    /// Least change that servers take for one (OpenSimulator's filter): 0.5°, and 1 cm or the equivalent on axes.
     const TURN_RAD: f32 = 0.0087;
     const SHIFT: f32 = 0.01;
 

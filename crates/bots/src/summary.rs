@@ -1,4 +1,4 @@
-//! What can be said of times in a few numbers.
+//! Summary of times in a few numbers.
 
 use crate::distribution::Distribution;
 use serde::Serialize;
@@ -14,10 +14,10 @@ pub struct Times {
     squares_s: f64,
 }
 
-/// Milliseconds; of no times all but the count are null.
+/// Milliseconds; without times all but the count are null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many.
+    /// Number of times.
     pub count: u64,
     /// The shortest.
     pub min_ms: Option<f64>,
@@ -29,9 +29,9 @@ pub struct Summary {
     pub sd_ms: Option<f64>,
     /// Median, to a tenth of a millisecond.
     pub p50_ms: Option<f64>,
-    /// 99th percentile, likewise.
+    /// 99th percentile, as above.
     pub p99_ms: Option<f64>,
-    /// 99.9th percentile, likewise.
+    /// 99.9th percentile, as above.
     pub p999_ms: Option<f64>,
 }
 

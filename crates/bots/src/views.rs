@@ -1,11 +1,11 @@
-//! What observers were shown and when, as a file, to be laid beside what was true (a recording of the world).
+//! Views of observers over time, as a file, to be compared with the truth (a recording of the world).
 //!
 //! ```text
 //! "THRV" | version u32 | clock_zero_ns u64 | View | View | …          integers little-endian, views as postcard
 //! ```
 //!
-//! `clock_zero_ns` is what CLOCK_MONOTONIC showed when the bots' clock was 0; a recording has the like, so that both can be
-//! brought to one clock on one machine.
+//! `clock_zero_ns` is the reading of CLOCK_MONOTONIC at 0 of the bots' clock; a recording has the same, so that both can be brought to
+//! one clock on one machine.
 
 use glam::{Quat, Vec3};
 use ids::{AgentId, Instant, LocalId};
@@ -24,15 +24,15 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Something that an observer was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
-    /// When, on the bots' clock.
+    /// Time, on the bots' clock.
     pub at: Instant,
     /// The observer's number among the bots of its process.
     pub observer: u32,
-    /// What.
+    /// Change.
     pub what: Sight,
 }
 
-/// A change of what an observer shows.
+/// Change of an observer's view.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Sight {
     /// The server placed the observer's own avatar; this is its account.
@@ -43,7 +43,7 @@ pub enum Sight {
         id: LocalId,
         /// Metres from the region's corner.
         position: Vec3,
-        /// Metres per second; what a viewer extrapolates with.
+        /// Metres per second, for extrapolation.
         velocity: Vec3,
         /// Direction of the body.
         rotation: Quat,
@@ -66,7 +66,7 @@ pub struct ViewWriter {
 pub struct ViewsError {
     /// The file that was named.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
@@ -99,10 +99,10 @@ impl ViewWriter {
         self.out.write_all(&self.bytes).map_err(|source| ViewsError { path: self.path.clone(), source })
     }
 
-    /// Writes what is left.
+    /// Writes buffered views.
     ///
     /// # Errors
-    /// When the disk takes no more.
+    /// If the disk is full.
     pub fn finish(mut self) -> Result<(), ViewsError> {
         self.out.flush().map_err(|source| ViewsError { path: self.path, source })
     }
@@ -138,7 +138,7 @@ impl Views {
     }
 }
 
-/// Ends with the last whole view: who is killed leaves half of one.
+/// Ends with the last whole view: a killed process leaves half of one.
 impl Iterator for Views {
     type Item = View;
 

@@ -1,7 +1,7 @@
-//! Where a bot is, as far as it has been told.
+//! Position of a bot, as known to it.
 //!
-//! Bots that do not observe still have to know where they walk, so they look for their own block in each update and
-//! skip the others: the server sends it first, which makes the search cheap.
+//! Bots that do not observe still need their position to walk, so they search each update for their own block and skip the others: the
+//! server sends it first, which makes the search cheap.
 
 use glam::Vec3;
 use ids::{AgentId, Instant, LocalId};
@@ -9,8 +9,8 @@ use std::time::Duration;
 use wire::object_update;
 use wire::terse;
 
-/// How long a velocity is believed without news, as viewers do for themselves. Longer, and a bot whose updates stopped
-/// would think itself out of the region.
+/// Time for which a velocity is extrapolated without updates, as viewers do for their own avatar. With more, a bot without updates
+/// would believe itself outside the region.
 const EXTRAPOLATION_MAX: Duration = Duration::from_secs(2);
 
 /// Bytes of a terse message between its number and its first block: handle, dilation, count.
@@ -60,7 +60,7 @@ impl Whereabouts {
         self.local_id
     }
 
-    /// Reads an ObjectUpdate if it may be about the own avatar. Only those are decoded: they are long.
+    /// Handles an ObjectUpdate if it may describe the own avatar. Only such ones are decoded: they are long.
     pub fn on_object_update(&mut self, now: Instant, body: &[u8]) {
         let own_id = self.agent.0.as_bytes();
         if !body.windows(own_id.len()).any(|window| window == own_id) {
@@ -72,7 +72,7 @@ impl Whereabouts {
             .find(|object| object.p_code == object_update::PCODE_AVATAR && object.id == self.agent.0);
         if let Some(own) = own {
             self.local_id = Some(own.local_id);
-            // On a seat the position is relative to that.
+            // On a seat the position is relative to it.
             if own.parent == LocalId(0) {
                 self.move_to(now, own.motion.position, own.motion.velocity);
             }
@@ -95,8 +95,8 @@ impl Whereabouts {
     }
 }
 
-/// Which block of a terse message has this local id, without decoding any. Each block is a length, so many bytes that
-/// begin with the local id, and a texture entry with a length of two bytes (PROTOCOL §5.2).
+/// Offset of the block with this local id in a terse message, without decoding any. Each block is a length, as many bytes, which begin
+/// with the local id, and a texture entry with a length of two bytes.
 fn block_of(body: &[u8], local_id: LocalId) -> Option<usize> {
     let (&count, mut blocks) = body.get(TERSE_HEAD_LEN - 1..)?.split_first()?;
     for index in 0..usize::from(count) {

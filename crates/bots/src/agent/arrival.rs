@@ -1,4 +1,4 @@
-//! The way into a region and out of the grid, step by step (PROTOCOL §4).
+//! Way into a region and out of the grid, step by step.
 //!
 //! ```text
 //! Opening      UseCircuitCode is sent; its ack opens the circuit
@@ -6,14 +6,14 @@
 //! Introducing  node-metaverse only: RegionHandshakeReply and two questions wait for their acks
 //! Throttling   node-metaverse only: AgentThrottle waits for its ack
 //! Settling     node-metaverse only: AgentWearablesUpdate is awaited
-//! Present      everything was asked for; agent updates flow
+//! Present      everything was requested; agent updates flow
 //! LoggingOut   LogoutRequest is sent; LogoutReply is awaited
 //! Lingering    the last acks leave
 //! Gone         the session is over
 //! ```
 //!
-//! A viewer goes from Entering to Present at once. AgentMovementComplete may come at any time after Entering. Each
-//! message is reliable, so the circuit heals losses; what never heals runs into a deadline.
+//! A viewer goes from Entering to Present at once. AgentMovementComplete may come at any time after Entering. Each message is reliable,
+//! so the circuit repairs losses; a step without progress ends at a deadline.
 
 use super::{Agent, AgentConfig, Event, LossReason};
 use crate::behavior::Actor;
@@ -36,16 +36,16 @@ use wire::messages::{
 };
 use wire::texture_entry::TextureEntry;
 
-/// How long a bot waits for AgentMovementComplete: as long as Linden Lab's viewer (PROTOCOL §8a).
+/// Wait for AgentMovementComplete: as in Linden Lab's viewer.
 pub const ARRIVAL_MAX: Duration = Duration::from_secs(240);
 
-/// How long it waits for LogoutReply: as long as node-metaverse.
+/// Wait for LogoutReply: as in node-metaverse.
 pub const LOGOUT_MAX: Duration = Duration::from_secs(5);
 
-/// How long a circuit stays for its last acks.
+/// Time for which a circuit stays for its last acks.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// How long the circuit to a region that was left waits for DisableSimulator.
+/// Time for which the circuit to a former region waits for DisableSimulator.
 const LEFT_MAX: Duration = Duration::from_secs(60);
 
 /// Visual parameters of an avatar's look: as many as viewers send that know no physics layer.
@@ -57,7 +57,7 @@ const AVATAR_SIZE_M: Vec3 = Vec3::new(0.45, 0.6, 1.9);
 /// RegionHandshakeReply: supports self-appearance (4) and knows no cached objects (2).
 const HANDSHAKE_FLAGS: u32 = 4 | 2;
 
-/// Which name MapNameRequest is after: any region, by layer 2, as viewers send it.
+/// Flags of MapNameRequest: any region, by layer 2, as viewers send it.
 const MAP_FLAGS: u32 = 2;
 
 /// See the module's table.
@@ -100,7 +100,7 @@ impl Visit {
     }
 }
 
-/// A circuit to a region that was left: it acks what still comes.
+/// Circuit to a former region: it acks late packets.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
     pub(super) visit: Visit,
@@ -153,7 +153,7 @@ impl Agent {
     /// The region introduces itself: on arrival, and again when another world stands behind the same circuit.
     pub(super) fn on_region_handshake(&mut self, now: Instant, handshake: &RegionHandshake) {
         if self.stage == Stage::Opening {
-            // The circuit is open, whatever became of the ack.
+            // The circuit is open, even if the ack was lost.
             self.enter();
         }
         self.send_handshake_reply();
@@ -215,7 +215,7 @@ impl Agent {
         if matches!(self.stage, Stage::LoggingOut | Stage::Lingering | Stage::Gone) {
             return;
         }
-        // A peer remembers the numbers of a circuit for a minute, so one to the same address goes on counting.
+        // A peer remembers a circuit's numbers for a minute, so a circuit to the same address continues them.
         let remote = destination.simulator;
         let same = [Some(&self.here), self.left.as_ref().map(|left| &left.visit)]
             .into_iter()
@@ -325,7 +325,7 @@ impl Agent {
         self.send(Reliability::Reliable, false, |out| message.encode(out));
     }
 
-    /// A look of its own for each bot, as long as a real one, with textures that nobody has to load.
+    /// An individual appearance for each bot, as long as a real one, with textures that no client has to load.
     fn send_appearance(&mut self) {
         self.appearance_serial += 1;
         let param = |_| AgentSetAppearanceVisualParam { param_value: self.rng.next() as u8 };

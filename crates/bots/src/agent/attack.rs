@@ -1,4 +1,4 @@
-//! What a hostile bot sends besides what every client sends.
+//! Additional traffic of a hostile bot.
 
 use super::Agent;
 use super::requests::Loudness;
@@ -8,7 +8,7 @@ use circuit::Reliability;
 use glam::Quat;
 use ids::Instant;
 
-/// What is said in a flood, with a number behind it.
+/// Line of a flood, followed by a number.
 const FLOOD_WORDS: &str = "Everything must go, come and buy! No";
 
 impl Agent {
@@ -18,12 +18,12 @@ impl Agent {
         self.hostile = is_hostile.then(|| Hostile::new(Kind::of(self.config.number)));
     }
 
-    /// When the next piece of an attack is due. Nobody attacks before it has logged in as others do, or while it logs out.
+    /// Due time of the next part of an attack. Attacks begin after a normal login and end at the logout.
     pub(super) fn next_attack_at(&self) -> Option<Instant> {
         self.hostile.as_ref().filter(|_| self.is_present())?.poll_timeout()
     }
 
-    /// Sends what is due of an attack.
+    /// Sends the due part of an attack.
     pub(super) fn attack(&mut self, now: Instant) {
         if !self.is_present() {
             return;
@@ -49,7 +49,7 @@ impl Agent {
             Garbage::Datagram(datagram) if self.garbage.len() < BURST_MAX as usize => {
                 self.garbage.push_back(datagram);
             }
-            // Nobody has taken those before it.
+            // The caller has not taken the ones before it.
             Garbage::Datagram(_) => self.stats.unsent += 1,
             Garbage::Message(message) => {
                 self.send(Reliability::Unreliable, false, |out| out.extend_from_slice(&message));

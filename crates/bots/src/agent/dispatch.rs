@@ -1,5 +1,5 @@
-//! What a bot does with what it receives. Bots that do not observe read only what concerns themselves: of the scene's
-//! updates, which are nearly everything, they look at a few bytes.
+//! Handling of received messages. Bots that do not observe read only messages about themselves: of the scene's updates, nearly all of
+//! the traffic, they read a few bytes.
 
 use super::arrival::Stage;
 use super::{Agent, Event, LossReason, NAMES_PERIOD};
@@ -92,7 +92,7 @@ impl Agent {
         self.advance();
     }
 
-    /// Whether a datagram comes behind later ones. One that is sent again keeps its number, so it says nothing.
+    /// Counts a datagram behind later ones. Resends keep their number, and carry no information about order.
     fn note_order(&mut self, bytes: &[u8]) {
         let Ok(datagram) = Datagram::parse(bytes) else { return };
         if datagram.flags.contains(Flags::RESENT) {
@@ -133,7 +133,7 @@ impl Agent {
         let Received { number, body, .. } = received;
         match number {
             ImprovedTerseObjectUpdate::NUMBER if self.tracks_itself() => self.whereabouts.on_terse(now, body),
-            // Also of those that stand: they may be told to walk.
+            // For standing bots, too: a command may make them walk.
             ObjectUpdate::NUMBER => self.whereabouts.on_object_update(now, body),
             CoarseLocationUpdate::NUMBER if self.observer.is_none() => self.on_dots(now, body)?,
             AvatarAnimation::NUMBER if self.config.profile == Profile::NodeMetaverse => {
@@ -177,7 +177,7 @@ impl Agent {
         self.plan_names(now);
     }
 
-    /// Bots that decode no updates learn from the map who is near, and ask for names as viewers do for name tags.
+    /// Bots that decode no updates learn of nearby avatars from the map, and request names as viewers do for name tags.
     fn on_dots(&mut self, now: Instant, body: &[u8]) -> Result<(), Malformed> {
         for dot in CoarseLocationUpdate::decode(body)?.agent_data {
             self.names.want(AgentId(dot.agent_id));

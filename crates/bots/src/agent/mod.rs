@@ -1,9 +1,9 @@
 //! One bot: the client end of a session as a state machine without IO.
 //!
-//! It owns no socket and reads no clock; [`crate::driver`] runs a thousand of them on sockets, the simulator runs them
-//! on virtual time. What arrives is read in `dispatch`, the way in is in `arrival`, what a script can ask for in
-//! `requests`; `attack` and `slow` are what clients do that mean no good, or cannot keep up. HTTP (login, seed, event
-//! queue) is the caller's: credentials come in with [`Agent::new`], events with [`Agent::handle_event`].
+//! It owns no socket and reads no clock; [`crate::driver`] runs a thousand of them on sockets, the simulator runs them on virtual time.
+//! Received messages are handled in `dispatch`, the way in is in `arrival`, requests of scripts in `requests`; `attack` and `slow` are
+//! hostile and slow clients. HTTP (login, seed, event queue) is the caller's: credentials come in with [`Agent::new`], events with
+//! [`Agent::handle_event`].
 
 mod arrival;
 mod attack;
@@ -44,27 +44,27 @@ pub const EVENTS_MAX: usize = 32;
 /// Time between requests for names.
 const NAMES_PERIOD: Duration = Duration::from_secs(1);
 
-/// What bots say that mingle; node-metaverse says the same in `tests/clients/fidelity.mjs`.
+/// Line of mingling bots; node-metaverse says the same in `tests/clients/fidelity.mjs`.
 const MINGLE_WORDS: &str = "Did you see how many we are today?";
 
-/// What a bot is like.
+/// Properties of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentConfig {
-    /// What it does.
+    /// Behaviour.
     pub behavior: Behavior,
-    /// Which of the bots of its run it is: those of a flock follow each other, and attackers are of each kind in turn.
+    /// Number of the bot in its run: bots of a flock follow each other, and attackers are of each kind in turn.
     pub number: u32,
-    /// How steady its agent updates are.
+    /// Steadiness of its agent updates.
     pub steadiness: Steadiness,
-    /// Which client it resembles.
+    /// Client that it resembles.
     pub profile: Profile,
     /// Agent updates a second, 1 to 125; for [`Profile::Viewer`] only.
     pub rate_hz: u32,
-    /// What it asks to be sent at most (AgentThrottle), bits per second.
+    /// Requested bandwidth (AgentThrottle), bits per second.
     pub throttle_bits_per_s: u32,
-    /// Whether it decodes and keeps all that it is shown.
+    /// True if it decodes and keeps the whole scene.
     pub observes: bool,
-    /// Time between its pings, when not as usual for its profile. One that is answered later than that is lost.
+    /// Period of its pings, instead of its profile's. A ping answered later than that is lost.
     pub ping_period: Option<Duration>,
 }
 
@@ -83,18 +83,18 @@ impl Default for AgentConfig {
     }
 }
 
-/// What the caller should know.
+/// Event for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The server has placed the avatar: the login or a teleport is complete.
     Arrived(RegionHandle),
     /// A ping was answered after this time.
     Ping(Duration),
-    /// It heard what it said itself after this time; [`Behavior::Probe`] only.
+    /// Round trip of its own words; [`Behavior::Probe`] only.
     Echo(Duration),
     /// A teleport that this bot asked for will not happen; the avatar stays.
     TeleportFailed(String),
-    /// The session is over as this bot wished; `answered` tells whether the server said so.
+    /// The session ended at the bot's request; `answered` is true if the server confirmed it.
     LoggedOut {
         /// LogoutReply came.
         answered: bool,
@@ -103,7 +103,7 @@ pub enum Event {
     Lost(LossReason),
 }
 
-/// How a bot lost its circuit.
+/// Cause of a lost circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossReason {
     /// The circuit closed itself.
@@ -132,9 +132,9 @@ impl LossReason {
 /// Counters of one bot; each only rises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentStats {
-    /// Pings that the server did not answer before the next one left, but for those of [`Agent::forgive_ping`].
+    /// Pings without an answer before the next one, without those of [`Agent::forgive_ping`].
     pub pings_unanswered: u64,
-    /// The others among those: a link of the caller lost them.
+    /// Pings lost on a link of the caller.
     pub pings_forgiven: u64,
     /// Agent updates sent.
     pub updates_sent: u64,
@@ -154,10 +154,9 @@ pub struct AgentStats {
 
 /// One bot.
 ///
-/// The caller's loop is that of a circuit: hand in what arrived ([`Self::handle_datagram`], [`Self::handle_event`]) or
-/// that time has passed ([`Self::handle_timeout`]), then drain [`Self::poll_transmit`] and [`Self::poll_event`], and
-/// sleep until [`Self::poll_timeout`]. Draining after each datagram makes a node-metaverse bot ack each alone. Equal
-/// seeds, credentials and inputs give equal bytes.
+/// The caller's loop is that of a circuit: hand in inputs ([`Self::handle_datagram`], [`Self::handle_event`],
+/// [`Self::handle_timeout`]), then drain [`Self::poll_transmit`] and [`Self::poll_event`], and sleep until [`Self::poll_timeout`].
+/// Draining after each datagram makes a node-metaverse bot ack each alone. Equal seeds, credentials and inputs give equal bytes.
 #[derive(Clone, Debug)]
 pub struct Agent {
     config: AgentConfig,
@@ -168,13 +167,13 @@ pub struct Agent {
     /// The circuit to the region that it left last, until the server ends it.
     left: Option<Left>,
     stage: Stage,
-    /// When what the stage waits for is given up.
+    /// Deadline of the current stage.
     deadline: Option<Instant>,
-    /// Whether AgentMovementComplete came on this circuit.
+    /// True once AgentMovementComplete came on this circuit.
     arrived: bool,
-    /// Whether AgentSetAppearance was sent on this circuit.
+    /// True once AgentSetAppearance was sent on this circuit.
     dressed: bool,
-    /// Whether a teleport was asked for and neither happened nor failed.
+    /// True while a requested teleport has neither happened nor failed.
     teleporting: bool,
     appearance_serial: u32,
     actor: Actor,
@@ -184,11 +183,11 @@ pub struct Agent {
     names: Names,
     next_names_at: Option<Instant>,
     observer: Option<Box<Observer>>,
-    /// What it said and waits to hear.
+    /// Its own lines under way.
     echo: Option<Box<Echo>>,
     /// The line of a slow reader.
     line: Option<Box<Line>>,
-    /// What it attacks the server with.
+    /// State of its attack.
     hostile: Option<Hostile>,
     /// Datagrams of an attack that are no circuit's: [`crate::hostile::BURST_MAX`] at most.
     garbage: VecDeque<Vec<u8>>,
@@ -196,7 +195,7 @@ pub struct Agent {
     newest: Option<u32>,
     events: VecDeque<Event>,
     stats: AgentStats,
-    /// Whether the latest ping or its answer was lost by the caller's link.
+    /// True if the caller's link lost the latest ping or its answer.
     ping_is_forgiven: bool,
     /// Expanded body of the datagram at hand.
     scratch: Vec<u8>,
@@ -248,7 +247,7 @@ impl Agent {
         agent
     }
 
-    /// Tells the bot that time has passed.
+    /// Handles the passage of time.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.stage == Stage::Gone {
             return;
@@ -284,7 +283,7 @@ impl Agent {
         self.attack(now);
     }
 
-    /// When to call [`Self::handle_timeout`] at the latest; `None` when the session is over.
+    /// Latest time for [`Self::handle_timeout`]; `None` once the session is over.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.stage == Stage::Gone {
@@ -329,7 +328,7 @@ impl Agent {
         self.ping_is_forgiven = true;
     }
 
-    /// Who it is.
+    /// Identity.
     #[must_use]
     pub const fn identity(&self) -> &Identity {
         &self.identity
@@ -341,26 +340,26 @@ impl Agent {
         self.here.region
     }
 
-    /// Where it thinks it is: metres from the region's corner. Standers and sitters that do not observe know only where
-    /// they arrived.
+    /// Position as known to it, metres from the region's corner. Standing and sitting bots that do not observe know only their point of
+    /// arrival.
     #[must_use]
     pub fn position(&self, now: Instant) -> Vec3 {
         self.whereabouts.position(now)
     }
 
-    /// Whether the avatar stands in the region and everything that a client asks for on arrival was asked for.
+    /// True once the avatar is in the region and all requests of a client's arrival were sent.
     #[must_use]
     pub fn is_present(&self) -> bool {
         self.arrived && self.stage == Stage::Present
     }
 
-    /// Whether the session is over.
+    /// True once the session is over.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.stage == Stage::Gone
     }
 
-    /// What it sees, if it observes.
+    /// Its view, if it observes.
     #[must_use]
     pub fn observer(&self) -> Option<&Observer> {
         self.observer.as_deref()
@@ -371,14 +370,14 @@ impl Agent {
         self.observer.as_mut().map(|observer| observer.take_gap(now))
     }
 
-    /// Keeps what it is shown for [`Self::take_sights`] from now on, if it observes.
+    /// Records changes of its view for [`Self::take_sights`] from now on, if it observes.
     pub fn keep_sights(&mut self) {
         if let Some(observer) = &mut self.observer {
             observer.keep_sights();
         }
     }
 
-    /// What it was shown since the last call.
+    /// Drains the changes of its view since the last call.
     pub fn take_sights(&mut self) -> impl Iterator<Item = Sight> {
         self.observer.iter_mut().flat_map(|observer| observer.take_sights())
     }
@@ -432,8 +431,8 @@ impl Agent {
         self.stats.updates_sent += 1;
     }
 
-    /// node-metaverse lets go of all keys whenever the server shows its avatar beginning to walk, land or get up; who
-    /// steers it presses again what is to be held.
+    /// node-metaverse releases all keys when the server shows its avatar beginning to walk, land or get up; its user presses them
+    /// again.
     fn finish_animations(&mut self, now: Instant, count: usize) {
         let position = self.whereabouts.position(now);
         let region_size_m = self.whereabouts.region_size_m();

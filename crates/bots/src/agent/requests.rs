@@ -1,4 +1,4 @@
-//! What a script can have a bot do besides its behaviour: behave otherwise, speak, teleport, log out.
+//! Requests of a script: another behaviour, speech, teleport, logout.
 
 use super::Agent;
 use super::arrival::{LOGOUT_MAX, Stage};
@@ -14,7 +14,7 @@ use wire::messages::{
 };
 use wire::text;
 
-/// How loud a bot speaks, by the numbers of ChatFromViewer.
+/// Range of speech, by the numbers of ChatFromViewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loudness {
     /// Heard within 10 m.
@@ -44,7 +44,7 @@ impl Agent {
         self.sender.steady(steadiness);
     }
 
-    /// Sends so many updates a second, 1 to 125, from the next one on; [`Profile::Viewer`](crate::profile::Profile) only.
+    /// Sets the rate of agent updates, 1 to 125 a second, from the next one on; [`Profile::Viewer`](crate::profile::Profile) only.
     pub const fn set_rate_hz(&mut self, rate_hz: u32) {
         self.config.rate_hz = rate_hz;
     }
@@ -65,7 +65,7 @@ impl Agent {
         self.send(Reliability::Reliable, true, |out| message.encode(out));
     }
 
-    /// Strikes at whoever stands before it.
+    /// Strikes at the avatar in front of it.
     pub fn strike(&mut self) {
         let message = AgentAnimation {
             agent_data: AgentAnimationAgentData {

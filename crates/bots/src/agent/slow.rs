@@ -1,7 +1,7 @@
-//! The line of a slow reader: it asks for as much as others and can take a twentieth of it.
+//! Line of a slow reader: it requests the usual bandwidth and carries a twentieth of it.
 //!
-//! All that the server sends waits in front of the line and is read late, so its acks are late too; what the queue has no room for
-//! is lost. What the bot sends goes another way, which is wide enough.
+//! Traffic from the server queues in front of the line and is read late, so its acks are late too; overflow of the queue is lost.
+//! Traffic of the bot takes another line, which is wide enough.
 
 use super::Agent;
 use crate::behavior::Behavior;
@@ -11,8 +11,8 @@ use ids::Instant;
 use std::net::SocketAddrV4;
 use wire::messages::CompletePingCheck;
 
-/// A slow reader's line: 64 kbit/s, which is less than the quarter of their rate that servers leave to somebody whose path is full;
-/// and two seconds of it in a queue.
+/// A slow reader's line: 64 kbit/s, less than the quarter of their rate that servers leave to clients with a full path, and a queue of
+/// two seconds.
 pub const SLOW_LINE: Capacity = Capacity { bytes_per_s: 8_000, queue_bytes: 16_000 };
 
 /// A datagram on the line, and from where it is.
@@ -25,7 +25,7 @@ impl Agent {
         self.line = is_slow.then(|| Box::new(Narrow::new(SLOW_LINE)));
     }
 
-    /// Puts what the server sent on the line.
+    /// Puts a datagram of the server on the line.
     pub(super) fn enqueue(&mut self, now: Instant, remote: SocketAddrV4, bytes: &[u8]) {
         let Some(line) = &mut self.line else { return };
         if line.push(now, bytes.len(), (remote, bytes.to_vec())) == Passage::Lost {
@@ -36,7 +36,7 @@ impl Agent {
         }
     }
 
-    /// Reads what the line has carried by now.
+    /// Handles the datagrams that the line has carried by now.
     pub(super) fn read_line(&mut self, now: Instant) {
         while let Some((remote, bytes)) = self.line.as_mut().and_then(|line| line.poll(now)) {
             self.take_in(now, remote, &bytes);

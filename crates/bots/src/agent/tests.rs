@@ -288,8 +288,7 @@ fn nobody_attacks_before_it_has_arrived_or_while_it_leaves() {
     assert!(pair.bot.is_gone());
 }
 
-/// Has the region send so many bytes a second to the bot, in datagrams of a kilobyte, half of them reliable while it may have more
-/// of those under way.
+/// The region sends `bytes_per_s` to the bot, in datagrams of a kilobyte, half of them reliable while the window permits.
 fn pour(pair: &mut Pair, bytes_per_s: usize, seconds: usize) {
     let (words, per_s) = (vec![b'x'; 1_000], bytes_per_s / 1_000);
     for n in 0..seconds * per_s {

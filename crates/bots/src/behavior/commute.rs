@@ -7,7 +7,7 @@ use glam::Vec2;
 use ids::Instant;
 use std::time::Duration;
 
-/// How far from the middle both places are, as a part of the region's edge.
+/// Distance of both places from the middle ÷ the region's edge.
 pub const COMMUTE_REACH_EDGES: f32 = 0.4;
 
 /// By how much the places depart from lying opposite each other, as seen from the middle, in radians: ways miss the middle by up to
@@ -17,12 +17,12 @@ pub const COMMUTE_BEND_RAD: f32 = 0.3;
 /// Rest at each place, in seconds.
 pub const COMMUTE_PAUSE_S: (f32, f32) = (5.0, 15.0);
 
-/// Somebody who commutes.
+/// State of a commuting bot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Commuter {
     /// Directions of the two places from the region's middle.
     places: [Vec2; 2],
-    /// Which of them is the next one.
+    /// Index of the next place.
     next: usize,
     doing: Doing,
 }

@@ -3,13 +3,13 @@
 use super::Body;
 use glam::Vec2;
 
-/// Who is so near is there, in metres: twice as far as a walk leads between two updates, so that nobody walks past for ever.
+/// Distance that counts as arrival, in metres: twice the walk between two updates, so that no bot walks past for ever.
 pub const ARRIVED_M: f32 = 2.0;
 
-/// How far off a walk may head before it is turned, in radians (6°). A turn in every update would be news in every update.
+/// Error of direction from which on a walk is turned, in radians (6°). A turn in every update would make every update significant.
 const COURSE_RAD: f32 = 0.1;
 
-/// On the way to a place, or there. Who has arrived and is pushed away does not come back.
+/// On the way to a place, or there. A bot pushed away after its arrival does not return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Course {
     goal: Vec2,
@@ -48,7 +48,7 @@ mod tests {
                 break;
             }
             turns += u32::from(before != body.direction);
-            // Somebody pushes a little all the time.
+            // A steady small push.
             position += body.direction * 0.32 + Vec2::new(0.0, 0.02);
         }
         assert!(position.distance(Vec2::new(200.0, 90.0)) <= ARRIVED_M, "{position}");

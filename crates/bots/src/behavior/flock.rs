@@ -1,7 +1,7 @@
 //! Groups that walk together, so that a crowd's density moves through the region.
 //!
-//! Nobody leads: the group, and where it goes when, follow from the bot's number and the time that has passed since the run began, so
-//! that bots of a group agree without a word. Bots with the same number in two processes are of the same group.
+//! There is no leader: group and destinations follow from the bot's number and the time since the start of the run, so that bots of a
+//! group agree without communication. Bots with the same number in two processes are of the same group.
 
 use super::course::Course;
 use super::{AT_POS, BORDER_M, Body, Spot, WALK_M_PER_S};
@@ -9,17 +9,17 @@ use crate::rng::Rng;
 use glam::Vec2;
 use ids::Instant;
 
-/// Bots of a flock, those with numbers that follow each other.
+/// Bots of a flock, with consecutive numbers.
 pub const FLOCK_SIZE: u32 = 20;
 
-/// Everybody has a place within so many metres of where the flock goes, the same wherever that is.
+/// Radius around the destination within which each bot has a place, the same at every destination.
 pub const FLOCK_RADIUS_M: f32 = 8.0;
 
-/// And departs from it by up to so many metres along each axis, differently each time.
+/// Deviation from that place along each axis, drawn at each destination.
 pub const FLOCK_SPREAD_M: f32 = 1.5;
 
-/// How long a flock heads for one destination, as a part of the time that a walk along the region's edge takes. Two points of a square
-/// are half an edge apart in the mean, so that a flock walks for two thirds of the time.
+/// Time per destination ÷ the time of a walk along the region's edge. Two points of a square are half an edge apart in the mean, so
+/// that a flock walks for two thirds of the time.
 pub const FLOCK_TURN_EDGES: f64 = 0.75;
 
 /// Seed of all flocks.
@@ -57,14 +57,14 @@ impl Member {
     }
 }
 
-/// Which destination it is by now. Flocks do not all set out at once.
+/// Number of the current destination. Flocks set out at different times.
 fn turn(flock: u32, now: Instant, region_size_m: f32) -> u64 {
     let turn_s = f64::from(region_size_m) * FLOCK_TURN_EDGES / f64::from(WALK_M_PER_S);
     let late = Rng::new(FLOCKS, u64::from(flock)).unit();
     ((now - Instant::ZERO).as_secs_f64() / turn_s + late) as u64
 }
 
-/// Where a flock goes in a turn: anywhere where all of it is inside.
+/// A flock's destination in a turn: any point with the whole flock inside the region.
 fn destination(flock: u32, turn: u64, region_size_m: f32) -> Vec2 {
     let mut rng = Rng::new(FLOCKS ^ turn.wrapping_add(1), u64::from(flock));
     let margin_m = BORDER_M + FLOCK_RADIUS_M + FLOCK_SPREAD_M;
@@ -87,7 +87,7 @@ mod tests {
         (0..10).map(bot).collect()
     }
 
-    /// Where the bots are in the mean, each second.
+    /// Mean position of the bots, each second.
     fn middles(flock: &[Vec<Act>]) -> Vec<Vec2> {
         let at = |tick: usize| flock.iter().map(|bot| bot[tick].2).sum::<Vec2>() / flock.len() as f32;
         (0..SECONDS as usize * 10).step_by(10).map(at).collect()

@@ -8,13 +8,13 @@ use std::time::Duration;
 /// One round: a walk, a rest, some words in the middle of the rest.
 pub const MINGLE_ROUND: Duration = Duration::from_secs(20);
 
-/// How much of the round is walked. At [`WALK_M_PER_S`](super::WALK_M_PER_S) that is 26 m, out in one round and back in the next.
+/// Walking time of a round. At [`WALK_M_PER_S`](super::WALK_M_PER_S) that is 26 m, out in one round and back in the next.
 pub const MINGLE_WALK: Duration = Duration::from_secs(8);
 
-/// When in the round the words fall.
+/// Time of the line within the round.
 pub const MINGLE_WORDS_AT: Duration = Duration::from_secs(14);
 
-/// Somebody who mingles.
+/// State of a mingling bot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mingler {
     round: Option<Round>,
@@ -31,7 +31,7 @@ impl Mingler {
     /// The keys held from now on.
     pub(super) fn act(&mut self, now: Instant, body: &mut Body, rng: &mut Rng) -> u32 {
         let Some(round) = &mut self.round else {
-            // Anywhere in a round, so that those who arrive together do not walk and talk together.
+            // Random offset in a round, so that bots that arrive together do not walk and talk together.
             let into_round = MINGLE_ROUND.mul_f64(rng.unit());
             let began_at = now + (MINGLE_ROUND - into_round);
             self.round = Some(Round { began_at, has_spoken: false, is_out: true });
@@ -41,7 +41,7 @@ impl Mingler {
             return 0;
         }
         if now - round.began_at >= MINGLE_ROUND {
-            // A direction for life would make runs differ by who has whom in earshot.
+            // A fixed direction would make runs differ by the neighbours in earshot.
             body.face(if round.is_out { -body.direction } else { rng.direction() });
             *round = Round { began_at: now, has_spoken: false, is_out: !round.is_out };
         }

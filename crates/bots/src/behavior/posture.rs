@@ -5,7 +5,7 @@ use super::{Body, SIT_ON_GROUND, Spot};
 /// Updates that carry SIT_ON_GROUND or STAND_UP. They are unreliable, and it takes one to change the posture.
 pub(super) const POSTURE_UPDATES: u8 = 3;
 
-/// Somebody who sits, or is about to.
+/// State of a sitting bot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sitter {
     /// To be faced first, as soon as it is known where that is: the region's middle.

@@ -5,10 +5,10 @@ use crate::rng::Rng;
 use ids::Instant;
 use std::time::Duration;
 
-/// Between two words: half of what servers let somebody say for long.
+/// Period of lines: half of the lasting rate that servers permit.
 pub const PROBE_PERIOD: Duration = Duration::from_millis(500);
 
-/// Somebody who speaks on the beat.
+/// State of a bot that speaks periodically.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Talker {
     speaks_at: Option<Instant>,

@@ -1,4 +1,4 @@
-//! A body for tests of behaviours: it does what the flags say, ten updates a second, in a region of 256 m.
+//! A body for tests of behaviours: it obeys the flags, ten updates a second, in a region of 256 m.
 
 use super::{AT_POS, Actor, Behavior, Pose, Spot, WALK_M_PER_S};
 use crate::rng::Rng;
@@ -8,7 +8,7 @@ use ids::Instant;
 /// An update, and where the body is behind it.
 pub(super) type Act = (Instant, Pose, Vec2);
 
-/// What a bot with this number does in so many seconds.
+/// Actions of a bot with this number in `seconds`.
 pub(super) fn behave(behavior: Behavior, number: u32, seed: u64, seconds: u64, start: Vec2) -> Vec<Act> {
     let mut rng = Rng::new(seed, 0);
     let mut actor = Actor::new(behavior, number, &mut rng);

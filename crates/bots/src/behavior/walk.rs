@@ -6,7 +6,7 @@ use glam::Vec2;
 use ids::Instant;
 use std::time::Duration;
 
-/// How somebody walks about.
+/// Style of walking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Habits {
     /// Length of a leg, in metres.
@@ -17,22 +17,22 @@ pub struct Habits {
     pub ground_m: Option<f32>,
 }
 
-/// Of [`Behavior::Walk`](super::Behavior::Walk).
+/// Style of [`Behavior::Walk`](super::Behavior::Walk).
 pub const WALKER: Habits = Habits { leg_m: (20.0, 60.0), pause_s: (2.0, 10.0), ground_m: None };
 
-/// Of [`Behavior::Roam`](super::Behavior::Roam): who never rests.
+/// Style of [`Behavior::Roam`](super::Behavior::Roam): without pauses.
 pub const ROAMER: Habits = Habits { pause_s: (0.0, 0.0), ..WALKER };
 
-/// Of [`Behavior::Plaza`](super::Behavior::Plaza): a market on 128 m, where a few steps lead to the next stall.
+/// Style of [`Behavior::Plaza`](super::Behavior::Plaza): a market on 128 m, with stalls a few steps apart.
 pub const MARKET_GOER: Habits = Habits { leg_m: (3.0, 20.0), pause_s: (0.5, 4.0), ground_m: Some(128.0) };
 
-/// How far ahead a walker looks for the border, in metres: more than it walks between two updates.
+/// Distance at which a walker avoids the border, in metres: more than its walk between two updates.
 const LOOKAHEAD_M: f32 = 4.0;
 
 /// Directions that are tried before a leg heads for the middle, which is always inside.
 const DIRECTION_TRIES: u32 = 8;
 
-/// Somebody who walks about.
+/// State of a walking bot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walker {
     habits: Habits,
@@ -72,7 +72,7 @@ impl Walker {
         0
     }
 
-    /// Begins a leg that ends on the ground that is walked about on; from outside of it, one that leads there.
+    /// Begins a leg that ends on the permitted ground, or leads there from outside.
     fn set_out(&mut self, now: Instant, spot: Spot, body: &mut Body, rng: &mut Rng) -> u32 {
         let Habits { leg_m, ground_m, .. } = self.habits;
         let mut length_m = rng.between(leg_m.0, leg_m.1);

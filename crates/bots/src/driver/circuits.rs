@@ -1,7 +1,7 @@
-//! The thread of the circuits: all bots, their sockets and timers.
+//! Thread of the circuits: all bots, their sockets and timers.
 //!
-//! It works in turns. Between two of them that found datagrams it rests for [`REST`], so that the datagrams of a burst
-//! are read together: a system call for each would cost more than all the rest. Ping times are up to so much too long.
+//! It works in turns. Between two turns with datagrams it rests for [`REST`], so that the datagrams of a burst are read together: a
+//! system call for each would cost more than all the rest. Ping times are too long by up to that.
 
 use super::clock::Clock;
 use super::control::{Answer, Command, Probes};
@@ -26,14 +26,14 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Pause behind a turn that found datagrams, but for few bots: those have no bursts, and are there to be exact.
+/// Pause behind a turn with datagrams, except with few bots: those cause no bursts, and measure exactly.
 const REST: Duration = Duration::from_millis(1);
 const RESTING_FROM: u32 = 50;
 
 /// Longest turn, so that the end of a phase is noticed.
 const TURN_MAX: Duration = Duration::from_millis(20);
 
-/// Bots that are told to log out in one turn: all at once would be a burst that no crowd makes.
+/// Bots that log out in one turn: all at once would be a burst unlike any crowd's.
 const LOGOUTS_PER_TURN: usize = 10;
 
 /// The device's place among the poller's tokens, which are numbers of bots.
@@ -41,7 +41,7 @@ const DEVICE: u64 = u32::MAX as u64 + 1;
 /// And the control echo's.
 const ECHO: u64 = DEVICE + 1;
 
-/// Packets read from a device in one turn: what a server sends in one may be more, and pings wait meanwhile.
+/// Packets read from a device in one turn: a server may send more in one, and pings wait meanwhile.
 const PACKETS_PER_TURN: usize = 4_096;
 
 /// One bot and its place in the network.
@@ -80,14 +80,14 @@ pub(super) struct Circuits {
     device: Option<(Device, Network)>,
     mailbox: SyncSender<Notice>,
     notices: Receiver<Notice>,
-    /// By number; none before its login and after a failed one.
+    /// By number; `None` before its login and after a failed one.
     bots: Vec<Option<Bot>>,
     timers: Timers,
     wires: Wires,
     findings: Findings,
     /// Bytes that bots received in each second of the window.
     rates: Rates,
-    /// Where what observers are shown goes.
+    /// Destination of the observers' views.
     views: Option<ViewWriter>,
     control_echo: Option<ControlEcho>,
     /// Commands that were read and not carried out, with their text.
@@ -141,7 +141,7 @@ impl Circuits {
         })
     }
 
-    /// Where the HTTP thread posts its notices.
+    /// Mailbox for notices of the HTTP thread.
     pub(super) fn mailbox(&self) -> Mailbox {
         Mailbox { notices: self.mailbox.clone(), waker: self.poller.waker() }
     }
@@ -162,7 +162,7 @@ impl Circuits {
         self.finish(http, &mut buffers, &begin)
     }
 
-    /// The run by command: whatever is asked for, until it is to leave.
+    /// Run by command, until `leave`.
     pub(super) fn run_controlled(
         mut self,
         http: HttpThread,
@@ -230,7 +230,7 @@ impl Circuits {
                 Err(reason) => Answer::Refused { refused: &text, reason },
             };
             if answer.write(output).is_err() {
-                // Nobody is there any more who could say "leave".
+                // The source of commands has ended.
                 break;
             }
         }
@@ -257,7 +257,7 @@ impl Circuits {
         self.bots.iter_mut().flatten().map(|bot| &mut bot.agent)
     }
 
-    /// The end of a window: everybody logs out.
+    /// End of a window: all bots log out.
     fn finish(
         mut self,
         http: HttpThread,
@@ -281,7 +281,7 @@ impl Circuits {
         Reading::take(self.clock.now(), self.config.server_pid, self.wires.traffic().total())
     }
 
-    /// The window begins now, or anew.
+    /// Begins the window, or begins it again.
     fn begin_window(&mut self) -> Reading {
         self.rates = Rates::default();
         self.read_meters()
@@ -430,7 +430,7 @@ impl Circuits {
         Ok(Port::Socket(socket))
     }
 
-    /// Reads what waits at the device.
+    /// Reads waiting packets of the device.
     fn receive_packets(&mut self, now: Instant, buffer: &mut [u8]) -> Result<(), BotsError> {
         for _ in 0..PACKETS_PER_TURN {
             let Some((device, network)) = &self.device else { return Ok(()) };
@@ -456,7 +456,7 @@ impl Circuits {
         Ok(())
     }
 
-    /// Sends what is due to the control echo.
+    /// Sends due datagrams to the control echo.
     fn ask_echo(&mut self, now: Instant) {
         if let Some(echo) = &mut self.control_echo
             && let Some(datagram) = echo.poll(now)
@@ -466,7 +466,7 @@ impl Circuits {
         }
     }
 
-    /// Reads what the control echo sent back to its socket.
+    /// Reads answers of the control echo from its socket.
     fn hear_echo(&mut self, batch: &mut RecvBatch) -> Result<(), BotsError> {
         if let Some(ControlEcho { port: Port::Socket(socket), .. }) = &mut self.control_echo {
             socket
@@ -480,7 +480,7 @@ impl Circuits {
         Ok(())
     }
 
-    /// Reads what waits at a bot's socket.
+    /// Reads waiting datagrams of a bot's socket.
     fn receive(&mut self, now: Instant, index: u32, batch: &mut RecvBatch) -> Result<(), BotsError> {
         let Some(bot) = &mut self.bots[index as usize] else { return Ok(()) };
         let Port::Socket(socket) = &mut bot.port else { return Ok(()) };
@@ -493,7 +493,7 @@ impl Circuits {
         self.note_views(now, index)
     }
 
-    /// Moves on what the links have carried so far.
+    /// Delivers datagrams that the links have carried by now.
     fn carry(&mut self, now: Instant) -> Result<(), BotsError> {
         while let Some((index, remote, bytes)) = self.wires.poll_arrival(now) {
             if let Some(bot) = &mut self.bots[index as usize] {
@@ -508,7 +508,7 @@ impl Circuits {
         Ok(())
     }
 
-    /// Writes down what an observer was shown.
+    /// Records changes of an observer's view.
     fn note_views(&mut self, now: Instant, index: u32) -> Result<(), BotsError> {
         let (Some(writer), Some(bot)) = (&mut self.views, &mut self.bots[index as usize]) else {
             return Ok(());
@@ -519,7 +519,7 @@ impl Circuits {
         Ok(())
     }
 
-    /// Tells a bot the time and does what it wants.
+    /// Advances a bot's time and carries out its requests.
     fn serve(&mut self, now: Instant, index: u32) {
         let Some(bot) = &mut self.bots[index as usize] else { return };
         bot.agent.handle_timeout(now);

@@ -1,6 +1,6 @@
-//! What the machine adds: datagrams to a plain echo beside the server, on the way that the bots' take.
+//! Latency of the machine: datagrams to a plain echo beside the server, on the path of the bots' datagrams.
 //!
-//! A ping that takes ten milliseconds says nothing about a server on a machine where an echo takes nine.
+//! A ping of ten milliseconds carries no information about a server on a machine where an echo takes nine.
 
 use super::port::Port;
 use crate::summary::{Summary, Times};
@@ -16,9 +16,9 @@ const LEN: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct ControlEcho {
-    /// Who echoes.
+    /// Address of the echo.
     pub(super) remote: SocketAddrV4,
-    /// Where the datagrams leave from.
+    /// Source of the datagrams.
     pub(super) port: Port,
     next_at: Instant,
     times: Times,
@@ -38,7 +38,7 @@ impl ControlEcho {
         if now < self.next_at {
             return None;
         }
-        // What was missed is not made up for.
+        // Missed times are not made up for.
         self.next_at = (self.next_at + PERIOD).max(now);
         Some(now.0.to_le_bytes())
     }
@@ -50,7 +50,7 @@ impl ControlEcho {
         }
     }
 
-    /// Those since the last call.
+    /// Summary since the last call.
     pub(super) fn summary(&mut self) -> Summary {
         std::mem::take(&mut self.times).summary()
     }

@@ -1,4 +1,4 @@
-//! What the circuits' thread finds out on the way, until it becomes a report.
+//! Findings of the circuits' thread, until they become a report.
 
 use super::usage::{self, Usage};
 use crate::agent::{AgentStats, Event, LossReason};
@@ -10,17 +10,17 @@ use ids::Instant;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Different reasons of failure that are told apart; those beyond are one. They hold text of the server.
+/// Distinct reasons of failures; further ones are merged. They hold text of the server.
 const FAILURES_MAX: usize = 100;
 
-/// Where a bot is in its life, as far as the report counts.
+/// Stage of a bot's life, as far as the report counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     /// On the way in, since this moment.
     Entering(Instant),
     /// In.
     Staying,
-    /// It was told to log out.
+    /// Logging out.
     Leaving,
     /// Its session is over.
     Over,
@@ -39,13 +39,13 @@ pub(super) struct Findings {
     pings: Distribution,
     /// Since they were asked for last.
     recent_pings: Times,
-    /// Likewise how long words took that bots said to themselves.
+    /// Round trips of bots' own words since the last report.
     recent_echoes: Times,
     failures: BTreeMap<String, u32>,
 }
 
 impl Findings {
-    /// Bots whose login has succeeded or failed.
+    /// Bots with a successful or failed login.
     pub(super) const fn logins_resolved(&self) -> u32 {
         self.logins_ok + self.logins_failed
     }
@@ -65,7 +65,7 @@ impl Findings {
         std::mem::take(&mut self.recent_pings).summary()
     }
 
-    /// A bot tells something.
+    /// Handles a bot's event.
     pub(super) fn on_event(&mut self, now: Instant, life: &mut Life, event: Event) {
         match event {
             Event::Arrived(_) => {
@@ -145,7 +145,7 @@ impl Reading {
     }
 }
 
-/// What can only be seen at the end of the window, while the bots are still in.
+/// Figures available at the end of the window only, while the bots are still in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Harvest {
     pub(super) messages: BTreeMap<String, Tally>,

@@ -13,17 +13,17 @@ use wire::llsd::Limits;
 /// Connections that wait for the next request of any bot; more are closed. Event queues hold one each meanwhile.
 const IDLE_MAX: usize = 64;
 
-/// An answer, whatever its status.
+/// An answer, of any status.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
 }
 
-/// Why there is no answer.
+/// Failure of a request.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpError {
-    /// Nobody listens, or the connection broke.
+    /// No listener, or a broken connection.
     #[error("no connection: {0}")]
     Connection(#[from] hyper_util::client::legacy::Error),
     /// The answer broke off or is longer than any that a client takes.

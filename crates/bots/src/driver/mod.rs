@@ -1,9 +1,9 @@
 //! Runs many bots against a server: real sockets, real clocks, HTTP. The bots themselves are [`crate::agent`].
 //!
-//! Two threads. The one that calls [`run`] owns all circuits and their UDP sockets (`circuits`, timed by `timers`);
-//! another one does HTTP for all bots (`session`, over `http`): logins at the ramp's rate, seeds, event queues. They
-//! talk through one bounded channel, HTTP to circuits. Every bot has a socket of its own, as every client has; or an address
-//! of its own behind a TUN device that all share, which costs less (`port`).
+//! Two threads. The caller of [`run`] owns all circuits and their UDP sockets (`circuits`, timed by `timers`); another one does HTTP
+//! for all bots (`session`, over `http`): logins at the ramp's rate, seeds, event queues. They communicate through one bounded channel,
+//! HTTP to circuits. Every bot has a socket of its own, as every client has; or an address of its own behind a shared TUN device, which
+//! costs less (`port`).
 
 mod circuits;
 mod clock;
@@ -34,40 +34,40 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Files that the process needs besides two for each bot (its UDP socket, and the connection of its event queue or its
-/// login): standard streams, poller, runtime, idle connections.
+/// Files that the process needs besides two for each bot (its UDP socket, and the connection of its event queue or its login): standard
+/// streams, poller, runtime, idle connections.
 const FILES_EXTRA: u64 = 256;
 
-/// What to run.
+/// Parameters of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BotsConfig {
     /// Login address of the server, such as `http://127.0.0.1:9000/`. Plain HTTP only.
     pub login_uri: String,
-    /// How many bots.
+    /// Number of bots.
     pub count: u32,
     /// Last name of all of them; the first names are `Bot0001` and so on. Two runs at once need different ones, since a
     /// second login ends the first session.
     pub last_name: String,
     /// Password of all of them. Accounts are created at their first login, if the server has open registration.
     pub password: String,
-    /// What each bot is like; whether it observes is decided by [`Self::observers`].
+    /// Properties of each bot; [`Self::observers`] decides on observation.
     pub agent: AgentConfig,
-    /// How many of them, the first ones, decode and measure everything.
+    /// Number of bots, the first ones, that decode and measure everything.
     pub observers: u32,
     /// Logins begun per second.
     pub ramp_per_s: f64,
-    /// How long to stay after the last login.
+    /// Duration of the stay after the last login.
     pub duration: Duration,
-    /// What the network between bots and server does to each datagram, in either direction.
+    /// Effects of the network between bots and server on each datagram, in both directions.
     pub conditions: Conditions,
-    /// File for what the observers are shown, see [`crate::views`].
+    /// File for the observers' views, see [`crate::views`].
     pub views: Option<PathBuf>,
     /// Process whose CPU time and memory are reported: the server, on this machine.
     pub server_pid: Option<u32>,
-    /// A network of 16 bits whose hosts the bots are, behind a TUN device in the network namespace of [`Self::server_pid`]; they
-    /// have no sockets then. Needs root.
+    /// A /16 network of the bots' addresses, behind a TUN device in the network namespace of [`Self::server_pid`], instead of sockets.
+    /// Needs root.
     pub device: Option<Ipv4Addr>,
-    /// Who echoes datagrams beside the server, to tell what the machine adds.
+    /// Echo server beside the server, for the machine's share of latency.
     pub control_echo: Option<SocketAddrV4>,
     /// Bots of equal seeds do equal things, as far as the server does.
     pub seed: u64,
@@ -94,21 +94,21 @@ impl Default for BotsConfig {
     }
 }
 
-/// Why bots could not be run at all. What goes wrong with single bots is in the [`Report`].
+/// Failure of a whole run. Failures of single bots are in the [`Report`].
 #[derive(Debug, thiserror::Error)]
 pub enum BotsError {
     /// The login address is no address.
     #[error("{uri:?} is no http:// address: {reason}")]
     LoginUri {
-        /// What was given.
+        /// Given address.
         uri: String,
-        /// What is wrong with it.
+        /// Fault of the address.
         reason: String,
     },
     /// The system allows fewer open files than the bots need.
     #[error("{count} bots need {needed} open files, the limit is {limit} (ulimit -n)")]
     Files {
-        /// How many bots were asked for.
+        /// Requested number of bots.
         count: u32,
         /// Files that they need.
         needed: u64,
@@ -120,14 +120,14 @@ pub enum BotsError {
     ServerPid {
         /// The process that was named.
         pid: u32,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// What the observers are shown cannot be written.
+    /// The observers' views cannot be written.
     #[error(transparent)]
     Views(#[from] ViewsError),
-    /// The bots' network is not to be had.
+    /// The bots' network is not available.
     #[error("no device for the bots: {0}")]
     DeviceConfig(&'static str),
     /// The device could not be made.
@@ -139,30 +139,30 @@ pub enum BotsError {
     /// The system refused something else: a poller, a thread.
     #[error("cannot {what}")]
     System {
-        /// What was to be done.
+        /// Failed action.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 }
 
-/// Logs the bots in, lets them do their thing for [`BotsConfig::duration`], logs them out. Takes as long as that takes:
-/// logins may wait for minutes while a server hashes passwords. Blocks; call it from no async task.
+/// Logs the bots in, runs them for [`BotsConfig::duration`], logs them out. Logins may wait for minutes while a server hashes
+/// passwords. Blocks; not for async tasks.
 ///
 /// # Errors
-/// Only what keeps all bots from running.
+/// Failures of the whole run only.
 pub fn run(config: &BotsConfig) -> Result<Report, BotsError> {
     let (circuits, http) = start(config, config.count)?;
     circuits.run(http)
 }
 
-/// As [`run`], but nobody logs in and nothing ends before `input` says so: the bots do what its lines command, and
-/// answer each on `output` (see `control`). [`BotsConfig::count`] is the most that there may be, and
-/// [`BotsConfig::duration`] means nothing. The report's window begins when the last `enter` was done.
+/// [`run`], controlled by the lines of `input`: logins, behaviours and the end follow commands, each answered on `output` (see
+/// `control`). [`BotsConfig::count`] is the most bots there may be, and [`BotsConfig::duration`] is ignored. The report's window begins
+/// at the end of the last `enter`.
 ///
 /// # Errors
-/// Only what keeps all bots from running.
+/// Failures of the whole run only.
 pub fn run_controlled(
     config: &BotsConfig,
     input: impl BufRead + Send + 'static,

@@ -1,4 +1,4 @@
-//! Where a bot's datagrams enter and leave the network: a socket of its own, or an address behind a device that all share.
+//! Entry of a bot's datagrams into the network: a socket of its own, or an address behind a shared device.
 
 use super::BotsError;
 use net::device::Device;

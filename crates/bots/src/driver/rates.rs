@@ -1,4 +1,4 @@
-//! How many bytes each bot receives in a second, against what it may be sent.
+//! Bytes received by each bot in a second ÷ its permitted rate.
 
 use ids::Instant;
 

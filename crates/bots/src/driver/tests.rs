@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wire::llsd::{Limits, Llsd, xml};
 use wire::xmlrpc;
 
-/// How long the event queue holds a poll.
+/// Time for which the event queue holds a poll.
 const HOLD: Duration = Duration::from_millis(200);
 
 /// Requests so far, by kind.
@@ -25,12 +25,12 @@ struct Asked {
     folders: AtomicU32,
 }
 
-/// What a server does besides letting everybody in.
+/// Actions of a server beside accepting every login.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plan {
     /// Logins that it refuses, by turn.
     refused: &'static [u32],
-    /// Whether the first poll of an event queue is answered with a teleport to its other region.
+    /// True if the first poll of an event queue is answered with a teleport to its other region.
     teleports: bool,
 }
 

@@ -1,16 +1,15 @@
-//! When each bot wants to be served: a timer wheel with a slot for each millisecond.
+//! Deadlines of the bots: a timer wheel with a slot for each millisecond.
 //!
-//! A bot's deadline moves with nearly every datagram, mostly further away. So a timer is only moved when it has to ring
-//! earlier; one that rings too early finds its bot content and is set anew. That makes moving free and keeps each bot in
-//! the wheel about once.
+//! A bot's deadline moves with nearly every datagram, mostly further away. So a timer is only moved if it has to fire earlier; one that
+//! fires too early finds its bot idle and is set again. Moving is thereby free, and each bot is in the wheel about once.
 
 use ids::Instant;
 use std::time::Duration;
 
-/// Time per slot: deadlines are met up to so much late.
+/// Time per slot: deadlines are met up to this much late.
 pub(super) const SLOT: Duration = Duration::from_millis(1);
 
-/// Slots of the wheel. Deadlines beyond its turn wait in the last slot and are set anew there.
+/// Slots of the wheel. Deadlines beyond its turn wait in the last slot and are set again there.
 const SLOTS: usize = 1024;
 
 /// The timers of many bots.
@@ -30,7 +29,7 @@ impl Timers {
 
     /// Has a bot ring at `at` or earlier.
     pub(super) fn set(&mut self, bot: u32, at: Instant) {
-        // Rounded up: a timer that rang before its time would be set for the same slot for ever.
+        // Rounded up: a timer that fired before its time would be set for the same slot for ever.
         let wanted = (slot_of(at) + 1).clamp(self.next_slot, self.next_slot + SLOTS as u64 - 1);
         let set_for = &mut self.set_for[bot as usize];
         if set_for.is_none_or(|current| wanted < current) {
@@ -39,7 +38,7 @@ impl Timers {
         }
     }
 
-    /// Moves the bots whose time has come to `due`, whose content is replaced.
+    /// Moves the due bots to `due`, which is cleared before.
     pub(super) fn expire(&mut self, now: Instant, due: &mut Vec<u32>) {
         due.clear();
         let last = slot_of(now);
@@ -62,7 +61,7 @@ impl Timers {
         self.next_slot = self.next_slot.max(last + 1);
     }
 
-    /// When the next slot that is not empty rings. Looks at up to a hundred slots only, so it may be early.
+    /// Time of the next slot that is not empty. Checks up to a hundred slots only, so it may be early.
     pub(super) fn next(&self) -> Instant {
         const LOOKAHEAD: u64 = 100;
         let end = self.next_slot + LOOKAHEAD;

@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::time::Duration;
 
-/// What a process used.
+/// CPU time and memory of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Usage {
     /// Since its start, in all threads, user and system.

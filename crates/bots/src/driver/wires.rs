@@ -1,4 +1,4 @@
-//! Between the bots and their sockets: counts what passes, and sends it through a bad network if one was asked for.
+//! Links between the bots and their sockets: counts the traffic, and passes it through a bad network on request.
 
 use super::port::Port;
 use crate::agent::Agent;
@@ -11,7 +11,7 @@ use net::{FlushStatus, SendBatch, SendDrop};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use wire::messages::{CompletePingCheck, StartPingCheck};
 
-/// A datagram on its way through a link: whose, from or to whom, what.
+/// Datagram under way on a link: bot, remote address, bytes.
 pub(super) type UnderWay = (u32, SocketAddrV4, Vec<u8>);
 
 /// Both directions of a bad network.
@@ -20,8 +20,7 @@ struct Links {
     down: Link<UnderWay>,
 }
 
-/// All that lies between bots and sockets. Traffic is counted where the server sees it: what the links lose was
-/// received but not sent.
+/// All links between bots and sockets. Traffic is counted at the server's side: datagrams lost on the links were received but not sent.
 pub(super) struct Wires {
     traffic: Traffic,
     links: Option<Links>,
@@ -42,7 +41,7 @@ impl Wires {
         }
     }
 
-    /// Takes what a bot's socket received; without links the bot gets it at once.
+    /// Takes a datagram of a bot's socket; without links the bot gets it at once.
     pub(super) fn receive(
         &mut self,
         now: Instant,
@@ -61,7 +60,7 @@ impl Wires {
         }
     }
 
-    /// Gives a datagram to its bot and takes what that answers: at once, so that a bot that acks each packet alone can.
+    /// Delivers a datagram to its bot and takes the answers: at once, so that a bot that acks each packet alone can.
     pub(super) fn deliver(
         &mut self,
         now: Instant,
@@ -101,7 +100,7 @@ impl Wires {
         self.links.as_mut()?.down.poll(now)
     }
 
-    /// Moves the next datagram of a link to the batch that leaves with [`Self::flush`]; gives whose socket that is for.
+    /// Moves the next datagram of a link to the batch of [`Self::flush`]; returns the bot of its socket.
     pub(super) fn poll_departure(&mut self, now: Instant) -> Option<u32> {
         let (index, remote, bytes) = self.links.as_mut()?.up.poll(now)?;
         self.traffic.count_out(&bytes);
@@ -109,16 +108,16 @@ impl Wires {
         Some(index)
     }
 
-    /// When a link has something next.
+    /// Time of the next arrival on a link.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let links = self.links.as_ref()?;
         [links.up.poll_timeout(), links.down.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Sends what was taken from one bot.
+    /// Sends the batched datagrams of one bot.
     pub(super) fn flush(&mut self, port: &Port, device: Option<&Device>) {
         if !self.outgoing.is_empty() && port.flush(&mut self.outgoing, device) == FlushStatus::Blocked {
-            // The kernel holds a second's worth already; the circuit sends what matters again.
+            // The kernel holds a second's worth already; the circuit resends reliable messages.
             self.outgoing.abandon();
         }
     }

@@ -25,7 +25,7 @@ pub enum Garbage {
 }
 
 impl Garbage {
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const KINDS: u64 = 8;
 
     /// The `n`th piece.
@@ -39,7 +39,7 @@ impl Garbage {
             2 => Self::Datagram(coded(Flags::ACKS, &[u8::MAX])),
             // A run of zeros without its length.
             3 => Self::Datagram(coded(Flags::ZERO_CODED, &[0xFF, 0])),
-            // One that grows beyond everything.
+            // A zero-coded bomb: expands beyond every bound.
             4 => Self::Datagram(coded(Flags::ZERO_CODED, &[0, u8::MAX].repeat(BOMB_RUNS))),
             // Half a message.
             5 => {
@@ -53,7 +53,7 @@ impl Garbage {
                 message.extend(noise(NOISE_LEN, rng));
                 Self::Message(message)
             }
-            // Somebody else's session.
+            // Another client's session.
             _ => {
                 let session = Uuid::from_u128(u128::from(rng.next()) << 64 | u128::from(rng.next()));
                 Self::Message(update(session, identity))
@@ -90,7 +90,7 @@ mod tests {
     use ids::Instant;
     use wire::messages::Message;
 
-    /// Why a server refuses the pieces of one round; the reader of the circuit first, then that of messages.
+    /// Reasons for which a server refuses the pieces of one round: of the circuit first, then of messages.
     fn refusals(seed: u64) -> Vec<&'static str> {
         let mut rng = Rng::new(seed, 0);
         let now = Instant::ZERO;

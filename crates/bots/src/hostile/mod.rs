@@ -1,7 +1,7 @@
-//! What bots do that attack a server from within, behind a login like everybody's: three kinds, told by the bot's number.
+//! Attacks from within, behind a normal login: three kinds, by the bot's number.
 //!
-//! Each keeps a circuit as honest clients do (it acks, pings, sends its agent updates), so that what it sends besides is judged by
-//! the server and not by the kernel. This is its pace; [`garbage`](self) makes the garbage, the agent sends it all.
+//! Each attacker keeps a circuit like honest clients (it acks, pings, sends agent updates), so that its additional traffic is judged by
+//! the server and not by the kernel. This module is the pace; [`garbage`](self) makes the garbage, the agent sends it.
 
 mod garbage;
 
@@ -10,29 +10,29 @@ pub use garbage::Garbage;
 use ids::Instant;
 use std::time::Duration;
 
-/// Datagrams a second that no client sends, from each who sends such: several times as many as an honest client's.
+/// Malformed datagrams a second from each garbage attacker: several times an honest client's traffic.
 pub const GARBAGE_PER_S: u32 = 200;
 
-/// Agent updates a second that are valid and new, from each who floods with such: more than the 125 of the quickest clients, so
-/// that each tick has many of them.
+/// Valid and significant agent updates a second from each flooding attacker: more than the 125 of the fastest clients, so that each
+/// tick has several.
 pub const UPDATES_PER_S: u32 = 300;
 
-/// How far each of them turns the body, in radians (20°), to and fro: nobody can take it for jitter.
+/// Turn of the body in each of them, in radians (20°), to and fro: too much for jitter.
 pub const TURN_RAD: f32 = 0.35;
 
-/// Lines of chat a second from each who floods with such: several times what servers let somebody say for long.
+/// Lines of chat a second from each chat attacker: several times the lasting rate that servers permit.
 pub const LINES_PER_S: u32 = 30;
 
-/// One line in so many is shouted, and so concerns five times as wide a circle.
+/// One line in this many is shouted, to a circle five times as wide.
 pub const SHOUT_EVERY: u64 = 3;
 
-/// What is sent at once at most. A process that was held up does not make up for all that it missed.
+/// Burst at most. A process that was held up does not make up for all missed times.
 pub const BURST_MAX: u32 = 16;
 
-/// What an attacker sends.
+/// Kind of attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Datagrams that cannot be read, and messages that nobody may send.
+    /// Malformed datagrams, and messages that no client may send.
     Garbage,
     /// Agent updates, each of which is valid and turns the body.
     Updates,
@@ -44,7 +44,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Garbage, Self::Updates, Self::Chat];
 
-    /// Of the bot with this number: each kind in turn.
+    /// Kind of the bot with this number: each in turn.
     #[must_use]
     pub const fn of(number: u32) -> Self {
         Self::ALL[number as usize % Self::ALL.len()]
@@ -75,13 +75,13 @@ impl Hostile {
         Self { kind, next_at: None, n: 0 }
     }
 
-    /// What it sends.
+    /// Kind.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// How many are to be sent now, up to [`BURST_MAX`]; those beyond are left out.
+    /// Number to be sent now, up to [`BURST_MAX`]; further ones are omitted.
     pub fn take_due(&mut self, now: Instant) -> u32 {
         let period = Duration::from_secs(1) / self.kind.per_s();
         let next_at = self.next_at.get_or_insert(now);
@@ -94,14 +94,14 @@ impl Hostile {
         due
     }
 
-    /// Which one is being sent, counted from 0.
+    /// Index of the next one, counted from 0.
     pub const fn take_turn(&mut self) -> u64 {
         let turn = self.n;
         self.n += 1;
         turn
     }
 
-    /// When the next one is due, once it has begun.
+    /// Due time of the next one, once it has begun.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<Instant> {
         self.next_at

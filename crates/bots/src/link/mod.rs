@@ -1,7 +1,7 @@
-//! A bad network, one direction of it: loses, delays and shuffles what passes, repeatably.
+//! One direction of a bad network: loses, delays and reorders items, repeatably.
 //!
-//! Used between the bots and their sockets ([`crate::driver`]) and by the simulator. It knows neither datagrams nor
-//! addresses, only that things pass. [`Narrow`] is a line that is too slow for what is sent down it.
+//! Used between the bots and their sockets ([`crate::driver`]) and by the simulator. It knows neither datagrams nor addresses.
+//! [`Narrow`] is a line slower than its traffic.
 
 mod narrow;
 
@@ -16,27 +16,26 @@ use std::time::Duration;
 /// datagrams a second each with a delay of 800 ms come close.
 pub const UNDER_WAY_MAX: usize = 1 << 18;
 
-/// What a link does to everything that passes, in one direction.
+/// Effects of a link on every item, in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions {
     /// Share that is lost, 0 to 1.
     pub loss: f64,
     /// Mean delay.
     pub delay: Duration,
-    /// How far the delay departs from the mean, evenly, either way but not below zero. What leaves close together
-    /// changes places.
+    /// Deviation of the delay from its mean, uniform in both directions but not below zero. Items sent close together are reordered.
     pub jitter: Duration,
 }
 
 impl Conditions {
-    /// Whether nothing is done at all, so that no link is needed.
+    /// True without any effect, so that no link is needed.
     #[must_use]
     pub fn is_clear(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What becomes of a thing given to [`Link::push`].
+/// Fate of an item given to [`Link::push`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// [`Link::poll`] will give it.
@@ -83,7 +82,7 @@ impl<T> Link<T> {
         (entry.key().0 <= now).then(|| entry.remove())
     }
 
-    /// When the next thing arrives.
+    /// Time of the next arrival.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.under_way.first_key_value().map(|((arrives_at, _), _)| *arrives_at)
@@ -97,7 +96,7 @@ mod tests {
     const ROUGH: Conditions =
         Conditions { loss: 0.2, delay: Duration::from_millis(50), jitter: Duration::from_millis(20) };
 
-    /// Sends a number each millisecond; gives what arrived and after which delay.
+    /// Sends a number each millisecond; returns the arrivals and their delays.
     fn carry(conditions: Conditions, seed: u64, count: u32) -> Vec<(u32, Duration)> {
         let mut link = Link::new(conditions, Rng::new(seed, 0));
         let mut arrived = Vec::new();

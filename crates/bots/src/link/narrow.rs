@@ -1,11 +1,11 @@
-//! A line that carries less than is sent down it: what comes faster waits in front of it, and is lost when too much waits.
+//! A line slower than its traffic: items queue in front of it, and overflow is lost.
 
 use super::Passage;
 use ids::Instant;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What a line carries.
+/// Capacity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Bytes a second, at least one.
@@ -18,10 +18,10 @@ pub struct Capacity {
 #[derive(Clone, Debug)]
 pub struct Narrow<T> {
     capacity: Capacity,
-    /// When each is through, its bytes and itself; in that order.
+    /// End of transmission, bytes and item, in order.
     waiting: VecDeque<(Instant, u32, T)>,
     waiting_bytes: u32,
-    /// When all that was taken is through.
+    /// End of transmission of the last accepted item.
     free_at: Instant,
 }
 
@@ -32,7 +32,7 @@ impl<T> Narrow<T> {
         Self { capacity, waiting: VecDeque::new(), waiting_bytes: 0, free_at: Instant::ZERO }
     }
 
-    /// Sends a thing of so many bytes down the line; one without any counts as one.
+    /// Sends an item of `bytes` down the line; one without any counts as one.
     pub fn push(&mut self, now: Instant, bytes: usize, thing: T) -> Passage {
         let room = self.capacity.queue_bytes - self.waiting_bytes;
         let Some(bytes) = u32::try_from(bytes.max(1)).ok().filter(|&bytes| bytes <= room) else {
@@ -52,7 +52,7 @@ impl<T> Narrow<T> {
         Some(thing)
     }
 
-    /// When the next thing is through.
+    /// End of transmission of the next item.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.waiting.front().map(|(at, ..)| *at)
@@ -65,7 +65,7 @@ mod tests {
 
     const CAPACITY: Capacity = Capacity { bytes_per_s: 1_000, queue_bytes: 500 };
 
-    /// Sends a hundred bytes every so many milliseconds for ten seconds; gives how many are lost and the delays of the others.
+    /// Sends a hundred bytes every `every_ms` for ten seconds; returns the number of losses, and the delays of the others.
     fn carry(every_ms: u64) -> (u32, Vec<u64>) {
         let mut line = Narrow::new(CAPACITY);
         let (mut lost, mut delays) = (0, Vec::new());
