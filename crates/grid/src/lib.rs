@@ -1,10 +1,10 @@
-//! The services of the grid: accounts, login, inventory, names, tokens of the API, and the answers behind most capabilities.
+//! Services of the grid: accounts, login, inventory, names, tokens of the API, and the answers behind most capabilities.
 //!
-//! This crate decides; `store` keeps, `wire` spells and `gateway` carries. It knows no socket, no session and no
-//! circuit: a caller says who asks (the session's agent, never what a request claims) and what time it is.
+//! This crate decides; `store` keeps, `wire` spells and `gateway` carries. It knows no socket, no session and no circuit: the caller
+//! passes the session's agent, never a request's claim, and the time.
 //!
-//! Start with [`login::LoginService`] for the way in, [`inventory`] and [`capability`] for what clients ask next,
-//! [`users::Users`] for the operator's commands, and [`tokens::Tokens`] for the programs that use the operator's API.
+//! Start with [`login::LoginService`] for logins, [`inventory`] and [`capability`] for clients' next requests, [`users::Users`] for the
+//! operator's commands, and [`tokens::Tokens`] for programs that use the operator's API.
 
 pub mod attempts;
 pub mod capability;

@@ -23,7 +23,7 @@ pub struct Name {
     pub last: String,
 }
 
-/// Why nobody may be called so.
+/// Reason of a refused name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// A part is empty or too long.
@@ -43,14 +43,14 @@ pub enum NameError {
     Reserved,
 }
 
-/// Last names that nobody registers: viewers do not let users mute a Linden, and the others pass for the server.
+/// Reserved last names: viewers do not let users mute a Linden, and the others would pass for the server.
 const RESERVED_LAST: [&str; 5] = ["Linden", "Operator", "Server", "System", "Throng"];
 
 impl Name {
-    /// Bytes of each part; the protocol's name fields and viewers end there.
+    /// Bytes of each part at most: the protocol's name fields and viewers end there.
     pub const PART_MAX: usize = 31;
 
-    /// Last name of those who have only one.
+    /// Last name of accounts with a single name.
     pub const SINGLE_LAST: &str = "Resident";
 
     /// Reads a name from its two parts. Without a last part, the first may be `First Last` or `first.last`, as some
@@ -66,7 +66,7 @@ impl Name {
         Ok(Self { first: part(first)?, last: part(last)? })
     }
 
-    /// Whether a user may register it.
+    /// Checks that a user may register it.
     ///
     /// # Errors
     /// [`NameError::Reserved`].
@@ -120,7 +120,7 @@ pub(crate) fn canonical(typed: &str) -> String {
     std::iter::once(capital.unwrap_or(first)).chain(letters).nfkc().collect()
 }
 
-/// The account name as newer viewers show it: `ada.lovelace`, or `ada` for who has one name.
+/// Account name as newer viewers show it: `ada.lovelace`, or `ada` for a single name.
 #[must_use]
 pub fn username(first: &str, last: &str) -> String {
     let first = first.to_lowercase();
@@ -131,7 +131,7 @@ pub fn username(first: &str, last: &str) -> String {
     }
 }
 
-/// The name to show beside an avatar: `Ada Lovelace`, or `Ada` for who has one name.
+/// Name beside an avatar: `Ada Lovelace`, or `Ada` for a single name.
 #[must_use]
 pub fn display_name(first: &str, last: &str) -> String {
     if last.eq_ignore_ascii_case(Name::SINGLE_LAST) { first.into() } else { format!("{first} {last}") }

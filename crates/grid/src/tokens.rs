@@ -1,16 +1,15 @@
-//! Tokens for programs that use the operator's API, such as the back end of a game: what each may do, until when, and how many
-//! instances there may be of those made with it.
+//! Tokens for programs that use the operator's API, such as the back end of a game: scopes, expiry, and a quota of instances.
 //!
-//! A token reads `throng_NAME_SECRET`. The name says in the log who asked for what; the secret, 256 random bits, is told once, and
-//! only its hash is kept. Guessing it is hopeless, so the hash need not be slow. The token in the server's data directory is none of
-//! these: it opens everything ([`Caller::operator`]).
+//! A token reads `throng_NAME_SECRET`. The name identifies the caller in the log; the secret, 256 random bits, is shown once, and only
+//! its hash is kept. Guessing it is hopeless, so the hash need not be slow. The token in the server's data directory is none of these:
+//! it opens everything ([`Caller::operator`]).
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use store::{ApiToken, Store, StoreError};
 
-/// What every token begins with, so that scanners for secrets find one in a repository.
+/// Prefix of every token, so that scanners for secrets find one in a repository.
 const PREFIX: &str = "throng_";
 /// Bytes of a secret.
 const SECRET_BYTES: usize = 32;
@@ -24,7 +23,7 @@ pub enum Scope {
     WorldsWrite,
     /// To have templates read again.
     TemplatesWrite,
-    /// Everything else: captures, tuning, recordings, faults, and what users are told or kicked by.
+    /// Everything else: captures, tuning, recordings, faults, alerts and kicks.
     Operate,
 }
 
@@ -43,7 +42,7 @@ impl Scope {
         }
     }
 
-    /// Whether having this one is enough where that one is needed.
+    /// True if this scope suffices where `needed` is required.
     const fn includes(self, needed: Self) -> bool {
         self as u8 == needed as u8 || matches!((self, needed), (Self::WorldsWrite, Self::WorldsRead))
     }
@@ -65,43 +64,43 @@ impl FromStr for Scope {
     }
 }
 
-/// Who asks, once the token that was shown has turned out to be one.
+/// Caller with a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The token's name; of the operator's own, its file's, which no other token can have.
     pub name: String,
     /// None: all.
     scopes: Option<BTreeSet<Scope>>,
-    /// Instances that may be there at once of those made with it.
+    /// Existing instances made with it at most.
     pub worlds_max: Option<u32>,
 }
 
 impl Caller {
-    /// Who shows the token of the data directory.
+    /// Caller with the token of the data directory.
     #[must_use]
     pub fn operator() -> Self {
         Self { name: "admin.token".into(), scopes: None, worlds_max: None }
     }
 
-    /// Whether it is who shows the token of the data directory.
+    /// True for the token of the data directory.
     #[must_use]
     pub const fn is_operator(&self) -> bool {
         self.scopes.is_none()
     }
 
-    /// Whether it may do what needs this.
+    /// True if its scopes include `needed`.
     #[must_use]
     pub fn may(&self, needed: Scope) -> bool {
         self.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|scope| scope.includes(needed)))
     }
 }
 
-/// What a token is to be.
+/// Properties of a new token.
 #[derive(Clone, Debug)]
 pub struct NewToken {
     /// 1 to 32 small letters, digits and hyphens.
     pub name: String,
-    /// What it opens.
+    /// Scopes.
     pub scopes: BTreeSet<Scope>,
     /// In how many seconds it ends; none: when it is revoked.
     pub lifetime_s: Option<u32>,
@@ -109,7 +108,7 @@ pub struct NewToken {
     pub worlds_max: Option<u32>,
 }
 
-/// Why a command about tokens was not carried out.
+/// Failure of a command about tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// No token can have this name.
@@ -129,7 +128,7 @@ pub enum TokenError {
     Random(#[from] getrandom::Error),
 }
 
-/// Why a token opens nothing.
+/// Reason of a token that opens nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum Stranger {
     /// There is no such token, or there is no more.
@@ -201,10 +200,10 @@ impl<'a> Tokens<'a> {
         if self.store.remove_token(name)? { Ok(()) } else { Err(TokenError::Unknown(name.to_owned())) }
     }
 
-    /// Who shows this. `unix_s` is now. Waits for the database.
+    /// Caller of a shown token. `unix_s` is now. Waits for the database.
     ///
     /// # Errors
-    /// [`Stranger`]. A text that is no token costs no look into the database.
+    /// [`Stranger`]. A text that is no token costs no database lookup.
     pub fn caller(&self, shown: &str, unix_s: i64) -> Result<Caller, Stranger> {
         let (name, secret) = parse(shown).ok_or(Stranger::Unknown)?;
         let token = self.store.token(name)?.ok_or(Stranger::Unknown)?;
@@ -221,7 +220,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Whether a token opens nothing any more.
+/// True once a token has expired.
 #[must_use]
 pub fn has_expired(token: &ApiToken, unix_s: i64) -> bool {
     token.expires_s.is_some_and(|expires_s| expires_s <= unix_s)

@@ -1,5 +1,5 @@
-//! What an operator does with accounts: add, list, ban, and new passwords. The CLI calls this, also beside a running
-//! server, which sees every change at the user's next login.
+//! Operator's commands about accounts: add, list, ban, and new passwords. The CLI calls this, also beside a running server, which sees
+//! every change at the user's next login.
 
 use crate::inventory::skeleton;
 use crate::names::{Name, NameError};
@@ -8,7 +8,7 @@ use crate::random_id;
 use ids::AgentId;
 use store::{Account, NewAccount, PasswordHash, Store, StoreError};
 
-/// Why a command about accounts was not carried out.
+/// Failure of a command about accounts.
 #[derive(Debug, thiserror::Error)]
 pub enum UserError {
     /// No account can have this name.
@@ -17,7 +17,7 @@ pub enum UserError {
     /// No account may have this password.
     #[error(transparent)]
     Password(#[from] PasswordError),
-    /// Nobody is called so.
+    /// No account has this name.
     #[error("there is no account named {0} {1}")]
     Unknown(String, String),
     /// A ban says why, in a line that its user will read.
@@ -77,7 +77,7 @@ impl<'a> Users<'a> {
         Ok(account.agent)
     }
 
-    /// Keeps an account from logging in. A session that runs goes on until the gateway ends it.
+    /// Bans an account from logging in. A running session lasts until the gateway ends it.
     ///
     /// # Errors
     /// [`UserError`].

@@ -12,7 +12,7 @@ pub type SlotIndex = u32;
 
 /// Finest cells along a side, as a power of two: 2 m in a region of 512 m.
 const BITS_MAX: u32 = 8;
-/// Metres below which finer cells separate nobody.
+/// Edge below which finer cells separate no entities, metres.
 const CELL_MIN_M: f32 = 2.0;
 /// Cells for each entity at most: a table that is much longer than the list costs more than it saves, in each of thousands of
 /// worlds.
@@ -29,7 +29,7 @@ pub struct Cells {
     bits: u32,
     /// Metres along the side of a cell.
     cell_m: f32,
-    /// Where each cell's entries begin, and where the last one's end.
+    /// First entry of each cell, and the end of the last.
     starts: Vec<u32>,
     entries: Vec<Entry>,
     unsorted: Vec<(u32, Entry)>,
@@ -42,7 +42,7 @@ struct Entry {
 }
 
 impl Cells {
-    /// No entities in a region of so many metres along a side.
+    /// Without entities, for a region of `size_m` along a side.
     #[must_use]
     pub fn new(size_m: f32) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Cells {
         }
     }
 
-    /// Cuts the region into as many cells as so many entities are worth.
+    /// Chooses the number of cells for this number of entities.
     fn cut_for(&mut self, entities: usize) {
         self.bits = 0;
         let finer_m = |bits: u32| self.size_m / (2 << bits) as f32;
@@ -70,7 +70,7 @@ impl Cells {
         self.starts.resize((1 << (2 * self.bits)) + 1, 0);
     }
 
-    /// Forgets everybody and takes these. Whoever stands outside of the region counts to the cell at its edge.
+    /// Replaces all entities. Positions outside the region count to the cell at its edge.
     pub fn rebuild(&mut self, entities: impl Iterator<Item = (SlotIndex, Vec3)>) {
         self.unsorted.clear();
         self.unsorted.extend(entities.map(|(slot, position)| (0, Entry { position, slot })));
@@ -94,7 +94,7 @@ impl Cells {
             *end -= 1;
             self.entries[*end as usize] = entry;
         }
-        // What was each cell's end is its beginning now: one place too far.
+        // Each cell's end has become its beginning: one place too far.
         self.starts.copy_within(1.., 0);
         let last = self.starts.len() - 1;
         self.starts[last] = sum;
@@ -126,7 +126,7 @@ impl Cells {
                     found.push((square, entry.slot));
                 }
             });
-            // Beyond the distance to the border of the squares looked at, somebody outside of them may be nearer.
+            // Beyond the distance to the border of the searched squares, an entity outside them may be nearer.
             if is_all || n_certain >= want {
                 return;
             }
@@ -141,7 +141,7 @@ impl Cells {
         let axis = |at: f32, cell: u32| {
             let center = (cell >> level) as i32;
             let (low, high) = ((center - REACH).max(0), (center + REACH).min(last));
-            // Nobody is beyond the region's edge.
+            // No entity is beyond the region's edge.
             let below = if low == 0 { f32::INFINITY } else { at - low as f32 * side_m };
             let above = if high == last { f32::INFINITY } else { (high + 1) as f32 * side_m - at };
             (low as u32, high as u32, below.min(above))
@@ -179,7 +179,7 @@ struct Block {
     east: u32,
     south: u32,
     north: u32,
-    /// Metres from the place searched from to the nearest border behind which there may be somebody.
+    /// Distance from the searched point to the nearest border with possible entities behind it, metres.
     certain_m: f32,
 }
 
@@ -203,7 +203,7 @@ mod tests {
 
     fn cells(size_m: f32, positions: &[Vec3]) -> Cells {
         let mut cells = Cells::new(size_m);
-        // What was there before must not matter.
+        // Former content must not matter.
         cells.rebuild((0..3).map(|slot| (slot, Vec3::splat(slot as f32))));
         cells.rebuild((0..).zip(positions.iter().copied()));
         cells
@@ -287,7 +287,7 @@ mod tests {
             let expected = by_hand(&positions, eye);
             let n = want.min(expected.len());
             prop_assert!(found.len() >= n);
-            // Who stands outside counts to a cell at the edge, so only their distances are sure to be right.
+            // Positions outside count to a cell at the edge, so only their distances are exact.
             let inside = |position: &Vec3| (0.0..256.0).contains(&position.x) && (0.0..256.0).contains(&position.y);
             if positions.iter().all(inside) {
                 prop_assert_eq!(&found[..n], &expected[..n]);

@@ -1,7 +1,7 @@
-//! One pass per world and tick from a frame's changes to wire blocks, shared by every receiver.
+//! Encoder: one pass per world and tick from a frame's changes to wire blocks, shared by every receiver.
 //!
-//! It also watches the frames' numbers: a gap or a new epoch makes it ask for a snapshot and stay on the last
-//! good state until all chunks of one have come (DESIGN §2).
+//! It also checks the frames' numbers: a gap or a new epoch makes it request a snapshot and keep the last good state until all chunks
+//! of one have come.
 
 use crate::reckoning::{ALL_BANDS, Reckoning};
 use glam::Vec3;
@@ -25,7 +25,7 @@ pub struct EncodedFrame {
     pub(crate) sequence: u64,
     pub(crate) tick: Tick,
     pub(crate) dilation: f32,
-    /// These changes are a whole snapshot: whoever is not in it is gone.
+    /// These changes are a whole snapshot: entities absent from it are removed.
     pub(crate) restarts: bool,
     pub(crate) changes: Vec<EncodedChange>,
 }
@@ -46,7 +46,7 @@ pub enum EncodedChange {
     Moved {
         id: LocalId,
         motion: Motion,
-        /// Bits of the bands of distance to whose clients it is news.
+        /// Bands of distance, as bits, to whose clients it is significant.
         bands: u8,
         terse: [u8; AVATAR_BLOCK_LEN],
     },
@@ -64,7 +64,7 @@ pub enum EncodedChange {
     },
 }
 
-/// What became of a frame.
+/// Result of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Intake {
     /// Encoded; publish it.
@@ -88,13 +88,13 @@ pub struct Encoder {
     entities: BTreeMap<LocalId, Tracked>,
     /// World time between two ticks, in seconds.
     tick_s: f32,
-    /// Whether what clients go on to show by themselves is no news.
+    /// True if dead reckoning suppresses updates that clients can extrapolate.
     reckons: bool,
     /// A message that is being made.
     scratch: Vec<u8>,
 }
 
-/// What is remembered of an entity from frame to frame.
+/// State of an entity from frame to frame.
 #[derive(Debug)]
 struct Tracked {
     /// Animation messages name the agent, changes only the local id.
@@ -115,7 +115,7 @@ impl Encoder {
     /// Frames in which a resync may come no further before it is asked for again.
     pub const RESYNC_FRAMES_MAX: u32 = 100;
 
-    /// Expects the first frame of any epoch of a world in which so much time passes between two ticks.
+    /// An encoder of a world with `tick` between two ticks, before its first frame of any epoch.
     #[must_use]
     pub const fn new(tick: Duration) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl Encoder {
         }
     }
 
-    /// Makes every movement news to everybody, for experiments.
+    /// Makes every movement significant to every client, for experiments.
     pub const fn stop_reckoning(&mut self) {
         self.reckons = false;
     }
@@ -154,8 +154,8 @@ impl Encoder {
         if !in_order {
             self.resync = Some(Resync::default());
             self.resyncs += 1;
-            // A world that began again tells everything of its own accord, and the beginning of a snapshot is as good
-            // for anybody else: it holds what the lost frames have told.
+            // A restarted world sends a snapshot by itself, and the beginning of a snapshot requested elsewhere serves as well: it
+            // holds the content of the lost frames.
             let begins = frame.snapshot.as_ref().is_some_and(|part| part.index == 0);
             return if begins { self.continue_resync(frame, out) } else { Intake::NeedsSnapshot };
         }
@@ -165,8 +165,8 @@ impl Encoder {
         for change in &frame.changes {
             self.encode_change(frame.tick, change, &mut out.changes);
         }
-        // For all that may move at once and begin another animation: who comes is rare, and memory is taken then and not in the busiest
-        // tick so far.
+        // Room for all entities that may move at once and change their animation: newcomers are rare, and memory is taken then and not
+        // in the busiest tick so far.
         out.changes.reserve((2 * self.entities.len()).saturating_sub(out.changes.len()));
         Intake::Ready
     }
@@ -185,7 +185,7 @@ impl Encoder {
         if chunk.index == 0 {
             *resync = Resync { frames_waited: resync.frames_waited, ..Resync::default() };
         } else if chunk.index != resync.next_index {
-            // The tail of a snapshot that somebody else asked for; ours begins with chunk 0.
+            // The tail of a snapshot requested elsewhere; ours begins with chunk 0.
             return Intake::Waiting;
         }
         resync.frames_waited = 0;
@@ -249,7 +249,7 @@ impl Encoder {
 }
 
 impl Resync {
-    /// Adds a chunk, whose entities are as new as this frame; true when it was the last.
+    /// Adds a chunk, whose entities are as new as this frame; true for the last one.
     fn take(&mut self, chunk: &SnapshotChunk) -> bool {
         for entity in &chunk.entities {
             self.entities.insert(entity.id, Arc::clone(entity));

@@ -1,9 +1,8 @@
-//! World frames → what each client is sent.
+//! World frames → updates of each client.
 //!
-//! On a node there is one [`Replica`] and one encoding pass per world (DESIGN §2): [`Encoder`] turns frames into
-//! wire blocks once, [`Publisher`] applies them to a double-buffered replica that gateway shards read without
-//! locks, and [`selection`] picks for one viewer what its bytes are spent on. It knows no sockets and no circuits:
-//! the shard writes the chosen blocks.
+//! On a node there is one [`Replica`] and one encoding pass per world: [`Encoder`] turns frames into wire blocks once, [`Publisher`]
+//! applies them to a double-buffered replica that gateway shards read without locks, and [`selection`] spends one viewer's bytes. The
+//! crate knows no sockets and no circuits: the shard writes the chosen blocks.
 //!
 //! Start with [`Replica`]; the choice of the nearest is in [`selection`].
 

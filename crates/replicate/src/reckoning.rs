@@ -1,15 +1,15 @@
-//! When clients have to hear of a movement: not while what they go on to show by themselves is near enough.
+//! Dead reckoning: a movement is significant to clients only if their own extrapolation departs from it.
 //!
-//! A viewer moves an avatar on along the velocity that it was told, without limit (DESIGN §2). So somebody who walks straight on
-//! is news only when they turn or stop. This is judged once for each entity and band of distance, never for each pair of
-//! entity and viewer, of which there are 25 million among 5,000 (DESIGN §5): each band has what its clients were last told to
-//! expect, and an entity has changed in a band when that has become wrong there.
+//! A client moves an avatar along the received velocity without limit, so a straight walk is significant at its turns and its end only.
+//! This is judged once for each entity and band of distance, never for each pair of entity and viewer, of which there are 25 million
+//! among 5,000: each band has the last motion sent to its clients, and an entity has changed in a band when the extrapolation has
+//! become wrong there.
 //!
-//! A client may have been told later, and of a velocity that lasted a tick: somebody was pushed. What it expects is then not what
-//! its band expects. So a velocity that departs from what is expected is news too, although the place is still right: at once
-//! in the nearest band, and after a pause of the band's own in the others, which bounds how long such a client is wrong.
+//! A client may have received an earlier velocity, one that lasted a tick, as after a push. Its extrapolation then differs from its
+//! band's. So a velocity other than the expected one is significant too, although the place is still right: at once in the nearest
+//! band, and after a pause of the band's own in the others, which bounds the time for which such a client is wrong.
 //!
-//! Whoever rests is shown as it is in every band: nothing may come after it that would put a small error right.
+//! An entity at rest is exact in every band: no later update would correct a small error.
 
 use glam::{Quat, Vec3};
 use link::Motion;
@@ -25,14 +25,14 @@ pub(crate) const ALL_BANDS: u8 = (1 << BANDS) - 1;
 pub const PLACE_M: [f32; BANDS] = [0.04, 0.15, 0.5];
 /// The same of rotation, which viewers do not extrapolate, radians: 1.5, 6 and 20 degrees.
 pub const ROTATION_RAD: [f32; BANDS] = [0.026, 0.105, 0.35];
-/// What 16 bits leave of a component of a rotation (PROTOCOL §5.2): less is not seen.
+/// Resolution of a rotation's component on the wire (16 bits over ±1).
 const ROTATION_STEP: f32 = 1.0 / 65_535.0;
 /// Metres per second by which a velocity departs from the expected one.
 const VELOCITY_M_PER_S: f32 = 0.05;
 /// Seconds between two such news of a band.
 const PAUSE_S: [f32; BANDS] = [0.0, 0.2, 0.5];
 
-/// What clients of each band were told of an entity.
+/// Last motions of an entity that were sent to the clients of each band.
 #[derive(Clone, Debug)]
 pub(crate) struct Reckoning {
     expected: [Expected; BANDS],
@@ -65,12 +65,12 @@ impl Expected {
 }
 
 impl Reckoning {
-    /// Everybody is told of an entity for the first time, or anew.
+    /// Every client receives the entity in full.
     pub(crate) fn new(tick: u32, motion: &Motion) -> Self {
         Self { expected: [Expected::of(tick, motion); BANDS] }
     }
 
-    /// The bands, as bits, to whose clients this motion is news. `tick_s` is world time between two ticks.
+    /// Bands, as bits, to whose clients this motion is significant. `tick_s` is world time between two ticks.
     pub(crate) fn judge(&mut self, tick: u32, tick_s: f32, motion: &Motion) -> u8 {
         let mut bands = 0;
         for (band, expected) in self.expected.iter_mut().enumerate() {
@@ -86,7 +86,7 @@ impl Reckoning {
             };
             let is_news = motion.at_rest() != expected.at_rest
                 || is_shown_wrong
-                // An acceleration or a spin is nothing that a velocity could tell.
+                // A velocity cannot express an acceleration or a spin.
                 || motion.acceleration != Vec3::ZERO
                 || motion.angular_velocity != Vec3::ZERO
                 || (expected.has_departed && passed_s >= PAUSE_S[band]);
@@ -99,7 +99,7 @@ impl Reckoning {
     }
 }
 
-/// Whether two rotations are one on the wire. A quaternion and its negative turn alike.
+/// True if two rotations are equal on the wire. A quaternion and its negative are the same rotation.
 fn alike(a: Quat, b: Quat) -> bool {
     a.abs_diff_eq(b, ROTATION_STEP) || a.abs_diff_eq(-b, ROTATION_STEP)
 }
@@ -178,7 +178,7 @@ mod tests {
         for (band, pause) in [(1, 4), (2, 10)] {
             let told = (20..40).filter(|&tick| news[tick] & 1 << band != 0).count();
             assert!(told >= 1, "band {band}");
-            // It is told after the velocity is the old one again, so that nobody goes on sideways.
+            // An update follows the return to the old velocity, so that no avatar drifts sideways.
             assert!((21..=21 + pause).any(|tick| news[tick] & 1 << band != 0), "band {band}: {news:?}");
         }
     }
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_never_further_off_than_the_band_allows() {
-        // A client of each band that is told at once.
+        // A client of each band with immediate updates.
         let mut reckoning = Reckoning::new(0, &Motion::default());
         let mut shown = [(0, Motion::default()); BANDS];
         for tick in 1..400u32 {

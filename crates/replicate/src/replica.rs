@@ -1,9 +1,9 @@
-//! The state of one world as its viewers may see it, with every wire block already encoded. No block names the world's place on the
-//! grid: that stands in the header of a datagram, and one world may be seen at several places.
+//! Visible state of one world, with every wire block already encoded. No block names the world's place on the grid: that is in the
+//! header of a datagram, and one world may be seen at several places.
 //!
-//! Entities live in slots. A slot keeps its index while its entity lives, so that a viewer finds again what it was sent. What
-//! selection reads stands in [`Hot`], what is copied into datagrams in [`Replica::terse`], a cache line each; the rest stands in
-//! [`Slot`]. Who is near whom is asked of [`Replica::cells`]. What never moves has no slot, it is in [`Replica::scenery`].
+//! Entities live in slots. A slot keeps its index while its entity lives, so that viewers find the entities that they were sent. Data
+//! read by selection is in [`Hot`], data copied into datagrams in [`Replica::terse`], a cache line each; the rest is in
+//! [`Slot`]. [`Replica::cells`] is the spatial index. Static objects have no slot, they are in [`Replica::scenery`].
 
 use crate::cells::{Cells, SlotIndex};
 use crate::encoder::{AnimationMessage, EncodedChange, EncodedFrame, full_motion};
@@ -36,7 +36,7 @@ pub struct Hot {
     pub animation_serial: u16,
     /// Rises when it looks different; 0 while its appearance is not known.
     pub appearance_serial: u16,
-    /// Whether clients extrapolate nothing about it. A rest is repeated in several sends (DESIGN §2).
+    /// True if clients extrapolate nothing about it. A rest is repeated in several sends.
     pub at_rest: bool,
     /// Only its own session may see it.
     pub private: bool,
@@ -54,7 +54,7 @@ impl Hot {
     };
 }
 
-/// An entity's encoded blocks and who it is.
+/// An entity's encoded blocks and identity.
 #[derive(Clone, Debug)]
 pub struct Slot {
     /// Its login.
@@ -71,14 +71,14 @@ pub struct Slot {
     pub full: Vec<u8>,
     /// Number and body of AvatarAnimation.
     pub animation: AnimationMessage,
-    /// How it looks, once that is known: the world's own. A message of it is sent to a viewer once, so that none is kept.
+    /// Appearance, once known: the world's own. A message of it is sent to a viewer once, so that none is kept.
     pub appearance: Option<Arc<Appearance>>,
 }
 
 /// One world's visible state.
 #[derive(Clone, Debug)]
 pub struct Replica {
-    /// Whose.
+    /// World.
     pub world: WorldId,
     /// The world's life that this state belongs to.
     pub epoch: Epoch,
@@ -95,7 +95,7 @@ pub struct Replica {
     scenery: Scenery,
     /// Avatars that have left since the beginning.
     removals: u64,
-    /// Somebody came, went or moved since the cells were filled.
+    /// True if an entity came, left or moved since the cells were filled.
     stirred: bool,
     free: Vec<SlotIndex>,
     by_id: BTreeMap<LocalId, SlotIndex>,
@@ -104,7 +104,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// One without avatars of a region of so many metres along a side, before the world's first frame.
+    /// Without avatars, for a region of `size_m` along a side, before the world's first frame.
     #[must_use]
     pub fn new(world: WorldId, size_m: f32, scenery: Scenery) -> Self {
         Self {
@@ -142,13 +142,13 @@ impl Replica {
         &self.terse[index as usize].0
     }
 
-    /// Where everybody stands whom everybody may see.
+    /// Positions of all publicly visible entities.
     #[must_use]
     pub const fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// What stands in the world. It is in no slot, and the same as long as the world lives.
+    /// Static objects of the world. In no slot, and constant for the life of the world.
     #[must_use]
     pub const fn scenery(&self) -> &Scenery {
         &self.scenery
@@ -160,25 +160,25 @@ impl Replica {
         self.slots.get(index as usize)?.as_ref()
     }
 
-    /// Where a session's avatar stands.
+    /// Slot of a session's avatar.
     #[must_use]
     pub fn of_session(&self, session: SessionKey) -> Option<SlotIndex> {
         self.by_session.get(&session).copied()
     }
 
-    /// Where the avatar of an account stands: of its newest session.
+    /// Slot of an account's avatar: of its newest session.
     #[must_use]
     pub fn of_agent(&self, agent: AgentId) -> Option<SlotIndex> {
         self.by_agent.get(&agent).copied()
     }
 
-    /// Where an entity stands.
+    /// Slot of an entity.
     #[must_use]
     pub fn of_id(&self, id: LocalId) -> Option<SlotIndex> {
         self.by_id.get(&id).copied()
     }
 
-    /// Avatars that have left since the replica began: whoever has seen as many knows of all.
+    /// Avatars that have left since the start of the replica: a viewer with this count knows all departures.
     pub(crate) const fn removals(&self) -> u64 {
         self.removals
     }
@@ -213,7 +213,7 @@ impl Replica {
         }
     }
 
-    /// Brings [`Replica::cells`] up to date. Once, before anybody looks: a replica whose turn it is not need not.
+    /// Updates [`Replica::cells`] once, before the first read: a replica that is not published does not need it.
     pub(crate) fn settle(&mut self) {
         if std::mem::take(&mut self.stirred) {
             let public = |(index, hot): (usize, &Hot)| {
@@ -274,8 +274,7 @@ impl Replica {
         Some((&mut self.hot[index], self.slots[index].as_mut()?))
     }
 
-    /// Removes everybody whom a snapshot does not hold. The others keep their slots: viewers then see them change,
-    /// not leave and come back.
+    /// Removes entities absent from a snapshot. The others keep their slots: for viewers they change, and do not leave and return.
     fn remove_absent(&mut self, snapshot: &[EncodedChange]) {
         let sessions = snapshot.iter().filter_map(|change| match change {
             EncodedChange::Created { id, avatar, .. } => Some((*id, avatar.session)),
@@ -291,7 +290,7 @@ impl Replica {
         }
     }
 
-    /// Fills a free slot, or overwrites that of an entity which a snapshot tells anew.
+    /// Fills a free slot, or overwrites that of an entity in a snapshot.
     fn insert(&mut self, id: LocalId, mut hot: Hot, slot: Slot, terse: &[u8; AVATAR_BLOCK_LEN]) {
         let (session, agent) = (slot.session, slot.agent);
         let index = self.by_id.get(&id).copied().or_else(|| self.free.pop()).unwrap_or_else(|| {
@@ -302,7 +301,7 @@ impl Replica {
         });
         let former = &self.hot[index as usize];
         if former.id == id.0 {
-            // What a viewer was sent of it may be older than the snapshot.
+            // A viewer's last update of it may be older than the snapshot.
             hot.animation_serial = next_serial(former.animation_serial);
             if slot.appearance.is_some() {
                 hot.appearance_serial = next_serial(former.appearance_serial);

@@ -1,11 +1,11 @@
-//! What stands in a world, and what of it a client was sent.
+//! Static objects of a world, and the ones sent to each client.
 //!
-//! Things that never move need no turns, no bands and no kills: a client is sent each one in full when it comes near, keeps it,
-//! and is not told when it walks away (a viewer culls by itself, and a KillObject would cost it its cache; DESIGN §2). So all
-//! that is remembered of a client is a bit for each thing.
+//! Static objects need no turns, no bands and no kills: a client receives each one in full when it comes near, keeps it, and gets no
+//! message when it walks away (a viewer culls by itself, and a KillObject would drop its cache entry). So all state of a client is a
+//! bit for each object.
 //!
-//! Worlds that look alike, as a template's instances do, share one [`Things`]. They differ in their local ids, which no two worlds of
-//! a node have in common: a [`Scenery`] is those things with the first local id of one world.
+//! Worlds of equal scenery, as a template's instances, share one [`Things`]. They differ in their local ids, which no two worlds of a
+//! node have in common: a [`Scenery`] is shared objects with the first local id of one world.
 
 use glam::Vec3;
 use ids::LocalId;
@@ -15,12 +15,12 @@ use wire::object_update::{FullMotion, FullPrim, encode_prim, patch_local_id};
 
 /// Metres within which a client has everything, as far as its bytes go.
 pub const REACH_M: f32 = 64.0;
-/// Metres that somebody walks before it is looked again what is near: so much more than [`REACH_M`] is sent.
+/// Metres that a client walks before its surroundings are searched again: so much more than [`REACH_M`] is sent.
 const STRIDE_M: f32 = 8.0;
 /// Side of a cell, metres: a look visits about 80 of them.
 const CELL_M: f32 = 16.0;
 
-/// Where a thing stands in [`Things`], counted from 0 in the order of local ids.
+/// Index in [`Things`], counted from 0 in the order of local ids.
 pub type ThingIndex = u32;
 
 /// Everything that stands in worlds that look alike, encoded once for all of them. The default is nothing.
@@ -36,7 +36,7 @@ pub struct Things {
 #[derive(Debug)]
 struct Thing {
     position: Vec3,
-    /// Of an ObjectUpdate, not zero-coded, with update flags of somebody who may do nothing. The world's local id is patched in.
+    /// Block of an ObjectUpdate, not zero-coded, with the update flags of a client without rights. The world's local id is patched in.
     block: Box<[u8]>,
 }
 
@@ -47,7 +47,7 @@ impl Default for Things {
 }
 
 impl Things {
-    /// Encodes what stands in a region of so many metres along a side.
+    /// Encodes the static objects of a region of `size_m` along a side.
     #[must_use]
     pub fn new(scenery: &link::Scenery, size_m: f32) -> Self {
         let side = (size_m / CELL_M).ceil().max(1.0) as usize;
@@ -74,7 +74,7 @@ impl Things {
     }
 }
 
-/// In which of so many rows, or columns, of cells a coordinate lies. What lies outside the region is in those at its borders.
+/// Row or column of cells of a coordinate. Coordinates outside the region count to the ones at its borders.
 fn cell(along: f32, side: usize) -> usize {
     ((along / CELL_M) as usize).min(side - 1)
 }
@@ -98,34 +98,34 @@ fn block(standing: &Standing) -> Box<[u8]> {
     block.into()
 }
 
-/// What stands in one world: things that other worlds may have, too, with local ids of its own.
+/// Static objects of one world: shared ones with local ids of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Scenery {
     things: Arc<Things>,
-    /// Local id of the first; the others have those that follow.
+    /// Local id of the first; the others follow.
     first_id: u32,
 }
 
 impl Scenery {
-    /// Things of a world, whose local ids begin with this one.
+    /// Objects of a world with local ids from `first_id` on.
     #[must_use]
     pub const fn new(things: Arc<Things>, first_id: u32) -> Self {
         Self { things, first_id }
     }
 
-    /// What it shares with all worlds that look alike.
+    /// Objects shared by all worlds of equal scenery.
     #[must_use]
     pub const fn things(&self) -> &Arc<Things> {
         &self.things
     }
 
-    /// How much stands here.
+    /// Number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.things.things.len()
     }
 
-    /// Whether nothing does.
+    /// True without objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.things.things.is_empty()
@@ -163,25 +163,25 @@ impl Scenery {
     }
 }
 
-/// What of a world's scenery one client was sent.
+/// Static objects that one client was sent.
 #[derive(Debug, Default)]
 pub struct Sight {
     /// A bit for each thing.
     sent: Vec<u64>,
-    /// Where it stood when it last had everything near.
+    /// Position at which it last had everything near.
     complete: Option<Vec3>,
 }
 
 impl Sight {
-    /// Whether something is to be sent to a client that looks from here, or may be.
+    /// True if objects near `eye` have to be sent, or may have to.
     #[must_use]
     pub fn is_due(&self, scenery: &Scenery, eye: Vec3) -> bool {
         !scenery.is_empty()
             && self.complete.is_none_or(|from| from.distance_squared(eye) >= STRIDE_M * STRIDE_M)
     }
 
-    /// Fills `found` with the nearest things not sent yet, at most so many, the nearest first, with the squares of their
-    /// distances. Fewer than `most` are all that there are.
+    /// Fills `found` with the nearest objects not sent yet, at most `most`, nearest first, with their squared distances. Fewer than
+    /// `most` are all there are.
     pub fn choose(&mut self, scenery: &Scenery, eye: Vec3, most: usize, found: &mut Vec<(f32, ThingIndex)>) {
         found.clear();
         found.extend(scenery.things.around(eye, REACH_M + STRIDE_M).filter(|&(_, index)| !self.has(index)));
@@ -206,7 +206,7 @@ impl Sight {
         self.sent[word] |= 1 << bit;
     }
 
-    /// What the client was sent.
+    /// Objects that the client was sent.
     pub fn known(&self, scenery: &Scenery) -> impl Iterator<Item = LocalId> {
         let sent = (0..scenery.len() as ThingIndex).filter(|&index| self.has(index));
         sent.map(|index| scenery.id(index))
@@ -220,7 +220,7 @@ impl Sight {
         self.complete = None;
     }
 
-    /// Whether the client was sent a thing.
+    /// True if the client was sent an object.
     #[must_use]
     pub fn has(&self, index: ThingIndex) -> bool {
         self.sent.get(index as usize / 64).is_some_and(|word| word & 1 << (index % 64) != 0)
@@ -260,7 +260,7 @@ mod tests {
         })
     }
 
-    /// Sends everything that is due, so many at a time.
+    /// Sends everything due, `most` at a time.
     fn look(sight: &mut Sight, scenery: &Scenery, eye: Vec3, most: usize) -> Vec<ThingIndex> {
         let mut all = Vec::new();
         let mut found = Vec::new();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever shares things sends the bytes that it would send if it had encoded them for itself.
+        /// A world with shared objects sends the same bytes as one that encoded them for itself.
         #[test]
         fn shared_blocks_are_those_of_each_world(
             prims in prop::collection::vec(any_prim(), 1..20),

@@ -1,4 +1,4 @@
-//! ViewerAsset and GetTexture: bytes by id (PROTOCOL §7.4).
+//! ViewerAsset and GetTexture: bytes by id.
 //!
 //! The server holds the four body parts that every account begins with, the textures of avatars without clients, those of the ground and
 //! of boxes, and for a while the textures that clients bake ([`super::BakedTextures`]). All but the last are of our own making: body parts in the text form of
@@ -17,7 +17,7 @@ pub struct BodyPart {
     pub asset: Uuid,
     /// Name of the item.
     pub name: &'static str,
-    /// Where it goes: [`WearableType`].
+    /// Kind: [`WearableType`].
     pub wearable: u8,
     /// The asset itself.
     pub text: &'static str,
@@ -60,7 +60,7 @@ const GROUND: &[u8] = include_bytes!("body/ground.j2cs");
 /// The texture of boxes: the id that viewers know as plywood, and a picture of our own.
 const PLYWOOD: &[u8] = include_bytes!("body/plywood.j2c");
 
-/// What to answer over HTTP.
+/// Answer over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetReply {
     /// 200, 206 for a part, 404 for an unknown asset, 416 for a part that is not there.

@@ -17,7 +17,7 @@ pub const BAKES_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// SOC and SIZ, the markers with which a JPEG 2000 codestream begins.
 const CODESTREAM: [u8; 4] = [0xff, 0x4f, 0xff, 0x51];
 
-/// What was uploaded is no texture.
+/// The upload is no texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a baked texture is a JPEG 2000 codestream")]
 pub struct NoCodestream;

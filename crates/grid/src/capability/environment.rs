@@ -1,7 +1,7 @@
-//! ExtEnvironment: the sky and water of a region (PROTOCOL §7.4).
+//! ExtEnvironment: the sky and water of a region.
 //!
-//! One default day of our own for all regions, four hours long: sunrise, noon, sunset, midnight. All fields that
-//! viewers validate are present; colours and densities are in the viewer's "legacy haze" model.
+//! One default day of our own for all regions, four hours long: sunrise, noon, sunset, midnight. All fields that viewers validate are
+//! present; colours and densities are in the viewer's "legacy haze" model.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 use uuid::{Uuid, uuid};
@@ -11,7 +11,7 @@ use wire::llsd::Llsd;
 const DAY_LENGTH_S: i32 = 4 * 3600;
 const DAY_OFFSET_S: i32 = 16 * 3600;
 
-/// Where the three upper skies begin, in metres. They are empty, so the ground's sky reaches all the way up.
+/// Lower bounds of the three upper skies, in metres. They are empty, so the ground's sky reaches all the way up.
 const TRACK_ALTITUDES_M: [f64; 3] = [1000.0, 2000.0, 3000.0];
 
 // Textures that every viewer brings along.
@@ -25,10 +25,10 @@ const WATER_TEXTURE: Uuid = uuid!("2bfd3884-7e27-69b9-ba3a-3e673f680004");
 
 const WATER: &str = "Throng water";
 
-/// What differs between the skies of a day.
+/// Variable part of a day's skies.
 struct Sky {
     name: &'static str,
-    /// Where in the day, 0 to 1.
+    /// Position in the day, 0 to 1.
     at: f64,
     /// Sine and cosine of half the sun's angle above the eastern horizon.
     half_angle: (f64, f64),

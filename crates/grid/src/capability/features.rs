@@ -1,22 +1,22 @@
-//! SimulatorFeatures: what this region's server can do and how far things carry (PROTOCOL §7.4).
+//! SimulatorFeatures: abilities and ranges of this region's server.
 //!
-//! A feature that is not built yet is not claimed: viewers hide what a region cannot do.
+//! A feature that is not built yet is not claimed: viewers hide the controls of missing ones.
 
 use crate::login::AGENT_GROUPS_MAX;
 use wire::llsd::Llsd;
 
-/// What the host knows of its grid.
+/// Properties of the host's grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatorFeatures {
     /// Name of the grid as shown.
     pub grid_name: String,
-    /// Login URI, by which viewers tell grids apart.
+    /// Login URI, by which viewers distinguish grids.
     pub grid_url: String,
-    /// How far a whisper carries, in metres.
+    /// Range of a whisper, in metres.
     pub whisper_m: i32,
-    /// How far a normal voice carries, in metres.
+    /// Range of a normal voice, in metres.
     pub say_m: i32,
-    /// How far a shout carries, in metres.
+    /// Range of a shout, in metres.
     pub shout_m: i32,
     /// Tiles of the world map, if there are any.
     pub map_server_url: Option<String>,

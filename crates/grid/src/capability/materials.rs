@@ -1,5 +1,5 @@
-//! RenderMaterials: the legacy materials of a region's faces (PROTOCOL §7.4). There are no objects yet, so there are
-//! no materials; but a client that asks on arrival wants a well-formed answer.
+//! RenderMaterials: the legacy materials of a region's faces. There are no objects yet, so there are no materials; but a client that
+//! asks on arrival needs a well-formed answer.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;

@@ -1,7 +1,6 @@
-//! The answers behind the capabilities that are not inventory: names, environment, features, materials, assets.
+//! Answers behind the capabilities other than inventory: names, environment, features, materials, assets.
 //!
-//! Each is a function from what the client sent to what it gets back. Which URL stands for which capability, and
-//! whose session it belongs to, is the gateway's matter.
+//! Each is a function from a client's request to its reply. The gateway maps URLs to capabilities and sessions.
 
 mod assets;
 mod bakes;

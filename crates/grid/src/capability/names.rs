@@ -1,4 +1,4 @@
-//! Who is called what: GetDisplayNames, AvatarPickerSearch (PROTOCOL §7.4) and the UDP name request.
+//! Names: GetDisplayNames, AvatarPickerSearch and the UDP name request.
 //!
 //! Display names that differ from account names do not exist here, and replies say so.
 
@@ -33,7 +33,7 @@ pub fn names_of(store: &Store, agents: &[AgentId]) -> Result<Vec<Option<AccountN
     agents.iter().map(name).collect()
 }
 
-/// Ids and names of at most `max` accounts whose names begin as typed, in order of their names, without the first `skip`. None for an empty
+/// Ids and names of at most `max` accounts whose names begin with `text`, ordered by name, without the first `skip`. None for an empty
 /// text.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub fn people(
     Ok(found.into_iter().map(|account| (account.agent, (account.first, account.last))).collect())
 }
 
-/// When an account was made, in seconds since 1970; `None` for an unknown one.
+/// Creation time of an account, seconds since 1970; `None` for an unknown one.
 ///
 /// # Errors
 /// [`StoreError::Query`].
@@ -62,7 +62,7 @@ fn search(store: &Store, typed: &str, skip: u32, max: u32) -> Result<Vec<Account
     if names.is_empty() { Ok(Vec::new()) } else { store.search_accounts(&names, skip, max) }
 }
 
-/// Answers GetDisplayNames; the query is `ids=…&ids=…`. What is no id, or nobody's, comes back as bad.
+/// Answers GetDisplayNames; the query is `ids=…&ids=…`. Malformed and unknown ids come back as bad.
 ///
 /// # Errors
 /// [`StoreError::Query`].

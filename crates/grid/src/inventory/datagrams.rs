@@ -19,7 +19,7 @@ const ITEMS_PER_MESSAGE: usize = 3;
 /// Bytes of an item's name and description, each with its NUL.
 const NAME_MAX: usize = 64;
 const DESCRIPTION_MAX: usize = 128;
-/// What a checksum counts for a kind of sale.
+/// Summand of a checksum for the kind of sale.
 const SALE_CHECKSUM: u32 = 0x0707_3096;
 
 /// Answers FetchInventory: the items, and whether all of them exist.
@@ -119,7 +119,7 @@ pub fn folder_messages(
         folder_id: id,
         owner_id: owner,
         version,
-        // How much is inside, wanted or not: viewers compare it with what they have.
+        // Number of all entries, requested or not: viewers compare it with theirs.
         descendents: i32::try_from(held_folders.len() + held_items.len()).expect("bounded above"),
     };
     let message = |folder_data, item_data| -> Message {

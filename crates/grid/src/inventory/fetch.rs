@@ -1,7 +1,7 @@
-//! The answers of FetchInventoryDescendents2, FetchInventory2 and their library twins (PROTOCOL §7.4).
+//! Replies of FetchInventoryDescendents2, FetchInventory2 and their library twins.
 //!
-//! Requests name an owner beside every id. It is ignored: whose inventory is read is said by the session
-//! ([`Tree::Agent`]), so an id of somebody else's is unknown, not forbidden.
+//! Requests name an owner beside every id. It is ignored: the session decides the inventory ([`Tree::Agent`]), so another owner's id is
+//! unknown, not forbidden.
 
 use super::{LIBRARY_OWNER, library_folders};
 use ids::AgentId;
@@ -20,7 +20,7 @@ pub const ITEMS_MAX: usize = 512;
 /// come back as bad, and a folder that alone is larger is cut.
 pub const ROWS_MAX: usize = 10_000;
 
-/// Whose inventory is read.
+/// Inventory to read.
 #[derive(Clone, Copy, Debug)]
 pub enum Tree<'a> {
     /// The session's agent's.
@@ -29,7 +29,7 @@ pub enum Tree<'a> {
     Library,
 }
 
-/// What is directly inside a folder.
+/// Direct entries of a folder.
 pub(super) struct Content {
     pub(super) version: i32,
     pub(super) folders: Vec<Folder>,
@@ -136,7 +136,7 @@ fn folder_row(owner: Uuid, id: Uuid, asked: &Llsd, content: &Content) -> Llsd {
         ("owner_id", owner.into()),
         ("agent_id", owner.into()),
         ("version", content.version.into()),
-        // How much is inside, wanted or not: viewers compare it with what they have.
+        // Number of all entries, requested or not: viewers compare it with theirs.
         ("descendents", i32::try_from(count).unwrap_or(i32::MAX).into()),
         ("categories", Llsd::array(categories)),
         ("items", Llsd::array(items)),
@@ -149,7 +149,7 @@ fn bad_folder(id: Uuid, error: &str) -> Llsd {
 
 fn category_row(owner: Uuid, folder: &Folder) -> Llsd {
     Llsd::map([
-        // hippolyzer reads a row without it as an error, and libomv as a folder of nobody.
+        // hippolyzer fails on a row without it, and libomv shows a folder without an owner.
         ("agent_id", Llsd::from(owner)),
         ("category_id", folder.id.into()),
         ("parent_id", folder.parent.into()),
@@ -248,7 +248,7 @@ mod tests {
     fn what_is_not_wanted_is_not_sent_but_counted() {
         let (store, ada) = store_with_ada();
         let outfit = store.folder_of_type(ada, FolderType::CURRENT_OUTFIT).unwrap().unwrap().id;
-        // Two clients write the same boolean in two ways (PROTOCOL §7.2).
+        // Two clients write the same boolean in two ways.
         let asked = Llsd::map([
             ("folder_id", Llsd::from(outfit)),
             ("fetch_items", Llsd::Integer(0)),

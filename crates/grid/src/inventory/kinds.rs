@@ -1,7 +1,7 @@
-//! The protocol's numbers for kinds of things in an inventory. Three lists that look alike and are not: what a
-//! folder is for, what an asset is, how an item is shown.
+//! Numbers of the protocol for inventories. Three similar but distinct lists: purpose of a folder, type of an asset, display of an
+//! item.
 
-/// What a folder is for (`type_default`).
+/// Purpose of a folder (`type_default`).
 #[derive(Debug)]
 pub struct FolderType;
 
@@ -30,7 +30,7 @@ impl FolderType {
     pub const TRASH: i8 = 14;
     /// Snapshots.
     pub const PHOTO_ALBUM: i8 = 15;
-    /// What came back from the world.
+    /// Objects returned from the world.
     pub const LOST_AND_FOUND: i8 = 16;
     /// Animations.
     pub const ANIMATIONS: i8 = 20;
@@ -50,7 +50,7 @@ impl FolderType {
     pub const MATERIALS: i8 = 57;
 }
 
-/// What an asset is (`type`).
+/// Type of an asset (`type`).
 #[derive(Debug)]
 pub struct AssetType;
 
@@ -65,7 +65,7 @@ impl AssetType {
     pub const LINK: i8 = 24;
 }
 
-/// How an item is shown (`inv_type`).
+/// Display of an item (`inv_type`).
 #[derive(Debug)]
 pub struct InventoryType;
 
@@ -74,7 +74,7 @@ impl InventoryType {
     pub const WEARABLE: i8 = 18;
 }
 
-/// Where a wearable goes: low byte of its item's flags, and `WearableType` in AgentWearablesUpdate.
+/// Kind of a wearable: low byte of its item's flags, and `WearableType` in AgentWearablesUpdate.
 #[derive(Debug)]
 pub struct WearableType;
 

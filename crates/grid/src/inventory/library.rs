@@ -1,5 +1,5 @@
 //! The library: the inventory that all users see and nobody owns. It is empty so far, but clients need its owner and
-//! its root (PROTOCOL §2.2).
+//! its root.
 
 use super::{FolderType, folder};
 use store::Folder;
@@ -9,7 +9,7 @@ use uuid::{Uuid, uuid};
 /// this id.
 pub const LIBRARY_OWNER: Uuid = uuid!("3b3f4d58-6c6c-4c1e-9f0e-7a3b5a1d0001");
 
-/// First and last name that clients are told for it; the last name is reserved.
+/// First and last name of its owner for clients; the last name is reserved.
 pub const LIBRARY_OWNER_NAME: (&str, &str) = ("Grid", "Operator");
 
 /// The library's root folder.

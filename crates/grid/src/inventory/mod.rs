@@ -28,8 +28,8 @@ pub struct Skeleton {
     pub items: Vec<Item>,
 }
 
-/// Folders below the root, as viewers expect them: each holds what is new of its kind. Without Current Outfit one
-/// client refuses to start (PROTOCOL §4.1).
+/// Folders below the root, as viewers expect them: each holds new items of its kind. Without Current Outfit one client refuses to
+/// start.
 const SYSTEM_FOLDERS: [(i8, &str); 20] = [
     (FolderType::ANIMATIONS, "Animations"),
     (FolderType::BODY_PARTS, "Body Parts"),
@@ -53,16 +53,16 @@ const SYSTEM_FOLDERS: [(i8, &str); 20] = [
     (FolderType::TRASH, "Trash"),
 ];
 
-/// Every permission bit that the protocol has.
+/// Every permission bit of the protocol.
 const ALL: u32 = 0x7FFF_FFFF;
 
-/// Move, modify, copy and transfer: what the next owner may do with the body parts that everybody has.
+/// Move, modify, copy and transfer: the next owner's permissions for the default body parts.
 const NEXT_OWNER: u32 = 0x0008_E000;
 
-/// The inventory of a new account: system folders, the default body, and links that wear it.
+/// Inventory of a new account: system folders, the default body, and links that wear it.
 ///
 /// # Errors
-/// Those of `new_id`, which gives random ids.
+/// Those of `new_id`, which returns random ids.
 pub fn skeleton<E>(
     owner: AgentId,
     unix_s: i64,

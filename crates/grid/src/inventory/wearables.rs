@@ -1,4 +1,4 @@
-//! What an avatar wears, for AgentWearablesUpdate: without that message one client never connects (PROTOCOL §4.1).
+//! Worn items, for AgentWearablesUpdate: without that message one client never connects.
 
 use super::{AssetType, FolderType};
 use ids::AgentId;
@@ -12,7 +12,7 @@ pub struct Worn {
     pub item: Uuid,
     /// Its asset.
     pub asset: Uuid,
-    /// Where it goes: [`super::WearableType`].
+    /// Kind: [`super::WearableType`].
     pub wearable: u8,
 }
 

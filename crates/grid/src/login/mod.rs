@@ -1,7 +1,7 @@
-//! The way in: who may enter, and what an entering client is told.
+//! Login: authentication, refusals, and the reply to an entering client.
 //!
-//! [`LoginRequest`] reads what a client sent, [`LoginService`] says who that is or why not ([`Refusal`]), the gateway
-//! makes a session and finds a place ([`Start`]), and [`LoginReply`] spells the answer.
+//! [`LoginRequest`] parses a client's request, [`LoginService`] authenticates it or refuses it ([`Refusal`]), the gateway makes a
+//! session and finds a place ([`Start`]), and [`LoginReply`] writes the answer.
 
 mod refusal;
 mod reply;

@@ -1,18 +1,18 @@
-//! Why a login is refused, in the form clients understand (PROTOCOL §2.2, failure reply).
+//! Reasons of refused logins, in the form that clients understand (a reply with `login` = `false`, `reason` and `message`).
 
 use crate::attempts::TooManyAttempts;
 use crate::names::NameError;
 use std::time::Duration;
 use wire::llsd::Llsd;
 
-/// Why a login is refused. The gateway adds the reasons that only it can know (full, draining).
+/// Reason of a refused login. The gateway adds those that only it knows (full, draining).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The request is no login: this field is missing or of a wrong form.
     Malformed(&'static str),
     /// No such account, or another password: strangers learn not which.
     BadCredentials,
-    /// The account would be made now, but nobody may have its name.
+    /// The account would be created now, but its name is not permitted.
     Name(NameError),
     /// The account is banned for this reason.
     Banned(String),
@@ -30,7 +30,7 @@ pub enum Refusal {
     ServerFull,
     /// The server has no memory for more people.
     NoMemory,
-    /// The server does not keep up with those who are inside.
+    /// The server lacks CPU time for the present clients.
     Overloaded,
     /// The server is about to stop.
     Draining,
@@ -111,8 +111,7 @@ impl Refusal {
         }
     }
 
-    /// The reply as the value of an XML-RPC response. `login` is text, since one client knows no other boolean
-    /// (PROTOCOL §2.3).
+    /// The reply as the value of an XML-RPC response. `login` is text, since one client knows no other boolean.
     #[must_use]
     pub fn to_llsd(&self) -> Llsd {
         Llsd::map([

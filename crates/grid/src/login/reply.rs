@@ -1,8 +1,8 @@
-//! What an entering client is told (PROTOCOL §2.2): who it is, where to send datagrams, what it owns.
+//! Reply to an entering client: its identity, the address for datagrams, its inventory.
 //!
-//! Every field that a client reads is here, in the one form that all of them take (§2.3): whole numbers as integers,
-//! yes and no as text, names without quotes. Services that we do not have are left out rather than sent empty, since
-//! clients check for presence: OpenID, server-side baking, snapshot upload, a list of banned messages.
+//! Every field that a client reads is here, in the one form that all of them accept: whole numbers as integers, booleans as text, names
+//! without quotes. Missing services are left out rather than sent empty, since clients check for presence: OpenID, server-side baking,
+//! snapshot upload, a list of banned messages.
 
 use crate::inventory::{FolderType, LIBRARY_OWNER, library_folders};
 use glam::Vec3;
@@ -12,21 +12,21 @@ use store::{Folder, Location};
 use uuid::{Uuid, uuid};
 use wire::llsd::Llsd;
 
-/// Groups that an avatar may be in, told at login and in SimulatorFeatures.
+/// Groups of an avatar at most, stated at login and in SimulatorFeatures.
 pub const AGENT_GROUPS_MAX: i32 = 42;
 
-/// The sky's textures, which viewers bring along (PROTOCOL §2.2 `global-textures`).
+/// Textures of the sky, which viewers ship (`global-textures` of the reply).
 const SUN_TEXTURE: Uuid = uuid!("cce0f112-878f-4586-a2e2-a8f104bba271");
 const MOON_TEXTURE: Uuid = uuid!("ec4b9f0b-d008-45c6-96a4-01dd947ac621");
 const CLOUD_TEXTURE: Uuid = uuid!("dc4b9f0b-d008-45c6-96a4-01dd947ac621");
 
-/// Access level of everybody until the grid knows ages: adult, so that no client hides a region.
+/// Access level of all accounts until the grid knows ages: adult, so that no client hides a region.
 const ACCESS: &str = "A";
 
-/// What the gateway fills in for a session that it has made.
+/// Fields that the gateway fills in for a new session.
 #[derive(Clone, Debug)]
 pub struct LoginReply {
-    /// Who.
+    /// Account.
     pub agent: AgentId,
     /// First name as shown.
     pub first: String,
@@ -38,22 +38,21 @@ pub struct LoginReply {
     pub secure_session: Uuid,
     /// 1 to 2³¹ − 1: XML-RPC has no unsigned numbers, and one client fails at negative ones.
     pub circuit_code: CircuitCode,
-    /// Where the region's datagrams come from. The address must be the one they really come from, or clients drop
-    /// them (PROTOCOL §1.1).
+    /// Source of the region's datagrams. It must be their real source address, or clients drop them.
     pub simulator: SocketAddrV4,
-    /// Where to ask for capabilities.
+    /// URL for capabilities.
     pub seed_capability: String,
     /// Port of the HTTP server.
     pub http_port: u16,
-    /// Where the region lies.
+    /// Position of the region on the grid.
     pub region: RegionHandle,
     /// Edge of the region in metres.
     pub region_size_m: u32,
     /// Direction that the avatar faces.
     pub look_at: Vec3,
-    /// How the place was chosen.
+    /// Choice of the place.
     pub started_at: StartedAt,
-    /// Where home is, if it is set.
+    /// Home, if it is set.
     pub home: Option<Location>,
     /// All folders of the inventory, the root first.
     pub folders: Vec<Folder>,
@@ -65,14 +64,14 @@ pub struct LoginReply {
     pub links: Links,
 }
 
-/// How the place of arrival came about; clients show it and fall back accordingly.
+/// Choice of the place of arrival; clients show it and fall back accordingly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartedAt {
-    /// Where the avatar was last.
+    /// Last place of the avatar.
     Last,
     /// At home.
     Home,
-    /// Where the request asked for.
+    /// Place named by the request.
     Url,
     /// Somewhere else, since the wish could not be fulfilled.
     Safe,
@@ -228,8 +227,8 @@ fn look_at(direction: Vec3) -> String {
     format!("[r{x:.4},r{y:.4},r{z:.4}]")
 }
 
-/// `{'region_handle':[r256000, r256000], 'position':[r128, r128, r25], 'look_at':[r1, r0, r0]}`: one client turns it
-/// into JSON by swapping quotes and dies when that fails, and needs the blank after the comma (PROTOCOL §2.2).
+/// `{'region_handle':[r256000, r256000], 'position':[r128, r128, r25], 'look_at':[r1, r0, r0]}`: one client turns it into JSON by
+/// swapping quotes and stops when that fails, and needs the blank after the comma.
 fn home_text(home: &Location) -> String {
     let vector = |vector: Vec3| {
         let [x, y, z] = vector.to_array();
@@ -285,7 +284,7 @@ mod tests {
         }
     }
 
-    /// The whole reply, as bytes on the wire: whoever changes a field sees what clients will see.
+    /// The whole reply, as bytes on the wire: a change of a field shows in this snapshot.
     #[test]
     fn the_reply_has_every_field_in_the_form_that_all_clients_take() {
         let document = xmlrpc::encode_response(&reply().to_llsd());

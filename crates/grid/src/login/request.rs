@@ -1,4 +1,4 @@
-//! What a client sends to log in (PROTOCOL §2.1).
+//! Login request of a client.
 
 use super::{Refusal, Start};
 use crate::password::PasswordDigest;
@@ -12,9 +12,9 @@ pub struct LoginRequest {
     pub first: String,
     /// Last name as typed; may be empty.
     pub last: String,
-    /// What the client made of the password.
+    /// Digest of the password.
     pub digest: PasswordDigest,
-    /// Where to begin.
+    /// Requested place.
     pub start: Start,
     /// The client's name, for the log.
     pub channel: String,
@@ -26,7 +26,7 @@ pub struct LoginRequest {
     pub has_read_notice: bool,
 }
 
-/// Text fields are cut to so many characters: they go into logs.
+/// Characters of a text field at most: they go into logs.
 const TEXT_MAX: usize = 128;
 
 impl LoginRequest {

@@ -1,11 +1,11 @@
-//! Where a user wants to begin.
+//! Requested place of arrival.
 
 use glam::Vec3;
 
 /// The place named in a login request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Start {
-    /// Where the avatar was last. Also what an unreadable wish becomes: a typing error should not lock one out.
+    /// Last place of the avatar. Also the meaning of an unreadable request: a typing error must not lock a user out.
     #[default]
     Last,
     /// The place that the user has set as home.
@@ -23,7 +23,7 @@ impl Start {
     /// Longest region name that is looked for, in bytes.
     pub const REGION_MAX: usize = 63;
 
-    /// Reads `last`, `home` or `uri:Region&x&y&z` (PROTOCOL §2.1).
+    /// Parses `last`, `home` or `uri:Region&x&y&z`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();

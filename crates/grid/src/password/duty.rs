@@ -1,11 +1,11 @@
-//! How much of a core the passwords thread may take: all of it on an idle host, 30 % of it on a loaded one.
+//! CPU share of the passwords thread: a whole core on an idle host, 30 % of one on a loaded host.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How busy the host is, in thousandths of what it can do; the host sets it (from its tick times), the passwords
-/// thread reads it. Clones share the figure.
+/// Load of the host, in thousandths of its capacity; the host sets it (from its tick times), the passwords thread reads it. Clones
+/// share the figure.
 #[derive(Clone, Debug, Default)]
 pub struct LoadHint(Arc<AtomicU32>);
 
@@ -19,7 +19,7 @@ impl LoadHint {
         self.0.store(load, Ordering::Relaxed);
     }
 
-    /// Whether logins have to step back.
+    /// True if logins have to step back.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         self.0.load(Ordering::Relaxed) >= Self::LOADED_PER_MILLE
@@ -34,8 +34,8 @@ impl DutyCycle {
     /// Share of a core under load, in percent.
     pub const LOADED_PERCENT: u32 = 30;
 
-    /// How long to rest after `work` so that its share stays within bounds. `work` is wall time: when the thread had
-    /// to wait for the core it used less of it, so the share is an upper bound.
+    /// Pause after `work` that keeps the share within bounds. `work` is wall time: a thread that waited for the core used less of it,
+    /// so the share is an upper bound.
     #[must_use]
     pub const fn rest_after(work: Duration, loaded: bool) -> Duration {
         if loaded {

@@ -1,10 +1,9 @@
-//! Passwords: the form that clients send, how it is hashed, by which thread, and what is remembered of it.
+//! Passwords: the digest that clients send, its hash, the hashing thread, and remembered logins.
 //!
-//! Clients never send a password. They send `$1$` and the MD5 of its first 16 characters in hex (PROTOCOL §2.1), and
-//! some hash the whole password, so passwords are limited to 16 characters: then all agree. That digest is as good
-//! as the password to whoever steals it, so the store keeps only an Argon2id hash of it ([`Hasher`]). The hash costs
-//! some 26 ms of a core and 19 MiB, so one thread makes all of them ([`Passwords`]), paced ([`DutyCycle`]), and a
-//! verified login is remembered for a while ([`Remembered`]).
+//! Clients never send a password. They send `$1$` and the MD5 of its first 16 characters in hex, and some hash the whole password, so
+//! passwords are limited to 16 characters: then all agree. A stolen digest is as good as the password, so the store keeps only an
+//! Argon2id hash of it ([`Hasher`]). The hash costs some 26 ms of a core and 19 MiB, so one thread makes all of them ([`Passwords`]),
+//! paced ([`DutyCycle`]), and a verified login is remembered for a while ([`Remembered`]).
 
 mod duty;
 mod hasher;
@@ -19,11 +18,11 @@ pub use thread::{Clock, Passwords, PasswordsError};
 use md5::{Digest, Md5};
 use std::fmt;
 
-/// What a client sends in place of a password: 32 lower-case hex digits of an MD5. Logs never show it.
+/// Digest that a client sends in place of a password: 32 lower-case hex digits of an MD5. Logs never show it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PasswordDigest([u8; 32]);
 
-/// Why a new password is refused.
+/// Reason of a refused new password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
     /// It has no characters, or more than clients hash.
@@ -38,7 +37,7 @@ pub enum PasswordError {
 }
 
 impl PasswordDigest {
-    /// Clients hash this many characters (PROTOCOL §2.1).
+    /// Characters that clients hash.
     pub const CHARACTERS_MAX: usize = 16;
 
     /// Reads `$1$` and 32 hex digits, or the digits alone, in any capitals.
@@ -63,7 +62,7 @@ impl PasswordDigest {
         Ok(Self::of_bytes(password.as_bytes()))
     }
 
-    /// Whether it stands for the empty password, which no account may have.
+    /// True for the digest of the empty password, which no account may have.
     #[must_use]
     pub fn is_of_nothing(&self) -> bool {
         *self == Self::of_bytes(b"")

@@ -1,8 +1,8 @@
-//! Which logins were verified a short while ago, so that a crowd that reconnects does not queue for Argon2.
+//! Recently verified logins, so that a reconnecting crowd does not queue for Argon2.
 //!
-//! What is kept is a BLAKE3 keyed hash of (agent, digest, stored hash) under a key that exists only in this process:
-//! a memory dump without the key says nothing, and a dump with it still costs a guess per password. Because the
-//! stored hash is part of it, a changed password voids the entry even when another process changed it.
+//! An entry is a BLAKE3 keyed hash of (agent, digest, stored hash) under a key of this process only: a memory dump without the key
+//! reveals nothing, and a dump with it still costs a guess per password. The stored hash is part of it, so a changed password voids the
+//! entry even if another process changed it.
 
 use super::PasswordDigest;
 use ids::{AgentId, Instant};
@@ -13,7 +13,7 @@ use store::PasswordHash;
 /// The table of verified logins. When it is full, the entry that would expire next goes.
 pub struct Remembered {
     key: [u8; 32],
-    /// How long a verified login counts. Using it does not renew it.
+    /// Validity of a verified login. Its use does not renew it.
     lifetime: Duration,
     entries: BTreeMap<AgentId, Entry>,
     by_expiry: BTreeSet<(Instant, AgentId)>,
@@ -25,13 +25,13 @@ struct Entry {
 }
 
 impl Remembered {
-    /// How long a verified login counts when nothing else is asked for.
+    /// Default validity of a verified login.
     pub const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
     /// Logins remembered at once; 100 bytes each.
     pub const ENTRIES_MAX: usize = 65_536;
 
-    /// An empty table under a random key. With a lifetime of 0 nobody is remembered.
+    /// An empty table under a random key. With a lifetime of 0 no login is remembered.
     #[must_use]
     pub const fn new(key: [u8; 32], lifetime: Duration) -> Self {
         Self { key, lifetime, entries: BTreeMap::new(), by_expiry: BTreeSet::new() }
@@ -50,7 +50,7 @@ impl Remembered {
         self.by_expiry.insert((expires_at, agent));
     }
 
-    /// Whether this digest was verified against this stored hash within the lifetime. Drops what has expired.
+    /// True if this digest was verified against this stored hash within the lifetime. Drops expired entries.
     pub fn contains(
         &mut self,
         now: Instant,
@@ -67,7 +67,7 @@ impl Remembered {
         self.entries.get(&agent).is_some_and(|entry| entry.proof == self.proof(agent, digest, stored))
     }
 
-    /// Forgets everybody.
+    /// Forgets all logins.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.by_expiry.clear();
@@ -80,13 +80,13 @@ impl Remembered {
         }
     }
 
-    /// How many are remembered.
+    /// Number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is.
+    /// True without entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
