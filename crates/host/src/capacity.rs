@@ -181,6 +181,18 @@ impl WorldCapacity {
         Ok(())
     }
 
+    /// True if memory is left for another world of the largest template.
+    #[must_use]
+    pub fn has_memory(&self) -> bool {
+        let one = self.expected.values().map(|one| one.bytes).max().unwrap_or(GUESS_BYTES);
+        self.allowed.is_none_or(|allowed| self.used().saturating_add(one) <= allowed)
+    }
+
+    /// Expected size of the next world of each template that has had one.
+    pub fn expected_sizes(&self) -> impl Iterator<Item = (&Arc<str>, u64)> {
+        self.expected.iter().map(|(template, expected)| (template, expected.bytes))
+    }
+
     /// Ends a reservation whose world was not created.
     ///
     /// # Panics

@@ -140,6 +140,16 @@ pub enum InstanceRefusal {
         /// Its quota.
         max: u32,
     },
+    /// Limit of the instances that portals created.
+    #[error(
+        "There are {0} worlds behind portals already, and no more are allowed (`instances.portal_percent`)."
+    )]
+    PortalsFull(usize),
+    /// Limit of the instances that portals created for one user.
+    #[error(
+        "You have {0} worlds behind portals already, and no more are allowed (`instances.per_user_max`)."
+    )]
+    UserQuota(usize),
     /// A second instance of an owner and template.
     #[error("That user has an instance of this template already.")]
     Owned,

@@ -1,7 +1,7 @@
 //! Looks a whole database through, and changes nothing in it.
 
 use crate::engine::{Engine, EngineError, Session, Sql};
-use crate::instance::{hexadecimal, read_all};
+use crate::instance::{DAMAGED_VISIT, ReadInstances, hexadecimal, read_all};
 use crate::instance_state::read_states;
 use crate::schema;
 use crate::tables::{TableDigest, digest};
@@ -82,9 +82,10 @@ fn file_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> 
 
 /// Damaged rows and states of instances.
 fn instance_problems(session: &mut Session<'_>) -> Result<Vec<String>, EngineError> {
-    let (instances, broken, _) = read_all(session)?;
+    let ReadInstances { instances, broken, damaged_visits, .. } = read_all(session)?;
     let mut problems: Vec<String> =
         broken.iter().map(|(key, why)| format!("instance {}, row: {why}", hexadecimal(key))).collect();
+    problems.extend(damaged_visits.iter().map(|id| format!("instance {id}, visit: {DAMAGED_VISIT}")));
     for listed in instances {
         for (part, state) in read_states(session, listed.instance.id)? {
             if let Err(why) = state {

@@ -23,6 +23,20 @@ pub struct Instance {
     pub created_s: i64,
 }
 
+/// Creator of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InstanceOrigin {
+    /// The operator.
+    Operator,
+    /// A program with the token of this name.
+    Token(String),
+    /// A portal; the time of the first visit, seconds since 1970.
+    Portal {
+        /// See [`Listed::visited_s`].
+        visited_s: i64,
+    },
+}
+
 /// One of those that there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
@@ -30,6 +44,10 @@ pub struct Listed {
     pub instance: Instance,
     /// Why its state is not to be had, if something is wrong with it.
     pub trouble: Option<String>,
+    /// Name of the token with which it was created.
+    pub maker: Option<String>,
+    /// Last visit, seconds since 1970, of an instance that a portal created. A damaged time is none.
+    pub visited_s: Option<i64>,
 }
 
 /// Something that was not what had been written, and lies aside now.
@@ -60,17 +78,32 @@ const INSERT: Sql = Sql::same(
 );
 const REMOVE: Sql = Sql::same("DELETE FROM instances WHERE instance = $1");
 const ALL: Sql = Sql::same(
-    "SELECT instance, template, name, owner, created_s, checksum, trouble, born FROM instances \
-     ORDER BY created_s, instance",
+    "SELECT i.instance, i.template, i.name, i.owner, i.created_s, i.checksum, i.trouble, i.born, t.token, p.visited_s, \
+     p.checksum FROM instances i LEFT JOIN api_worlds t ON t.instance = i.instance \
+     LEFT JOIN portal_instances p ON p.instance = i.instance ORDER BY i.created_s, i.instance",
 );
+const INSERT_MAKER: Sql = Sql::same(
+    "INSERT INTO api_worlds (instance, token) VALUES ($1, $2) ON CONFLICT (instance) DO UPDATE SET token = excluded.token",
+);
+const REMOVE_MAKER: Sql = Sql::same("DELETE FROM api_worlds WHERE instance = $1");
+const INSERT_VISIT: Sql =
+    Sql::same("INSERT INTO portal_instances (instance, visited_s, checksum) VALUES ($1, $2, $3)");
+const UPDATE_VISIT: Sql =
+    Sql::same("UPDATE portal_instances SET visited_s = $1, checksum = $2 WHERE instance = $3");
+const REMOVE_VISIT: Sql = Sql::same("DELETE FROM portal_instances WHERE instance = $1");
 
 impl Store {
-    /// Makes an instance known, on the disk before it returns. Its states have higher numbers than `born`, which is a new one: so states
+    /// Makes an instance known, with its creator, on the disk before it returns. Its states have higher numbers than `born`, which is a new one: so states
     /// of an earlier instance with this id that are still on their way do not become its own.
     ///
     /// # Errors
     /// [`StoreError::Query`], also when there is one with this id.
-    pub fn create_instance(&self, instance: &Instance, born: u64) -> Result<(), StoreError> {
+    pub fn create_instance(
+        &self,
+        instance: &Instance,
+        born: u64,
+        origin: &InstanceOrigin,
+    ) -> Result<(), StoreError> {
         let Instance { id, template, name, owner, created_s } = instance;
         let (owner, born) = (owner.map(|owner| owner.0), born.cast_signed());
         let sum = checksum(
@@ -81,10 +114,33 @@ impl Store {
             [*created_s, born],
         );
         self.write(|session| {
-            session.execute(INSERT, values![id, template, name, owner, created_s, born, sum])
+            session.execute(INSERT, values![id, template, name, owner, created_s, born, sum])?;
+            match origin {
+                InstanceOrigin::Operator => session.execute(REMOVE_MAKER, values![id]),
+                InstanceOrigin::Token(token) => session.execute(INSERT_MAKER, values![id, token]),
+                InstanceOrigin::Portal { visited_s } => {
+                    session.execute(REMOVE_MAKER, values![id])?;
+                    session.execute(INSERT_VISIT, values![id, visited_s, visit_checksum(*id, *visited_s)])
+                }
+            }
         })
         .map(drop)
         .map_err(StoreError::query("making the instance", id))
+    }
+
+    /// Writes the last visits of instances that portals created, in one transaction: seconds since 1970. Left out are instances that have
+    /// been removed, and those that no portal created.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`]; then everything is as it was.
+    pub fn note_visits(&self, visits: &[(Uuid, i64)]) -> Result<(), StoreError> {
+        self.write(|session| {
+            visits.iter().try_for_each(|(id, visited_s)| {
+                let sum = visit_checksum(*id, *visited_s);
+                session.execute(UPDATE_VISIT, values![visited_s, sum, id]).map(drop)
+            })
+        })
+        .map_err(StoreError::query("noting visits of", format_args!("{} instances", visits.len())))
     }
 
     /// Forgets an instance with its state. False when there was none. What was set aside of it stays.
@@ -92,9 +148,12 @@ impl Store {
     /// # Errors
     /// [`StoreError::Query`]; then everything is as it was.
     pub fn remove_instance(&self, id: Uuid) -> Result<bool, StoreError> {
-        self.write(|session| session.execute(REMOVE, values![id]))
-            .map(|n| n > 0)
-            .map_err(StoreError::query("removing the instance", id))
+        self.write(|session| {
+            session.execute(REMOVE_MAKER, values![id])?;
+            session.execute(REMOVE, values![id])
+        })
+        .map(|n| n > 0)
+        .map_err(StoreError::query("removing the instance", id))
     }
 
     /// All instances that there are, without their states. Damaged rows are set aside.
@@ -103,11 +162,16 @@ impl Store {
     /// [`StoreError::Query`]; then nothing was set aside.
     pub fn instances(&self) -> Result<InstanceList, StoreError> {
         let list = self.write(|session| {
-            let (instances, broken, last_born) = read_all(session)?;
+            let ReadInstances { instances, broken, damaged_visits, last_born } = read_all(session)?;
             let mut damages = Vec::new();
             for (key, why) in broken {
                 set_aside_all(session, &key, why)?;
                 damages.push(Damage { instance: hexadecimal(&key), part: Part::Row, why: why.to_owned() });
+            }
+            for id in damaged_visits {
+                session.execute(REMOVE_VISIT, values![id])?;
+                let instance = hexadecimal(id.as_bytes());
+                damages.push(Damage { instance, part: Part::Visit, why: DAMAGED_VISIT.to_owned() });
             }
             let highest_sequence = last_born.max(highest_sequence(session)?);
             Ok(InstanceList { instances, damages, highest_sequence })
@@ -116,23 +180,39 @@ impl Store {
     }
 }
 
-/// Keys of rows that are damaged, each with what is wrong.
-pub(crate) type Broken = Vec<(Vec<u8>, &'static str)>;
+/// How a damaged visit shows.
+pub(crate) const DAMAGED_VISIT: &str =
+    "the checksum of its last visit does not match: the instance is kept until it is ended";
 
-/// All rows that can be read, those that cannot, and the highest number of a birth.
-pub(crate) fn read_all(session: &mut Session<'_>) -> Result<(Vec<Listed>, Broken, u64), EngineError> {
-    let (mut instances, mut broken, mut last_born) = (Vec::new(), Broken::new(), 0);
+/// All instances, as far as they can be read.
+#[derive(Debug, Default)]
+pub(crate) struct ReadInstances {
+    pub(crate) instances: Vec<Listed>,
+    /// Keys of rows that are damaged, each with what is wrong.
+    pub(crate) broken: Vec<(Vec<u8>, &'static str)>,
+    /// Instances whose last visit is damaged.
+    pub(crate) damaged_visits: Vec<Uuid>,
+    /// The highest number of a birth.
+    last_born: u64,
+}
+
+pub(crate) fn read_all(session: &mut Session<'_>) -> Result<ReadInstances, EngineError> {
+    let mut all = ReadInstances::default();
     session.query(ALL, &[], |row| {
         match read(row) {
             Ok((listed, born)) => {
-                instances.push(listed);
-                last_born = last_born.max(born);
+                if listed.visited_s.is_none() && !matches!(row.value(9), Ok(Value::Null)) {
+                    all.damaged_visits.push(listed.instance.id);
+                }
+                all.instances.push(listed);
+                all.last_born = all.last_born.max(born);
             }
-            Err(why) => broken.push((blob(&row, 0).unwrap_or_default().to_vec(), why)),
+            // A key that is damaged, too, finds no row that belongs to it.
+            Err(why) => all.broken.push((blob(&row, 0).unwrap_or_default().to_vec(), why)),
         }
         Ok(())
     })?;
-    Ok((instances, broken, last_born))
+    Ok(all)
 }
 
 fn read(row: Row<'_>) -> Result<(Listed, u64), &'static str> {
@@ -151,7 +231,11 @@ fn read(row: Row<'_>) -> Result<(Listed, u64), &'static str> {
     let owner = owner.map(Uuid::from_slice).transpose().map_err(|_| "the owner is none")?.map(AgentId);
     // Nothing depends on this text.
     let trouble = row.get(6).unwrap_or_else(|_| Some("It is in trouble.".to_owned()));
-    Ok((Listed { instance: Instance { id, template, name, owner, created_s }, trouble }, born))
+    let maker = row.get(8).unwrap_or_default();
+    let visit = row.get::<Option<i64>>(9).ok().flatten().zip(row.get::<Option<i64>>(10).ok().flatten());
+    let visited_s = visit.filter(|&(s, sum)| sum == visit_checksum(id, s)).map(|(visited_s, _)| visited_s);
+    let instance = Instance { id, template, name, owner, created_s };
+    Ok((Listed { instance, trouble, maker, visited_s }, born))
 }
 
 fn blob<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
@@ -194,6 +278,12 @@ fn checksum(
     first_half(&hasher.finalize())
 }
 
+fn visit_checksum(id: Uuid, visited_s: i64) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"visit").update(id.as_bytes()).update(&visited_s.to_le_bytes());
+    first_half(&hasher.finalize())
+}
+
 /// As much of a hash as an integer holds: it guards against accidents, not against whoever can write to the file.
 pub(crate) fn first_half(hash: &blake3::Hash) -> i64 {
     let first = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
@@ -209,6 +299,8 @@ pub(crate) mod tests {
         instances_are_listed_from_the_oldest_until_they_are_removed,
         a_damaged_row_is_set_aside_with_its_state_and_the_others_are_there,
         a_key_that_is_no_id_is_set_aside,
+        creators_and_last_visits_are_listed_until_the_instance_is_removed,
+        a_damaged_visit_is_told_once_and_the_instance_kept,
     }
 
     pub(crate) fn instance(n: u128) -> Instance {
@@ -224,7 +316,7 @@ pub(crate) mod tests {
     /// With instances 1 to `n`.
     pub(crate) fn store_with(database: &TestDatabase, n: u128) -> Store {
         let store = database.open();
-        (1..=n).for_each(|n| store.create_instance(&instance(n), 0).unwrap());
+        (1..=n).for_each(|n| store.create_instance(&instance(n), 0, &InstanceOrigin::Operator).unwrap());
         store
     }
 
@@ -235,13 +327,16 @@ pub(crate) mod tests {
     fn instances_are_listed_from_the_oldest_until_they_are_removed(database: &TestDatabase) {
         let store = store_with(database, 3);
         let list = store.instances().unwrap();
-        assert_eq!(list.instances[2], Listed { instance: instance(1), trouble: None });
+        assert_eq!(
+            list.instances[2],
+            Listed { instance: instance(1), trouble: None, maker: None, visited_s: None }
+        );
         assert!(list.damages.is_empty());
         assert_eq!(listed(&store), [3, 2, 1]);
         assert!(store.remove_instance(Uuid::from_u128(2)).unwrap());
         assert!(!store.remove_instance(Uuid::from_u128(2)).unwrap());
         assert_eq!(listed(&store), [3, 1]);
-        store.create_instance(&instance(3), 1).unwrap_err();
+        store.create_instance(&instance(3), 1, &InstanceOrigin::Operator).unwrap_err();
         assert_eq!(listed(&store), [3, 1], "one id is one instance");
     }
 
@@ -280,7 +375,7 @@ pub(crate) mod tests {
             let [image, row] = kept.last_chunk().expect("two parts are aside");
             assert_eq!(*image, ("image".into(), b"whole".to_vec()), "{spoil:?}");
             assert_eq!(row.0, "row");
-            store.create_instance(&instance(1), 0).unwrap();
+            store.create_instance(&instance(1), 0, &InstanceOrigin::Operator).unwrap();
         }
         let (_, row) = aside(&store).remove(1);
         let row = String::from_utf8(row).unwrap();
@@ -300,5 +395,41 @@ pub(crate) mod tests {
         tamper(&store, insert, values![[1, 2]]);
         let list = store.instances().unwrap();
         assert_eq!((list.instances.len(), list.damages[0].instance.as_str()), (1, "0102"));
+    }
+
+    /// Creators and last visits of all instances.
+    fn origins(store: &Store) -> Vec<(u128, Option<String>, Option<i64>)> {
+        let list = store.instances().unwrap().instances;
+        list.into_iter().map(|one| (one.instance.id.as_u128(), one.maker, one.visited_s)).collect()
+    }
+
+    fn creators_and_last_visits_are_listed_until_the_instance_is_removed(database: &TestDatabase) {
+        let store = store_with(database, 1);
+        let token = |name: &str| InstanceOrigin::Token(name.into());
+        let portal = InstanceOrigin::Portal { visited_s: 50 };
+        store.create_instance(&instance(2), 0, &token("backend")).unwrap();
+        store.create_instance(&instance(3), 0, &portal).unwrap();
+        store.note_visits(&[1, 2, 3, 4].map(|n| (Uuid::from_u128(n), 70 + n as i64))).unwrap();
+        let backend = Some("backend".to_owned());
+        assert_eq!(origins(&store), [(3, None, Some(73)), (2, backend, None), (1, None, None)]);
+        for n in [2, 3] {
+            assert!(store.remove_instance(Uuid::from_u128(n)).unwrap());
+        }
+        // Nothing of the former creators is left for these.
+        store.create_instance(&instance(2), 1, &portal).unwrap();
+        store.create_instance(&instance(3), 1, &token("other")).unwrap();
+        let other = Some("other".to_owned());
+        assert_eq!(origins(&store), [(3, other, None), (2, None, Some(50)), (1, None, None)]);
+    }
+
+    fn a_damaged_visit_is_told_once_and_the_instance_kept(database: &TestDatabase) {
+        let store = database.open();
+        store.create_instance(&instance(1), 0, &InstanceOrigin::Portal { visited_s: 50 }).unwrap();
+        tamper(&store, Sql::same("UPDATE portal_instances SET visited_s = 0"), values![]);
+        assert_eq!(crate::check(&database.url).unwrap().problems.len(), 1);
+        let list = store.instances().unwrap();
+        assert_eq!((list.damages.len(), list.damages[0].part), (1, Part::Visit));
+        assert_eq!(origins(&store), [(1, None, None)]);
+        assert!(store.instances().unwrap().damages.is_empty());
     }
 }

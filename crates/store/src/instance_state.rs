@@ -25,6 +25,8 @@ pub enum Part {
     Image,
     /// Changes since the image.
     Journal,
+    /// The time of its last visit.
+    Visit,
 }
 
 /// A state of an instance.
@@ -57,6 +59,7 @@ impl Part {
             Self::Row => "row",
             Self::Image => "image",
             Self::Journal => "journal",
+            Self::Visit => "visit",
         }
     }
 }
@@ -167,12 +170,12 @@ impl Store {
     /// [`StoreError::Query`]; then nothing has changed.
     ///
     /// # Panics
-    /// When `part` is the row, which is no state.
+    /// When `part` is the row or the visit, which are no states.
     pub fn replace_state(&self, part: Part, state: &State) -> Result<bool, StoreError> {
         let replace = match part {
             Part::Image => REPLACE_IMAGE,
             Part::Journal => REPLACE_JOURNAL,
-            Part::Row => panic!("the row of an instance is no state"),
+            Part::Row | Part::Visit => panic!("the {part} of an instance is no state"),
         };
         let State { id, sequence, bytes } = state;
         let sequence = sequence.cast_signed();
@@ -284,6 +287,7 @@ pub(crate) fn set_aside(
         Part::Row => (SET_ROW_ASIDE, REMOVE_ROW),
         Part::Image => (SET_IMAGE_ASIDE, REMOVE_IMAGE),
         Part::Journal => (SET_JOURNAL_ASIDE, REMOVE_JOURNAL),
+        Part::Visit => unreachable!("a damaged visit is dropped"),
     };
     session.execute(copy, values![part.as_str(), why, key])?;
     session.execute(remove, values![key])?;
@@ -323,6 +327,7 @@ fn checksum(part: Part, id: Uuid, sequence: i64, bytes: &[u8]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InstanceOrigin;
     use crate::instance::tests::{aside, instance, store_with};
     use crate::testing::{TestDatabase, on_both_engines, tamper};
 
@@ -390,7 +395,7 @@ mod tests {
         store.save_instances(&[state(1, 3, "whole"), state(2, 4, "other")]).unwrap();
         store.journal_instances(&[state(1, 5, "blow")]).unwrap();
         assert_eq!((kept(&store, 1), kept(&store, 2)), ((None, None), (Some("other".into()), None)));
-        store.create_instance(&instance(1), 6).unwrap();
+        store.create_instance(&instance(1), 6, &InstanceOrigin::Operator).unwrap();
         assert_eq!(kept(&store, 1), (None, None));
         assert_eq!(store.instances().unwrap().instances.len(), 2);
     }
@@ -398,7 +403,7 @@ mod tests {
     fn what_comes_late_of_one_that_was_removed_does_not_become_its_successors(database: &TestDatabase) {
         let store = store_with(database, 1);
         store.remove_instance(ONE).unwrap();
-        store.create_instance(&instance(1), 7).unwrap();
+        store.create_instance(&instance(1), 7, &InstanceOrigin::Operator).unwrap();
         assert_eq!(store.save_instances(&[state(1, 6, "of the former one")]).unwrap(), 0);
         assert_eq!(store.journal_instances(&[state(1, 7, "of the former one")]).unwrap(), 0);
         assert_eq!(kept(&store, 1), (None, None));
@@ -441,7 +446,7 @@ mod tests {
         assert!(trouble(1).unwrap().contains("checksum") && trouble(2).is_none());
         assert_eq!(aside(&store), [("image".to_owned(), vec![0])]);
         store.remove_instance(ONE).unwrap();
-        store.create_instance(&instance(1), 3).unwrap();
+        store.create_instance(&instance(1), 3, &InstanceOrigin::Operator).unwrap();
         assert!(trouble(1).is_none());
         assert_eq!(aside(&store).len(), 1);
     }

@@ -31,7 +31,7 @@ pub use copy::{CopyError, CopyProgress, CopyReport, copy};
 pub use database::Store;
 pub use engine::EngineError;
 pub use error::StoreError;
-pub use instance::{Damage, Instance, InstanceList, Listed};
+pub use instance::{Damage, Instance, InstanceList, InstanceOrigin, Listed};
 pub use instance_state::{InstanceState, Part, SET_ASIDE_MAX, State};
 pub use inventory::{Folder, Item, Permissions, Sale};
 pub use tables::TableDigest;

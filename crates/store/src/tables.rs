@@ -44,6 +44,7 @@ const DESCRIPTIONS: &[(&str, &str, usize)] = &[
         SMALL,
     ),
     ("instances", "instance; template, name, owner, created_s, checksum, trouble, born", SMALL),
+    ("portal_instances", "instance; visited_s, checksum", SMALL),
     ("instance_images", "instance; sequence, state, checksum", LARGE),
     ("instance_journal", "instance; sequence, state, checksum", LARGE),
     ("instances_set_aside", "number; instance, part, why, content", LARGE),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use store::{Instance, NewAccount, PasswordHash, State, Store, StoreError, StoreUrl};
+use store::{Instance, InstanceOrigin, NewAccount, PasswordHash, State, Store, StoreError, StoreUrl};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// The databases of processes that are to be killed.
@@ -33,7 +33,7 @@ fn bytes(n: u64) -> Vec<u8> {
 fn make_instance(store: &Store) {
     let instance =
         Instance { id: ONE, template: "Cave".into(), name: "Cave".into(), owner: None, created_s: 0 };
-    store.create_instance(&instance, 0).unwrap();
+    store.create_instance(&instance, 0, &InstanceOrigin::Operator).unwrap();
 }
 
 /// A journal, or every fifth time a whole state.
@@ -127,7 +127,7 @@ fn copy_in_spite_of_kills(to: &str) {
     for id in ids {
         let instance =
             Instance { id, template: "Cave".into(), name: "Cave".into(), owner: None, created_s: 0 };
-        store.create_instance(&instance, 0).unwrap();
+        store.create_instance(&instance, 0, &InstanceOrigin::Operator).unwrap();
     }
     store.save_instances(&states).unwrap();
     drop(store);

@@ -1,6 +1,7 @@
 //! Jobs of the registry and their outcomes. Requests, replies, orders and notices are messages of [`link`].
 
 use ids::{AgentId, Instant, Uuid, WorldId};
+use link::RequestId;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub enum Job {
     DeleteRow(Uuid),
     /// Create the world and step it: from the saved state if there is one, else from the template.
     Start {
+        /// Request that wants the world in memory; `None` for the first start of a new instance.
+        request: Option<RequestId>,
         /// World.
         world: WorldId,
         /// Instance.
@@ -29,11 +32,22 @@ pub enum Job {
         local_ids: Range<u32>,
     },
     /// Stop these worlds between two steps, save their states in one transaction and remove them from memory.
-    Suspend(Vec<WorldId>),
+    Suspend(Vec<SuspendTarget>),
     /// Save a world's state while it is stepped: its last visitor has left.
     SaveState(WorldId),
+    /// Write the last visits of instances that portals created: seconds since 1970.
+    NoteVisits(Vec<(Uuid, i64)>),
     /// Stop a world and destroy it. Nothing of it is saved.
     Remove(WorldId),
+}
+
+/// World to be suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspendTarget {
+    /// World.
+    pub world: WorldId,
+    /// It has had visitors since its state was saved last. Otherwise the saved state stands, unless the world itself knows better.
+    pub is_changed: bool,
 }
 
 /// Stored description of an instance.
@@ -51,9 +65,11 @@ pub struct InstanceRow {
     pub created_s: i64,
     /// Token with which it was created.
     pub maker: Option<Arc<str>>,
+    /// Last visit, in seconds since 1970, of an instance that a portal created. One without is kept until it is ended.
+    pub visited_s: Option<i64>,
 }
 
-/// End of a job. [`Job::SaveState`] and [`Job::Remove`] have no outcome.
+/// End of a job. [`Job::Remove`] has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobOutcome {
     /// The row is durable; or the reason why not.
@@ -64,6 +80,10 @@ pub enum JobOutcome {
     Started(Result<Option<u64>, StartFailure>),
     /// For each world of the job.
     Suspended(Vec<(WorldId, SuspendOutcome)>),
+    /// The state is durable; or it could not be saved, and is not tried again before the instant.
+    StateSaved(Result<(), Instant>),
+    /// The last visits are durable; or they could not be written, and are written with the next ones.
+    VisitsNoted(bool),
 }
 
 /// Failure of [`Job::Start`].
@@ -84,6 +104,11 @@ pub enum StartFailure {
 pub enum SuspendOutcome {
     /// The state is durable and the world is out of memory; the size that it had in use, if that is known.
     Saved(Option<u64>),
-    /// The world is stepped on: it restarts after a panic, or its state could not be saved. Not tried again before the instant.
-    Kept(Instant),
+    /// The world is stepped on, and is not tried again before the instant.
+    Kept {
+        /// See above.
+        until: Instant,
+        /// Reason why its state could not be saved; `None` if the world is not to be had, since it restarts after a panic.
+        failure: Option<Arc<str>>,
+    },
 }

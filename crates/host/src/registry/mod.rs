@@ -6,16 +6,22 @@
 //! [`Registry::poll_reply`] (exactly one per request).
 //!
 //! It holds no world, row or connection: jobs and notices name worlds by id. The lifecycle of an instance is the diagram in `phase.rs`;
-//! what a request does in each phase is `requests.rs`; memory and slots for another world are `room.rs`; ends of jobs are `outcomes.rs`.
+//! what a request does in each phase is `requests.rs`; memory and slots for another world are `room.rs`; ends of jobs are `outcomes.rs`;
+//! visitors and the saves that follow them are `occupancy.rs`; the end of unvisited instances of portals is `expiry.rs`; the end of the node is
+//! `stop.rs`.
 //!
 //! Occupancy is the gateway's: each admission is ordered and answered, and each change of a world's occupants is reported. Between order
 //! and answer the world counts as occupied, so that it is never suspended under a visitor.
 
+mod expiry;
+mod invariants;
 mod message;
+mod occupancy;
 mod outcomes;
 mod phase;
 mod requests;
 mod room;
+mod stop;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +29,7 @@ pub use link::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Maker, NewInstance,
     RequestId, Visitor,
 };
-pub use message::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
+pub use message::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome, SuspendTarget};
 pub use room::ROOM_WAITERS_MAX;
 
 use crate::capacity::{NodeSample, Shortage, WorldCapacity};
@@ -34,6 +40,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use stop::StopProgress;
 
 /// Requests that wait for one instance to settle; more are refused as [`InstanceRefusal::Busy`].
 pub const WAITING_MAX: usize = 256;
@@ -41,14 +48,15 @@ pub const WAITING_MAX: usize = 256;
 pub const SUSPEND_BATCH_MAX: usize = 8;
 /// Suspensions of idle instances under way at once.
 const SUSPEND_JOBS_MAX: usize = 2;
-/// Attempts to save instances when the node stops.
-const STOP_TRIES_MAX: u32 = 5;
-
 /// Limits and periods.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistryConfig {
     /// Existing instances.
     pub instances_max: usize,
+    /// Those of them that portals created.
+    pub portal_max: usize,
+    /// Those of them that portals created for one user; 0 is unlimited.
+    pub per_user_max: usize,
     /// Instances in memory.
     pub active_max: usize,
     /// Time without occupants until an instance is suspended.
@@ -57,6 +65,8 @@ pub struct RegistryConfig {
     pub first_world: u32,
     /// Local ids for instances.
     pub local_ids: (u32, u32),
+    /// Seconds since 1970 at [`Instant::ZERO`].
+    pub unix_start_s: i64,
 }
 
 /// Template, as far as admission depends on it.
@@ -68,6 +78,21 @@ pub struct TemplateFacts {
     pub n_local_ids: u32,
     /// NPCs of one world.
     pub n_npcs: usize,
+    /// Time without visitors after which an instance that a portal created ends; `None` is never.
+    pub keep: Option<Duration>,
+}
+
+/// Totals since the start of the node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegistryCounters {
+    /// Requests refused for each [`Shortage`], in the order of [`Shortage::ALL`].
+    pub refused: [u64; Shortage::ALL.len()],
+    /// Instances suspended to make room for another one.
+    pub evicted: u64,
+    /// Instances suspended, for any reason.
+    pub suspended: u64,
+    /// Instances of portals that ended because they were not visited.
+    pub expired: u64,
 }
 
 /// Instance as the API reports it.
@@ -79,6 +104,9 @@ pub struct InstanceSummary {
     pub world: WorldId,
     /// Phase, as a word.
     pub phase: &'static str,
+    /// Start of the phase; [`Instant::ZERO`] if it has lasted since the start of the node. A failed attempt to leave a phase does not begin it
+    /// anew.
+    pub since: Instant,
     /// Occupants, as last reported by the gateway.
     pub occupants: u32,
     /// Reason why it cannot be resumed.
@@ -99,6 +127,11 @@ enum Blocked {
 struct InstanceRecord {
     row: InstanceRow,
     phase: InstancePhase,
+    since: Instant,
+    /// The settled phase before this one: whether it was `Active`, and its start.
+    former: Option<(bool, Instant)>,
+    /// [`InstanceRow::visited_s`] as it is stored.
+    noted_s: Option<i64>,
     blocked: Option<Blocked>,
     /// Cause of a deletion after a failed first start.
     failure: Option<InstanceRefusal>,
@@ -151,12 +184,22 @@ pub struct Registry {
     room_waiters: VecDeque<RoomWaiter>,
     capacity: WorldCapacity,
     admissions: BTreeMap<RequestId, WorldId>,
-    /// Jobs with an outcome that has not come yet, with the worlds they are about.
+    /// Jobs that make a phase and whose outcome has not come yet, with the worlds they are about.
     under_way: BTreeMap<JobId, Vec<WorldId>>,
+    /// Saves of stepped worlds.
+    saves: BTreeMap<JobId, WorldId>,
+    /// Last visits that are being written.
+    noting: Option<(JobId, Vec<(Uuid, i64)>)>,
     n_suspending: usize,
     next_job: u64,
-    /// Attempts to save that are left, once the node stops.
-    stopping: Option<u32>,
+    next_sweep: Instant,
+    /// Number of template changes.
+    revision: u64,
+    /// Once the node stops.
+    stopping: Option<StopProgress>,
+    counters: RegistryCounters,
+    /// Time of the input that is being taken in.
+    now: Instant,
     jobs: VecDeque<(JobId, Job)>,
     orders: VecDeque<GatewayOrder>,
     replies: VecDeque<(RequestId, Result<InstanceReply, InstanceRefusal>)>,
@@ -182,9 +225,15 @@ impl Registry {
             capacity: WorldCapacity::default(),
             admissions: BTreeMap::new(),
             under_way: BTreeMap::new(),
+            saves: BTreeMap::new(),
+            noting: None,
             n_suspending: 0,
             next_job: 0,
+            next_sweep: Instant::ZERO,
+            revision: 0,
             stopping: None,
+            counters: RegistryCounters::default(),
+            now: Instant::ZERO,
             jobs: VecDeque::new(),
             orders: VecDeque::new(),
             replies: VecDeque::new(),
@@ -198,11 +247,13 @@ impl Registry {
         let template = self.template(&row.template).map(|template| Arc::clone(&template.name));
         let row = InstanceRow { template: template.unwrap_or_else(|_| Arc::clone(&row.template)), ..row };
         let world = self.insert(row, InstancePhase::Suspended);
-        self.record_mut(world).blocked = damage.map(Blocked::Damaged);
+        let record = self.record_mut(world);
+        (record.since, record.blocked) = (Instant::ZERO, damage.map(Blocked::Damaged));
     }
 
     /// Replaces what is known of a template, after a hot reload: its instances may fit again.
     pub fn update_template(&mut self, facts: TemplateFacts) {
+        self.revision += 1;
         for record in self.instances.values_mut() {
             let is_misfit = matches!(record.blocked, Some(Blocked::Misfit(_)));
             if is_misfit && record.row.template.eq_ignore_ascii_case(&facts.name) {
@@ -217,15 +268,26 @@ impl Registry {
 
     /// Takes in the measurements of one second.
     pub fn record_sample(&mut self, now: Instant, sample: &NodeSample) {
+        self.now = now;
         self.capacity.record_sample(now, sample);
         self.retry_room_waiters(now);
     }
 
-    /// Suspends instances that have been empty for `suspend_after`.
+    /// Suspends instances that have been empty for `suspend_after`, saves those that were left, ends those that were not visited for long.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
         if self.stopping.is_some() {
-            return;
+            return self.go_on_stopping();
         }
+        self.suspend_idle(now);
+        self.save_left(now);
+        if now >= self.next_sweep {
+            self.next_sweep = now + Self::SWEEP_PERIOD;
+            self.sweep();
+        }
+    }
+
+    fn suspend_idle(&mut self, now: Instant) {
         let after = self.config.suspend_after;
         let is_due = |&&(since, _): &&(Instant, WorldId)| now.since(since) >= after;
         let due: Vec<WorldId> = self
@@ -245,28 +307,11 @@ impl Registry {
 
     /// Takes in a message of the gateway.
     pub fn handle_notice(&mut self, now: Instant, notice: GatewayNotice) {
+        self.now = now;
         match notice {
             GatewayNotice::Admission { request, outcome } => self.on_admission(now, request, outcome),
             GatewayNotice::Occupants { world, n } => self.set_occupants(now, world, n),
         }
-    }
-
-    /// Refuses waiting and later requests, and suspends every instance in memory, occupied or not.
-    pub fn begin_stop(&mut self) {
-        if self.stopping.replace(STOP_TRIES_MAX).is_some() {
-            return;
-        }
-        for waiter in std::mem::take(&mut self.room_waiters) {
-            self.refuse(waiter.request, InstanceRefusal::Stopping);
-        }
-        self.suspend_all();
-    }
-
-    /// True once the node may stop: no job is under way, and no instance is in memory or cannot be saved.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        let is_over = self.stopping == Some(0) || self.n_in_memory() == 0;
-        self.stopping.is_some() && self.under_way.is_empty() && is_over
     }
 
     /// The next job.
@@ -304,40 +349,30 @@ impl Registry {
         (self.instances.len(), self.n_in_memory())
     }
 
-    /// Asserts what the phases, indexes and sets say of each other. The simulator calls it after each input.
-    ///
-    /// # Panics
-    /// If they disagree.
-    pub fn assert_invariants(&self) {
-        assert_eq!(self.by_id.len(), self.instances.len(), "one id for each instance");
-        assert!(self.n_in_memory() <= self.config.active_max, "more instances in memory than allowed");
-        let mut local_ids = BTreeMap::new();
-        for (world, record) in &self.instances {
-            assert_eq!(self.by_id.get(&record.row.id), Some(world), "the id names the world");
-            let is_under_way = self.under_way.values().flatten().any(|busy| busy == world);
-            assert_eq!(record.phase.is_settled(), !is_under_way, "world {}: one job unless settled", world.0);
-            assert!(
-                !record.phase.is_settled() || record.waiting.is_empty(),
-                "a settled instance has no queue"
-            );
-            if let Some(ids) = record.phase.local_ids() {
-                local_ids.insert(ids.start, ids.end);
-            }
-            if let InstancePhase::Active(active) = &record.phase {
-                let entry = active.empty_since.map(|since| (since, *world));
-                assert_eq!(active.is_empty(), entry.is_some(), "world {}: empty since", world.0);
-                assert!(
-                    entry.is_none_or(|entry| self.empty.contains(&entry)),
-                    "an empty world is a candidate"
-                );
-            }
-        }
-        assert_eq!(local_ids, self.local_ids, "local ids belong to worlds in memory");
-        let disjoint =
-            self.local_ids.iter().zip(self.local_ids.keys().skip(1)).all(|((_, end), next)| end <= next);
-        assert!(disjoint, "a local id has one world");
-        let is_active = |world| matches!(self.record(world).phase, InstancePhase::Active(_));
-        assert!(self.empty.iter().all(|&(_, world)| is_active(world)), "only active worlds are candidates");
+    /// The instance of a world.
+    #[must_use]
+    pub fn instance_of(&self, world: WorldId) -> Option<Uuid> {
+        self.instances.get(&world).map(|record| record.row.id)
+    }
+
+    /// Complete worlds in memory, those on their way out included.
+    pub fn worlds_in_memory(&self) -> impl Iterator<Item = WorldId> {
+        let is_complete = |(world, record): (&WorldId, &InstanceRecord)| {
+            matches!(record.phase, InstancePhase::Active(_) | InstancePhase::Suspending(_)).then_some(*world)
+        };
+        self.instances.iter().filter_map(is_complete)
+    }
+
+    /// True if another world finds no slot or no memory, so that an eviction will be sought for it. Recent occupancy finds more candidates.
+    #[must_use]
+    pub fn lacks_room(&self) -> bool {
+        self.n_in_memory() >= self.config.active_max || !self.capacity.has_memory()
+    }
+
+    /// Totals, for metrics.
+    #[must_use]
+    pub const fn counters(&self) -> RegistryCounters {
+        self.counters
     }
 
     /// Capacity of the node, for metrics.
@@ -350,69 +385,6 @@ impl Registry {
         self.local_ids.len()
     }
 
-    fn on_admission(&mut self, now: Instant, request: RequestId, outcome: Result<u32, Arc<str>>) {
-        let Some(world) = self.admissions.remove(&request) else { return };
-        let is_stopping = self.stopping.is_some();
-        let Some(record) = self.instances.get_mut(&world) else {
-            self.refuse(request, InstanceRefusal::Ended);
-            return;
-        };
-        let id = record.row.id;
-        let Some(active) = record.phase.active_mut() else {
-            assert!(is_stopping, "world {}: suspended under a visitor on its way in", world.0);
-            self.refuse(request, InstanceRefusal::Stopping);
-            return;
-        };
-        active.admissions = active.admissions.checked_sub(1).expect("an admission is answered once");
-        match outcome {
-            Ok(occupants) => {
-                active.is_visited = true;
-                active.spared_until = Instant::ZERO;
-                self.set_occupants(now, world, occupants);
-                self.reply(request, InstanceReply::Admitted(id));
-            }
-            Err(reason) => {
-                self.update_empty(now, world);
-                self.refuse(request, InstanceRefusal::Passage(reason));
-            }
-        }
-        self.retry_room_waiters(now);
-    }
-
-    fn set_occupants(&mut self, now: Instant, world: WorldId, n: u32) {
-        let Some(record) = self.instances.get_mut(&world) else { return };
-        let is_active = matches!(record.phase, InstancePhase::Active(_));
-        let Some(active) = record.phase.active_mut() else { return };
-        let has_emptied = active.occupants > 0 && n == 0;
-        active.occupants = n;
-        self.update_empty(now, world);
-        if has_emptied && is_active {
-            self.push_job(Job::SaveState(world));
-            self.retry_room_waiters(now);
-        }
-    }
-
-    /// Enters an active world into the set of empty ones, or takes it out.
-    fn update_empty(&mut self, now: Instant, world: WorldId) {
-        let Some(record) = self.instances.get_mut(&world) else { return };
-        let is_active = matches!(record.phase, InstancePhase::Active(_));
-        let Some(active) = record.phase.active_mut() else { return };
-        let before = active.empty_since;
-        active.empty_since = active.is_empty().then(|| before.unwrap_or(now));
-        let after = active.empty_since.filter(|_| is_active);
-        if let Some(since) = before {
-            self.empty.remove(&(since, world));
-        }
-        self.empty.extend(after.map(|since| (since, world)));
-    }
-
-    fn is_evictable(&self, now: Instant, world: WorldId) -> bool {
-        match &self.record(world).phase {
-            InstancePhase::Active(active) => active.is_evictable(now),
-            _ => false,
-        }
-    }
-
     /// Marks active worlds as suspending and orders the job.
     fn begin_suspend(&mut self, worlds: Vec<WorldId>) {
         assert!(
@@ -420,29 +392,20 @@ impl Registry {
             "{} worlds to suspend",
             worlds.len()
         );
+        let mut targets = Vec::with_capacity(worlds.len());
         for &world in &worlds {
             let InstancePhase::Active(active) = &self.record(world).phase else {
                 panic!("world {}: only an active instance is suspended", world.0);
             };
             let active = active.clone();
+            targets.push(SuspendTarget { world, is_changed: active.is_changed() });
             if let Some(since) = active.empty_since {
                 self.empty.remove(&(since, world));
             }
             self.set_phase(world, InstancePhase::Suspending(active));
         }
         self.n_suspending += 1;
-        let job = Job::Suspend(worlds.clone());
-        self.push_job_for(worlds, job);
-    }
-
-    fn suspend_all(&mut self) {
-        let is_active = |(world, record): (&WorldId, &InstanceRecord)| {
-            matches!(record.phase, InstancePhase::Active(_)).then_some(*world)
-        };
-        let active: Vec<WorldId> = self.instances.iter().filter_map(is_active).collect();
-        for batch in active.chunks(SUSPEND_BATCH_MAX) {
-            self.begin_suspend(batch.to_vec());
-        }
+        self.push_job_for(worlds, Job::Suspend(targets));
     }
 
     fn insert(&mut self, row: InstanceRow, phase: InstancePhase) -> WorldId {
@@ -450,7 +413,16 @@ impl Registry {
         self.next_world += 1;
         let former = self.by_id.insert(row.id, world);
         assert!(former.is_none(), "an instance id stands for one world");
-        let record = InstanceRecord { row, phase, blocked: None, failure: None, waiting: VecDeque::new() };
+        let record = InstanceRecord {
+            noted_s: row.visited_s,
+            row,
+            phase,
+            since: self.now,
+            former: None,
+            blocked: None,
+            failure: None,
+            waiting: VecDeque::new(),
+        };
         self.instances.insert(world, record);
         world
     }
@@ -468,8 +440,15 @@ impl Registry {
     }
 
     fn set_phase(&mut self, world: WorldId, phase: InstancePhase) {
+        let now = self.now;
         let record = self.record_mut(world);
         record.phase.assert_transition(world, &phase);
+        if record.phase.is_settled() {
+            record.former = Some((record.phase.is_active(), record.since));
+        }
+        let is_return =
+            |(was_active, _): &(bool, Instant)| phase.is_settled() && phase.is_active() == *was_active;
+        record.since = record.former.filter(is_return).map_or(now, |(_, since)| since);
         record.phase = phase;
     }
 
@@ -493,10 +472,11 @@ impl Registry {
         })
     }
 
-    fn push_job(&mut self, job: Job) {
+    fn push_job(&mut self, job: Job) -> JobId {
         let id = JobId(self.next_job);
         self.next_job += 1;
         self.jobs.push_back((id, job));
+        id
     }
 
     /// Orders a job with an outcome.
@@ -510,8 +490,11 @@ impl Registry {
     }
 
     fn refuse(&mut self, request: RequestId, why: InstanceRefusal) {
-        if let InstanceRefusal::Shortage(Shortage::Memory) = why {
-            self.capacity.note_refused_for_memory();
+        if let InstanceRefusal::Shortage(shortage) = why {
+            self.counters.refused[shortage as usize] += 1;
+            if shortage == Shortage::Memory {
+                self.capacity.note_refused_for_memory();
+            }
         }
         self.replies.push_back((request, Err(why)));
     }
@@ -527,6 +510,7 @@ impl InstanceRecord {
             row: self.row.clone(),
             world,
             phase: self.phase.as_str(),
+            since: self.since,
             occupants: active.map_or(0, |active| active.occupants),
             blocked: self
                 .blocked

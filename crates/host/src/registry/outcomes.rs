@@ -20,8 +20,18 @@ impl Registry {
     /// # Panics
     /// If the job is not under way, or the outcome is one of another kind of job.
     pub fn handle_outcome(&mut self, now: Instant, job: JobId, outcome: JobOutcome) {
+        self.now = now;
+        match outcome {
+            JobOutcome::StateSaved(saved) => {
+                let world = self.saves.remove(&job).expect("a save ends once");
+                return self.on_state_saved(job, world, saved);
+            }
+            JobOutcome::VisitsNoted(is_written) => return self.on_visits_noted(job, is_written),
+            _ => {}
+        }
         let worlds = self.under_way.remove(&job).expect("a job ends once");
         match outcome {
+            JobOutcome::StateSaved(_) | JobOutcome::VisitsNoted(_) => unreachable!("they have returned"),
             JobOutcome::RowWritten(written) => self.on_row_written(now, worlds[0], written),
             JobOutcome::RowDeleted(deleted) => self.on_row_deleted(now, worlds[0], deleted),
             JobOutcome::Started(started) => self.on_started(now, worlds[0], started),
@@ -57,7 +67,7 @@ impl Registry {
         let facts = self.template(&template).ok().filter(|_| has_slot).cloned();
         match reserved.zip(facts) {
             Some((bytes, facts)) => {
-                if self.begin_start(world, &facts, bytes, true).is_ok() {
+                if self.begin_start(world, &facts, bytes, None).is_ok() {
                     return;
                 }
             }
@@ -74,11 +84,10 @@ impl Registry {
 
     fn on_started(&mut self, now: Instant, world: WorldId, started: Result<Option<u64>, StartFailure>) {
         let record = self.record_mut(world);
-        let InstancePhase::Starting(StartingInstance { local_ids, reserved_bytes, is_first }) =
-            record.phase.clone()
-        else {
+        let InstancePhase::Starting(starting) = record.phase.clone() else {
             panic!("world {}: only an instance under construction is started", world.0);
         };
+        let StartingInstance { local_ids, reserved_bytes, is_first, revision } = starting;
         let template = Arc::clone(&record.row.template);
         let failure = match started {
             Ok(kept) => {
@@ -92,9 +101,12 @@ impl Registry {
                     bytes: kept.unwrap_or(reserved_bytes),
                     occupants: 0,
                     admissions: 0,
-                    is_visited: false,
+                    visits: 0,
+                    visits_saved: 0,
+                    saving: None,
                     empty_since: None,
                     spared_until,
+                    is_evicted: false,
                 };
                 self.set_phase(world, InstancePhase::Active(active));
                 self.update_empty(now, world);
@@ -106,6 +118,7 @@ impl Registry {
         self.capacity.cancel_reservation(reserved_bytes);
         self.release_local_ids(&local_ids);
         self.set_phase(world, InstancePhase::Suspended);
+        let has_changed = self.revision != revision;
         let record = self.record_mut(world);
         let why = match failure {
             StartFailure::Stopping => InstanceRefusal::Stopping,
@@ -114,6 +127,7 @@ impl Registry {
                 record.blocked = Some(Blocked::Damaged(Arc::clone(&why)));
                 InstanceRefusal::Blocked(why)
             }
+            StartFailure::Misfit(why) if has_changed => InstanceRefusal::Failed(why),
             StartFailure::Misfit(why) => {
                 record.blocked = Some(Blocked::Misfit(Arc::clone(&why)));
                 InstanceRefusal::Blocked(why)
@@ -152,30 +166,34 @@ impl Registry {
             SuspendOutcome::Saved(size) => {
                 let is_free = active.admissions == 0 || self.stopping.is_some();
                 assert!(is_free, "world {}: suspended under a visitor on its way in", world.0);
-                if let Some(size) = size.filter(|_| active.is_visited) {
+                self.counters.suspended += 1;
+                self.counters.evicted += u64::from(active.is_evicted);
+                if let Some(size) = size.filter(|_| active.visits > 0) {
                     self.capacity.learn_from_use(&template, size);
                 }
                 self.capacity.note_freed(size.unwrap_or(active.bytes));
                 self.release_local_ids(&active.local_ids);
                 self.set_phase(world, InstancePhase::Suspended);
             }
-            SuspendOutcome::Kept(until) => {
+            SuspendOutcome::Kept { until, failure } => {
                 active.spared_until = active.spared_until.max(until);
+                active.is_evicted = false;
                 self.set_phase(world, InstancePhase::Active(active));
                 self.update_empty(now, world);
-                self.refuse_suspenders(world);
+                self.refuse_suspenders(world, failure);
             }
         }
         self.settle(now, world);
     }
 
-    fn refuse_suspenders(&mut self, world: WorldId) {
+    fn refuse_suspenders(&mut self, world: WorldId, failure: Option<Arc<str>>) {
+        let why = failure.map_or(InstanceRefusal::InUse, InstanceRefusal::Failed);
         let waiting = std::mem::take(&mut self.record_mut(world).waiting);
         let (suspenders, others): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|(_, ask)| matches!(ask, Ask::Suspend));
         self.record_mut(world).waiting.extend(others);
         for (request, _) in suspenders {
-            self.refuse(request, InstanceRefusal::InUse);
+            self.refuse(request, why.clone());
         }
     }
 
@@ -232,17 +250,6 @@ impl Registry {
                     self.wait_for_room(RoomWaiter::new(request, ask.into_request(row_id)))
                 }
                 Err(why) => self.refuse(request, why),
-            }
-        }
-    }
-
-    /// While the node stops, instances that became active meanwhile or could not be saved are suspended again.
-    fn go_on_stopping(&mut self) {
-        let Some(tries) = self.stopping.filter(|&tries| tries > 0) else { return };
-        if self.under_way.is_empty() && self.n_in_memory() > 0 {
-            self.stopping = Some(tries - 1);
-            if tries > 1 {
-                self.suspend_all();
             }
         }
     }

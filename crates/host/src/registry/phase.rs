@@ -17,6 +17,7 @@
 //! *Settled* phases are `Suspended` and `Active`. In every other phase exactly one job is under way, and requests for the instance wait
 //! in its queue until it settles.
 
+use super::JobId;
 use ids::{Instant, WorldId};
 use std::ops::Range;
 
@@ -46,6 +47,8 @@ pub(super) struct StartingInstance {
     pub(super) reserved_bytes: u64,
     /// First start after its creation; the instance is deleted if it fails.
     pub(super) is_first: bool,
+    /// Number of template changes before the start: a state that did not fit may fit a later template.
+    pub(super) revision: u64,
 }
 
 /// An instance whose world is in memory.
@@ -59,18 +62,29 @@ pub(super) struct ActiveInstance {
     pub(super) occupants: u32,
     /// Admissions that were ordered from the gateway and are not answered yet.
     pub(super) admissions: u32,
-    /// A session has been in it since the start: its size is representative of use.
-    pub(super) is_visited: bool,
+    /// Admissions since the start. The size of a visited world is representative of use.
+    pub(super) visits: u32,
+    /// Admissions that the saved state contains.
+    pub(super) visits_saved: u32,
+    /// Save under way, with the admissions that its state will contain.
+    pub(super) saving: Option<(JobId, u32)>,
     /// Start of the time without occupants and admissions.
     pub(super) empty_since: Option<Instant>,
-    /// Not evicted earlier: a visitor is expected, or the last attempt failed.
+    /// Neither saved nor suspended earlier: a visitor is expected, or the last attempt failed.
     pub(super) spared_until: Instant,
+    /// Its suspension makes room for another world.
+    pub(super) is_evicted: bool,
 }
 
 impl ActiveInstance {
     /// True without occupants and without visitors on their way in.
     pub(super) const fn is_empty(&self) -> bool {
         self.occupants == 0 && self.admissions == 0
+    }
+
+    /// True if it has had visitors that the saved state does not contain.
+    pub(super) const fn is_changed(&self) -> bool {
+        self.visits != self.visits_saved
     }
 
     /// True if it may be suspended now.
@@ -114,6 +128,11 @@ impl InstancePhase {
             Self::Active(active) | Self::Suspending(active) | Self::Deleting(Some(active)) => Some(active),
             Self::Recording(_) | Self::Suspended | Self::Starting(_) | Self::Deleting(None) => None,
         }
+    }
+
+    /// True while its world is stepped and no job of it is under way.
+    pub(super) const fn is_active(&self) -> bool {
+        matches!(self, Self::Active(_))
     }
 
     /// Asserts that the diagram has this transition.

@@ -19,9 +19,19 @@ pub(super) enum Progress {
     NeedsRoom(InstanceRefusal),
 }
 
+/// Creator of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CreatedBy {
+    /// A program or an operator.
+    Request,
+    /// A portal.
+    Portal,
+}
+
 impl Registry {
     /// Takes in a request; its reply comes from [`Self::poll_reply`], at once or later.
     pub fn handle_request(&mut self, now: Instant, id: RequestId, request: InstanceRequest) {
+        self.now = now;
         if self.stopping.is_some() {
             self.refuse(id, InstanceRefusal::Stopping);
             return;
@@ -42,7 +52,7 @@ impl Registry {
     ) -> Result<Progress, InstanceRefusal> {
         let id = waiter.request;
         match &waiter.body {
-            InstanceRequest::Open(new) => self.open(now, id, new, Ask::Created),
+            InstanceRequest::Open(new) => self.open(now, id, new, CreatedBy::Request, Ask::Created),
             InstanceRequest::Enter { instance, visitor, position } => {
                 let world = self.world_of(*instance)?;
                 self.apply(now, world, id, Ask::Enter { visitor: *visitor, position: *position })
@@ -53,7 +63,7 @@ impl Registry {
                     Some(world) => self.apply(now, world, id, ask),
                     // An instance that could not be resumed for its visitor is not created for it either.
                     None if self.capacity.is_cpu_short() => Err(InstanceRefusal::Shortage(Shortage::Cpu)),
-                    None => self.open(now, id, new, ask),
+                    None => self.open(now, id, new, CreatedBy::Portal, ask),
                 }
             }
             InstanceRequest::Suspend(instance) => {
@@ -70,6 +80,7 @@ impl Registry {
         now: Instant,
         id: RequestId,
         new: &NewInstance,
+        origin: CreatedBy,
         ask: Ask,
     ) -> Result<Progress, InstanceRefusal> {
         let template = self.template(&new.template)?.clone();
@@ -93,18 +104,7 @@ impl Registry {
         if self.instances.len() >= self.config.instances_max {
             return Err(InstanceRefusal::Full(self.config.instances_max));
         }
-        if let Some(maker) = &new.maker
-            && let Some(max) = maker.instances_max
-        {
-            let n = self
-                .instances
-                .values()
-                .filter(|known| known.row.maker.as_ref() == Some(&maker.token))
-                .count();
-            if n as u64 >= u64::from(max) {
-                return Err(InstanceRefusal::Quota { token: Arc::clone(&maker.token), max });
-            }
-        }
+        self.check_quotas(new, origin)?;
         // Without CPU time it is created and stays suspended; without memory it is not created.
         let reserved = if self.capacity.is_cpu_short() {
             None
@@ -121,12 +121,36 @@ impl Registry {
             owner: new.owner,
             created_s: new.created_s,
             maker: new.maker.as_ref().map(|maker| Arc::clone(&maker.token)),
+            visited_s: (origin == CreatedBy::Portal).then(|| self.unix_now_s()),
         };
         let job = Job::WriteRow(row.clone());
         let world = self.insert(row, InstancePhase::Recording(reserved));
         self.record_mut(world).waiting.push_back((id, ask));
         self.push_job_for(vec![world], job);
         Ok(Progress::Taken)
+    }
+
+    /// Limits of the instances that one token, or portals, may create.
+    fn check_quotas(&self, new: &NewInstance, origin: CreatedBy) -> Result<(), InstanceRefusal> {
+        let count = |is_it: &dyn Fn(&InstanceRow) -> bool| {
+            self.instances.values().filter(|known| is_it(&known.row)).count()
+        };
+        if let Some(maker) = &new.maker
+            && let Some(max) = maker.instances_max
+            && count(&|row| row.maker.as_ref() == Some(&maker.token)) as u64 >= u64::from(max)
+        {
+            return Err(InstanceRefusal::Quota { token: Arc::clone(&maker.token), max });
+        }
+        if origin == CreatedBy::Portal {
+            let (portal_max, user_max) = (self.config.portal_max, self.config.per_user_max);
+            if count(&|row| row.visited_s.is_some()) >= portal_max {
+                return Err(InstanceRefusal::PortalsFull(portal_max));
+            }
+            if user_max > 0 && count(&|row| row.visited_s.is_some() && row.owner == new.owner) >= user_max {
+                return Err(InstanceRefusal::UserQuota(user_max));
+            }
+        }
+        Ok(())
     }
 
     /// The instance of an owner and template.
@@ -168,27 +192,34 @@ impl Registry {
             (ask @ (Ask::Enter { .. } | Ask::Resume), None) => return self.start(now, world, id, ask),
             (Ask::Resume, Some(_)) => self.reply(id, InstanceReply::Active(instance)),
             (Ask::Suspend, None) => self.reply(id, InstanceReply::Suspended(instance)),
-            (Ask::Suspend, Some(active)) => return self.suspend(now, world, id, &active),
-            (Ask::End, active) => {
-                if let Some(since) = active.as_ref().and_then(|active| active.empty_since) {
-                    self.empty.remove(&(since, world));
-                }
-                self.set_phase(world, InstancePhase::Deleting(active));
+            (Ask::Suspend, Some(active)) => return self.suspend(world, id, &active),
+            (Ask::End, _) => {
+                self.begin_delete(world);
                 self.record_mut(world).waiting.push_front((id, Ask::End));
-                self.push_job_for(vec![world], Job::DeleteRow(instance));
             }
         }
         Ok(Progress::Taken)
     }
 
+    /// Orders that a settled instance's row is deleted. A world in memory is stepped until then.
+    pub(super) fn begin_delete(&mut self, world: WorldId) {
+        let record = self.record_mut(world);
+        let instance = record.row.id;
+        let active = record.phase.active_mut().map(|active| active.clone());
+        if let Some(since) = active.as_ref().and_then(|active| active.empty_since) {
+            self.empty.remove(&(since, world));
+        }
+        self.set_phase(world, InstancePhase::Deleting(active));
+        self.push_job_for(vec![world], Job::DeleteRow(instance));
+    }
+
     fn suspend(
         &mut self,
-        now: Instant,
         world: WorldId,
         id: RequestId,
         active: &ActiveInstance,
     ) -> Result<Progress, InstanceRefusal> {
-        if !active.is_evictable(now) {
+        if !active.is_empty() {
             return Err(InstanceRefusal::InUse);
         }
         self.begin_suspend(vec![world]);
@@ -212,7 +243,7 @@ impl Registry {
         let template = self.template(&record.row.template).map_err(gone)?.clone();
         match self.acquire_slot(now, &template)? {
             RoomOutcome::Pending(why) => return Ok(Progress::NeedsRoom(why)),
-            RoomOutcome::Reserved(bytes) => self.begin_start(world, &template, bytes, false)?,
+            RoomOutcome::Reserved(bytes) => self.begin_start(world, &template, bytes, Some(id))?,
         }
         self.record_mut(world).waiting.push_front((id, ask));
         Ok(Progress::Taken)

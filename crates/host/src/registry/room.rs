@@ -74,7 +74,12 @@ impl Registry {
         let candidate =
             self.empty.iter().map(|&(_, world)| world).find(|&world| self.is_evictable(now, world));
         match candidate {
-            Some(world) => self.begin_suspend(vec![world]),
+            Some(world) => {
+                if let Some(active) = self.record_mut(world).phase.active_mut() {
+                    active.is_evicted = true;
+                }
+                self.begin_suspend(vec![world]);
+            }
             None if self.n_suspending == 0 => return Err(why),
             None => {}
         }
@@ -105,22 +110,29 @@ impl Registry {
         }
     }
 
-    /// Orders the start of a suspended instance, with memory that is reserved. The reservation ends if local ids are short.
+    /// Orders the start of a suspended instance, with memory that is reserved, for a request or as the first start of a new instance. The
+    /// reservation ends if local ids are short.
     pub(super) fn begin_start(
         &mut self,
         world: WorldId,
         template: &TemplateFacts,
         reserved_bytes: u64,
-        is_first: bool,
+        request: Option<RequestId>,
     ) -> Result<(), InstanceRefusal> {
         let Some(local_ids) = self.take_local_ids(template.n_local_ids) else {
             self.capacity.cancel_reservation(reserved_bytes);
             return Err(InstanceRefusal::LocalIds(template.n_local_ids));
         };
-        let starting = StartingInstance { local_ids: local_ids.clone(), reserved_bytes, is_first };
+        let starting = StartingInstance {
+            local_ids: local_ids.clone(),
+            reserved_bytes,
+            is_first: request.is_none(),
+            revision: self.revision,
+        };
         self.set_phase(world, InstancePhase::Starting(starting));
         let row = &self.record(world).row;
         let job = Job::Start {
+            request,
             world,
             instance: row.id,
             template: Arc::clone(&template.name),

@@ -1,5 +1,6 @@
 //! The registry against a model of its workplace and gateway that ends jobs late, in any order, and with failures.
 
+use super::stop::STOP_TRIES_MAX;
 use super::*;
 use crate::capacity::WorkerDemand;
 use ids::SessionKey;
@@ -11,6 +12,9 @@ const N_IDS: u32 = 10;
 /// Expected size of a world of the template before the first creation.
 const HALL_BYTES: u64 = 128 * 1024;
 
+const UNIX_START_S: i64 = 1_700_000_000;
+const KEEP_S: u64 = 600;
+
 fn config() -> RegistryConfig {
     RegistryConfig {
         instances_max: 6,
@@ -18,11 +22,19 @@ fn config() -> RegistryConfig {
         suspend_after: Duration::from_secs(5),
         first_world: 1,
         local_ids: (1_000, 1_060),
+        portal_max: 4,
+        per_user_max: 0,
+        unix_start_s: UNIX_START_S,
     }
 }
 
 fn template() -> TemplateFacts {
-    TemplateFacts { name: HALL.into(), n_local_ids: N_IDS, n_npcs: 0 }
+    TemplateFacts {
+        name: HALL.into(),
+        n_local_ids: N_IDS,
+        n_npcs: 0,
+        keep: Some(Duration::from_secs(KEEP_S)),
+    }
 }
 
 fn registry() -> Registry {
@@ -50,6 +62,10 @@ fn enter(id: u128) -> InstanceRequest {
 
 fn at(s: u64) -> Instant {
     Instant::from_millis(1_000 * s)
+}
+
+const fn kept(until: Instant) -> SuspendOutcome {
+    SuspendOutcome::Kept { until, failure: None }
 }
 
 fn failed(why: &str) -> Arc<str> {
@@ -181,9 +197,11 @@ fn success(job: &Job) -> Option<JobOutcome> {
         Job::DeleteRow(_) => Some(JobOutcome::RowDeleted(Ok(()))),
         Job::Start { .. } => Some(JobOutcome::Started(Ok(None))),
         Job::Suspend(worlds) => Some(JobOutcome::Suspended(
-            worlds.iter().map(|&world| (world, SuspendOutcome::Saved(None))).collect(),
+            worlds.iter().map(|target| (target.world, SuspendOutcome::Saved(None))).collect(),
         )),
-        Job::SaveState(_) | Job::Remove(_) => None,
+        Job::SaveState(_) => Some(JobOutcome::StateSaved(Ok(()))),
+        Job::NoteVisits(_) => Some(JobOutcome::VisitsNoted(true)),
+        Job::Remove(_) => None,
     }
 }
 
@@ -199,11 +217,19 @@ fn an_instance_is_created_entered_suspended_resumed_and_ended() {
     assert_eq!(node.phase(7), "active", "it is occupied");
     assert_eq!(node.done(InstanceRequest::Suspend(id)), Err(InstanceRefusal::InUse));
     node.leave(7);
+    node.registry.handle_timeout(node.now);
+    node.drain();
     assert!(matches!(node.jobs[..], [(_, Job::SaveState(_))]), "saved when the last visitor leaves");
     node.pass(4);
     assert_eq!(node.phase(7), "active");
     node.pass(1);
     assert_eq!(node.phase(7), "suspended");
+    assert_eq!(node.done(InstanceRequest::Resume(id)), Ok(InstanceReply::Active(id)));
+    assert_eq!(
+        node.done(InstanceRequest::Suspend(id)),
+        Ok(InstanceReply::Suspended(id)),
+        "no visitor has come"
+    );
     assert_eq!(node.done(enter(7)), Ok(InstanceReply::Admitted(id)));
     assert_eq!(node.done(InstanceRequest::End(id)), Ok(InstanceReply::Ended(id)));
     assert_eq!(node.emptied.len(), 1, "its visitors were sent back");
@@ -324,14 +350,14 @@ fn an_instance_that_cannot_be_saved_goes_on_and_is_spared_for_a_while() {
     node.registry.handle_timeout(node.now);
     node.drain();
     let (entered, world) = (node.ask(enter(1)), WorldId(1));
-    node.end_only(JobOutcome::Suspended(vec![(world, SuspendOutcome::Kept(at(20)))]));
+    node.end_only(JobOutcome::Suspended(vec![(world, kept(at(20)))]));
     assert!(node.replies.remove(&entered).is_some_and(|reply| reply.is_ok()), "its visitor finds it");
     node.leave(1);
     node.work();
     node.registry.handle_timeout(at(19));
     assert_eq!(
         node.registry.poll_job().map(|(_, job)| job),
-        Some(Job::Suspend(vec![world])),
+        Some(Job::Suspend(vec![SuspendTarget { world, is_changed: true }])),
         "visits end the grace"
     );
 }
@@ -353,26 +379,222 @@ fn a_token_creates_no_more_than_its_quota() {
 }
 
 #[test]
+fn a_node_does_not_wait_for_a_world_under_construction_to_stop() {
+    let mut node = Node::new();
+    node.open(1).unwrap();
+    node.pass(5);
+    assert_eq!(node.phase(1), "suspended");
+    let entered = node.ask(enter(1));
+    node.registry.begin_stop(node.now);
+    assert!(node.registry.is_stopped(), "nothing of it can be lost");
+    node.end_only(JobOutcome::Started(Err(StartFailure::Stopping)));
+    assert_eq!(node.replies.remove(&entered), Some(Err(InstanceRefusal::Stopping)));
+}
+
+#[test]
+fn a_state_that_could_not_be_saved_is_saved_again_after_the_pause() {
+    let mut node = Node::new();
+    node.open(1).unwrap();
+    node.done(enter(1)).unwrap();
+    node.leave(1);
+    let n_saves = |node: &mut Node, s: u64| {
+        node.now = at(s);
+        node.registry.handle_timeout(node.now);
+        node.drain();
+        node.jobs.len()
+    };
+    assert_eq!((n_saves(&mut node, 0), n_saves(&mut node, 0)), (1, 1), "one at a time");
+    assert_eq!(node.registry.unsaved().count(), 1);
+    node.end_only(JobOutcome::StateSaved(Err(at(3))));
+    assert_eq!((n_saves(&mut node, 2), n_saves(&mut node, 3)), (0, 1));
+    // A visit during the save is in no saved state.
+    node.done(enter(1)).unwrap();
+    node.leave(1);
+    assert_eq!(node.registry.unsaved().count(), 1);
+    assert_eq!(n_saves(&mut node, 3), 1);
+    node.work();
+    assert_eq!((node.registry.unsaved().count(), n_saves(&mut node, 4)), (0, 0));
+}
+
+#[test]
+fn the_time_in_a_phase_begins_with_the_phase_and_not_with_an_attempt_to_leave_it() {
+    let mut node = Node::new();
+    node.registry.load(row(9, None), None);
+    let since = |node: &Node, id: u128| node.registry.summary(Uuid::from_u128(id)).expect("it exists").since;
+    node.now = at(3);
+    node.open(1).unwrap();
+    assert_eq!((since(&node, 9), since(&node, 1)), (at(0), at(3)));
+    node.now = at(4);
+    let asked = node.ask(InstanceRequest::Suspend(Uuid::from_u128(1)));
+    assert_eq!((node.phase(1), since(&node, 1)), ("suspending", at(4)));
+    node.end_only(JobOutcome::Suspended(vec![(WorldId(2), kept(at(0)))]));
+    assert_eq!(node.replies.remove(&asked), Some(Err(InstanceRefusal::InUse)), "it is about to restart");
+    assert_eq!((node.phase(1), since(&node, 1)), ("active", at(3)));
+    let asked = node.ask(InstanceRequest::Suspend(Uuid::from_u128(1)));
+    let unsaved = SuspendOutcome::Kept { until: at(0), failure: Some(failed("disk full")) };
+    node.end_only(JobOutcome::Suspended(vec![(WorldId(2), unsaved)]));
+    assert_eq!(node.replies.remove(&asked), Some(Err(InstanceRefusal::Failed(failed("disk full")))));
+    node.now = at(5);
+    node.done(InstanceRequest::Suspend(Uuid::from_u128(1))).unwrap();
+    assert_eq!((node.phase(1), since(&node, 1)), ("suspended", at(5)));
+}
+
+fn row(id: u128, visited_s: Option<i64>) -> InstanceRow {
+    let id = Uuid::from_u128(id);
+    InstanceRow {
+        id,
+        template: HALL.into(),
+        name: HALL.into(),
+        owner: Some(ids::AgentId(id)),
+        created_s: 0,
+        maker: None,
+        visited_s,
+    }
+}
+
+fn own(id: u128, owner: u128) -> InstanceRequest {
+    let new = NewInstance { owner: Some(ids::AgentId(Uuid::from_u128(owner))), ..new(id) };
+    InstanceRequest::EnterOwn { new, visitor: visitor(9) }
+}
+
+#[test]
+fn an_instance_of_a_portal_ends_when_it_was_not_visited_for_the_time_of_its_template() {
+    let mut node = Node::new();
+    node.done(own(1, 1)).unwrap();
+    node.open(2).unwrap();
+    node.pass(KEEP_S + 60);
+    assert_eq!(node.registry.counts().0, 2, "it is occupied");
+    node.leave(1);
+    node.pass(KEEP_S - 1);
+    assert_eq!(node.phase(1), "suspended", "its last visit ended {KEEP_S} s ago, less one");
+    node.pass(20);
+    assert!(node.registry.summary(Uuid::from_u128(1)).is_err(), "it has expired");
+    assert_eq!(node.phase(2), "suspended", "a program created this one");
+    assert_eq!(node.registry.counters().expired, 1);
+    assert!(node.done(own(3, 1)).is_ok(), "its user gets another one");
+}
+
+#[test]
+fn the_last_visit_outlives_the_node_and_an_instance_without_one_is_kept() {
+    let mut node = Node::new();
+    let now_s = UNIX_START_S + 5;
+    node.registry.load(row(1, Some(now_s - KEEP_S as i64)), None);
+    node.registry.load(row(2, Some(now_s - KEEP_S as i64 + 60)), None);
+    node.registry.load(row(3, None), None);
+    node.registry.load(InstanceRow { template: "Castle".into(), ..row(4, Some(0)) }, None);
+    node.pass(5);
+    assert_eq!(node.registry.summaries().map(|one| one.row.id.as_u128()).collect::<Vec<_>>(), [2, 3, 4]);
+    node.pass(5);
+    node.ask(enter(2));
+    node.work();
+    node.registry.handle_timeout(node.now + Registry::SWEEP_PERIOD);
+    node.drain();
+    let noted = node.jobs.iter().find_map(|(_, job)| match job {
+        Job::NoteVisits(visits) => Some(visits.clone()),
+        _ => None,
+    });
+    let visited_s = UNIX_START_S + 20;
+    assert_eq!(noted, Some(vec![(Uuid::from_u128(2), visited_s)]), "occupied since then");
+}
+
+#[test]
+fn last_visits_that_could_not_be_written_are_written_with_the_next_ones_and_at_the_end() {
+    let mut node = Node::new();
+    node.registry.load(row(1, Some(UNIX_START_S - 301)), None);
+    node.done(enter(1)).unwrap();
+    node.leave(1);
+    let sweep = |node: &mut Node| {
+        node.now += Registry::SWEEP_PERIOD;
+        node.registry.handle_timeout(node.now);
+        node.drain();
+        node.jobs.retain(|(_, job)| matches!(job, Job::NoteVisits(_)));
+        node.jobs.len()
+    };
+    // Saves and suspensions are somebody else's subject.
+    node.registry.config.suspend_after = Duration::from_secs(1_000_000);
+    assert_eq!((sweep(&mut node), sweep(&mut node)), (1, 1), "one at a time");
+    node.end_only(JobOutcome::VisitsNoted(false));
+    assert_eq!(sweep(&mut node), 1);
+    node.end_only(JobOutcome::VisitsNoted(true));
+    assert_eq!(sweep(&mut node), 0);
+    node.done(enter(1)).unwrap();
+    node.registry.begin_stop(node.now);
+    node.drain();
+    assert!(matches!(node.jobs[..], [(_, Job::NoteVisits(_)), ..]), "{:?}", node.jobs);
+}
+
+#[test]
+fn portals_have_a_share_of_the_node_and_each_user_a_quota_of_it() {
+    let mut node = Node::new();
+    node.registry.config.per_user_max = 1;
+    node.registry.update_template(TemplateFacts { name: "Cave".into(), ..template() });
+    let in_cave = |id: u128, owner: u128| match own(id, owner) {
+        InstanceRequest::EnterOwn { new, visitor } => {
+            InstanceRequest::EnterOwn { new: NewInstance { template: "Cave".into(), ..new }, visitor }
+        }
+        other => other,
+    };
+    let leave_all = |node: &mut Node| {
+        (1..=4).for_each(|id| {
+            if node.registry.summary(Uuid::from_u128(id)).is_ok() {
+                node.leave(id);
+            }
+        })
+    };
+    node.done(own(1, 1)).unwrap();
+    assert_eq!(node.done(in_cave(2, 1)), Err(InstanceRefusal::UserQuota(1)));
+    let made =
+        NewInstance { owner: Some(ids::AgentId(Uuid::from_u128(1))), template: "Cave".into(), ..new(5) };
+    node.done(InstanceRequest::Open(made)).unwrap();
+    assert!(node.done(in_cave(2, 1)).is_ok(), "an operator has created one for the user");
+    leave_all(&mut node);
+    node.leave(5);
+    for owner in 2..=4 {
+        node.done(own(owner, owner)).unwrap();
+        leave_all(&mut node);
+    }
+    assert_eq!(node.done(own(6, 6)), Err(InstanceRefusal::PortalsFull(4)));
+    assert!(node.open(6).is_ok(), "the rest belongs to programs");
+}
+
+#[test]
+fn a_state_that_did_not_fit_a_template_that_has_changed_meanwhile_is_tried_again() {
+    let mut node = Node::new();
+    node.open(1).unwrap();
+    node.pass(5);
+    node.ask(enter(1));
+    node.registry.update_template(template());
+    node.end_only(JobOutcome::Started(Err(StartFailure::Misfit(failed("a role is missing")))));
+    assert!(node.done(enter(1)).is_ok(), "it may fit what the template is now");
+}
+
+#[test]
 fn a_stopping_node_saves_every_instance_or_gives_up_after_some_attempts() {
     let mut node = Node::new();
     node.open(1).unwrap();
     node.open(2).unwrap();
     node.done(enter(2)).unwrap();
-    node.registry.begin_stop();
+    node.registry.begin_stop(node.now);
     node.drain();
     assert!(!node.registry.is_stopped());
     let mut n_jobs = 0;
     while !node.registry.is_stopped() {
-        let (id, job) = node.jobs.remove(0);
-        let Job::Suspend(worlds) = job else { panic!("{job:?}") };
-        n_jobs += 1;
-        let outcome = |&world: &WorldId| match world {
-            WorldId(1) => (world, SuspendOutcome::Saved(None)),
-            _ => (world, SuspendOutcome::Kept(at(0))),
-        };
-        node.end(id, JobOutcome::Suspended(worlds.iter().map(outcome).collect()));
+        while !node.jobs.is_empty() {
+            let (id, job) = node.jobs.remove(0);
+            let Job::Suspend(targets) = job else { panic!("{job:?}") };
+            n_jobs += 1;
+            let outcome = |target: &SuspendTarget| match target.world {
+                WorldId(1) => (target.world, SuspendOutcome::Saved(None)),
+                _ => (target.world, kept(at(0))),
+            };
+            node.end(id, JobOutcome::Suspended(targets.iter().map(outcome).collect()));
+        }
+        node.now += Duration::from_millis(100);
+        node.registry.handle_timeout(node.now);
+        node.drain();
     }
     assert_eq!((node.phase(1), node.phase(2), n_jobs), ("suspended", "active", STOP_TRIES_MAX));
+    assert_eq!(node.registry.unsaved().collect::<Vec<_>>(), [WorldId(2)]);
     assert_eq!(node.done(enter(1)), Err(InstanceRefusal::Stopping));
 }
 
@@ -429,7 +651,10 @@ impl Model {
         registry.assert_invariants();
         while let Some((id, job)) = registry.poll_job() {
             match job {
-                Job::SaveState(world) => assert!(self.stepped.contains(&world)),
+                Job::SaveState(world) => {
+                    assert!(self.stepped.contains(&world));
+                    self.jobs.push((id, Job::SaveState(world)));
+                }
                 Job::Remove(world) => assert!(self.stepped.remove(&world), "removed once"),
                 job => self.jobs.push((id, job)),
             }
@@ -477,20 +702,22 @@ impl Model {
                 }
                 JobOutcome::Started(if ok { Ok(Some(HALL_BYTES)) } else { Err(StartFailure::Failed(why())) })
             }
-            Job::Suspend(worlds) => {
-                let end = |world: WorldId| {
+            Job::Suspend(targets) => {
+                let end = |SuspendTarget { world, .. }: SuspendTarget| {
                     let is_occupied = self.occupants.get(&world).is_some_and(|&n| n > 0);
                     assert!(!is_occupied, "world {}: suspended while occupied", world.0);
                     if ok {
                         assert!(self.stepped.remove(&world), "a stepped world is suspended");
                         (world, SuspendOutcome::Saved(Some(HALL_BYTES)))
                     } else {
-                        (world, SuspendOutcome::Kept(now))
+                        (world, kept(now))
                     }
                 };
-                JobOutcome::Suspended(worlds.into_iter().map(end).collect())
+                JobOutcome::Suspended(targets.into_iter().map(end).collect())
             }
-            Job::SaveState(_) | Job::Remove(_) => unreachable!("they have no outcome"),
+            Job::SaveState(_) => JobOutcome::StateSaved(if ok { Ok(()) } else { Err(now) }),
+            Job::NoteVisits(_) => JobOutcome::VisitsNoted(ok),
+            Job::Remove(_) => unreachable!("it has no outcome"),
         };
         registry.handle_outcome(now, id, outcome);
     }
@@ -601,6 +828,7 @@ proptest! {
             }
         }
         prop_assert_eq!(registry.counts().1, 0, "an empty instance is suspended");
+        prop_assert_eq!(registry.unsaved().count(), 0);
         (0..3).for_each(|_| registry.record_sample(now, &NodeSample::default()));
         prop_assert_eq!(registry.capacity().reserved_bytes(), 0, "a reservation has not ended");
     }

@@ -45,9 +45,16 @@ impl Process {
             suspend_after: SUSPEND_AFTER,
             first_world: FIRST_WORLD,
             local_ids: LOCAL_IDS,
+            portal_max: PORTAL_MAX,
+            per_user_max: 0,
+            unix_start_s: UNIX_START_S,
         };
-        let facts =
-            |&(name, _): &(&str, u32)| TemplateFacts { name: name.into(), n_local_ids: 100, n_npcs: 0 };
+        let facts = |&(name, _): &(&str, u32)| TemplateFacts {
+            name: name.into(),
+            n_local_ids: 100,
+            n_npcs: 0,
+            keep: Some(KEEP),
+        };
         let mut registry = Registry::new(config_of_registry, TEMPLATES.iter().map(facts).collect());
         rows.values().for_each(|row| registry.load(row.clone(), None));
         Self {
@@ -75,6 +82,9 @@ impl Node {
             store,
             sabotage,
             visits: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            ending: BTreeSet::new(),
+            n_expired: 0,
             is_stopping: false,
             acknowledged: BTreeSet::new(),
             ended: BTreeSet::new(),
@@ -150,6 +160,7 @@ impl Node {
                 if self.dice.roll(2) == 0 {
                     // From here on it may be gone, whatever the reply.
                     self.acknowledged.remove(&id);
+                    self.ending.insert(id);
                     self.request(InstanceRequest::End(id), Asker::Program);
                 }
             }
@@ -188,6 +199,9 @@ impl Node {
             assert!(!self.store.rows.contains_key(id), "{id} has ended and is back");
         }
         self.visits.clone_from(&self.store.visits);
+        // Last visits are written with a delay.
+        self.seen.clear();
+        self.n_expired += self.process.registry.counters().expired;
         let seed = self.dice.roll(u64::MAX);
         self.process = Process::start(seed, &self.lands, &self.store.rows);
     }
@@ -217,6 +231,9 @@ impl Node {
             }
             for &world in self.process.worlds.keys() {
                 let n = visitors.get(&world).copied().unwrap_or(0) as u32;
+                if n > 0 {
+                    self.seen.insert(self.process.worlds[&world].id, now);
+                }
                 self.process.registry.handle_notice(now, GatewayNotice::Occupants { world, n });
             }
         }
@@ -273,9 +290,10 @@ impl Node {
         self.is_stopping = true;
         // Those that are down have begun again.
         self.process.worlds.values_mut().for_each(|world| world.down_until = Instant::ZERO);
-        self.process.registry.begin_stop();
+        self.process.registry.begin_stop(self.now);
         let until = self.now + Duration::from_secs(10);
-        while !self.process.registry.is_stopped() {
+        // A server does not wait for worlds under construction; the model does, to see them answered.
+        while !(self.process.registry.is_stopped() && self.process.asked.is_empty()) {
             assert!(self.now < until, "the node does not stop");
             self.pass(Duration::from_millis(100));
         }
@@ -284,6 +302,7 @@ impl Node {
         for (id, visits) in &self.visits {
             assert_eq!(self.store.visits.get(id), Some(visits), "visits of {id} are not saved");
         }
+        self.n_expired += self.process.registry.counters().expired;
     }
 
     /// What has to hold once everything has come to rest.

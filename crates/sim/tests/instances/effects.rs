@@ -70,6 +70,7 @@ impl Node {
                     Ok(_) => {
                         there.visits += 1;
                         self.visits.insert(there.id, there.visits);
+                        self.seen.insert(there.id, self.now);
                         self.n_admitted += 1;
                         Ok(hub.visitors_of(world) as u32)
                     }
@@ -118,16 +119,18 @@ impl Node {
                 Some(JobOutcome::RowWritten(written))
             }
             Job::DeleteRow(id) => {
+                self.assert_may_end(id);
                 let deleted = if self.store.refuses { refused() } else { Ok(()) };
                 if deleted.is_ok() {
                     self.store.rows.remove(&id);
                     self.store.visits.remove(&id);
                     self.visits.remove(&id);
+                    self.seen.remove(&id);
                     self.acknowledged.remove(&id);
                 }
                 Some(JobOutcome::RowDeleted(deleted))
             }
-            Job::Start { world, instance, template, name, local_ids } => {
+            Job::Start { request: _, world, instance, template, name, local_ids } => {
                 assert!(self.store.rows.contains_key(&instance), "{instance} is not durable");
                 if self.dice.roll(12) == 0 {
                     let failure = StartFailure::Failed("the long task has panicked".into());
@@ -147,40 +150,64 @@ impl Node {
                 assert!(former.is_none(), "world {} is in memory twice", world.0);
                 Some(JobOutcome::Started(Ok(Some(1 << 20))))
             }
-            Job::Suspend(worlds) => {
+            Job::Suspend(targets) => {
                 let visitors = self.process.hub.visitors();
                 let refuses = self.store.refuses;
-                let outcome = |world: WorldId| {
+                let outcome = |SuspendTarget { world, is_changed }: SuspendTarget| {
                     let there = &self.process.worlds[&world];
                     if refuses || there.down_until > self.now {
-                        return (world, SuspendOutcome::Kept(self.now + Duration::from_secs(3)));
+                        let until = self.now + Duration::from_secs(3);
+                        return (world, SuspendOutcome::Kept { until, failure: None });
                     }
                     let is_free = self.is_stopping || !visitors.contains_key(&world);
                     assert!(is_free, "world {} is suspended under a visitor", world.0);
-                    if self.sabotage != Some(Sabotage::LostState) {
+                    if is_changed && self.sabotage != Some(Sabotage::LostState) {
                         self.store.visits.insert(there.id, there.visits);
                     }
                     self.process.worlds.remove(&world);
                     self.n_suspended += 1;
                     (world, SuspendOutcome::Saved(Some(2 << 20)))
                 };
-                Some(JobOutcome::Suspended(worlds.into_iter().map(outcome).collect()))
+                Some(JobOutcome::Suspended(targets.into_iter().map(outcome).collect()))
             }
             Job::SaveState(world) => {
+                if self.store.refuses {
+                    return Some(JobOutcome::StateSaved(Err(self.now + Duration::from_secs(3))));
+                }
                 if let Some(there) = self.process.worlds.get(&world)
-                    && !self.store.refuses
                     && self.sabotage != Some(Sabotage::LostState)
                     && self.store.rows.contains_key(&there.id)
                 {
                     self.store.visits.insert(there.id, there.visits);
                 }
-                None
+                Some(JobOutcome::StateSaved(Ok(())))
+            }
+            Job::NoteVisits(visits) => {
+                let is_written = !self.store.refuses;
+                for (id, visited_s) in visits.into_iter().filter(|_| is_written) {
+                    if let Some(row) = self.store.rows.get_mut(&id) {
+                        row.visited_s = row.visited_s.max(Some(visited_s));
+                    }
+                }
+                Some(JobOutcome::VisitsNoted(is_written))
             }
             Job::Remove(world) => {
                 let removed = self.process.worlds.remove(&world).expect("a removed world was in memory");
                 assert!(!self.store.rows.contains_key(&removed.id), "{} has not ended", removed.id);
                 None
             }
+        }
+    }
+
+    /// An instance ends on request, or because nobody has been in it for the time of its template.
+    fn assert_may_end(&self, id: Uuid) {
+        let row = &self.store.rows[&id];
+        let is_known = self.seen.get(&id).filter(|_| !self.ending.contains(&id));
+        if let Some(&seen) = is_known {
+            assert!(row.visited_s.is_some(), "{id} ends, and no portal created it");
+            // Last visits are whole seconds.
+            let kept = self.now.since(seen) + Duration::from_secs(1);
+            assert!(kept >= KEEP, "{id} ends although it was visited a moment ago");
         }
     }
 }

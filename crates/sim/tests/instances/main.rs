@@ -15,7 +15,7 @@ use glam::Vec3;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, Job, JobId,
     JobOutcome, NewInstance, Registry, RegistryConfig, RequestId, StartFailure, SuspendOutcome,
-    TemplateFacts, Visitor,
+    SuspendTarget, TemplateFacts, Visitor,
 };
 use ids::{AgentId, Instant, SessionKey, Uuid, WorldId};
 use link::{Refusal, Scenery, Terrain};
@@ -31,6 +31,10 @@ const INSTANCES_MAX: usize = 9;
 const ACTIVE_MAX: usize = 4;
 const MAX_AVATARS: u32 = 3;
 const SUSPEND_AFTER: Duration = Duration::from_secs(5);
+/// Instances that portals may create, and the time for which one without visitors is kept.
+const PORTAL_MAX: usize = 7;
+const KEEP: Duration = Duration::from_secs(20);
+const UNIX_START_S: i64 = 1_700_000_000;
 const CENSUS_PERIOD: Duration = Duration::from_millis(700);
 /// Time for everything to come to rest: teleports are given up, worlds restart, instances are suspended.
 const REST: Duration = Duration::from_secs(120);
@@ -114,6 +118,11 @@ struct Node {
     sabotage: Option<Sabotage>,
     /// Visits of each instance since its creation. A kill takes those back that were not saved.
     visits: BTreeMap<Uuid, u64>,
+    /// Time at which each instance had visitors last, since the last kill.
+    seen: BTreeMap<Uuid, Instant>,
+    /// Requested to end.
+    ending: BTreeSet<Uuid>,
+    n_expired: u64,
     is_stopping: bool,
     /// Acknowledged and not requested to end.
     acknowledged: BTreeSet<Uuid>,
@@ -131,8 +140,8 @@ fn agent(user: u128) -> AgentId {
     AgentId(Uuid::from_u128(user + 1))
 }
 
-/// A run; the numbers of replies, suspensions, resumptions and admissions.
-fn run(seed: u64, sabotage: Option<Sabotage>) -> [u64; 4] {
+/// A run; the numbers of replies, suspensions, resumptions, admissions and expiries.
+fn run(seed: u64, sabotage: Option<Sabotage>) -> [u64; 5] {
     let mut node = Node::new(seed, sabotage);
     (0..USERS).for_each(|user| node.log_in(user));
     for _ in 0..TURNS {
@@ -146,16 +155,19 @@ fn run(seed: u64, sabotage: Option<Sabotage>) -> [u64; 4] {
         node.assert_at_rest();
     }
     node.stop();
-    [node.n_replies, node.n_suspended, node.n_resumed, node.n_admitted]
+    [node.n_replies, node.n_suspended, node.n_resumed, node.n_admitted, node.n_expired]
 }
 
 #[test]
 fn no_user_and_no_acknowledged_instance_is_lost_whatever_happens() {
+    let mut n_expired = 0;
     for seed in 1..=SEEDS {
-        let figures @ [replies, suspended, resumed, admitted] = run(seed, None);
+        let figures @ [replies, suspended, resumed, admitted, expired] = run(seed, None);
         let is_busy = replies > 300 && suspended > 5 && resumed > 2 && admitted > 20;
         assert!(is_busy, "seed {seed}: {figures:?}");
+        n_expired += expired;
     }
+    assert!(n_expired > SEEDS, "{n_expired} instances of portals have expired");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::account::tests::new_account;
 use crate::engine::values;
 use crate::instance::tests::instance;
 use crate::testing::{TestDatabase, tamper};
-use crate::{ApiToken, Location, NewAccount, State, TOKEN_HASH_BYTES, check};
+use crate::{ApiToken, InstanceOrigin, Location, NewAccount, State, TOKEN_HASH_BYTES, check};
 use glam::Vec3;
 use ids::{AgentId, RegionHandle, Uuid};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,7 +32,11 @@ fn fill(database: &TestDatabase) {
     };
     store.save_last_locations(&[(account.agent, location)]).unwrap();
     for n in 1..=40 {
-        store.create_instance(&instance(n), n as u64).unwrap();
+        let origin = match n {
+            2 => InstanceOrigin::Portal { visited_s: -5 },
+            _ => InstanceOrigin::Operator,
+        };
+        store.create_instance(&instance(n), n as u64, &origin).unwrap();
         let state = |sequence, len| State { id: Uuid::from_u128(n), sequence, bytes: vec![n as u8; len] };
         store.save_instances(&[state(100, 5_000)]).unwrap();
         store.journal_instances(&[state(101, 50)]).unwrap();
@@ -274,6 +278,7 @@ fn a_database_of_version_4_opens_with_all_that_is_in_it() {
         (listed.instance.name.as_str(), &listed.trouble, &*list.damages),
         ("Made by token", &None, &[][..])
     );
+    assert_eq!((listed.maker.as_deref(), listed.visited_s), (Some("backend"), None));
     let state = store.instance_state(listed.instance.id).unwrap();
     assert!(state.image.is_some() && state.damages.is_empty(), "{state:?}");
     assert_eq!(store.worlds_of_token("backend").unwrap(), [listed.instance.id]);

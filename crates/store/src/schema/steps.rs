@@ -10,6 +10,7 @@ pub(super) const STEPS: &[Step] = &[
     Step { name: "instances", sql: INSTANCES },
     Step { name: "tokens", sql: TOKENS },
     Step { name: "births of instances", sql: BIRTHS },
+    Step { name: "instances of portals", sql: PORTAL_INSTANCES },
 ];
 
 /// Ids are 16-byte blobs, times are seconds since 1970, booleans are 0 and 1, or the absence of NULL.
@@ -265,4 +266,25 @@ const BIRTHS: Sql = Sql {
 ALTER TABLE instances ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
 ",
     postgres: "ALTER TABLE instances ADD COLUMN born BIGINT NOT NULL DEFAULT 0;",
+};
+
+/// An instance that a portal created has a row here, with its last visit. Those from before this step have none: they are kept. Removing an
+/// instance forgets its token from here on; of those removed before, it is forgotten now.
+const PORTAL_INSTANCES: Sql = Sql {
+    sqlite: "
+CREATE TABLE portal_instances (
+    instance        BLOB    NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    visited_s       INTEGER NOT NULL,
+    checksum        INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+DELETE FROM api_worlds WHERE instance NOT IN (SELECT instance FROM instances);
+",
+    postgres: "
+CREATE TABLE portal_instances (
+    instance        BYTEA NOT NULL PRIMARY KEY REFERENCES instances (instance) ON DELETE CASCADE,
+    visited_s       BIGINT NOT NULL,
+    checksum        BIGINT NOT NULL
+);
+DELETE FROM api_worlds WHERE instance NOT IN (SELECT instance FROM instances);
+",
 };
