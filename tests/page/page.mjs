@@ -63,8 +63,8 @@ async function lookAtWorlds() {
   const [reading, writing] = [await token('page', 'worlds:read'), await token('orders', 'worlds:write')];
   for (const window of WINDOWS) {
     const suspended = await make({ template: 'Plain', name: `Asleep at ${window.width}` });
-    const parked = await api.post(`/${suspended.id}/park`);
-    assert.equal(parked.status, 200, JSON.stringify(parked.body));
+    const saved = await api.post(`/${suspended.id}/suspend`);
+    assert.equal(saved.status, 200, JSON.stringify(saved.body));
     const ended = await make({ template: 'Plain', name: `To be ended at ${window.width}` });
     const { body: worlds } = await api.call('GET', '');
     const expected = ['--expect-worlds', `${worlds.length}`, '--world', 'Cave of Ada', '--expect-avatars', `${NPCS + 1}`];

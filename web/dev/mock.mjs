@@ -195,7 +195,7 @@ const worlds = Array.from({ length: 60 }, (_, index) => ({
   template: ["Cave", "Keep", "Garden"][index % 3],
   owner: null,
   owner_name: index % 4 === 3 ? null : `${FIRST[index % FIRST.length]} ${LAST[index % LAST.length]}`,
-  state: index % 5 === 4 ? "parked" : "active",
+  state: index % 5 === 4 ? "suspended" : "active",
   state_s: 7 * (index + 1) ** 2,
   ...(index === 12 ? { trouble: "It panicked again and again with what its template's files say now." } : {}),
   size_m: 256,
@@ -209,9 +209,9 @@ const worlds = Array.from({ length: 60 }, (_, index) => ({
   created_s: Math.floor(Date.now() / 1_000) - 40 * (index + 3) ** 3,
 }));
 
-/** Carries out an order of the operator's page: `DELETE`, `POST …/park` or `POST …/resume`, with the token "mock". */
+/** Carries out an order of the operator's page: `DELETE`, `POST …/suspend` or `POST …/resume`, with the token "mock". */
 function order(request, path) {
-  const [, id, change] = /^\/v1\/worlds\/([^/]+)(?:\/(park|resume))?$/.exec(path) ?? [];
+  const [, id, change] = /^\/v1\/worlds\/([^/]+)(?:\/(suspend|resume))?$/.exec(path) ?? [];
   const index = worlds.findIndex((world) => world.id === id);
   if (request.headers.authorization !== "Bearer mock") {
     return [401, { error: "This is no token of this server." }];
@@ -223,7 +223,7 @@ function order(request, path) {
     worlds.splice(index, 1);
     return [204, undefined];
   }
-  worlds[index].state = change === "park" ? "parked" : "active";
+  worlds[index].state = change === "suspend" ? "suspended" : "active";
   worlds[index].state_s = 0;
   return [200, worlds[index]];
 }

@@ -55,17 +55,17 @@ describe("worlds", () => {
     const { trouble, ...shown } = whole!;
     expect(trouble).toBeUndefined();
     expect(Object.entries(shown).filter(([, value]) => value === undefined)).toEqual([]);
-    expect(bare).toMatchObject({ owner: undefined, hz: undefined, npcs: 0, state: "parked" });
+    expect(bare).toMatchObject({ owner: undefined, hz: undefined, npcs: 0, state: "suspended" });
     expect(bare?.trouble).toContain("no template");
   });
 
   test("say their state with the time in it, and when they were created", () => {
-    expect(stateText(world({ state: "parked", state_s: 3_700 }))).toBe("Suspended, 1 h");
+    expect(stateText(world({ state: "suspended", state_s: 3_700 }))).toBe("Suspended, 1 h");
     expect(stateText(world({ state: "active", state_s: undefined, trouble: "x" }))).toBe("Trouble · Active");
     expect(age_s(world({ created_s: 100 }), 160)).toBe(60);
     expect(age_s(world({ created_s: undefined }), 160)).toBeUndefined();
     expect(shortId(world({}))).toBe("00000000");
-    expect([isSuspended(world({ state: "parked" })), isSuspended(world({ state: "waking" }))]).toEqual([true, false]);
+    expect([isSuspended(world({ state: "suspended" })), isSuspended(world({ state: "resuming" }))]).toEqual([true, false]);
   });
 
   test("whose owner has no account are shown with its id, and are found by it", () => {
@@ -76,8 +76,8 @@ describe("worlds", () => {
 
   test("whose template is gone, or of a server that tells less, are read all the same", () => {
     const { hz: _hz, dilation: _dilation, cost_us: _cost, ...less } = CAVE;
-    const [read] = parseWorlds([{ ...less, npcs: null, max_users: null, state: "parked", trouble: "No template." }]);
-    expect(read).toMatchObject({ npcs: 0, maxUsers: undefined, hz: undefined, state: "parked", trouble: "No template." });
+    const [read] = parseWorlds([{ ...less, npcs: null, max_users: null, state: "suspended", trouble: "No template." }]);
+    expect(read).toMatchObject({ npcs: 0, maxUsers: undefined, hz: undefined, state: "suspended", trouble: "No template." });
   });
 
   test.each([["no list", {}], ["a list of numbers", [1]], ["a world without a name", [{ ...CAVE, name: 1 }]]])("%s are refused", (_, value) => {
@@ -101,7 +101,7 @@ describe("worlds", () => {
     const worlds = [
       world({ name: "a", created_s: 5, dilation: 1 }),
       world({ name: "b", created_s: 9, dilation: 0.5 }),
-      world({ name: "c", created_s: 1, dilation: 0.1, state: "parked" }),
+      world({ name: "c", created_s: 1, dilation: 0.1, state: "suspended" }),
     ];
     const names = (column: Parameters<typeof nextSorting>[1], descending: boolean): string =>
       ranked(worlds, "", { column, descending })
@@ -121,7 +121,7 @@ describe("worlds", () => {
   });
 
   test("together they come to sums, the dearest and the slowest", () => {
-    const worlds = [world({}), world({ cost_us: 1_000, hz: 45, dilation: 1 }), world({ cost_us: undefined, dilation: undefined }), world({ state: "parked", users: 0, dilation: 0.1, cost_us: 9_999 })];
+    const worlds = [world({}), world({ cost_us: 1_000, hz: 45, dilation: 1 }), world({ cost_us: undefined, dilation: undefined }), world({ state: "suspended", users: 0, dilation: 0.1, cost_us: 9_999 })];
     expect(totals(worlds)).toMatchObject({ worlds: 4, active: 3, users: 3, npcs: 80, dearest_us: 1_000, dilation: 0.5 });
     expect(totals(worlds).cores).toBeCloseTo(0.05);
     expect(load(world({}))).toBeCloseTo(0.005);
@@ -218,11 +218,11 @@ describe("who follows a world", () => {
       throw new Refusal(404, "There is no instance.");
     };
     expect(await follow(5, { map: gone })).toMatchObject({ told: ["This world has ended."], slept: [] });
-    const parked = (): never => {
-      throw new Refusal(409, "It is parked.");
+    const suspended = (): never => {
+      throw new Refusal(409, "It is suspended.");
     };
     // A suspended world is not asked again.
-    expect(await follow(5, { map: parked })).toMatchObject({ told: ["It is parked."], slept: [], asked: 1 });
+    expect(await follow(5, { map: suspended })).toMatchObject({ told: ["It is suspended."], slept: [], asked: 1 });
   });
 });
 
@@ -232,6 +232,6 @@ describe("a confirmation", () => {
     expect(end.title).toBe("End Cave of Ada (00000000)?");
     expect(end.question).toMatch(/2 users are in it.*deleted.*cannot be undone/);
     expect(orderTexts("end", world({ users: 1 })).question).toContain("1 user is in it");
-    expect(orderTexts("resume", world({ state: "parked" })).question).toContain("back into memory");
+    expect(orderTexts("resume", world({ state: "suspended" })).question).toContain("back into memory");
   });
 });

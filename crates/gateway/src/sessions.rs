@@ -23,13 +23,16 @@ impl fmt::Debug for Mailbox {
     }
 }
 
+/// Takes an order of the hub to where it is carried out, without waiting: called while the hub is locked.
+pub type TakeOrder = Box<dyn Fn(Order) -> Result<(), TrySendError<Order>> + Send + Sync>;
+
 /// All sessions, shared.
 pub struct Sessions {
     hub: Mutex<Hub>,
     shards: Vec<Mailbox>,
     /// `None` tells the store's thread that nothing follows.
     records: SyncSender<Option<Record>>,
-    orders: SyncSender<Order>,
+    orders: TakeOrder,
     /// `None` tells the thread that reads the store for clients that nothing follows.
     lookups: SyncSender<Option<StoreLookup>>,
     lookups_dropped: AtomicU64,
@@ -53,7 +56,7 @@ impl Sessions {
         hub: Hub,
         shards: Vec<Mailbox>,
         records: SyncSender<Option<Record>>,
-        orders: SyncSender<Order>,
+        orders: TakeOrder,
         lookups: SyncSender<Option<StoreLookup>>,
         lock_wait: LockWait,
     ) -> Self {
@@ -77,7 +80,7 @@ impl Sessions {
         let result = act(&mut hub);
         while let Some(order) = hub.poll_order() {
             // Nobody waits here for worlds to be made: who walked into a portal can do so again.
-            match self.orders.try_send(order) {
+            match (self.orders)(order) {
                 Ok(()) => {}
                 Err(TrySendError::Full(order)) => {
                     hub.refuse_order(&order, "Too many go there just now. Please try again.");
@@ -158,10 +161,15 @@ mod tests {
     use ids::{Instant, WorldId};
     use std::sync::mpsc::{Receiver, sync_channel};
 
+    fn taken_by(orders: SyncSender<Order>) -> TakeOrder {
+        Box::new(move |order| orders.try_send(order))
+    }
+
     fn shared(hub: Hub, mail_max: usize, orders: SyncSender<Order>) -> (Sessions, Receiver<ToShard>) {
         let (sender, mail) = sync_channel(mail_max);
         let (records, _) = sync_channel(16);
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
+        let orders = taken_by(orders);
         (Sessions::new(hub, vec![mailbox], records, orders, sync_channel(0).0, LockWait::default()), mail)
     }
 
@@ -185,6 +193,7 @@ mod tests {
         let ((sender, mail), (lookups, asked)) = (sync_channel(16), sync_channel(1));
         let ((records, _), (orders, _)) = (sync_channel(16), sync_channel(1));
         let mailbox = Mailbox { sender, wake: Box::new(|| {}) };
+        let orders = taken_by(orders);
         let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
         let request = FromShard::Request(circuit, Request::Names(vec![OFFLINE_AGENT.0]));
         for _ in 0..3 {

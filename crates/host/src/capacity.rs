@@ -132,7 +132,6 @@ pub struct WorldCapacity {
     /// By template name; bounded by the number of templates.
     expected: BTreeMap<Arc<str>, ExpectedSize>,
     is_memory_short: bool,
-    lacks_candidates: bool,
     cpu: CpuShortage,
 }
 
@@ -153,7 +152,6 @@ impl WorldCapacity {
         self.recent = std::mem::take(&mut self.fresh);
         self.resident = sample.resident_bytes;
         self.allowed = sample.allowed_bytes;
-        self.lacks_candidates = false;
         self.update_trimmable(now);
         self.cpu.record_demand(now, &sample.demand);
         let one = self.expected.values().map(|one| one.bytes).max().unwrap_or(GUESS_BYTES);
@@ -213,7 +211,6 @@ impl WorldCapacity {
 
     /// Credits the memory of a removed world, by its reserved or measured size.
     pub fn note_freed(&mut self, bytes: u64) {
-        self.lacks_candidates = false;
         self.freed += bytes;
         self.credit = (self.credit + bytes).min(self.resident + self.fresh + self.recent);
     }
@@ -221,17 +218,6 @@ impl WorldCapacity {
     /// A request was refused for lack of memory: shortage lasts until the hysteresis ends it.
     pub const fn note_refused_for_memory(&mut self) {
         self.is_memory_short = true;
-    }
-
-    /// No world can be evicted: until the next sample or removal a search for one is futile.
-    pub const fn note_no_candidate(&mut self) {
-        self.lacks_candidates = true;
-    }
-
-    /// True while a search for a world to evict is futile.
-    #[must_use]
-    pub const fn lacks_candidates(&self) -> bool {
-        self.lacks_candidates
     }
 
     /// True while worlds need more CPU time than the workers have.

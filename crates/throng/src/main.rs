@@ -29,6 +29,9 @@ fn main() -> ExitCode {
         Command::Serve(args) => match config::load(&args.sources()) {
             Ok(effective) => {
                 give_large_blocks_back();
+                for warning in &effective.warnings {
+                    let _ = writeln!(io::stderr(), "throng: {warning}");
+                }
                 match serve::run(&effective.config, args.supervised_by) {
                     Ok(()) => ExitCode::SUCCESS,
                     Err(error) if error.is_of_configuration() => fail(EXIT_USAGE, &error),

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 const CONFIG: &str = "
     [instances]
-    park_after_s = 0
+    suspend_after_s = 0
     [[template]]
     name = \"Cave\"
     terrain = \"flat\"
@@ -197,7 +197,7 @@ impl Operator {
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Create(Uuid),
-    Park(Uuid),
+    Suspend(Uuid),
     End(Uuid),
 }
 
@@ -206,7 +206,7 @@ impl Deed {
     fn nth(n: u128) -> Self {
         let id = |n: u128| Uuid::from_u128(n + 1);
         match n % 10 {
-            3 => Self::Park(id(n - 1)),
+            3 => Self::Suspend(id(n - 1)),
             6 => Self::End(id(n - 5)),
             9 => Self::End(id(n - 2)),
             _ => Self::Create(id(n)),
@@ -218,7 +218,7 @@ impl Deed {
             Self::Create(id) => {
                 ("POST", "/v1/worlds".to_owned(), Some(json!({ "template": "Cave", "id": id })))
             }
-            Self::Park(id) => ("POST", format!("/v1/worlds/{id}/park"), None),
+            Self::Suspend(id) => ("POST", format!("/v1/worlds/{id}/suspend"), None),
             Self::End(id) => ("DELETE", format!("/v1/worlds/{id}"), None),
         };
         operator.ask(method, &path, body.as_ref()).map(|(status, _)| status)
@@ -250,10 +250,10 @@ fn what_was_acknowledged_is_there_after_the_server_was_killed_in_the_middle_of_i
     for n_deeds in [1, 7, 2, 5, 3, 11, 4].into_iter().cycle().take(KILLS) {
         let server = Server::start(&data);
         let found = server.operator.list();
-        assert!(found.values().all(|state| state == "parked"), "{found:?}");
+        assert!(found.values().all(|state| state == "suspended"), "{found:?}");
         // Of the deed that was under way nobody knows.
         let last = Deed::nth(next);
-        let (Deed::Create(in_doubt) | Deed::Park(in_doubt) | Deed::End(in_doubt)) = last;
+        let (Deed::Create(in_doubt) | Deed::Suspend(in_doubt) | Deed::End(in_doubt)) = last;
         for (id, is_alive) in &alive {
             assert!(
                 *id == in_doubt || found.contains_key(id) == *is_alive,
@@ -271,7 +271,7 @@ fn what_was_acknowledged_is_there_after_the_server_was_killed_in_the_middle_of_i
                     assert!(status == 201 || is_again && status == 200, "{deed:?}: {status}");
                     alive.insert(id, true);
                 }
-                Deed::Park(_) => assert_eq!(status, 200, "{deed:?}"),
+                Deed::Suspend(_) => assert_eq!(status, 200, "{deed:?}"),
                 Deed::End(id) => {
                     assert!(status == 204 || is_again && status == 404, "{deed:?}: {status}");
                     alive.insert(id, false);
@@ -285,7 +285,7 @@ fn what_was_acknowledged_is_there_after_the_server_was_killed_in_the_middle_of_i
             assert!(status < 300, "{deed:?}: {status}");
             match deed {
                 Deed::Create(id) => drop(alive.insert(id, true)),
-                Deed::Park(_) => {}
+                Deed::Suspend(_) => {}
                 Deed::End(id) => drop(alive.insert(id, false)),
             }
             done = n + 1;
@@ -295,17 +295,17 @@ fn what_was_acknowledged_is_there_after_the_server_was_killed_in_the_middle_of_i
 }
 
 #[test]
-fn an_instance_is_saved_when_its_visitor_has_left_and_woken_when_one_comes() {
+fn an_instance_is_saved_when_its_visitor_has_left_and_resumed_when_one_comes() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(&data);
     let id = server.operator.create();
     let visitor = server.visitor();
     assert_eq!(server.operator.enter(id).0, 200);
     server.wait_until_in_instances(1);
-    assert_eq!(server.operator.call("POST", &format!("/v1/worlds/{id}/park"), None).0, 409);
+    assert_eq!(server.operator.call("POST", &format!("/v1/worlds/{id}/suspend"), None).0, 409);
     let user = json!({ "user": { "name": "Bot0001 Stander" } });
     assert_eq!(server.operator.call("POST", "/v1/worlds/leave", Some(&user)).0, 200);
-    server.wait_until("it is parked", |server| server.operator.list()[&id] == "parked");
+    server.wait_until("it is suspended", |server| server.operator.list()[&id] == "suspended");
     server.wait_until_in_instances(0);
     server.wait_until("nothing of it is in memory", |server| server.metric("throng_instances") == Some(0.0));
     assert_eq!(server.operator.enter(id).0, 200);
@@ -314,7 +314,7 @@ fn an_instance_is_saved_when_its_visitor_has_left_and_woken_when_one_comes() {
     server.kill();
     drop(visitor);
     let server = Server::start(&data);
-    assert_eq!(server.operator.list()[&id], "parked");
+    assert_eq!(server.operator.list()[&id], "suspended");
     let visitor = server.visitor();
     assert_eq!(server.operator.enter(id).0, 200);
     server.wait_until_in_instances(1);
@@ -327,7 +327,7 @@ fn an_instance_is_saved_when_its_visitor_has_left_and_woken_when_one_comes() {
     let config = CONFIG.replace("Cave", "Cellar");
     let server = Server::start_with(&data, &config);
     let (_, told) = server.operator.call("GET", &format!("/v1/worlds/{id}"), None);
-    assert_eq!((&told["state"], &told["size_m"]), (&json!("parked"), &Value::Null));
+    assert_eq!((&told["state"], &told["size_m"]), (&json!("suspended"), &Value::Null));
     assert!(told["trouble"].as_str().unwrap().contains("no template \"Cave\""), "{told}");
     let visitor = server.visitor();
     let (status, why) = server.operator.enter(id);
@@ -339,7 +339,7 @@ fn an_instance_is_saved_when_its_visitor_has_left_and_woken_when_one_comes() {
 }
 
 #[test]
-fn what_has_been_achieved_is_there_although_nobody_left_and_nothing_was_parked() {
+fn what_has_been_achieved_is_there_although_nobody_left_and_nothing_was_suspended() {
     let data = tempfile::tempdir().unwrap();
     let config = format!("{CONFIG}npcs = \"cave.toml\"\n");
     let script = "
@@ -453,7 +453,7 @@ fn a_disk_that_takes_nothing_loses_nothing() {
     let health = || server.operator.ask("GET", "/healthz/live", None).unwrap().1;
     assert!(health().contains("not been saved"), "{}", health());
     server.operator.ask("POST", "/v1/fault", Some(&fault(1))).unwrap();
-    server.wait_until("it is parked", |server| server.operator.list()[&id] == "parked");
+    server.wait_until("it is suspended", |server| server.operator.list()[&id] == "suspended");
     assert!(!health().contains("not been saved"), "{}", health());
     server.kill();
     drop(visitor);

@@ -120,7 +120,9 @@ impl Server {
         self.wait_until("the visitor may leave", |server| {
             server.ask("POST", "/v1/worlds/leave", Some(&leave)).0 == 200
         });
-        self.wait_until("it is saved", |server| server.instance(id)["state"] == "parked");
+        // The previous build has another word for it.
+        let is_suspended = |state: &Value| state == "suspended" || state == "parked";
+        self.wait_until("it is saved", |server| is_suspended(&server.instance(id)["state"]));
     }
 }
 
@@ -177,7 +179,7 @@ fn every_instance_of_the_previous_build_resumes_and_is_saved_by_this_one() {
         let _visitor = server.visitor();
         for n in 1..=5 {
             let told = server.instance(id(n));
-            assert_eq!((&told["state"], &told["trouble"]), (&json!("parked"), &Value::Null), "{told}");
+            assert_eq!((&told["state"], &told["trouble"]), (&json!("suspended"), &Value::Null), "{told}");
             server.visit(id(n));
         }
         assert_eq!(server.metric("throng_instances_damaged_total"), 0.0);

@@ -29,7 +29,7 @@ export interface World {
   readonly dilation: number | undefined;
   /** Mean duration of a step, microseconds. */
   readonly cost_us: number | undefined;
-  /** `active` (in memory), `parked` (suspended), or on the way from one to the other. */
+  /** `active` (in memory), `suspended`, or on the way from one to the other. */
   readonly state: string;
   /** Seconds in this state, since the server's start at most. */
   readonly state_s: number | undefined;
@@ -85,7 +85,7 @@ export type Order = "end" | "suspend" | "resume";
 
 const ORDERS: Record<Order, { readonly method: string; readonly path: string }> = {
   end: { method: "DELETE", path: "" },
-  suspend: { method: "POST", path: "/park" },
+  suspend: { method: "POST", path: "/suspend" },
   resume: { method: "POST", path: "/resume" },
 };
 

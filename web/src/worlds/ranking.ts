@@ -35,7 +35,7 @@ export function isActive(world: World): boolean {
 
 /** True if the world is on the disk only: no request about it has a new answer until it is resumed. */
 export function isSuspended(world: World): boolean {
-  return world.state === "parked";
+  return world.state === "suspended";
 }
 
 /** Part of a core that a world's steps keep busy while it is awake. */

@@ -213,10 +213,10 @@ const STATE_CELL = CELLS.findIndex(({ name }) => name === "state");
 
 const STATES: Record<string, string> = {
   active: "Active",
-  parked: "Suspended",
+  suspended: "Suspended",
   making: "Being created",
-  waking: "Resuming",
-  parking: "Suspending",
+  resuming: "Resuming",
+  suspending: "Suspending",
   ending: "Ending",
 };
 

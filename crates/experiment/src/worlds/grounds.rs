@@ -116,7 +116,7 @@ fn size(n: u32, worlds: u32, least: f64) -> f64 {
 /// known at any time which are in memory.
 pub(super) fn settings(classes: &[Class]) -> (String, Vec<(String, String)>) {
     let mut config = format!(
-        "size_m = {SIZE_M}\n\n[instances]\nmax = 4000\nactive_max = 4000\npark_after_s = 3600\n\n[diagnose]\nallow_faults = true\n"
+        "size_m = {SIZE_M}\n\n[instances]\nmax = 4000\nactive_max = 4000\nsuspend_after_s = 3600\n\n[diagnose]\nallow_faults = true\n"
     );
     let mut files = vec![("hamlet.behaviour".to_owned(), BEHAVIOURS.to_owned())];
     for (n, class) in classes.iter().enumerate() {

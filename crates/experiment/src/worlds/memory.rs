@@ -103,7 +103,7 @@ fn check(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentErr
     let ends_at = clock::now() + TOLD_WITHIN;
     loop {
         let metrics = Reading::take(&stage.server)?.metrics;
-        let (parked, active) = (metrics.sum("throng_instances_parked"), metrics.sum("throng_instances"));
+        let (parked, active) = (metrics.sum("throng_instances_suspended"), metrics.sum("throng_instances"));
         if parked >= 2.0 * f64::from(stage.count) && active == 0.0 {
             return Ok(());
         }
@@ -131,7 +131,7 @@ fn park_all(stage: &Stage<'_>, worlds: &[String]) -> Result<(), ExperimentError>
 fn park(stage: &Stage<'_>, world: &str) -> Result<(), ExperimentError> {
     let ends_at = clock::now() + PATIENCE;
     loop {
-        match stage.operator.order("POST", &format!("/v1/worlds/{world}/park"), None) {
+        match stage.operator.order("POST", &format!("/v1/worlds/{world}/suspend"), None) {
             Err(_) if clock::now() < ends_at => clock::wait(Duration::from_millis(100)),
             answer => return answer.map(drop),
         }

@@ -427,13 +427,16 @@ impl Registry {
         world
     }
 
-    /// Deletes a record; requests that wait for it are refused.
+    /// Deletes a record. The first request for its end is granted, the others that wait for it are refused.
     fn remove(&mut self, world: WorldId, why: &InstanceRefusal) {
         let record = self.instances.remove(&world).expect("a removed instance exists");
         self.by_id.remove(&record.row.id);
+        let mut is_ended = false;
         for (request, ask) in record.waiting {
             match ask {
-                Ask::End => self.reply(request, InstanceReply::Ended(record.row.id)),
+                Ask::End if !std::mem::replace(&mut is_ended, true) => {
+                    self.reply(request, InstanceReply::Ended(record.row.id));
+                }
                 _ => self.refuse(request, why.clone()),
             }
         }

@@ -243,12 +243,14 @@ fn requests_wait_for_the_job_under_way_and_are_answered_in_order() {
     let opened = node.ask(InstanceRequest::Open(new(1)));
     let entered = node.ask(enter(1));
     let ended = node.ask(InstanceRequest::End(id));
+    let second = node.ask(InstanceRequest::End(id));
     let late = node.ask(enter(1));
     assert!(node.replies.is_empty(), "nothing is durable yet");
     node.work();
     assert_eq!(node.replies.remove(&opened), Some(Ok(InstanceReply::Created(id))));
     assert_eq!(node.replies.remove(&entered), Some(Ok(InstanceReply::Admitted(id))));
     assert_eq!(node.replies.remove(&ended), Some(Ok(InstanceReply::Ended(id))));
+    assert_eq!(node.replies.remove(&second), Some(Err(InstanceRefusal::Ended)), "one of them has ended it");
     assert_eq!(node.replies.remove(&late), Some(Err(InstanceRefusal::Ended)));
 }
 
@@ -376,6 +378,77 @@ fn a_token_creates_no_more_than_its_quota() {
     open(3, &Maker { token: "other".into(), instances_max: Some(2) }).unwrap();
     assert!(node.done(InstanceRequest::End(Uuid::from_u128(1))).is_ok());
     node.done(InstanceRequest::Open(NewInstance { maker: Some(maker), ..new(4) })).unwrap();
+}
+
+#[test]
+fn worlds_are_numbered_for_ever_and_local_ids_go_round_past_those_in_use() {
+    let mut node = Node::new();
+    let start_of = |node: &mut Node, id: u128| {
+        node.ask(InstanceRequest::Open(new(id)));
+        node.end_only(JobOutcome::RowWritten(Ok(())));
+        let [(_, Job::Start { world, ref local_ids, .. })] = node.jobs[..] else { panic!("{:?}", node.jobs) };
+        let start = (world.0, local_ids.start);
+        node.work();
+        start
+    };
+    assert_eq!(start_of(&mut node, 1), (1, 1_000));
+    for (n, first) in (2..).zip([1_010, 1_020, 1_030, 1_040, 1_050]) {
+        assert_eq!(start_of(&mut node, n.into()), (n, first), "former ids rest for one round");
+        node.done(InstanceRequest::End(Uuid::from_u128(n.into()))).unwrap();
+    }
+    assert_eq!(start_of(&mut node, 7), (7, 1_010), "the first ones are in use still");
+}
+
+#[test]
+fn without_local_ids_an_instance_stays_in_the_store_until_some_are_free() {
+    let mut node = Node::new();
+    node.registry.config.local_ids = (1_000, 1_025);
+    (1..=3).for_each(|id| assert!(node.open(id).is_ok()));
+    assert_eq!([1, 2, 3].map(|id| node.phase(id)), ["active", "active", "suspended"]);
+    assert_eq!(node.done(enter(3)), Err(InstanceRefusal::LocalIds(N_IDS)));
+    assert_eq!(node.registry.capacity().reserved_bytes(), 2 * HALL_BYTES, "nothing is reserved in vain");
+    node.done(InstanceRequest::End(Uuid::from_u128(2))).unwrap();
+    assert!(node.done(enter(3)).is_ok());
+}
+
+#[test]
+fn what_is_not_there_or_too_much_is_refused_with_what_there_is() {
+    let mut node = Node::new();
+    let mut open = |new: NewInstance| node.done(InstanceRequest::Open(new)).map(drop);
+    let castle = InstanceRefusal::NoTemplate { wanted: "Castle".into(), known: HALL.into() };
+    assert_eq!(open(NewInstance { template: "Castle".into(), ..new(1) }), Err(castle));
+    for name in ["", "a\u{7}", &"x".repeat(64)] {
+        assert_eq!(open(NewInstance { name: Some(name.into()), ..new(1) }), Err(InstanceRefusal::Name));
+    }
+    let owned =
+        |id: u128, owner: u128| NewInstance { owner: Some(ids::AgentId(Uuid::from_u128(owner))), ..new(id) };
+    open(owned(1, 8)).unwrap();
+    assert_eq!(open(owned(2, 8)), Err(InstanceRefusal::Owned));
+    assert_eq!(open(owned(1, 9)), Err(InstanceRefusal::Taken(Uuid::from_u128(1))));
+    (2..=6).for_each(|id| open(new(id)).unwrap());
+    assert_eq!(open(new(7)), Err(InstanceRefusal::Full(6)));
+    let missing = Uuid::from_u128(7);
+    assert_eq!(node.done(InstanceRequest::End(missing)), Err(InstanceRefusal::NoInstance(missing)));
+}
+
+#[test]
+fn stored_instances_are_there_in_their_order_whether_or_not_they_can_be_entered() {
+    let mut node = Node::new();
+    let stored = |id: u128, template: &str| InstanceRow { template: template.into(), ..row(id, None) };
+    node.registry.load(stored(9, "hall"), None);
+    node.registry.load(stored(8, "Castle"), None);
+    node.registry.load(stored(7, HALL), Some(failed("damaged")));
+    let listed: Vec<_> = node.registry.summaries().map(|one| (one.world.0, one.row.template)).collect();
+    assert_eq!(listed, [(1, HALL.into()), (2, "Castle".into()), (3, HALL.into())]);
+    assert!(node.done(enter(9)).is_ok());
+    assert_eq!(node.done(enter(8)), Err(InstanceRefusal::TemplateGone("Castle".into())));
+    assert_eq!(node.done(enter(7)), Err(InstanceRefusal::Blocked(failed("damaged"))));
+}
+
+#[test]
+fn a_suspended_instance_takes_less_than_half_a_kilobyte() {
+    let indexes = size_of::<(Uuid, WorldId)>() + size_of::<WorldId>();
+    assert!(size_of::<InstanceRecord>() + indexes < 512, "{} bytes", size_of::<InstanceRecord>());
 }
 
 #[test]

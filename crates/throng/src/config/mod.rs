@@ -13,6 +13,7 @@ mod check;
 mod docs;
 mod key;
 mod problem;
+mod renamed;
 mod sections;
 mod show;
 mod sources;
@@ -31,6 +32,8 @@ pub use sections::{
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
 pub use store_address::StoreAddress;
+
+use renamed::Renamed;
 
 use figment::providers::{Format, Serialized, Toml};
 use figment::{Figment, Profile, Provider};
@@ -117,11 +120,14 @@ impl Default for Config {
 /// values that contradict each other. All problems are in the one error.
 pub fn load(sources: &Sources) -> Result<Effective, ConfigError> {
     let mut figment = Figment::from(Serialized::defaults(Config::default()));
+    let mut warnings = Vec::new();
     if let Some(path) = &sources.file {
-        figment = figment.merge(Toml::file_exact(path));
+        let file = Renamed(Toml::file_exact(path));
+        warnings.extend(file.warnings(&path.display().to_string()));
+        figment = figment.merge(file);
         figment.data().map_err(|error| ConfigError::unreadable(path, error))?;
     }
-    let (overrides, mut problems) = sources.overrides();
+    let (overrides, mut problems) = sources.overrides(&mut warnings);
     for one in overrides {
         figment = figment.merge(one);
     }
@@ -138,7 +144,11 @@ pub fn load(sources: &Sources) -> Result<Effective, ConfigError> {
         }
     }
     let problems = check::together(&config);
-    if problems.is_empty() { Ok(Effective::new(config, figment)) } else { Err(ConfigError::new(problems)) }
+    if problems.is_empty() {
+        Ok(Effective::new(config, figment, warnings))
+    } else {
+        Err(ConfigError::new(problems))
+    }
 }
 
 #[cfg(test)]

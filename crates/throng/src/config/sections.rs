@@ -185,7 +185,7 @@ section! {
         /// Memory that the process may have in RAM; 0 is as much as its control group may, if that has a limit.
         ///
         /// From nine tenths of it on logins are refused, so that nobody who is inside is lost to a kernel that has to kill
-        /// somebody. Instances in which nobody is are parked for others that are wanted, which are refused when that is not
+        /// somebody. Instances without visitors are suspended for others that are wanted, which are refused when that is not
         /// enough. What only saves time is given back before that. Can be tuned while the server runs.
         memory_max_mib: u32 = 0, "MiB", Kind::whole(0, 16_777_216);
         /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle), or if much of it gets lost
@@ -425,19 +425,28 @@ section! {
     pub struct Instances in "instances", repeated: false {
         /// How many there may be; more are refused.
         ///
-        /// One that is parked takes some hundred bytes of memory, and some kilobytes on the disk.
+        /// One that is suspended takes some hundred bytes of memory, and some kilobytes on the disk.
         max: u32 = 10_000, "worlds", Kind::whole(0, 100_000);
-        /// How many may be in memory at once. Another one is woken when one in which nobody is can be parked for it; else who wants in is
+        /// Share of `max` for instances that portals create; the rest is left for the API.
+        ///
+        /// With 100, visitors who walk into portals may leave no instance for programs.
+        portal_percent: u32 = 90, "%", Kind::whole(0, 100);
+        /// Instances that portals create for one user at most, one for each template; 0 is without limit.
+        ///
+        /// An instance that has ended, or has expired (`template.keep_h`), makes room for another one.
+        per_user_max: u32 = 16, "worlds", Kind::whole(0, 100_000);
+        /// Instances in memory at once. Another one is resumed when one without visitors can be suspended for it; otherwise the visitor is
         /// refused.
         ///
         /// Each takes memory, and time in every step while somebody is in it.
         active_max: u32 = 1_000, "worlds", Kind::whole(0, 100_000);
-        /// How long nobody has to have been in one before it is parked: saved, and taken out of memory.
+        /// Time without visitors after which an instance is suspended: saved, and taken out of memory. Its former name
+        /// `park_after_s` is accepted with a warning.
         ///
-        /// Longer, and who comes back soon waits for nothing; shorter, and less memory lies idle. With 0 it happens at once.
-        park_after_s: u32 = 60, "s", Kind::whole(0, 86_400);
+        /// Longer, and a visitor who comes back soon waits for nothing; shorter, and less memory lies idle. With 0 it happens at once.
+        suspend_after_s: u32 = 60, "s", Kind::whole(0, 86_400);
         /// Share of the time of `world.threads` that all worlds may need. When they have needed more for five seconds, or three quarters of the frames
-        /// were late, none is woken and new ones are made parked, until they have needed a tenth less for as long. 0 is without limit.
+        /// were late, none is resumed and new ones are created suspended, until they have needed a tenth less for as long. 0 is without limit.
         ///
         /// Beyond 100 all worlds dilate, those that people are in already, too. Can be tuned while the server runs.
         load_max_percent: u32 = 95, "%", Kind::whole(0, 1_000);
@@ -536,6 +545,10 @@ section! {
         /// Where one can walk is worked out at the start, about half a second for 256 m. A few hundred nanoseconds of each NPC's tick
         /// while a visitor is there, and about two kilobytes of memory.
         npcs: PathBuf = PathBuf::new(), "path", Kind::Text;
+        /// Time without visitors after which an instance that a portal created ends, with all that is saved of it; 0 is never.
+        ///
+        /// Instances created by the API are kept until they are ended. A user who walks into the portal after that gets a new instance.
+        keep_h: u32 = 720, "h", Kind::whole(0, 87_600);
         /// Steps a second of its instances; 0 is as many as `world.hz`.
         ///
         /// As for regions.

@@ -10,12 +10,14 @@ use std::fmt::Write as _;
 pub struct Effective {
     /// The values.
     pub config: Config,
+    /// Sentences for the operator on what is accepted for the last time.
+    pub warnings: Vec<String>,
     figment: Figment,
 }
 
 impl Effective {
-    pub(super) const fn new(config: Config, figment: Figment) -> Self {
-        Self { config, figment }
+    pub(super) const fn new(config: Config, figment: Figment, warnings: Vec<String>) -> Self {
+        Self { config, warnings, figment }
     }
 
     /// Where the value of a key such as `server.http` came from: `default`, a file, a variable or a flag.

@@ -1,6 +1,7 @@
 //! Values that come as text, one at a time: the environment and the command line.
 
 use super::problem::Problem;
+use super::renamed::present_name;
 use super::{Config, Key, check};
 use figment::value::{Dict, Map, Tag, Value};
 use figment::{Error, Metadata, Profile, Provider};
@@ -58,8 +59,8 @@ impl Sources {
         Self { file, env, unreadable_env, flags }
     }
 
-    /// What the environment and the flags set, in order of precedence, and the variables that name no key.
-    pub(super) fn overrides(&self) -> (Vec<Override>, Vec<Problem>) {
+    /// What the environment and the flags set, in order of precedence, and the variables that name no key. Former names are warned of.
+    pub(super) fn overrides(&self, warnings: &mut Vec<String>) -> (Vec<Override>, Vec<Problem>) {
         let (mut overrides, mut problems) = (Vec::new(), Vec::new());
         for name in &self.unreadable_env {
             problems.push(Problem {
@@ -73,8 +74,12 @@ impl Sources {
             if !name.starts_with(ENV_PREFIX) {
                 continue;
             }
-            let path = key_path(name);
+            let mut path = key_path(name);
             let origin = format!("environment variable {name}");
+            if let Some((present, warning)) = present_name(&path, &origin) {
+                path = present;
+                warnings.push(warning);
+            }
             match find(&path) {
                 Some((section, key)) => {
                     overrides.push(Override { section, key, value: key.kind.read(text), origin })

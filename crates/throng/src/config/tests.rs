@@ -60,6 +60,22 @@ fn an_unknown_key_names_the_nearest() {
 }
 
 #[test]
+fn a_former_name_is_accepted_with_a_warning_that_says_the_present_one() {
+    let new = "[instances]\nsuspend_after_s = 7\n";
+    assert_eq!(from_file(new, &[]).unwrap().warnings, Vec::<String>::new());
+    let former = from_file("[instances]\npark_after_s = 7\nmax = 9\n", &[]).unwrap();
+    assert_eq!((former.config.instances.suspend_after_s, former.config.instances.max), (7, 9));
+    let [warning] = &former.warnings[..] else { panic!("{:?}", former.warnings) };
+    assert!(warning.contains("throng.toml") && warning.contains("`instances.suspend_after_s`"), "{warning}");
+    let variable = from_file(new, &[("THRONG__INSTANCES__PARK_AFTER_S", "8")]).unwrap();
+    assert_eq!((variable.config.instances.suspend_after_s, variable.warnings.len()), (8, 1));
+    let wrong = problem(from_file("[instances]\npark_after_s = \"soon\"\n", &[]));
+    assert!(wrong.contains("suspend_after_s"), "{wrong}");
+    let both = problem(from_file("[instances]\npark_after_s = 7\nsuspend_after_s = 7\n", &[]));
+    assert!(both.contains("park_after_s") && both.contains("is not a known key"), "{both}");
+}
+
+#[test]
 fn an_unknown_variable_names_the_nearest() {
     let message = problem(load(&env(&[("THRONG__GATEWAY__SHARD", "4")])));
     assert_eq!(

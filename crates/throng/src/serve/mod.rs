@@ -60,16 +60,16 @@ use grid::attempts::{Allowance, AttemptLimits};
 use grid::capability::{BakedTextures, SimulatorFeatures};
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
+use host::registry::RegistryConfig;
 use http::Site;
 use ids::Instant;
-use instances::{Admission, Depot, Instances, Limits, Owners, Quotas, Table};
+use instances::{Depot, InstanceMailbox, Owners, WorkplaceParts};
 use limits::HttpConnections;
 use recordings::Recordings;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
 use telemetry::captures::CaptureStore;
@@ -152,7 +152,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let places = Arc::new(Places::new(places::settings(config)));
     let worlds = worlds::start(config, &places, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
-    let (orders, ordered) = sync_channel(instances::ORDERS_MAX);
+    let mailbox = InstanceMailbox::new();
     let sessions = sessions::start(sessions::Start {
         config,
         places: &places,
@@ -162,7 +162,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         clock: &clock,
         metrics: &metrics,
         recorder,
-        orders,
+        orders: mailbox.take_orders(),
         fuse: fuses.at("hub"),
         store_fuse: fuses.at("store"),
         probe: {
@@ -232,28 +232,26 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let hub = Arc::clone(&sessions.sessions);
     let census = Box::new(move |world| hub.with(|hub| hub.census_of(world)));
     let restarts = restarts::start(&places, &worlds, census, &clock, &metrics, recorder)?;
-    let first_world = places.len() as u32;
     let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics)?;
-    let mut table =
-        Table::new(places::templates(config, worlds.long())?, instance_limits(config), first_world);
-    table.load(known);
-    let admission = Arc::new(Admission::new(&metrics));
-    let instances = Arc::new(Instances::new(instances::Start {
-        table,
-        depot: Arc::clone(&depot),
-        admission: Arc::clone(&admission),
-        inboxes: &worlds.inboxes,
-        workplace: worlds.workplace(),
-        long: worlds.long(),
-        sessions: &sessions.sessions,
-        clock: &clock,
-        unix_start_s,
-        dead_reckoning: config.gateway.dead_reckoning,
-        park_after: Duration::from_secs(config.instances.park_after_s.into()),
+    let (instances, admission, instance_threads) = instances::start(instances::Start {
+        limits: registry_config(config, places.len() as u32, unix_start_s),
+        known,
+        mailbox,
+        parts: WorkplaceParts {
+            templates: places::templates(config, worlds.long())?,
+            depot: &depot,
+            inboxes: &worlds.inboxes,
+            pool: worlds.workplace(),
+            long: worlds.long(),
+            sessions: &sessions.sessions,
+            clock: &clock,
+            dead_reckoning: config.gateway.dead_reckoning,
+            metrics: &metrics,
+        },
         metrics: &metrics,
-    }));
-    let keeper = instances::keep(&instances, ordered, recorder)?;
-    let journal = instances::write_journal(&instances, recorder)?;
+        unix_start_s,
+        recorder,
+    })?;
     let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s, data.recordings());
     let frames = Frames::new(worlds.workplace(), &worlds.inboxes);
     limits::check_memory(tunables.memory_max_bytes(), process::resident_bytes())?;
@@ -339,9 +337,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         },
         faults,
     });
-    let (quotas, owners) = (Quotas::new(&portal.store), Owners::new(&portal.store));
+    let owners = Owners::new(&portal.store);
     let commands = diagnose::router(diagnose)
-        .merge(instances::router(instances, quotas, owners))
+        .merge(instances::router(instances, owners))
         .merge(long::router(worlds.long().clone(), &clock, config.diagnose.allow_faults))
         .merge(frames::router(frames));
     let commands = admin::router(admin, commands);
@@ -380,10 +378,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let kept = sessions.stop();
     watch.stop();
     let down = restarts.stop();
-    let saved = journal.stop(down);
-    // Before the keeper, who may be waiting for a long task.
+    let (saved_instances, saved) = instance_threads.save_all(down);
+    // First: the others may wait for one of its tasks.
     worlds.stop();
-    keeper.stop();
+    saved_instances.stop();
     replicas.stop();
     captures.stop();
     data.remove_run_file();
@@ -411,9 +409,19 @@ fn n_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-const fn instance_limits(config: &Config) -> Limits {
+/// Limits of instances. Their worlds are numbered behind those of the regions.
+fn registry_config(config: &Config, first_world: u32, unix_start_s: u64) -> RegistryConfig {
     let config = &config.instances;
-    Limits { max: config.max as usize, active_max: config.active_max as usize }
+    RegistryConfig {
+        instances_max: config.max as usize,
+        portal_max: config.max as usize * config.portal_percent as usize / 100,
+        per_user_max: config.per_user_max as usize,
+        active_max: config.active_max as usize,
+        suspend_after: Duration::from_secs(config.suspend_after_s.into()),
+        first_world,
+        local_ids: instances::local_ids(),
+        unix_start_s: unix_start_s.cast_signed(),
+    }
 }
 
 fn login_config(config: &Config) -> LoginConfig {

@@ -72,7 +72,8 @@ fn build(
     }
     let (name, max_avatars) = (template.name.as_str().into(), template.max_avatars);
     let hz = hz_or(template.hz, config.world.hz);
-    Ok(Template { name, land, portals, cast, script, max_avatars, hz })
+    let keep = (template.keep_h > 0).then(|| Duration::from_secs(3_600 * u64::from(template.keep_h)));
+    Ok(Template { name, land, portals, cast, script, max_avatars, hz, keep })
 }
 
 /// What regions and templates are configured alike.

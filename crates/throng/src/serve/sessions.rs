@@ -7,10 +7,10 @@ use super::shards::Prepared;
 use super::{Clock, ServeError};
 use crate::config::Config;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use gateway::hub::{Entropy, Hub, HubConfig, Order, Record, StoreLookup};
+use gateway::hub::{Entropy, Hub, HubConfig, Record, StoreLookup};
 use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
-use gateway::sessions::{Mailbox, Sessions};
+use gateway::sessions::{Mailbox, Sessions, TakeOrder};
 use ids::AgentId;
 use std::collections::BTreeMap;
 use std::io;
@@ -70,7 +70,7 @@ pub(super) struct Start<'a> {
     pub(super) clock: &'a Clock,
     pub(super) metrics: &'a Metrics,
     pub(super) recorder: Recorder,
-    pub(super) orders: mpsc::SyncSender<Order>,
+    pub(super) orders: TakeOrder,
     pub(super) fuse: Arc<Fuse>,
     pub(super) store_fuse: Arc<Fuse>,
     pub(super) probe: Probe,

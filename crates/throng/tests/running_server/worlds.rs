@@ -123,6 +123,8 @@ fn what_cannot_be_is_refused_in_words() {
         ("GET", &format!("/{NO_SUCH}"), Value::Null, 404, NO_SUCH),
         ("GET", "/cave", Value::Null, 400, "cave"),
         ("DELETE", "/cave", Value::Null, 400, "cave"),
+        ("POST", "/cave/suspend", Value::Null, 400, "cave"),
+        ("POST", &format!("/{NO_SUCH}/suspend"), Value::Null, 404, NO_SUCH),
         ("POST", "/cave/park", Value::Null, 400, "cave"),
         ("POST", &format!("/{NO_SUCH}/park"), Value::Null, 404, NO_SUCH),
         ("POST", "/cave/resume", Value::Null, 400, "cave"),
@@ -170,9 +172,9 @@ fn users_are_sent_in_and_out_and_come_back_when_it_ends() {
     let (_, told) = ask(&server, "GET", &path(&cave), &Value::Null);
     assert_eq!(told["users"], 0, "{told}");
 
-    let park = format!("{}/park", path(&cave));
-    server.wait_until("it is parked", |server| ask(server, "POST", &park, &Value::Null).0 == 200);
-    assert_refused(map(&server), 409, "is parked");
+    let suspend = format!("{}/suspend", path(&cave));
+    server.wait_until("it is suspended", |server| ask(server, "POST", &suspend, &Value::Null).0 == 200);
+    assert_refused(map(&server), 409, "is suspended");
     let (status, resumed) = ask(&server, "POST", &format!("{}/resume", path(&cave)), &Value::Null);
     assert_eq!(
         (status, &resumed["state"], &resumed["users"]),
@@ -214,12 +216,11 @@ fn while_memory_is_short_no_instance_comes_into_it_and_nobody_has_to_leave_one()
     let order = json!({ "template": "Cave", "id": NO_SUCH });
     assert_refused(ask(&server, "POST", "", &order), 503, "no memory for another world");
     assert!(server.head("POST /v1/worlds", &order.to_string()).contains("\r\nretry-after: 10\r\n"));
-    assert!(
-        server.ask("GET /healthz/live", "").contains("Memory is short: instances are neither made nor woken")
-    );
+    let health = server.ask("GET /healthz/live", "");
+    assert!(health.contains("Memory is short: instances are neither created nor resumed"), "{health}");
     assert!(server.metric(r#"throng_instances_refused_total{reason="memory"}"#) >= Some(2.0));
     let state = |world: &Value| ask(&server, "GET", &path(world), &Value::Null).1["state"].clone();
-    assert_eq!((state(&hall), state(&idle)), (json!("active"), json!("parked")), "it made room, in vain");
+    assert_eq!((state(&hall), state(&idle)), (json!("active"), json!("suspended")), "it made room, in vain");
     assert_refused(enter(&idle), 503, "no memory for another world");
     assert_eq!(list(&server).len(), 2, "nothing is lost, and nothing left behind");
     assert_eq!(enter(&hall), (200, json!({ "passage": "within" })), "who is in memory is there for all");
@@ -228,6 +229,7 @@ fn while_memory_is_short_no_instance_comes_into_it_and_nobody_has_to_leave_one()
     let leave = json!({ "user": { "name": "Bot0001 Guest" } });
     assert_eq!(ask(&server, "POST", "/leave", &leave).0, 200);
     server.wait_until("the guest is back", is_in("Harbour"));
+    // The former name of `suspend`.
     assert_eq!(ask(&server, "POST", &format!("{}/park", path(&hall)), &Value::Null).0, 200);
     assert_eq!(ask(&server, "DELETE", &path(&idle), &Value::Null).0, 204);
 

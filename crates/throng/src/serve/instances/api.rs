@@ -1,9 +1,6 @@
 //! Instances over the operator's address: `/v1/worlds`, with tokens of the scopes `worlds:read` and `worlds:write`.
 
-use super::{
-    Account, Instances, LongFailure, Order, Owners, QuotaRefusal, Quotas, Refusal, TableRefusal, Who, map,
-    templates,
-};
+use super::{Account, Instances, Order, Owners, Refusal, Who, map, templates};
 use axum::Extension;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Json, Path, State};
@@ -12,26 +9,27 @@ use axum::response::{IntoResponse, Response};
 use gateway::hub::{Passage, PassageRefusal};
 use glam::Vec3;
 use grid::tokens::Caller;
+use host::registry::{InstanceRefusal, InstanceRow, Maker};
 use ids::{AgentId, Uuid};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use telemetry::recorder::frame_end;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub(in crate::serve) fn router(instances: Arc<Instances>, quotas: Quotas, owners: Owners) -> OpenApiRouter {
+pub(in crate::serve) fn router(instances: Arc<Instances>, owners: Owners) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list, create))
         .routes(routes!(show, end))
         .routes(routes!(enter))
+        .routes(routes!(suspend))
         .routes(routes!(park))
         .routes(routes!(resume))
         .routes(routes!(leave))
         .merge(map::routes())
         .merge(templates::routes())
-        .layer(Extension(Arc::new(quotas)))
         .layer(Extension(Arc::new(owners)))
         .with_state(instances)
 }
@@ -49,7 +47,7 @@ struct Told {
     owner_name: Option<String>,
     /// Its number in captures, which is another one after each start.
     world: u32,
-    /// `active`, `parked`, or on the way from one to the other.
+    /// `active`, `suspended`, or on the way from one to the other: `making`, `resuming`, `suspending`, `ending`.
     state: &'static str,
     /// Seconds that it has been in this state, since the server's start at most.
     state_s: u64,
@@ -76,11 +74,11 @@ struct Told {
 impl Told {
     /// All of these as they are told.
     fn all(instances: &Instances, owners: &Owners, accounts: Vec<Account>) -> Vec<Self> {
-        let names = owners.names(accounts.iter().filter_map(|account| account.row.owner));
+        let names = owners.names(accounts.iter().filter_map(|account| account.summary.row.owner));
         let told = |account: Account| {
-            let owner_name =
-                account.row.owner.and_then(|owner| names.get(&owner)).map(|name| name.to_string());
-            Self::new(instances.time_in_state(&account).as_secs(), owner_name, account)
+            let owner = account.summary.row.owner;
+            let owner_name = owner.and_then(|owner| names.get(&owner)).map(|name| name.to_string());
+            Self::new(instances.time_in_phase(&account).as_secs(), owner_name, account)
         };
         accounts.into_iter().map(told).collect()
     }
@@ -92,21 +90,19 @@ impl Told {
     }
 
     fn new(state_s: u64, owner_name: Option<String>, account: Account) -> Self {
-        let Account { row, world, state, since: _, trouble, template: known, users, dilation, step } =
-            account;
-        let store::Instance { id, template, name, owner, created_s } = row;
+        let Account { summary, trouble, template: known, users, dilation, step } = account;
+        let InstanceRow { id, template, name, owner, created_s, .. } = summary.row;
         let known = known.as_ref();
-        let trouble = trouble.or_else(|| {
-            known.is_none().then(|| TableRefusal::TemplateGone(template.as_str().into()).to_string())
-        });
+        let gone = || InstanceRefusal::TemplateGone(Arc::clone(&template)).to_string();
+        let trouble = trouble.or_else(|| known.is_none().then(gone));
         Self {
             id,
-            name,
-            template,
+            name: name.to_string(),
+            template: template.to_string(),
             owner: owner.map(|owner| owner.0),
             owner_name,
-            world: world.0,
-            state,
+            world: summary.world.0,
+            state: summary.phase,
             state_s,
             trouble,
             size_m: known.map(|known| known.land.size_m),
@@ -132,33 +128,37 @@ const RETRY_AFTER_S: &str = "10";
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match &self {
-            Self::Table(TableRefusal::NoInstance(_) | TableRefusal::Gone) | Self::NotHere(_) => {
-                StatusCode::NOT_FOUND
-            }
-            Self::Table(TableRefusal::NoTemplate { .. } | TableRefusal::Name) => StatusCode::BAD_REQUEST,
-            Self::Table(TableRefusal::Full(_) | TableRefusal::ActiveFull(_) | TableRefusal::LocalIds)
-            | Self::Quota(QuotaRefusal::Full { .. }) => StatusCode::TOO_MANY_REQUESTS,
-            Self::Quota(QuotaRefusal::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Passage(PassageRefusal::Draining)
-            | Self::Shortage(_)
-            | Self::Stopping
-            | Self::Unsaved(_)
-            | Self::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Table(
-                TableRefusal::Owned
-                | TableRefusal::Taken(_)
-                | TableRefusal::Trouble(_)
-                | TableRefusal::TemplateGone(_),
-            )
-            | Self::InUse
-            | Self::Resting(_)
-            | Self::Unfit(_)
-            | Self::Passage(_) => StatusCode::CONFLICT,
+            Self::Instance(why) => status_of(why),
+            Self::NotHere(_) => StatusCode::NOT_FOUND,
+            Self::Passage(PassageRefusal::Draining) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Passage(_) | Self::Resting(_) => StatusCode::CONFLICT,
             Self::Random(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let later = matches!(self, Self::Shortage(_)).then_some([(header::RETRY_AFTER, RETRY_AFTER_S)]);
+        let is_short = matches!(self, Self::Instance(InstanceRefusal::Shortage(_)));
+        let later = is_short.then_some([(header::RETRY_AFTER, RETRY_AFTER_S)]);
         (status, later, Json(Error { error: self.to_string() })).into_response()
+    }
+}
+
+/// Status of the registry's refusal.
+const fn status_of(why: &InstanceRefusal) -> StatusCode {
+    use InstanceRefusal as Why;
+    match why {
+        Why::NoInstance(_) | Why::Ended => StatusCode::NOT_FOUND,
+        Why::NoTemplate { .. } | Why::Name => StatusCode::BAD_REQUEST,
+        Why::Full(_)
+        | Why::ActiveFull(_)
+        | Why::LocalIds(_)
+        | Why::Quota { .. }
+        | Why::PortalsFull(_)
+        | Why::UserQuota(_) => StatusCode::TOO_MANY_REQUESTS,
+        Why::Shortage(_) | Why::Failed(_) | Why::Busy | Why::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        Why::Owned
+        | Why::Taken(_)
+        | Why::Blocked(_)
+        | Why::TemplateGone(_)
+        | Why::InUse
+        | Why::Passage(_) => StatusCode::CONFLICT,
     }
 }
 
@@ -202,7 +202,7 @@ async fn list(
     Extension(owners): Extension<Arc<Owners>>,
 ) -> Response {
     blocking(instances, move |instances| {
-        Ok::<_, Refusal>(Json(Told::all(instances, &owners, instances.list())))
+        Ok::<_, Refusal>(Json(Told::all(instances, &owners, instances.list()?)))
     })
     .await
 }
@@ -254,7 +254,6 @@ struct Create {
     ))]
 async fn create(
     State(instances): State<Arc<Instances>>,
-    Extension(quotas): Extension<Arc<Quotas>>,
     Extension(owners): Extension<Arc<Owners>>,
     Extension(caller): Extension<Arc<Caller>>,
     order: Result<Json<Create>, JsonRejection>,
@@ -264,18 +263,11 @@ async fn create(
         Err(rejection) => return bad(&rejection),
     };
     blocking(instances, move |instances| {
-        // Who asks again for what is there needs no room.
-        let is_there = id.is_some_and(|id| instances.is_there(id));
-        let room = (!is_there).then(|| quotas.room_for(&caller, |id| instances.is_there(id))).transpose()?;
-        let (id, is_new) = instances.create(Order { id, template, name, owner: owner.map(AgentId) })?;
-        if is_new
-            && let Some(room) = room
-            && let Err(refusal) = room.take(id)
-        {
-            // One that counts for nobody is none.
-            instances.end(id)?;
-            return Err(refusal.into());
-        }
+        let of_token =
+            |caller: &Caller| Maker { token: caller.name.as_str().into(), instances_max: caller.worlds_max };
+        let maker = (!caller.is_operator()).then(|| of_token(&caller));
+        let order = Order { id, template, name, owner: owner.map(AgentId), maker };
+        let (id, is_new) = instances.create(order)?;
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
         Ok::<_, Refusal>((status, Json(Told::one(instances, &owners, id)?)))
     })
@@ -299,7 +291,7 @@ async fn end(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
 }
 
 /// Save an instance and take it out of memory.
-#[utoipa::path(post, path = "/v1/worlds/{id}/park", operation_id = "park_world", params(("id" = Uuid, Path)),
+#[utoipa::path(post, path = "/v1/worlds/{id}/suspend", operation_id = "suspend_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:write"])),
     responses(
         (status = 200, description = "It is on the disk and not in memory.", body = Told),
@@ -307,7 +299,7 @@ async fn end(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
         (status = 409, description = "Somebody is in it."),
         (status = 503, description = "It cannot be saved."),
     ))]
-async fn park(
+async fn suspend(
     State(instances): State<Arc<Instances>>,
     Extension(owners): Extension<Arc<Owners>>,
     id: PathId,
@@ -317,13 +309,33 @@ async fn park(
         Err(rejection) => return bad_id(&rejection),
     };
     blocking(instances, move |instances| {
-        instances.park(id)?;
+        instances.suspend(id)?;
         Ok::<_, Refusal>(Json(Told::one(instances, &owners, id)?))
     })
     .await
 }
 
-/// Read an instance back into memory, without a user in it. It is parked again like any other that has no users.
+/// As `/v1/worlds/{id}/suspend`, whose former name this is; it goes with the next version.
+#[utoipa::path(post, path = "/v1/worlds/{id}/park", operation_id = "park_world", params(("id" = Uuid, Path)),
+    security(("token" = ["worlds:write"])),
+    responses(
+        (status = 200, description = "It is on the disk and not in memory.", body = Told),
+        (status = 404, description = "There is no such instance."),
+        (status = 409, description = "Somebody is in it."),
+        (status = 503, description = "It cannot be saved."),
+    ))]
+async fn park(instances: State<Arc<Instances>>, owners: Extension<Arc<Owners>>, id: PathId) -> Response {
+    // Once: programs call it often.
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        tracing::warn!(
+            "/v1/worlds/ID/park is called /v1/worlds/ID/suspend now, and goes with the next version"
+        );
+    });
+    suspend(instances, owners, id).await
+}
+
+/// Read an instance back into memory, without a user in it. It is suspended again like any other that has no users.
 #[utoipa::path(post, path = "/v1/worlds/{id}/resume", operation_id = "resume_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:write"])),
     responses(
@@ -410,8 +422,8 @@ impl From<Passage> for Passed {
         (status = 200, description = "The user is on the way.", body = Passed),
         (status = 404, description = "There is no such instance, or the user is not here."),
         (status = 409, description = "The instance is full or its state not to be had, or the user on the way somewhere."),
-        (status = 429, description = "It is parked, and there is no room in memory."),
-        (status = 503, description = "It is parked, and cannot be read, or there is no memory for it, or no time of the workers.",
+        (status = 429, description = "It is suspended, and there is no room in memory."),
+        (status = 503, description = "It is suspended, and cannot be read, or there is no memory for it, or no time of the workers.",
             headers(("Retry-After" = u32, description = "Seconds, when it is memory or time."))),
     ))]
 async fn enter(

@@ -7,9 +7,11 @@ use ids::{Instant, Uuid};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::{Damage, Instance, InstanceList, InstanceState, Listed, State, Store, StoreError, StoreUrl};
+use store::{
+    Damage, Instance, InstanceList, InstanceOrigin, InstanceState, Listed, State, Store, StoreError, StoreUrl,
+};
 use telemetry::recorder::{Arg, Scope};
-use telemetry::{Counter, Gauge, LockWait, Metrics, Timing};
+use telemetry::{Counter, LockWait, Metrics, Timing};
 use thiserror::Error;
 
 /// A transaction, by the number of instances that it is about. It waits for the disk.
@@ -59,10 +61,6 @@ struct Counters {
     failures: Counter,
     damaged: Counter,
     lag: Timing,
-    parked: Counter,
-    woken: Counter,
-    wake: Timing,
-    n_parked: Gauge,
 }
 
 struct Written {
@@ -114,14 +112,6 @@ impl Counters {
                 "Time from a change that must not get lost until it is on the disk; the oldest one of each transaction.",
                 &[],
             ),
-            parked: metrics.counter("throng_instances_parked_total", "Times that an instance was parked.", &[]),
-            woken: metrics.counter("throng_instances_woken_total", "Times that a parked instance was woken.", &[]),
-            wake: metrics.timing(
-                "throng_instance_wake_seconds",
-                "Time from when a parked instance was wanted until it was in the pool.",
-                &[],
-            ),
-            n_parked: metrics.gauge("throng_instances_parked", "Instances of which nothing is in memory.", &[]),
         }
     }
 }
@@ -158,9 +148,14 @@ impl Depot {
         self.sequences.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    pub(super) fn create(&self, instance: &Instance) -> Result<(), DepotError> {
+    pub(super) fn create(&self, instance: &Instance, origin: &InstanceOrigin) -> Result<(), DepotError> {
         let born = self.next_sequence();
-        self.write(1, || self.store.create_instance(instance, born))
+        self.write(1, || self.store.create_instance(instance, born, origin))
+    }
+
+    /// Keeps the last visits of instances that portals created: seconds since 1970.
+    pub(super) fn note_visits(&self, visits: &[(Uuid, i64)]) -> Result<(), DepotError> {
+        self.write(visits.len(), || self.store.note_visits(visits))
     }
 
     pub(super) fn remove(&self, id: Uuid) -> Result<(), DepotError> {
@@ -200,19 +195,6 @@ impl Depot {
     /// Nothing can be made of a state that is as it was written.
     pub(super) fn note_damage(&self) {
         self.counters.damaged.increment(1);
-    }
-
-    pub(super) fn note_parked(&self, n: usize) {
-        self.counters.parked.increment(n as u64);
-    }
-
-    pub(super) fn note_woken(&self, wanted_at: Instant) {
-        self.counters.woken.increment(1);
-        self.counters.wake.record((self.clock)() - wanted_at);
-    }
-
-    pub(super) fn tell_parked(&self, n: usize) {
-        self.counters.n_parked.set(n as f64);
     }
 
     /// Until when it is of no use to write, since that has just failed.

@@ -1,161 +1,124 @@
-//! Instances: worlds that are made from a template, for whoever is sent into them.
+//! Instances: worlds created from a template, for visitors who are sent into them.
 //!
-//! [`Table`] says which there are and may be. Each is in the store from its making on (`depot`); in the pool it is only while somebody
-//! is in it or was a moment ago (`park`). What must not get lost of those in the pool the `journal` thread writes down every second. What
-//! takes long (a world made, woken, dropped) long tasks do; who asked for a world waits on a thread that may, never one that a frame waits
-//! for. Saving is the `journal` thread's own: it has a second's promise to keep, and shall not wait behind a long task. `recasting` reads a
-//! template's files again, and `admission` says whether there is memory and time for one more.
+//! Two sides exchange messages. The *registry* ([`host::registry`]) decides: which instances exist, whose they are, which of them are in
+//! memory, and which visitors are admitted. The `driver` thread owns it. The *workplace* (`workplace`) carries its jobs out: rows in the store
+//! (`depot`), worlds that come into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it. What takes long,
+//! long tasks do; no thread that a frame waits for waits for any of this.
+//!
+//! [`Instances`] is the handle for everything else: it sends requests and waits for their replies, so it belongs on threads that may wait.
+//! `recasting` reads a template's files again.
 
-mod admission;
+mod admissions;
 mod api;
+mod catalog;
 mod depot;
-mod entry;
+mod driver;
+mod figures;
 mod journal;
-mod keeper;
 mod ledger;
 mod map;
-mod occupancy;
 mod owners;
-mod park;
-mod quotas;
 mod recasting;
 mod script;
-mod table;
+mod starts;
+mod suspends;
 mod templates;
 #[cfg(test)]
 mod tests;
-mod turns;
-mod wake;
+mod workplace;
 
-pub(super) use admission::Admission;
 pub(super) use api::router;
-
+pub(super) use catalog::Template;
 pub(super) use depot::Depot;
-pub(super) use journal::write_journal;
-pub(super) use keeper::{ORDERS_MAX, keep};
+pub(super) use driver::InstanceMailbox;
+pub(super) use figures::Admission;
 pub(super) use ledger::Ledger;
 pub(super) use owners::Owners;
-pub(super) use quotas::{QuotaRefusal, Quotas};
 pub(super) use script::ScriptDisk;
-pub(super) use table::{Limits, Table, TableRefusal, Template};
+pub(super) use workplace::WorkplaceParts;
 
-use super::Clock;
-use super::inboxes::Inboxes;
-use super::long::{self, LongFailure};
-use super::worlds::{Counted, INSTANCES, Workplace};
-use admission::Promise;
+use super::restarts::Down;
+use super::worlds::Counted;
+use super::{Clock, ServeError};
+use admissions::InstanceGateway;
 use depot::DepotError;
-use entry::{Entry, State, Work};
+use driver::{Answer, Driver, DriverParts, InstanceMail, InstanceSender};
+use figures::RegistryFigures;
 use gateway::hub::{Hub, Passage, PassageRefusal};
-use gateway::mail::CircuitKey;
 use gateway::places::Scene;
 use gateway::sessions::Sessions;
 use glam::Vec3;
-use host::capacity::Shortage;
-use ids::{AgentId, Instant, SessionKey, Uuid, WorldId};
-use recasting::Recasting;
-use schedule::long::LongTasks;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use host::registry::{
+    InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, InstanceSummary, Maker, NewInstance,
+    Registry, RegistryConfig, Visitor,
+};
+use ids::{AgentId, SessionKey, Uuid};
+use journal::{Journal, write_journal};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
 use std::time::Duration;
-use table::Wanted;
-use telemetry::{Counter, Metrics, Timing};
+use store::{Instance, Listed};
+use telemetry::Metrics;
+use telemetry::recorder::Recorder;
 use thiserror::Error;
-use world::World;
+use workplace::{InstanceWorkplace, WorkplaceThreads, job_queue};
 
-/// What instances are run with.
+/// Local ids of instances begin here; those below belong to shared worlds.
+const FIRST_LOCAL_ID: u32 = 1 << 31;
+
+/// The handle of instances.
 pub(super) struct Instances {
-    table: Mutex<Table>,
-    recasting: Recasting,
-    /// Somebody has done with an instance.
-    turns: Condvar,
-    depot: Arc<Depot>,
-    admission: Arc<Admission>,
-    inboxes: Arc<Inboxes>,
-    workplace: Workplace,
-    long: LongTasks,
+    mail: InstanceSender,
+    workplace: Arc<InstanceWorkplace>,
     sessions: Arc<Sessions>,
     clock: Clock,
     unix_start_s: u64,
-    dead_reckoning: bool,
-    /// How long nobody has to have been in one before it is parked.
-    park_after: Duration,
-    timing: Timing,
-    lateness: Timing,
-    /// Of what their threads do.
-    panics: Counter,
-    /// Of instances that have ended or were parked, until nobody else has them: with them goes all that was to be seen there, which no
-    /// shard shall have to drop because it was the last to let go. No more than clients that are on their way out of one.
-    ended: Mutex<Vec<Arc<Scene>>>,
 }
 
-/// What they are made of.
+/// The threads of instances.
+pub(super) struct InstanceThreads {
+    mail: InstanceSender,
+    workplace: Arc<InstanceWorkplace>,
+    driver: JoinHandle<()>,
+    /// `None` in tests that write the journal themselves.
+    journal: Option<Journal>,
+    workers: WorkplaceThreads,
+}
+
+/// Parts of instances.
 pub(super) struct Start<'a> {
-    pub(super) table: Table,
-    pub(super) depot: Arc<Depot>,
-    pub(super) admission: Arc<Admission>,
-    pub(super) inboxes: &'a Arc<Inboxes>,
-    pub(super) workplace: Workplace,
-    pub(super) long: &'a LongTasks,
-    pub(super) sessions: &'a Arc<Sessions>,
-    pub(super) clock: &'a Clock,
+    pub(super) limits: RegistryConfig,
+    /// Instances that the store knows.
+    pub(super) known: Vec<Listed>,
+    pub(super) mailbox: InstanceMailbox,
+    pub(super) parts: WorkplaceParts<'a>,
+    pub(super) metrics: &'a Arc<Metrics>,
     pub(super) unix_start_s: u64,
-    pub(super) dead_reckoning: bool,
-    pub(super) park_after: Duration,
-    pub(super) metrics: &'a Metrics,
+    pub(super) recorder: Recorder,
 }
 
-/// Why something was not done.
+/// Reason why something was not done.
 #[derive(Debug, Error)]
 pub(super) enum Refusal {
-    /// The table does not have it.
+    /// The registry refuses.
     #[error(transparent)]
-    Table(#[from] TableRefusal),
-    /// Its maker has as many as it may.
-    #[error(transparent)]
-    Quota(#[from] QuotaRefusal),
-    /// The node has none for another world.
-    #[error("{}", in_words(*.0))]
-    Shortage(Shortage),
-    /// The hub does not do it.
+    Instance(#[from] InstanceRefusal),
+    /// The hub refuses.
     #[error(transparent)]
     Passage(#[from] PassageRefusal),
-    /// No such user.
+    /// No such user is logged in.
     #[error("{0} is not here.")]
     NotHere(String),
-    /// An instance is parked when nobody is in it.
-    #[error("Somebody is in that world, or it is about to begin again.")]
-    InUse,
-    /// There is nothing to be seen of an instance that is not in memory.
+    /// The instance is not in memory, so that it has no map.
     #[error("That world is {0}: there is a map of it when somebody is in it.")]
     Resting(&'static str),
-    /// What is saved of an instance is as it was written, and no world can be made of it with what there is here.
-    #[error("{0}")]
-    Unfit(Arc<str>),
-    /// What has to be kept was not.
-    #[error("The server cannot read or save worlds just now. Please try again later.")]
-    Unsaved(#[from] DepotError),
     /// The system gives no random numbers.
     #[error("The system gives no random numbers: {0}.")]
     Random(getrandom::Error),
-    /// It was not made.
-    #[error(transparent)]
-    Long(#[from] LongFailure),
-    /// The pool has ended.
-    #[error("The server is about to stop.")]
-    Stopping,
 }
 
-const fn in_words(why: Shortage) -> &'static str {
-    match why {
-        Shortage::Memory => "The server has no memory for another world just now. Please try again later.",
-        Shortage::Cpu => {
-            "The server is busy with the worlds that people are in, and wakes no other one just now. Please try again later."
-        }
-    }
-}
-
-/// Whom a request means.
+/// User of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     /// "First Last".
@@ -164,214 +127,180 @@ pub(super) enum Who {
     Agent(Uuid),
 }
 
-/// An instance that is asked for.
+/// Description of an instance that a program orders.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
-    /// Without one it gets one. With one, who asks twice gets the same.
+    /// Random by default. A repeated order with an id gets the same instance.
     pub(super) id: Option<Uuid>,
     pub(super) template: String,
-    /// Without one it is called as its template.
+    /// The template's name by default.
     pub(super) name: Option<String>,
     pub(super) owner: Option<AgentId>,
+    /// Token of the program; the operator has none.
+    pub(super) maker: Option<Maker>,
 }
 
-/// An instance as it is told.
+/// An instance as the API reports it.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    pub(super) row: store::Instance,
-    /// By which number its world goes.
-    pub(super) world: WorldId,
-    pub(super) state: &'static str,
-    /// Since when; [`Instant::ZERO`] if it has been so since the server began, or longer.
-    pub(super) since: Instant,
-    /// Why its state is not to be had.
+    pub(super) summary: InstanceSummary,
     pub(super) trouble: Option<String>,
-    /// None when there is no such template any more.
+    /// `None` without such a template.
     pub(super) template: Option<Template>,
-    /// In it, or on their way into it.
+    /// Users in it, or on their way into it.
     pub(super) users: usize,
     /// World time passed ÷ wall time passed, as of its last step.
     pub(super) dilation: f32,
-    /// What its steps take, on average; zero before the first, and while it is parked.
+    /// Mean duration of its steps; zero before the first, and while it is suspended.
     pub(super) step: Duration,
 }
 
+/// Starts the threads.
+pub(super) fn start(
+    start: Start<'_>,
+) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ServeError> {
+    let (gateway, recorder) = (Box::new(Arc::clone(start.parts.sessions)), start.recorder);
+    let (instances, admission, mut threads) = start_with(start, gateway)?;
+    threads.journal = Some(write_journal(&threads.workplace, recorder)?);
+    Ok((instances, admission, threads))
+}
+
+fn start_with(
+    start: Start<'_>,
+    gateway: Box<dyn InstanceGateway>,
+) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ServeError> {
+    let Start { limits, known, mailbox, parts, metrics, unix_start_s, recorder } = start;
+    let (clock, sessions) = (Arc::clone(parts.clock), Arc::clone(parts.sessions));
+    let mut registry = Registry::new(limits, parts.templates.iter().map(Template::facts).collect());
+    for listed in known {
+        let (row, damage) = row_of(listed);
+        registry.load(row, damage);
+    }
+    let mail = mailbox.sender.clone();
+    let admission = Admission::new(mail.clone());
+    let workplace = Arc::new(InstanceWorkplace::new(parts));
+    let (jobs, queue) = job_queue();
+    let driver = Driver::new(DriverParts {
+        registry,
+        gateway,
+        workplace: Arc::clone(&workplace),
+        jobs,
+        mailbox,
+        clock: Arc::clone(&clock),
+        unix_start_s,
+        figures: RegistryFigures::new(metrics, Arc::clone(&admission)),
+        metrics,
+    });
+    let workers = workplace.start_threads(&queue, &mail, recorder)?;
+    let driver = std::thread::Builder::new().name("instances".into()).spawn(move || driver.run(recorder));
+    let driver = driver.map_err(|source| ServeError::Thread { name: "instances", source })?;
+    let instances =
+        Instances { mail: mail.clone(), workplace: Arc::clone(&workplace), sessions, clock, unix_start_s };
+    Ok((Arc::new(instances), admission, InstanceThreads { mail, workplace, driver, journal: None, workers }))
+}
+
+/// Local ids that instances may have.
+pub(super) const fn local_ids() -> (u32, u32) {
+    (FIRST_LOCAL_ID, u32::MAX)
+}
+
+fn row_of(listed: Listed) -> (InstanceRow, Option<Arc<str>>) {
+    let Listed { instance, trouble, maker, visited_s } = listed;
+    let Instance { id, template, name, owner, created_s } = instance;
+    let row = InstanceRow {
+        id,
+        template: template.into(),
+        name: name.into(),
+        owner,
+        created_s,
+        maker: maker.map(Arc::from),
+        visited_s,
+    };
+    (row, trouble.map(Arc::from))
+}
+
+impl InstanceThreads {
+    /// Suspends every instance, while the pool still runs: what is left to be ended, and [`ServeError::NotSaved`] if some could not be saved.
+    /// All shards have ended. `down` are the remains of worlds that have panicked.
+    pub(super) fn save_all(self, down: Vec<Down>) -> (SavedInstances, Result<(), ServeError>) {
+        let Self { mail, workplace, driver, journal, workers } = self;
+        journal.into_iter().for_each(Journal::stop);
+        workplace.set_down(down);
+        let (answer, stopped) = sync_channel(1);
+        let _ = mail.send(InstanceMail::BeginStop(answer));
+        let rest = SavedInstances { mail, driver, workers };
+        // No answer is a thread that has panicked.
+        let n = stopped.recv().unwrap_or(1);
+        if n == 0 {
+            return (rest, Ok(()));
+        }
+        tracing::error!(
+            n,
+            "the server stops, and of some instances all that happened since they were last saved is lost"
+        );
+        (rest, Err(ServeError::NotSaved { n }))
+    }
+}
+
+/// The threads, which have nothing more to save.
+pub(super) struct SavedInstances {
+    mail: InstanceSender,
+    driver: JoinHandle<()>,
+    workers: WorkplaceThreads,
+}
+
+impl SavedInstances {
+    /// Ends the threads, after the pool: a job may wait for one of its tasks.
+    pub(super) fn stop(self) {
+        let _ = self.mail.send(InstanceMail::End);
+        if self.driver.join().is_err() {
+            tracing::error!("the instances thread has panicked");
+        }
+        self.workers.join();
+    }
+}
+
 impl Instances {
-    pub(super) fn new(start: Start<'_>) -> Self {
-        let Start { table, depot, admission, inboxes, workplace, long, sessions, clock, .. } = start;
-        let timing = |name, help| start.metrics.timing(name, help, &[("world", INSTANCES)]);
-        Self {
-            table: Mutex::new(table),
-            recasting: Recasting::default(),
-            turns: Condvar::new(),
-            depot,
-            admission,
-            inboxes: Arc::clone(inboxes),
-            workplace,
-            long: long.clone(),
-            sessions: Arc::clone(sessions),
-            clock: Arc::clone(clock),
-            unix_start_s: start.unix_start_s,
-            dead_reckoning: start.dead_reckoning,
-            park_after: start.park_after,
-            timing: timing("throng_world_tick_seconds", "Duration of a step of the world."),
-            lateness: timing(
-                "throng_world_late_seconds",
-                "Time from when a step of the world was due until it began.",
-            ),
-            panics: start.metrics.counter(
-                "throng_instances_panics_total",
-                "Orders and rounds of the threads that look after instances which ended in a panic.",
-                &[],
-            ),
-            ended: Mutex::default(),
-        }
-    }
-
-    /// Does something on a thread that has to go on although it panics; false when it did, which is counted and logged.
-    fn survives(&self, thread: &'static str, work: impl FnOnce()) -> bool {
-        let is_sound = catch_unwind(AssertUnwindSafe(work)).is_ok();
-        if !is_sound {
-            self.panics.increment(1);
-            tracing::error!(thread, "a thread that looks after instances has panicked, and goes on");
-        }
-        is_sound
-    }
-
-    /// Makes an instance, and waits until it is. It is in the store when this returns, and sleeps until somebody comes: in the pool if
-    /// there is room, else parked; without memory for it, not at all. False when there was one with this id, of the same template and owner, already.
+    /// Creates an instance and waits until it is durable. It sleeps until visitors come: in memory if there is room, else suspended; without
+    /// memory for it, it is not created. False if there was one with this id, of the same template and owner, already.
     pub(super) fn create(&self, order: Order) -> Result<(Uuid, bool), Refusal> {
-        let Order { id, template, name, owner } = order;
+        let Order { id, template, name, owner, maker } = order;
         let id = id.map_or_else(random_id, Ok)?;
         let created_s = (self.unix_start_s + (self.clock)().0 / 1_000_000_000).cast_signed();
-        let wanted = Wanted { id, template, name, owner, created_s };
-        let (row, mut turn) = loop {
-            // One that is there is acknowledged once it is on the disk, whoever made it.
-            if let Ok(table) = self.settled(id) {
-                let known = table.get(id)?;
-                let is_it = known.template.eq_ignore_ascii_case(&wanted.template) && known.owner == owner;
-                return if is_it { Ok((id, false)) } else { Err(TableRefusal::Taken(id).into()) };
-            }
-            match self.make(wanted.clone()) {
-                // Somebody else was quicker.
-                Err(TableRefusal::Taken(_)) => {}
-                made => break made?,
-            }
-        };
-        let world = turn.world;
-        // Before anything is on the disk: who is refused leaves nothing behind.
-        let room = self.room_for_new(world)?;
-        self.depot.create(&row)?;
-        turn.leave_it(Some(State::Parked));
-        let founded = match room.map_or(Ok(None), |room| self.begin(world, room)) {
-            Ok(founded) => founded,
-            // Who asked for it is told, and it shall not be there when they ask again.
-            Err(why) => {
-                self.depot.remove(id)?;
-                turn.forget();
-                return Err(why);
-            }
-        };
-        turn.end(founded.unwrap_or(State::Parked));
-        tracing::info!(%id, template = row.template, world = world.0, "an instance begins");
-        Ok((id, true))
-    }
-
-    /// Makes the world of a new instance, if there may be one more in memory: others are not put out for one in which nobody is yet.
-    fn begin(&self, world: WorldId, room: Promise<'_>) -> Result<Option<State>, Refusal> {
-        let seat = self.table().seat(world);
-        let Ok(seat) = seat else { return Ok(None) };
-        let seated = self.configure(seat);
-        let config = seated.config.clone();
-        let made = self.make_world(long::MAKE_WORLD, &seated, move || World::new(config))?;
-        // Whoever is on the way somewhere needs the room more.
-        Ok(self.found(seated, made, room, Instant::ZERO))
-    }
-
-    /// Sends a session into its user's own instance of a template, which is made if there is none.
-    fn enter_own(
-        &self,
-        circuit: CircuitKey,
-        from: WorldId,
-        agent: AgentId,
-        template: &str,
-    ) -> Result<Passage, Refusal> {
-        // No world is made or woken for somebody who has gone elsewhere while the order waited.
-        self.sessions.with(|hub| hub.is_in(circuit, from))?;
-        let known = self.table().of_owner(agent, template).map(|entry| entry.id);
-        let id = match known {
-            Some(id) => id,
-            None => {
-                // One that could not be woken for them is not made either.
-                self.has_time()?;
-                let order = Order { template: template.to_owned(), owner: Some(agent), ..Order::default() };
-                self.create(order)?.0
-            }
-        };
-        self.enter_as(id, None, |hub| {
-            hub.is_in(circuit, from)?;
-            Ok(circuit.session)
-        })
-    }
-
-    /// Sends a session to where its user was invited.
-    fn follow(&self, circuit: CircuitKey, world: WorldId, position: Vec3) -> Result<Passage, Refusal> {
-        let id = self.table().of_world(world).map(|entry| entry.id).ok_or(TableRefusal::Gone)?;
-        // No world is woken for somebody who has teleported elsewhere while the order waited.
-        self.sessions.with(|hub| hub.is_behind(circuit))?;
-        self.enter_as(id, Some(position), |hub| {
-            hub.is_behind(circuit)?;
-            Ok(circuit.session)
-        })
-    }
-
-    /// Ends an instance: everybody in it goes back to where they came from, and nothing of it is kept.
-    pub(super) fn end(&self, id: Uuid) -> Result<(), Refusal> {
-        // Nobody enters from here on.
-        let mut turn = self.turn(id, Work::Ending)?;
-        self.depot.remove(id)?;
-        turn.weigh();
-        let world = turn.world;
-        let now = (self.clock)();
-        self.sessions.with(|hub| hub.empty(now, world, "That world has ended."));
-        if let Some(inbox) = self.inboxes.remove(world) {
-            self.workplace.end(world, &inbox);
+        let new = NewInstance { id, template, name, owner, created_s, maker };
+        let reply = self.request(InstanceRequest::Open(new))?.reply;
+        let is_new = matches!(reply, InstanceReply::Created(_));
+        if is_new {
+            tracing::info!(%id, "an instance begins");
         }
-        turn.forget();
-        tracing::info!(%id, world = world.0, "an instance has ended");
+        Ok((id, is_new))
+    }
+
+    /// Ends an instance: visitors go back to where they came from, and nothing of it is kept.
+    pub(super) fn end(&self, id: Uuid) -> Result<(), Refusal> {
+        self.request(InstanceRequest::End(id))?;
+        tracing::info!(%id, "an instance has ended");
         Ok(())
     }
 
-    /// Has dropped what is left of instances that everybody has left.
-    fn bury(&self) {
-        let mut ended = self.ended();
-        for scene in ended.extract_if(.., |scene| Arc::strong_count(scene) == 1) {
-            self.workplace.dispose(scene);
-        }
+    /// Suspends an instance now. Nothing happens to one that is suspended.
+    pub(super) fn suspend(&self, id: Uuid) -> Result<(), Refusal> {
+        self.request(InstanceRequest::Suspend(id)).map(drop)
+    }
+
+    /// Brings an instance into memory without a user. It is suspended again like any other that has no users.
+    pub(super) fn resume(&self, id: Uuid) -> Result<(), Refusal> {
+        self.request(InstanceRequest::Resume(id)).map(drop)
     }
 
     /// Sends a user into an instance, to a position or to where visitors arrive.
     pub(super) fn enter(&self, id: Uuid, who: &Who, position: Option<Vec3>) -> Result<Passage, Refusal> {
-        // No world is woken for nobody.
-        self.table().get(id)?;
-        self.sessions.with(|hub| find(hub, who).map(|_| ()))?;
-        self.enter_as(id, position, |hub| find(hub, who))
-    }
-
-    fn enter_as(
-        &self,
-        id: Uuid,
-        position: Option<Vec3>,
-        who: impl FnOnce(&Hub) -> Result<SessionKey, Refusal>,
-    ) -> Result<Passage, Refusal> {
-        let mut admitting = self.admit(id)?;
-        let now = (self.clock)();
-        let passage = self.sessions.with(|hub| {
-            let session = who(hub)?;
-            Ok::<_, Refusal>(hub.enter(now, session, &admitting.scene, position)?)
-        })?;
-        admitting.is_admitted = true;
-        Ok(passage)
+        // No world is resumed for a user who is not here.
+        self.query(move |registry| registry.summary(id).map(drop))??;
+        let session = self.sessions.with(|hub| find(hub, who))?;
+        let visitor = Visitor { session, ticket: None, from: None };
+        let granted = self.request(InstanceRequest::Enter { instance: id, visitor, position })?;
+        Ok(granted.passage.expect("an admitted visitor is on a passage"))
     }
 
     /// Sends a user back to where they were last in a shared world.
@@ -383,81 +312,78 @@ impl Instances {
         })
     }
 
-    /// All of them, in order of their making.
-    pub(super) fn list(&self) -> Vec<Account> {
+    /// All of them, in order of their creation.
+    pub(super) fn list(&self) -> Result<Vec<Account>, Refusal> {
+        let summaries: Vec<InstanceSummary> = self.query(|registry| registry.summaries().collect())?;
         let visitors = self.sessions.with(|hub| hub.visitors());
-        let table = self.table();
-        let users = |world: WorldId| visitors.get(&world).copied().unwrap_or(0);
-        let mut accounts: Vec<Account> =
-            table.iter().map(|entry| account(&table, entry, users(entry.world))).collect();
-        drop(table);
-        accounts.iter_mut().for_each(|account| self.look_at(account));
-        accounts
+        let users = |summary: &InstanceSummary| visitors.get(&summary.world).copied().unwrap_or(0);
+        Ok(self.accounts(summaries.into_iter().map(|summary| (users(&summary), summary)).collect()))
     }
 
     /// One of them.
     pub(super) fn get(&self, id: Uuid) -> Result<Account, Refusal> {
-        let table = self.table();
-        let mut account = account(&table, table.get(id)?, 0);
-        drop(table);
-        // As in the list.
-        account.users = self.sessions.with(|hub| hub.visitors_of(account.world));
-        self.look_at(&mut account);
-        Ok(account)
+        let summary = self.query(move |registry| registry.summary(id))??;
+        let users = self.sessions.with(|hub| hub.visitors_of(summary.world));
+        Ok(self.accounts(vec![(users, summary)]).remove(0))
     }
 
-    /// Time that an instance has been in its state, as far as this life of the server goes.
-    fn time_in_state(&self, account: &Account) -> Duration {
-        (self.clock)().since(account.since)
-    }
-
-    /// How it fares, if it is stepped.
-    fn look_at(&self, account: &mut Account) {
-        if let Some(Counted { dilation, step, .. }) = self.workplace.counted(account.world) {
-            (account.dilation, account.step) = (dilation, step);
+    fn accounts(&self, summaries: Vec<(usize, InstanceSummary)>) -> Vec<Account> {
+        let catalog = self.workplace.catalog();
+        let account = |(users, summary): (usize, InstanceSummary)| {
+            let of_world = || catalog.trouble(summary.world, summary.row.id);
+            let trouble = summary.blocked.as_deref().or_else(of_world).map(str::to_owned);
+            let template = catalog.template(&summary.row.template).cloned();
+            Account { summary, trouble, template, users, dilation: 1.0, step: Duration::ZERO }
+        };
+        let mut accounts: Vec<Account> = summaries.into_iter().map(account).collect();
+        drop(catalog);
+        for account in &mut accounts {
+            if let Some(Counted { dilation, step, .. }) = self.workplace.counted(account.summary.world) {
+                (account.dilation, account.step) = (dilation, step);
+            }
         }
+        accounts
     }
 
-    fn ended(&self) -> MutexGuard<'_, Vec<Arc<Scene>>> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Time that an instance has been in its phase, as far as this life of the server goes.
+    fn time_in_phase(&self, account: &Account) -> Duration {
+        (self.clock)().since(account.summary.since)
     }
 
-    /// All templates, each with how many instances there are of it.
-    fn templates(&self) -> Vec<(Template, usize)> {
-        let mut table = self.table();
-        let templates = table.templates().to_vec();
+    /// All templates, each with the number of its instances.
+    fn templates(&self) -> Result<Vec<(Template, usize)>, Refusal> {
+        let names: Vec<Arc<str>> =
+            self.query(|registry| registry.summaries().map(|one| one.row.template).collect())?;
+        let templates = self.workplace.catalog().templates.clone();
         let count = |template: Template| {
-            let n = table.of_template(&template.name).count();
+            let n = names.iter().filter(|name| name.eq_ignore_ascii_case(&template.name)).count();
             (template, n)
         };
-        templates.into_iter().map(count).collect()
+        Ok(templates.into_iter().map(count).collect())
     }
 
-    /// What is to be seen of an instance that runs.
+    /// The scene of an instance that is stepped.
     fn scene(&self, id: Uuid) -> Result<Arc<Scene>, Refusal> {
-        match self.table().get(id)?.state() {
-            State::Active(active) => Ok(Arc::clone(&active.scene)),
-            other => Err(Refusal::Resting(other.as_str())),
-        }
+        let summary = self.query(move |registry| registry.summary(id))??;
+        self.workplace.scene(summary.world).ok_or(Refusal::Resting(summary.phase))
     }
 
-    /// Whether there is such an instance.
-    fn is_there(&self, id: Uuid) -> bool {
-        self.table().get(id).is_ok()
+    fn request(&self, request: InstanceRequest) -> Answer {
+        let (answer, answered) = sync_channel(1);
+        let sent = self.mail.send(InstanceMail::Request(request, answer));
+        sent.ok().and_then(|()| answered.recv().ok()).unwrap_or(Err(InstanceRefusal::Stopping.into()))
     }
-}
 
-fn account(table: &Table, entry: &Entry, users: usize) -> Account {
-    Account {
-        row: entry.row(),
-        world: entry.world,
-        state: entry.state().as_str(),
-        since: entry.since,
-        trouble: entry.told_trouble().map(str::to_owned),
-        template: table.template(&entry.template).ok().cloned(),
-        users,
-        dilation: 1.0,
-        step: Duration::ZERO,
+    /// Asks the registry something.
+    fn query<R: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Registry) -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let (answer, answered) = sync_channel(1);
+        let ask = move |registry: &Registry| drop(answer.send(ask(registry)));
+        let sent = self.mail.send(InstanceMail::Query(Box::new(ask)));
+        let answer = sent.ok().and_then(|()| answered.recv().ok());
+        answer.ok_or(Refusal::Instance(InstanceRefusal::Stopping))
     }
 }
 

@@ -1,14 +1,18 @@
 //! Templates whose files have changed: new instances take what the files say now, and those that run go over to it.
 //!
 //! A long task reads the files. A running world finds a [`Recast`] beside its inbox and makes it between two steps, worlds of a template one
-//! after the other; one that sleeps makes it when it wakes, and one that is parked is woken with what the files say then. One that was being
+//! after the other; one that sleeps makes it when it wakes, and one that is suspended is resumed with what the files say then. One that was being
 //! made meanwhile is looked at once it can be told. What nobody needs any more is never freed in a step: casts and changes are kept here until this is the last to have them, for which the `instances`
 //! thread looks now and then, and then dropped where all that is left of worlds is.
 
+use super::Instances;
+use super::catalog::{Template, WorldCatalog};
+use super::driver::InstanceMail;
 use super::script::ScriptDisk;
-use super::{Instances, Table, TableRefusal};
+use super::workplace::InstanceWorkplace;
 use crate::serve::inboxes::Inbox;
 use crate::serve::long::{self, LongFailure};
+use host::registry::InstanceRefusal;
 use host::script::{ScriptProblems, reload_cast};
 use ids::WorldId;
 use schedule::long::LongContext;
@@ -41,7 +45,7 @@ pub(super) struct Reloaded {
 #[derive(Debug, Error)]
 pub(super) enum ReloadRefusal {
     #[error(transparent)]
-    Table(#[from] TableRefusal),
+    Instance(#[from] InstanceRefusal),
     #[error("Nobody lives in instances of {0:?}: it has no `npcs`.")]
     Nobody(String),
     #[error("{0}")]
@@ -50,7 +54,7 @@ pub(super) enum ReloadRefusal {
     Long(#[from] LongFailure),
 }
 
-/// What reloading needs beside the table.
+/// What reloading needs beside the catalog.
 #[derive(Debug, Default)]
 pub(super) struct Recasting {
     /// One is reloaded at a time.
@@ -74,8 +78,25 @@ impl Retired {
 impl Instances {
     /// Reads a template's files again.
     pub(super) fn reload(&self, template: &str) -> Result<Reloaded, ReloadRefusal> {
+        let reloaded = self.workplace.reload(template)?;
+        let facts = self.workplace.catalog().template(&reloaded.template).map(Template::facts);
+        if let Some(facts) = facts {
+            // Instances whose states did not fit may fit now. Only fails once the driver has ended.
+            let _ = self.mail.send(InstanceMail::TemplateChanged(facts));
+        }
+        Ok(reloaded)
+    }
+}
+
+impl InstanceWorkplace {
+    fn reload(&self, name: &str) -> Result<Reloaded, ReloadRefusal> {
         let _one = self.recasting.reload.lock().unwrap_or_else(PoisonError::into_inner);
-        let template = self.table().template(template)?.clone();
+        let template = {
+            let catalog = self.catalog();
+            let known = || catalog.templates.iter().map(|one| &*one.name).collect::<Vec<_>>().join(", ");
+            let unknown = || InstanceRefusal::NoTemplate { wanted: name.to_owned(), known: known() };
+            catalog.template(name).ok_or_else(unknown)?.clone()
+        };
         let (Some(path), Some(from)) = (template.script, template.cast) else {
             return Err(ReloadRefusal::Nobody(template.name.to_string()));
         };
@@ -111,13 +132,13 @@ impl Instances {
             changes.prepare(&inbox);
         }
         let mut retired = Retired::default();
-        let mut table = self.table();
+        let mut catalog = self.catalog();
         if reloaded.has_changed {
-            retired.casts.extend(table.cast_template(&reloaded.template, &cast));
+            retired.casts.extend(catalog.cast_template(&reloaded.template, &cast));
         }
-        for entry in table.of_template(&reloaded.template) {
-            let reverted_from = entry.reverted_from();
-            let inbox = self.inboxes.of(entry.world).filter(|inbox| !inbox.waiting.has_cast(&cast));
+        for (world, stepped) in catalog.of_template(&reloaded.template) {
+            let reverted_from = stepped.ledger.reverted_from();
+            let inbox = self.inboxes.of(world).filter(|inbox| !inbox.waiting.has_cast(&cast));
             let Some(inbox) = inbox.filter(|_| reverted_from != Some(cast.fingerprint())) else { continue };
             match inbox.waiting.put_recast(|from| changes.from(from)) {
                 Ok(given_up) => {
@@ -130,7 +151,7 @@ impl Instances {
                 }
             }
         }
-        drop(table);
+        drop(catalog);
         retired.keep(changes);
         self.retire(retired);
     }
@@ -144,18 +165,18 @@ impl Instances {
 
     /// Where commands wait for those of a template's instances that are in the pool.
     fn inboxes_of(&self, template: &str) -> Vec<Inbox> {
-        self.table().of_template(template).filter_map(|entry| self.inboxes.of(entry.world)).collect()
+        self.catalog().of_template(template).filter_map(|(world, _)| self.inboxes.of(world)).collect()
     }
 
     /// Gives a world that has just come into the pool what its template has become since it was begun. Whoever changes the template from here
-    /// on, with the table locked as it is here, finds the world.
+    /// on, with the catalog locked as it is here, finds the world.
     pub(super) fn catch_up(&self, world: WorldId) {
-        let behind = self.behind(&self.table(), world);
+        let behind = self.behind(&self.catalog(), world);
         let Some((cast, inbox)) = behind else { return };
         let mut changes = Changes::to(&cast);
         changes.prepare(&inbox);
-        let table = self.table();
-        let Some((cast, inbox)) = self.behind(&table, world) else { return };
+        let catalog = self.catalog();
+        let Some((cast, inbox)) = self.behind(&catalog, world) else { return };
         if !Arc::ptr_eq(&changes.to, &cast) {
             changes = Changes::to(&cast);
         }
@@ -166,21 +187,21 @@ impl Instances {
                 tracing::info!(world = world.0, %why, "an instance begins as its template was a moment ago")
             }
         }
-        drop(table);
+        drop(catalog);
         retired.keep(changes);
         self.retire(retired);
     }
 
     /// What a world's template has and it has not, and is to have.
-    fn behind(&self, table: &Table, world: WorldId) -> Option<(Arc<Cast>, Inbox)> {
-        let entry = table.of_world(world).filter(|entry| entry.reverted.is_none())?;
-        let cast = table.template(&entry.template).ok()?.cast.clone()?;
+    fn behind(&self, catalog: &WorldCatalog, world: WorldId) -> Option<(Arc<Cast>, Inbox)> {
+        let stepped = catalog.stepped.get(&world).filter(|one| !catalog.reverted.contains_key(&one.id))?;
+        let cast = catalog.template(&stepped.template)?.cast.clone()?;
         let inbox = self.inboxes.of(world).filter(|inbox| !inbox.waiting.has_cast(&cast))?;
         Some((cast, inbox))
     }
 
     /// Has dropped what no world has any more. Costs nothing while there is nothing.
-    pub(super) fn bury_casts(&self) {
+    pub(super) fn dispose_casts(&self) {
         let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
         // Those hold casts, which come to their turn once these are dropped.
         let recasts = unneeded(&mut retired.recasts);
@@ -189,7 +210,7 @@ impl Instances {
         let casts = unneeded(&mut retired.casts);
         drop(retired);
         if !recasts.is_empty() || !casts.is_empty() {
-            self.workplace.dispose((recasts, casts));
+            self.pool.dispose((recasts, casts));
         }
     }
 }
@@ -231,14 +252,12 @@ impl Changes {
     }
 }
 
-impl Table {
+impl WorldCatalog {
     /// Gives a template another cast, for instances that begin from here on; the former one. Visitors of these are told whether they
     /// can be hurt there as the new cast has it.
     fn cast_template(&mut self, name: &str, cast: &Arc<Cast>) -> Option<Arc<Cast>> {
-        // What it gave up before says nothing of this one, nor what it could not be woken with.
-        for entry in self.of_template(name) {
-            (entry.reverted, entry.misfit) = (None, None);
-        }
+        // A cast that was given up before says nothing of this one.
+        self.reverted.retain(|_, reverted| !reverted.template.eq_ignore_ascii_case(name));
         let template = self.template_mut(name)?;
         if template.land.damage != cast.has_damage() {
             Arc::make_mut(&mut template.land).damage = cast.has_damage();

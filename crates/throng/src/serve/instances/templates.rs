@@ -3,10 +3,12 @@
 use super::api::{Error, blocking};
 use super::recasting::{ReloadRefusal, Reloaded};
 use super::script::ScriptProblem;
-use super::{Instances, LongFailure, TableRefusal, Template};
+use super::{Instances, Refusal, Template};
+use crate::serve::long::LongFailure;
 use axum::extract::{Json, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use host::registry::InstanceRefusal;
 use host::script::ScriptProblems;
 use serde::Serialize;
 use std::sync::Arc;
@@ -102,8 +104,8 @@ impl IntoResponse for ReloadRefusal {
                 };
                 return (StatusCode::UNPROCESSABLE_ENTITY, Json(wrong)).into_response();
             }
-            Self::Table(TableRefusal::NoTemplate { .. }) => StatusCode::NOT_FOUND,
-            Self::Table(_) | Self::Nobody(_) => StatusCode::CONFLICT,
+            Self::Instance(InstanceRefusal::NoTemplate { .. }) => StatusCode::NOT_FOUND,
+            Self::Instance(_) | Self::Nobody(_) => StatusCode::CONFLICT,
             Self::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
@@ -116,8 +118,8 @@ impl IntoResponse for ReloadRefusal {
     responses((status = 200, body = Vec<Told>)))]
 async fn list(State(instances): State<Arc<Instances>>) -> Response {
     blocking(instances, |instances| {
-        let templates: Vec<Told> = instances.templates().into_iter().map(Told::from).collect();
-        Ok::<_, ReloadRefusal>(Json(templates))
+        let templates: Vec<Told> = instances.templates()?.into_iter().map(Told::from).collect();
+        Ok::<_, Refusal>(Json(templates))
     })
     .await
 }

@@ -2,6 +2,7 @@
 //! `THRONG_UPDATE_SAMPLES=1 cargo test -p throng samples` writes it anew.
 
 use super::*;
+use host::registry::InstanceSummary;
 use ids::{Instant, WorldId};
 use serde_json::Value;
 use std::time::Duration;
@@ -11,16 +12,22 @@ const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/test/world
 #[test]
 fn worlds_are_as_in_the_samples_that_the_page_reads() {
     let account = |n: u128, owner: Option<u128>, trouble: Option<&str>| Account {
-        row: store::Instance {
-            id: Uuid::from_u128(n),
-            template: "Cave".into(),
-            name: "Cave of Ada".into(),
-            owner: owner.map(|owner| AgentId(Uuid::from_u128(owner))),
-            created_s: 1_790_000_000,
+        summary: InstanceSummary {
+            row: InstanceRow {
+                id: Uuid::from_u128(n),
+                template: "Cave".into(),
+                name: "Cave of Ada".into(),
+                owner: owner.map(|owner| AgentId(Uuid::from_u128(owner))),
+                created_s: 1_790_000_000,
+                maker: None,
+                visited_s: None,
+            },
+            world: WorldId(7),
+            phase: if owner.is_some() { "active" } else { "suspended" },
+            since: Instant::ZERO,
+            occupants: 1,
+            blocked: None,
         },
-        world: WorldId(7),
-        state: if owner.is_some() { "active" } else { "parked" },
-        since: Instant::ZERO,
         trouble: trouble.map(str::to_owned),
         template: None,
         users: 1,

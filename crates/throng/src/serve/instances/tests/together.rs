@@ -1,31 +1,23 @@
-//! Instances made, entered, left and ended by several threads at once: what holds whoever comes first.
+//! Instances created, entered, left and ended by several threads at once: what holds in any order.
 //!
-//! Hub, table, inboxes and pool are the real ones. A thread takes the part of a shard with willing clients: whoever is sent somewhere arrives,
-//! but for those whom an instance refuses.
+//! Hub, registry, inboxes and pool are the real ones. A thread takes the part of a shard with willing clients: an avatar that is sent somewhere arrives,
+//! unless an instance refuses it.
 
 use super::*;
-use crate::config::{self, Config};
-use crate::serve::faults::Fuses;
 use crate::serve::places::{settings, templates};
-use crate::serve::worlds::{self, Worlds};
 use gateway::hub::{HubConfig, Login, Order as Ordered};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
 use gateway::places::{Place, PlaceId, Places};
-use gateway::sessions::Mailbox;
-use ids::{Instant, WorldId};
+use gateway::sessions::{Mailbox, TakeOrder};
 use link::Refusal as WorldRefusal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
-use telemetry::LockWait;
-use telemetry::recorder::Recorder;
-use tempfile::TempDir;
+use std::sync::mpsc::{Receiver, SyncSender};
 
 const USERS: u128 = 10;
 const INSTANCES_MAX: usize = 5;
-const ACTIVE_MAX: usize = 3;
+const ACTIVE_MAX: u32 = 3;
 const THREADS: u64 = 4;
 const OPERATIONS: u32 = 300;
 
@@ -45,39 +37,54 @@ impl Dice {
 /// Where each user's avatar is, as the shard knows it.
 type Standing = Arc<Mutex<BTreeMap<AgentId, (CircuitKey, WorldId)>>>;
 
-struct Node {
+struct Hall {
     worlds: Worlds,
     instances: Arc<Instances>,
+    threads: InstanceThreads,
+    time_ms: Arc<AtomicU64>,
     standing: Standing,
     mailbox: SyncSender<ToShard>,
     shard: JoinHandle<()>,
-    /// Every instance that was made.
+    /// Every instance that was created.
     made: Mutex<Vec<(Uuid, WorldId)>>,
     _data: TempDir,
 }
 
 fn config() -> Config {
-    let cave = config::Template { name: "Cave".into(), max_avatars: 3, ..config::Template::default() };
+    let cave =
+        config::Template { name: "Cave".into(), max_avatars: 3, keep_h: 0, ..config::Template::default() };
     let plain = config::Template { name: "Plain".into(), size_m: 512, max_avatars: 3, ..cave.clone() };
     let portal = |from: &str, to: &str| config::Portal {
         from: from.into(),
         to: to.into(),
         ..config::Portal::default()
     };
+    let instances = config::Instances {
+        max: INSTANCES_MAX as u32,
+        active_max: ACTIVE_MAX,
+        suspend_after_s: 0,
+        portal_percent: 100,
+        ..config::Instances::default()
+    };
     Config {
+        instances,
         template: vec![cave, plain],
         portal: vec![portal("Harbour", "Cave"), portal("Meadows", "Plain"), portal("Cave", "back")],
         ..Config::default()
     }
 }
 
-impl Node {
-    fn start(seed: u64) -> (Self, Receiver<Ordered>) {
+impl Hall {
+    fn start(seed: u64) -> Self {
+        Self::start_with(seed, None)
+    }
+
+    /// Orders of the hub are carried out, or caught.
+    fn start_with(seed: u64, caught: Option<SyncSender<Ordered>>) -> Self {
         let config = config();
-        // A port rests for a minute after a teleport.
-        let seconds = AtomicU64::new(0);
-        let clock: Clock =
-            Arc::new(move || Instant::from_millis(100_000 * seconds.fetch_add(1, Ordering::Relaxed)));
+        let time_ms = Arc::new(AtomicU64::new(100_000));
+        let now = Arc::clone(&time_ms);
+        let clock: Clock = Arc::new(move || Instant::from_millis(now.fetch_add(1, Ordering::Relaxed)));
         let metrics = Arc::new(Metrics::new());
         let places = Arc::new(Places::new(settings(&config)));
         let fuses = &mut Fuses::default();
@@ -98,32 +105,37 @@ impl Node {
         let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(entropy));
         let (mailbox, mail) = sync_channel(1 << 16);
         let (records, _) = sync_channel(1);
-        let (orders, ordered) = sync_channel(ORDERS_MAX);
+        let mailbox_of_instances = InstanceMailbox::new();
+        let orders: TakeOrder = match caught {
+            Some(caught) => Box::new(move |order| caught.try_send(order)),
+            None => mailbox_of_instances.take_orders(),
+        };
         let shards = vec![Mailbox { sender: mailbox.clone(), wake: Box::new(|| {}) }];
         let sessions =
             Arc::new(Sessions::new(hub, shards, records, orders, sync_channel(1).0, LockWait::default()));
         let data = tempfile::tempdir().expect("a directory");
         let url = store::StoreUrl::of_directory(data.path());
-        let (depot, _) = Depot::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");
-        let limits = Limits { max: INSTANCES_MAX, active_max: ACTIVE_MAX };
-        let instances = Arc::new(Instances::new(Start {
-            table: Table::new(
-                templates(&config, worlds.long()).expect("templates"),
-                limits,
-                places.len() as u32,
-            ),
-            depot,
-            admission: Arc::new(Admission::new(&metrics)),
-            inboxes: &worlds.inboxes,
-            workplace: worlds.workplace(),
-            long: worlds.long(),
-            sessions: &sessions,
-            clock: &clock,
-            unix_start_s: 0,
-            dead_reckoning: true,
-            park_after: Duration::ZERO,
+        let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");
+        let (instances, _, threads) = start(Start {
+            limits: registry_config(&config, places.len() as u32, 0),
+            known,
+            mailbox: mailbox_of_instances,
+            parts: WorkplaceParts {
+                templates: templates(&config, worlds.long()).expect("templates"),
+                depot: &depot,
+                inboxes: &worlds.inboxes,
+                pool: worlds.workplace(),
+                long: worlds.long(),
+                sessions: &sessions,
+                clock: &clock,
+                dead_reckoning: true,
+                metrics: &metrics,
+            },
             metrics: &metrics,
-        }));
+            unix_start_s: 0,
+            recorder: Recorder::off(),
+        })
+        .expect("threads");
         let standing = Standing::default();
         let shard = Shard {
             sessions,
@@ -133,7 +145,17 @@ impl Node {
             dice: Dice(seed),
         };
         let shard = std::thread::spawn(move || shard.run(&mail));
-        (Self { worlds, instances, standing, mailbox, shard, made: Mutex::default(), _data: data }, ordered)
+        Self {
+            worlds,
+            instances,
+            threads,
+            time_ms,
+            standing,
+            mailbox,
+            shard,
+            made: Mutex::default(),
+            _data: data,
+        }
     }
 
     fn log_in(&self, user: u128) {
@@ -154,19 +176,27 @@ impl Node {
         match self.instances.create(order(template, owner)) {
             // It may have ended already.
             Ok((id, _)) => {
-                self.made.lock().unwrap().extend(self.instances.get(id).map(|made| (id, made.world)))
+                let made = self.instances.get(id).map(|made| (id, made.summary.world));
+                self.made.lock().unwrap().extend(made);
             }
-            Err(Refusal::Table(TableRefusal::Full(_) | TableRefusal::Owned)) => {}
+            Err(Refusal::Instance(InstanceRefusal::Full(_) | InstanceRefusal::Owned)) => {}
             Err(why) => panic!("{why}"),
         }
     }
 
+    /// Instances that exist, with their worlds.
+    fn known(&self) -> Vec<(Uuid, WorldId)> {
+        let listed = self.instances.list().expect("the driver runs").into_iter();
+        listed.map(|listed| (listed.summary.row.id, listed.summary.world)).collect()
+    }
+
     /// One thing that an operator or a user may do.
     fn act(&self, dice: &mut Dice) {
+        // A port rests for a minute after a teleport.
+        self.time_ms.fetch_add(100_000, Ordering::Relaxed);
         let user = agent(u128::from(dice.roll(USERS as u64)));
         let who = Who::Agent(user.0);
-        let listed = self.instances.list().into_iter().map(|listed| (listed.row.id, listed.world));
-        let known: Vec<(Uuid, WorldId)> = listed.collect();
+        let known = self.known();
         // Portals make some, too.
         self.made.lock().unwrap().extend(&known);
         assert!(known.len() <= INSTANCES_MAX, "{}", known.len());
@@ -181,9 +211,9 @@ impl Node {
             2 => self.instances.end(id),
             3..6 => self.instances.enter(id, &who, None).map(|_| ()),
             6 => self.instances.leave(&who).map(|_| ()),
-            7 | 8 => self.instances.park(id),
+            7 | 8 => self.instances.suspend(id),
             9 => {
-                self.instances.write_once(Instant(u64::MAX));
+                self.instances.workplace.write_once(Instant(u64::MAX));
                 Ok(())
             }
             _ => {
@@ -199,9 +229,13 @@ impl Node {
         match done {
             Ok(())
             | Err(
-                Refusal::Table(TableRefusal::NoInstance(_) | TableRefusal::ActiveFull(_))
-                | Refusal::Passage(_)
-                | Refusal::InUse,
+                Refusal::Instance(
+                    InstanceRefusal::NoInstance(_)
+                    | InstanceRefusal::Ended
+                    | InstanceRefusal::ActiveFull(_)
+                    | InstanceRefusal::InUse,
+                )
+                | Refusal::Passage(_),
             ) => {}
             Err(why) => panic!("{why}"),
         }
@@ -225,7 +259,10 @@ impl Node {
     fn stop(self) {
         self.mailbox.send(END).expect("the shard runs");
         self.shard.join().expect("the shard did not panic");
+        let (rest, saved) = self.threads.save_all(Vec::new());
+        saved.expect("everything can be saved");
         self.worlds.stop();
+        rest.stop();
     }
 }
 
@@ -291,8 +328,7 @@ impl Shard {
 #[test]
 fn whatever_happens_at_once_everybody_is_in_one_world_and_nothing_is_left_of_those_that_ended() {
     for seed in 1..=6 {
-        let (node, ordered) = Node::start(seed);
-        let keeper = keep(&node.instances, ordered, Recorder::off()).expect("a thread");
+        let node = Hall::start(seed);
         (0..USERS).for_each(|user| node.log_in(user));
         let regions = || [WorldId(0), WorldId(1)];
         node.wait_until("everybody is in", || node.standing.lock().unwrap().len() == USERS as usize);
@@ -303,11 +339,19 @@ fn whatever_happens_at_once_everybody_is_in_one_world_and_nothing_is_left_of_tho
                 scope.spawn(move || (0..OPERATIONS).for_each(|_| node.act(&mut dice)));
             }
         });
-        keeper.stop();
-        for listed in node.instances.list() {
-            node.made.lock().unwrap().push((listed.row.id, listed.world));
-            node.instances.end(listed.row.id).expect("it is there");
-        }
+        // Orders of portals may still be under way.
+        node.wait_until("all instances have ended", || {
+            for (id, world) in node.known() {
+                node.made.lock().unwrap().push((id, world));
+                let ended = node.instances.end(id);
+                let is_over = matches!(
+                    ended,
+                    Ok(()) | Err(Refusal::Instance(InstanceRefusal::Ended | InstanceRefusal::NoInstance(_)))
+                );
+                assert!(is_over, "{ended:?}");
+            }
+            node.n_in(regions()) == USERS as usize && node.known().is_empty()
+        });
         let made: BTreeSet<(Uuid, WorldId)> = node.made.lock().unwrap().iter().copied().collect();
         let in_those = || node.n_in(made.iter().map(|(_, world)| *world));
         node.wait_until(&format!("everybody is in a region, seed {seed}"), || {
@@ -315,19 +359,21 @@ fn whatever_happens_at_once_everybody_is_in_one_world_and_nothing_is_left_of_tho
         });
         assert!(made.len() > 20, "{} instances", made.len());
         assert_eq!(node.instances.sessions.with(|hub| hub.n_sessions()), USERS as usize);
-        assert!(node.instances.list().is_empty());
+        assert!(node.known().is_empty());
         for &(id, world) in &made {
             assert!(node.instances.get(id).is_err());
-            assert!(node.worlds.inboxes.of(world).is_none(), "{world:?} has an inbox still");
+            node.wait_until(&format!("{world:?} has an inbox still"), || {
+                node.worlds.inboxes.of(world).is_none()
+            });
         }
-        assert_eq!(node.worlds.watch().instances().n, 0, "some are in the pool still");
+        node.wait_until("some are in the pool still", || node.worlds.watch().instances().n == 0);
         node.stop();
     }
 }
 
 #[test]
 fn of_all_who_end_an_instance_one_does_and_of_all_who_make_ones_own_one_does() {
-    let (node, _ordered) = Node::start(1);
+    let node = Hall::start(1);
     for _ in 0..20 {
         let owner = Some(agent(1));
         let together = |act: &(dyn Fn() -> bool + Sync)| {
@@ -337,17 +383,18 @@ fn of_all_who_end_an_instance_one_does_and_of_all_who_make_ones_own_one_does() {
             })
         };
         let n_made = together(&|| node.instances.create(order("Cave", owner)).is_ok());
-        let own = node.instances.list();
+        let own = node.known();
         assert_eq!((n_made, own.len()), (1, 1));
-        let id = own[0].row.id;
+        let id = own[0].0;
         assert_eq!(together(&|| node.instances.end(id).is_ok()), 1);
     }
     node.stop();
 }
 
 #[test]
-fn an_order_for_somebody_who_has_gone_elsewhere_makes_no_world() {
-    let (node, ordered) = Node::start(3);
+fn an_order_for_an_avatar_that_has_gone_elsewhere_creates_no_world() {
+    let (caught, ordered) = sync_channel(16);
+    let node = Hall::start_with(3, Some(caught));
     node.log_in(0);
     node.wait_until("the user is in", || !node.standing.lock().unwrap().is_empty());
     let (circuit, world) = node.standing.lock().unwrap()[&agent(0)];
@@ -357,34 +404,36 @@ fn an_order_for_somebody_who_has_gone_elsewhere_makes_no_world() {
     // The instance may refuse; then the next one is tried.
     node.wait_until("the user is elsewhere", || {
         node.create("Cave", None);
-        let id = node.instances.list()[0].row.id;
+        let id = node.known()[0].0;
         let _ = node.instances.enter(id, &Who::Agent(agent(0).0), None);
         node.standing.lock().unwrap()[&agent(0)].1 != world
     });
-    let n = node.instances.list().len();
-    node.instances.carry_out(&order);
-    assert_eq!(node.instances.list().len(), n);
-    assert!(node.instances.list().iter().all(|listed| listed.row.owner.is_none()));
+    let n = node.known().len();
+    node.instances.mail.send(InstanceMail::Order(order)).expect("the driver runs");
+    // Handled after the order.
+    let listed = node.instances.list().expect("the driver runs");
+    assert_eq!(listed.len(), n);
+    assert!(listed.iter().all(|listed| listed.summary.row.owner.is_none()));
     node.stop();
 }
 
 #[test]
-fn an_invitation_wakes_no_world_for_somebody_who_has_teleported_since() {
-    let (node, _ordered) = Node::start(4);
+fn an_invitation_resumes_no_world_for_an_avatar_that_has_teleported_since() {
+    let node = Hall::start(4);
     node.log_in(0);
     node.wait_until("the user is in", || !node.standing.lock().unwrap().is_empty());
     let (circuit, _) = node.standing.lock().unwrap()[&agent(0)];
     node.create("Cave", None);
-    let made = node.instances.list().remove(0);
-    let state = || node.instances.get(made.row.id).unwrap().state;
-    node.instances.park(made.row.id).unwrap();
+    let (id, world) = node.known()[0];
+    let state = || node.instances.get(id).expect("it is there").summary.phase;
+    node.instances.suspend(id).expect("nobody is in it");
     let follow = |ticket: u32| {
         let circuit = CircuitKey { ticket, ..circuit };
-        Ordered::Enter { circuit, world: made.world, position: Vec3::splat(30.0) }
+        InstanceMail::Order(Ordered::Enter { circuit, world, position: Vec3::splat(30.0) })
     };
-    node.instances.carry_out(&follow(circuit.ticket + 1));
-    assert_eq!(state(), "parked");
-    node.instances.carry_out(&follow(circuit.ticket));
-    assert_eq!(state(), "active");
+    node.instances.mail.send(follow(circuit.ticket + 1)).expect("the driver runs");
+    assert_eq!(state(), "suspended");
+    node.instances.mail.send(follow(circuit.ticket)).expect("the driver runs");
+    node.wait_until("it is resumed", || state() == "active");
     node.stop();
 }

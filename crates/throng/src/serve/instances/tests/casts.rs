@@ -1,10 +1,12 @@
-//! Templates whose files change, and what becomes of instances that sleep, are being made, or panic with what the files say now.
+//! Templates whose files change, and what becomes of instances that sleep, are being created, or panic with what the files say now.
 
 use super::*;
-use crate::serve::instances::wake::Made;
-use crate::serve::worlds::Stepper;
+use crate::serve::instances::starts::{StartOrder, StartPlan};
+use crate::serve::instances::workplace::InstanceWorkplace;
+use host::registry::SuspendTarget;
+use ids::Epoch;
 use schedule::{Task, TaskId};
-use world::{Cast, World};
+use world::{Beginning, Cast, World};
 
 const NPCS: &str = "\
 behaviours = [\"cave.behaviour\"]
@@ -38,12 +40,7 @@ impl Node {
     }
 
     fn cast(&self) -> Arc<Cast> {
-        self.instances.table().template("Cave").unwrap().cast.clone().expect("somebody lives there")
-    }
-
-    fn inbox(&self, id: Uuid) -> Inbox {
-        let world = self.instances.table().get(id).unwrap().world;
-        self.instances.inboxes.of(world).expect("it is in the pool")
+        self.workplace().catalog().template("Cave").unwrap().cast.clone().expect("somebody lives there")
     }
 
     fn begin_again(&self, id: Uuid, in_a_row: u32) -> Beginning {
@@ -52,19 +49,22 @@ impl Node {
 
     /// A second of steps, which a world without visitors does not make by itself.
     fn pass_a_second(&self, id: Uuid) {
-        let clock = &self.instances.clock;
-        let step = |stepper: &mut Stepper| {
-            stepper.step(&schedule::StepStart {
-                id: TaskId(0),
-                tick: stepper.next_tick(),
-                dt: Duration::from_millis(50),
-                dilation: 1.0,
-                at: clock(),
-                late_by: Duration::ZERO,
-            });
-        };
-        self.with_stepper(id, |stepper| (0..20).for_each(|_| step(stepper)));
+        self.with_stepper(id, |stepper| pass_a_second(&self.instances.clock, stepper));
     }
+}
+
+fn pass_a_second(clock: &Clock, stepper: &mut Stepper) {
+    let step = |stepper: &mut Stepper| {
+        stepper.step(&schedule::StepStart {
+            id: TaskId(0),
+            tick: stepper.next_tick(),
+            dt: Duration::from_millis(50),
+            dilation: 1.0,
+            at: clock(),
+            late_by: Duration::ZERO,
+        });
+    };
+    (0..20).for_each(|_| step(stepper));
 }
 
 #[test]
@@ -83,31 +83,38 @@ fn who_sleeps_is_left_alone_until_it_wakes() {
 }
 
 #[test]
-fn an_instance_that_was_being_made_is_told_what_the_files_say_by_now() {
+fn an_instance_under_construction_is_told_what_the_files_say_by_now() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
-    let id = Uuid::from_u128(1);
-    let wanted = Wanted { id, template: "cave".into(), name: None, owner: None, created_s: 0 };
-    let (row, turn) = node.instances.make(wanted).unwrap();
-    node.instances.depot.create(&row).unwrap();
-    let seated = node.instances.seat(turn.world).unwrap();
+    let workplace: &InstanceWorkplace = node.workplace();
+    let world = WorldId(99);
+    let order = StartOrder {
+        is_first: true,
+        world,
+        id: Uuid::from_u128(99),
+        template: "Cave".into(),
+        name: "Cave".into(),
+        local_ids: 1..10_000,
+    };
+    let plan = StartPlan::new(&workplace.catalog(), order, Epoch(1)).unwrap();
     // Neither waits for the other.
     assert_eq!(node.reload(&data, "sit"), 0);
-    let made = Made { world: World::new(seated.config.clone()), kept_bytes: 0 };
-    let room = node.instances.room_for(turn.world).unwrap();
-    let active = node.instances.found(seated, made, room, Instant::ZERO).unwrap();
-    turn.end(active);
-    assert!(node.inbox(id).waiting.has_cast(&node.cast()));
-    node.pass_a_second(id);
-    assert!(node.inbox(id).waiting.take_recast().is_none(), "it was made");
-    // One that is made after that has it from the beginning.
+    let made = World::new(plan.config.clone());
+    workplace.found(plan, made, 0).unwrap();
+    let inbox = workplace.inboxes.of(world).unwrap();
+    assert!(inbox.waiting.has_cast(&node.cast()));
+    let mut stepper = workplace.pool.take_out(&inbox).unwrap();
+    pass_a_second(&node.instances.clock, &mut stepper);
+    assert!(inbox.waiting.take_recast().is_none(), "it was made");
+    assert!(Arc::ptr_eq(stepper.cast().unwrap(), &node.cast()));
+    // One that is created after that has it from the beginning.
     let other = node.create(2);
     assert!(node.inbox(other).waiting.has_cast(&node.cast()));
     assert!(node.inbox(other).waiting.take_recast().is_none());
 }
 
 #[test]
-fn what_it_has_gone_back_to_it_is_woken_with_until_the_files_say_something_else() {
+fn what_it_has_gone_back_to_it_is_resumed_with_until_the_files_say_something_else() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let (one, two) = (node.create(1), node.create(2));
@@ -119,22 +126,21 @@ fn what_it_has_gone_back_to_it_is_woken_with_until_the_files_say_something_else(
     for id in [one, two] {
         node.pass_a_second(id);
         assert_eq!([1, 2].map(|n| node.begin_again(id, n)), [Beginning::Newest, Beginning::Former]);
-        node.instances.park(id).unwrap();
+        node.instances.suspend(id).unwrap();
     }
-    let is_troubled =
-        |id| node.instances.get(id).unwrap().trouble.is_some_and(|told| told.contains("gone back"));
-    assert!(is_troubled(one) && node.state(one) == "parked");
+    let is_troubled = |id| node.get(id).trouble.is_some_and(|told| told.contains("gone back"));
+    assert!(is_troubled(one) && node.state(one) == "suspended");
     node.visit(one);
     assert!(is_troubled(one));
     assert!(!node.inbox(one).waiting.has_cast(&node.cast()), "it is not tried again");
     assert_eq!(node.reload(&data, "sit"), 0, "nobody has mended anything");
     node.pass_a_second(one);
     assert!(is_troubled(one));
-    node.instances.park(one).unwrap();
+    node.instances.suspend(one).unwrap();
     node.visit(one);
     assert!(is_troubled(one));
 
-    assert_eq!(node.reload(&data, "wait 9 s"), 1, "the other one is parked");
+    assert_eq!(node.reload(&data, "wait 9 s"), 1, "the other one is suspended");
     node.pass_a_second(one);
     assert!(!is_troubled(one) && !is_troubled(two));
     node.visit(two);
@@ -146,7 +152,7 @@ fn what_it_has_gone_back_to_it_is_woken_with_until_the_files_say_something_else(
 }
 
 #[test]
-fn what_it_has_gone_back_from_it_is_not_given_while_somebody_tries_to_park_it() {
+fn what_it_has_gone_back_from_it_is_not_given_while_it_is_being_suspended() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let one = node.create(1);
@@ -155,13 +161,13 @@ fn what_it_has_gone_back_from_it_is_not_given_while_somebody_tries_to_park_it() 
     node.reload(&data, "sit");
     node.pass_a_second(one);
     assert_eq!([1, 2].map(|n| node.begin_again(one, n)), [Beginning::Newest, Beginning::Former]);
-    let world = node.instances.table().get(one).unwrap().world;
-    let turns = node.instances.begin_to_park(&[world], Patience::Over);
-    assert_eq!(node.state(one), "parking");
+    let target = SuspendTarget { world: node.world(one), is_changed: true };
+    let leaving = node.workplace().take_out(&target);
+    assert!(leaving.is_some());
     assert_eq!(node.reload(&data, "sit"), 0, "nobody has mended anything");
     // It could not be saved.
-    drop(turns);
-    assert_eq!(node.state(one), "active");
+    drop(leaving);
+    node.with_stepper(one, |_| {});
     assert!(node.inbox(one).waiting.take_recast().is_none());
 }
 
@@ -213,9 +219,9 @@ fn what_a_world_that_is_down_goes_back_to_is_saved_at_last_although_the_first_at
     node.pass_a_second(one);
     node.reload(&data, "sit");
     node.pass_a_second(one);
-    let stepper = node.instances.workplace.take_out(&node.inbox(one)).expect("it is in the pool");
+    let (_, stepper) = node.take_down(one);
     node.fail(1);
-    assert_eq!(node.instances.save_at_last(vec![Down::of(stepper, 2)]), 0);
+    node.stop(vec![Down::of(stepper, 2)]).unwrap();
     assert!(has_image(&data, one));
 }
 
@@ -226,7 +232,7 @@ fn one_that_panics_with_what_the_files_say_goes_back_and_tries_what_they_say_nex
     let one = node.create(1);
     node.visit(one);
     node.pass_a_second(one);
-    let trouble = || node.instances.get(one).unwrap().trouble;
+    let trouble = || node.get(one).trouble;
     node.reload(&data, "sit");
     node.pass_a_second(one);
     assert_eq!((node.begin_again(one, 1), trouble()), (Beginning::Newest, None));
@@ -252,17 +258,17 @@ fn one_that_panics_with_what_the_files_say_goes_back_and_tries_what_they_say_nex
     assert!(node.inbox(one).waiting.has_cast(&node.cast()), "this waits for it");
     node.pass_a_second(one);
     assert_eq!(trouble(), None, "it has gone over to that");
-    node.instances.park(one).unwrap();
+    node.instances.suspend(one).unwrap();
     assert!(has_image(&data, one), "nothing of it was given up");
 }
 
 #[test]
-fn what_does_not_fit_the_files_says_so_and_is_woken_once_they_fit_again() {
+fn what_does_not_fit_the_files_says_so_and_is_resumed_once_they_fit_again() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let one = node.create(1);
     node.visit(one);
-    node.instances.park(one).unwrap();
+    node.instances.suspend(one).unwrap();
     let write_one_more = |npcs: String| {
         write(&data, "wander within 9 m");
         std::fs::write(data.path().join("cave.toml"), npcs).unwrap();
@@ -271,11 +277,11 @@ fn what_does_not_fit_the_files_says_so_and_is_woken_once_they_fit_again() {
     write_one_more(NPCS.replace("name = \"Dweller\"", "name = \"Miner\""));
     for _ in 0..2 {
         let refusal = node.refusal(one);
-        assert!(matches!(refusal, Refusal::Unfit(_)), "{refusal}");
-        assert_eq!(node.instances.get(one).unwrap().trouble, Some(refusal.to_string()));
-        assert_eq!(node.state(one), "parked");
+        assert!(matches!(refusal, Refusal::Instance(InstanceRefusal::Blocked(_))), "{refusal}");
+        assert_eq!(node.get(one).trouble, Some(refusal.to_string()));
+        assert_eq!(node.state(one), "suspended");
     }
     write_one_more(NPCS.to_owned());
-    assert_eq!(node.instances.get(one).unwrap().trouble, None);
+    assert_eq!(node.get(one).trouble, None);
     node.visit(one);
 }

@@ -1,0 +1,83 @@
+//! The gateway as instances need it: admissions, and the census of its sessions.
+
+use gateway::hub::{Order, Passage, PassageRefusal};
+use gateway::mail::CircuitKey;
+use gateway::places::Scene;
+use gateway::sessions::Sessions;
+use glam::Vec3;
+use host::registry::Visitor;
+use ids::{Instant, WorldId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A visitor that was admitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admitted {
+    pub(super) passage: Passage,
+    /// Sessions in the world, on their way in, or with a way back to it, this one included.
+    pub(super) occupants: usize,
+}
+
+/// What the driver asks of the hub.
+pub(super) trait InstanceGateway: Send {
+    /// True while the avatar is where its request was made.
+    fn check(&self, visitor: &Visitor) -> Result<(), PassageRefusal>;
+    /// Begins a passage.
+    fn admit(
+        &self,
+        now: Instant,
+        visitor: &Visitor,
+        scene: &Arc<Scene>,
+        position: Option<Vec3>,
+    ) -> Result<Admitted, PassageRefusal>;
+    /// Sessions of each world that has any.
+    fn occupants(&self) -> BTreeMap<WorldId, usize>;
+    /// Sends all sessions of a world back.
+    fn empty(&self, now: Instant, world: WorldId, reason: &str);
+    /// An order of a portal is done, or void.
+    fn end_order(&self, order: &Order);
+    /// An order of a portal is refused: its user is told why.
+    fn turn_down(&self, order: &Order, why: &str);
+}
+
+/// The hub of this process.
+impl InstanceGateway for Arc<Sessions> {
+    fn check(&self, visitor: &Visitor) -> Result<(), PassageRefusal> {
+        let Visitor { session, ticket: Some(ticket), from } = *visitor else { return Ok(()) };
+        let circuit = CircuitKey { session, ticket };
+        self.with(|hub| match from {
+            Some(world) => hub.is_in(circuit, world),
+            None => hub.is_behind(circuit),
+        })
+    }
+
+    fn admit(
+        &self,
+        now: Instant,
+        visitor: &Visitor,
+        scene: &Arc<Scene>,
+        position: Option<Vec3>,
+    ) -> Result<Admitted, PassageRefusal> {
+        self.check(visitor)?;
+        self.with(|hub| {
+            let passage = hub.enter(now, visitor.session, scene, position)?;
+            Ok(Admitted { passage, occupants: hub.visitors_of(scene.world) })
+        })
+    }
+
+    fn occupants(&self) -> BTreeMap<WorldId, usize> {
+        self.with(|hub| hub.visitors())
+    }
+
+    fn empty(&self, now: Instant, world: WorldId, reason: &str) {
+        self.with(|hub| hub.empty(now, world, reason));
+    }
+
+    fn end_order(&self, order: &Order) {
+        self.with(|hub| hub.end_order(order));
+    }
+
+    fn turn_down(&self, order: &Order, why: &str) {
+        self.with(|hub| hub.turn_down(order, why));
+    }
+}

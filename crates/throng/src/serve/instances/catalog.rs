@@ -1,0 +1,134 @@
+//! What the workplace knows of worlds: templates, the instances that are stepped, and the casts to which instances went back.
+//!
+//! One lock holds all of it ([`InstanceWorkplace::catalog`](super::InstanceWorkplace::catalog)), so that a template that changes and an instance
+//! that comes into memory meanwhile find each other. The existence of instances is the registry's.
+
+use super::ledger::Ledger;
+use super::workplace::JobReport;
+use gateway::places::{Land, Portal, Scene};
+use host::registry::TemplateFacts;
+use ids::{Uuid, WorldId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use world::Cast;
+
+/// Local ids for the avatars of an instance. They are used in turn, so that one comes again after so many arrivals.
+const AVATAR_IDS: u32 = 4_096;
+
+/// Of an instance that nothing more is written down of.
+const BEGUN_EMPTY: &str = "It failed again and again and has begun anew. Nothing of that is kept: when it is suspended and resumed it goes on \
+                           as it was last saved.";
+/// Of an instance whose world has given up what its template's files say.
+const REVERTED: &str = "It panicked again and again with what its template's files say now, and has gone back to what they said before. Mend \
+                        them and have them read again.";
+
+/// Description from which instances are created.
+#[derive(Clone, Debug)]
+pub(in crate::serve) struct Template {
+    pub(in crate::serve) name: Arc<str>,
+    pub(in crate::serve) land: Arc<Land>,
+    pub(in crate::serve) portals: Arc<[Portal]>,
+    /// NPCs and missions.
+    pub(in crate::serve) cast: Option<Arc<Cast>>,
+    /// File of the cast.
+    pub(in crate::serve) script: Option<PathBuf>,
+    /// Avatars of users in one instance at once.
+    pub(in crate::serve) max_avatars: u32,
+    /// Steps per second.
+    pub(in crate::serve) hz: u32,
+    /// Time without visitors after which an instance that a portal created ends; `None` is never.
+    pub(in crate::serve) keep: Option<Duration>,
+}
+
+impl Template {
+    /// The template as the registry needs it.
+    pub(super) fn facts(&self) -> TemplateFacts {
+        let n_avatar_ids = AVATAR_IDS.max(self.max_avatars.saturating_mul(4));
+        TemplateFacts {
+            name: Arc::clone(&self.name),
+            n_local_ids: n_avatar_ids.saturating_add(self.land.scenery.len() as u32),
+            n_npcs: self.cast.as_ref().map_or(0, |cast| cast.len()),
+            keep: self.keep,
+        }
+    }
+}
+
+/// An instance whose world is in memory.
+#[derive(Debug)]
+pub(super) struct SteppedInstance {
+    pub(super) id: Uuid,
+    /// Name of its template.
+    pub(super) template: Arc<str>,
+    pub(super) scene: Arc<Scene>,
+    /// States of its world for the journal.
+    pub(super) ledger: Arc<Ledger>,
+    /// Memory that its creation kept; 0 if allocations are not counted.
+    pub(super) kept_bytes: i64,
+    /// Report on the save that was ordered and whose state has not come yet.
+    pub(super) saving: Option<JobReport>,
+}
+
+/// Cast to which an instance has gone back. Not kept beyond the end of the server.
+#[derive(Clone, Debug)]
+pub(super) struct RevertedCast {
+    /// Name of its template.
+    pub(super) template: Arc<str>,
+    /// [`Cast::fingerprint`] of the cast that it gave up.
+    pub(super) from: u64,
+    pub(super) to: Arc<Cast>,
+}
+
+/// Templates, and worlds in memory.
+#[derive(Debug, Default)]
+pub(super) struct WorldCatalog {
+    pub(super) templates: Vec<Template>,
+    pub(super) stepped: BTreeMap<WorldId, SteppedInstance>,
+    /// Of suspended instances, and those resumed with it.
+    pub(super) reverted: BTreeMap<Uuid, RevertedCast>,
+}
+
+impl WorldCatalog {
+    /// A template by name, without regard to case.
+    pub(super) fn template(&self, name: &str) -> Option<&Template> {
+        self.templates.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+    }
+
+    /// As [`Self::template`], to be changed.
+    pub(super) fn template_mut(&mut self, name: &str) -> Option<&mut Template> {
+        self.templates.iter_mut().find(|known| known.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Stepped instances of a template.
+    pub(super) fn of_template(&self, name: &str) -> impl Iterator<Item = (WorldId, &SteppedInstance)> {
+        let is_it = move |(_, one): &(&WorldId, &SteppedInstance)| one.template.eq_ignore_ascii_case(name);
+        self.stepped.iter().filter(is_it).map(|(&world, one)| (world, one))
+    }
+
+    /// Notes the cast to which an instance that is about to be suspended has gone back, unless its template's files have changed since.
+    pub(super) fn note_reverted(&mut self, id: Uuid, reverted: RevertedCast) {
+        let cast = self.template(&reverted.template).and_then(|template| template.cast.as_ref());
+        if cast.is_some_and(|cast| cast.fingerprint() == reverted.from) {
+            self.reverted.insert(id, reverted);
+        }
+    }
+
+    /// Fingerprint of the cast that an instance has given up, or will be resumed without.
+    pub(super) fn reverted_from(&self, world: WorldId, id: Uuid) -> Option<u64> {
+        match self.stepped.get(&world) {
+            Some(stepped) => stepped.ledger.reverted_from(),
+            None => self.reverted.get(&id).map(|reverted| reverted.from),
+        }
+    }
+
+    /// Sentence on an instance whose world has lost its state or its cast.
+    pub(super) fn trouble(&self, world: WorldId, id: Uuid) -> Option<&'static str> {
+        let is_closed = self.stepped.get(&world).is_some_and(|stepped| stepped.ledger.is_closed());
+        match (is_closed, self.reverted_from(world, id).is_some()) {
+            (true, _) => Some(BEGUN_EMPTY),
+            (false, true) => Some(REVERTED),
+            (false, false) => None,
+        }
+    }
+}

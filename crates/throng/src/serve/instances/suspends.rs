@@ -1,0 +1,190 @@
+//! Suspensions: an empty instance leaves memory for the store, until a visitor is on its way in (`starts`).
+//!
+//! A world is taken out of the pool between two steps, its state is copied and saved in one transaction with those of the job's other worlds,
+//! and then it is dropped. Dropped before it has left, by an error or a panic, it is stepped on.
+
+use super::catalog::RevertedCast;
+use super::ledger::Ledger;
+use super::workplace::{InstanceWorkplace, JobReport, unsaved};
+use crate::serve::inboxes::Inbox;
+use crate::serve::restarts::Down;
+use crate::serve::worlds::Stepper;
+use host::registry::{JobOutcome, SuspendOutcome, SuspendTarget};
+use ids::{Uuid, WorldId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+use telemetry::recorder::{Arg, Scope};
+use world::saved;
+
+/// Some instances, from the pool into the store, by their number.
+static SUSPEND: Scope = Scope::new("instances.suspend").arg(Arg::Count).limit_us(1_000_000);
+
+/// A world that cannot be taken out is spared for so long: it is down, or what it lost is not journalled yet. It is not to be chosen again
+/// and again for having been empty the longest.
+const OUT_OF_REACH: Duration = Duration::from_secs(3);
+
+/// Remains of a world that was down when the server stopped.
+pub(super) struct DownWorld {
+    stepper: Box<Stepper>,
+    /// Panics in a row; `None` once it has begun again, which uses up the state that it goes back to.
+    in_a_row: Option<u32>,
+}
+
+/// Origin of a world on its way out of memory.
+enum LeavingFrom {
+    Pool(Inbox),
+    Down,
+}
+
+/// A world on its way out of memory.
+pub(super) struct LeavingWorld<'a> {
+    workplace: &'a InstanceWorkplace,
+    world: WorldId,
+    id: Uuid,
+    template: Arc<str>,
+    ledger: Arc<Ledger>,
+    from: LeavingFrom,
+    /// Until it has left.
+    stepper: Option<Box<Stepper>>,
+    image: Option<store::State>,
+}
+
+impl LeavingWorld<'_> {
+    /// The state to be saved, if anything has changed since the last one.
+    fn take_image(&mut self, has_had_visitors: bool) {
+        let Some(stepper) = &self.stepper else { return };
+        // The cast to which it has gone back is the one that it is to be resumed with.
+        let has_gone_back = self.ledger.reverted_from().is_some();
+        let is_down = matches!(self.from, LeavingFrom::Down);
+        let is_changed = has_had_visitors || self.ledger.has_news() || has_gone_back || is_down;
+        self.image = (is_changed && !self.ledger.is_closed()).then(|| store::State {
+            id: self.id,
+            sequence: self.ledger.next_sequence(),
+            bytes: saved::encode_image(&stepper.world().snapshot()),
+        });
+    }
+
+    /// The cast to which the world has gone back. One that began empty after that is resumed with the saved state and has gone back
+    /// from nothing.
+    fn reverted(&self) -> Option<RevertedCast> {
+        let from = self.ledger.reverted_from().filter(|_| !self.ledger.is_closed())?;
+        let to = Arc::clone(self.stepper.as_ref()?.cast()?);
+        Some(RevertedCast { template: Arc::clone(&self.template), from, to })
+    }
+
+    /// The world leaves memory; its size in use, if that is known.
+    fn leave(mut self) -> Option<u64> {
+        let Self { workplace, world, id, .. } = self;
+        if let Some(reverted) = self.reverted() {
+            workplace.catalog().note_reverted(id, reverted);
+        }
+        let grown = workplace.counted(world).map_or(0, |counted| counted.grown_bytes);
+        workplace.inboxes.remove(world);
+        workplace.pool.forget(world);
+        let kept = workplace.forget(world);
+        if let Some(stepper) = self.stepper.take() {
+            workplace.pool.dispose(stepper);
+        }
+        tracing::debug!(%id, world = world.0, "an instance is suspended");
+        u64::try_from(kept? + grown).ok().filter(|&bytes| bytes > 0)
+    }
+}
+
+impl Drop for LeavingWorld<'_> {
+    fn drop(&mut self) {
+        let Some(stepper) = self.stepper.take() else { return };
+        match &self.from {
+            LeavingFrom::Pool(inbox) => {
+                let next_tick = stepper.next_tick();
+                self.workplace.pool.take_back(inbox, stepper, next_tick);
+            }
+            LeavingFrom::Down => {
+                self.workplace.down().insert(self.world, DownWorld { stepper, in_a_row: None });
+            }
+        }
+    }
+}
+
+impl InstanceWorkplace {
+    /// Suspends these instances. Those whose state is saved already leave in any case, the others if theirs can be saved.
+    pub(super) fn suspend(&self, targets: &[SuspendTarget], report: JobReport) {
+        let scope = SUSPEND.enter(targets.len() as u64);
+        let until = (self.clock)() + OUT_OF_REACH;
+        let mut outcomes: BTreeMap<WorldId, SuspendOutcome> = BTreeMap::new();
+        let mut leaving: Vec<LeavingWorld<'_>> = Vec::new();
+        for target in targets {
+            match self.take_out(target) {
+                Some(world) => leaving.push(world),
+                None => {
+                    outcomes.insert(target.world, SuspendOutcome::Kept { until, failure: None });
+                }
+            }
+        }
+        let images: Vec<store::State> = leaving.iter_mut().filter_map(|one| one.image.take()).collect();
+        let saved = if images.is_empty() { Ok(()) } else { self.depot.save(&images) };
+        let failure = saved.err().map(|why| (self.rests_until(), unsaved(why)));
+        for one in leaving {
+            let world = one.world;
+            let is_saved = failure.is_none() || images.iter().all(|image| image.id != one.id);
+            let outcome = match &failure {
+                Some((until, why)) if !is_saved => {
+                    SuspendOutcome::Kept { until: *until, failure: Some(Arc::clone(why)) }
+                }
+                _ => SuspendOutcome::Saved(one.leave()),
+            };
+            outcomes.insert(world, outcome);
+        }
+        drop(scope);
+        let in_order =
+            |target: &SuspendTarget| outcomes.remove(&target.world).map(|outcome| (target.world, outcome));
+        report.end(JobOutcome::Suspended(targets.iter().filter_map(in_order).collect()));
+    }
+
+    /// Takes a world out of the pool, and a copy of its state. `None` of one that is down, which has to restart first.
+    pub(super) fn take_out(&self, target: &SuspendTarget) -> Option<LeavingWorld<'_>> {
+        let SuspendTarget { world, is_changed } = *target;
+        let known = {
+            let catalog = self.catalog();
+            let stepped = catalog.stepped.get(&world)?;
+            (stepped.id, Arc::clone(&stepped.template), Arc::clone(&stepped.ledger))
+        };
+        let (id, template, ledger) = known;
+        // Its state before it began empty is in the ledger alone, until that is journalled.
+        if ledger.is_closed() && ledger.has_news() {
+            return None;
+        }
+        let inbox = self.inboxes.of(world)?;
+        let (from, stepper) = match self.pool.take_out(&inbox) {
+            Some(stepper) => (LeavingFrom::Pool(inbox), stepper),
+            None => (LeavingFrom::Down, self.take_down(world)?),
+        };
+        let stepper = Some(stepper);
+        let mut leaving =
+            LeavingWorld { workplace: self, world, id, template, ledger, from, stepper, image: None };
+        leaving.take_image(is_changed);
+        Some(leaving)
+    }
+
+    /// A world that was down when the server stopped, as it would begin again. Once for each: the state that a world goes back to is used up
+    /// by that, and the next time it would begin empty.
+    fn take_down(&self, world: WorldId) -> Option<Box<Stepper>> {
+        let DownWorld { mut stepper, in_a_row } = self.down().remove(&world)?;
+        if let Some(in_a_row) = in_a_row {
+            stepper.begin_again(in_a_row, |_| Vec::new());
+        }
+        Some(stepper)
+    }
+
+    /// Takes the remains of worlds that are down, since the server stops.
+    pub(super) fn set_down(&self, down: Vec<Down>) {
+        let remains = down.into_iter().map(|Down { stepper, in_a_row, .. }| {
+            (stepper.scene().world, DownWorld { stepper, in_a_row: Some(in_a_row) })
+        });
+        self.down().extend(remains);
+    }
+
+    fn down(&self) -> MutexGuard<'_, BTreeMap<WorldId, DownWorld>> {
+        self.down.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

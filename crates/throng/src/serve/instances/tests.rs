@@ -1,0 +1,324 @@
+//! Instances with a pool and a database of their own. Their gateway is a model: it admits every visitor, who stays until told otherwise.
+//!
+//! The driver and the workplace run on their threads; the journal is written when a test says so. `together` has the real hub.
+
+mod casts;
+mod portals;
+mod room;
+mod suspending;
+mod together;
+
+use super::admissions::Admitted;
+use super::driver::{Answer, Granted};
+use super::*;
+use crate::config::{self, Config};
+use crate::serve::faults::Fuses;
+use crate::serve::inboxes::Inbox;
+use crate::serve::places;
+use crate::serve::worlds::{self, Stepper, Worlds};
+use crate::serve::{registry_config, start_clock};
+use gateway::http::fault::{Fault, FaultKind};
+use gateway::hub::{HubConfig, Order as Ordered};
+use gateway::places::Places;
+use host::capacity::Shortage;
+use ids::{Instant, WorldId};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
+use store::Store;
+use telemetry::LockWait;
+use tempfile::TempDir;
+
+/// Sessions of each world, and what became of orders.
+#[derive(Default)]
+struct GatewayLog {
+    occupants: BTreeMap<WorldId, usize>,
+    ended: Vec<Ordered>,
+    turned_down: Vec<String>,
+    /// The next passages panic.
+    panics: bool,
+}
+
+/// The model of the gateway.
+#[derive(Clone, Default)]
+struct GatewayModel(Arc<Mutex<GatewayLog>>);
+
+impl GatewayModel {
+    fn sent(&self) -> MutexGuard<'_, GatewayLog> {
+        self.0.lock().expect("the model does not panic with its lock")
+    }
+}
+
+impl InstanceGateway for GatewayModel {
+    fn check(&self, _: &Visitor) -> Result<(), PassageRefusal> {
+        Ok(())
+    }
+
+    fn admit(
+        &self,
+        _: Instant,
+        _: &Visitor,
+        scene: &Arc<Scene>,
+        _: Option<Vec3>,
+    ) -> Result<Admitted, PassageRefusal> {
+        let panics = self.sent().panics;
+        assert!(!panics, "as ordered");
+        let mut sent = self.sent();
+        let occupants = sent.occupants.entry(scene.world).or_default();
+        *occupants += 1;
+        Ok(Admitted { passage: Passage::Switched, occupants: *occupants })
+    }
+
+    fn occupants(&self) -> BTreeMap<WorldId, usize> {
+        self.sent().occupants.clone()
+    }
+
+    fn empty(&self, _: Instant, world: WorldId, _: &str) {
+        self.sent().occupants.remove(&world);
+    }
+
+    fn end_order(&self, order: &Ordered) {
+        self.sent().ended.push(order.clone());
+    }
+
+    fn turn_down(&self, _: &Ordered, why: &str) {
+        self.sent().turned_down.push(why.to_owned());
+    }
+}
+
+/// A node as far as instances need it. The directory outlives it.
+struct Node {
+    instances: Arc<Instances>,
+    admission: Arc<Admission>,
+    threads: Option<InstanceThreads>,
+    crowd: GatewayModel,
+    depot: Arc<Depot>,
+    fuses: Fuses,
+    metrics: Arc<Metrics>,
+    worlds: Worlds,
+}
+
+fn config(templates: &[&str], active_max: u32) -> Config {
+    let template = |name: &&str| config::Template {
+        name: (*name).into(),
+        terrain: config::TerrainShape::Flat,
+        ..config::Template::default()
+    };
+    let instances =
+        config::Instances { max: 5, active_max, suspend_after_s: 3_600, ..config::Instances::default() };
+    Config { template: templates.iter().map(template).collect(), instances, ..Config::default() }
+}
+
+impl Node {
+    fn start(data: &TempDir, config: &Config) -> Self {
+        let (clock, unix_start_s) = start_clock();
+        let metrics = Arc::new(Metrics::new());
+        let mut fuses = Fuses::default();
+        let places = Arc::new(Places::new(places::settings(config)));
+        let worlds = worlds::start(config, &places, &clock, &metrics, Recorder::off(), &mut fuses).unwrap();
+        let hub_config = HubConfig {
+            udp_ports: vec![9_000],
+            http_port: 9_000,
+            sessions_max: 10,
+            arrival_timeout: Duration::from_secs(10),
+        };
+        let hub = Hub::new(hub_config, Arc::clone(&places), Box::new(|| [7; 16]));
+        let (records, _) = sync_channel(10);
+        let mailbox = InstanceMailbox::new();
+        let (orders, lookups) = (mailbox.take_orders(), sync_channel(1).0);
+        let sessions =
+            Arc::new(Sessions::new(hub, Vec::new(), records, orders, lookups, LockWait::default()));
+        let (depot, known) = Depot::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
+        let crowd = GatewayModel::default();
+        let start = Start {
+            limits: registry_config(config, places.len() as u32, unix_start_s),
+            known,
+            mailbox,
+            parts: WorkplaceParts {
+                templates: places::templates(config, worlds.long()).unwrap(),
+                depot: &depot,
+                inboxes: &worlds.inboxes,
+                pool: worlds.workplace(),
+                long: worlds.long(),
+                sessions: &sessions,
+                clock: &clock,
+                dead_reckoning: true,
+                metrics: &metrics,
+            },
+            metrics: &metrics,
+            unix_start_s,
+            recorder: Recorder::off(),
+        };
+        let (instances, admission, threads) = start_with(start, Box::new(crowd.clone())).unwrap();
+        Self { instances, admission, threads: Some(threads), crowd, depot, fuses, metrics, worlds }
+    }
+
+    /// The server stops; `down` are worlds that have panicked.
+    fn stop(mut self, down: Vec<Down>) -> Result<(), ServeError> {
+        let threads = self.threads.take().expect("it is stopped once");
+        let (rest, saved) = threads.save_all(down);
+        self.worlds.stop();
+        rest.stop();
+        saved
+    }
+
+    fn order(id: u128) -> Order {
+        Order { id: Some(Uuid::from_u128(id)), template: "cave".into(), ..Order::default() }
+    }
+
+    fn try_to_create(&self, id: u128) -> Result<Uuid, Refusal> {
+        self.instances.create(Self::order(id)).map(|(id, _)| id)
+    }
+
+    fn create(&self, id: u128) -> Uuid {
+        self.try_to_create(id).unwrap()
+    }
+
+    fn try_to_enter(&self, id: Uuid) -> Answer {
+        let visitor = Visitor { session: SessionKey(1), ticket: None, from: None };
+        self.instances.request(InstanceRequest::Enter { instance: id, visitor, position: None })
+    }
+
+    /// A visitor comes and stays.
+    fn occupy(&self, id: Uuid) {
+        let Granted { reply, passage } = self.try_to_enter(id).unwrap();
+        assert_eq!((reply, passage), (InstanceReply::Admitted(id), Some(Passage::Switched)));
+    }
+
+    /// The visitors of an instance leave, and the registry knows it.
+    fn leave(&self, id: Uuid) {
+        self.crowd.sent().occupants.remove(&self.world(id));
+        // Before a suspension the sessions are counted anew.
+        self.instances.suspend(Uuid::nil()).unwrap_err();
+    }
+
+    /// A visitor comes and goes.
+    fn visit(&self, id: Uuid) {
+        self.occupy(id);
+        self.leave(id);
+    }
+
+    fn get(&self, id: Uuid) -> Account {
+        self.instances.get(id).unwrap()
+    }
+
+    fn world(&self, id: Uuid) -> WorldId {
+        self.get(id).summary.world
+    }
+
+    fn state(&self, id: Uuid) -> &'static str {
+        self.get(id).summary.phase
+    }
+
+    fn states<const N: usize>(&self, ids: [Uuid; N]) -> [&'static str; N] {
+        ids.map(|id| self.state(id))
+    }
+
+    fn list(&self) -> Vec<Uuid> {
+        self.instances.list().unwrap().into_iter().map(|one| one.summary.row.id).collect()
+    }
+
+    /// Instances, and those of them in memory.
+    fn counts(&self) -> (usize, usize) {
+        self.instances.query(Registry::counts).unwrap()
+    }
+
+    fn workplace(&self) -> &InstanceWorkplace {
+        &self.instances.workplace
+    }
+
+    fn refusal(&self, id: Uuid) -> Refusal {
+        self.instances.resume(id).unwrap_err()
+    }
+
+    fn fail(&self, times: u32) {
+        self.strike(FaultKind::Fail, 0, times);
+    }
+
+    /// What happens to the next transactions.
+    fn strike(&self, kind: FaultKind, ms: u32, repeat: u32) {
+        let fault = Fault { kind, place: "instances".into(), ms, repeat };
+        self.fuses.order(fault, &|| {}).unwrap();
+    }
+
+    fn inbox(&self, id: Uuid) -> Inbox {
+        self.workplace().inboxes.of(self.world(id)).expect("it is in the pool")
+    }
+
+    /// A world as it is after a panic: out of the pool.
+    fn take_down(&self, id: Uuid) -> (Inbox, Box<Stepper>) {
+        let inbox = self.inbox(id);
+        let stepper = self.workplace().pool.take_out(&inbox).expect("it is in the pool");
+        (inbox, stepper)
+    }
+
+    /// Does something to what is stepped of an instance, which goes on behind that.
+    fn with_stepper<R>(&self, id: Uuid, act: impl FnOnce(&mut Stepper) -> R) -> R {
+        let (inbox, mut stepper) = self.take_down(id);
+        let result = act(&mut stepper);
+        let next_tick = stepper.next_tick();
+        self.workplace().pool.take_back(&inbox, stepper, next_tick);
+        result
+    }
+
+    /// What the journal's thread does every second.
+    fn write(&self) {
+        self.workplace().write_once(Instant(u64::MAX));
+    }
+
+    fn metric(&self, name: &str) -> f64 {
+        let text = self.metrics.render();
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0.0)
+    }
+
+    /// Waits until something is so, which must come to be so by itself.
+    #[expect(clippy::disallowed_methods, reason = "a test that waits for ever says nothing")]
+    fn wait_until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let began = std::time::Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// As the process ends when it is killed: nothing more is saved.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let Some(InstanceThreads { mail, driver, workers, .. }) = self.threads.take() else { return };
+        self.worlds.stop();
+        SavedInstances { mail, driver, workers }.stop();
+    }
+}
+
+fn path(data: &TempDir) -> std::path::PathBuf {
+    data.path().join("throng.sqlite")
+}
+
+fn url(data: &TempDir) -> store::StoreUrl {
+    store::StoreUrl::of_directory(data.path())
+}
+
+fn has_image(data: &TempDir, id: Uuid) -> bool {
+    image(data, id).is_some()
+}
+
+fn image(data: &TempDir, id: Uuid) -> Option<store::State> {
+    Store::open(&url(data)).unwrap().instance_state(id).unwrap().image
+}
+
+/// Changes the bytes of a row behind everybody's back.
+fn damage(path: &Path, what: &[u8]) {
+    let mut file = std::fs::read(path).unwrap();
+    let at = file.windows(what.len()).position(|window| window == what).expect("it is in the file");
+    file[at] ^= 0xFF;
+    std::fs::write(path, file).unwrap();
+}
+
+fn is_unsaved(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Instance(InstanceRefusal::Failed(_)))
+}
+
+fn is_for_lack_of<T>(lacking: Shortage, done: Result<T, Refusal>) -> bool {
+    matches!(done, Err(Refusal::Instance(InstanceRefusal::Shortage(why))) if why == lacking)
+}

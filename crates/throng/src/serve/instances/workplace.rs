@@ -1,0 +1,350 @@
+//! The workplace of instances: carries out the registry's jobs with the pool, long tasks and the store, and reports their ends.
+//!
+//! Two `workplace` threads take jobs in order of arrival: rows, last visits, suspensions (`suspends`), removals, and the first half of a
+//! start, the read of the saved state. The second half, the construction of the world, is a long task (`starts`). The saves of stepped worlds
+//! belong to the `journal` thread, which has a second's promise to keep. No job is one that a frame waits for.
+//!
+//! A job is reported exactly once, by the drop of its [`JobReport`]: after an error and after a panic, too.
+
+use super::catalog::{SteppedInstance, Template, WorldCatalog};
+use super::driver::{InstanceMail, InstanceSender};
+use super::recasting::Recasting;
+use super::starts::{PendingStart, StartOrder};
+use super::suspends::DownWorld;
+use super::{Depot, DepotError, Ledger};
+use crate::serve::inboxes::Inboxes;
+use crate::serve::worlds::{Counted, INSTANCES, Workplace};
+use crate::serve::{Clock, ServeError};
+use crossbeam_channel::{Receiver, Sender};
+use gateway::places::Scene;
+use gateway::sessions::Sessions;
+use host::registry::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
+use ids::{Instant, WorldId};
+use schedule::long::LongTasks;
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use store::{Instance, InstanceOrigin};
+use telemetry::recorder::{Recorder, Scope, frame_end};
+use telemetry::{Counter, LockHold, Metrics, Timing};
+
+/// Threads for jobs: one suspension may wait for the disk while rows are written.
+const THREADS: usize = 2;
+/// Suspensions that failed for an unknown reason are not tried again for this long.
+const PAUSE: Duration = Duration::from_secs(3);
+/// Text for requests that the store or a fault of ours has failed.
+const UNSAVED: &str = "The server cannot read or save worlds just now. Please try again later.";
+
+/// A job, from the order to the report. A start is only read here.
+static JOB: Scope = Scope::new("instances.job").limit_us(1_000_000);
+
+/// Parts of the workplace.
+pub(in crate::serve) struct WorkplaceParts<'a> {
+    pub(in crate::serve) templates: Vec<Template>,
+    pub(in crate::serve) depot: &'a Arc<Depot>,
+    pub(in crate::serve) inboxes: &'a Arc<Inboxes>,
+    pub(in crate::serve) pool: Workplace,
+    pub(in crate::serve) long: &'a LongTasks,
+    pub(in crate::serve) sessions: &'a Arc<Sessions>,
+    pub(in crate::serve) clock: &'a Clock,
+    pub(in crate::serve) dead_reckoning: bool,
+    pub(in crate::serve) metrics: &'a Metrics,
+}
+
+/// See the module.
+pub(in crate::serve) struct InstanceWorkplace {
+    catalog: Mutex<WorldCatalog>,
+    pub(super) recasting: Recasting,
+    pub(super) depot: Arc<Depot>,
+    pub(super) inboxes: Arc<Inboxes>,
+    pub(super) pool: Workplace,
+    pub(super) long: LongTasks,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) clock: Clock,
+    pub(super) dead_reckoning: bool,
+    pub(super) timing: Timing,
+    pub(super) lateness: Timing,
+    panics: Counter,
+    /// Worlds under construction.
+    pub(super) starts: Mutex<Vec<PendingStart>>,
+    /// Remains of worlds that were down when the server stopped.
+    pub(super) down: Mutex<BTreeMap<WorldId, DownWorld>>,
+    /// Scenes of instances that have left memory, until no shard holds them: the last holder frees all that was to be seen there. No more than
+    /// clients on their way out of one.
+    ended: Mutex<Vec<Arc<Scene>>>,
+}
+
+/// The catalog in the hands of this thread, which takes neither the hub nor the store meanwhile.
+pub(super) struct CatalogGuard<'a> {
+    catalog: MutexGuard<'a, WorldCatalog>,
+    _hold: LockHold,
+}
+
+impl Deref for CatalogGuard<'_> {
+    type Target = WorldCatalog;
+
+    fn deref(&self) -> &WorldCatalog {
+        &self.catalog
+    }
+}
+
+impl DerefMut for CatalogGuard<'_> {
+    fn deref_mut(&mut self) -> &mut WorldCatalog {
+        &mut self.catalog
+    }
+}
+
+/// Report on the end of a job, sent when it is dropped: first the outcome of a job that fails or panics, later of one that succeeds.
+#[derive(Debug)]
+pub(super) struct JobReport {
+    job: JobId,
+    pub(super) outcome: JobOutcome,
+    mail: InstanceSender,
+}
+
+impl JobReport {
+    pub(super) const fn new(job: JobId, outcome: JobOutcome, mail: InstanceSender) -> Self {
+        Self { job, outcome, mail }
+    }
+
+    /// Ends the job.
+    pub(super) fn end(mut self, outcome: JobOutcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for JobReport {
+    fn drop(&mut self) {
+        let outcome = std::mem::replace(&mut self.outcome, JobOutcome::VisitsNoted(false));
+        // Only fails once the driver has ended, which waits for nothing then.
+        let _ = self.mail.send(InstanceMail::Outcome(self.job, outcome));
+    }
+}
+
+/// A job and its report.
+pub(super) type QueuedJob = (JobId, Job);
+
+/// The threads.
+pub(super) struct WorkplaceThreads {
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl InstanceWorkplace {
+    pub(in crate::serve) fn new(parts: WorkplaceParts<'_>) -> Self {
+        let timing = |name, help| parts.metrics.timing(name, help, &[("world", INSTANCES)]);
+        Self {
+            catalog: Mutex::new(WorldCatalog { templates: parts.templates, ..WorldCatalog::default() }),
+            recasting: Recasting::default(),
+            depot: Arc::clone(parts.depot),
+            inboxes: Arc::clone(parts.inboxes),
+            pool: parts.pool,
+            long: parts.long.clone(),
+            sessions: Arc::clone(parts.sessions),
+            clock: Arc::clone(parts.clock),
+            dead_reckoning: parts.dead_reckoning,
+            timing: timing("throng_world_tick_seconds", "Duration of a step of the world."),
+            lateness: timing(
+                "throng_world_late_seconds",
+                "Time from when a step of the world was due until it began.",
+            ),
+            panics: parts.metrics.counter(
+                "throng_instances_panics_total",
+                "Orders and rounds of the threads that look after instances which ended in a panic.",
+                &[],
+            ),
+            starts: Mutex::default(),
+            down: Mutex::default(),
+            ended: Mutex::default(),
+        }
+    }
+
+    /// Starts the threads, which end when the sender of their jobs is dropped.
+    pub(super) fn start_threads(
+        self: &Arc<Self>,
+        jobs: &Receiver<QueuedJob>,
+        mail: &InstanceSender,
+        recorder: Recorder,
+    ) -> Result<WorkplaceThreads, ServeError> {
+        let thread = |_| {
+            let (workplace, jobs, mail) = (Arc::clone(self), jobs.clone(), mail.clone());
+            let run = move || {
+                recorder.thread("workplace").install();
+                for (id, job) in jobs {
+                    let scope = JOB.enter(0);
+                    workplace.survives("workplace", || workplace.carry_out(id, job, &mail));
+                    drop(scope);
+                    frame_end();
+                }
+            };
+            let thread = std::thread::Builder::new().name("workplace".into()).spawn(run);
+            thread.map_err(|source| ServeError::Thread { name: "workplace", source })
+        };
+        Ok(WorkplaceThreads { threads: (0..THREADS).map(thread).collect::<Result<_, _>>()? })
+    }
+
+    /// Locks templates and worlds in memory.
+    pub(super) fn catalog(&self) -> CatalogGuard<'_> {
+        let hold = LockHold::begin("the catalog of instances");
+        CatalogGuard { catalog: self.catalog.lock().unwrap_or_else(PoisonError::into_inner), _hold: hold }
+    }
+
+    /// Does something on a thread that has to go on although it panics; false when it did, which is counted and logged.
+    pub(super) fn survives(&self, thread: &'static str, work: impl FnOnce()) -> bool {
+        let is_sound = catch_unwind(AssertUnwindSafe(work)).is_ok();
+        if !is_sound {
+            self.panics.increment(1);
+            tracing::error!(thread, "a thread that looks after instances has panicked, and goes on");
+        }
+        is_sound
+    }
+
+    /// The first report of a job: its failure.
+    pub(super) fn report(&self, id: JobId, job: &Job, mail: &InstanceSender) -> JobReport {
+        let unsaved = || Arc::from(UNSAVED);
+        let until = (self.clock)() + PAUSE;
+        let failure = match job {
+            Job::WriteRow(_) => JobOutcome::RowWritten(Err(unsaved())),
+            Job::DeleteRow(_) => JobOutcome::RowDeleted(Err(unsaved())),
+            Job::Start { .. } => JobOutcome::Started(Err(StartFailure::Failed(unsaved()))),
+            Job::Suspend(targets) => {
+                let kept = || SuspendOutcome::Kept { until, failure: Some(unsaved()) };
+                JobOutcome::Suspended(targets.iter().map(|target| (target.world, kept())).collect())
+            }
+            Job::SaveState(_) => JobOutcome::StateSaved(Err(until)),
+            Job::NoteVisits(_) => JobOutcome::VisitsNoted(false),
+            Job::Remove(_) => unreachable!("a removal has no outcome"),
+        };
+        JobReport::new(id, failure, mail.clone())
+    }
+
+    fn carry_out(self: &Arc<Self>, id: JobId, job: Job, mail: &InstanceSender) {
+        if let Job::Remove(world) = job {
+            return self.remove(world);
+        }
+        let report = self.report(id, &job, mail);
+        match job {
+            Job::WriteRow(row) => report.end(JobOutcome::RowWritten(self.write_row(row).map_err(unsaved))),
+            Job::DeleteRow(id) => {
+                let deleted = self.depot.remove(id).map_err(unsaved);
+                if deleted.is_ok() {
+                    self.catalog().reverted.remove(&id);
+                }
+                report.end(JobOutcome::RowDeleted(deleted));
+            }
+            Job::Start { request, world, instance, template, name, local_ids } => {
+                let is_first = request.is_none();
+                self.start(StartOrder { is_first, world, id: instance, template, name, local_ids }, report);
+            }
+            Job::Suspend(targets) => self.suspend(&targets, report),
+            Job::NoteVisits(visits) => {
+                report.end(JobOutcome::VisitsNoted(self.depot.note_visits(&visits).is_ok()));
+            }
+            Job::SaveState(world) => self.request_state(world, report),
+            Job::Remove(_) => unreachable!("handled above"),
+        }
+    }
+
+    fn write_row(&self, row: InstanceRow) -> Result<(), DepotError> {
+        let InstanceRow { id, template, name, owner, created_s, maker, visited_s } = row;
+        let origin = match (visited_s, maker) {
+            (Some(visited_s), _) => InstanceOrigin::Portal { visited_s },
+            (None, Some(token)) => InstanceOrigin::Token(token.to_string()),
+            (None, None) => InstanceOrigin::Operator,
+        };
+        let instance =
+            Instance { id, template: template.to_string(), name: name.to_string(), owner, created_s };
+        self.depot.create(&instance, &origin)
+    }
+
+    /// Asks a stepped world for its whole state, which the `journal` thread saves and reports. The world may be asleep.
+    fn request_state(&self, world: WorldId, report: JobReport) {
+        let mut report = Some(report);
+        let mut catalog = self.catalog();
+        if let Some(stepped) = catalog.stepped.get_mut(&world) {
+            std::mem::swap(&mut stepped.saving, &mut report);
+            stepped.ledger.ask_for_image();
+        }
+        drop(catalog);
+        // Without the world, which may have left meanwhile, the report says that nothing was saved.
+        drop(report);
+        if let Some(inbox) = self.inboxes.of(world) {
+            inbox.waker.wake();
+        }
+    }
+
+    /// Removes the world of an instance that has ended.
+    fn remove(&self, world: WorldId) {
+        if let Some(inbox) = self.inboxes.remove(world) {
+            self.pool.end(world, &inbox);
+        }
+        self.forget(world);
+    }
+
+    /// Drops what is known of a world that has left memory. Returns the number of bytes that its creation kept.
+    pub(super) fn forget(&self, world: WorldId) -> Option<i64> {
+        // Its report is sent once the catalog is free.
+        let stepped = self.catalog().stepped.remove(&world)?;
+        self.ended().push(stepped.scene);
+        Some(stepped.kept_bytes)
+    }
+
+    /// Has scenes dropped that no shard holds any more.
+    pub(super) fn dispose_ended(&self) {
+        let ended: Vec<Arc<Scene>> =
+            self.ended().extract_if(.., |scene| Arc::strong_count(scene) == 1).collect();
+        ended.into_iter().for_each(|scene| self.pool.dispose(scene));
+    }
+
+    /// The scene of a stepped instance.
+    pub(super) fn scene(&self, world: WorldId) -> Option<Arc<Scene>> {
+        self.catalog().stepped.get(&world).map(|stepped| Arc::clone(&stepped.scene))
+    }
+
+    /// Measurements of a stepped instance.
+    pub(super) fn counted(&self, world: WorldId) -> Option<Counted> {
+        self.pool.counted(world)
+    }
+
+    /// Stepped instances of which something is in memory only: those in the list, unless nothing more of them is kept, and those with a
+    /// change that is not journalled.
+    pub(super) fn n_unsaved(&self, unsaved: &[WorldId]) -> usize {
+        let is_unsaved = |(world, one): &(&WorldId, &SteppedInstance)| {
+            let ledger: &Ledger = &one.ledger;
+            ledger.has_news() || unsaved.contains(world) && !ledger.is_closed()
+        };
+        self.catalog().stepped.iter().filter(is_unsaved).count()
+    }
+
+    /// Writes of states pause until then, because one has just failed.
+    pub(super) fn rests_until(&self) -> Instant {
+        self.depot.rests_until().unwrap_or(Instant::ZERO)
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Vec<Arc<Scene>>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The store's own words are in the log; users are told that it is not their fault.
+pub(super) fn unsaved(_: DepotError) -> Arc<str> {
+    UNSAVED.into()
+}
+
+impl WorkplaceThreads {
+    /// Waits for the jobs that are left. The sender of jobs has to be dropped before.
+    pub(super) fn join(self) {
+        for thread in self.threads {
+            if thread.join().is_err() {
+                tracing::error!("a workplace thread has panicked");
+            }
+        }
+    }
+}
+
+/// A queue of jobs: at most two per instance, so it is bounded by `instances.max`.
+pub(super) fn job_queue() -> (Sender<QueuedJob>, Receiver<QueuedJob>) {
+    crossbeam_channel::unbounded()
+}
