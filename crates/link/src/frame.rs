@@ -5,6 +5,7 @@
 
 use crate::chat::Chat;
 use crate::command::Appearance;
+use crate::game::GameEvent;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -181,39 +182,8 @@ pub enum Event {
     },
     /// A teleport inside this world was carried out; the position is in the entity's motion.
     Teleported(SessionKey),
-    /// A visitor or an NPC was struck, and lost health.
-    Struck {
-        /// Who.
-        who: LocalId,
-        /// By whom.
-        by: Option<LocalId>,
-        /// How much.
-        points: u16,
-    },
-    /// Somebody's health came to nothing. An NPC lies now; a visitor is put where visitors arrive.
-    Fell(LocalId),
-    /// An NPC that had fallen is back.
-    Rose(LocalId),
-    /// How a visitor is: told when it comes in and whenever it changes, in worlds where damage is on.
-    Health {
-        /// Whose visitor.
-        session: SessionKey,
-        /// 0 to 100.
-        points: u8,
-    },
-    /// A mission has come to its next waypoint, or to its end.
-    Mission {
-        /// Who is to know; everybody who is here, without one.
-        session: Option<SessionKey>,
-        /// Its place in the template.
-        mission: u8,
-        /// Waypoints that are done.
-        done: u8,
-        /// Waypoints in all.
-        waypoints: u8,
-        /// What there is to do now, or that it is done.
-        text: Arc<str>,
-    },
+    /// An event of the world's game, and the sessions that may know of it. World, replica and frame do not look into it.
+    Game(Audience, GameEvent),
 }
 
 /// Why a session cannot be in a world.

@@ -9,6 +9,7 @@ mod census;
 mod chat;
 mod command;
 mod frame;
+mod game;
 mod gateway;
 mod generate;
 mod host;
@@ -23,6 +24,7 @@ pub use frame::{
     Animation, Animations, Audience, Avatar, Change, Entity, Event, Frame, Motion, Refusal, SnapshotChunk,
     read_few,
 };
+pub use game::GameEvent;
 pub use gateway::{GatewayNotice, GatewayOrder};
 pub use generate::{PLAZA_M, WATER_M};
 pub use host::{

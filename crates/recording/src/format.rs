@@ -12,6 +12,7 @@
 //!
 //! All bodies are deflated where that makes them shorter. A file without its last record was cut off.
 
+use game::MissionScript;
 use ids::{Epoch, Instant, Tick, WorldId};
 use link::{Command, Scenery, Terrain};
 use record::{END, Format, Part};
@@ -43,7 +44,7 @@ pub(crate) const STEPS: Part = Part::new(*b"STEP", "steps");
 pub(crate) const PARTS: [&Part; 6] = [&ABOUT, &GROUND, &OBJECTS, &SNAPSHOT, &STEPS, &END];
 
 /// Which world was recorded, and what it was made from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct About {
     /// Name of its region.
     pub name: String,
@@ -78,12 +79,14 @@ pub struct About {
 }
 
 /// What a world's cast was made from, beside its ground and what stood on it: where one could walk is found out anew.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inhabitants {
     /// [`Cast::fingerprint`]. A build that makes another cast of the same script cannot replay the world.
     pub fingerprint: u64,
-    /// Files of behaviours and all.
+    /// Files of behaviours and all, but the game.
     pub script: Script,
+    /// The game that its visitors played.
+    pub game: MissionScript,
 }
 
 impl About {
@@ -105,10 +108,11 @@ impl About {
             terrain: config.terrain.fingerprint(),
             scenery: config.scenery.fingerprint(),
             n_objects: u32::try_from(config.scenery.len()).unwrap_or(u32::MAX),
-            inhabitants: config
-                .cast
-                .as_ref()
-                .map(|cast| Inhabitants { fingerprint: cast.fingerprint(), script: cast.script().clone() }),
+            inhabitants: config.cast.as_ref().map(|cast| Inhabitants {
+                fingerprint: cast.fingerprint(),
+                script: cast.script().clone(),
+                game: MissionScript::of(cast).cloned().unwrap_or_default(),
+            }),
         }
     }
 

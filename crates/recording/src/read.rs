@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use world::{Cast, CastErrors, RestoreError, World, WorldConfig};
+use world::{Cast, CastErrors, RestoreError, Script, World, WorldConfig};
 
 /// Why bytes are no recording, or none that this build can replay.
 #[derive(Debug, Error)]
@@ -178,8 +178,9 @@ impl<R: Read + Seek> Recording<R> {
 
 /// Those who lived in it.
 fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Arc<Cast>>, RecordingError> {
-    let Some(Inhabitants { fingerprint, script }) = &about.inhabitants else { return Ok(None) };
-    let cast = Cast::new(script.clone(), terrain, scenery, about.water_m, &mut || true)?;
+    let Some(Inhabitants { fingerprint, script, game }) = &about.inhabitants else { return Ok(None) };
+    let script = Script { game: game.clone().into_source(), ..script.clone() };
+    let cast = Cast::new(script, terrain, scenery, about.water_m, &mut || true)?;
     let (expected, found) = (*fingerprint, cast.fingerprint());
     if found != expected {
         return Err(RecordingError::OtherCast { expected, found });

@@ -5,6 +5,7 @@
 //! `cargo test -p recording --test golden -- --ignored`, and the former one, which can no longer replay, is deleted.
 
 use behavior::{Group, Kind, Vocabulary};
+use game::{Game, Mission, MissionScript, Waypoint};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain};
@@ -15,7 +16,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use world::{Actor, Cast, Mission, Script, Spawn, Waypoint, World, WorldConfig, animations};
+use world::{Actor, Cast, Script, Spawn, World, WorldConfig, animations};
 
 const TICK: Duration = Duration::from_millis(50);
 const STEPS: u64 = 900;
@@ -59,7 +60,7 @@ fn recordings_of_earlier_builds_replay() {
         // What was recorded is worth its replay.
         let (world, counts) = (replay.world(), replay.world().npc_counts());
         assert!(counts.falls > 0 && counts.respawns > 0 && counts.paths > 0, "{counts:?}");
-        assert!(world.missions().any(|mission| mission.completed > 0));
+        assert!(Game::of(world).expect("a game").missions().any(|mission| mission.completed > 0));
         n_files += 1;
     }
     assert!(n_files > 0, "no golden recording");
@@ -100,21 +101,24 @@ fn config() -> WorldConfig {
         actors: vec![Actor { health: 30, lies_s: 2, respawn_s: 3, ..Actor::default() }; 2],
         files: vec![("golden.behaviour".into(), BEHAVIORS.into())],
         spawns: (0..12).map(spawn).collect(),
-        missions: vec![
-            Mission {
-                name: "Pack".into(),
-                again_s: 4,
-                waypoints: vec![waypoint(110.0, None), waypoint(120.0, Some("pack"))],
-                ..Mission::default()
-            },
-            Mission {
-                name: "Home".into(),
-                after: Some("Pack".into()),
-                waypoints: vec![waypoint(130.0, None)],
-                ..Mission::default()
-            },
-        ],
-        damage: true,
+        game: MissionScript {
+            missions: vec![
+                Mission {
+                    name: "Pack".into(),
+                    again_s: 4,
+                    waypoints: vec![waypoint(110.0, None), waypoint(120.0, Some("pack"))],
+                    ..Mission::default()
+                },
+                Mission {
+                    name: "Home".into(),
+                    after: Some("Pack".into()),
+                    waypoints: vec![waypoint(130.0, None)],
+                    ..Mission::default()
+                },
+            ],
+            damage: true,
+        }
+        .into_source(),
         ..Script::default()
     };
     let cast = Cast::new(script, &terrain, &scenery, 20.0, &mut || true).expect("a cast");

@@ -3,7 +3,7 @@
 use crate::{
     arrivals, chat,
     counters::WorldCounters,
-    game::{Game, HEALTH_MAX},
+    game::GameState,
     ground::Ground,
     local_ids::LocalIds,
     npc::{self, Npcs},
@@ -31,7 +31,7 @@ pub(crate) struct Receivers<'a> {
     pub(crate) roster: &'a mut Roster,
     pub(crate) local_ids: &'a mut LocalIds,
     pub(crate) npcs: &'a Npcs,
-    pub(crate) game: &'a mut Game,
+    pub(crate) game: Option<&'a mut dyn GameState>,
     pub(crate) departures: &'a mut Vec<LocalId>,
     pub(crate) resync: &'a mut Resync,
     pub(crate) counters: &'a mut WorldCounters,
@@ -98,7 +98,7 @@ impl Receivers<'_> {
             return;
         }
         self.counters.enter += 1;
-        let id = next_local_id(self.local_ids, self.roster, self.npcs);
+        let id = self.npcs.next_local_id(self.local_ids, self.roster);
         let mut presence = Presence::new(session, id, enter);
         relocate(&mut presence, position, look_at, ground, self.counters);
         self.roster.insert(presence);
@@ -106,8 +106,8 @@ impl Receivers<'_> {
     }
 
     fn greet(&self, session: SessionKey, agent: AgentId, out: &mut Frame) {
-        if let Some(cast) = &self.setting.cast {
-            self.game.greet(&cast.plan, session, agent, out);
+        if let Some(game) = &self.game {
+            game.greet(session, agent, &mut out.events);
         }
     }
 
@@ -124,30 +124,21 @@ impl Receivers<'_> {
 
     /// Puts visitors who fell in the step before where visitors arrive.
     fn bring_back(&mut self, out: &mut Frame) {
-        if !self.game.has_fallen_visitors() {
-            return;
-        }
+        let Some(game) = self.game.as_deref_mut().filter(|game| game.has_fallen_visitors()) else { return };
         let ground = &self.setting.ground;
         let middle = glam::Vec2::splat(ground.terrain.size_m() as f32 / 2.0);
         let arrival = middle.extend(ground.surface(middle));
         for (_, presence) in self.roster.iter_mut() {
             let (agent, session) = (presence.identity.agent, presence.identity.session);
-            if self.game.has_fallen(agent) {
+            if game.has_fallen(agent) {
                 let half_height = Vec3::Z * presence.half_height();
                 relocate(presence, arrival + half_height, Vec3::X, ground, self.counters);
                 out.events.push(Event::Teleported(session));
-                out.events.push(Event::Health { session, points: HEALTH_MAX });
+                game.tell_raised(session, &mut out.events);
             }
         }
-        self.game.raise_fallen_visitors();
+        game.raise_fallen();
     }
-}
-
-/// A local id for a newcomer, visitor or NPC.
-pub(crate) fn next_local_id(local_ids: &mut LocalIds, roster: &Roster, npcs: &Npcs) -> LocalId {
-    local_ids.next_free(|id| {
-        roster.iter().any(|(_, presence)| presence.id == id) || npcs.ids().any(|taken| taken == id)
-    })
 }
 
 /// An action of somebody who is here.

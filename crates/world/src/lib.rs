@@ -5,12 +5,14 @@
 
 pub mod animations;
 mod arrivals;
+mod cast;
 mod chat;
 mod contacts;
 mod counters;
 mod delta;
 mod gait;
 mod game;
+mod gestures;
 mod ground;
 mod inbox;
 mod life;
@@ -20,6 +22,8 @@ mod npc;
 mod outcome;
 mod periods;
 mod presence;
+mod progress;
+mod renaming;
 mod resync;
 mod roster;
 pub mod saved;
@@ -27,18 +31,20 @@ mod setting;
 mod snapshot;
 mod world;
 
+pub use cast::{Actor, Cast, CastError, CastErrors, Script, Spawn};
 pub use counters::WorldCounters;
 pub use gait::{
     CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, RUN_M_PER_S, SUB_STEPS_PER_S, WALK_M_PER_S,
 };
 pub use game::{
-    HEALTH_MAX, MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionProblem, MissionStatus,
-    ProgressError, WAYPOINTS_MAX, Waypoint,
+    GameFaults, GameRules, GameSite, GameSource, GameState, GameStateError, GameTick, GameVisitor,
 };
 pub use ground::BORDER_MARGIN_M;
 pub use life::{Beginning, Fault, Life};
-pub use npc::{Actor, Cast, CastError, CastErrors, NpcCounts, Recast, RecastRefusal, Script, Spawn};
-pub use outcome::NPCS_MAX;
+pub use local_ids::IdsUsed;
+pub use npc::{NpcCounts, Recast, RecastRefusal};
+pub use outcome::{Blow, NPCS_MAX, NpcSet, Outcome};
+pub use progress::ProgressError;
 pub use resync::CHUNK_ENTITIES_MAX;
-pub use snapshot::{Checkpoint, IdsUsed, RestoreError, SNAPSHOT_VERSION};
+pub use snapshot::{Checkpoint, RestoreError, SNAPSHOT_VERSION};
 pub use world::{World, WorldConfig};

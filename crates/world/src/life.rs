@@ -17,9 +17,11 @@
 //! ([`Life::TRIAL`]), and a second panic within that takes it back there, with the cast that it had.
 
 use crate::{
-    game::ProgressError,
-    npc::{Cast, Recast},
-    snapshot::{Checkpoint, IdsUsed, RestoreError},
+    cast::Cast,
+    local_ids::IdsUsed,
+    npc::Recast,
+    progress::ProgressError,
+    snapshot::{Checkpoint, RestoreError},
     world::{World, WorldConfig, system},
 };
 use ids::{Epoch, Instant, Tick};
@@ -209,7 +211,7 @@ impl Life {
     pub fn reload(&mut self) -> Result<(), RestoreError> {
         let former = self.world.progress_version();
         self.world = World::restore(self.config.clone(), &self.world.snapshot())?;
-        self.world.game.outlive(former);
+        self.world.outlive(former);
         Ok(())
     }
 
@@ -260,7 +262,7 @@ impl Life {
         let (beginning, mut world) = self.next_life(in_a_row - self.forgiven);
         world.skip_ids(self.ids);
         world.counters = self.world.counters;
-        world.game.outlive(self.world.progress_version());
+        world.outlive(self.world.progress_version());
         world.ask_for_snapshot();
         (beginning, std::mem::replace(&mut self.world, world))
     }

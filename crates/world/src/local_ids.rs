@@ -1,9 +1,18 @@
 //! Local ids of avatars: handed out in ascending order, and again only after all others of the range.
 
-use crate::snapshot::{IdsUsed, Renaming};
+use crate::renaming::Renaming;
 use ids::LocalId;
+use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::ops::Range;
+
+/// How far a world has come with its local ids. A world that begins again goes on behind it, so that no id that anybody
+/// may remember stands for somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdsUsed {
+    pub(crate) next: u32,
+    pub(crate) wrapped: bool,
+}
 
 /// The range of a world's avatars, and the next id of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

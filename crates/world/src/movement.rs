@@ -4,13 +4,13 @@
 //! neither moves nor wishes to is left out of all but the first, so that a resting crowd is cheap.
 
 use crate::{
-    animations,
     arrivals::settle_arrivals,
     contacts::Contacts,
     gait::{
         self, CROUCH_M_PER_S, FLY_M_PER_S, FLY_VERTICAL_M_PER_S, PRE_JUMP, RUN_M_PER_S, SUB_STEPS_PER_S,
         WALK_M_PER_S,
     },
+    gestures,
     local_ids::LocalIds,
     presence::{Controls, Posture, Presence, Pressed, Stance, upright},
     roster::Roster,
@@ -134,7 +134,7 @@ impl Movement {
         for &Mover { slot, wish, flags } in &self.movers {
             let presence = roster.get_mut(slot).expect("movers were listed in this tick");
             let travels = wish.truncate() != Vec2::ZERO;
-            presence.news.animated |= animations::show_state(presence, flags, travels);
+            presence.news.animated |= gestures::show_state(presence, flags, travels);
         }
     }
 

@@ -9,64 +9,77 @@ pub const NPCS_MAX: usize = 256;
 
 /// What NPCs did in a tick that matters beyond them. Begins empty in every tick.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// NPCs that fell.
-    pub(crate) fell: NpcSet,
+    pub fell: NpcSet,
     /// NPCs that came back.
-    pub(crate) rose: NpcSet,
+    pub rose: NpcSet,
     /// Blows that reached visitors, in order; at most one of each NPC.
-    pub(crate) blows: Vec<Blow>,
+    pub blows: Vec<Blow>,
+    /// Visitors' blows that hit NPCs, in order.
+    pub hits: Vec<Blow>,
 }
 
 impl Outcome {
     pub(crate) fn clear(&mut self) {
         (self.fell, self.rose) = (NpcSet::default(), NpcSet::default());
         self.blows.clear();
+        self.hits.clear();
     }
 }
 
-/// A blow of an NPC against a visitor.
+/// A blow between a visitor and an NPC.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Blow {
-    /// The visitor.
-    pub(crate) to: LocalId,
-    /// The NPC.
-    pub(crate) by: Option<LocalId>,
-    /// Health that it takes where damage is on.
-    pub(crate) points: u16,
+pub struct Blow {
+    /// The target.
+    pub to: LocalId,
+    /// The attacker, while it is in the world.
+    pub by: Option<LocalId>,
+    /// Health that it takes; of visitors where damage is on.
+    pub points: u16,
 }
 
 /// Some of a world's NPCs, by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct NpcSet([u64; NPCS_MAX / 64]);
+pub struct NpcSet([u64; NPCS_MAX / 64]);
 
 impl NpcSet {
-    pub(crate) const fn insert(&mut self, number: usize) {
+    /// Adds an NPC by number, below [`NPCS_MAX`].
+    pub const fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
     }
 
-    pub(crate) const fn has(&self, number: usize) -> bool {
+    /// Whether an NPC is in it.
+    #[must_use]
+    pub const fn has(&self, number: usize) -> bool {
         self.0[number / 64] >> (number % 64) & 1 == 1
     }
 
     /// The numbers in it, ascending.
-    pub(crate) fn numbers(self) -> impl Iterator<Item = usize> {
+    pub fn numbers(self) -> impl Iterator<Item = usize> {
         (0..NPCS_MAX).filter(move |number| self.has(*number))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    pub(crate) fn or(self, other: Self) -> Self {
+    /// Those that are in either.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
-    pub(crate) fn and(self, other: Self) -> Self {
+    /// Those that are in both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
-    pub(crate) fn hash(&self, hasher: &mut StateHasher) {
+    /// Its share of a state hash.
+    pub fn fold_into(&self, hasher: &mut StateHasher) {
         self.0.iter().for_each(|&word| hasher.u64(word));
     }
 }

@@ -5,6 +5,9 @@
 
 use std::time::Duration;
 
+/// Nanoseconds, ticks or frames of a world are fewer, by far: six years.
+pub(crate) const TIME_MAX: u64 = u64::MAX / 100;
+
 /// A step's world time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {

@@ -6,7 +6,7 @@
 //! Not here: where they are kept, and which of two is the later one.
 
 use crate::{
-    game::{PROGRESS, ProgressError},
+    progress::{PROGRESS, ProgressError},
     snapshot::RestoreError,
     world::{World, WorldConfig},
 };

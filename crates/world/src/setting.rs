@@ -1,6 +1,6 @@
 //! The constant side of a world: nothing in it changes during a step.
 
-use crate::{ground::Ground, npc::Cast};
+use crate::{cast::Cast, ground::Ground};
 use ids::{Epoch, WorldId};
 use link::Scenery;
 use std::sync::Arc;

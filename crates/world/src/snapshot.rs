@@ -8,10 +8,13 @@
 //! numbers that minds hold, so that the same NPCs can continue with other behaviours. Counters are not state.
 
 use crate::{
-    game::Game,
+    cast::CastMark,
+    local_ids::IdsUsed,
     movement::Movement,
-    npc::{CastMark, Npcs},
+    npc::Npcs,
+    periods::TIME_MAX,
     presence::Presence,
+    renaming::{IdShortage, Renaming},
     resync::Resync,
     roster::Roster,
     world::{World, WorldConfig},
@@ -19,18 +22,17 @@ use crate::{
 use ids::{Epoch, LocalId, WorldId};
 use record::RecordError;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
+use std::{
+    collections::BTreeSet,
+    ops::Range,
+    sync::{Arc, LazyLock},
+};
 use thiserror::Error;
 
 mod encoding;
-mod renaming;
 mod version6;
 
 pub use encoding::SNAPSHOT_VERSION;
-pub(crate) use renaming::Renaming;
-
-/// Nanoseconds, ticks or frames of a world are fewer, by far: six years.
-pub(crate) const TIME_MAX: u64 = u64::MAX / 100;
 
 /// Of a world in which nobody lives. Once for all of them, since checkpoints ask for no memory.
 static NOBODY: LazyLock<CastMark> = LazyLock::new(CastMark::default);
@@ -78,16 +80,17 @@ pub enum RestoreError {
     },
 }
 
-/// The state as values; `S` holds the slots, `N` the NPCs and `G` the game, borrowed to write and owned to read.
+/// The state as values; `S` holds the slots and `N` the NPCs, borrowed to write and owned to read. The game is in it as bytes, which only the game's
+/// own crate can read.
 #[derive(Clone, Debug)]
-struct Body<S, N, G> {
+struct Body<S, N> {
     place: WorldIdentity,
     ids: IdsUsed,
     frames: FramesState,
     movement: MovementState,
     slots: S,
     npcs: N,
-    game: G,
+    game: Vec<u8>,
 }
 
 /// What the state is of: a world that is restored from it stands on the same ground, with the same static objects and NPCs.
@@ -131,7 +134,7 @@ pub struct Checkpoint {
     body: OwnedBody,
 }
 
-type OwnedBody = Body<Vec<Option<Presence>>, Npcs, Game>;
+type OwnedBody = Body<Vec<Option<Presence>>, Npcs>;
 
 impl Checkpoint {
     /// As bytes, the same that [`World::snapshot`] gives.
@@ -153,26 +156,19 @@ impl Checkpoint {
     }
 }
 
-/// How far a world has come with its local ids. A world that begins again goes on behind it, so that no id that anybody
-/// may remember stands for somebody else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IdsUsed {
-    pub(crate) next: u32,
-    pub(crate) wrapped: bool,
-}
-
 impl World {
     /// The whole state between two steps, as bytes.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        encoding::encode(&self.body(self.roster.slots(), &self.npcs, &self.game))
+        encoding::encode(&self.body(self.roster.slots(), &self.npcs, self.encoded_game(Vec::new())))
     }
 
     /// The whole state between two steps, as values. Takes an allocation for each avatar and one for all: encoding it
     /// costs more by far.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.clone(), self.game.clone()) }
+        let game = self.encoded_game(Vec::new());
+        Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.clone(), game) }
     }
 
     /// As [`Self::checkpoint`], into the memory of a former one: of thousands it is megabytes, which the system would have to make
@@ -180,15 +176,21 @@ impl World {
     pub fn checkpoint_into(&self, checkpoint: &mut Checkpoint) {
         let mut slots = std::mem::take(&mut checkpoint.body.slots);
         let mut npcs = std::mem::take(&mut checkpoint.body.npcs);
-        let mut game = std::mem::take(&mut checkpoint.body.game);
+        let game = std::mem::take(&mut checkpoint.body.game);
         // Element by element, since a whole copy of another length would ask for memory.
         self.roster.slots().clone_into(&mut slots);
         self.npcs.copy_into(&mut npcs);
-        self.game.copy_into(&mut game);
-        checkpoint.body = self.body(slots, npcs, game);
+        checkpoint.body = self.body(slots, npcs, self.encoded_game(game));
     }
 
-    fn body<S, N, G>(&self, slots: S, npcs: N, game: G) -> Body<S, N, G> {
+    /// The game's state in this memory.
+    fn encoded_game(&self, mut memory: Vec<u8>) -> Vec<u8> {
+        memory.clear();
+        self.encode_game(&mut memory);
+        memory
+    }
+
+    fn body<S, N>(&self, slots: S, npcs: N, game: Vec<u8>) -> Body<S, N> {
         Body {
             place: WorldIdentity {
                 terrain: self.setting.ground.terrain.fingerprint(),
@@ -309,7 +311,7 @@ impl World {
         world.take_visitors(slots, &renaming)?;
         world.take_npcs(npcs, &place.cast, &renaming)?;
         if keeps_game {
-            world.take_game(game)?;
+            world.take_game(&game)?;
         }
         // Else whoever looks for a free local id would look for ever.
         if world.roster.len() + world.npcs.len() >= world.local_ids.range().len() {
@@ -392,14 +394,19 @@ impl World {
         Ok(())
     }
 
-    fn take_game(&mut self, game: Game) -> Result<(), RestoreError> {
+    fn take_game(&mut self, bytes: &[u8]) -> Result<(), RestoreError> {
         let Some(cast) = &self.setting.cast else { return Ok(()) };
-        if !game.is_sound(&cast.plan) {
-            return Err(RestoreError::Inconsistent);
+        match Arc::clone(&cast.rules).decode(bytes) {
+            Ok((game, [])) => self.game = Some(game),
+            Ok(_) | Err(_) => return Err(RestoreError::Inconsistent),
         }
-        self.game = game;
-        self.game.settle_hash();
         Ok(())
+    }
+}
+
+impl From<IdShortage> for RestoreError {
+    fn from(IdShortage { used, found }: IdShortage) -> Self {
+        Self::TooFewIds { used, found }
     }
 }
 

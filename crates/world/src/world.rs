@@ -1,26 +1,27 @@
 //! A world: its parts, and its step.
 //!
 //! A step is a list of phases. Each is a part with its own state, and its call in [`World::step`] names what it reads and changes:
-//! [`Inbox`] (commands) → [`Movement`] (steering and physics of visitors) → [`Npcs`] → [`Game`] (missions and health) → [`Delta`] (the
+//! [`Inbox`] (commands) → [`Movement`] (steering and physics of visitors) → [`Npcs`] → [`GameState`] (a game of another crate) → [`Delta`] (the
 //! frame's changes) → [`Resync`] (a part of a snapshot, when one was asked for). Two more parts belong to no phase: the [`Roster`] of
 //! visitors and the [`LocalIds`]; [`Setting`] is what never changes in a step. Each part has its share of the state hash, and of a
 //! snapshot (`snapshot`).
 
 use crate::{
+    cast::Cast,
     counters::WorldCounters,
     delta::Delta,
-    game::{Game, GameTick, MissionStatus},
+    game::{GameState, GameTick},
     ground::Ground,
     inbox::{Inbox, Receivers},
     local_ids::LocalIds,
     movement::Movement,
-    npc::{Cast, NpcCounts, Npcs, Recast, Surroundings},
+    npc::{NpcCounts, Npcs, Recast, Surroundings},
     periods::Span,
     resync::Resync,
     roster::Roster,
     setting::Setting,
 };
-use ids::{AgentId, Epoch, SessionKey, Tick, WorldId};
+use ids::{Epoch, SessionKey, Tick, WorldId};
 use link::{Command, Entity, Frame, Scenery, Terrain};
 use state_hash::StateHasher;
 use std::{ops::Range, sync::Arc, time::Duration};
@@ -106,7 +107,8 @@ pub struct World {
     pub(crate) inbox: Inbox,
     pub(crate) movement: Movement,
     pub(crate) npcs: Npcs,
-    pub(crate) game: Game,
+    /// None in a world without a cast.
+    pub(crate) game: Option<Box<dyn GameState>>,
     pub(crate) delta: Delta,
     pub(crate) resync: Resync,
     pub(crate) counters: WorldCounters,
@@ -133,7 +135,7 @@ impl World {
         let local_ids = local_ids.start + scenery.len() as u32..local_ids.end;
         Self {
             npcs: cast.as_ref().map(|cast| Npcs::of(cast, &terrain, local_ids.start)).unwrap_or_default(),
-            game: cast.as_ref().map(|cast| Game::new(&cast.plan)).unwrap_or_default(),
+            game: cast.as_ref().map(|cast| Arc::clone(&cast.rules).begin()),
             setting: Setting {
                 id,
                 epoch,
@@ -171,24 +173,31 @@ impl World {
         delta.begin(setting, tick, dilation, out);
         recorded(&INBOX, world, || {
             let departures = &mut delta.departures;
-            let receivers =
-                Receivers { setting, roster, local_ids, npcs, game, departures, resync, counters };
+            let receivers = Receivers {
+                setting,
+                roster,
+                local_ids,
+                npcs,
+                game: game.as_deref_mut(),
+                departures,
+                resync,
+                counters,
+            };
             inbox.receive(commands, receivers, out);
         });
         recorded(&MOVEMENT, world, || movement.move_avatars(dt, roster, setting, local_ids));
-        if let Some(cast) = &setting.cast {
+        if let Some(game) = game {
             recorded(&NPCS, world, || {
                 let began = npcs.now();
                 let (punches, departures) = (&mut inbox.punches, &mut delta.departures);
                 npcs.step(
                     dt,
-                    &mut Surroundings { setting, roster, game, punches, local_ids, departures },
+                    &mut Surroundings { setting, roster, game: &**game, punches, local_ids, departures },
                     out,
                 );
                 let (now, span) = (npcs.now(), Span::new(npcs.elapsed_ns(), dt));
                 game.play(
                     &GameTick {
-                        plan: &cast.plan,
                         began,
                         now,
                         span,
@@ -197,7 +206,7 @@ impl World {
                         npc_id: &|number| npcs.id_of(number),
                         roster,
                     },
-                    out,
+                    &mut out.events,
                 );
             });
         }
@@ -271,15 +280,17 @@ impl World {
         &self.npcs.counts
     }
 
-    /// A visitor's health, 0 to [`crate::HEALTH_MAX`].
+    /// Its game, if it has a cast. The game's crate knows the type.
     #[must_use]
-    pub fn health(&self, agent: AgentId) -> u8 {
-        self.game.health_of(agent)
+    pub fn game(&self) -> Option<&dyn GameState> {
+        self.game.as_deref()
     }
 
-    /// Its missions, in the order of the template.
-    pub fn missions(&self) -> impl Iterator<Item = MissionStatus<'_>> {
-        self.setting.cast.iter().flat_map(|cast| self.game.missions(&cast.plan))
+    /// Counts the game's changes on from an earlier life of this world.
+    pub(crate) fn outlive(&mut self, former: u64) {
+        if let Some(game) = &mut self.game {
+            game.outlive(former);
+        }
     }
 
     /// Hash of everything that decides the world's future: avatars, NPCs with all that they remember, local ids, time carried over, the
@@ -294,7 +305,7 @@ impl World {
         hasher.u64(self.setting.scenery.fingerprint());
         hasher.u64(self.setting.cast_fingerprint());
         hasher.u64(self.npcs.state_hash());
-        hasher.u64(self.game.hash());
+        hasher.u64(self.game.as_ref().map_or(0, |game| game.hash()));
         hasher.finish()
     }
 }

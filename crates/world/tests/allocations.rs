@@ -1,12 +1,13 @@
 //! Warm, a world asks for no memory: not while its NPCs walk about, chase, fight each other and a visitor, nor when a checkpoint is due.
 
 use behavior::{Kind, Vocabulary};
+use game::{Mission, MissionScript, Waypoint};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
-use link::{Action, Command, Control, ControlFlags, Enter, Event, Frame, Scenery, Terrain};
+use link::{Action, Command, Control, ControlFlags, Enter, Event, Frame, GameEvent, Scenery, Terrain};
 use std::{sync::Arc, time::Duration};
 use telemetry::allocations::{CountingAllocator, count_here, counted, counted_here};
-use world::{Actor, Cast, Life, Mission, Script, Spawn, Waypoint, WorldConfig};
+use world::{Actor, Cast, Life, Script, Spawn, WorldConfig};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -45,7 +46,11 @@ fn steady_ticks_ask_for_no_memory() {
         commands.extend(deeds[tick as usize].take());
         let now = Instant(tick * TICK.as_nanos() as u64);
         life.step(now, Tick(tick), TICK, 1.0, &mut commands, &mut frame);
-        hurt += frame.events.iter().filter(|event| matches!(event, Event::Health { .. })).count();
+        hurt += frame
+            .events
+            .iter()
+            .filter(|event| matches!(event, Event::Game(_, GameEvent::Health { .. })))
+            .count();
     }
     let asked = counted()["world"] - before - own;
     assert!(before > 0, "nothing is counted");
@@ -159,17 +164,20 @@ fn script() -> Script {
         actors: vec![Actor { health: 60_000, ..Actor::default() }; 4],
         files: vec![("test.behaviour".into(), BEHAVIORS.into())],
         spawns: (0..20).map(spawn).collect(),
-        missions: vec![Mission {
-            name: "Peace".into(),
-            waypoints: vec![Waypoint {
-                position: Vec3::new(128.0, 128.0, 21.0),
-                radius_m: 50.0,
-                clear: Some("outlaw".into()),
-                ..Waypoint::default()
+        game: MissionScript {
+            missions: vec![Mission {
+                name: "Peace".into(),
+                waypoints: vec![Waypoint {
+                    position: Vec3::new(128.0, 128.0, 21.0),
+                    radius_m: 50.0,
+                    clear: Some("outlaw".into()),
+                    ..Waypoint::default()
+                }],
+                ..Mission::default()
             }],
-            ..Mission::default()
-        }],
-        damage: true,
+            damage: true,
+        }
+        .into_source(),
         ..Script::default()
     }
 }

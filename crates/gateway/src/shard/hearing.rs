@@ -6,7 +6,7 @@ use super::switching::WITHIN_REGION;
 use super::{ClientIndex, Shard};
 use crate::mail::{CircuitKey, FromShard};
 use ids::{Instant, SessionKey, WorldId};
-use link::{Action, Chat, Event, Refusal};
+use link::{Action, Audience, Chat, Event, GameEvent, Refusal};
 use replicate::Replica;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -32,10 +32,7 @@ impl Shard {
                 Event::Chat(chat) => self.hear_chat(now, chat, &replica, out),
                 Event::Refused { session, reason } => self.on_refused(world, *session, *reason),
                 Event::Teleported(session) => self.on_teleported(now, *session, &replica, out),
-                Event::Health { session, points } => self.on_health(now, world, *session, *points, out),
-                Event::Mission { session, text, .. } => self.on_mission(now, world, *session, text, out),
-                // Avatars show it: they strike, lie and come back.
-                Event::Struck { .. } | Event::Fell(_) | Event::Rose(_) => {}
+                Event::Game(audience, event) => self.on_game(now, world, *audience, event, out),
             }
         }
     }
@@ -101,6 +98,26 @@ impl Shard {
         self.send_reliable(now, index, &message, out);
     }
 
+    /// Health and missions have messages of the protocol. Avatars show the rest: they strike, lie and come back.
+    fn on_game(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        audience: Audience,
+        event: &GameEvent,
+        out: &mut Outbox,
+    ) {
+        match (event, audience) {
+            (GameEvent::Health { points }, Audience::Session(session)) => {
+                self.on_health(now, world, session, *points, out);
+            }
+            (GameEvent::Mission { text, .. }, audience) => self.on_mission(now, world, audience, text, out),
+            // One avatar's health is for its own session.
+            (GameEvent::Health { .. }, Audience::All)
+            | (GameEvent::Struck { .. } | GameEvent::Fell(_) | GameEvent::Rose(_), _) => {}
+        }
+    }
+
     /// Clients show it where a region's flags say that damage is on.
     fn on_health(&mut self, now: Instant, world: WorldId, session: SessionKey, points: u8, out: &mut Outbox) {
         let Some(index) = self.in_world(session, world) else { return };
@@ -110,17 +127,10 @@ impl Shard {
     }
 
     /// A notice to one, or to all who are there.
-    fn on_mission(
-        &mut self,
-        now: Instant,
-        world: WorldId,
-        session: Option<SessionKey>,
-        text: &str,
-        out: &mut Outbox,
-    ) {
-        let circuits: Vec<ClientIndex> = match session {
-            Some(session) => self.in_world(session, world).into_iter().collect(),
-            None => self.by_world.range(circuits_of(world)).map(|(_, &index)| index).collect(),
+    fn on_mission(&mut self, now: Instant, world: WorldId, audience: Audience, text: &str, out: &mut Outbox) {
+        let circuits: Vec<ClientIndex> = match audience {
+            Audience::Session(session) => self.in_world(session, world).into_iter().collect(),
+            Audience::All => self.by_world.range(circuits_of(world)).map(|(_, &index)| index).collect(),
         };
         for index in circuits {
             let client = self.client(index);

@@ -1,9 +1,9 @@
 //! Missions as the script says them.
 
 use super::forms::{Placed, Point};
+use game::{Mission, Waypoint};
 use glam::Vec3;
 use serde::Deserialize;
-use world::{Mission, Waypoint};
 
 /// A mission without its waypoints, each of which is an entry of its own.
 #[derive(Debug, Deserialize)]

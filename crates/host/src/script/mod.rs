@@ -11,6 +11,7 @@ pub use looks::parse_worn_looks;
 
 use behavior::{Kind, Place, Resource, Route, Vocabulary};
 use forms::{File, KindEntry, NpcEntry, Placed, Point};
+use game::{MissionFaults, MissionScript};
 use glam::Vec3;
 use link::{Looks, Scenery, Terrain};
 use missions::mission;
@@ -143,13 +144,16 @@ impl Lines {
                     problems.n_more += wrong.n_more;
                     continue;
                 }
-                CastError::Missions(faults) => {
-                    for fault in &faults.0 {
-                        let line = self.line_of_mission(fault.mission, fault.waypoint);
-                        problems.add(Problem::new(&self.file, line, 0, fault.problem.to_string()));
+                CastError::Game(faults) => match faults.0.downcast_ref::<MissionFaults>() {
+                    Some(MissionFaults(faults)) => {
+                        for fault in faults {
+                            let line = self.line_of_mission(fault.mission, fault.waypoint);
+                            problems.add(Problem::new(&self.file, line, 0, fault.problem.to_string()));
+                        }
+                        continue;
                     }
-                    continue;
-                }
+                    None => Some(0),
+                },
                 CastError::Unknown { number, what, .. } => self.line_of(*number, what, &mut told),
                 CastError::Nowhere { number, .. } => self.line_of(*number, "place", &mut told),
                 CastError::Number { kind, .. } => {
@@ -220,8 +224,11 @@ fn script(file: File, files: Vec<(String, Vec<u8>)>, looks: Vec<Looks>, terrain:
         files,
         spawns: file.npcs.iter().flat_map(|entry| spawns(&entry.it, &at)).collect(),
         day_s: file.day_s,
-        missions: file.missions.into_iter().map(|entry| mission(entry.it, &at)).collect(),
-        damage: file.damage,
+        game: MissionScript {
+            missions: file.missions.into_iter().map(|entry| mission(entry.it, &at)).collect(),
+            damage: file.damage,
+        }
+        .into_source(),
     }
 }
 

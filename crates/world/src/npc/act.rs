@@ -1,10 +1,9 @@
 //! From what a thought intends to what legs, mouth and fists do until the next one.
 
 use super::{
-    Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, Npcs, Scratch, Standing, Target, Toward, cast::ground_of,
-    tell::agent_of,
+    Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, Npcs, Scratch, Standing, Target, Toward, tell::agent_of,
 };
-use crate::{outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::Setting};
+use crate::{cast::ground_of, outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::Setting};
 use behavior::{
     Attack, Face, Go, Intent, Pace, Pose,
     senses::{Candidate, EntityId, Journey, Progress, Sound, Stamp},

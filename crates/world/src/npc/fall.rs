@@ -3,11 +3,15 @@
 use super::{
     Cast, Head, Legs, News, Npcs, STRUCK_MAX, Scratch, Standing, Surroundings, home_of, state::rehash,
 };
-use crate::{animations, inbox::next_local_id, outcome::NpcSet, roster::Roster};
+use crate::{
+    animations,
+    outcome::{Blow, NpcSet},
+    roster::Roster,
+};
 use behavior::senses::{EntityId, KindId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;
-use link::{Action, Event, Frame};
+use link::Action;
 
 /// Animations with which an avatar strikes: all that an unmodified client can do to somebody.
 const PUNCHES: [ids::Uuid; 4] =
@@ -105,7 +109,6 @@ impl Npcs {
         roster: &Roster,
         punches: &mut Vec<LocalId>,
         scratch: &Scratch,
-        out: &mut Frame,
     ) {
         let now = self.now();
         let stamp = now.stamp();
@@ -133,11 +136,8 @@ impl Npcs {
             if let Some((_, number)) =
                 nearest.filter(|(_, number)| self.legs[*number].standing == Standing::Up)
             {
-                out.events.extend(self.legs[number].id.map(|who| Event::Struck {
-                    who,
-                    by: Some(id),
-                    points: PUNCH_DAMAGE,
-                }));
+                let hit = self.legs[number].id.map(|to| Blow { to, by: Some(id), points: PUNCH_DAMAGE });
+                self.outcome.hits.extend(hit);
                 self.hurt(cast, number, PUNCH_DAMAGE, EntityId::new(id.0), KindId::PLAYER, from, now);
             }
         }
@@ -163,7 +163,7 @@ impl Npcs {
                 }
                 Standing::Gone(Some(until)) if now.stamp().has_reached(until) => {
                     // Nobody mistakes it for the one that fell.
-                    let id = next_local_id(around.local_ids, around.roster, self);
+                    let id = self.next_local_id(around.local_ids, around.roster);
                     let hash = self.legs[number].hash;
                     let mut legs = Legs::at_home(cast, role, terrain, id, number as u32, now);
                     legs.hash = hash;

@@ -11,7 +11,6 @@
 //! belongs to the thread: a thousand worlds need it one after the other.
 
 mod act;
-mod cast;
 mod fall;
 mod recast;
 mod state;
@@ -19,20 +18,23 @@ mod tell;
 mod think;
 mod walk;
 
-pub(crate) use cast::CastMark;
-pub use cast::{Actor, Cast, CastError, CastErrors, Script, Spawn};
 pub(crate) use fall::is_punch;
 pub use recast::{Recast, RecastRefusal};
 
 use crate::{
-    animations::Animator, game::Game, local_ids::LocalIds, outcome::Outcome, periods::Span, roster::Roster,
+    animations::Animator,
+    cast::{Cast, Role, ground_of},
+    game::GameState,
+    local_ids::LocalIds,
+    outcome::Outcome,
+    periods::Span,
+    roster::Roster,
     setting::Setting,
 };
 use behavior::{
     Mind,
     senses::{Attention, Candidate, EntityId, Journey, Perception, Sound, Sounds, Stamp, WorldTime},
 };
-use cast::{Role, ground_of};
 use glam::{Vec2, Vec3};
 use ids::{LocalId, Uuid};
 use link::Frame;
@@ -97,7 +99,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) setting: &'a Setting,
     pub(crate) roster: &'a Roster,
     /// Knows which visitors have fallen.
-    pub(crate) game: &'a Game,
+    pub(crate) game: &'a dyn GameState,
     /// Visitors who strike in this tick: drained.
     pub(crate) punches: &'a mut Vec<LocalId>,
     pub(crate) local_ids: &'a mut LocalIds,
@@ -334,6 +336,13 @@ impl Npcs {
         self.legs.get(number)?.id
     }
 
+    /// A local id for a newcomer, visitor or NPC: none that either of them has.
+    pub(crate) fn next_local_id(&self, local_ids: &mut LocalIds, roster: &Roster) -> LocalId {
+        local_ids.next_free(|id| {
+            roster.iter().any(|(_, presence)| presence.id == id) || self.ids().any(|taken| taken == id)
+        })
+    }
+
     /// Local ids of those who are in the world.
     pub(crate) fn ids(&self) -> impl Iterator<Item = LocalId> {
         self.legs.iter().filter_map(|legs| legs.id)
@@ -352,7 +361,7 @@ impl Npcs {
         SCRATCH.with_borrow_mut(|scratch| {
             self.list_candidates(cast, roster, game, scratch);
             self.overhear(span, roster, out);
-            self.take_punches(cast, roster, around.punches, scratch, out);
+            self.take_punches(cast, roster, around.punches, scratch);
             self.observe(cast, scratch, span);
             self.think(cast, setting, scratch, out);
             self.find_paths(cast, scratch, span);

@@ -101,7 +101,7 @@ impl Recast {
 }
 
 impl Npcs {
-    /// What came out of a snapshot of another cast that [fits](super::CastMark::fits) goes on with this one.
+    /// What came out of a snapshot of another cast that [fits](crate::cast::CastMark::fits) goes on with this one.
     pub(crate) fn take_over(&mut self, names: &Names, cast: &Cast) {
         let adoption = Adoption::new(names, &cast.behaviors);
         for ((legs, head), role) in self.legs.iter_mut().zip(&mut self.heads).zip(&cast.roles) {

@@ -1,11 +1,7 @@
 //! NPCs as state: hashed, copied into checkpoints, checked when they come out of a snapshot, and given other local ids.
 
 use super::{Cast, Errand, Head, Legs, Npcs, STRUCK_MAX, Standing, Target, Toward};
-use crate::{
-    ground::Ground,
-    presence::SPEED_MAX_M_PER_S,
-    snapshot::{Renaming, TIME_MAX},
-};
+use crate::{ground::Ground, periods::TIME_MAX, presence::SPEED_MAX_M_PER_S, renaming::Renaming};
 use behavior::senses::{EntityId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;

@@ -1,7 +1,7 @@
 //! Who is due looks around, listens and thinks.
 
-use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch, Standing, cast::ground_of};
-use crate::{game::Game, periods::Span, roster::Roster, setting::Setting};
+use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch, Standing};
+use crate::{cast::ground_of, game::GameState, periods::Span, roster::Roster, setting::Setting};
 use behavior::{
     Intent,
     senses::{
@@ -32,7 +32,13 @@ const DAY_MIN: u64 = 24 * 60;
 
 impl Npcs {
     /// Everybody who may be noticed: NPCs by number, those who are not in the world somewhere out of sight, then visitors.
-    pub(super) fn list_candidates(&self, cast: &Cast, roster: &Roster, game: &Game, scratch: &mut Scratch) {
+    pub(super) fn list_candidates(
+        &self,
+        cast: &Cast,
+        roster: &Roster,
+        game: &dyn GameState,
+        scratch: &mut Scratch,
+    ) {
         scratch.candidates.clear();
         let npc = |(legs, role): (&super::Legs, &super::Role)| Candidate {
             who: legs.entity().unwrap_or(NOBODY),
@@ -41,11 +47,12 @@ impl Npcs {
             position: if legs.id.is_some() { legs.position() } else { Vec3::INFINITY },
         };
         scratch.candidates.extend(self.legs.iter().zip(&cast.roles).map(npc));
+        let has_fallen_visitors = game.has_fallen_visitors();
         let visitor = |(_, presence): (u32, &crate::presence::Presence)| {
             Some(Candidate {
                 who: EntityId::new(presence.id.0)?,
                 kind: KindId::PLAYER,
-                has_fallen: game.has_fallen(presence.identity.agent),
+                has_fallen: has_fallen_visitors && game.has_fallen(presence.identity.agent),
                 position: presence.motion.position,
             })
         };

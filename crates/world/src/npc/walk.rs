@@ -2,9 +2,9 @@
 
 use super::{
     Cast, Head, Legs, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Standing, Toward,
-    act::direction, cast::ground_of, state::rehash,
+    act::direction, state::rehash,
 };
-use crate::{animations, periods::Span, setting::Setting};
+use crate::{animations, cast::ground_of, periods::Span, setting::Setting};
 use behavior::senses::{Candidate, Progress};
 use glam::Vec2;
 use ids::Uuid;

@@ -6,7 +6,7 @@
 //! ```
 
 use super::{IMAGE, JOURNAL, SNAPSHOT, SNAPSHOT_BYTES_MAX};
-use crate::game::PROGRESS;
+use crate::progress::PROGRESS;
 use flate2::read::ZlibDecoder;
 use record::{RecordBuffer, RecordError, Unreadable};
 use std::io::Read;

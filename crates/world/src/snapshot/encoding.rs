@@ -3,8 +3,8 @@
 //! A part that is added to the world gets a [`Part`] beside its state, a line in [`PARTS`], one in [`encode`] and one in [`decode`]; the
 //! others do not change. `docs/internals/formats.md` has the rules for a part that changes.
 
-use super::{Body, FramesState, IdsUsed, MovementState, OwnedBody, WorldIdentity, version6};
-use crate::{game::Game, npc::Npcs, roster::Roster};
+use super::{Body, FramesState, MovementState, OwnedBody, WorldIdentity, version6};
+use crate::{game::STATE_PART, local_ids::IdsUsed, npc::Npcs, roster::Roster};
 use record::{Format, Part, RecordBuffer, RecordError, Records};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -46,10 +46,10 @@ pub(super) const PARTS: [&Part; 7] = [
     &MovementState::PART,
     &Roster::PART,
     &Npcs::PART,
-    &Game::PART,
+    &STATE_PART,
 ];
 
-pub(super) fn encode<S: Serialize, N: Serialize, G: Serialize>(body: &Body<S, N, G>) -> Vec<u8> {
+pub(super) fn encode<S: Serialize, N: Serialize>(body: &Body<S, N>) -> Vec<u8> {
     let Body { place, ids, frames, movement, slots, npcs, game } = body;
     let mut buffer = RecordBuffer::new(&FORMAT);
     buffer.push(&WorldIdentity::PART, place);
@@ -58,7 +58,7 @@ pub(super) fn encode<S: Serialize, N: Serialize, G: Serialize>(body: &Body<S, N,
     buffer.push(&MovementState::PART, movement);
     buffer.push(&Roster::PART, slots);
     buffer.push(&Npcs::PART, npcs);
-    buffer.push(&Game::PART, game);
+    buffer.push_bytes(&STATE_PART, game);
     buffer.finish()
 }
 
@@ -72,7 +72,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
         movement: records.decode(&MovementState::PART)?,
         slots: records.decode(&Roster::PART)?,
         npcs: records.decode(&Npcs::PART)?,
-        game: records.decode(&Game::PART)?,
+        game: records.need(&STATE_PART)?.read(&STATE_PART)?.into_owned(),
     })
 }
 

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    npc::{Actor, Cast, Legs, Script, Spawn},
+    cast::{Actor, Cast, Script, Spawn},
+    npc::Legs,
     presence::Presence,
 };
 use behavior::{Kind, Vocabulary};

@@ -8,8 +8,10 @@
 //! upgrade, and this file names them there.
 
 use super::encoding::FORMAT;
-use super::{FramesState, IdsUsed, MovementState, WorldIdentity};
-use crate::{game::Game, npc::Npcs, presence::Presence, resync::Resync, roster::Roster};
+use super::{FramesState, MovementState, WorldIdentity};
+use crate::{
+    game::STATE_PART, local_ids::IdsUsed, npc::Npcs, presence::Presence, resync::Resync, roster::Roster,
+};
 use record::{Part, RecordBuffer, RecordError, Tag, Unreadable};
 use serde::Deserialize;
 use state_hash::StateHasher;
@@ -30,7 +32,7 @@ struct Body6 {
     resync: Resync,
     slots: Vec<Option<Presence>>,
     npcs: Npcs,
-    game: Game,
+    // The game follows, which only its own crate can read: the same bytes are its record.
 }
 
 /// The same state as records of version 1.
@@ -38,12 +40,9 @@ pub(super) fn to_records(bytes: &[u8]) -> Result<Vec<u8>, RecordError> {
     let (part, offset) = (BODY.1, HEADER_LEN as u64);
     let undecodable = |why: Unreadable| RecordError::Undecodable { part, offset, why };
     let body = verified_body(bytes)?;
-    let (body, rest): (Body6, _) =
+    let (body, game): (Body6, _) =
         postcard::take_from_bytes(body).map_err(|error| undecodable(error.into()))?;
-    if !rest.is_empty() {
-        return Err(undecodable(Unreadable("it goes on behind its end")));
-    }
-    let Body6 { place, next_sequence, ids, movement, resync, slots, npcs, game } = body;
+    let Body6 { place, next_sequence, ids, movement, resync, slots, npcs } = body;
     let mut records = RecordBuffer::new(&FORMAT);
     let mut push = |part: &Part, body: postcard::Result<Vec<u8>>| {
         records.push_version(part, 1, &body.expect("plain data in memory always encodes"));
@@ -54,7 +53,7 @@ pub(super) fn to_records(bytes: &[u8]) -> Result<Vec<u8>, RecordError> {
     push(&MovementState::PART, postcard::to_allocvec(&movement));
     push(&Roster::PART, postcard::to_allocvec(&slots));
     push(&Npcs::PART, postcard::to_allocvec(&npcs));
-    push(&Game::PART, postcard::to_allocvec(&game));
+    push(&STATE_PART, Ok(game.to_vec()));
     Ok(records.finish())
 }
 

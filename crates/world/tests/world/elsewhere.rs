@@ -6,7 +6,7 @@ use super::{
 };
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, LocalId, SessionKey, Tick, Uuid, WorldId};
-use link::{Action, Avatar, Change, ChatKind, Command, ControlFlags, Entity, Event, Frame};
+use link::{Action, Avatar, Change, ChatKind, Command, ControlFlags, Entity, Event, Frame, GameEvent};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 use world::{RestoreError, World, WorldConfig};
@@ -81,9 +81,17 @@ fn anonymous(frame: &Frame, first: u32) -> (Vec<Change>, Vec<Event>) {
             chat.source = agent(chat.session, chat.source);
             Event::Chat(Arc::new(chat))
         }
-        Event::Struck { who, by, points } => Event::Struck { who: id(*who), by: by.map(id), points: *points },
-        Event::Fell(who) => Event::Fell(id(*who)),
-        Event::Rose(who) => Event::Rose(id(*who)),
+        Event::Game(audience, event) => {
+            let event = match event {
+                GameEvent::Struck { who, by, points } => {
+                    GameEvent::Struck { who: id(*who), by: by.map(id), points: *points }
+                }
+                GameEvent::Fell(who) => GameEvent::Fell(id(*who)),
+                GameEvent::Rose(who) => GameEvent::Rose(id(*who)),
+                other => other.clone(),
+            };
+            Event::Game(*audience, event)
+        }
         other => other.clone(),
     });
     (changes.collect(), events.collect())

@@ -5,15 +5,15 @@ use super::{
     village::{GROUND_M, flat, script, setting_of, spawn, wall},
 };
 use behavior::Group;
+use game::{
+    Game, Mission, MissionFault, MissionFaults, MissionProblem, MissionScript, MissionStatus, Waypoint,
+};
 use glam::Vec3;
 use ids::{Epoch, Instant, LocalId, SessionKey, Tick};
-use link::{Action, Event, Frame};
+use link::{Action, Audience, Event, Frame, GameEvent};
 use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
-use world::{
-    Cast, CastError, Life, Mission, MissionFault, MissionProblem, ProgressError, RestoreError, Script,
-    Waypoint, World, WorldConfig,
-};
+use world::{Cast, CastError, Life, ProgressError, RestoreError, Script, World, WorldConfig};
 
 fn point(x: f32, y: f32) -> Vec3 {
     Vec3::new(x, y, GROUND_M)
@@ -32,7 +32,7 @@ fn adventure() -> Script {
     ]);
     script.vocabulary.groups =
         vec![Group { name: "outlaws".into(), members: vec!["wolf".into(), "hound".into()] }];
-    script.missions = vec![
+    let missions = vec![
         Mission {
             name: "Camp".into(),
             again_s: 5,
@@ -51,14 +51,31 @@ fn adventure() -> Script {
             ..Mission::default()
         },
     ];
+    script.game = MissionScript { missions, damage: false }.into_source();
     script
+}
+
+/// The missions of [`adventure`].
+fn camp_and_home() -> Vec<Mission> {
+    let cast = SETTING.cast.as_ref().expect("a cast");
+    MissionScript::of(cast).expect("missions").missions.clone()
+}
+
+fn missions_of(world: &World) -> impl Iterator<Item = MissionStatus<'_>> {
+    Game::of(world).expect("a game").missions()
+}
+
+fn with_missions(script: Script, missions: Vec<Mission>) -> Script {
+    Script { game: MissionScript { missions, damage: false }.into_source(), ..script }
 }
 
 static SETTING: LazyLock<WorldConfig> = LazyLock::new(|| setting_of(adventure()));
 
 fn said(stage: &Stage) -> Vec<(u8, u8, String)> {
     let mission = |event: &Event| match event {
-        Event::Mission { mission, done, text, .. } => Some((*mission, *done, text.to_string())),
+        Event::Game(_, GameEvent::Mission { mission, done, text, .. }) => {
+            Some((*mission, *done, text.to_string()))
+        }
         _ => None,
     };
     stage.events().iter().filter_map(mission).collect()
@@ -106,22 +123,30 @@ fn one(mission: u8, done: u8, text: &str) -> Vec<(u8, u8, String)> {
 fn from_waypoint_to_waypoint_past_those_who_have_to_fall() {
     let mut stage = begun();
     assert_eq!(said(&stage), one(0, 0, "Find the camp."), "who comes in is told");
-    assert!(matches!(stage.events(), [Event::Mission { session: Some(SessionKey(1)), .. }]));
+    assert!(matches!(
+        stage.events(),
+        [Event::Game(Audience::Session(SessionKey(1)), GameEvent::Mission { .. })]
+    ));
     assert_eq!(wait(&mut stage, 40), [], "she is not there yet");
     go(&mut stage, 70.0, 60.0);
     assert_eq!(wait(&mut stage, 10), one(0, 1, "Clear it."));
-    assert!(matches!(stage.events(), [Event::Mission { session: None, waypoints: 3, .. }]));
+    assert!(matches!(stage.events(), [Event::Game(Audience::All, GameEvent::Mission { waypoints: 3, .. })]));
     go(&mut stage, 78.5, 60.0);
     assert_eq!(wait(&mut stage, 40), [], "those who live there stand");
     fell(&mut stage, 1);
-    assert!(stage.events().iter().any(|event| matches!(event, Event::Fell(_))));
-    assert!(stage.events().iter().any(|event| matches!(event, Event::Struck { points: 10, .. })));
+    assert!(stage.events().iter().any(|event| matches!(event, Event::Game(_, GameEvent::Fell(_)))));
+    assert!(
+        stage
+            .events()
+            .iter()
+            .any(|event| matches!(event, Event::Game(_, GameEvent::Struck { points: 10, .. })))
+    );
     // The first is back on its feet before the second falls.
     let mut is_back = false;
     for _ in 0..120 {
         stage.step();
         assert_eq!(said(&stage), [], "one of them stands");
-        is_back |= stage.events().iter().any(|event| matches!(event, Event::Rose(_)));
+        is_back |= stage.events().iter().any(|event| matches!(event, Event::Game(_, GameEvent::Rose(_))));
     }
     assert!(is_back);
     go(&mut stage, 84.0, 60.0);
@@ -135,7 +160,7 @@ fn from_waypoint_to_waypoint_past_those_who_have_to_fall() {
     go(&mut stage, 60.0, 60.0);
     let end = [(0, 3, "The camp is cleared.".into()), (1, 0, "Home: waypoint 1 of 1.".into())];
     assert_eq!(wait(&mut stage, 10), end);
-    let status: Vec<_> = stage.world.missions().map(|m| (m.name, m.done, m.completed)).collect();
+    let status: Vec<_> = missions_of(&stage.world).map(|m| (m.name, m.done, m.completed)).collect();
     assert_eq!(status, [("Camp", None, 1), ("Home", Some(0), 0)]);
     go(&mut stage, 100.0, 60.0);
     assert_eq!(wait(&mut stage, 10), one(1, 1, "Home: done."));
@@ -152,7 +177,7 @@ fn the_fall_of_who_lies_for_no_time_is_told_before_they_are_gone() {
     let there: BTreeSet<LocalId> = stage.mirror.0.keys().copied().collect();
     fell(&mut stage, 1);
     let fallen = stage.events().iter().find_map(|event| match event {
-        Event::Fell(who) => Some(*who),
+        Event::Game(_, GameEvent::Fell(who)) => Some(*who),
         _ => None,
     });
     let fallen = fallen.expect("its fall is told");
@@ -204,13 +229,14 @@ fn progress_is_what_changed_and_can_be_taken_up() {
     let mut again = Vec::new();
     world.progress(&mut again);
     assert_eq!(again, record);
-    let status = |world: &World| world.missions().map(|m| (m.done, m.completed)).collect::<Vec<_>>();
+    let status = |world: &World| missions_of(world).map(|m| (m.done, m.completed)).collect::<Vec<_>>();
     assert_eq!(status(&world), status(&stage.world));
     let mut frame = Frame::empty();
     let mut rose = 0;
     for tick in 0..80 {
         world.step(Tick(tick), super::stage::TICK, 1.0, &mut Vec::new(), &mut frame);
-        rose += frame.events.iter().filter(|event| matches!(event, Event::Rose(_))).count();
+        rose +=
+            frame.events.iter().filter(|event| matches!(event, Event::Game(_, GameEvent::Rose(_)))).count();
         let anew = World::restore(SETTING.clone(), &world.snapshot()).unwrap();
         assert_eq!(frame.state_hash, anew.state_hash());
     }
@@ -234,8 +260,9 @@ fn a_world_that_begins_again_has_another_version() {
 fn progress_of_other_missions_is_refused() {
     let mut record = Vec::new();
     World::new(SETTING.clone()).progress(&mut record);
-    let mut script = adventure();
-    script.missions[0].waypoints.pop();
+    let mut missions = camp_and_home();
+    missions[0].waypoints.pop();
+    let script = with_missions(adventure(), missions);
     let mut other = World::new(setting_of(script));
     let refused = other.take_up_progress(&record).unwrap_err();
     assert!(matches!(refused, ProgressError::OtherMissions { .. }), "{refused}");
@@ -294,8 +321,7 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
         ..Mission::default()
     };
     let there = || waypoint(70.0, 60.0, None, "");
-    let mut script = adventure();
-    script.missions = vec![
+    let missions = vec![
         named("a", Some("b"), vec![there()]),
         named("b", Some("a"), vec![there()]),
         named("c", Some("c"), vec![there()]),
@@ -316,8 +342,10 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
             ],
         ),
     ];
+    let script = with_missions(adventure(), missions);
     let refused = Cast::new(script, &flat(), &wall(), 20.0, &mut || true).unwrap_err();
-    let [CastError::Missions(faults)] = &refused.0[..] else { panic!("{refused}") };
+    let [CastError::Game(faults)] = &refused.0[..] else { panic!("{refused}") };
+    let faults = faults.0.downcast_ref::<MissionFaults>().expect("the faults of missions");
     let unknown = |what, wanted: &str| MissionProblem::Unknown { what, wanted: wanted.into() };
     assert!(faults.0.is_sorted_by_key(|fault| fault.mission));
     assert_eq!(faults.0.len(), 12, "{refused}");
@@ -338,23 +366,24 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
     assert!(refused.to_string().contains("mission 6, waypoint 1: there is no kind or group \"dragons\""));
     let mut nobody = adventure();
     nobody.vocabulary.groups.push(Group { name: "ghosts".into(), members: vec!["player".into()] });
-    nobody.missions[0].waypoints[0].clear = Some("ghosts".into());
+    let mut missions = camp_and_home();
+    missions[0].waypoints[0].clear = Some("ghosts".into());
+    let nobody = with_missions(nobody, missions);
     let refused = Cast::new(nobody, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
     assert_eq!(refused, "mission 1, waypoint 1: nobody is of \"ghosts\"");
-    let mut many = adventure();
-    many.missions = vec![many.missions[0].clone(); 17];
+    let many = with_missions(adventure(), vec![camp_and_home()[0].clone(); 17]);
     let refused = Cast::new(many, &flat(), &wall(), 20.0, &mut || true).unwrap_err().to_string();
     assert!(refused.contains("17 missions are more than 16"), "{refused}");
 }
 
 #[test]
 fn a_cast_of_nobody_may_have_missions() {
-    let mut script = script(Vec::new());
-    script.missions = vec![Mission {
+    let walk = Mission {
         name: "Walk".into(),
         waypoints: vec![waypoint(70.0, 60.0, None, "")],
         ..Mission::default()
-    }];
+    };
+    let script = with_missions(script(Vec::new()), vec![walk]);
     let mut stage = Stage::new(WorldConfig { epoch: Epoch(0), ..setting_of(script) });
     stage.send(1, enter_at(point(70.0, 60.0) + Vec3::Z * STANDING));
     stage.step();
@@ -373,8 +402,9 @@ fn a_world_that_was_put_away_goes_on_under_other_missions_which_begin_anew() {
     stage.run(20);
     assert_ne!(told(&stage.world), told(&World::new(SETTING.clone())), "somebody has come to the camp");
     let kept = stage.world.snapshot();
-    let mut script = adventure();
-    script.missions[0].waypoints.pop();
+    let mut missions = camp_and_home();
+    missions[0].waypoints.pop();
+    let script = with_missions(adventure(), missions);
     let other = setting_of(script);
     assert!(matches!(World::restore(other.clone(), &kept), Err(RestoreError::OtherCast { .. })));
     let back = World::restore_without_visitors(other.clone(), &kept).unwrap();

@@ -3,17 +3,23 @@
 use super::stage::{STANDING, Stage, TICK, enter_at};
 use super::village::{GROUND_M, at, flat, npc, script, setting, spawn, wall};
 use behavior::{Kind, Route};
+use game::{Mission, MissionScript, Waypoint};
 use glam::Vec3;
 use ids::{Instant, SessionKey, Tick};
 use link::{Action, Change, ChatKind, Command, Event, Frame, Looks};
 use std::{ops::Range, sync::Arc};
 use world::{
-    Actor, Beginning, Cast, Life, Mission, Recast, RecastRefusal, RestoreError, Script, Spawn, Waypoint,
-    World, WorldConfig,
+    Actor, Beginning, Cast, GameSource, Life, Recast, RecastRefusal, RestoreError, Script, Spawn, World,
+    WorldConfig,
 };
 
 pub(crate) fn cast_of(config: &WorldConfig) -> &Arc<Cast> {
     config.cast.as_ref().expect("somebody lives there")
+}
+
+/// A game in which blows hurt, without missions.
+fn hurting() -> Option<Arc<dyn GameSource>> {
+    MissionScript { damage: true, ..MissionScript::default() }.into_source()
 }
 
 /// From a cast to what its script has become.
@@ -194,7 +200,7 @@ fn a_state_that_was_kept_goes_on_with_what_the_files_say_now() {
 
     let more = [patrol(), vec![spawn("folk", "stroll", 90.0, 90.0)]].concat();
     assert!(matches!(restore(script(more)), Err(RestoreError::OtherCast { .. })), "somebody came");
-    let hurts = Script { damage: true, ..script(patrol()) };
+    let hurts = Script { game: hurting(), ..script(patrol()) };
     assert!(matches!(restore(hurts), Err(RestoreError::OtherCast { .. })), "it is another game");
 
     // Weaker than they were, and with fewer behaviours than the number of the one that they followed.
@@ -230,17 +236,21 @@ fn who_lives_there_and_what_they_are_cannot_change() {
     assert_eq!(elsewhere.map(|_| ()).expect_err("no wall there"), RecastRefusal::Ground);
 
     let others_to_do = [
-        Script { damage: true, ..script(patrol()) },
+        Script { game: hurting(), ..script(patrol()) },
         Script {
-            missions: vec![Mission {
-                name: "Walk".into(),
-                waypoints: vec![Waypoint {
-                    position: Vec3::new(90.0, 90.0, GROUND_M),
-                    radius_m: 3.0,
-                    ..Waypoint::default()
+            game: MissionScript {
+                missions: vec![Mission {
+                    name: "Walk".into(),
+                    waypoints: vec![Waypoint {
+                        position: Vec3::new(90.0, 90.0, GROUND_M),
+                        radius_m: 3.0,
+                        ..Waypoint::default()
+                    }],
+                    ..Mission::default()
                 }],
-                ..Mission::default()
-            }],
+                damage: false,
+            }
+            .into_source(),
             ..script(patrol())
         },
     ];

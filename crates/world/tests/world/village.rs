@@ -2,11 +2,12 @@
 
 use super::stage::{STANDING, Stage, config, enter_at};
 use behavior::{Kind, Route, Vocabulary};
+use game::{Mission, MissionScript, Waypoint};
 use glam::{Quat, Vec2, Vec3};
 use ids::{Epoch, SessionKey, Uuid};
 use link::{Entity, Prim, Scenery, Standing, Terrain};
 use std::sync::Arc;
-use world::{Actor, Cast, Mission, Script, Spawn, Waypoint, WorldConfig};
+use world::{Actor, Cast, Script, Spawn, WorldConfig};
 
 pub(crate) const GROUND_M: f32 = 21.0;
 
@@ -137,18 +138,18 @@ pub(crate) fn fighters() -> Script {
     });
     let mut script = script(spawns.collect());
     script.vocabulary.kinds[2].enemies.push("player".into());
-    script.damage = true;
     let waypoint = |x, clear: Option<&str>| Waypoint {
         position: Vec3::new(x, 105.0, GROUND_M),
         radius_m: 30.0,
         clear: clear.map(Into::into),
         text: String::new(),
     };
-    script.missions = vec![Mission {
+    let hunt = Mission {
         name: "Hunt".into(),
         again_s: 1,
         waypoints: vec![waypoint(95.0, None), waypoint(105.0, Some("folk"))],
         ..Mission::default()
-    }];
+    };
+    script.game = MissionScript { missions: vec![hunt], damage: true }.into_source();
     script
 }

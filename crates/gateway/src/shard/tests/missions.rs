@@ -1,7 +1,7 @@
 //! What worlds tell of missions and health reaches whom it concerns.
 
 use crate::testing::{HARBOUR, MEADOW, Node, agent};
-use link::Event;
+use link::{Audience, Event, GameEvent};
 use wire::messages::*;
 use wire::text::from_wire;
 
@@ -19,17 +19,14 @@ fn missions_are_told_to_all_who_are_there_or_to_one_and_health_to_whose_it_is() 
     let (ada, ben) = (node.enter("Ada"), node.enter("Ben"));
     let eve = node.enter_at("Eve", node.spot(MEADOW, 128.0, 128.0));
     let session = node.hub.session_of(agent("Ada")).expect("she is logged in");
-    let mission = |session, text: &str| Event::Mission {
-        session,
-        mission: 0,
-        done: 1,
-        waypoints: 3,
-        text: text.into(),
+    let mission = |audience, text: &str| {
+        let event = GameEvent::Mission { mission: 0, done: 1, waypoints: 3, text: text.into() };
+        Event::Game(audience, event)
     };
     let events = vec![
-        mission(None, "Find the camp."),
-        mission(Some(session), "Welcome."),
-        Event::Health { session, points: 70 },
+        mission(Audience::All, "Find the camp."),
+        mission(Audience::Session(session), "Welcome."),
+        Event::Game(Audience::Session(session), GameEvent::Health { points: 70 }),
     ];
     let world = node.places.get(HARBOUR).scene.world;
     node.happen(world, events);

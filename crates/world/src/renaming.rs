@@ -1,18 +1,26 @@
 //! Local ids of a world that goes on where it has others: in another instance of its template, or on another node.
 
-use super::RestoreError;
 use ids::LocalId;
 use std::ops::Range;
 
 /// From one range of local ids into another: everybody keeps their place.
 #[derive(Debug)]
 pub(crate) struct Renaming {
-    pub(super) from: Range<u32>,
-    pub(super) to: Range<u32>,
+    pub(crate) from: Range<u32>,
+    pub(crate) to: Range<u32>,
+}
+
+/// The other range is too short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IdShortage {
+    /// From the first of the former range to the last that is in use.
+    pub(crate) used: u32,
+    /// Length of the other range.
+    pub(crate) found: u32,
 }
 
 impl Renaming {
-    pub(super) fn changes_nothing(&self) -> bool {
+    pub(crate) fn changes_nothing(&self) -> bool {
         self.from == self.to
     }
 
@@ -32,13 +40,13 @@ impl Renaming {
     }
 
     /// Whether there is a place for all who are in the world.
-    pub(super) fn check(&self, ids: impl Iterator<Item = LocalId>) -> Result<(), RestoreError> {
+    pub(crate) fn check(&self, ids: impl Iterator<Item = LocalId>) -> Result<(), IdShortage> {
         let used = ids
             .filter(|id| self.from.contains(&id.0))
             .map(|id| id.0 - self.from.start + 1)
             .max()
             .unwrap_or(0);
         let found = self.to.end - self.to.start;
-        if used > found { Err(RestoreError::TooFewIds { used, found }) } else { Ok(()) }
+        if used > found { Err(IdShortage { used, found }) } else { Ok(()) }
     }
 }

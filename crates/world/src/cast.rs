@@ -3,7 +3,7 @@
 //! Immutable, and behind an `Arc` in every world of the template. A world's own is what it takes for each of them.
 
 use crate::{
-    game::{Mission, MissionFaults, Plan, Site},
+    game::{GameFaults, GameRules, GameSite, GameSource, NoGame},
     outcome::{NPCS_MAX, NpcSet},
     presence::SPEED_MAX_M_PER_S,
 };
@@ -74,7 +74,7 @@ pub struct Spawn {
 }
 
 /// What a cast is made from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Script {
     /// Names that behaviours use.
     pub vocabulary: Vocabulary,
@@ -88,10 +88,9 @@ pub struct Script {
     pub spawns: Vec<Spawn>,
     /// Length of a day, seconds of world time; 0 counts as the default, four hours.
     pub day_s: u32,
-    /// What visitors are to do.
-    pub missions: Vec<Mission>,
-    /// NPCs' blows hurt visitors.
-    pub damage: bool,
+    /// The game that visitors play, if there is one. Whoever keeps a script keeps it beside, since only its own crate can write it.
+    #[serde(skip)]
+    pub game: Option<Arc<dyn GameSource>>,
 }
 
 /// A day of the field's worlds.
@@ -169,9 +168,9 @@ pub enum CastError {
         /// What it names.
         wanted: String,
     },
-    /// Missions that nobody could complete.
+    /// A game that nobody could play.
     #[error("{0}")]
-    Missions(MissionFaults),
+    Game(GameFaults),
     /// A spawn from which there is no way to anywhere.
     #[error("NPC {number} ({name}) stands at {position}, where nobody can walk")]
     Nowhere {
@@ -200,7 +199,7 @@ pub(crate) struct CastMark {
 }
 
 impl CastMark {
-    /// Whether a state with this mark can go on with that cast, by the rules of a [`Recast`](super::Recast).
+    /// Whether a state with this mark can go on with that cast, by the rules of a [`Recast`](crate::Recast).
     pub(crate) fn fits(&self, cast: Option<&Cast>) -> bool {
         let Some(cast) = cast else { return *self == Self::default() };
         self.fingerprint == cast.mark.fingerprint || self.has_plan_of(cast) && self.fits_but_for_plan(cast)
@@ -220,15 +219,15 @@ impl CastMark {
 /// What all worlds of a template have in common of their NPCs.
 #[derive(Debug)]
 pub struct Cast {
-    pub(super) mesh: NavMesh,
-    pub(super) view: nav::Sight,
-    pub(super) behaviors: BehaviorSet,
-    pub(super) policy: DetailPolicy,
-    pub(super) actors: Vec<Actor>,
-    pub(super) animations: Vec<Uuid>,
-    pub(super) roles: Vec<Role>,
-    pub(super) day_s: u32,
-    pub(crate) plan: Plan,
+    pub(crate) mesh: NavMesh,
+    pub(crate) view: nav::Sight,
+    pub(crate) behaviors: BehaviorSet,
+    pub(crate) policy: DetailPolicy,
+    pub(crate) actors: Vec<Actor>,
+    pub(crate) animations: Vec<Uuid>,
+    pub(crate) roles: Vec<Role>,
+    pub(crate) day_s: u32,
+    pub(crate) rules: Arc<dyn GameRules>,
     /// What it was made from, for whoever makes it elsewhere.
     script: Script,
     mark: CastMark,
@@ -239,15 +238,15 @@ pub struct Cast {
 
 /// A spawn with all names looked up.
 #[derive(Clone, Debug)]
-pub(super) struct Role {
-    pub(super) kind: KindId,
-    pub(super) behavior: BehaviorId,
-    pub(super) first_name: String,
-    pub(super) last_name: String,
-    pub(super) spot: Spot,
-    pub(super) facing: Vec2,
+pub(crate) struct Role {
+    pub(crate) kind: KindId,
+    pub(crate) behavior: BehaviorId,
+    pub(crate) first_name: String,
+    pub(crate) last_name: String,
+    pub(crate) spot: Spot,
+    pub(crate) facing: Vec2,
     /// How it looks, in all worlds of the cast.
-    pub(super) appearance: Option<Arc<Appearance>>,
+    pub(crate) appearance: Option<Arc<Appearance>>,
 }
 
 impl Cast {
@@ -281,7 +280,12 @@ impl Cast {
     /// # Errors
     /// [`CastErrors`]: all that is wrong with the script.
     pub fn with_script(&self, script: Script, terrain: &Terrain) -> Result<Self, CastErrors> {
-        Self::put_together(script, terrain, self.mesh.clone(), self.view.clone())
+        let mut cast = Self::put_together(script, terrain, self.mesh.clone(), self.view.clone())?;
+        // States of the game hold their rules: those of worlds that go over to this cast need no second copy.
+        if cast.rules.fingerprint() == self.rules.fingerprint() {
+            cast.rules = Arc::clone(&self.rules);
+        }
+        Ok(cast)
     }
 
     fn put_together(
@@ -291,7 +295,7 @@ impl Cast {
         view: nav::Sight,
     ) -> Result<Self, CastErrors> {
         let mut errors = check(&script);
-        let Script { vocabulary, actors, animations, files, spawns, day_s, missions, damage } = &script;
+        let Script { vocabulary, actors, animations, files, spawns, day_s, game } = &script;
         let sources: Vec<Source<'_>> = files.iter().map(|(file, bytes)| Source { file, bytes }).collect();
         let behaviors = match BehaviorSet::load(&sources, vocabulary) {
             Ok(loaded) => Some(loaded.set),
@@ -311,16 +315,18 @@ impl Cast {
         for (number, spawn) in spawns.iter().take(NPCS_MAX).enumerate() {
             roles.extend(casting.role(number, spawn, &mut errors));
         }
-        let site = Site {
+        let site = GameSite {
             members: &|name| members(name, &script),
             floor: &|at| {
                 let spot = mesh.locate(casting.ground, at, SPAWN_REACH_M, PolyRef::NONE)?;
                 Some(spot.at.extend(mesh.height(casting.ground, spot)))
             },
         };
-        let plan = Plan::new(missions.clone(), *damage, &site);
-        let plan = plan.map_err(|faults| errors.push(CastError::Missions(faults))).ok();
-        let (Some(behaviors), Some(plan), true) = (behaviors, plan, errors.is_empty()) else {
+        let rules = match game {
+            Some(game) => game.compile(&site).map_err(|faults| errors.push(CastError::Game(faults))).ok(),
+            None => Some(Arc::new(NoGame::default()) as Arc<dyn GameRules>),
+        };
+        let (Some(behaviors), Some(rules), true) = (behaviors, rules, errors.is_empty()) else {
             return Err(CastErrors(errors));
         };
         let day_s = if *day_s == 0 { DAY_S } else { *day_s };
@@ -333,7 +339,7 @@ impl Cast {
         let n_lived = roles.iter().map(|role| usize::from(role.kind.0)).max().unwrap_or(0);
         hasher.u64(ground);
         hasher.u64(behaviors.fingerprint());
-        hasher.u64(plan.fingerprint());
+        hasher.u64(rules.fingerprint());
         Ok(Self {
             view,
             mesh,
@@ -346,11 +352,11 @@ impl Cast {
                 fingerprint: hasher.finish(),
                 ground,
                 people: hash_names(&script, n_kinds),
-                plan: plan.fingerprint(),
+                plan: rules.fingerprint(),
                 names: Arc::new(behaviors.names().clone()),
             },
             forebears: (n_lived..=n_kinds).map(|n| hash_names(&script, n)).collect(),
-            plan,
+            rules,
             script,
             behaviors,
         })
@@ -393,8 +399,8 @@ impl Cast {
 
     /// Whether NPCs' blows hurt visitors.
     #[must_use]
-    pub const fn has_damage(&self) -> bool {
-        self.plan.damage
+    pub fn has_damage(&self) -> bool {
+        self.rules.has_damage()
     }
 
     /// Where one can walk.
@@ -403,13 +409,13 @@ impl Cast {
         &self.mesh
     }
 
-    pub(super) fn actor(&self, kind: KindId) -> &Actor {
+    pub(crate) fn actor(&self, kind: KindId) -> &Actor {
         &self.actors[usize::from(kind.0) - 1]
     }
 }
 
 /// A world's ground as meshes and rays know it.
-pub(super) fn ground_of(terrain: &Terrain) -> Ground<'_> {
+pub(crate) fn ground_of(terrain: &Terrain) -> Ground<'_> {
     Ground::new(terrain.size_m(), terrain.heights()).expect("a terrain has as many samples as its size says")
 }
 

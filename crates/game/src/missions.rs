@@ -3,14 +3,14 @@
 //! A mission that is under way waits for two things at its next waypoint: that somebody is there, and that all of those who are to be cleared
 //! have fallen since it was next, or lay already. Who rises again meanwhile need not fall twice.
 
-use super::{Game, GameTick, plan::Plan};
-use crate::outcome::NpcSet;
+use super::{Game, plan::Plan};
 use behavior::senses::Stamp;
-use ids::SessionKey;
-use link::{Event, Frame};
+use ids::{LocalId, SessionKey};
+use link::{Audience, Event, GameEvent};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::sync::Arc;
+use world::{GameTick, NpcSet};
 
 /// Milliseconds between two looks at who is where.
 const LOOK_MS: u64 = 200;
@@ -71,7 +71,7 @@ impl Course {
         };
         hasher.u64(u64::from(value) << 8 | kind);
         hasher.u32(self.completed);
-        self.felled.hash(hasher);
+        self.felled.fold_into(hasher);
     }
 
     /// Of one that was written down some time ago: what was to come after a while comes after all of it.
@@ -84,8 +84,8 @@ impl Course {
 
 impl Game {
     /// Missions and their progress, in the order of the template.
-    pub(crate) fn missions<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = MissionStatus<'a>> {
-        plan.missions.iter().zip(&self.courses).map(|(mission, course)| MissionStatus {
+    pub fn missions(&self) -> impl Iterator<Item = MissionStatus<'_>> {
+        self.plan.missions.iter().zip(&self.courses).map(|(mission, course)| MissionStatus {
             name: &mission.name,
             done: if let Stage::UnderWay(next) = course.stage { Some(next) } else { None },
             waypoints: mission.goals.len() as u8,
@@ -94,25 +94,29 @@ impl Game {
     }
 
     /// Tells a session that came in what is to be done.
-    pub(super) fn tell_missions(&self, plan: &Plan, session: SessionKey, out: &mut Frame) {
+    pub(super) fn tell_missions(&self, session: SessionKey, out: &mut Vec<Event>) {
         for (mission, course) in (0..).zip(&self.courses) {
             if let Stage::UnderWay(next) = course.stage {
-                out.events.push(said(plan, mission, next, Some(session)));
+                out.push(said(&self.plan, mission, next, Some(session)));
             }
         }
     }
 
     /// Notes which NPCs fell in this tick, and reports these and those that came back.
-    pub(super) fn notice_falls(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
+    pub(super) fn notice_falls(&mut self, tick: &GameTick<'_>, out: &mut Vec<Event>) {
         let (fell, rose) = (tick.outcome.fell, tick.outcome.rose);
         if fell.is_empty() && rose.is_empty() {
             return;
         }
-        out.events.extend(fell.numbers().filter_map(tick.npc_id).map(Event::Fell));
-        out.events.extend(rose.numbers().filter_map(tick.npc_id).map(Event::Rose));
+        let told = |npcs: NpcSet, event: fn(LocalId) -> GameEvent| {
+            let ids = npcs.numbers().filter_map(|number| tick.npc_id(number));
+            ids.map(move |id| Event::Game(Audience::All, event(id)))
+        };
+        out.extend(told(fell, GameEvent::Fell));
+        out.extend(told(rose, GameEvent::Rose));
         for (mission, course) in self.courses.iter_mut().enumerate() {
             if let Stage::UnderWay(next) = course.stage
-                && let Some(clear) = tick.plan.missions[mission].goals[usize::from(next)].clear
+                && let Some(clear) = self.plan.missions[mission].goals[usize::from(next)].clear
             {
                 course.felled = course.felled.or(fell.and(clear));
             }
@@ -121,17 +125,17 @@ impl Game {
     }
 
     /// Takes missions on whose next waypoint is reached, and begins those whose time has come.
-    pub(super) fn advance_missions(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
-        if !tick.span.is_due(LOOK_MS, 0) {
+    pub(super) fn advance_missions(&mut self, tick: &GameTick<'_>, out: &mut Vec<Event>) {
+        if !tick.is_due(LOOK_MS) {
             return;
         }
-        let plan = tick.plan;
+        let plan = Arc::clone(&self.plan);
         let now = tick.now.stamp();
         for mission in 0..self.courses.len() {
             match self.courses[mission].stage {
                 Stage::Waiting(Some(until)) if now.has_reached(until) => {
                     self.go_on_to(tick, mission, 0);
-                    out.events.push(said(plan, mission as u8, 0, None));
+                    out.push(said(&plan, mission as u8, 0, None));
                 }
                 Stage::UnderWay(next) if self.is_reached(tick, mission, next) => {
                     let is_last = usize::from(next) + 1 == plan.missions[mission].goals.len();
@@ -139,7 +143,7 @@ impl Game {
                         self.complete(tick, mission, out);
                     } else {
                         self.go_on_to(tick, mission, next + 1);
-                        out.events.push(said(plan, mission as u8, next + 1, None));
+                        out.push(said(&plan, mission as u8, next + 1, None));
                     }
                 }
                 Stage::Waiting(_) | Stage::UnderWay(_) => {}
@@ -148,47 +152,48 @@ impl Game {
     }
 
     fn is_reached(&self, tick: &GameTick<'_>, mission: usize, next: u8) -> bool {
-        let goal = &tick.plan.missions[mission].goals[usize::from(next)];
+        let goal = &self.plan.missions[mission].goals[usize::from(next)];
         let felled = self.courses[mission].felled;
         let is_cleared = goal.clear.is_none_or(|clear| felled.and(clear) == clear);
-        is_cleared
-            && tick.roster.iter().any(|(_, presence)| {
-                let soles = presence.motion.position - glam::Vec3::Z * presence.half_height();
-                soles.distance_squared(goal.at) <= goal.radius_m * goal.radius_m
-            })
+        let is_there = |visitor: world::GameVisitor| {
+            visitor.soles.distance_squared(goal.at) <= goal.radius_m * goal.radius_m
+        };
+        is_cleared && tick.visitors().any(is_there)
     }
 
     fn go_on_to(&mut self, tick: &GameTick<'_>, mission: usize, next: u8) {
-        let goals = &tick.plan.missions[mission].goals;
+        let goals = &self.plan.missions[mission].goals;
         assert!(usize::from(next) < goals.len(), "mission {mission} has no waypoint {next}");
         let clear = goals[usize::from(next)].clear;
         let course = &mut self.courses[mission];
         course.stage = Stage::UnderWay(next);
-        course.felled = clear.map_or_else(NpcSet::default, |clear| (tick.npcs_down)().and(clear));
+        course.felled = clear.map_or_else(NpcSet::default, |clear| tick.npcs_down().and(clear));
         self.change();
     }
 
-    fn complete(&mut self, tick: &GameTick<'_>, mission: usize, out: &mut Frame) {
-        let (plan, now) = (tick.plan, tick.now.stamp());
+    fn complete(&mut self, tick: &GameTick<'_>, mission: usize, out: &mut Vec<Event>) {
+        let (plan, now) = (Arc::clone(&self.plan), tick.now.stamp());
         let course = &mut self.courses[mission];
         course.completed = course.completed.saturating_add(1);
         course.stage = Stage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
         course.felled = NpcSet::default();
         self.change();
-        out.events.push(said(plan, mission as u8, plan.missions[mission].goals.len() as u8, None));
+        out.push(said(&plan, mission as u8, plan.missions[mission].goals.len() as u8, None));
         for (follower, of) in plan.missions.iter().enumerate() {
             let waits = matches!(self.courses[follower].stage, Stage::Waiting(_));
             if waits && of.after.map(usize::from) == Some(mission) {
                 self.go_on_to(tick, follower, 0);
-                out.events.push(said(plan, follower as u8, 0, None));
+                out.push(said(&plan, follower as u8, 0, None));
             }
         }
     }
 }
 
-/// What is said where so many waypoints are done.
+/// What is said where so many waypoints are done; to everybody who is there, without a session.
 fn said(plan: &Plan, mission: u8, done: u8, session: Option<SessionKey>) -> Event {
     let of = &plan.missions[usize::from(mission)];
     let text = of.goals.get(usize::from(done)).map_or(&of.done, |goal| &goal.text);
-    Event::Mission { session, mission, done, waypoints: of.goals.len() as u8, text: Arc::clone(text) }
+    let text = Arc::clone(text);
+    let event = GameEvent::Mission { mission, done, waypoints: of.goals.len() as u8, text };
+    Event::Game(session.map_or(Audience::All, Audience::Session), event)
 }

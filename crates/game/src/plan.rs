@@ -3,12 +3,12 @@
 //! What a template says ([`Mission`]) becomes a [`Plan`], which holds no names that could be missing: places are on the mesh,
 //! groups are sets of NPCs, and what follows on what ends somewhere.
 
-use crate::outcome::NpcSet;
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::{fmt, ops::RangeInclusive, sync::Arc};
 use thiserror::Error;
+use world::{GameFaults, GameRules, GameSite, GameSource, NpcSet};
 
 /// Missions of one template at most.
 pub const MISSIONS_MAX: usize = 16;
@@ -18,6 +18,15 @@ pub const WAYPOINTS_MAX: usize = 64;
 const TEXT_BYTES_MAX: usize = 254;
 /// Who is somewhere is within so many metres.
 const RADII_M: RangeInclusive<f32> = 0.5..=128.0;
+
+/// The game as a template describes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MissionScript {
+    /// What visitors are to do.
+    pub missions: Vec<Mission>,
+    /// NPCs' blows hurt visitors.
+    pub damage: bool,
+}
 
 /// Something to do for those who visit a world: to be at one waypoint after the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -111,10 +120,10 @@ pub struct MissionFaults(pub Vec<MissionFault>);
 
 /// Missions with all names looked up.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub struct Plan {
     pub(super) missions: Vec<Planned>,
     /// NPCs' blows hurt visitors.
-    pub(crate) damage: bool,
+    pub(super) damage: bool,
     fingerprint: u64,
 }
 
@@ -136,16 +145,17 @@ pub(super) struct Goal {
     pub(super) text: Arc<str>,
 }
 
-/// What a plan has to know of the place.
-pub(crate) struct Site<'a> {
-    /// Those of a kind or group; `None` when there is no such name.
-    pub(crate) members: &'a dyn Fn(&str) -> Option<NpcSet>,
-    /// The nearest place where one can stand, if there is one.
-    pub(crate) floor: &'a dyn Fn(Vec3) -> Option<Vec3>,
+impl GameSource for MissionScript {
+    fn compile(&self, site: &GameSite<'_>) -> Result<Arc<dyn GameRules>, GameFaults> {
+        match Plan::new(self.missions.clone(), self.damage, site) {
+            Ok(plan) => Ok(Arc::new(plan)),
+            Err(faults) => Err(GameFaults(Box::new(faults))),
+        }
+    }
 }
 
 impl Plan {
-    pub(crate) fn new(missions: Vec<Mission>, damage: bool, site: &Site<'_>) -> Result<Self, MissionFaults> {
+    fn new(missions: Vec<Mission>, damage: bool, site: &GameSite<'_>) -> Result<Self, MissionFaults> {
         let mut faults = Faults::default();
         if missions.len() > MISSIONS_MAX {
             faults.add(None, too_many("missions", missions.len(), MISSIONS_MAX));
@@ -182,7 +192,7 @@ impl Plan {
             for Goal { at, radius_m, clear, text } in goals {
                 hasher.vec3(*at);
                 hasher.f32(*radius_m);
-                clear.unwrap_or_default().hash(&mut hasher);
+                clear.unwrap_or_default().fold_into(&mut hasher);
                 hasher.bytes(text.as_bytes());
             }
         }
@@ -245,7 +255,7 @@ fn order(missions: &[Mission], faults: &mut Faults) -> Vec<Option<u8>> {
     after.into_iter().map(|after| after.map(|number| number as u8)).collect()
 }
 
-fn planned(mission: Mission, after: Option<u8>, site: &Site<'_>, faults: &mut Faults) -> Planned {
+fn planned(mission: Mission, after: Option<u8>, site: &GameSite<'_>, faults: &mut Faults) -> Planned {
     let Mission { name, again_s, waypoints, done, .. } = mission;
     let n = waypoints.len();
     if n == 0 {
@@ -283,6 +293,8 @@ fn planned(mission: Mission, after: Option<u8>, site: &Site<'_>, faults: &mut Fa
     let again_ms = (again_s > 0).then_some(u32::from(again_s) * 1_000);
     Planned { name, after, again_ms, goals, done: done.into() }
 }
+
+impl std::error::Error for MissionFaults {}
 
 impl fmt::Display for MissionFaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,13 +4,13 @@
 //! than all of it, by account: who leaves is not well when they come back. Time passes for them as for the world, so that nobody
 //! heals while it sleeps.
 
-use super::{Game, GameTick};
-use crate::{outcome::Blow, roster::Roster};
+use super::Game;
 use behavior::senses::{Stamp, WorldTime};
 use ids::{AgentId, SessionKey};
-use link::{Event, Frame};
+use link::{Audience, Event, GameEvent};
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
+use world::{Blow, GameState, GameTick};
 
 /// Full health, as the protocol counts it.
 pub const HEALTH_MAX: u8 = 100;
@@ -42,6 +42,11 @@ impl Wound {
         hasher.u64(u64::from(self.heals_at.0) << 8 | u64::from(self.health));
     }
 
+    /// Whether the visitor has fallen.
+    pub(super) const fn is_fatal(&self) -> bool {
+        self.health == 0
+    }
+
     /// Of one that was written down some time ago: healing begins anew.
     pub(super) fn dress(&mut self, now: WorldTime) {
         self.heals_at = now.stamp().after(PAUSE_MS);
@@ -50,7 +55,8 @@ impl Wound {
 
 impl Game {
     /// A visitor's health, 0 to [`HEALTH_MAX`].
-    pub(crate) fn health_of(&self, agent: AgentId) -> u8 {
+    #[must_use]
+    pub fn health_of(&self, agent: AgentId) -> u8 {
         self.wounds.iter().find(|wound| wound.agent == agent).map_or(HEALTH_MAX, |wound| wound.health)
     }
 
@@ -79,32 +85,17 @@ impl Game {
 }
 
 impl Game {
-    /// True of a visitor who fell in this step or the one before, and was not brought back yet.
-    pub(crate) fn has_fallen(&self, agent: AgentId) -> bool {
-        !self.wounds.is_empty() && self.health_of(agent) == 0
-    }
-
-    /// Some visitors fell and were not brought back yet.
-    pub(crate) fn has_fallen_visitors(&self) -> bool {
-        self.wounds.iter().any(|wound| wound.health == 0)
-    }
-
-    /// Gives all who fell their full health: they were brought back.
-    pub(crate) fn raise_fallen_visitors(&mut self) {
-        self.wounds.retain(|wound| wound.health > 0);
-        self.change();
-    }
-
     /// NPCs' blows hurt visitors, where damage is on.
-    pub(super) fn take_blows(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
-        if tick.plan.damage {
+    pub(super) fn take_blows(&mut self, tick: &GameTick<'_>, out: &mut Vec<Event>) {
+        if self.plan.damage {
             tick.outcome.blows.iter().for_each(|blow| self.take_blow(blow, tick, out));
         }
     }
 
-    fn take_blow(&mut self, &Blow { to, by, points }: &Blow, tick: &GameTick<'_>, out: &mut Frame) {
-        let Some((_, presence)) = tick.roster.iter().find(|(_, presence)| presence.id == to) else { return };
-        let (agent, session) = (presence.identity.agent, presence.identity.session);
+    fn take_blow(&mut self, blow: &Blow, tick: &GameTick<'_>, out: &mut Vec<Event>) {
+        let &Blow { to, points, .. } = blow;
+        let Some(visitor) = tick.visitors().find(|visitor| visitor.id == to) else { return };
+        let (agent, session) = (visitor.agent, visitor.session);
         if points == 0 || self.has_fallen(agent) {
             return;
         }
@@ -113,23 +104,23 @@ impl Game {
             return;
         }
         let left = self.health_of(agent);
-        out.events.push(Event::Struck { who: to, by, points });
-        out.events.push(Event::Health { session, points: left });
+        out.push(struck(blow));
+        out.push(told(session, left));
         if left == 0 {
-            out.events.push(Event::Fell(to));
+            out.push(Event::Game(Audience::All, GameEvent::Fell(to)));
         }
         if let Some(well) = well {
-            out.events.extend(health_of_sessions(tick.roster, well, HEALTH_MAX));
+            out.extend(health_of_sessions(tick, well, HEALTH_MAX));
         }
     }
 
     /// Tells a session that came in its health.
-    pub(super) fn tell_health(&self, session: SessionKey, agent: AgentId, out: &mut Frame) {
-        out.events.push(Event::Health { session, points: self.health_of(agent) });
+    pub(super) fn tell_health(&self, session: SessionKey, agent: AgentId, out: &mut Vec<Event>) {
+        out.push(told(session, self.health_of(agent)));
     }
 
     /// Gives a point to each visitor whose time has come.
-    pub(super) fn heal(&mut self, tick: &GameTick<'_>, out: &mut Frame) {
+    pub(super) fn heal(&mut self, tick: &GameTick<'_>, out: &mut Vec<Event>) {
         let now = tick.now.stamp();
         let mut has_healed = false;
         for wound in &mut self.wounds {
@@ -139,7 +130,7 @@ impl Game {
             }
             has_healed = true;
             (wound.health, wound.heals_at) = (wound.health + 1, now.after(HEAL_MS));
-            out.events.extend(health_of_sessions(tick.roster, wound.agent, wound.health));
+            out.extend(health_of_sessions(tick, wound.agent, wound.health));
         }
         if has_healed {
             self.wounds.retain(|wound| wound.health < HEALTH_MAX);
@@ -149,9 +140,19 @@ impl Game {
 }
 
 /// The health of an account, told to each of its sessions that is here.
-fn health_of_sessions(roster: &Roster, agent: AgentId, points: u8) -> impl Iterator<Item = Event> {
-    let own = roster.iter().filter(move |(_, presence)| presence.identity.agent == agent);
-    own.map(move |(_, presence)| Event::Health { session: presence.identity.session, points })
+fn health_of_sessions(tick: &GameTick<'_>, agent: AgentId, points: u8) -> impl Iterator<Item = Event> {
+    let own = tick.visitors().filter(move |visitor| visitor.agent == agent);
+    own.map(move |visitor| told(visitor.session, points))
+}
+
+/// A session's health, for its client.
+pub(super) const fn told(session: SessionKey, points: u8) -> Event {
+    Event::Game(Audience::Session(session), GameEvent::Health { points })
+}
+
+/// A blow that took health.
+pub(super) const fn struck(&Blow { to, by, points }: &Blow) -> Event {
+    Event::Game(Audience::All, GameEvent::Struck { who: to, by, points })
 }
 
 #[cfg(test)]

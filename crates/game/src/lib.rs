@@ -1,0 +1,167 @@
+//! The small game that visitors of a world play: missions, and health where damage is on.
+//!
+//! [`MissionScript`] is what a template says of it. It is checked when the template's cast is made (`plan`), and becomes a [`Plan`]. The state in one
+//! world is a [`Game`]: how far each mission has come (`missions`) and who is hurt (`health`). The world knows none of these types, only the traits
+//! of its module `game`; [`Game::of`] and [`MissionScript::of`] find them again.
+
+mod health;
+mod missions;
+mod plan;
+
+pub use health::HEALTH_MAX;
+pub use missions::MissionStatus;
+pub use plan::{
+    MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionProblem, MissionScript, Plan, WAYPOINTS_MAX,
+    Waypoint,
+};
+
+use behavior::senses::WorldTime;
+use health::Wound;
+use ids::{AgentId, SessionKey};
+use link::Event;
+use missions::Course;
+use state_hash::StateHasher;
+use std::{any::Any, sync::Arc};
+use world::{Cast, GameRules, GameSource, GameState, GameStateError, GameTick, World};
+
+/// What became of the game in one world.
+#[derive(Clone, Debug, Default)]
+pub struct Game {
+    plan: Arc<Plan>,
+    /// One for each mission of the plan.
+    courses: Vec<Course>,
+    /// Those who are not in full health, here or not.
+    wounds: Vec<Wound>,
+    hash: u64,
+    /// Rises with every change of what [`World::progress`] tells.
+    version: u64,
+}
+
+impl Game {
+    /// The game of a world; `None` when it has no cast, or another game.
+    #[must_use]
+    pub fn of(world: &World) -> Option<&Self> {
+        let state: &dyn Any = world.game()?;
+        state.downcast_ref()
+    }
+
+    fn with_state(plan: Arc<Plan>, courses: Vec<Course>, wounds: Vec<Wound>) -> Self {
+        let mut game = Self { plan, courses, wounds, ..Self::default() };
+        game.settle_hash();
+        game
+    }
+
+    fn settle_hash(&mut self) {
+        let mut hasher = StateHasher::new();
+        self.courses.iter().for_each(|course| course.hash(&mut hasher));
+        self.wounds.iter().for_each(|wound| wound.hash(&mut hasher));
+        self.hash = hasher.finish();
+    }
+
+    fn change(&mut self) {
+        self.version += 1;
+        self.settle_hash();
+    }
+}
+
+impl MissionScript {
+    /// The missions and rules that a cast was made from; `None` when it has no game, or another one.
+    #[must_use]
+    pub fn of(cast: &Cast) -> Option<&Self> {
+        let source: &dyn Any = &**cast.script().game.as_ref()?;
+        source.downcast_ref()
+    }
+
+    /// As [`world::Script::game`] takes it.
+    #[must_use]
+    pub fn into_source(self) -> Option<Arc<dyn GameSource>> {
+        Some(Arc::new(self))
+    }
+}
+
+impl GameRules for Plan {
+    fn fingerprint(&self) -> u64 {
+        Self::fingerprint(self)
+    }
+
+    fn has_damage(&self) -> bool {
+        self.damage
+    }
+
+    fn begin(self: Arc<Self>) -> Box<dyn GameState> {
+        let courses = Course::all(&self);
+        Box::new(Game::with_state(self, courses, Vec::new()))
+    }
+
+    fn decode(self: Arc<Self>, bytes: &[u8]) -> Result<(Box<dyn GameState>, &[u8]), GameStateError> {
+        let ((courses, wounds), rest): ((Vec<Course>, Vec<Wound>), _) = postcard::take_from_bytes(bytes)?;
+        if !Course::are_sound(&courses, &self) || !Wound::are_sound(&wounds) {
+            return Err(GameStateError::Unsound);
+        }
+        Ok((Box::new(Game::with_state(self, courses, wounds)), rest))
+    }
+}
+
+impl GameState for Game {
+    fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn outlive(&mut self, former: u64) {
+        self.version = former + 1;
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        let state = (self.courses.as_slice(), self.wounds.as_slice());
+        *out = postcard::to_extend(&state, std::mem::take(out)).expect("plain data in memory always encodes");
+    }
+
+    fn restart_timers(&mut self, now: WorldTime) {
+        self.wounds.iter_mut().for_each(|wound| wound.dress(now));
+        for (mission, course) in self.courses.iter_mut().enumerate() {
+            course.wait_again(&self.plan, mission, now.stamp());
+        }
+        self.change();
+    }
+
+    fn play(&mut self, tick: &GameTick<'_>, out: &mut Vec<Event>) {
+        report_hits(tick, out);
+        self.take_blows(tick, out);
+        self.heal(tick, out);
+        self.notice_falls(tick, out);
+        self.advance_missions(tick, out);
+    }
+
+    fn greet(&self, session: SessionKey, agent: AgentId, out: &mut Vec<Event>) {
+        if self.plan.damage {
+            self.tell_health(session, agent, out);
+        }
+        self.tell_missions(session, out);
+    }
+
+    fn has_fallen_visitors(&self) -> bool {
+        self.wounds.iter().any(Wound::is_fatal)
+    }
+
+    fn has_fallen(&self, agent: AgentId) -> bool {
+        !self.wounds.is_empty() && self.health_of(agent) == 0
+    }
+
+    fn tell_raised(&self, session: SessionKey, out: &mut Vec<Event>) {
+        out.push(health::told(session, HEALTH_MAX));
+    }
+
+    fn raise_fallen(&mut self) {
+        self.wounds.retain(|wound| !wound.is_fatal());
+        self.change();
+    }
+}
+
+/// Visitors' blows hurt NPCs in the NPC phase; they are only reported here.
+fn report_hits(tick: &GameTick<'_>, out: &mut Vec<Event>) {
+    out.extend(tick.outcome.hits.iter().map(health::struck));
+}
