@@ -6,7 +6,7 @@ use crate::network::{Arrivals, Cuts, Link};
 use crate::queue::{Lane, Queue};
 use crate::scenario::Scenario;
 use crate::streams::{Purpose, stream};
-use crate::trace::{fold, fold_word};
+use crate::trace::fold;
 use gateway::shard::Address;
 use ids::Instant;
 use std::collections::BTreeMap;
@@ -154,7 +154,7 @@ impl Carrier {
     /// Hash of all that arrived so far, with the time at which it did.
     pub(crate) fn traffic_hash(&self) -> u64 {
         let hashes = self.paths.values().flat_map(|path| [path.arrived_up, path.arrived_down]);
-        hashes.fold(0, fold_word)
+        hashes.fold(0, state_hash::fold)
     }
 
     fn path(&mut self, pair: Pair) -> &mut Path {
@@ -189,5 +189,5 @@ impl Carrier {
 }
 
 fn note(hash: &mut u64, now: Instant, bytes: &[u8]) {
-    *hash = fold(fold_word(*hash, now.0), bytes);
+    *hash = fold(state_hash::fold(*hash, now.0), bytes);
 }

@@ -56,7 +56,7 @@ impl Trace {
         self.ticks.iter().fold(0, |hash, mark| {
             let [a, b] = mark.states;
             let [c, d] = mark.frames;
-            [mark.tick.0, a, b, c, d, mark.traffic].into_iter().fold(hash, fold_word)
+            [mark.tick.0, a, b, c, d, mark.traffic].into_iter().fold(hash, state_hash::fold)
         })
     }
 
@@ -88,15 +88,10 @@ pub(crate) fn frame_hash(frame: &Frame, scratch: &mut Vec<u8>) -> u64 {
 /// Folds bytes into 64 bits. Compares runs of ours with each other, so any good mixing will do.
 pub(crate) fn fold(hash: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
-    let hash = words
-        .iter()
-        .fold(fold_word(hash, bytes.len() as u64), |hash, &word| fold_word(hash, u64::from_le_bytes(word)));
-    rest.iter().fold(hash, |hash, &byte| fold_word(hash, byte.into()))
-}
-
-/// Folds one number into 64 bits.
-pub(crate) const fn fold_word(hash: u64, word: u64) -> u64 {
-    (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+    let hash = words.iter().fold(state_hash::fold(hash, bytes.len() as u64), |hash, &word| {
+        state_hash::fold(hash, u64::from_le_bytes(word))
+    });
+    rest.iter().fold(hash, |hash, &byte| state_hash::fold(hash, byte.into()))
 }
 
 #[cfg(test)]

@@ -19,6 +19,12 @@ pub const fn mix(mut bits: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
+/// Folds one number into a hash of those before it.
+#[must_use]
+pub const fn fold(hash: u64, value: u64) -> u64 {
+    (hash ^ value).wrapping_mul(MULTIPLIER).rotate_left(29)
+}
+
 /// Folds one value after the other into 64 bits; their order counts. Also a [`Hasher`], for types that derive `Hash`.
 #[derive(Clone, Debug)]
 pub struct StateHasher(u64);
@@ -33,8 +39,7 @@ impl StateHasher {
 
     /// Folds 64 bits.
     pub const fn u64(&mut self, value: u64) {
-        let folded = (self.0 ^ value).wrapping_mul(MULTIPLIER);
-        self.0 = folded.rotate_left(29);
+        self.0 = fold(self.0, value);
     }
 
     /// Folds 32 bits, as the same number of 64 bits.

@@ -3,6 +3,7 @@
 use super::{NavMesh, PolyRef, Spot};
 use crate::ground::Ground;
 use glam::Vec2;
+use state_hash::mix;
 
 /// Points tried before the last one is made do with.
 const TRIES: u64 = 8;
@@ -37,14 +38,6 @@ impl NavMesh {
         // Down a ledge there may be no way back.
         Some(if self.are_connected(from, seen) { seen } else { from })
     }
-}
-
-/// Spreads every bit of a number over all 64 (the finaliser of SplitMix64).
-const fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }
 
 /// 0…1 of 24 bits, which a float holds exactly.

@@ -9,7 +9,7 @@ use crate::node::{Node, TICK};
 use crate::scenario::Scenario;
 use crate::setting::Setting;
 use crate::simulation::Simulation;
-use crate::trace::{fold, fold_word};
+use crate::trace::fold;
 use gateway::places::PlaceId;
 use gateway::shard::Address;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub(super) fn prepare(ticks: u64) -> Result<Inputs, Failure> {
     let storm = TICK * u32::try_from(WARM_UP_TICKS + ticks + 1).unwrap_or(u32::MAX);
     let scenario = Scenario { clients: CLIENTS, storm, faults: FAULTS, ..Scenario::new(SEED) };
     let (calls, trace) = Simulation::new(scenario).journal(WARM_UP_TICKS + ticks)?;
-    let states = trace.ticks().iter().flat_map(|mark| mark.states).fold(0, fold_word);
+    let states = trace.ticks().iter().flat_map(|mark| mark.states).fold(0, state_hash::fold);
     Ok(Inputs {
         workload: Workload::Crowd.name().to_owned(),
         seed: SEED,
@@ -79,7 +79,7 @@ impl Sent {
         let to = u64::from(u32::from(*address.remote.ip())) << 24
             | u64::from(address.remote.port()) << 8
             | u64::from(address.port);
-        self.hash = fold(fold_word(self.hash, to), bytes);
+        self.hash = fold(state_hash::fold(self.hash, to), bytes);
     }
 }
 

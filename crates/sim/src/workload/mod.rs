@@ -296,10 +296,7 @@ fn world_mark(frame: &Frame, scratch: &mut Vec<u8>) -> WorldMark {
 }
 
 fn fold_states(marks: &[Mark]) -> u64 {
-    marks
-        .iter()
-        .flat_map(|mark| &mark.worlds)
-        .fold(0, |hash, world| crate::trace::fold_word(hash, world.state))
+    marks.iter().flat_map(|mark| &mark.worlds).fold(0, |hash, world| state_hash::fold(hash, world.state))
 }
 
 #[cfg(test)]
