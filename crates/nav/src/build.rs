@@ -225,7 +225,7 @@ impl Workshop<'_> {
         if shapes.len() >= crate::mesh::poly::EdgeLink::POLYS_MAX {
             return Err(BuildError::Ragged { x: x_m, y: y_m, polys: shapes.len() });
         }
-        let floors = self.samples.floors(&regions, [x_m as f32, y_m as f32].into(), self.solids);
+        let floors = self.samples.floors(regions.floors(), [x_m as f32, y_m as f32].into(), self.solids);
         let mut polys: Vec<Poly> = shapes.iter().map(|shape| shape.poly(origin, &floors)).collect();
         shapes::link(&shapes, &mut polys);
         let borders: Box<[Border]> = shapes::borders(&shapes, |floor, at| {

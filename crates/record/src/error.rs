@@ -1,6 +1,6 @@
 //! Why bytes are not read.
 
-use crate::part::Tag;
+use crate::tag::Tag;
 use std::io;
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! Preamble and record heads, byte by byte, and the checksum that runs through all of them.
 
 use crate::error::{RecordError, Unreadable};
-use crate::part::Tag;
+use crate::tag::Tag;
 use flate2::read::ZlibDecoder;
 use std::borrow::Cow;
 use std::io::Read;

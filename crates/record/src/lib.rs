@@ -32,10 +32,12 @@ mod layout;
 mod part;
 mod records;
 mod stream;
+mod tag;
 
 pub use buffer::RecordBuffer;
 pub use error::{RecordError, Unreadable};
 pub use layout::{Format, PREAMBLE_LEN, RECORD_HEAD_LEN};
-pub use part::{END, Part, Tag, Upgrade};
+pub use part::{END, Part, Upgrade};
 pub use records::{Record, Records};
 pub use stream::{Head, RecordCursor};
+pub use tag::Tag;

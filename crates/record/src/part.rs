@@ -1,12 +1,8 @@
 //! Parts: the pieces of state that have records, and the versions of each.
 
 use crate::error::{RecordError, Unreadable};
+use crate::tag::Tag;
 use std::borrow::Cow;
-use std::fmt;
-
-/// Four ASCII characters that name a part in the file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tag(pub [u8; 4]);
 
 /// Turns a body of one version into the same state in the next version.
 ///
@@ -102,19 +98,6 @@ impl Part {
 
     pub(crate) const fn undecodable(&self, offset: u64, why: Unreadable) -> RecordError {
         RecordError::Undecodable { part: self.name, offset, why }
-    }
-}
-
-impl fmt::Display for Tag {
-    /// As text; bytes that are no printable ASCII are escaped, so that a damaged tag disturbs no log.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.escape_ascii())
-    }
-}
-
-impl fmt::Debug for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tag({self})")
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::buffer::RecordBuffer;
 use crate::error::{RecordError, Unreadable};
 use crate::layout::{Chain, Format, PREAMBLE_LEN, RECORD_HEAD_LEN, RawHead};
-use crate::part::{END, Part, Tag};
+use crate::part::{END, Part};
+use crate::tag::Tag;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 

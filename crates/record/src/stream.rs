@@ -2,7 +2,7 @@
 
 use crate::error::RecordError;
 use crate::layout::{Chain, Format, PREAMBLE_LEN, RECORD_HEAD_LEN, RawHead};
-use crate::part::Tag;
+use crate::tag::Tag;
 use std::borrow::Cow;
 use std::io::Read;
 

@@ -19,6 +19,7 @@
 //! # Ok::<(), recording::RecordingError>(())
 //! ```
 
+mod error;
 mod format;
 mod read;
 mod replay;
@@ -28,8 +29,9 @@ mod upgrade;
 mod version4;
 mod write;
 
+pub use error::RecordingError;
 pub use format::{About, End, Ending, Inhabitants, Step, VERSION};
-pub use read::{Recording, RecordingError, Steps};
+pub use read::{Recording, Steps};
 pub use replay::Replay;
 pub use tape::{QUEUE_STEPS_MAX, Reel, Tape};
 pub use upgrade::{UpgradeError, upgrade};

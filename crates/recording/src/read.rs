@@ -1,76 +1,16 @@
 //! Reading a recording: the whole file is checked before anything is made of it.
 
+use crate::error::RecordingError;
 use crate::format::{ABOUT, About, End, FORMAT, GROUND, Inhabitants, OBJECTS, SNAPSHOT, STEPS, Step};
 use crate::source::{Reach, RecordSource};
-use link::{Scenery, SceneryError, Standing, Terrain, TerrainError};
+use link::{Scenery, Standing, Terrain};
 use record::{END, Part, RecordError};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
-use world::{Cast, CastErrors, RestoreError, Script, World, WorldConfig};
-
-/// Why bytes are no recording, or none that this build can replay.
-#[derive(Debug, Error)]
-pub enum RecordingError {
-    /// The file cannot be opened.
-    #[error("cannot open {path}: {source}")]
-    Open {
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Reading failed.
-    #[error("cannot read the recording: {0}")]
-    Io(#[from] io::Error),
-    /// The bytes are not read: of another format or build, cut off or damaged.
-    #[error(transparent)]
-    Bytes(#[from] RecordError),
-    /// The checksums match and the content does not: we wrote nonsense.
-    #[error("the recording cannot be decoded: {0}")]
-    Undecodable(&'static str),
-    /// Its ground is none.
-    #[error("the recording has no ground: {0}")]
-    Terrain(#[from] TerrainError),
-    /// Its ground is another than the world's.
-    #[error("the recording carries terrain {found:016x}, and its world stood on {expected:016x}")]
-    OtherTerrain {
-        /// What the world stood on.
-        expected: u64,
-        /// What is there.
-        found: u64,
-    },
-    /// What stood on it cannot be.
-    #[error("the recording's objects are none: {0}")]
-    Scenery(#[from] SceneryError),
-    /// Other objects than the world's.
-    #[error("the recording carries scenery {found:016x}, and its world had {expected:016x}")]
-    OtherScenery {
-        /// What stood in the world.
-        expected: u64,
-        /// What is there.
-        found: u64,
-    },
-    /// Those who lived in it cannot be.
-    #[error("nobody can live in the recording's world as it says: {0}")]
-    Cast(#[from] CastErrors),
-    /// Others than the world's: their behaviours or their ways are made otherwise by this build.
-    #[error(
-        "the recording makes cast {found:016x}, and its world had {expected:016x}: another build recorded it"
-    )]
-    OtherCast {
-        /// Who lived in the world.
-        expected: u64,
-        /// What is made of the same script here.
-        found: u64,
-    },
-    /// The world that it begins with cannot be restored.
-    #[error("the world of the recording cannot be restored: {0}")]
-    Restore(#[from] RestoreError),
-}
+use world::{Cast, Script, World, WorldConfig};
 
 /// A recording, checked from end to end.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The records of a file one after the other, whichever version it has.
 
+use crate::error::RecordingError;
 use crate::format::{FORMAT, PARTS};
-use crate::read::RecordingError;
 use crate::version4::{self, Chain};
 use record::{PREAMBLE_LEN, Part, RecordCursor, RecordError};
 use std::borrow::Cow;

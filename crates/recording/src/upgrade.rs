@@ -1,7 +1,8 @@
 //! Recordings of former versions in the newest one.
 
+use crate::error::RecordingError;
 use crate::format::{FORMAT, SNAPSHOT};
-use crate::read::{RecordingError, check_end, cut_off};
+use crate::read::{check_end, cut_off};
 use crate::source::{Reach, RecordSource};
 use crate::write::WriteError;
 use record::{END, RecordBuffer};

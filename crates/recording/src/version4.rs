@@ -9,8 +9,8 @@
 //! A checksum is the first 8 bytes of BLAKE3 over the checksum before it (8 zero bytes for the first chunk), the 12 bytes before it,
 //! and the body. A body is deflated (zlib) unless `stored` and `raw` are equal. Bodies are version 1 of the part of that kind.
 
+use crate::error::RecordingError;
 use crate::format;
-use crate::read::RecordingError;
 use flate2::read::ZlibDecoder;
 use record::{END, Part, RecordError, Tag};
 use std::io::Read;

@@ -8,7 +8,6 @@
 use super::{
     BuildError, Walker,
     lines::{BoxLines, LineHit, top_plane},
-    regions::Regions,
 };
 use crate::{
     CELL_M,
@@ -121,9 +120,9 @@ impl Samples {
         self.starts[column as usize] as usize..self.starts[column as usize + 1] as usize
     }
 
-    /// The floors that regions have.
-    pub(super) fn floors(&self, regions: &Regions, origin: Vec2, solids: &Solids) -> Floors {
-        let mut of: Vec<u32> = regions.floors().collect();
+    /// The floors of regions, each once.
+    pub(super) fn floors(&self, of: impl Iterator<Item = u32>, origin: Vec2, solids: &Solids) -> Floors {
+        let mut of: Vec<u32> = of.collect();
         of.push(0);
         of.sort_unstable();
         of.dedup();
