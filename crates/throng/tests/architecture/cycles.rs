@@ -20,10 +20,9 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         &[
             "shard::client",
             "shard::dispatch",
-            "shard::flood",
             "shard::heard",
             "shard::held",
-            "shard::missing",
+            "shard::notices",
             "shard::stream",
         ],
         "a client holds the state of each part of the shard, and the parts are methods of the shard on a client",
