@@ -181,7 +181,8 @@ impl Stepper {
 
 /// Completions of all missions of a world, those before it was suspended included.
 fn missions_completed(world: &World) -> u64 {
-    world.missions().map(|mission| u64::from(mission.completed)).sum()
+    let missions = game::Game::of(world).into_iter().flat_map(game::Game::missions);
+    missions.map(|mission| u64::from(mission.completed)).sum()
 }
 
 /// Whether a world makes a change of its cast in this tick: the many of a template make it one after the other, within a second.
