@@ -10,6 +10,7 @@
 //! | `refused` | a method of `Shard` | answered with the protocol's negative reply |
 //! | `missing` | a [`Feature`](super::Feature) | refused; the protocol has no reply, so that an AlertMessage names the feature |
 //! | `edit`, `edit_by_local_id` | a [`Feature`](super::Feature) | likewise, and the objects named in the message are sent again |
+//! | `contents` | a [`Feature`](super::Feature) | likewise, and the version of objects' contents rises, so that the client reads them again |
 //! | `ignored` | | no client waits for anything; the sentence says why nothing happens |
 //! | `simulator` | | only simulators send it: dropped, and counted as `not_for_clients` |
 
@@ -179,7 +180,7 @@ macro_rules! message_table {
                 ObjectDeGrab: ignored "Touches reach scripts, which do not exist.";
                 ObjectBuy: edit Money "The object is sent again as it is.";
                 BuyObjectInventory: missing Money "Objects are not for sale.";
-                DeRezObject: refused on_derez "DeRezAck without success, and an alert; the object is sent again as it is.";
+                DeRezObject: refused on_derez "DeRezAck without success, and an alert; for takes UpdateCreateInventoryItem with null items. The object is sent again as it is.";
                 RezObject: missing Building "Objects cannot be rezzed.";
                 RezObjectFromNotecard: missing Building "Objects cannot be rezzed.";
                 RezRestoreToWorld: missing Building "Objects cannot be rezzed.";
@@ -187,10 +188,10 @@ macro_rules! message_table {
             }
             "Contents of objects, and scripts" {
                 RequestTaskInventory: done on_task_inventory "ReplyTaskInventory: no contents.";
-                UpdateTaskInventory: missing Scripts "Objects have no contents.";
-                RemoveTaskInventory: missing Scripts "Objects have no contents.";
-                MoveTaskInventory: missing Scripts "Objects have no contents.";
-                RezScript: missing Scripts "Scripts do not exist.";
+                UpdateTaskInventory: contents Scripts "Objects have no contents.";
+                RemoveTaskInventory: contents Scripts "Objects have no contents.";
+                MoveTaskInventory: contents Scripts "Objects have no contents.";
+                RezScript: contents Scripts "Scripts do not exist.";
                 GetScriptRunning: refused on_script_running "ScriptRunningReply in the event queue: no.";
                 SetScriptRunning: missing Scripts "Scripts do not exist.";
                 ScriptReset: missing Scripts "Scripts do not exist.";
@@ -205,11 +206,11 @@ macro_rules! message_table {
             "Inventory" {
                 FetchInventory: done on_fetch_items "FetchInventoryReply; an alert when an item does not exist.";
                 FetchInventoryDescendents: done on_fetch_folder "InventoryDescendents; an alert when the folder does not exist.";
-                CreateInventoryItem: missing Inventory "The inventory is read-only.";
+                CreateInventoryItem: refused on_create_item "Alert, and UpdateCreateInventoryItem with a null item.";
                 UpdateInventoryItem: missing Inventory "The inventory is read-only.";
                 MoveInventoryItem: missing Inventory "The inventory is read-only.";
-                CopyInventoryItem: missing Inventory "The inventory is read-only.";
-                LinkInventoryItem: missing Inventory "The inventory is read-only.";
+                CopyInventoryItem: refused on_copy_items "Alert, and BulkUpdateInventory with null items.";
+                LinkInventoryItem: refused on_link_item "Alert, and UpdateCreateInventoryItem with a null item.";
                 RemoveInventoryItem: missing Inventory "The inventory is read-only.";
                 ChangeInventoryItemFlags: missing Inventory "The inventory is read-only.";
                 CreateInventoryFolder: missing Inventory "The inventory is read-only.";
@@ -227,10 +228,10 @@ macro_rules! message_table {
                 TransferInfo: simulator "Answers TransferRequest.";
                 TransferPacket: simulator "Answers TransferRequest.";
                 RequestXfer: refused on_xfer "AbortXfer.";
-                SendXferPacket: ignored "No file was asked for.";
+                SendXferPacket: refused on_xfer_packet "ConfirmXferPacket, and AssetUploadComplete without success after the last; AbortXfer for a file that was not asked for.";
                 ConfirmXferPacket: ignored "No file was sent.";
                 AbortXfer: ignored "No file is under way.";
-                AssetUploadRequest: refused on_asset_upload "AssetUploadComplete without success.";
+                AssetUploadRequest: refused on_asset_upload "AssetUploadComplete without success; without content RequestXfer, and the same at the end of the file.";
                 AssetUploadComplete: simulator "Answers AssetUploadRequest.";
                 InitiateDownload: simulator "Offers a file to the viewer.";
             }

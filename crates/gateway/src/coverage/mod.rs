@@ -75,6 +75,7 @@ macro_rules! rows {
     };
     (@outcome refused) => { Outcome::Refused };
     (@outcome missing) => { Outcome::Refused };
+    (@outcome contents) => { Outcome::Refused };
     (@outcome edit) => { Outcome::Refused };
     (@outcome edit_by_local_id) => { Outcome::Refused };
     (@outcome ignored) => { Outcome::Ignored };
@@ -82,6 +83,7 @@ macro_rules! rows {
     // `done`, and the messages with a way of their own.
     (@outcome $kind:ident) => { Outcome::Done };
     (@feature missing $feature:ident) => { Some(Feature::$feature) };
+    (@feature contents $feature:ident) => { Some(Feature::$feature) };
     (@feature edit $feature:ident) => { Some(Feature::$feature) };
     (@feature edit_by_local_id $feature:ident) => { Some(Feature::$feature) };
     (@feature $kind:ident $($handler:ident)?) => { None };

@@ -1,15 +1,15 @@
-//! Assets and files over UDP. Assets that the server holds are sent as transfers, and textures also as images; files and uploads do not
-//! exist.
+//! Assets and files over UDP. Assets that the server holds are sent as transfers, and textures also as images; files do not exist, and
+//! uploads are in `uploads.rs`.
 
 use super::Shard;
 use super::counters::Refused;
 use super::dispatch::{Handled, Incoming};
+use super::uploads::XFER_FAILED;
 use crate::coverage::Outcome;
 use circuit::{Category, Reliability};
 use grid::capability::stored_asset;
 use grid::inventory::AssetType;
 use ids::Uuid;
-use md5::{Digest, Md5};
 use wire::messages::*;
 
 /// The source of a transfer is an asset: its id and type are the parameters.
@@ -24,8 +24,6 @@ const TRANSFER_PART: usize = 1_000;
 const TRANSFER_MORE: i32 = 0;
 const TRANSFER_DONE: i32 = 1;
 const TRANSFER_UNKNOWN_SOURCE: i32 = -2;
-/// Result of a file transfer that cannot begin.
-const XFER_FAILED: i32 = -1;
 /// Bytes of a texture in ImageData and in each ImagePacket behind it; clients compute by them where a part belongs.
 const IMAGE_FIRST_PART: usize = 600;
 const IMAGE_PART: usize = 1_000;
@@ -138,20 +136,6 @@ impl Shard {
         }
         Ok(())
     }
-
-    pub(super) fn on_asset_upload(&mut self, at: &mut Incoming<'_>, m: AssetUploadRequest) -> Handled {
-        let secure_session_id = self.client(at.index).ticket.secure_session_id;
-        let uuid = uploaded_asset_id(m.asset_block.transaction_id, secure_session_id);
-        let r#type = m.asset_block.r#type;
-        let asset_block = AssetUploadCompleteAssetBlock { uuid, r#type, success: false };
-        self.refuse(at, AssetUploadComplete { asset_block })
-    }
-}
-
-/// The id that an uploaded asset would have. Clients compute it likewise, and wait for the reply that names it.
-fn uploaded_asset_id(transaction: Uuid, secure_session: Uuid) -> Uuid {
-    let digest = Md5::new().chain_update(transaction.as_bytes()).chain_update(secure_session.as_bytes());
-    Uuid::from_bytes(digest.finalize().into())
 }
 
 /// An asset's id and type, as parameters have them.

@@ -7,6 +7,7 @@ use super::held::HeldMessages;
 use super::notices::Notices;
 use super::outbox::{Address, Outbox};
 use super::stream::Scenery;
+use super::uploads::Upload;
 use super::wishes::Wishes;
 use crate::mail::{CircuitKey, Closed, Spot, Ticket};
 use crate::places::Place as Region;
@@ -14,6 +15,7 @@ use circuit::Circuit;
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey, WorldId};
 use replicate::{Place, Viewer};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,6 +132,10 @@ pub(super) struct Client {
     pub(super) asks: Allowance,
     /// What it was told of messages that were not carried out.
     pub(super) notices: Notices,
+    /// Version of the contents of objects, as it is told: it rises with each refused change, so that the client reads them again.
+    pub(super) contents_serial: i16,
+    /// Files that it uploads, oldest first.
+    pub(super) uploads: VecDeque<Upload>,
     /// When it was last told that a teleport was one too many.
     pub(super) teleport_failed_at: Option<Instant>,
     /// Messages that wait for its avatar.
@@ -185,6 +191,8 @@ impl Client {
             says: Allowance::new(now, SAID_PER_S, SAID_BURST),
             asks: Allowance::new(now, ASKED_PER_S, ASKED_BURST),
             notices: Notices::default(),
+            contents_serial: 0,
+            uploads: VecDeque::new(),
             teleport_failed_at: None,
             held: HeldMessages::default(),
             animations: Allowance::new(now, ANIMATIONS_PER_S, ANIMATIONS_BURST),

@@ -76,6 +76,9 @@ macro_rules! message_match {
     (@missing $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {
         Ok($shard.refuse_feature($at, Feature::$feature))
     };
+    (@contents $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {
+        Ok($shard.refuse_contents($at, Feature::$feature))
+    };
     (@edit $Message:ident $feature:ident, $shard:tt, $body:ident, $at:ident) => {{
         let message = $Message::decode($body)?;
         $shard.check_session(&$Message::SCHEMA, $at.index, $body)?;

@@ -33,6 +33,8 @@ mod switching;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod unmade;
+mod uploads;
 mod wishes;
 
 pub use counters::{Refused, ShardCounters};

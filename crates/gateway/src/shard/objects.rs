@@ -75,7 +75,8 @@ impl Shard {
         match self.find(at, m.inventory_data.local_id) {
             Found::Object(_, task_id) => {
                 let filename = to_wire("", VARIABLE1_MAX);
-                let inventory_data = ReplyTaskInventoryInventoryData { task_id, serial: 0, filename };
+                let serial = self.client(at.index).contents_serial;
+                let inventory_data = ReplyTaskInventoryInventoryData { task_id, serial, filename };
                 self.answer(at, ReplyTaskInventory { inventory_data })
             }
             Found::Avatar | Found::Nothing => {
@@ -103,7 +104,24 @@ impl Shard {
         let transaction_id = m.agent_block.transaction_id;
         let transaction_data = DeRezAckTransactionData { transaction_id, success: false };
         self.reply(at, DeRezAck { transaction_data });
+        self.refuse_take(at, &m);
         self.refuse_edit(at, Feature::Building, m.object_data.iter().map(|row| row.object_local_id))
+    }
+
+    /// Refuses a change of the contents of an object. The client is told, and the version of the contents rises, so that it reads them
+    /// again.
+    pub(super) fn refuse_contents(&mut self, at: &mut Incoming<'_>, feature: Feature) -> Outcome {
+        let serial = &mut self.client(at.index).contents_serial;
+        *serial = serial.wrapping_add(1).max(0);
+        self.refuse_feature(at, feature)
+    }
+
+    /// The id of an object of the client's world.
+    pub(super) fn object_of(&mut self, at: &Incoming<'_>, id: u32) -> Option<Uuid> {
+        match self.find(at, id) {
+            Found::Object(_, object) => Some(object),
+            Found::Avatar | Found::Nothing => None,
+        }
     }
 
     /// Refuses a change of objects: the client is told, and is sent them as they are.
@@ -150,10 +168,12 @@ impl Shard {
         ids: impl Iterator<Item = u32>,
     ) -> Result<(), Refused> {
         let place = Arc::clone(&self.client(at.index).place);
+        let inventory_serial = self.client(at.index).contents_serial;
         let mut rows = Vec::new();
         for id in ids {
             if let Found::Object(_, object_id) = self.find(at, id) {
-                rows.push(properties(place.land(), object_id));
+                let row = properties(place.land(), object_id);
+                rows.push(ObjectPropertiesObjectData { inventory_serial, ..row });
             }
         }
         while !rows.is_empty() {

@@ -31,6 +31,24 @@ messages! {
         }
     }
 
+    /// A part of a file.
+    SendXferPacket: High 18, plain, from Either {
+        xfer_id: one SendXferPacketXferID {
+            id: u64,
+            /// From 0; the top bit marks the last one.
+            packet: u32,
+        }
+        data_packet: one SendXferPacketDataPacket {
+            /// In the first part the length of the file comes first, as four bytes.
+            data: Variable2,
+        }
+    }
+
+    /// A part of a file has arrived.
+    ConfirmXferPacket: High 19, plain, from Either {
+        xfer_id: one ConfirmXferPacketXferID { id: u64, packet: u32 }
+    }
+
     /// Ends the transfer of a file.
     AbortXfer: Low 157, plain, from Either {
         xfer_id: one AbortXferXferID {

@@ -25,6 +25,43 @@ messages! {
         }
     }
 
+    /// Makes a link to an item. The reply is [`UpdateCreateInventoryItem`] with the same callback.
+    LinkInventoryItem: Low 426, zero_coded, from Client {
+        agent_data: one LinkInventoryItemAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_block: one LinkInventoryItemInventoryBlock {
+            callback_id: u32, folder_id: Uuid, transaction_id: Uuid, old_item_id: Uuid, r#type: i8,
+            inv_type: i8, name: Variable1, description: Variable1,
+        }
+    }
+
+    /// Copies items. The reply is [`BulkUpdateInventory`] with the same callbacks.
+    CopyInventoryItem: Low 269, zero_coded, from Client {
+        agent_data: one CopyInventoryItemAgentData {
+            agent_id: Uuid, session_id: Uuid,
+        }
+        inventory_data: many CopyInventoryItemInventoryData {
+            callback_id: u32, old_agent_id: Uuid, old_item_id: Uuid, new_folder_id: Uuid, new_name: Variable1,
+        }
+    }
+
+    /// Folders and items that came or were changed.
+    BulkUpdateInventory: Low 281, zero_coded, from Server {
+        agent_data: one BulkUpdateInventoryAgentData {
+            agent_id: Uuid, transaction_id: Uuid,
+        }
+        folder_data: many BulkUpdateInventoryFolderData {
+            folder_id: Uuid, parent_id: Uuid, r#type: i8, name: Variable1,
+        }
+        item_data: many BulkUpdateInventoryItemData {
+            item_id: Uuid, callback_id: u32, folder_id: Uuid, creator_id: Uuid, owner_id: Uuid, group_id: Uuid,
+            base_mask: u32, owner_mask: u32, group_mask: u32, everyone_mask: u32, next_owner_mask: u32,
+            group_owned: bool, asset_id: Uuid, r#type: i8, inv_type: i8, flags: u32, sale_type: u8,
+            sale_price: i32, name: Variable1, description: Variable1, creation_date: i32, crc: u32,
+        }
+    }
+
     /// Asks for items.
     FetchInventory: Low 279, zero_coded, from Client {
         agent_data: one FetchInventoryAgentData {

@@ -79,10 +79,11 @@ message_set! {
     scripts:
         RequestTaskInventory ReplyTaskInventory GetScriptRunning;
     assets:
-        TransferRequest TransferInfo TransferPacket RequestXfer AbortXfer RequestImage ImageData ImagePacket
+        TransferRequest TransferInfo TransferPacket RequestXfer SendXferPacket ConfirmXferPacket AbortXfer RequestImage ImageData ImagePacket
         ImageNotInDatabase AssetUploadRequest AssetUploadComplete;
     inventory:
-        CreateInventoryItem UpdateCreateInventoryItem FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents;
+        CreateInventoryItem UpdateCreateInventoryItem LinkInventoryItem CopyInventoryItem BulkUpdateInventory
+        FetchInventory FetchInventoryReply FetchInventoryDescendents InventoryDescendents;
     directory:
         AvatarPickerRequest AvatarPickerReply DirFindQuery DirPeopleReply DirEventsReply DirGroupsReply
         DirPlacesQuery DirPlacesReply DirClassifiedQuery DirClassifiedReply DirLandQuery DirPopularQuery

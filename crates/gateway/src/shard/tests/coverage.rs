@@ -275,7 +275,25 @@ fn conversations() -> Vec<((MessageName, Request), Answer)> {
         (request!(DeRezObject), Reply(Name::DeRezAck)),
         (bare_request!(TransferRequest, |_, _| {}), Reply(Name::TransferInfo)),
         (bare_request!(RequestXfer, |_, _| {}), Reply(Name::AbortXfer)),
-        (bare_request!(AssetUploadRequest, |_, _| {}), Reply(Name::AssetUploadComplete)),
+        (bare_request!(AssetUploadRequest, |_, _| {}), Reply(Name::RequestXfer)),
+        (
+            bare_request!(AssetUploadRequest, |m, _| m.asset_block.asset_data = vec![7]),
+            Reply(Name::AssetUploadComplete),
+        ),
+        (bare_request!(SendXferPacket, |_, _| {}), Reply(Name::AbortXfer)),
+        (request!(CreateInventoryItem), Reply(Name::UpdateCreateInventoryItem)),
+        (request!(LinkInventoryItem), Reply(Name::UpdateCreateInventoryItem)),
+        (
+            request!(CopyInventoryItem, |m, _| m.inventory_data.push(Default::default())),
+            Reply(Name::BulkUpdateInventory),
+        ),
+        (
+            request!(DeRezObject, |m, client| {
+                m.agent_block.destination = 4;
+                m.object_data.push(DeRezObjectObjectData { object_local_id: seen_object(client) });
+            }),
+            Reply(Name::UpdateCreateInventoryItem),
+        ),
         (
             request!(RequestImage, |m, _| m.request_image.push(Default::default())),
             Reply(Name::ImageNotInDatabase),
@@ -628,6 +646,45 @@ fn an_edit_of_one_client_is_shown_to_no_other() {
 }
 
 #[test]
+fn an_item_that_is_not_made_is_answered_with_a_null_item_for_the_callback() {
+    let (mut node, ada) = furnished();
+    let mut create = CreateInventoryItem::default();
+    create.agent_data.agent_id = node.clients[ada].agent.0;
+    create.agent_data.session_id = node.clients[ada].session_id.0;
+    create.inventory_block.callback_id = 77;
+    node.clients[ada].send(&create.into());
+    node.run_ms(300);
+    let client = &node.clients[ada];
+    let (approved, rows) = last(client, |message| match message {
+        Message::UpdateCreateInventoryItem(m) => Some((m.agent_data.sim_approved, m.inventory_data.clone())),
+        _ => None,
+    });
+    assert_eq!((approved, rows.len(), rows[0].callback_id), (false, 1, 77));
+    assert!(rows[0].item_id.is_nil(), "viewers skip it");
+    assert_eq!(alerts(client), [Feature::Inventory.to_string()]);
+}
+
+#[test]
+fn a_refused_change_of_contents_raises_their_version() {
+    let (mut node, ada) = furnished();
+    let version = |node: &mut Node| {
+        let client = &mut node.clients[ada];
+        let object_data = vec![ObjectSelectObjectData { object_local_id: seen_object(client) }];
+        let agent_data = ObjectSelectAgentData { agent_id: client.agent.0, session_id: client.session_id.0 };
+        client.send(&ObjectSelect { agent_data, object_data }.into());
+        node.run_ms(300);
+        last(&node.clients[ada], |message| match message {
+            Message::ObjectProperties(m) => Some(m.object_data[0].inventory_serial),
+            _ => None,
+        })
+    };
+    let before = version(&mut node);
+    node.clients[ada].send_bare(MessageName::UpdateTaskInventory);
+    assert_eq!((before, version(&mut node)), (0, 1));
+    assert_eq!(alerts(&node.clients[ada]), [Feature::Scripts.to_string()]);
+}
+
+#[test]
 fn dialogs_that_are_neither_passed_on_nor_refused_count_as_ignored() {
     let mut node = Node::new();
     let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
@@ -809,11 +866,28 @@ fn a_refused_upload_names_the_asset_that_the_client_waits_for() {
     upload.asset_block.transaction_id = transaction_id;
     node.clients[ada].send(&upload.into());
     node.run_ms(300);
+    let asked = last(&node.clients[ada], |message| match message {
+        Message::RequestXfer(m) => Some(m.xfer_id.clone()),
+        _ => None,
+    });
+    for packet in [0, 1, 2 | 1 << 31] {
+        assert!(!node.clients[ada].got(AssetUploadComplete::NUMBER));
+        let xfer_id = SendXferPacketXferID { id: asked.id, packet };
+        let data_packet = SendXferPacketDataPacket { data: vec![7; 1_000] };
+        node.clients[ada].send(&SendXferPacket { xfer_id, data_packet }.into());
+        node.run_ms(300);
+        let confirmed = last(&node.clients[ada], |message| match message {
+            Message::ConfirmXferPacket(m) => Some((m.xfer_id.id, m.xfer_id.packet)),
+            _ => None,
+        });
+        assert_eq!(confirmed, (asked.id, packet & 3));
+    }
     let complete = last(&node.clients[ada], |message| match message {
         Message::AssetUploadComplete(m) => Some(m.asset_block.clone()),
         _ => None,
     });
     let both = [transaction_id.into_bytes(), admission.secure_session_id.into_bytes()].concat();
     assert_eq!(complete.uuid, Uuid::from_bytes(Md5::digest(both).into()));
+    assert_eq!(asked.v_file_id, complete.uuid);
     assert!(!complete.success);
 }
