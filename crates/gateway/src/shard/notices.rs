@@ -14,8 +14,8 @@ use std::time::Duration;
 use wire::messages::{AlertMessage, AlertMessageAlertData, MessageName};
 use wire::text::{VARIABLE1_MAX, to_wire};
 
-/// Least time between two notices of a kind to one client.
-pub(super) const NOTICE_PERIOD: Duration = Duration::from_secs(1);
+/// Least time between two notices of a kind to one client. With the period of a client's turns it stays below a second.
+pub(super) const NOTICE_PERIOD: Duration = Duration::from_millis(800);
 
 /// Why messages were not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
