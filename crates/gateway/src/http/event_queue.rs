@@ -1,4 +1,4 @@
-//! EventQueueGet: a long poll (PROTOCOL §7.3).
+//! EventQueueGet: a long poll. Each secret has one that waits, the newest ([`crate::hub::EventQueue`]).
 
 use super::Portal;
 use super::capabilities::unknown;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use ids::Uuid;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use wire::llsd::Llsd;
 
 /// How long a poll waits with nothing to say: node-metaverse takes less than 30 s for an error, viewers give up at 60.
@@ -31,26 +31,31 @@ pub(super) async fn poll(
     let ack = request.get("ack").as_i32();
     let done = request.get("done").as_bool().unwrap_or(false);
     let until = Instant::now() + HOLD;
+    let mut answer = portal.sessions.with(|hub| hub.poll_events(secret, ack));
     loop {
-        match portal.sessions.with(|hub| hub.poll_events(secret, ack)) {
+        let is_over = matches!(answer, EventQueueAnswer::Farewell(_));
+        let poll = match answer {
             // The client is about to leave: it reads no more, but wants to be answered.
-            EventQueueAnswer::Poll(_) | EventQueueAnswer::Farewell if done => return nothing(ack),
+            EventQueueAnswer::Poll(_) | EventQueueAnswer::Farewell(_) if done => return nothing(ack),
             EventQueueAnswer::Poll(Poll::Ready(events)) => return llsd(&events),
-            EventQueueAnswer::Poll(Poll::Wait(notify)) => {
-                if timeout_at(until, notify.notified()).await.is_err() {
-                    // What clients take for "nothing new".
-                    return StatusCode::BAD_GATEWAY.into_response();
-                }
-            }
-            // The client may not know yet that its session is over (its LogoutReply got lost): a failed poll would
-            // alarm it. It hangs up, or learns that there is nothing here any more.
-            EventQueueAnswer::Farewell => {
-                sleep_until(until).await;
-                return unknown();
-            }
+            // After a session's end the client may not know of it yet (its LogoutReply got lost): a failed poll would alarm it. It hangs up,
+            // or learns in the end that there is nothing here any more.
+            EventQueueAnswer::Poll(Poll::Wait(poll)) | EventQueueAnswer::Farewell(poll) => poll,
             EventQueueAnswer::Unknown => return unknown(),
+        };
+        if timeout_at(until, poll.notified()).await.is_err() {
+            return if is_over { unknown() } else { nothing_new() };
+        }
+        match portal.sessions.with(|hub| hub.resume_poll(secret, ack, &poll)) {
+            Some(next) => answer = next,
+            None => return nothing_new(),
         }
     }
+}
+
+/// The protocol's status for a poll that ends without an event.
+fn nothing_new() -> Response {
+    StatusCode::BAD_GATEWAY.into_response()
 }
 
 fn nothing(ack: Option<i32>) -> Response {

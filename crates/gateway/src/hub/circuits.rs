@@ -2,7 +2,7 @@
 
 use super::event_queue::EventQueue;
 use super::session::{Binding, Session};
-use super::{Address, FAREWELLS_MAX, Hub, Record};
+use super::{Address, EndedQueue, FAREWELLS_MAX, Hub, Record};
 use crate::mail::{CircuitKey, Closed, Ending, ShardIndex, Spot, Ticket, ToShard};
 use crate::places::Place;
 use glam::Vec3;
@@ -194,7 +194,8 @@ impl Hub {
         if self.farewells.len() == FAREWELLS_MAX {
             self.farewells.pop_front();
         }
-        self.farewells.push_back((now, binding.secret));
+        let newest = binding.queue.waiting_poll();
+        self.farewells.push_back(EndedQueue { at: now, secret: binding.secret, newest });
     }
 
     /// Stores where a user arrived, so that a crash forgets no more than the walk since then.

@@ -17,7 +17,7 @@ pub struct EventQueue {
     /// Sent with this id and not acknowledged yet.
     sent: Option<(i32, Vec<Llsd>)>,
     next_id: i32,
-    notify: Arc<Notify>,
+    newest: NewestPoll,
     /// Events dropped because nobody polled.
     pub dropped: u64,
 }
@@ -27,15 +27,36 @@ pub struct EventQueue {
 pub enum Poll {
     /// Events: answer at once.
     Ready(Llsd),
-    /// Nothing yet: wait for this, then poll again with the same ack.
+    /// Nothing yet: wait for this, then resume the poll with the same ack.
     Wait(Arc<Notify>),
+}
+
+/// The one poll of a secret that may wait. A newer poll ends it, so a secret holds one connection, however many polls its client sends.
+#[derive(Debug, Default)]
+pub(crate) struct NewestPoll(Arc<Notify>);
+
+impl NewestPoll {
+    /// Begins a poll, and wakes the one that waited, which finds itself displaced.
+    pub(crate) fn begin(&mut self) -> Arc<Notify> {
+        // Without a waiting poll there is none to displace.
+        if Arc::strong_count(&self.0) > 1 {
+            self.0.notify_one();
+            self.0 = Arc::default();
+        }
+        Arc::clone(&self.0)
+    }
+
+    /// Whether no poll has begun since this one.
+    pub(crate) fn is(&self, poll: &Arc<Notify>) -> bool {
+        Arc::ptr_eq(&self.0, poll)
+    }
 }
 
 impl EventQueue {
     /// An empty queue.
     #[must_use]
     pub fn new() -> Self {
-        Self { waiting: VecDeque::new(), sent: None, next_id: 1, notify: Arc::new(Notify::new()), dropped: 0 }
+        Self { waiting: VecDeque::new(), sent: None, next_id: 1, newest: NewestPoll::default(), dropped: 0 }
     }
 
     /// Adds an event and wakes the poll.
@@ -45,12 +66,28 @@ impl EventQueue {
             self.dropped += 1;
         }
         self.waiting.push_back(Llsd::map([("message", message.into()), ("body", body)]));
-        self.notify.notify_one();
+        self.newest.0.notify_one();
     }
 
-    /// A poll that acknowledges the events sent with id `ack`. Events that were sent and not acknowledged come
-    /// again, with those that arrived since.
+    /// A new poll, which displaces an older one that still waits. It acknowledges the events sent with id `ack`; see [`Self::resume`].
     pub fn poll(&mut self, ack: Option<i32>) -> Poll {
+        let poll = self.newest.begin();
+        self.answer(ack, poll)
+    }
+
+    /// Goes on with a poll that waited. `None` once a newer one has displaced it.
+    pub fn resume(&mut self, ack: Option<i32>, poll: &Arc<Notify>) -> Option<Poll> {
+        self.newest.is(poll).then(|| self.answer(ack, Arc::clone(poll)))
+    }
+
+    /// The waiting poll of a queue that ends.
+    pub(crate) fn waiting_poll(&self) -> NewestPoll {
+        NewestPoll(Arc::clone(&self.newest.0))
+    }
+
+    /// Answers a poll that acknowledges the events sent with id `ack`. Events that were sent and not acknowledged come
+    /// again, with those that arrived since.
+    fn answer(&mut self, ack: Option<i32>, poll: Arc<Notify>) -> Poll {
         if let Some((id, events)) = self.sent.take()
             && ack != Some(id)
         {
@@ -63,7 +100,7 @@ impl EventQueue {
             self.dropped += surplus as u64;
         }
         if self.waiting.is_empty() {
-            return Poll::Wait(Arc::clone(&self.notify));
+            return Poll::Wait(poll);
         }
         let events: Vec<Llsd> = self.waiting.drain(..).collect();
         let id = self.next_id;

@@ -7,6 +7,7 @@ use ids::{AgentId, CircuitCode, SessionId, Uuid};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Bounds and addresses of the sessions.
 #[derive(Clone, Debug)]
@@ -107,8 +108,8 @@ pub struct Holder {
 pub enum EventQueueAnswer {
     /// Answer or wait.
     Poll(Poll),
-    /// The circuit ended a moment ago: a `done` poll is answered politely.
-    Farewell,
+    /// The circuit ended a moment ago: a `done` poll is answered politely, another one waits for nothing.
+    Farewell(Arc<Notify>),
     /// No such capability.
     Unknown,
 }

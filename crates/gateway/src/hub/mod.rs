@@ -34,6 +34,7 @@ pub use travel::{Order, Passage, PassageRefusal};
 
 use crate::mail::{CircuitKey, FromShard, RawMessage, Request, ShardIndex, ToShard};
 use crate::places::Places;
+use event_queue::NewestPoll;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use messages::Delivery;
 use ports::SessionPorts;
@@ -43,12 +44,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use systems::System;
+use tokio::sync::Notify;
 
 /// How long a capability of an ended circuit still answers a last `done` poll (PROTOCOL §4, step 11).
 pub const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Ended circuits remembered for their last poll; the oldest are forgotten first.
 pub const FAREWELLS_MAX: usize = 10_000;
+
+/// The event queue of a circuit that has ended.
+#[derive(Debug)]
+struct EndedQueue {
+    at: Instant,
+    secret: Uuid,
+    newest: NewestPoll,
+}
 
 /// All sessions of the node.
 pub struct Hub {
@@ -58,7 +68,7 @@ pub struct Hub {
     sessions: BTreeMap<SessionKey, Session>,
     by_agent: BTreeMap<AgentId, SessionKey>,
     by_secret: BTreeMap<Uuid, CircuitKey>,
-    farewells: VecDeque<(Instant, Uuid)>,
+    farewells: VecDeque<EndedQueue>,
     output: VecDeque<(Address, ToShard)>,
     records: VecDeque<Record>,
     orders: VecDeque<Order>,
@@ -229,7 +239,7 @@ impl Hub {
             self.give_up(now, circuit, "The region did not hear from your viewer in time.");
         }
         self.end_late_passages(now);
-        while self.farewells.front().is_some_and(|&(ended_at, _)| now.since(ended_at) > FAREWELL) {
+        while self.farewells.front().is_some_and(|ended| now.since(ended.at) > FAREWELL) {
             self.farewells.pop_front();
         }
     }
@@ -247,7 +257,8 @@ impl Hub {
         holder
     }
 
-    /// One EventQueueGet. `done` ends this poll, never the queue: node-metaverse sends it while it changes regions.
+    /// A new EventQueueGet, which displaces an older one of this secret that still waits. `done` ends this poll, never the queue: node-metaverse
+    /// sends it while it changes regions.
     #[inline(never)]
     pub fn poll_events(&mut self, secret: Uuid, ack: Option<i32>) -> EventQueueAnswer {
         System::Hub.enter();
@@ -256,11 +267,30 @@ impl Hub {
         {
             return EventQueueAnswer::Poll(binding.queue.poll(ack));
         }
-        if self.farewells.iter().any(|&(_, ended)| ended == secret) {
-            return EventQueueAnswer::Farewell;
+        if let Some(ended) = self.farewells.iter_mut().find(|ended| ended.secret == secret) {
+            return EventQueueAnswer::Farewell(ended.newest.begin());
         }
         self.counters.unknown_capabilities += 1;
         EventQueueAnswer::Unknown
+    }
+
+    /// Goes on with an EventQueueGet that waited for `poll`. `None` once a newer one of this secret has displaced it.
+    pub fn resume_poll(
+        &mut self,
+        secret: Uuid,
+        ack: Option<i32>,
+        poll: &Arc<Notify>,
+    ) -> Option<EventQueueAnswer> {
+        System::Hub.enter();
+        if let Some(circuit) = self.by_secret.get(&secret).copied()
+            && let Some(binding) = self.binding_mut(circuit)
+        {
+            return binding.queue.resume(ack, poll).map(EventQueueAnswer::Poll);
+        }
+        match self.farewells.iter().find(|ended| ended.secret == secret) {
+            Some(ended) => ended.newest.is(poll).then(|| EventQueueAnswer::Farewell(Arc::clone(poll))),
+            None => Some(EventQueueAnswer::Unknown),
+        }
     }
 
     /// Puts a user out. False when nobody of that name is here.

@@ -376,7 +376,7 @@ impl Simulation {
                     Answer::Reset { secret, ack }
                 }
                 EventQueueAnswer::Poll(Poll::Ready(body)) => Answer::Events { secret, body },
-                EventQueueAnswer::Farewell | EventQueueAnswer::Unknown => Answer::NotFound { secret },
+                EventQueueAnswer::Farewell(_) | EventQueueAnswer::Unknown => Answer::NotFound { secret },
             };
             let delay = user.http_delay(&carrier.faults);
             carrier.answer(now, client, generation, delay, answer);

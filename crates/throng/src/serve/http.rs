@@ -14,7 +14,7 @@ pub(super) use table::Caps;
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use connections::Slot;
 use gateway::http::Proxies;
 use hyper::body::Incoming;
@@ -28,6 +28,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
+use table::{Address, ShareTaken};
 use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;
 
@@ -46,6 +47,9 @@ const DEADLINES: Deadlines = Deadlines {
 /// Pause after a connection could not be taken: the process is out of descriptors, and others have to end first.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
+/// The answer to a request beyond its client's share of connections.
+const OVER_SHARE: &str = "Your address has too many requests under way.\n";
+
 /// What is served to whoever connects to an address.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
@@ -56,14 +60,19 @@ pub(super) struct Site {
     pub(super) proxies: Arc<Proxies>,
 }
 
+impl Site {
+    fn address(&self, peer: IpAddr) -> Address {
+        if self.proxies.trusts(peer) { Address::Proxy } else { Address::of(peer) }
+    }
+}
+
 /// Serves the site until this is dropped; connections go on after that.
 pub(super) async fn serve(listener: TcpListener, site: Site) {
     loop {
         match listener.accept().await {
             Ok((stream, remote)) => {
                 // Closed at once when there is no place for it.
-                let is_proxy = site.proxies.trusts(remote.ip());
-                if let Some(slot) = site.connections.admit(remote.ip(), is_proxy).await {
+                if let Some(slot) = site.connections.admit(site.address(remote.ip())).await {
                     tokio::spawn(converse(stream, remote, slot, site.clone(), DEADLINES));
                 }
             }
@@ -114,11 +123,17 @@ async fn answer(
 ) -> Result<Response, hyper::Error> {
     let (mut head, body) = request.into_parts();
     let body = body::receive(body, &progress, site.body_bytes_max).await?;
-    head.extensions.insert(ConnectInfo(site.proxies.peer(remote, local, &head.headers)));
-    progress.enter(Stage::Served);
-    let Ok(response) = site.app.call(Request::from_parts(head, body)).await;
+    let peer = site.proxies.peer(remote, local, &head.headers);
+    head.extensions.insert(ConnectInfo(peer));
+    let response = match progress.serve(site.address(peer.remote.ip())) {
+        Ok(()) => {
+            let Ok(response) = site.app.call(Request::from_parts(head, body)).await;
+            response
+        }
+        Err(ShareTaken) => (StatusCode::TOO_MANY_REQUESTS, OVER_SHARE).into_response(),
+    };
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        progress.enter(Stage::Idle);
+        progress.wait(Stage::Idle);
         // hyper has found nothing to read while the request was served and would not look again: the socket has to learn that it is to keep a
         // deadline now.
         poll_fn(|context| {

@@ -20,8 +20,9 @@ const WAITING_MAX: usize = 4_096;
 const ADDRESS_MAX: usize = 1_024;
 /// Bytes of bodies that are still arriving.
 const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Part of the connections that stays free of clients that are served, so that the next login finds one.
-const SPARE_PART: usize = 16;
+/// Part of the connections that stays free of clients that are served, so that the next login finds one. Fifteen addresses that take their whole
+/// share leave as much ([`super::http`]).
+const SPARE_PART: usize = 32;
 
 /// Raises the number of open files to what may be had without asking anybody, and gives it: every long poll is one, and the usual soft limit of
 /// 1,024 ends a crowd at the door.

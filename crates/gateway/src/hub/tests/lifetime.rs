@@ -19,7 +19,7 @@ fn a_second_login_ends_the_first_session_and_enters() {
     assert_eq!((node.hub.n_sessions(), node.avatars_in(HARBOUR)), (1, 1));
     assert!(node.clients[second].sees_itself());
     assert_eq!(node.hub.counters().superseded, 1);
-    assert!(matches!(node.hub.poll_events(node.clients[first].seed, None), EventQueueAnswer::Farewell));
+    assert!(matches!(node.hub.poll_events(node.clients[first].seed, None), EventQueueAnswer::Farewell(_)));
     node.run_for(Duration::from_secs(5));
     assert_eq!(node.hub.n_sessions(), 1, "what the first circuit still reports ends nothing");
 }
@@ -151,7 +151,7 @@ fn after_a_logout_the_queue_answers_a_last_poll_for_a_while_and_then_is_unknown(
     node.run_ms(500);
     assert_eq!(node.hub.n_sessions(), 0);
     assert!(node.hub.holder(seed).is_none(), "no other capability answers");
-    assert!(matches!(node.hub.poll_events(seed, Some(1)), EventQueueAnswer::Farewell));
+    assert!(matches!(node.hub.poll_events(seed, Some(1)), EventQueueAnswer::Farewell(_)));
     node.run_for(FAREWELL + Duration::from_secs(2));
     assert!(matches!(node.hub.poll_events(seed, Some(1)), EventQueueAnswer::Unknown));
 }
@@ -244,6 +244,35 @@ fn a_waiting_poll_is_woken_by_an_event() {
     // Would wait for ever.
     runtime.block_on(notify.notified());
     assert!(take(&mut queue, None).is_some());
+}
+
+#[test]
+fn a_newer_poll_ends_the_older_one_and_gets_the_events() {
+    let mut node = Node::new();
+    let ada = node.enter("Ada");
+    events(&mut node, ada);
+    let (seed, ack) = (node.clients[ada].seed, node.clients[ada].acked);
+    let wait = |node: &mut Node| match node.hub.poll_events(seed, ack) {
+        EventQueueAnswer::Poll(Poll::Wait(poll)) => poll,
+        other => panic!("{other:?}"),
+    };
+    let older = wait(&mut node);
+    assert!(node.hub.resume_poll(seed, ack, &older).is_some(), "it is the newest");
+    let newer = wait(&mut node);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    // Would wait for ever.
+    runtime.block_on(older.notified());
+    assert!(node.hub.resume_poll(seed, ack, &older).is_none(), "displaced");
+    assert!(matches!(node.hub.resume_poll(seed, ack, &newer), Some(EventQueueAnswer::Poll(Poll::Wait(_)))));
+    // The same holds when the session has ended, for the poll that waited then and for later ones.
+    node.clients[ada].log_out();
+    node.run_ms(500);
+    assert!(matches!(node.hub.resume_poll(seed, ack, &newer), Some(EventQueueAnswer::Farewell(_))));
+    let EventQueueAnswer::Farewell(last) = node.hub.poll_events(seed, ack) else { panic!("not over") };
+    runtime.block_on(newer.notified());
+    assert!(node.hub.resume_poll(seed, ack, &newer).is_none(), "displaced");
+    node.run_for(FAREWELL + Duration::from_secs(2));
+    assert!(matches!(node.hub.resume_poll(seed, ack, &last), Some(EventQueueAnswer::Unknown)));
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) fn events(node: &mut Node, client: usize) -> Vec<(String, Llsd)> {
             reply.get("events").as_array().iter().filter(|event| !is_arrival(event)).map(named).collect()
         }
         EventQueueAnswer::Poll(Poll::Wait(_)) => Vec::new(),
-        EventQueueAnswer::Farewell | EventQueueAnswer::Unknown => panic!("the queue has ended"),
+        EventQueueAnswer::Farewell(_) | EventQueueAnswer::Unknown => panic!("the queue has ended"),
     }
 }
 

@@ -87,7 +87,7 @@ fn a_teleport_tells_where_to_go_and_the_old_circuit_ends_once_the_avatar_is_ther
     let at = node.position_in(MEADOW, "Ada").expect("there");
     assert!(at.truncate().distance(meadow.position.truncate()) < 1.0, "{at}");
     assert_eq!((node.hub.counters().teleports, node.hub.counters().teleports_failed), (1, 0));
-    assert!(matches!(node.hub.poll_events(node.clients[ada].seed, None), EventQueueAnswer::Farewell));
+    assert!(matches!(node.hub.poll_events(node.clients[ada].seed, None), EventQueueAnswer::Farewell(_)));
     node.run_for(Duration::from_secs(5));
     assert_eq!((node.hub.n_sessions(), node.shards[0].n_clients()), (2, 2));
 }

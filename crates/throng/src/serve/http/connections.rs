@@ -1,19 +1,20 @@
 //! The connections of one listener, shared by its tasks: the table behind a lock, and for each connection the means to end it.
 
-use super::table::{Address, Admission, Caps, ConnectionId, Phase, Table};
+use super::table::{Address, Admission, Caps, ConnectionId, Phase, ShareTaken, Table};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Connections by their end, other than that of the client or a completed conversation.
+/// Connections and requests that a limit has ended.
 #[derive(Debug, Default)]
 pub(crate) struct EndCounters {
     /// Closed because a cap was reached.
     pub(crate) evicted: AtomicU64,
     /// Not taken, since all others were being served.
     pub(crate) refused: AtomicU64,
+    /// Requests refused because their client had its share of connections served.
+    pub(crate) over_share: AtomicU64,
     /// Closed because a head, a body or the reading of an answer took too long.
     pub(crate) timed_out: AtomicU64,
 }
@@ -59,8 +60,7 @@ impl Connections {
     }
 
     /// Takes a new connection in, possibly after another one has been closed for it. `None` when all are being served.
-    pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr, is_proxy: bool) -> Option<Slot> {
-        let address = if is_proxy { Address::Proxy } else { Address::of(peer) };
+    pub(super) async fn admit(self: &Arc<Self>, address: Address) -> Option<Slot> {
         loop {
             // Before the look, so that no release in between is missed.
             let released = self.released.notified();
@@ -117,8 +117,21 @@ impl Slot {
         Arc::clone(&self.eviction)
     }
 
-    pub(super) fn enter(&self, phase: Phase) {
-        self.connections.lock().table.enter(self.id, phase);
+    /// The connection waits for its client.
+    pub(super) fn wait(&self, phase: Phase) {
+        self.connections.lock().table.wait(self.id, phase);
+    }
+
+    /// The connection's request is complete.
+    ///
+    /// # Errors
+    /// When its client has its share of connections served.
+    pub(super) fn serve(&self, client: Address) -> Result<(), ShareTaken> {
+        let served = self.connections.lock().table.serve(self.id, client);
+        if served.is_err() {
+            self.connections.counters.over_share.fetch_add(1, Ordering::Relaxed);
+        }
+        served
     }
 
     pub(super) fn receive(&self, bytes: usize) {

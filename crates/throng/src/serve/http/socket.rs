@@ -3,7 +3,7 @@
 //! They are kept where bytes are read and written, so they also hold for what a connection becomes, a WebSocket.
 
 use super::connections::Slot;
-use super::table::Phase;
+use super::table::{Address, Phase, ShareTaken};
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
@@ -62,9 +62,19 @@ impl Progress {
         Arc::new(Self { stage: AtomicU8::new(Stage::Idle as u8), slot })
     }
 
-    pub(super) fn enter(&self, stage: Stage) {
+    /// The connection waits for its client.
+    pub(super) fn wait(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Relaxed);
-        self.slot.enter(stage.phase());
+        self.slot.wait(stage.phase());
+    }
+
+    /// The connection's request is complete; the client owes nothing until its answer is sent.
+    ///
+    /// # Errors
+    /// When its client has its share of connections served.
+    pub(super) fn serve(&self, client: Address) -> Result<(), ShareTaken> {
+        self.stage.store(Stage::Served as u8, Ordering::Relaxed);
+        self.slot.serve(client)
     }
 
     fn stage(&self) -> Stage {
@@ -133,7 +143,7 @@ impl AsyncRead for Socket {
         let before = buffer.filled().len();
         if let Poll::Ready(result) = Pin::new(&mut this.stream).poll_read(context, buffer) {
             if buffer.filled().len() > before && this.progress.stage() == Stage::Idle {
-                this.progress.enter(Stage::Head);
+                this.progress.wait(Stage::Head);
                 this.reading = None;
             }
             return Poll::Ready(result);

@@ -5,10 +5,17 @@
 //! reached, a waiting connection of the address that has the most of them is closed. `n` silent connections from `k` addresses therefore take
 //! nothing from an address with fewer than `n / k` of its own. Connections that are served are never closed for others.
 //!
+//! Served connections (long polls, WebSockets, answers on their way) are shared by a dynamic threshold: a request is refused when its client has
+//! `SHARE` × as many served as are left. One address alone gets 2/3 of all, and `k` addresses that take what they can leave 1/(2k + 1) of
+//! all to others. A request that a trusted proxy passed on counts for its client, not for the proxy.
+//!
 //! Sans-IO; [`super::connections`] puts it behind a lock and closes the sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+
+/// Connections of one address that may be served for each one that is not being served.
+const SHARE: usize = 2;
 
 /// Number of a connection, never used again.
 pub(super) type ConnectionId = u64;
@@ -20,11 +27,15 @@ pub(crate) struct Caps {
     pub(crate) open_max: usize,
     /// Waiting connections in total.
     pub(crate) waiting_max: usize,
-    /// Waiting connections of one address.
+    /// Waiting connections of one address; served ones have a share instead.
     pub(crate) address_max: usize,
     /// Bytes of bodies that are still arriving, in total.
     pub(crate) body_bytes_max: usize,
 }
+
+/// The client of a request has its share of connections served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ShareTaken;
 
 /// A client as far as caps go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +86,8 @@ struct Slot {
     since: u64,
     body_bytes: usize,
     is_closing: bool,
+    /// The client whose share it counts in, while it is served.
+    client: Option<Address>,
 }
 
 /// Waiting connections of one address, the first to be closed in front: idle ones before others, then the longest waiting.
@@ -91,6 +104,8 @@ pub(super) struct Table {
     caps: Caps,
     slots: BTreeMap<ConnectionId, Slot>,
     groups: BTreeMap<Address, Group>,
+    /// Served connections by client.
+    served: BTreeMap<Address, usize>,
     waiting: usize,
     closing: usize,
     body_bytes: usize,
@@ -104,6 +119,7 @@ impl Table {
             caps,
             slots: BTreeMap::new(),
             groups: BTreeMap::new(),
+            served: BTreeMap::new(),
             waiting: 0,
             closing: 0,
             body_bytes: 0,
@@ -149,9 +165,34 @@ impl Table {
         Admission::Admitted { id: self.insert(address), evicted: victim }
     }
 
-    /// A connection goes on to another phase. Bytes of a body count until the phase ends.
-    pub(super) fn enter(&mut self, id: ConnectionId, phase: Phase) {
+    /// A connection waits for its client. Bytes of a body count until the phase ends.
+    pub(super) fn wait(&mut self, id: ConnectionId, phase: Phase) {
+        assert_ne!(phase, Phase::Served, "a served connection counts for a client");
+        self.enter(id, phase);
+    }
+
+    /// The request of a connection is complete; it is served until it waits again. Bytes of its body count no more.
+    ///
+    /// # Errors
+    /// When its client has its share. The connection goes on waiting.
+    pub(super) fn serve(&mut self, id: ConnectionId, client: Address) -> Result<(), ShareTaken> {
+        self.enter(id, Phase::Reading);
+        let own = self.served.get(&client).copied().unwrap_or(0);
+        let left = self.caps.open_max.saturating_sub(self.open() - self.waiting);
+        if client != Address::Proxy && own >= SHARE * left {
+            return Err(ShareTaken);
+        }
+        self.enter(id, Phase::Served);
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.client = Some(client);
+            *self.served.entry(client).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, id: ConnectionId, phase: Phase) {
         self.clock += 1;
+        self.end_service(id);
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let group = self.groups.get_mut(&slot.address).expect("a connection's address has a group");
         self.body_bytes -= slot.body_bytes;
@@ -189,6 +230,7 @@ impl Table {
 
     /// A connection is gone.
     pub(super) fn release(&mut self, id: ConnectionId) {
+        self.end_service(id);
         let Some(slot) = self.slots.remove(&id) else { return };
         let group = self.groups.get_mut(&slot.address).expect("a connection's address has a group");
         if group.waiting.remove(&(slot.phase, slot.since, id)) {
@@ -203,10 +245,21 @@ impl Table {
         }
     }
 
+    /// Takes a connection out of its client's share, if it is in one.
+    fn end_service(&mut self, id: ConnectionId) {
+        let Some(client) = self.slots.get_mut(&id).and_then(|slot| slot.client.take()) else { return };
+        let served = self.served.get_mut(&client).expect("a client with a served connection is counted");
+        *served -= 1;
+        if *served == 0 {
+            self.served.remove(&client);
+        }
+    }
+
     fn insert(&mut self, address: Address) -> ConnectionId {
         self.clock += 1;
         let id = self.clock;
-        let slot = Slot { address, phase: Phase::Reading, since: id, body_bytes: 0, is_closing: false };
+        let (phase, since) = (Phase::Reading, id);
+        let slot = Slot { address, phase, since, body_bytes: 0, is_closing: false, client: None };
         self.slots.insert(id, slot);
         let group = self.groups.entry(address).or_default();
         group.waiting.insert((Phase::Reading, id, id));

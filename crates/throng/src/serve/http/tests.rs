@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::extract::ws::{Message, WebSocketUpgrade};
 use axum::routing::{any, get, post};
-use gateway::http::Peer;
+use gateway::http::{Peer, ProxyHeader};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Builder;
 
@@ -23,6 +23,7 @@ fn site() -> Site {
             get(|ConnectInfo(peer): ConnectInfo<Peer>| async move { peer.remote.port().to_string() }),
         )
         .route("/echo", post(|body: Bytes| async move { body }))
+        .route("/wait", get(std::future::pending::<()>))
         .route("/large", get(|| async { vec![b'x'; 64 << 20] }))
         .route(
             "/socket",
@@ -39,7 +40,7 @@ fn site() -> Site {
 async fn connect(listener: &TcpListener, site: &Site, deadlines: Deadlines) -> TcpStream {
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.expect("it listens");
     let (stream, remote) = listener.accept().await.expect("a client connects");
-    let slot = site.connections.admit(remote.ip(), false).await.expect("a place");
+    let slot = site.connections.admit(Address::of(remote.ip())).await.expect("a place");
     tokio::spawn(converse(stream, remote, slot, site.clone(), deadlines));
     client
 }
@@ -116,6 +117,36 @@ fn a_watcher_that_does_not_read_is_dropped() {
         "GET /socket HTTP/1.1\r\nHost: here\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     );
+}
+
+#[test]
+fn requests_beyond_a_clients_share_are_refused_directly_and_behind_a_proxy() {
+    Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(async {
+        let ask = "GET /wait HTTP/1.1\r\nHost: here\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n";
+        for trusted in [vec![], vec!["127.0.0.0/8".parse().unwrap()]] {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+            let proxies = Arc::new(Proxies::new(trusted, ProxyHeader::XForwardedFor));
+            let site =
+                Site { connections: Connections::new(Caps { open_max: 6, ..CAPS }), proxies, ..site() };
+            let mut held = Vec::new();
+            // The fourth leaves two, the fifth would leave one.
+            for n in 1..=4 {
+                let mut client = connect(&listener, &site, PATIENT).await;
+                client.write_all(ask.as_bytes()).await.unwrap();
+                while site.connections.occupancy().spare > 6 - n {
+                    tokio::task::yield_now().await;
+                }
+                held.push(client);
+            }
+            let mut refused = connect(&listener, &site, Deadlines { idle: SHORT, ..PATIENT }).await;
+            refused.write_all(ask.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            refused.read_to_string(&mut answer).await.expect("text");
+            assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
+            assert_eq!(site.connections.occupancy().spare, 2);
+            assert_eq!(site.connections.counters.over_share.load(std::sync::atomic::Ordering::Relaxed), 1);
+        }
+    });
 }
 
 #[test]

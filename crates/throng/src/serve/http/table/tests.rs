@@ -29,7 +29,7 @@ fn silent_connections_of_many_addresses_take_nothing_from_an_address_with_fewer(
         for attacker in 0..10 {
             settled(&mut table, attacker);
         }
-        table.enter(visitor, if round % 2 == 0 { Phase::Idle } else { Phase::Reading });
+        table.wait(visitor, if round % 2 == 0 { Phase::Idle } else { Phase::Reading });
     }
     assert!(table.slots.contains_key(&visitor), "the visitor's connection is still there");
     assert!(table.open() <= CAPS.open_max && table.waiting() <= CAPS.waiting_max);
@@ -40,7 +40,7 @@ fn an_address_at_its_cap_loses_its_own_idle_connection_first() {
     let mut table = Table::new(CAPS);
     let own: Vec<ConnectionId> = (0..CAPS.address_max).map(|_| settled(&mut table, 1)).collect();
     let other = settled(&mut table, 2);
-    table.enter(own[3], Phase::Idle);
+    table.wait(own[3], Phase::Idle);
     assert_eq!(admitted(&mut table, 1).1, Some(own[3]));
     assert_eq!(admitted(&mut table, 1).1, Some(own[0]), "then the one that has waited longest");
     assert!(!table.slots[&other].is_closing);
@@ -50,11 +50,11 @@ fn an_address_at_its_cap_loses_its_own_idle_connection_first() {
 fn connections_that_are_served_are_never_closed_for_others() {
     let mut table = Table::new(Caps { address_max: 100, waiting_max: 100, ..CAPS });
     let served: Vec<ConnectionId> = (0..CAPS.open_max).map(|_| settled(&mut table, 1)).collect();
-    for &id in &served {
-        table.enter(id, Phase::Served);
+    for (n, &id) in (10..).zip(&served) {
+        table.serve(id, address(n)).unwrap();
     }
     assert_eq!(table.admit(address(2)), Admission::Full);
-    table.enter(served[7], Phase::Idle);
+    table.wait(served[7], Phase::Idle);
     assert_eq!(admitted(&mut table, 2).1, Some(served[7]));
     assert_eq!(table.admit(address(3)), Admission::Wait, "until it is gone");
     table.release(served[7]);
@@ -91,8 +91,50 @@ fn too_many_bytes_of_bodies_are_taken_from_the_address_that_sent_the_most() {
     assert_eq!(table.receive(small, 300), Some(greedy));
     assert_eq!(table.receive(small, 300), None, "what is told to close counts no more");
     // What was served is no body any more.
-    table.enter(small, Phase::Served);
+    table.serve(small, address(2)).unwrap();
     assert_eq!(table.receive(second, 700), None);
+}
+
+/// The most that each of so many addresses gets served when all take what they can.
+fn shares(n_addresses: u8, open_max: usize) -> Vec<usize> {
+    let mut table = Table::new(Caps { open_max, waiting_max: open_max, address_max: open_max, ..CAPS });
+    let mut served = vec![0; n_addresses.into()];
+    for _ in 0..open_max {
+        for (n, own) in (0..).zip(&mut served) {
+            let id = settled(&mut table, n);
+            match table.serve(id, address(n)) {
+                Ok(()) => *own += 1,
+                Err(ShareTaken) => table.release(id),
+            }
+        }
+    }
+    served
+}
+
+#[test]
+fn served_connections_of_few_addresses_leave_some_for_others() {
+    assert_eq!(shares(1, 900), [600]);
+    assert_eq!(shares(2, 900), [360, 360]);
+    let of_fifteen = shares(15, 3_100);
+    assert!(of_fifteen.iter().all(|own| (198..=202).contains(own)), "{of_fifteen:?}");
+    assert!(of_fifteen.iter().sum::<usize>() <= 3_000, "a thirty-first part is left");
+}
+
+#[test]
+fn a_proxys_requests_count_for_their_clients() {
+    let mut table = Table::new(CAPS);
+    let from_proxy = |table: &mut Table| match table.admit(Address::Proxy) {
+        Admission::Admitted { id, .. } => id,
+        other => panic!("{other:?}"),
+    };
+    let greedy: Vec<ConnectionId> = (0..14).map(|_| from_proxy(&mut table)).collect();
+    let refused = greedy.iter().filter(|id| table.serve(**id, address(1)).is_err()).count();
+    assert_eq!(refused, 0, "14 of 20 leave 6");
+    let next = from_proxy(&mut table);
+    assert_eq!(table.serve(next, address(1)), Err(ShareTaken));
+    assert_eq!(table.serve(next, address(2)), Ok(()), "another client of the same proxy");
+    let unnamed = from_proxy(&mut table);
+    assert_eq!(table.serve(unnamed, Address::Proxy), Ok(()), "a proxy that names no client");
 }
 
 #[test]
@@ -115,7 +157,18 @@ proptest! {
                 (0, _) | (_, None) => if let Admission::Admitted { id, .. } = table.admit(address(n)) {
                     open.push(id);
                 },
-                (1, Some(id)) => table.enter(id, [Phase::Idle, Phase::Reading, Phase::Served][usize::from(n % 3)]),
+                (1, Some(id)) => match n {
+                    0 => table.wait(id, Phase::Idle),
+                    1 => table.wait(id, Phase::Reading),
+                    _ => {
+                        let before = table.served.get(&address(n)).copied().unwrap_or(0);
+                        let was_own = table.slots[&id].client == Some(address(n));
+                        let is_served = table.serve(id, address(n)).is_ok();
+                        let others = table.open() - table.waiting();
+                        let own = before - usize::from(was_own) + usize::from(is_served);
+                        prop_assert!(!is_served || own <= SHARE * (CAPS.open_max + 1).saturating_sub(others));
+                    }
+                },
                 (2, Some(id)) => if table.slots[&id].phase == Phase::Reading && !table.slots[&id].is_closing {
                     table.receive(id, 200);
                 },
@@ -129,13 +182,16 @@ proptest! {
             prop_assert_eq!(slots().filter(|slot| !slot.is_closing && slot.phase != Phase::Served).count(), table.waiting);
             prop_assert_eq!(slots().map(|slot| slot.body_bytes).sum::<usize>(), table.body_bytes);
             prop_assert_eq!(table.groups.values().map(|group| group.open).sum::<usize>(), table.slots.len());
+            let of_clients = slots().filter(|slot| slot.client.is_some()).count();
+            prop_assert_eq!(table.served.values().sum::<usize>(), of_clients);
+            prop_assert!(slots().all(|slot| slot.client.is_none() || slot.phase == Phase::Served || slot.is_closing));
             // One more than the cap may be open while its victim closes.
             prop_assert!(table.open() <= CAPS.open_max + 1);
         }
         for id in open {
             table.release(id);
         }
-        prop_assert!(table.slots.is_empty() && table.groups.is_empty());
+        prop_assert!(table.slots.is_empty() && table.groups.is_empty() && table.served.is_empty());
         prop_assert_eq!((table.waiting, table.closing, table.body_bytes), (0, 0, 0));
     }
 }

@@ -114,6 +114,11 @@ impl Export {
         self.count(ends.0, ends.1, "evicted", counted(|ends| &ends.evicted));
         self.count(ends.0, ends.1, "refused", counted(|ends| &ends.refused));
         self.count(ends.0, ends.1, "timed_out", counted(|ends| &ends.timed_out));
+        let over_share = (
+            "throng_http_requests_over_share_total",
+            "HTTP requests refused because their client had its share of connections being served.",
+        );
+        self.count(over_share.0, over_share.1, "", counted(|ends| &ends.over_share));
         let logins = ("throng_logins_total", "Logins by outcome.");
         self.count(logins.0, logins.1, "ok", load(&http.logins_ok));
         self.count(logins.0, logins.1, "refused", load(&http.logins_refused));
