@@ -83,19 +83,21 @@ pub struct TooManyAttempts {
 #[derive(Debug)]
 pub struct Attempts {
     limits: AttemptLimits,
-    addresses: Expiring<Address>,
-    pairs: Expiring<(AgentId, Address)>,
+    addresses: Expiring<ClientNetwork>,
+    pairs: Expiring<(AgentId, ClientNetwork)>,
     accounts: Expiring<AgentId>,
-    trusted: Expiring<(AgentId, Address)>,
+    trusted: Expiring<(AgentId, ClientNetwork)>,
 }
 
-/// Who attempts, as far as limits go: an IPv4 address, or the 64-bit prefix of an IPv6 one, since a customer has all
-/// addresses behind it.
+/// A client as far as limits per address go: an IPv4 address, or the 64-bit prefix of an IPv6 one, since a customer has all addresses
+/// behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Address(IpAddr);
+pub struct ClientNetwork(IpAddr);
 
-impl Address {
-    fn of(peer: IpAddr) -> Self {
+impl ClientNetwork {
+    /// That of an address; an IPv4 address mapped into IPv6 is itself.
+    #[must_use]
+    pub fn of(peer: IpAddr) -> Self {
         Self(match peer.to_canonical() {
             IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() & !u128::from(u64::MAX)).into()),
             v4 @ IpAddr::V4(_) => v4,
@@ -124,7 +126,7 @@ impl Attempts {
         }
     }
 
-    /// Charges an attempt at an account (`None` when there is no account of the name given).
+    /// Charges an attempt at an account; for a name without one the caller gives an id that stands for the name.
     ///
     /// # Errors
     /// [`TooManyAttempts`]; then nothing was charged.
@@ -132,25 +134,22 @@ impl Attempts {
         &mut self,
         now: Instant,
         peer: impl Into<ClientAddress>,
-        account: Option<AgentId>,
+        agent: AgentId,
     ) -> Result<(), TooManyAttempts> {
         let peer = peer.into();
         if self.is_exempt(peer) {
             return Ok(());
         }
-        let address = Address::of(peer.ip);
-        let mut wait = self.addresses.wait(now, address, self.limits.address);
-        if let Some(agent) = account {
-            wait = wait.max(self.pairs.wait(now, (agent, address), self.pair_allowance(now, agent, address)));
-        }
+        let address = ClientNetwork::of(peer.ip);
+        let of_address = self.addresses.wait(now, address, self.limits.address);
+        let of_pair = self.pairs.wait(now, (agent, address), self.pair_allowance(now, agent, address));
+        let wait = of_address.max(of_pair);
         if wait > Duration::ZERO {
             return Err(TooManyAttempts { retry_after: wait });
         }
         self.addresses.charge(now, address, self.limits.address);
-        if let Some(agent) = account {
-            self.pairs.charge(now, (agent, address), self.pair_allowance(now, agent, address));
-            self.accounts.charge(now, agent, self.limits.account);
-        }
+        self.pairs.charge(now, (agent, address), self.pair_allowance(now, agent, address));
+        self.accounts.charge(now, agent, self.limits.account);
         Ok(())
     }
 
@@ -160,7 +159,7 @@ impl Attempts {
         if self.is_exempt(peer) {
             return;
         }
-        let address = Address::of(peer.ip);
+        let address = ClientNetwork::of(peer.ip);
         self.addresses.refund(now, address, self.limits.address);
         self.accounts.refund(now, agent, self.limits.account);
         self.pairs.remove((agent, address));
@@ -171,7 +170,7 @@ impl Attempts {
         self.limits.exempt_loopback && peer.is_direct && peer.ip.to_canonical().is_loopback()
     }
 
-    fn pair_allowance(&self, now: Instant, agent: AgentId, address: Address) -> Allowance {
+    fn pair_allowance(&self, now: Instant, agent: AgentId, address: ClientNetwork) -> Allowance {
         let attacked = self.accounts.wait(now, agent, self.limits.account) > Duration::ZERO;
         if attacked && self.trusted.until(now, (agent, address)) == now {
             self.limits.suspicious_pair
@@ -274,24 +273,24 @@ mod tests {
     fn a_guesser_at_one_account_is_stopped_and_told_when_to_return() {
         let mut attempts = attempts();
         for _ in 0..10 {
-            assert_eq!(attempts.begin(seconds(0), address(1), Some(ADA)), Ok(()));
+            assert_eq!(attempts.begin(seconds(0), address(1), ADA), Ok(()));
         }
-        let refused = attempts.begin(seconds(0), address(1), Some(ADA)).unwrap_err();
+        let refused = attempts.begin(seconds(0), address(1), ADA).unwrap_err();
         assert_eq!(refused.retry_after, Duration::from_secs(30));
-        assert!(attempts.begin(seconds(29), address(1), Some(ADA)).is_err());
-        assert_eq!(attempts.begin(seconds(30), address(1), Some(ADA)), Ok(()));
-        assert!(attempts.begin(seconds(30), address(1), Some(ADA)).is_err());
+        assert!(attempts.begin(seconds(29), address(1), ADA).is_err());
+        assert_eq!(attempts.begin(seconds(30), address(1), ADA), Ok(()));
+        assert!(attempts.begin(seconds(30), address(1), ADA).is_err());
     }
 
     #[test]
-    fn a_sprayer_over_many_accounts_is_stopped_by_address_also_for_names_that_do_not_exist() {
+    fn a_sprayer_over_many_accounts_is_stopped_by_address() {
         let mut attempts = attempts();
         for n in 0..100 {
-            let account = (n % 2 == 0).then(|| AgentId(Uuid::from_u128(n)));
-            assert_eq!(attempts.begin(seconds(0), address(1), account), Ok(()));
+            let agent = AgentId(Uuid::from_u128(n));
+            assert_eq!(attempts.begin(seconds(0), address(1), agent), Ok(()));
         }
-        assert!(attempts.begin(seconds(0), address(1), None).is_err());
-        assert_eq!(attempts.begin(seconds(0), address(2), None), Ok(()));
+        assert!(attempts.begin(seconds(0), address(1), ADA).is_err());
+        assert_eq!(attempts.begin(seconds(0), address(2), ADA), Ok(()));
     }
 
     #[test]
@@ -299,7 +298,7 @@ mod tests {
         let mut attempts = attempts();
         for n in 0..5_000 {
             let agent = AgentId(Uuid::from_u128(n));
-            assert_eq!(attempts.begin(seconds(0), address(1), Some(agent)), Ok(()));
+            assert_eq!(attempts.begin(seconds(0), address(1), agent), Ok(()));
             attempts.succeed(seconds(0), address(1), agent);
         }
         assert!(attempts.addresses.until.is_empty() && attempts.accounts.until.is_empty());
@@ -309,26 +308,26 @@ mod tests {
     fn an_attack_from_many_places_is_slowed_but_locks_nobody_out() {
         let mut attempts = attempts();
         let home = address(1);
-        attempts.begin(seconds(0), home, Some(ADA)).unwrap();
+        attempts.begin(seconds(0), home, ADA).unwrap();
         attempts.succeed(seconds(0), home, ADA);
         for n in 100..200 {
-            attempts.begin(seconds(1), address(n), Some(ADA)).unwrap();
+            attempts.begin(seconds(1), address(n), ADA).unwrap();
         }
         // Every attacker has had an attempt; the second of each waits a minute.
-        let refused = attempts.begin(seconds(1), address(150), Some(ADA)).unwrap_err();
+        let refused = attempts.begin(seconds(1), address(150), ADA).unwrap_err();
         assert!(refused.retry_after > Duration::from_secs(20), "{refused:?}");
         // The owner mistypes at home as often as ever, and gets in from a new place at the first attempt.
         for _ in 0..9 {
-            assert_eq!(attempts.begin(seconds(2), home, Some(ADA)), Ok(()));
+            assert_eq!(attempts.begin(seconds(2), home, ADA), Ok(()));
         }
-        assert_eq!(attempts.begin(seconds(2), address(7), Some(ADA)), Ok(()));
+        assert_eq!(attempts.begin(seconds(2), address(7), ADA), Ok(()));
     }
 
     #[test]
     fn a_long_attack_is_forgiven_as_soon_as_a_short_one() {
         let mut attempts = attempts();
         for n in 0..10_000 {
-            let _ = attempts.begin(seconds(0), address(n), Some(ADA));
+            let _ = attempts.begin(seconds(0), address(n), ADA);
         }
         assert_eq!(attempts.accounts.until(seconds(0), ADA), seconds(30 * 20));
     }
@@ -338,21 +337,23 @@ mod tests {
         let mut attempts = attempts();
         for host in 0..10_u16 {
             let peer = IpAddr::from(Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 0, 0, 0, host));
-            attempts.begin(seconds(0), peer, Some(ADA)).unwrap();
+            attempts.begin(seconds(0), peer, ADA).unwrap();
         }
         let neighbour = IpAddr::from(Ipv6Addr::new(0x2001, 0xDB8, 1, 2, 9, 9, 9, 9));
-        assert!(attempts.begin(seconds(0), neighbour, Some(ADA)).is_err());
+        assert!(attempts.begin(seconds(0), neighbour, ADA).is_err());
         let other = IpAddr::from(Ipv6Addr::new(0x2001, 0xDB8, 1, 3, 0, 0, 0, 1));
-        assert_eq!(attempts.begin(seconds(0), other, Some(ADA)), Ok(()));
+        assert_eq!(attempts.begin(seconds(0), other, ADA), Ok(()));
     }
 
     #[test]
     fn loopback_behind_a_proxy_is_charged_like_any_address() {
         let mut attempts = Attempts::new(AttemptLimits::default());
         let proxied = ClientAddress { ip: IpAddr::from([127, 0, 0, 1]), is_direct: false };
-        let tried = (0..1_000).take_while(|_| attempts.begin(Instant::ZERO, proxied, None).is_ok()).count();
+        let agent = |n| AgentId(Uuid::from_u128(n));
+        let is_tried = |n: &u128| attempts.begin(Instant::ZERO, proxied, agent(*n)).is_ok();
+        let tried = (0..1_000).take_while(is_tried).count();
         assert_eq!(tried, AttemptLimits::default().address.burst as usize);
-        assert!(attempts.begin(Instant::ZERO, IpAddr::from([127, 0, 0, 1]), None).is_ok(), "the operator");
+        assert!(attempts.begin(Instant::ZERO, IpAddr::from([127, 0, 0, 1]), ADA).is_ok(), "the operator");
     }
 
     #[test]
@@ -362,7 +363,7 @@ mod tests {
                 Attempts::new(AttemptLimits { exempt_loopback: exempt, ..AttemptLimits::default() });
             let mapped: IpAddr = Ipv4Addr::LOCALHOST.to_ipv6_mapped().into();
             for peer in [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into(), mapped] {
-                let all = (0..1_000).all(|_| attempts.begin(seconds(0), peer, Some(ADA)).is_ok());
+                let all = (0..1_000).all(|_| attempts.begin(seconds(0), peer, ADA).is_ok());
                 assert_eq!(all, free, "{peer} exempt {exempt}");
             }
         }
@@ -389,7 +390,7 @@ mod tests {
             let (mut now_s, mut allowed) = (0, 0_u64);
             for gap in gaps_s {
                 now_s += gap;
-                allowed += u64::from(attempts.begin(seconds(now_s), address(1), Some(ADA)).is_ok());
+                allowed += u64::from(attempts.begin(seconds(now_s), address(1), ADA).is_ok());
                 prop_assert!(allowed <= 10 + now_s / 30);
                 prop_assert_eq!(attempts.pairs.until.len(), attempts.pairs.by_end.len());
             }

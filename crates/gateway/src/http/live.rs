@@ -10,11 +10,12 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use grid::attempts::ClientNetwork;
 use link::{Chat, ChatKind};
 use replicate::Replica;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast};
@@ -42,41 +43,27 @@ pub enum PublicChat {
 pub struct WatcherLimits {
     /// In total.
     pub max: u32,
-    /// From one address.
+    /// From one address; all addresses behind the 64-bit prefix of an IPv6 address are one.
     pub per_address_max: u32,
 }
 
 /// A browser's place among those that watch, until this is dropped.
 struct Watcher {
     portal: Arc<Portal>,
-    address: IpAddr,
+    network: ClientNetwork,
 }
 
 impl Watcher {
     /// None when there are as many already as there may be.
     fn admit(portal: &Arc<Portal>, peer: Peer) -> Option<Self> {
-        let address = peer.remote.ip().to_canonical();
-        let mut watchers = portal.live.watchers();
-        let of_address = watchers.get(&address).copied().unwrap_or(0);
-        let limits = portal.live.limits;
-        if watchers.values().sum::<u32>() >= limits.max || of_address >= limits.per_address_max {
-            return None;
-        }
-        watchers.insert(address, of_address + 1);
-        drop(watchers);
-        Some(Self { portal: Arc::clone(portal), address })
+        let network = ClientNetwork::of(peer.remote.ip());
+        portal.live.admit(network).then(|| Self { portal: Arc::clone(portal), network })
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        let mut watchers = self.portal.live.watchers();
-        let left = watchers.get(&self.address).copied().unwrap_or(0).saturating_sub(1);
-        if left == 0 {
-            watchers.remove(&self.address);
-        } else {
-            watchers.insert(self.address, left);
-        }
+        self.portal.live.release(self.network);
     }
 }
 
@@ -88,8 +75,8 @@ pub struct Live {
     /// Chat, for those who may read it.
     chat: broadcast::Sender<Message>,
     figures: FigureLog,
-    /// Browsers that watch, by their address.
-    watchers: Mutex<BTreeMap<IpAddr, u32>>,
+    /// Browsers that watch, by their network.
+    watchers: Mutex<BTreeMap<ClientNetwork, u32>>,
     limits: WatcherLimits,
     watched: Notify,
 }
@@ -108,7 +95,29 @@ impl Live {
         }
     }
 
-    fn watchers(&self) -> MutexGuard<'_, BTreeMap<IpAddr, u32>> {
+    /// False when as many watch already as may, in total or from this network.
+    fn admit(&self, network: ClientNetwork) -> bool {
+        let mut watchers = self.watchers();
+        let of_network = watchers.get(&network).copied().unwrap_or(0);
+        let is_full =
+            watchers.values().sum::<u32>() >= self.limits.max || of_network >= self.limits.per_address_max;
+        if !is_full {
+            watchers.insert(network, of_network + 1);
+        }
+        !is_full
+    }
+
+    fn release(&self, network: ClientNetwork) {
+        let mut watchers = self.watchers();
+        let left = watchers.get(&network).copied().unwrap_or(0).saturating_sub(1);
+        if left == 0 {
+            watchers.remove(&network);
+        } else {
+            watchers.insert(network, left);
+        }
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, BTreeMap<ClientNetwork, u32>> {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -290,24 +299,32 @@ async fn show(portal: &Portal, peer: Peer, mut socket: WebSocket) {
     portal.live.watched.notify_one();
     loop {
         let message = tokio::select! {
-            shown = everyone.recv() => shown,
-            said = chat.recv(), if reads_chat => said,
+            message = next_message(&mut everyone, &mut chat, reads_chat) => message,
             heard = socket.recv() => match heard {
                 // The page has nothing to say; pings are answered by the library.
                 Some(Ok(_)) => continue,
                 Some(Err(_)) | None => return,
             },
         };
-        match message {
-            Ok(message) => {
-                if socket.send(message).await.is_err() {
-                    return;
-                }
-            }
-            // A browser so far behind does not read as fast as it is told. Its page comes back with a new connection.
-            Err(_) => return,
+        let Some(message) = message else { return };
+        if socket.send(message).await.is_err() {
+            return;
         }
     }
+}
+
+/// What a watcher is sent next. `None` when it is so far behind that messages are gone: it does not read as fast as it is told, and its page
+/// comes back with a new connection.
+async fn next_message(
+    everyone: &mut broadcast::Receiver<Message>,
+    chat: &mut broadcast::Receiver<Message>,
+    reads_chat: bool,
+) -> Option<Message> {
+    let message = tokio::select! {
+        shown = everyone.recv() => shown,
+        said = chat.recv(), if reads_chat => said,
+    };
+    message.ok()
 }
 
 /// The task behind all watchers. Runs until the process ends.

@@ -3,7 +3,7 @@
 use super::{LoginRequest, Refusal};
 use crate::attempts::{AttemptLimits, Attempts, ClientAddress};
 use crate::names::Name;
-use crate::password::{Passwords, PasswordsError, Remembered};
+use crate::password::{Hasher, Passwords, PasswordsError, Remembered};
 use crate::users::new_account;
 use ids::{AgentId, Instant};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use store::{Account, PasswordHash, Store, StoreError};
 use telemetry::LockWait;
 use telemetry::recorder::frame_end;
-use tokio::sync::OnceCell;
+use uuid::Uuid;
 
 /// What the operator decides about logins.
 #[derive(Clone, Debug)]
@@ -67,7 +67,9 @@ pub struct LoginService {
     config: LoginConfig,
     memory: Mutex<Memory>,
     /// The hash that passwords for names without an account are compared with.
-    decoy: OnceCell<PasswordHash>,
+    decoy: PasswordHash,
+    /// Of the ids under which limits know names without an account.
+    name_key: [u8; 32],
     lock_wait: LockWait,
 }
 
@@ -87,11 +89,11 @@ impl LoginService {
         passwords: Passwords,
         config: LoginConfig,
     ) -> Result<Self, getrandom::Error> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key)?;
-        let remembered = Remembered::new(key, config.remember);
+        let remembered = Remembered::new(random()?, config.remember);
+        let decoy = Hasher::decoy(passwords.cost(), random()?, random()?);
         let memory = Mutex::new(Memory { attempts: Attempts::new(config.attempts), remembered });
-        Ok(Self { store, passwords, config, memory, decoy: OnceCell::new(), lock_wait: LockWait::default() })
+        let (name_key, lock_wait) = (random()?, LockWait::default());
+        Ok(Self { store, passwords, config, memory, decoy, name_key, lock_wait })
     }
 
     /// Tells where waits for its lock are counted.
@@ -124,7 +126,10 @@ impl LoginService {
             Ok(name) => self.store.account_by_name(&name.first, &name.last).map_err(internal)?,
             Err(_) => None,
         };
-        let agent = account.as_ref().map(|account| account.agent);
+        let agent = match &account {
+            Some(account) => account.agent,
+            None => self.stand_in(request, name.as_ref().ok()),
+        };
         self.memory().attempts.begin(now.instant, peer, agent)?;
         match account {
             Some(account) => self.verify(now, peer, request, account).await,
@@ -140,10 +145,21 @@ impl LoginService {
     /// Refuses a login to an account that does not exist after the work that a wrong password costs: the time of the answer tells nothing of the
     /// names that there are.
     async fn refuse_unknown(&self, request: &LoginRequest) -> Result<Authenticated, Refusal> {
-        let decoy =
-            self.decoy.get_or_try_init(|| self.passwords.hash(request.digest)).await.map_err(unqueued)?;
-        self.passwords.verify(request.digest, decoy.clone()).await.map_err(unqueued)?;
+        self.passwords.verify(request.digest, self.decoy.clone()).await.map_err(unqueued)?;
         Err(Refusal::BadCredentials)
+    }
+
+    /// The id under which limits know a name without an account: all spellings of a name that an account may have are one, as for accounts, so
+    /// that the number of attempts tells nothing of the names that there are.
+    fn stand_in(&self, request: &LoginRequest, name: Option<&Name>) -> AgentId {
+        let (first, last) = match name {
+            Some(name) => (&name.first, &name.last),
+            None => (&request.first, &request.last),
+        };
+        let name = format!("{} {}", first.to_lowercase(), last.to_lowercase());
+        let hash = blake3::keyed_hash(&self.name_key, name.as_bytes());
+        let (id, _) = hash.as_bytes().split_first_chunk().expect("a hash has 32 bytes");
+        AgentId(Uuid::from_bytes(*id))
     }
 
     /// Drops what is remembered of a login: banned or with a new password. A changed password voids it anyway, and a
@@ -239,6 +255,12 @@ impl LoginService {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.lock_wait.lock(&self.memory).unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn unqueued(error: PasswordsError) -> Refusal {

@@ -58,17 +58,20 @@ impl Hasher {
     pub fn hash(&mut self, digest: &PasswordDigest, salt: [u8; 16]) -> PasswordHash {
         let params = Params::new(self.cost.memory_kib, self.cost.passes, 1, Some(OUTPUT_BYTES))
             .expect("the cost is within Argon2's bounds");
-        let text = ParamsString::try_from(&params).expect("these parameters have a text form");
-        let output = self.run(digest, &salt, params).expect("sizes are within Argon2's bounds");
-        let salt = SaltString::encode_b64(&salt).expect("16 bytes are a salt");
-        let hash = ParsedHash {
-            algorithm: ARGON2ID_IDENT,
-            version: Some(Version::V0x13.into()),
-            params: text,
-            salt: Some(salt.as_salt()),
-            hash: Some(output),
-        };
-        PasswordHash(hash.to_string())
+        let output = self.run(digest, &salt, params.clone()).expect("sizes are within Argon2's bounds");
+        stored(&params, salt, output)
+    }
+
+    /// A hash that costs as much to compare with as one made at this cost, and that no digest is known to match: the output is as
+    /// random as the salt. Making it costs nothing.
+    ///
+    /// # Panics
+    /// When the cost is outside Argon2's bounds (8 KiB, one pass).
+    #[must_use]
+    pub fn decoy(cost: Cost, salt: [u8; 16], output: [u8; OUTPUT_BYTES]) -> PasswordHash {
+        let params = Params::new(cost.memory_kib, cost.passes, 1, Some(OUTPUT_BYTES))
+            .expect("the cost is within Argon2's bounds");
+        stored(&params, salt, Output::new(&output).expect("32 bytes are an output"))
     }
 
     /// Whether the hash was made of this digest. The comparison takes the same time wherever they differ.
@@ -114,6 +117,19 @@ impl Hasher {
     }
 }
 
+/// The text form of a hash.
+fn stored(params: &Params, salt: [u8; 16], output: Output) -> PasswordHash {
+    let salt = SaltString::encode_b64(&salt).expect("16 bytes are a salt");
+    let hash = ParsedHash {
+        algorithm: ARGON2ID_IDENT,
+        version: Some(Version::V0x13.into()),
+        params: ParamsString::try_from(params).expect("these parameters have a text form"),
+        salt: Some(salt.as_salt()),
+        hash: Some(output),
+    };
+    PasswordHash(hash.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +148,16 @@ mod tests {
         let hash = hasher.hash(&digest("secret"), [7; 16]);
         assert_eq!(hasher.verify(&digest("secret"), &hash), Ok(true));
         assert_eq!(hasher.verify(&digest("Secret"), &hash), Ok(false));
+    }
+
+    #[test]
+    fn a_decoy_is_compared_at_its_cost_and_matches_nothing() {
+        let decoy = Hasher::decoy(Cost { memory_kib: 64, passes: 1 }, [7; 16], [9; 32]);
+        assert_eq!(cheap().verify(&digest("secret"), &decoy), Ok(false));
+        let hash = cheap().hash(&digest("secret"), [7; 16]);
+        let parameters = |hash: &PasswordHash| hash.0.rsplit_once('$').unwrap().0.to_owned();
+        assert_eq!(parameters(&decoy), parameters(&hash), "all but the output is as that of an account");
+        assert_eq!(decoy.0.len(), hash.0.len());
     }
 
     #[test]

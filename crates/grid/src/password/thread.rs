@@ -42,6 +42,7 @@ pub enum PasswordsError {
 pub struct Passwords {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    cost: Cost,
 }
 
 struct Shared {
@@ -105,7 +106,13 @@ impl Passwords {
             recorder.thread("passwords").install();
             worker.run(cost);
         })?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, thread: Some(thread), cost })
+    }
+
+    /// What its hashes cost.
+    #[must_use]
+    pub const fn cost(&self) -> Cost {
+        self.cost
     }
 
     /// Whether the stored hash was made of this digest.

@@ -8,6 +8,33 @@ use serde_json::{Value, json};
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/test/feed.json");
 
 #[test]
+fn a_watcher_that_reads_too_slowly_is_dropped() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let live = Live::new(WatcherLimits { max: 1, per_address_max: 1 });
+    let (mut everyone, mut chat) = (live.everyone.subscribe(), live.chat.subscribe());
+    for (behind, is_kept) in [(BEHIND_MAX, true), (BEHIND_MAX + 1, false)] {
+        while everyone.try_recv().is_ok() {}
+        for n in 0..behind {
+            live.everyone.send(Message::Text(n.to_string().into())).unwrap();
+        }
+        let next = runtime.block_on(next_message(&mut everyone, &mut chat, false));
+        assert_eq!(next.is_some(), is_kept, "{behind} messages behind");
+    }
+}
+
+#[test]
+fn addresses_behind_one_prefix_of_ipv6_share_a_limit() {
+    let live = Live::new(WatcherLimits { max: 3, per_address_max: 2 });
+    let network = |text: &str| ClientNetwork::of(text.parse().unwrap());
+    assert!(live.admit(network("2001:db8::1")) && live.admit(network("2001:db8::2")));
+    assert!(!live.admit(network("2001:db8::3")), "the third behind 2001:db8::/64");
+    assert!(live.admit(network("2001:db8:0:1::1")), "the next prefix");
+    assert!(!live.admit(network("203.0.113.9")), "as many as may in total");
+    live.release(network("2001:db8::9"));
+    assert!(live.admit(network("2001:db8::3")));
+}
+
+#[test]
 fn messages_are_as_in_the_samples_that_the_page_reads() {
     let region = Region { id: 7, name: "Plaza", x: 1_000, y: 1_001, size_m: 256, water_m: 20.5 };
     let hello = Text::Hello {

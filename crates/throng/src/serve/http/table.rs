@@ -11,6 +11,7 @@
 //!
 //! Sans-IO; [`super::connections`] puts it behind a lock and closes the sockets.
 
+use grid::attempts::ClientNetwork;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -40,8 +41,8 @@ pub(super) struct ShareTaken;
 /// A client as far as caps go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Address {
-    /// An IPv4 address, or the 64-bit prefix of an IPv6 one, since a customer has all addresses behind it.
-    Client(IpAddr),
+    /// A client, by its network.
+    Client(ClientNetwork),
     /// All trusted proxies. Their connections are those of many clients, so no cap per address holds for them, and one is closed only when
     /// no client's is waiting. They complete requests before they pass them on.
     Proxy,
@@ -49,10 +50,7 @@ pub(super) enum Address {
 
 impl Address {
     pub(super) fn of(peer: IpAddr) -> Self {
-        Self::Client(match peer.to_canonical() {
-            IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() & !u128::from(u64::MAX)).into()),
-            v4 @ IpAddr::V4(_) => v4,
-        })
+        Self::Client(ClientNetwork::of(peer))
     }
 }
 
