@@ -1,8 +1,10 @@
-// Hostile HTTP beside people who log in: silent and endless requests from many addresses, pages of other sites, and a real proxy.
+// Hostile HTTP beside users who log in: silent and endless requests from many addresses, clients that do not read, floods of watchers and of
+// long polls, pages of other sites, and a real proxy.
 //
 //   node http.mjs [--report FILE]
 //
-// Everything stays on this machine: the addresses are 127.0.0.x. The proxy is nginx; without it the scenario is skipped.
+// Everything stays on this machine: the addresses are 127.0.0.x. The proxy is nginx; without it its two steps are left out, and with CI=true the
+// scenario fails for that at its end.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,19 +14,25 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client } from './client.mjs';
 import { assert, main, Skip } from './harness.mjs';
-import { within } from './wait.mjs';
+import { Server } from './server.mjs';
+import { pulse, until, within } from './wait.mjs';
 
 const ADDRESSES = 10;
 const SILENT = 1_000;
 const VISITORS = 20;
+/** Clients that read nothing: the kernel holds some 300 kB for each. */
+const DEAF = 100;
+const POLLS = 300;
+/** Connections that the operator's address has at most. */
+const OPERATOR_MAX = 24;
 const ANSWER_DEADLINE_MS = 20_000;
 const PROXY = '127.0.0.77';
 
 await main(
   async ({ server, loginUri, step, log }) => {
     if (!server) throw new Skip('it needs a server of its own');
-    if (spawnSync('nginx', ['-v']).error) throw new Skip('nginx is missing (Debian: nginx-light)');
     const { hostname, port } = new URL(loginUri);
+    const [operatorHost, operatorPort] = server.run.admin.split(':');
     const guest = await new Client({ loginUri, first: 'Guest' }).enter();
 
     /** Twenty logins and one whole visit; none may fail. */
@@ -38,19 +46,56 @@ await main(
       assert(!guest.disconnected, 'a session was lost');
     };
 
-    const attacks = {
-      'silent bodies': 'POST / HTTP/1.1\r\nHost: throng\r\nContent-Length: 100000\r\n\r\n<?xml',
-      'large bodies that stop before their end': `POST / HTTP/1.1\r\nHost: throng\r\nContent-Length: 500000\r\n\r\n${'x'.repeat(100_000)}`,
-      'heads without an end': 'GET / HTTP/1.1\r\nHost: throng\r\nX: ',
-      'connections that say nothing': '',
-    };
-    for (const [what, text] of Object.entries(attacks)) {
-      await step(`${SILENT} ${what} from ${ADDRESSES} addresses take nobody's login`, async () => {
-        const sockets = await Promise.all(Array.from({ length: SILENT }, (_, n) => open(hostname, port, `127.0.0.${2 + (n % ADDRESSES)}`, text)));
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+    const watching = Object.entries({ host: '127.0.0.1', ...upgrade }).map(([name, value]) => `${name}: ${value}\r\n`);
+    const [region] = JSON.parse((await ask(`${loginUri}api/info`)).text).regions;
+    const attacks = [
+      { what: 'silent bodies', text: 'POST / HTTP/1.1\r\nHost: throng\r\nContent-Length: 100000\r\n\r\n<?xml' },
+      {
+        what: 'large bodies that stop before their end',
+        text: `POST / HTTP/1.1\r\nHost: throng\r\nContent-Length: 500000\r\n\r\n${'x'.repeat(100_000)}`,
+      },
+      { what: 'heads without an end', text: 'GET / HTTP/1.1\r\nHost: throng\r\nX: ' },
+      { what: 'connections that say nothing', text: '' },
+      { what: 'clients that read no answer', text: `GET /regions/${region.id}/heights HTTP/1.1\r\nHost: throng\r\n\r\n`.repeat(50), count: DEAF },
+      { what: 'watchers of the live feed that do not read', text: `GET /live HTTP/1.1\r\n${watching.join('')}\r\n` },
+    ];
+    for (const { what, text, count = SILENT } of attacks) {
+      await step(`${count} ${what} from ${ADDRESSES} addresses take nobody's login`, async () => {
+        const sockets = await openMany(count, hostname, port, text);
         await visit(what);
         for (const socket of sockets) socket.destroy();
       });
     }
+
+    await step('a session holds one long poll, however many it sends', async () => {
+      const { text } = await login(loginUri, 'Poller');
+      const [, path] = /<string>http:\/\/[^/]+(\/cap\/[0-9a-f-]+)/.exec(text) ?? [];
+      assert(path, `no seed capability in ${text}`);
+      const body = '<llsd><map><key>ack</key><undef /><key>done</key><boolean>0</boolean></map></llsd>';
+      const poll = `POST ${path}/EventQueueGet HTTP/1.1\r\nHost: throng\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const sockets = await openMany(POLLS, hostname, port, poll);
+      let answered = 0;
+      for (const socket of sockets) {
+        socket.once('data', () => {
+          answered += 1;
+          pulse();
+        });
+      }
+      await until('all polls but the newest are answered', () => answered === POLLS - 1);
+      await visit('long polls');
+      for (const socket of sockets) socket.destroy();
+    });
+
+    await step('silent connections at the operator\'s address keep the operator from nothing', async () => {
+      const sockets = await openMany(SILENT, operatorHost, operatorPort, 'POST /v1/alert HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{');
+      const { status, text } = await ask(`http://${server.run.admin}/metrics`);
+      assert(status === 200, `the operator is answered ${status}`);
+      const open = Number(/^throng_http_connections\{listener="operator"\} (\d+)$/m.exec(text)?.[1]);
+      assert(open <= OPERATOR_MAX, `${open} connections of the operator are open`);
+      await visit('silent connections at the operator\'s address');
+      for (const socket of sockets) socket.destroy();
+    });
 
     await step('a page of another site is refused', async () => {
       const origin = 'http://evil.example';
@@ -60,7 +105,6 @@ await main(
       }
       const users = await server.command('user', 'list');
       assert(!users.includes('Victim'), 'an account was made');
-      const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
       assert((await ask(`${loginUri}live`, { headers: { ...upgrade, origin } })).status === 403, 'the live feed is open to a foreign page');
       assert((await ask(`${loginUri}live`, { headers: { ...upgrade, host: 'evil.example' } })).status === 421, 'the live feed answers to a foreign name');
       const metrics = `http://${server.run.admin}/metrics`;
@@ -68,8 +112,12 @@ await main(
       assert((await ask(metrics)).status === 200, 'the operator does not answer');
     });
 
+    await guest.leave();
+    if (spawnSync('nginx', ['-v']).error) throw new Skip('nginx is missing (Debian: nginx-light): everything but the steps with a proxy has passed');
+
     await step('behind a real proxy a client is who the proxy says, and this machine is nobody', async () => {
-      const proxy = await startNginx(server.dataDir, `${hostname}:${port}`);
+      const header = 'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;';
+      const proxy = await startNginx(server.dataDir, `${hostname}:${port}`, header);
       try {
         const claim = { 'x-forwarded-for': '127.0.0.1' };
         const direct = JSON.parse((await ask(`${loginUri}api/info`)).text);
@@ -89,7 +137,28 @@ await main(
       }
     });
 
-    await guest.leave();
+    await step('the header Forwarded of a real proxy names the client too', async () => {
+      const behind = await Server.start({ config: 'forwarded.toml' });
+      const { host } = new URL(behind.loginUri);
+      const proxy = await startNginx(behind.dataDir, host, 'proxy_set_header Forwarded "$http_forwarded, for=$remote_addr";');
+      try {
+        // A claim before the proxy's own element, a quote that is not closed, and the other header: none of them counts.
+        for (const claim of [{ forwarded: 'for=203.0.113.9' }, { forwarded: 'for="203.0.113.9' }, { 'x-forwarded-for': '203.0.113.9' }]) {
+          const { status, text } = await login(proxy.uri, 'Forwarded', claim);
+          assert(status === 200 && /<string>true<\/string>/.test(text), `${status} ${text}`);
+        }
+        const lines = readFileSync(behind.logPath, 'utf8').split('\n').filter((line) => line.includes('Forwarded Resident'));
+        const peers = lines.flatMap((line) => /peer=(\S+)/.exec(line)?.[1] ?? []);
+        assert(peers.length >= 3 && peers.every((peer) => peer === '127.0.0.1:0'), `the log says ${lines.join('\n')}`);
+        const direct = JSON.parse((await ask(`${behind.loginUri}api/info`)).text);
+        const proxied = JSON.parse((await ask(`${proxy.uri}api/info`)).text);
+        assert(direct.chat === true && proxied.chat === false, `public chat: ${direct.chat} directly, ${proxied.chat} by the proxy`);
+      } finally {
+        await proxy.stop();
+        await behind.stop();
+      }
+      behind.removeData();
+    });
   },
   { server: { config: 'proxied.toml' } },
 );
@@ -102,6 +171,11 @@ async function open(host, port, localAddress, text) {
   await within('a connection', once(socket, 'connect'), ANSWER_DEADLINE_MS);
   socket.write(text);
   return socket;
+}
+
+/** So many of them, from ten addresses in turn. */
+function openMany(count, host, port, text) {
+  return Promise.all(Array.from({ length: count }, (_, n) => open(host, port, `127.0.0.${2 + (n % ADDRESSES)}`, text)));
 }
 
 function login(uri, first, headers = {}, digest = '5ebe2294ecd0e0f08eab7690d2a6ee69') {
@@ -130,7 +204,7 @@ function ask(uri, { method = 'GET', headers = {}, body = '' } = {}) {
 }
 
 /** nginx in front of the server, which reaches it from an address of its own. */
-async function startNginx(dataDir, upstream) {
+async function startNginx(dataDir, upstream, header) {
   const folder = join(dataDir, 'nginx');
   mkdirSync(folder);
   const port = await freePort();
@@ -149,7 +223,7 @@ http {
       proxy_pass http://${upstream};
       proxy_bind ${PROXY};
       proxy_set_header Host $http_host;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      ${header}
     }
   }
 }
