@@ -1,14 +1,15 @@
 //! The data directory: database, the operator's token, and what a running server has bound. One server at a time uses it ([`lock`]), and no
 //! other user of the machine can read it ([`privacy`]).
 
+//!
+//! Start with [`DataDir::open`]. Locks of single files ([`FileLock`]) serve databases that lie elsewhere too.
+
 mod lock;
 mod privacy;
 
-pub use lock::LockError;
-pub use privacy::PrivacyError;
-pub(crate) use privacy::{create_privately, make_private};
+pub use lock::{FileLock, FileLockError, LockError};
+pub use privacy::{PrivacyError, create_privately, make_private};
 
-use super::ServeError;
 use lock::DirLock;
 use privacy::PRIVATE_FILE;
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,9 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    pub(super) fn new(http: SocketAddr, udp: &[SocketAddrV4], admin: SocketAddr) -> Self {
+    /// That of this process.
+    #[must_use]
+    pub fn new(http: SocketAddr, udp: &[SocketAddrV4], admin: SocketAddr) -> Self {
         let host = if http.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { http.ip() };
         let uri = format!("http://{}/", SocketAddr::new(host, http.port()));
         Self { pid: std::process::id(), http, udp: udp.to_vec(), admin, login_uri: uri.clone(), page: uri }
@@ -71,22 +74,50 @@ const DIRECTORIES: [&str; 4] = ["captures", "crashes", "recordings", "symbols"];
 ///
 /// # Errors
 /// When there is none, or it may not be read.
-pub(crate) fn read_token(data: &Path) -> io::Result<String> {
+pub fn read_token(data: &Path) -> io::Result<String> {
     Ok(fs::read_to_string(data.join(TOKEN_FILE))?.trim().to_owned())
 }
 
 /// The recordings of a data directory.
-pub(crate) fn recordings_path(data: &Path) -> PathBuf {
+#[must_use]
+pub fn recordings_path(data: &Path) -> PathBuf {
     data.join("recordings")
 }
 
 /// The captures of a data directory.
-pub(crate) fn captures_path(data: &Path) -> PathBuf {
+#[must_use]
+pub fn captures_path(data: &Path) -> PathBuf {
     data.join("captures")
 }
 
+/// Why a server has no data directory, or why a file in it was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// Another server runs on it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// It cannot be closed to other users.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// A file in it.
+    #[error("cannot {step} {path}")]
+    File {
+        /// What was tried.
+        step: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// No random numbers for the operator's token.
+    #[error("the system gives no random numbers")]
+    Random(#[source] getrandom::Error),
+}
+
+/// The data directory of this server, locked until this is dropped.
 #[derive(Debug)]
-pub(super) struct DataDir {
+pub struct DataDir {
     path: PathBuf,
     _lock: DirLock,
 }
@@ -96,7 +127,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When another server runs on it, or it is not fit for a data directory.
-    pub(super) fn open(path: &Path) -> Result<Self, ServeError> {
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
         let tightened = make_private(path)?;
         let lock = DirLock::acquire(path)?;
         if tightened {
@@ -106,27 +137,35 @@ impl DataDir {
     }
 
     /// The operator's token; made at the first start and kept.
-    pub(super) fn admin_token(&self) -> Result<String, ServeError> {
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or there are no random numbers.
+    pub fn admin_token(&self) -> Result<String, DataDirError> {
         let path = self.path.join(TOKEN_FILE);
         match read_token(&self.path) {
             Ok(token) if token.len() == 2 * TOKEN_BYTES => return Ok(token),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(ServeError::Data { step: "read", path, source }),
+            Err(source) => return Err(DataDirError::File { step: "read", path, source }),
         }
         let mut bytes = [0; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(ServeError::Random)?;
+        getrandom::fill(&mut bytes).map_err(DataDirError::Random)?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         self.replace(TOKEN_FILE, &token)?;
         Ok(token)
     }
 
-    pub(super) fn write_run_file(&self, run_file: &RunFile) -> Result<(), ServeError> {
+    /// Tells other processes where this server is found.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_run_file(&self, run_file: &RunFile) -> Result<(), DataDirError> {
         let text = serde_json::to_string_pretty(run_file).expect("addresses become JSON");
         self.replace(RUN_FILE, &text)
     }
 
-    pub(super) fn remove_run_file(&self) {
+    /// The server is about to end.
+    pub fn remove_run_file(&self) {
         let path = self.path.join(RUN_FILE);
         if let Err(error) = fs::remove_file(&path) {
             tracing::warn!(path = %path.display(), %error, "cannot remove");
@@ -134,7 +173,10 @@ impl DataDir {
     }
 
     /// Tries whether the disk takes a file and keeps it.
-    pub(super) fn probe(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn probe(&self) -> io::Result<()> {
         let path = self.path.join(PROBE_FILE);
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(&path)?;
@@ -144,22 +186,30 @@ impl DataDir {
     }
 
     /// Where captures are kept.
-    pub(super) fn captures(&self) -> PathBuf {
+    #[must_use]
+    pub fn captures(&self) -> PathBuf {
         captures_path(&self.path)
     }
 
     /// Where recordings are made.
-    pub(super) fn recordings(&self) -> PathBuf {
+    #[must_use]
+    pub fn recordings(&self) -> PathBuf {
         recordings_path(&self.path)
     }
 
     /// Reads a small file.
-    pub(super) fn read(&self, name: &str) -> io::Result<String> {
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn read(&self, name: &str) -> io::Result<String> {
         fs::read_to_string(self.path.join(name))
     }
 
-    /// Writes a whole file or nothing: who watches it never reads a half.
-    pub(super) fn replace(&self, name: &str, text: &str) -> Result<(), ServeError> {
+    /// Writes a whole file or nothing: a concurrent reader never reads a half.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn replace(&self, name: &str, text: &str) -> Result<(), DataDirError> {
         let path = self.path.join(name);
         let new = self.path.join(format!("{name}.new"));
         let write = || {
@@ -169,6 +219,6 @@ impl DataDir {
             file.write_all(b"\n")?;
             fs::rename(&new, &path)
         };
-        write().map_err(|source| ServeError::Data { step: "write", path: path.clone(), source })
+        write().map_err(|source| DataDirError::File { step: "write", path: path.clone(), source })
     }
 }

@@ -1,7 +1,7 @@
-//! The lock of a data directory: at most one server runs on it.
+//! Locks of files, and that of a data directory: at most one server runs on it.
 //!
 //! The kernel holds the lock (`flock`) and releases it with the process, also after SIGKILL, so a lock is never stale. The process id in the
-//! file is for the message alone. Commands on the database (`throng user`, `throng token`) need no lock: the database arbitrates.
+//! file is for the message alone. Commands on the database (`throng user`, `throng token`) need no lock: the database arbitrates between them.
 
 use super::privacy::PRIVATE_FILE;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// The file in the data directory that is locked.
 pub(super) const LOCK_FILE: &str = "lock";
-/// Digits of the largest process id, with room.
-const PID_BYTES_MAX: u64 = 20;
+/// Bytes of a holder's text that are read.
+const HOLDER_BYTES_MAX: u64 = 256;
 
 /// Why a directory was not locked.
 #[derive(Debug, thiserror::Error)]
@@ -40,10 +40,73 @@ fn holder(pid: Option<u32>) -> String {
     pid.map_or_else(|| "another server".to_owned(), |pid| format!("the server with process id {pid}"))
 }
 
+/// Why a file was not locked.
+#[derive(Debug, thiserror::Error)]
+pub enum FileLockError {
+    /// Another process has it.
+    #[error("{path} is locked by another process")]
+    Held {
+        /// The file.
+        path: PathBuf,
+        /// What the holder wrote into it; empty while it is just starting.
+        holder: String,
+    },
+    /// The file cannot be opened, locked or written.
+    #[error("cannot lock {path}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A lock of a file of its own, held until this is dropped or the process ends. The file stays.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Locks a file, which is created when it is missing, and writes `holder` into it, one line.
+    ///
+    /// # Errors
+    /// [`FileLockError`].
+    pub fn acquire(path: &Path, holder: &str) -> Result<Self, FileLockError> {
+        let failed = |source| FileLockError::Io { path: path.to_owned(), source };
+        // Not truncated: until the lock is taken, the text in it is another process's.
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
+        let mut file = options.open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(FileLockError::Held { path: path.to_owned(), holder: read_holder(&file) });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        let write_holder = |file: &mut File| {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{holder}")
+        };
+        write_holder(&mut file).map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+}
+
+fn read_holder(file: &File) -> String {
+    let mut text = String::new();
+    // A text that cannot be read names no holder.
+    let _ = file.take(HOLDER_BYTES_MAX).read_to_string(&mut text);
+    text.trim().to_owned()
+}
+
 /// Held until it is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct DirLock {
-    _file: File,
+    _lock: FileLock,
 }
 
 impl DirLock {
@@ -52,33 +115,15 @@ impl DirLock {
     /// # Errors
     /// When another process holds the lock, or the file cannot be opened or written.
     pub(super) fn acquire(dir: &Path) -> Result<Self, LockError> {
-        let path = dir.join(LOCK_FILE);
-        let failed = |source| LockError::Io { path: path.clone(), source };
-        // Not truncated: until the lock is ours, the process id in it is another's.
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
-        let mut file = options.open(&path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LockError::Held { path: dir.into(), pid: read_pid(&file) });
+        let pid = std::process::id().to_string();
+        match FileLock::acquire(&dir.join(LOCK_FILE), &pid) {
+            Ok(lock) => Ok(Self { _lock: lock }),
+            Err(FileLockError::Held { holder, .. }) => {
+                Err(LockError::Held { path: dir.into(), pid: holder.parse().ok() })
             }
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            Err(FileLockError::Io { path, source }) => Err(LockError::Io { path, source }),
         }
-        let write_pid = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "{}", std::process::id())
-        };
-        write_pid(&mut file).map_err(failed)?;
-        Ok(Self { _file: file })
     }
-}
-
-fn read_pid(file: &File) -> Option<u32> {
-    let mut text = String::new();
-    file.take(PID_BYTES_MAX).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub enum PrivacyError {
 }
 
 /// Makes everything that this process creates from now on private to its owner.
-pub(crate) fn create_privately() {
+pub fn create_privately() {
     rustix::process::umask(Mode::from_raw_mode(OTHERS));
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn create_privately() {
 ///
 /// # Errors
 /// When it cannot be created or closed, or holds other things than data.
-pub(crate) fn make_private(dir: &Path) -> Result<bool, PrivacyError> {
+pub fn make_private(dir: &Path) -> Result<bool, PrivacyError> {
     let failed = |step| move |source| PrivacyError::Io { step, path: dir.to_owned(), source };
     DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(dir).map_err(failed("create"))?;
     let mode = fs::metadata(dir).map_err(failed("read"))?.permissions().mode() & 0o7777;

@@ -4,7 +4,7 @@
 //! passes the session's agent, never a request's claim, and the time.
 //!
 //! Start with [`login::LoginService`] for logins, [`inventory`] and [`capability`] for clients' next requests, [`users::Users`] for the
-//! operator's commands, and [`tokens::Tokens`] for programs that use the operator's API.
+//! operator's commands, [`pending_places::PendingPlaces`] for places that wait for the database, and [`tokens::Tokens`] for programs that use the operator's API.
 
 pub mod attempts;
 pub mod capability;
@@ -12,6 +12,7 @@ pub mod inventory;
 pub mod login;
 pub mod names;
 pub mod password;
+pub mod pending_places;
 pub mod tokens;
 pub mod users;
 

@@ -14,6 +14,7 @@ mod gateway;
 mod generate;
 mod host;
 mod looks;
+mod name;
 mod scenery;
 mod terrain;
 
@@ -31,5 +32,6 @@ pub use host::{
     InstanceRefusal, InstanceReply, InstanceRequest, Maker, NewInstance, RequestId, Shortage, Visitor,
 };
 pub use looks::{Looks, LooksError};
+pub use name::is_misleading;
 pub use scenery::{Prim, Scenery, SceneryError, Standing, is_arch, plain_texture};
 pub use terrain::{CEILING_M, Terrain, TerrainError, is_region_size};

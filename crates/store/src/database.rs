@@ -1,6 +1,6 @@
 //! Opening a database, of whichever engine.
 
-use crate::engine::{Engine, EngineError, Patience, Pool, Session, Sqlite};
+use crate::engine::{Claim, Engine, EngineError, Patience, Pool, Session, Sql, Sqlite};
 use crate::schema::{self, Inspection, MigrateError};
 use crate::url::Place;
 use crate::{StoreError, StoreUrl};
@@ -10,9 +10,14 @@ use telemetry::LockWait;
 /// The database. Cheap to share behind an `Arc`; calls may come from any thread, and block it.
 #[derive(Debug)]
 pub struct Store {
+    /// Before the engine, which it uses.
+    claim: Option<Claim>,
     engine: Engine,
     url: StoreUrl,
 }
+
+/// Changes no value; the transaction around it is taken back.
+const PROBE: Sql = Sql::same("UPDATE schema_version SET name = name");
 
 impl Store {
     /// Opens a database, creates it when it is a file that is missing, and brings its tables up to date.
@@ -23,8 +28,36 @@ impl Store {
         Self::with_patience(url, Patience::SERVING)
     }
 
+    /// Likewise, for a server: no other one uses the database as long as this lives. `holder` is told to a rival, such as "the server with
+    /// process id 7".
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`StoreError::InUse`] before anything was changed.
+    pub fn open_claimed(url: &StoreUrl, holder: &str) -> Result<Self, StoreError> {
+        let mut store = Self::connect(url, Patience::SERVING)?;
+        let claim = Claim::acquire(&store.engine, url.path(), holder).map_err(StoreError::claim(url))?;
+        store.claim = Some(claim);
+        store.prepare()
+    }
+
+    /// Tries whether the database takes a write, and whether it is still claimed: carries a change out and takes it back.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`] with what the engine said, [`StoreError::InUse`] when the claim was lost to another server.
+    pub fn probe(&self) -> Result<(), StoreError> {
+        if let Some(claim) = &self.claim {
+            claim.confirm(&self.engine).map_err(StoreError::claim(&self.url))?;
+        }
+        self.engine.probe(PROBE).map_err(StoreError::query("trying a write to", "the database"))
+    }
+
     pub(crate) fn with_patience(url: &StoreUrl, patience: Patience) -> Result<Self, StoreError> {
-        let store = Self::connect(url, patience)?;
+        Self::connect(url, patience)?.prepare()
+    }
+
+    /// Brings the tables up to date.
+    fn prepare(self) -> Result<Self, StoreError> {
+        let (store, url) = (&self, &self.url);
         let Inspection { version, is_half_copied } = store.inspect()?;
         if is_half_copied {
             return Err(StoreError::HalfCopied { url: url.clone() });
@@ -32,7 +65,7 @@ impl Store {
         if version != schema::newest() {
             store.migrate_to(schema::newest())?;
         }
-        Ok(store)
+        Ok(self)
     }
 
     /// Opens a database as it is, for commands that read or change all of it. A file has to exist.
@@ -43,7 +76,7 @@ impl Store {
         match &url.0 {
             Place::File(path) if is_read_only => {
                 let sqlite = Sqlite::open_read_only(path).map_err(StoreError::open(url))?;
-                Ok(Self { engine: Engine::Sqlite(sqlite), url: url.clone() })
+                Ok(Self { claim: None, engine: Engine::Sqlite(sqlite), url: url.clone() })
             }
             _ => Self::connect(url, Patience::MAINTENANCE),
         }
@@ -56,7 +89,7 @@ impl Store {
     pub fn open_in_memory() -> Result<Self, StoreError> {
         let url = StoreUrl::file(":memory:");
         let sqlite = Sqlite::open_in_memory().map_err(StoreError::open(&url))?;
-        let store = Self { engine: Engine::Sqlite(sqlite), url };
+        let store = Self { claim: None, engine: Engine::Sqlite(sqlite), url };
         store.migrate_to(schema::newest())?;
         Ok(store)
     }
@@ -88,7 +121,7 @@ impl Store {
                 Pool::new(config.as_ref().clone(), patience).map(|pool| Engine::Postgres(Box::new(pool)))
             }
         };
-        Ok(Self { engine: engine.map_err(StoreError::open(url))?, url: url.clone() })
+        Ok(Self { claim: None, engine: engine.map_err(StoreError::open(url))?, url: url.clone() })
     }
 
     /// What it is, before it is used. The first words with a server.
@@ -153,6 +186,54 @@ mod tests {
         programs_that_start_on_an_empty_database_at_once_all_get_its_tables,
         a_database_of_a_later_version_is_refused_by_name_and_left_alone,
         an_unfinished_copy_is_refused,
+        a_database_has_one_server,
+        a_database_that_takes_no_write_is_told_from_one_that_does,
+    }
+
+    fn a_database_has_one_server(database: &TestDatabase) {
+        let first = Store::open_claimed(&database.url, "the first server").unwrap();
+        first.probe().unwrap();
+        let refused = Store::open_claimed(&database.url, "the second server").unwrap_err();
+        assert!(matches!(refused, StoreError::InUse { .. }), "{refused:?}");
+        let why = refused.to_string();
+        assert!(
+            why.contains("is in use by the first server") && why.contains(&database.url.to_string()),
+            "{why}"
+        );
+        // Commands work beside it.
+        assert!(database.open().tokens().unwrap().is_empty());
+        drop(first);
+        Store::open_claimed(&database.url, "the second server").unwrap();
+    }
+
+    fn a_database_that_takes_no_write_is_told_from_one_that_does(database: &TestDatabase) {
+        let store = database.open();
+        store.probe().unwrap();
+        let steps = || store.read(|session| schema::inspect(session)).unwrap().version;
+        assert_eq!(steps(), schema::newest(), "a probe leaves nothing");
+        tamper(&store, Sql::same("ALTER TABLE schema_version RENAME TO elsewhere"), &[]);
+        let refused = store.probe().unwrap_err();
+        assert!(refused.to_string().contains("trying a write"), "{refused}");
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_written_takes_no_probe() {
+        let database = TestDatabase::sqlite();
+        drop(database.open());
+        let store = Store::open_for_maintenance(&database.url, true).unwrap();
+        assert!(store.inspect().is_ok(), "it can be read");
+        assert!(store.probe().is_err());
+    }
+
+    #[test]
+    fn two_names_of_a_file_are_one_database() {
+        let database = TestDatabase::sqlite();
+        let _first = Store::open_claimed(&database.url, "the first server").unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let link = elsewhere.path().join("link.sqlite");
+        std::os::unix::fs::symlink(database.url.path().unwrap(), &link).unwrap();
+        let refused = Store::open_claimed(&StoreUrl::file(&link), "the second server").unwrap_err();
+        assert!(matches!(refused, StoreError::InUse { .. }), "{refused:?}");
     }
 
     fn a_database_keeps_its_rows_and_opens_again(database: &TestDatabase) {

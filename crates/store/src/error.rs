@@ -1,7 +1,8 @@
 //! Why a call into the database failed, with what is needed to act on it.
 
 use crate::StoreUrl;
-use crate::engine::EngineError;
+use crate::engine::{ClaimError, EngineError};
+use data_dir::FileLockError;
 use ids::AgentId;
 
 /// A failure of the database, or a request that its rows do not allow.
@@ -14,6 +15,22 @@ pub enum StoreError {
         url: StoreUrl,
         /// What the engine said.
         source: EngineError,
+    },
+    /// Another server uses the database.
+    #[error("the database {url} is in use by {holder}; stop that server first, or name another database")]
+    InUse {
+        /// Its address.
+        url: StoreUrl,
+        /// The other server, as it named itself.
+        holder: String,
+    },
+    /// The lock file beside an SQLite file.
+    #[error("cannot claim the database {url}")]
+    Claim {
+        /// Its address.
+        url: StoreUrl,
+        /// What was tried.
+        source: FileLockError,
     },
     /// The database was written by a later version; going on could damage it.
     #[error("the database {url} has schema version {found}, but this program knows only up to {known}")]
@@ -76,6 +93,15 @@ impl StoreError {
         subject: impl std::fmt::Display,
     ) -> impl FnOnce(EngineError) -> Self {
         move |source| Self::Query { doing, subject: subject.to_string(), source }
+    }
+
+    /// Wraps the failure of a claim with the address.
+    pub(crate) fn claim(url: &StoreUrl) -> impl FnOnce(ClaimError) -> Self {
+        move |why| match why {
+            ClaimError::Held(holder) => Self::InUse { url: url.clone(), holder },
+            ClaimError::File(source) => Self::Claim { url: url.clone(), source },
+            ClaimError::Engine(source) => Self::Open { url: url.clone(), source },
+        }
     }
 
     /// Wraps the engine's error with the address.

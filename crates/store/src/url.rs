@@ -64,6 +64,14 @@ impl StoreUrl {
         self
     }
 
+    /// The path of an SQLite file, once it is known.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.0 {
+            Place::File(path) => Some(path),
+            Place::DataDirectory | Place::Server(_) => None,
+        }
+    }
+
     /// Whether it is an SQLite file.
     #[must_use]
     pub const fn is_file(&self) -> bool {

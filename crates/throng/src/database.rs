@@ -2,7 +2,7 @@
 
 use crate::cli::StoreArgs;
 use crate::config::{self, Config, ConfigError};
-use crate::serve::{PrivacyError, create_privately, make_private};
+use data_dir::{PrivacyError, create_privately, make_private};
 use store::{Store, StoreError, StoreUrl};
 
 /// Of PostgreSQL's own programs: the password that an address leaves out.
@@ -32,6 +32,15 @@ pub(crate) fn with_password(url: StoreUrl) -> StoreUrl {
     match std::env::var(PASSWORD) {
         Ok(password) => url.or_password(&password),
         Err(_) => url,
+    }
+}
+
+/// How this server names itself to one that finds its database in use.
+pub(crate) fn server_name() -> String {
+    let pid = std::process::id();
+    match std::fs::read_to_string("/proc/sys/kernel/hostname") {
+        Ok(host) => format!("the server with process id {pid} on {}", host.trim()),
+        Err(_) => format!("the server with process id {pid}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Commands to a running server over its operator's address.
 
-use crate::serve::{RunFile, read_token};
+use data_dir::{RunFile, read_token};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;

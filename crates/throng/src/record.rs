@@ -2,7 +2,7 @@
 
 use crate::cli::RecordArgs;
 use crate::operator::{self, OperatorError};
-use crate::serve::recordings_path;
+use data_dir::recordings_path;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -2,7 +2,7 @@
 //! asked for: a step that was slow on somebody else's server can be looked into here.
 
 use crate::cli::ReplayArgs;
-use crate::serve::captures_path;
+use data_dir::captures_path;
 use recording::{Ending, Recording, RecordingError, Replay, Step};
 use std::fmt::Write as _;
 use std::io;

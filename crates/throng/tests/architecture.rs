@@ -70,6 +70,22 @@ fn code_map_has_the_crates_and_arrows_of_the_workspace() {
 }
 
 #[test]
+fn readme_names_every_crate() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let named: BTreeSet<String> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `crates/")?.split_once(" | "))
+        .flat_map(|(names, _)| names.split(", "))
+        .map(|name| name.trim_matches('`').trim_start_matches("crates/").to_owned())
+        .collect();
+    assert_eq!(
+        named,
+        arrows_of_cargo().into_keys().collect(),
+        "crates of README's table, and those of the workspace"
+    );
+}
+
+#[test]
 fn serving_side_does_not_reach_the_simulating_side() {
     let arrows = arrows_of_cargo();
     for serving in ["gateway", "replicate", "bots"] {

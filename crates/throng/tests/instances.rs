@@ -1,5 +1,6 @@
 //! Instances that outlive the process, however it ends: what was acknowledged is there again, and what was not may be.
 
+use data_dir::RunFile;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -10,7 +11,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use store::{Store, StoreUrl};
 use tempfile::TempDir;
-use throng::serve::RunFile;
 use uuid::Uuid;
 
 /// Longer than any test machine takes: whoever waits so long waits for nothing.

@@ -3,6 +3,7 @@
 //! The directory is `golden/data-4b808d7`, written by that build when it was killed (`golden/README.md`). With `THRONG_PREVIOUS_BIN` set to
 //! the executable of another build, that one first adds to it: visits, and with them states of its own formats.
 
+use data_dir::RunFile;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +12,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use store::{InstanceState, Store, StoreUrl};
 use tempfile::TempDir;
-use throng::serve::RunFile;
 use uuid::Uuid;
 
 /// Longer than any test machine takes.

@@ -85,7 +85,7 @@ impl Registry {
     ) -> Result<Progress, InstanceRefusal> {
         let template = self.template(&new.template)?.clone();
         let name = new.name.as_deref().unwrap_or(&template.name);
-        if !(1..=NewInstance::NAME_BYTES_MAX).contains(&name.len()) || name.chars().any(char::is_control) {
+        if !(1..=NewInstance::NAME_BYTES_MAX).contains(&name.len()) || name.chars().any(link::is_misleading) {
             return Err(InstanceRefusal::Name);
         }
         // Before the limits: a repeated request succeeds on a full node.

@@ -3,12 +3,14 @@
 //! A method of the store is one body of code over a [`Session`]; only the texts of its statements differ between engines, and they stand
 //! side by side in an [`Sql`]. How connections are had, shared and replaced is in [`sqlite`] and [`pool`].
 
+mod claim;
 mod connection;
 mod error;
 mod pool;
 mod sqlite;
 mod value;
 
+pub(crate) use claim::{Claim, ClaimError};
 pub(crate) use connection::Connection;
 pub(crate) use error::Conflict;
 pub use error::EngineError;
@@ -109,6 +111,14 @@ impl Engine {
         match self {
             Self::Sqlite(sqlite) => sqlite.write(work),
             Self::Postgres(pool) => pool.write(work),
+        }
+    }
+
+    /// Carries out a statement that writes, as far as to the disk where the engine can do that without a commit, and takes it back.
+    pub(crate) fn probe(&self, sql: Sql) -> Result<(), EngineError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.probe(sql.sqlite),
+            Self::Postgres(pool) => pool.probe(sql.postgres),
         }
     }
 

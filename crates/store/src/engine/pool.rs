@@ -128,6 +128,30 @@ impl Pool {
         }
     }
 
+    pub(super) fn probe(&self, sql: &str) -> Result<(), EngineError> {
+        let mut attempts = Attempts::new(self);
+        loop {
+            let probed = self.borrow(attempts.end).and_then(|mut one| {
+                let connection = one.connection();
+                connection.begin()?;
+                let written = connection.batch(sql);
+                connection.roll_back();
+                written
+            });
+            match probed {
+                Err(why) if why.is_passing() && attempts.pause() => {}
+                probed => return probed,
+            }
+        }
+    }
+
+    /// A connection beside the pool, known to the server by this name.
+    pub(super) fn connect_apart(&self, name: &str) -> Result<Connection, EngineError> {
+        let mut config = self.config.clone();
+        config.application_name(name);
+        Connection::open(&config, self.runtime().handle(), CONNECT_TIMEOUT, self.patience.statement)
+    }
+
     pub(super) fn snapshot<T, E: From<EngineError>>(
         &self,
         work: impl FnOnce(&mut Session<'_>) -> Result<T, E>,
@@ -269,7 +293,7 @@ impl Drop for Borrowed<'_> {
 }
 
 /// The time that a caller has.
-struct Attempts<'a> {
+pub(super) struct Attempts<'a> {
     pool: &'a Pool,
     end: Instant,
     next_pause: Duration,
@@ -277,11 +301,15 @@ struct Attempts<'a> {
 
 impl<'a> Attempts<'a> {
     fn new(pool: &'a Pool) -> Self {
-        Self { pool, end: Instant::now() + pool.patience.call, next_pause: FIRST_PAUSE }
+        Self::until(pool, Instant::now() + pool.patience.call)
+    }
+
+    pub(super) const fn until(pool: &'a Pool, end: Instant) -> Self {
+        Self { pool, end, next_pause: FIRST_PAUSE }
     }
 
     /// Waits before the next attempt. False when there is no time for one.
-    fn pause(&mut self) -> bool {
+    pub(super) fn pause(&mut self) -> bool {
         if Instant::now() + self.next_pause >= self.end {
             return false;
         }

@@ -86,6 +86,15 @@ impl Sqlite {
         Ok(result)
     }
 
+    /// The pages are written to the log, so a full disk is noticed, and are void without a commit.
+    pub(super) fn probe(&self, sql: &str) -> Result<(), EngineError> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        execute(&transaction, sql, &[])?;
+        transaction.cache_flush()?;
+        Ok(transaction.rollback()?)
+    }
+
     pub(super) fn snapshot<T, E: From<EngineError>>(
         &self,
         work: impl FnOnce(&mut Session<'_>) -> Result<T, E>,

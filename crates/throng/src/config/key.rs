@@ -126,7 +126,7 @@ impl Kind {
                 number.is_some_and(|n| (min..=max).contains(&n))
             }
             Self::Text => {
-                value.as_str().is_some_and(|text| !text.chars().any(|c| c != '\n' && is_unprintable(c)))
+                value.as_str().is_some_and(|text| !text.chars().any(|c| c != '\n' && link::is_misleading(c)))
             }
             Self::Line => value.as_str().is_some_and(is_line),
             Self::Name => value.as_str().is_some_and(|text| is_line(text) && text.len() <= NAME_BYTES_MAX),
@@ -183,13 +183,7 @@ impl fmt::Display for Kind {
 const NAME_BYTES_MAX: usize = 63;
 
 fn is_line(text: &str) -> bool {
-    !text.trim().is_empty() && !text.chars().any(is_unprintable)
-}
-
-/// Control characters, and marks by which a name could be displayed as another one (Unicode's bidirectional controls).
-fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    !text.trim().is_empty() && !text.chars().any(link::is_misleading)
 }
 
 fn is_list_of(value: &Value, is_item: impl Fn(&str) -> bool) -> bool {

@@ -3,12 +3,12 @@
 
 use super::capture_page::{AROUND, TOLD_MAX, page};
 use super::captures::{Eye, Request};
-use super::data::DataDir;
 use super::tune::{Tunable, Tunables};
 use axum::extract::{Json, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use crossbeam_channel::Sender;
+use data_dir::DataDir;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;

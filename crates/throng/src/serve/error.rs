@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 /// Something that the server needs cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -10,23 +9,9 @@ pub enum ServeError {
     /// The log cannot be set up.
     #[error("cannot write logs")]
     Logging(#[from] telemetry::LoggingError),
-    /// Another server runs on the data directory.
+    /// The data directory: another server runs on it, or it is open to other users, or a file in it.
     #[error(transparent)]
-    Lock(#[from] super::LockError),
-    /// The data directory cannot be closed to other users.
-    #[error(transparent)]
-    Privacy(#[from] super::PrivacyError),
-    /// A file in the data directory.
-    #[error("cannot {step} {path}")]
-    Data {
-        /// What was tried.
-        step: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    Data(#[from] data_dir::DataDirError),
     /// The database.
     #[error("cannot use the database")]
     Store(#[from] store::StoreError),
@@ -46,9 +31,11 @@ pub enum ServeError {
     Tuning(#[from] super::TuningError),
     /// A limit of memory that is reached before anybody has come.
     #[error(
-        "`gateway.memory_max_mib` = {limit_mib} is too little: the empty server takes {resident_mib} MiB, and logins are refused from nine tenths of the limit on"
+        "{source_of} = {limit_mib} is too little: the empty server takes {resident_mib} MiB, and logins are refused from nine tenths of the limit on"
     )]
     TooLittleMemory {
+        /// Where it is set.
+        source_of: &'static str,
         /// What is allowed.
         limit_mib: u64,
         /// What the server takes.

@@ -74,19 +74,44 @@ impl HttpConnections {
     }
 }
 
-/// Refuses a limit of memory under which nobody would ever be let in.
-///
-/// # Errors
-/// When the empty server takes as much as it may have with visitors.
-pub(super) fn check_memory(limit_bytes: Option<u64>, resident_bytes: Option<u64>) -> Result<(), ServeError> {
-    let Some((limit, resident)) = limit_bytes.zip(resident_bytes) else { return Ok(()) };
-    if resident >= limit / 10 * 9 {
-        return Err(ServeError::TooLittleMemory {
-            limit_mib: limit >> 20,
-            resident_mib: resident.div_ceil(1 << 20),
-        });
+/// A limit of memory, and where it is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemoryLimit {
+    /// `gateway.memory_max_mib`, which counts alone where it is set.
+    Configured(u64),
+    /// The control group's.
+    Group(u64),
+}
+
+impl MemoryLimit {
+    /// The limit that holds, of the configured one and that of the control group.
+    pub(super) fn of(
+        configured_bytes: Option<u64>,
+        group_bytes: impl FnOnce() -> Option<u64>,
+    ) -> Option<Self> {
+        configured_bytes.map(Self::Configured).or_else(|| group_bytes().map(Self::Group))
     }
-    Ok(())
+
+    /// Refuses a limit under which nobody would ever be let in.
+    ///
+    /// # Errors
+    /// When the empty server takes as much as it may have with visitors.
+    pub(super) fn check(self, resident_bytes: u64) -> Result<(), ServeError> {
+        let (source, limit) = match self {
+            Self::Configured(bytes) => ("`gateway.memory_max_mib`", bytes),
+            Self::Group(bytes) => ("the control group's memory limit in MiB", bytes),
+        };
+        if is_enough(limit, resident_bytes) {
+            return Ok(());
+        }
+        let resident_mib = resident_bytes.div_ceil(1 << 20);
+        Err(ServeError::TooLittleMemory { source_of: source, limit_mib: limit >> 20, resident_mib })
+    }
+}
+
+/// Whether a limit leaves an empty server of this size room for visitors: logins are refused from nine tenths of it on.
+pub(super) const fn is_enough(limit_bytes: u64, empty_bytes: u64) -> bool {
+    empty_bytes < limit_bytes / 10 * 9
 }
 
 /// Descriptors in use; none, where the system does not say.
@@ -101,11 +126,19 @@ mod tests {
 
     #[test]
     fn a_limit_that_an_empty_server_reaches_is_refused() {
-        assert!(check_memory(Some(100 << 20), Some(89 << 20)).is_ok());
-        assert!(check_memory(None, Some(89 << 20)).is_ok() && check_memory(Some(1), None).is_ok());
-        let refused = check_memory(Some(100 << 20), Some(90 << 20)).unwrap_err();
+        let configured = MemoryLimit::of(Some(100 << 20), || Some(1)).unwrap();
+        assert_eq!(configured, MemoryLimit::Configured(100 << 20), "the group's is not asked for");
+        assert!(configured.check(89 << 20).is_ok());
+        let refused = configured.check(90 << 20).unwrap_err();
         assert!(refused.is_of_configuration());
         assert!(refused.to_string().starts_with("`gateway.memory_max_mib` = 100 is too little"), "{refused}");
+        let group = MemoryLimit::of(None, || Some(50 << 20)).unwrap();
+        let refused = group.check(90 << 20).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("the control group's memory limit in MiB = 50 is too little"),
+            "{refused}"
+        );
+        assert_eq!(MemoryLimit::of(None, || None), None);
     }
 
     #[test]

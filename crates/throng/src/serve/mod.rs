@@ -11,7 +11,6 @@ mod capture_page;
 mod captures;
 mod cgroup;
 mod crashes;
-mod data;
 mod diagnose;
 mod error;
 mod faults;
@@ -34,8 +33,6 @@ mod tune;
 mod watch;
 mod worlds;
 
-pub use data::{LockError, PrivacyError, RunFile};
-pub(crate) use data::{captures_path, create_privately, make_private, read_token, recordings_path};
 pub(crate) use diagnose::{Systems, Told};
 pub use error::ServeError;
 pub(crate) use tune::Tunable;
@@ -46,7 +43,7 @@ use crate::hangup::Hangup;
 use crate::{page, supervise};
 use addresses::Bound;
 use captures::Eye;
-use data::DataDir;
+use data_dir::{DataDir, RunFile, create_privately};
 use diagnose::Diagnose;
 use faults::{Fuse, Fuses};
 use frames::Frames;
@@ -64,7 +61,7 @@ use host::registry::RegistryConfig;
 use http::Site;
 use ids::Instant;
 use instances::{Depot, InstanceMailbox, Owners, WorkplaceParts};
-use limits::HttpConnections;
+use limits::{HttpConnections, MemoryLimit};
 use recordings::Recordings;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -143,7 +140,8 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let mut fuses = Fuses::default();
     let metrics = Arc::new(Metrics::new());
     let url = crate::database::url(config);
-    let store = Store::open(&url)?.with_lock_wait(LockWait::new(&metrics, "store"));
+    let holder = crate::database::server_name();
+    let store = Store::open_claimed(&url, &holder)?.with_lock_wait(LockWait::new(&metrics, "store"));
     tracing::info!(%url, "the database is open");
     let store = Arc::new(store);
     let n_shards = n_shards(config);
@@ -254,7 +252,12 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     })?;
     let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s, data.recordings());
     let frames = Frames::new(worlds.workplace(), &worlds.inboxes);
-    limits::check_memory(tunables.memory_max_bytes(), process::resident_bytes())?;
+    if let Some(resident) = process::resident_bytes() {
+        if let Some(limit) = MemoryLimit::of(tunables.memory_max_bytes(), cgroup::memory_limit_bytes) {
+            limit.check(resident)?;
+        }
+        tunables.note_empty_server(resident);
+    }
     let connections = HttpConnections::divide(open_files_max, limits::open_files())?;
     let watch = watch::start(watch::Start {
         metrics: Arc::clone(&metrics),

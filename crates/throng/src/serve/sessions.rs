@@ -11,12 +11,11 @@ use gateway::hub::{Entropy, Hub, HubConfig, Record, StoreLookup};
 use gateway::mail::{FromShard, ShardIndex, Spot};
 use gateway::places::Places;
 use gateway::sessions::{Mailbox, Sessions, TakeOrder};
-use ids::AgentId;
-use std::collections::BTreeMap;
+use grid::pending_places::{MediaHealth, Medium, PendingPlaces};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{Location, Store, StoreError};
@@ -31,9 +30,7 @@ const RECORDS_MAX: usize = 16_384;
 const LOOKUPS_MAX: usize = 1_024;
 /// Messages handled under one lock, so that HTTP handlers get their turn.
 const BATCH: usize = 256;
-/// Last places that wait for a database that refuses them, and as many homes.
-const UNWRITTEN_MAX: usize = 65_536;
-/// How often it is looked whether the disk takes a file, when there is nothing else to write.
+/// Between two probes of the database and of the disk.
 const PROBE_PERIOD: Duration = Duration::from_secs(5);
 /// How often the hub looks for avatars that did not arrive.
 const HUB_PERIOD: Duration = Duration::from_secs(1);
@@ -42,6 +39,9 @@ const HUB_PERIOD: Duration = Duration::from_secs(1);
 static MAIL: Scope = Scope::new("hub.mail").arg(Arg::Count).limit_us(50_000);
 /// What the hub wants kept, by the number of facts. It waits for the disk, which nobody waits for.
 static WRITE: Scope = Scope::new("store.write").arg(Arg::Count).limit_us(1_000_000);
+
+/// A write to the database that is taken back, and a file on the disk.
+static PROBE: Scope = Scope::new("store.probe").limit_us(1_000_000);
 
 /// Questions of clients to the store; the number is 1.
 static LOOK_UP: Scope = Scope::new("hub.lookup").arg(Arg::Count).limit_us(1_000_000);
@@ -122,7 +122,8 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
     };
     let store = {
         let (store, places, writes) = (Arc::clone(store), Arc::clone(places), Arc::clone(&writes));
-        spawn("store", recorder, move || keep_records(&store, &places, &to_store, &writes))?
+        let clock = Arc::clone(clock);
+        spawn("store", recorder, move || keep_records(&store, &places, &to_store, &clock, &writes))?
     };
     Ok(SessionThreads { sessions, mail, writes, hub, store, reader, records, lookups })
 }
@@ -221,7 +222,14 @@ fn carry_mail(sessions: &Sessions, mail: &Receiver<HubMail>, clock: &Clock, fuse
     }
 }
 
-fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<Record>>, writes: &Writes) {
+/// Writes places with the records that come, and probes both media on a schedule of its own, whether records come or not.
+fn keep_records(
+    store: &Store,
+    places: &Places,
+    records: &mpsc::Receiver<Option<Record>>,
+    clock: &Clock,
+    writes: &Writes,
+) {
     let location = |spot: Spot| {
         let place = places.get(spot.place);
         Location {
@@ -231,42 +239,40 @@ fn keep_records(store: &Store, places: &Places, records: &mpsc::Receiver<Option<
             look_at: spot.look_at,
         }
     };
-    // Failed writes are kept, an account's newest, and tried again with the next records and once a period.
-    let (mut last, mut homes) = (BTreeMap::new(), BTreeMap::new());
+    let mut pending = PendingPlaces::default();
+    let mut next_probe = clock() + PROBE_PERIOD;
     loop {
         frame_end();
-        let first = match records.recv_timeout(PROBE_PERIOD) {
+        let first = match records.recv_timeout(next_probe - clock()) {
             Ok(first) => Some(first),
             Err(mpsc::RecvTimeoutError::Timeout) => None,
             Err(mpsc::RecvTimeoutError::Disconnected) => Some(None),
         };
         let mut ended = false;
-        if first.is_none() {
-            writes.note(Medium::Disk, (writes.probe)());
-        }
         for record in first.into_iter().chain(records.try_iter()) {
             match record {
-                Some(Record::LastLocation(agent, spot)) => writes.keep(&mut last, agent, location(spot)),
-                Some(Record::Home(agent, spot)) => writes.keep(&mut homes, agent, location(spot)),
+                Some(Record::LastLocation(agent, spot)) => pending.keep_last(agent, location(spot)),
+                Some(Record::Home(agent, spot)) => pending.keep_home(agent, location(spot)),
                 None => ended = true,
             }
         }
-        if !last.is_empty() || !homes.is_empty() {
-            let _scope = WRITE.enter((last.len() + homes.len()) as u64);
-            let written = match writes.fuse.fails() {
-                true => Err(KeepError::Ordered),
-                false => write_places(store, &mut last, &mut homes).map_err(KeepError::from),
-            };
-            writes.note(Medium::Database, written);
+        if !pending.is_empty() {
+            let _scope = WRITE.enter(pending.len() as u64);
+            let written = writes.attempt(|| pending.write(store));
+            writes.health.note(Medium::Database, written);
         }
         if ended {
-            writes.lost.fetch_add(last.len() + homes.len(), Ordering::AcqRel);
+            writes.lost.store(pending.unwritten(), Ordering::Release);
             return;
+        }
+        if clock() >= next_probe {
+            let _scope = PROBE.enter(0);
+            writes.health.note(Medium::Disk, (writes.probe)());
+            writes.health.note(Medium::Database, writes.attempt(|| store.probe()));
+            next_probe = clock() + PROBE_PERIOD;
         }
     }
 }
-
-type PlacesOfAccounts = BTreeMap<AgentId, Location>;
 
 /// Why places were not written.
 #[derive(Debug, thiserror::Error)]
@@ -277,103 +283,34 @@ enum KeepError {
     Ordered,
 }
 
-/// Writes what there is, and leaves what could not be written.
-fn write_places(
-    store: &Store,
-    last: &mut PlacesOfAccounts,
-    homes: &mut PlacesOfAccounts,
-) -> Result<(), StoreError> {
-    while let Some((agent, home)) = homes.first_key_value() {
-        store.save_home(*agent, home.clone())?;
-        homes.pop_first();
-    }
-    let all: Vec<(AgentId, Location)> = last.iter().map(|(agent, place)| (*agent, place.clone())).collect();
-    store.save_last_locations(&all)?;
-    last.clear();
-    Ok(())
-}
-
 /// Tries whether the disk takes a file.
 pub(super) type Probe = Box<dyn Fn() -> io::Result<()> + Send + Sync>;
-
-/// What a write is made on.
-#[derive(Clone, Copy, Debug)]
-enum Medium {
-    Database,
-    Disk,
-}
 
 /// Whether the database and the disk take what has to be kept.
 pub(super) struct Writes {
     probe: Probe,
     fuse: Arc<Fuse>,
-    /// Why not, by [`Medium`]; the latest write says it.
-    troubles: Mutex<[Option<String>; 2]>,
-    /// Places that were not written: those that found no room, and at the end those that are left.
+    health: MediaHealth,
+    /// Places that were not written when the thread ended.
     lost: AtomicUsize,
 }
 
 impl Writes {
     fn new(probe: Probe, fuse: Arc<Fuse>) -> Self {
-        Self { probe, fuse, troubles: Mutex::default(), lost: AtomicUsize::new(0) }
+        Self { probe, fuse, health: MediaHealth::default(), lost: AtomicUsize::new(0) }
     }
 
-    /// Keeps a place until it is written, in a table that does not grow for ever while nothing can be.
-    fn keep(&self, places: &mut PlacesOfAccounts, agent: AgentId, place: Location) {
-        if places.len() < UNWRITTEN_MAX || places.contains_key(&agent) {
-            places.insert(agent, place);
-        } else {
-            self.lost.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-
-    fn note<E: std::error::Error>(&self, medium: Medium, written: Result<(), E>) {
-        let trouble = written.err().map(|error| {
-            let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
-            let what = match medium {
-                Medium::Database => "The database does not keep last places and homes",
-                Medium::Disk => "The data directory's disk does not take a file",
-            };
-            format!("{what}: {error}{cause}.")
-        });
-        let mut troubles = self.troubles();
-        let known = &mut troubles[medium as usize];
-        match (&*known, &trouble) {
-            (None, Some(trouble)) => tracing::error!(trouble, "not kept"),
-            (Some(_), None) => tracing::info!(?medium, "kept again"),
-            _ => {}
-        }
-        *known = trouble;
+    /// A write to the database, unless a fault was ordered.
+    fn attempt(&self, write: impl FnOnce() -> Result<(), StoreError>) -> Result<(), KeepError> {
+        if self.fuse.fails() { Err(KeepError::Ordered) } else { Ok(write()?) }
     }
 
     /// A sentence for the operator, while anything is refused.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.troubles().iter().flatten().next().cloned()
+        self.health.trouble()
     }
 
     fn lost(&self) -> usize {
         self.lost.load(Ordering::Acquire)
-    }
-
-    fn troubles(&self) -> MutexGuard<'_, [Option<String>; 2]> {
-        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_refused_is_told_until_it_is_taken_again() {
-        let writes = Writes::new(Box::new(|| Err(io::ErrorKind::StorageFull.into())), Arc::default());
-        assert_eq!(writes.trouble(), None);
-        writes.note(Medium::Disk, (writes.probe)());
-        let trouble = writes.trouble().expect("the disk is full");
-        assert!(trouble.starts_with("The data directory's disk does not take a file"), "{trouble}");
-        writes.note(Medium::Database, Ok::<(), io::Error>(()));
-        assert!(writes.trouble().is_some(), "the disk is still full");
-        writes.note(Medium::Disk, Ok::<(), io::Error>(()));
-        assert_eq!(writes.trouble(), None);
     }
 }

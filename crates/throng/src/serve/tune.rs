@@ -3,14 +3,15 @@
 //! `POST /v1/tune` sets one; it lasts until the server ends, or, when the operator wants it kept, is written to
 //! `DATA/tuning.toml`, which the next start applies on top of the configuration.
 
-use super::ServeError;
-use super::data::DataDir;
+use super::limits;
 use crate::config::{AgentUpdateFilter, Captures, Config, Gateway, Key, Kind};
+
+use data_dir::{DataDir, DataDirError};
 use figment::value::Value;
 use gateway::shard::{FilterMode, Packing, Sending};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use telemetry::captures::{CaptureLimits, Saver, Trigger};
@@ -87,6 +88,8 @@ pub(super) struct Tunables {
     captures: Mutex<BTreeMap<Trigger, CaptureLimits>>,
     /// Limits of scopes by name that nobody has entered yet.
     awaited: Mutex<BTreeMap<String, Option<Duration>>>,
+    /// Resident bytes of the server before the first visitor; 0 until that is known.
+    empty_bytes: AtomicU64,
     /// What is in the file.
     kept: Mutex<BTreeMap<String, toml::Value>>,
 }
@@ -111,6 +114,7 @@ impl Tunables {
             recorder,
             captures: Mutex::new(config.captures.limits()),
             awaited: Mutex::default(),
+            empty_bytes: AtomicU64::new(0),
             kept: Mutex::default(),
         };
         tunables.set_filter(config.gateway.agent_update_filter);
@@ -177,13 +181,17 @@ impl Tunables {
     /// Sets a key for the next starts too.
     ///
     /// # Errors
-    /// As [`tune`](Self::tune), and when the file cannot be written; the key is set then all the same.
+    /// As [`tune`](Self::tune), and when the next start would refuse the value. When the file cannot be written; the key is set then all the
+    /// same.
     pub(super) fn tune_for_good(
         &self,
         key: &str,
         value: &serde_json::Value,
         data: &DataDir,
     ) -> Result<(), String> {
+        if key == MEMORY {
+            self.check_next_start(value)?;
+        }
         self.tune(key, value)?;
         let value = toml::Value::try_from(value).map_err(|error| error.to_string())?;
         let mut kept = lock(&self.kept);
@@ -191,6 +199,25 @@ impl Tunables {
         let text = toml::to_string(&*kept).expect("keys and values become TOML");
         let written = data.replace(FILE, &text);
         written.map_err(|error| format!("{key} is set, but not for the next start: {}.", with_cause(&error)))
+    }
+
+    /// Notes what the server takes before the first visitor.
+    pub(super) fn note_empty_server(&self, resident_bytes: u64) {
+        self.empty_bytes.store(resident_bytes, Ordering::Relaxed);
+    }
+
+    /// Refuses a limit of memory with which the server would not start.
+    fn check_next_start(&self, value: &serde_json::Value) -> Result<(), String> {
+        let empty = self.empty_bytes.load(Ordering::Relaxed);
+        match value.as_u64() {
+            Some(mib @ 1..) if !limits::is_enough(mib.saturating_mul(1 << 20), empty) => {
+                let empty_mib = empty.div_ceil(1 << 20);
+                Err(format!(
+                    "{MEMORY} = {mib} would keep the server from starting: it took {empty_mib} MiB without visitors, and needs more than ten ninths of that."
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// All keys with their values. Of scopes that nobody has entered yet, only those whose limit was set.
@@ -330,7 +357,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn with_cause(error: &ServeError) -> String {
+fn with_cause(error: &DataDirError) -> String {
     let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     format!("{error}{cause}")
 }
@@ -459,6 +486,21 @@ mod tests {
         let limits = lock(&after.captures);
         assert_eq!(limits[&Trigger::Scope].interval, Duration::from_secs(60));
         assert_eq!(limits[&Trigger::Frame], Config::default().captures.limits()[&Trigger::Frame]);
+    }
+
+    #[test]
+    fn a_limit_of_memory_that_the_next_start_would_refuse_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::open(dir.path()).unwrap();
+        let tunables = tunables();
+        tunables.note_empty_server(60 << 20);
+        let refused = tunables.tune_for_good(MEMORY, &json!(4), &data).unwrap_err();
+        assert!(refused.contains("would keep the server from starting"), "{refused}");
+        assert_eq!(tunables.memory_max_bytes(), None, "nor is it set");
+        tunables.tune(MEMORY, &json!(4)).unwrap();
+        assert_eq!(tunables.memory_max_bytes(), Some(4 << 20), "until the server ends it may be");
+        tunables.tune_for_good(MEMORY, &json!(0), &data).unwrap();
+        tunables.tune_for_good(MEMORY, &json!(100), &data).unwrap();
     }
 
     #[test]

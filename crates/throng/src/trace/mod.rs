@@ -7,8 +7,9 @@ mod live;
 
 use crate::cli::TraceCommand;
 use crate::operator::{self, OperatorError};
-use crate::serve::{Told, captures_path};
+use crate::serve::Told;
 use crate::timeline_page;
+use data_dir::captures_path;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 //! Nothing here sleeps: readiness is a line on standard output, and the end of server, monitor and summaries is the end of
 //! standard error, which all of them hold.
 
+use data_dir::RunFile;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -11,7 +12,6 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use throng::serve::RunFile;
 
 const THRONG: &str = env!("CARGO_BIN_EXE_throng");
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -87,6 +87,49 @@ fn a_database_that_refuses_writes_is_told_and_what_it_did_not_take_shows_in_the_
 }
 
 #[test]
+fn an_idle_server_whose_database_takes_no_write_turns_not_ready() {
+    let server = Server::start();
+    server.fault(r#"{"kind": "fail", "where": "store", "repeat": 1}"#);
+    let ready = |server: &Server| server.exchange("GET /healthz/ready", "");
+    server.wait_until("a probe has failed", |server| ready(server).0 == 503);
+    server.wait_until("the next one has not", |server| ready(server).0 == 200);
+    assert_eq!(server.metric("throng_logins_total{outcome=\"ok\"}"), Some(0.0), "nobody came");
+}
+
+#[test]
+fn two_servers_on_one_database_file_are_one_too_many() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", elsewhere.path().join("grid.sqlite").display());
+    let server = Server::start_with(&format!("[store]\nurl = \"{url}\"\n"));
+    let data = tempfile::tempdir().unwrap();
+    let second = serve(data.path()).args(["--store", &url]).output().unwrap();
+    let why = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(1), "{why}");
+    assert!(why.contains(&format!("is in use by the server with process id {}", server.pid())), "{why}");
+    assert_eq!(server.exchange("GET /healthz/ready", "").0, 200);
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
+fn two_servers_on_one_postgres_database_are_one_too_many() {
+    let url = std::env::var("THRONG_TEST_POSTGRES").expect("scripts/postgres.sh sets THRONG_TEST_POSTGRES");
+    let config = format!("[store]\nurl = \"{url}\"\n");
+    let mut server = Server::start_with(&config);
+    let data = tempfile::tempdir().unwrap();
+    let second = serve(data.path()).args(["--store", &url]).output().unwrap();
+    let why = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(1), "{why}");
+    assert!(why.contains(&format!("is in use by the server with process id {}", server.pid())), "{why}");
+    server.kill();
+    let mut third = serve(data.path()).args(["--store", &url]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(third.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    third.kill().unwrap();
+    third.wait().unwrap();
+    assert!(line.contains("ready"), "the database is free as soon as the server is gone: {line}");
+}
+
+#[test]
 fn a_disk_that_takes_no_file_is_told() {
     let server = Server::start();
     let aside = server.data.path().with_extension("aside");

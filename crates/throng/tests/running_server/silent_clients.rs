@@ -3,7 +3,7 @@
 use crate::server::{Server, throng};
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
 /// As many descriptors as a careless shell leaves.
@@ -51,6 +51,45 @@ fn silent_bodies_take_nobodys_login_nor_the_operators_connection() {
         server.metric(evicted) > Some(f64::from(SILENT / 2))
     });
     drop(silent);
+}
+
+#[test]
+fn a_server_without_spare_descriptors_is_not_ready() {
+    let page = "[page]\nwatchers_max = 1000\nwatchers_per_address_max = 1000\n";
+    let server = Server::start_by(under_limit(), page);
+    let to: SocketAddr = server.login_addr();
+    assert_eq!(server.exchange("GET /healthz/ready", ""), (200, "ok\n".to_owned()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    // Each from an address of its own: one address alone may not have so many served.
+    let watchers = runtime.block_on(async {
+        let mut all = Vec::new();
+        for n in 0..OPEN_FILES {
+            let from = IpAddr::from([127, 0, 1, u8::try_from(n).unwrap()]);
+            all.extend(watch(from, to).await);
+        }
+        all
+    });
+    let (status, why) = server.exchange("GET /healthz/ready", "");
+    assert!(
+        status == 503 && why.contains("nearly all connections"),
+        "{} watchers: {status} {why}",
+        watchers.len()
+    );
+    drop(watchers);
+    server.wait_until("the watchers are gone", |server| server.exchange("GET /healthz/ready", "").0 == 200);
+}
+
+/// A browser that watches, if it was let in.
+async fn watch(from: IpAddr, to: SocketAddr) -> Option<TcpStream> {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    let mut stream = socket.connect(to).await.ok()?;
+    let request = "GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.ok()?;
+    (status == *b"HTTP/1.1 101").then_some(stream)
 }
 
 #[test]

@@ -196,6 +196,7 @@ fn postgres_commit_of_unknown_outcome_is_told_as_such_in_time() {
     let StoreError::Query { source, .. } = &error else { panic!("{error}") };
     assert!(source.is_outcome_unknown() && source.to_string().contains("not known"), "{source}");
     assert_eq!(names(&database), ["Ada1"]);
+    assert!(store.probe().is_err(), "a server that is gone takes no write");
     // Reads fail in time, too, and say why.
     let error = store.tokens().unwrap_err();
     let StoreError::Query { source, .. } = &error else { panic!("{error}") };
@@ -221,6 +222,25 @@ fn postgres_commit_that_arrives_late_has_no_effect_any_more() {
     assert!(String::from_utf8_lossy(&answer).contains("commit_marks_pkey"));
     drop(upstream);
     assert_eq!(names(&database), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
+fn postgres_claim_that_was_lost_with_its_session_is_taken_again_unless_a_rival_has_it() {
+    let database = TestDatabase::postgres();
+    let name = "a server whose session ends";
+    let first = Store::open_claimed(&database.url, name).unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+               WHERE application_name = 'a server whose session ends'";
+    let end = || crate::testing::tamper(&database.open(), crate::engine::Sql::same(end), &[]);
+    assert_eq!(end(), 1);
+    let rival = Store::open_claimed(&database.url, "its rival").unwrap();
+    let refused = first.probe().unwrap_err().to_string();
+    assert!(refused.contains("is in use by its rival (PostgreSQL session "), "{refused}");
+    drop(rival);
+    first.probe().unwrap();
+    let refused = Store::open_claimed(&database.url, "its rival").unwrap_err().to_string();
+    assert!(refused.contains(name), "{refused}");
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! A server's claim to a database: at most one server uses it, whichever data directories its rivals have.
+//!
+//! - SQLite: a locked file beside the database (`PATH.lock`), which the kernel releases with the process.
+//! - PostgreSQL: an advisory lock of a session of its own, by schema. The server releases it with the connection; one to a machine that has
+//!   vanished is given up after [`KEEPALIVE`]. A claim that was lost with its session is taken again when the claim is confirmed.
+//!
+//! Commands (`throng user`, `throng store copy`) take no claim. Behind a pooler that lends a session for each transaction, a claim does not hold.
+
+use super::connection::Connection;
+use super::pool::{Attempts, Pool};
+use super::{Engine, EngineError};
+use data_dir::{FileLock, FileLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Time for the session of a server that was killed to be noticed by its end.
+const RELEASE: Duration = Duration::from_secs(1);
+/// Idle time, period and number of probes after which the database gives up a connection to a machine that has vanished: one minute.
+const KEEPALIVE: &str = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3; \
+                         SET idle_session_timeout = 0";
+/// The first key of the lock is "THRN" as a number, the second the schema's hash.
+const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1414025806, hashtext(coalesce(current_schema(), '')))";
+const HOLDER: &str = "SELECT coalesce(a.application_name, ''), l.pid FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
+     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 1414025806::oid \
+     AND l.objid = hashtext(coalesce(current_schema(), ''))::oid \
+     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// Why a database was not claimed.
+#[derive(Debug)]
+pub(crate) enum ClaimError {
+    /// Another server has it: which one, in words.
+    Held(String),
+    /// The lock of a file.
+    File(FileLockError),
+    Engine(EngineError),
+}
+
+impl From<EngineError> for ClaimError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// Held until it is dropped or the process ends.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    File(#[expect(dead_code, reason = "held, never looked at")] FileLock),
+    Session {
+        /// As the database shows it to a rival.
+        holder: String,
+        session: Box<Mutex<Connection>>,
+    },
+}
+
+impl Claim {
+    /// Claims the database of an engine; `path` is that of an SQLite file.
+    pub(crate) fn acquire(engine: &Engine, path: Option<&Path>, holder: &str) -> Result<Self, ClaimError> {
+        match (engine, path) {
+            (Engine::Postgres(pool), _) => {
+                let session = Box::new(Mutex::new(claim_session(pool, holder)?));
+                Ok(Self::Session { holder: holder.to_owned(), session })
+            }
+            (Engine::Sqlite(_), path) => {
+                let lock = lock_path(path.expect("an SQLite database has a file"));
+                match FileLock::acquire(&lock, holder) {
+                    Ok(lock) => Ok(Self::File(lock)),
+                    Err(FileLockError::Held { holder, .. }) if holder.is_empty() => {
+                        Err(ClaimError::Held("another server".to_owned()))
+                    }
+                    Err(FileLockError::Held { holder, .. }) => Err(ClaimError::Held(holder)),
+                    Err(why) => Err(ClaimError::File(why)),
+                }
+            }
+        }
+    }
+
+    /// Makes sure that the database is still claimed: takes it again after the session has ended.
+    pub(crate) fn confirm(&self, engine: &Engine) -> Result<(), ClaimError> {
+        let (Self::Session { holder, session }, Engine::Postgres(pool)) = (self, engine) else {
+            return Ok(());
+        };
+        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+        if session.is_broken() || session.batch("SELECT 1").is_err() {
+            *session = claim_session(pool, holder)?;
+        }
+        Ok(())
+    }
+}
+
+/// The lock file of a database: beside the file that a link leads to.
+fn lock_path(database: &Path) -> PathBuf {
+    let mut path = database.canonicalize().unwrap_or_else(|_| database.to_owned()).into_os_string();
+    path.push(".lock");
+    path.into()
+}
+
+fn claim_session(pool: &Pool, holder: &str) -> Result<Connection, ClaimError> {
+    let mut session = pool.connect_apart(holder)?;
+    session.batch(KEEPALIVE)?;
+    let mut attempts = Attempts::until(pool, Instant::now() + RELEASE);
+    loop {
+        if session.query(TRY_LOCK, &[])?[0].try_get::<_, bool>(0).map_err(EngineError::from)? {
+            return Ok(session);
+        }
+        if !attempts.pause() {
+            break;
+        }
+    }
+    let rivals = session.query(HOLDER, &[])?;
+    let Some(rival) = rivals.first() else { return Err(ClaimError::Held("another server".to_owned())) };
+    let name: String = rival.try_get(0).map_err(EngineError::from)?;
+    let pid: i32 = rival.try_get(1).map_err(EngineError::from)?;
+    let name = if name.is_empty() { "another server".to_owned() } else { name };
+    Err(ClaimError::Held(format!("{name} (PostgreSQL session {pid})")))
+}
