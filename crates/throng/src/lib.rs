@@ -19,7 +19,6 @@ pub mod replay;
 pub mod serve;
 pub mod store_command;
 pub mod supervise;
-mod timeline_page;
 pub mod token;
 pub mod trace;
 pub mod tune;

@@ -2,7 +2,7 @@
 
 use crate::cli::TuneArgs;
 use crate::operator::{self, OperatorError};
-use crate::serve::Tunable;
+use operator_api::Tunable;
 use std::fmt::Write as _;
 
 /// Sets a key, or lists all of them.

@@ -13,6 +13,7 @@ pub mod door;
 mod event_queue;
 pub mod fault;
 mod figures;
+pub mod listener;
 pub mod live;
 mod login;
 pub mod map;

@@ -18,6 +18,7 @@ mod sections;
 mod show;
 mod sources;
 mod store_address;
+pub(crate) mod tunables;
 
 pub use address::PublicAddress;
 pub use docs::docs;

@@ -4,11 +4,12 @@
 //! What to keep is decided by [`telemetry::captures::Saver`]; here are the thread, the clocks and the names of worlds and
 //! clients, which the recorder does not know.
 
-use super::tune::Tunables;
 use super::{Clock, ServeError};
+use crate::config::tunables::Tunables;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use gateway::sessions::Sessions;
 use ids::SessionKey;
+use operator_api::{CaptureRequest, SystemsView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,6 @@ use telemetry::captures::{
     CaptureCause, CaptureEntry, CaptureMetrics, CaptureStore, CaptureSummary, Saver, Trigger,
 };
 use telemetry::recorder::{Arg, Capture, Recorder, Scope, ScopeKind, frame_end};
-use tokio::sync::oneshot;
 
 /// How often the thread looks for an operator's wishes, and whether it is to end.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -37,9 +37,6 @@ const NAMES_AT_ONCE: usize = 32;
 /// First and last name of a client.
 type Name = (Arc<str>, Arc<str>);
 
-/// An operator who waits for a capture.
-pub(super) type Request = oneshot::Sender<Result<(CaptureEntry, CaptureSummary), String>>;
-
 pub(super) struct Start<'a> {
     pub(super) eye: Eye,
     pub(super) store: CaptureStore,
@@ -51,7 +48,7 @@ pub(super) struct Start<'a> {
 pub(super) struct Captures {
     thread: JoinHandle<()>,
     stopping: Arc<AtomicBool>,
-    requests: Sender<Request>,
+    requests: Sender<CaptureRequest>,
 }
 
 /// Reads the recorder and gives names to numbers.
@@ -65,9 +62,9 @@ pub(super) struct Eye {
     pub(super) tick: Duration,
 }
 
-impl Eye {
-    /// The last `horizon` of all threads, with names.
-    pub(super) fn capture(&self, horizon: Duration) -> Capture {
+impl SystemsView for Eye {
+    /// With names.
+    fn capture(&self, horizon: Duration) -> Capture {
         let mut capture = self.recorder.capture(horizon);
         let worlds = self.worlds.iter().zip(0..);
         capture.labels.extend(worlds.map(|(name, world)| ((Arg::World, world), name.clone())));
@@ -134,7 +131,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Captures, ServeError> {
 
 impl Captures {
     /// Where operators ask for captures.
-    pub(super) fn requests(&self) -> Sender<Request> {
+    pub(super) fn requests(&self) -> Sender<CaptureRequest> {
         self.requests.clone()
     }
 
@@ -151,7 +148,7 @@ struct Thread {
     saver: Saver,
     tunables: Arc<Tunables>,
     clock: Clock,
-    requested: Receiver<Request>,
+    requested: Receiver<CaptureRequest>,
     stopping: Arc<AtomicBool>,
     /// Overruns that found the recorder's queue full, as of the last look.
     lost: [u64; ScopeKind::ALL.len()],

@@ -28,7 +28,7 @@ pub enum ServeError {
     },
     /// What was tuned before.
     #[error(transparent)]
-    Tuning(#[from] super::TuningError),
+    Tuning(#[from] crate::config::tunables::TuningError),
     /// A limit of memory that is reached before anybody has come.
     #[error(
         "{source_of} = {limit_mib} is too little: the empty server takes {resident_mib} MiB, and logins are refused from nine tenths of the limit on"

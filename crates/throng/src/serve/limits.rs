@@ -2,7 +2,7 @@
 //! reserve for what it opens while it runs, and the operator's connections.
 
 use super::ServeError;
-use super::http::{Caps, Connections};
+use gateway::http::listener::{Caps, Connections};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const ADDRESS_MAX: usize = 1_024;
 /// Bytes of bodies that are still arriving.
 const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Part of the connections that stays free of clients that are served, so that the next login finds one. Fifteen addresses that take their whole
-/// share leave as much ([`super::http`]).
+/// share leave as much ([`gateway::http::listener`]).
 const SPARE_PART: usize = 32;
 
 /// Raises the number of open files to what may be had without asking anybody, and gives it: every long poll is one, and the usual soft limit of
@@ -110,7 +110,7 @@ impl MemoryLimit {
 }
 
 /// Whether a limit leaves an empty server of this size room for visitors: logins are refused from nine tenths of it on.
-pub(super) const fn is_enough(limit_bytes: u64, empty_bytes: u64) -> bool {
+pub(crate) const fn is_enough(limit_bytes: u64, empty_bytes: u64) -> bool {
     empty_bytes < limit_bytes / 10 * 9
 }
 

@@ -7,15 +7,11 @@
 //! something was too slow (`captures`). The main thread waits for a signal.
 
 mod addresses;
-mod capture_page;
 mod captures;
 mod cgroup;
 mod crashes;
-mod diagnose;
 mod error;
 mod faults;
-mod frames;
-mod http;
 mod inboxes;
 mod instances;
 mod limits;
@@ -29,27 +25,23 @@ mod restarts;
 mod sessions;
 mod shards;
 mod stages;
-mod tune;
 mod watch;
 mod worlds;
 
-pub(crate) use diagnose::{Systems, Told};
 pub use error::ServeError;
-pub(crate) use tune::Tunable;
-pub use tune::TuningError;
 
+use crate::config::tunables::{KeptTuner, Tunables};
 use crate::config::{Config, PublicChat};
 use crate::hangup::Hangup;
 use crate::{page, supervise};
 use addresses::Bound;
 use captures::Eye;
 use data_dir::{DataDir, RunFile, create_privately};
-use diagnose::Diagnose;
 use faults::{Fuse, Fuses};
-use frames::Frames;
 use gateway::http::admin::{self, Admin, COMMAND_BYTES_MAX};
 use gateway::http::door::Door;
 use gateway::http::fault::Faults;
+use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
 use gateway::http::{BODY_BYTES_MAX, Hostnames, HttpCounters, Portal, Proxies, ProxyHeader, Settings};
 use gateway::places::Places;
@@ -58,10 +50,11 @@ use grid::capability::{BakedTextures, SimulatorFeatures};
 use grid::login::{LoginConfig, LoginService};
 use grid::password::{Cost, LoadHint, Passwords};
 use host::registry::RegistryConfig;
-use http::Site;
 use ids::Instant;
 use instances::{Depot, InstanceMailbox, Owners, WorkplaceParts};
+pub(crate) use limits::is_enough as is_enough_memory;
 use limits::{HttpConnections, MemoryLimit};
+use operator_api::{Diagnose, FrameLog};
 use recordings::Recordings;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -74,7 +67,6 @@ use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LockWait, LogFormat, Metrics};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
-use tune::Tunables;
 
 /// The clock of the process: what every sans-IO core gets its time from.
 pub(crate) type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
@@ -251,7 +243,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         recorder,
     })?;
     let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s, data.recordings());
-    let frames = Frames::new(worlds.workplace(), &worlds.inboxes);
+    let frames = FrameLog::new(Box::new(watch::PoolTracer {
+        workplace: worlds.workplace(),
+        inboxes: Arc::clone(&worlds.inboxes),
+    }));
     if let Some(resident) = process::resident_bytes() {
         if let Some(limit) = MemoryLimit::of(tunables.memory_max_bytes(), cgroup::memory_limit_bytes) {
             limit.check(resident)?;
@@ -292,11 +287,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         clock: &clock,
     })?;
     let diagnose = Diagnose {
-        eye,
+        view: Box::new(eye),
         requests: captures.requests(),
         store: CaptureStore::new(data.captures()),
-        tunables,
-        data: Arc::clone(&data),
+        tuner: Box::new(KeptTuner { tunables, data: Arc::clone(&data) }),
     };
 
     let draining = Arc::new(AtomicBool::new(false));
@@ -341,10 +335,11 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         faults,
     });
     let owners = Owners::new(&portal.store);
-    let commands = diagnose::router(diagnose)
+    let drills = config.diagnose.allow_faults;
+    let commands = operator_api::diagnose_router(diagnose)
         .merge(instances::router(instances, owners))
-        .merge(long::router(worlds.long().clone(), &clock, config.diagnose.allow_faults))
-        .merge(frames::router(frames));
+        .merge(operator_api::long_tasks_router(worlds.long().clone(), Arc::clone(&clock), drills))
+        .merge(operator_api::frames_router(frames));
     let commands = admin::router(admin, commands);
     let public = gateway::http::router(Arc::clone(&portal));
     let proxies = Arc::new(proxies(config));
@@ -356,8 +351,8 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     };
     let commands =
         Site { app: commands, connections: connections.operator, body_bytes_max: COMMAND_BYTES_MAX, proxies };
-    let http = tokio::spawn(http::serve(bound.http, public));
-    let operator = tokio::spawn(http::serve(bound.admin, commands));
+    let http = tokio::spawn(listener::serve(bound.http, public));
+    let operator = tokio::spawn(listener::serve(bound.admin, commands));
     tokio::spawn(live::run(Arc::clone(&portal)));
 
     let mut ending = Ending::listen()?;

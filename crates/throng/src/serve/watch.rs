@@ -9,19 +9,20 @@ mod messages;
 mod restarts;
 
 use super::crashes::Crashes;
-use super::frames::Frames;
 use super::limits::HttpConnections;
 use super::process::{self, ThreadUse};
 use super::restarts::Standing;
 use super::shards::Watched;
-use super::tune::Tunables;
 use super::{Clock, ServeError, instances, replicas, worlds};
+use crate::config::tunables::Tunables;
 use crate::serve::shards;
 use admission::Admission;
 use export::Export;
+pub(super) use frames::PoolTracer;
 use gateway::http::{Figures, Portal};
 use grid::password::LoadHint;
 use ids::Instant;
+use operator_api::FrameLog;
 use schedule::long::{LongId, LongInfo, LongTasks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,7 +51,7 @@ pub(super) struct Start {
     /// Threads that step them.
     pub(super) n_workers: usize,
     pub(super) instances: Arc<instances::Admission>,
-    pub(super) frames: Arc<Frames>,
+    pub(super) frames: Arc<FrameLog>,
     pub(super) long: LongTasks,
     pub(super) standings: Vec<Arc<Mutex<Standing>>>,
     pub(super) shards: Vec<Arc<Watched>>,

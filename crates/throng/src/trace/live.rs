@@ -2,7 +2,7 @@
 
 use super::TraceError;
 use crate::operator::{self, OperatorError};
-use crate::serve::Systems;
+use operator_api::Systems;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;

@@ -7,9 +7,8 @@ mod live;
 
 use crate::cli::TraceCommand;
 use crate::operator::{self, OperatorError};
-use crate::serve::Told;
-use crate::timeline_page;
 use data_dir::captures_path;
+use operator_api::{CaptureRow, timeline_page};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -79,7 +78,7 @@ pub fn run(command: TraceCommand, terminal: &mut impl Write) -> Result<String, T
         }
         TraceCommand::Save { data } => {
             let answer = operator::command(&data.data, "/v1/captures", &serde_json::json!({}))?;
-            let told: Told = serde_json::from_str(&answer).map_err(OperatorError::from)?;
+            let told: CaptureRow = serde_json::from_str(&answer).map_err(OperatorError::from)?;
             Ok(format!("{}\n", told.name))
         }
         TraceCommand::Live { once, data } => live::run(&data.data, once, terminal),

@@ -1,12 +1,7 @@
 //! What takes longer than a frame may: worlds that are made, grounds and navmeshes that are built, what is left of worlds.
 //!
 //! It runs on the pool's `long-N` threads ([`schedule::long`]). [`run`] is for whoever needs the result: it waits, and so belongs on a
-//! thread that may. [`api`](self) lists what waits and runs, and ends it.
-
-mod api;
-mod drill;
-
-pub(super) use api::router;
+//! thread that may. `operator_api` lists what waits and runs, and ends it.
 
 use crossbeam_channel::{RecvTimeoutError, bounded};
 use schedule::long::{Long, LongContext, LongOutcome, LongRefusal, LongTasks};

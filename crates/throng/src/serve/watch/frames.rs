@@ -1,10 +1,14 @@
 //! Figures of frames, of the scheduler and of the balance between short and long tasks.
 
 use super::export::Export;
-use crate::serve::frames::Frames;
-use crate::serve::worlds;
+use crate::serve::inboxes::Inboxes;
+use crate::serve::worlds::{self, Workplace};
 use host::capacity::WorkerDemand;
-use schedule::{FrameRecord, PoolBalance};
+use ids::WorldId;
+use operator_api::{FrameLog, FrameTracer};
+use schedule::{FrameRecord, FrameTrace, PoolBalance, TaskId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use telemetry::recorder::{Arg, Scope, ScopeKind};
 
@@ -17,12 +21,32 @@ fn hz(dt: Duration) -> String {
 /// second, in which threads keep what they did.
 static MISSED: Scope = Scope::new("worlds.frame").arg(Arg::Count).kind(ScopeKind::Frame);
 
+/// Traces of the pool of worlds.
+pub(in crate::serve) struct PoolTracer {
+    pub(in crate::serve) workplace: Workplace,
+    pub(in crate::serve) inboxes: Arc<Inboxes>,
+}
+
+impl FrameTracer for PoolTracer {
+    fn trace_next_frames(&self, n_frames: usize) {
+        self.workplace.trace_next_frames(n_frames);
+    }
+
+    fn take_trace(&self) -> Option<FrameTrace> {
+        self.workplace.take_trace()
+    }
+
+    fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId> {
+        self.inboxes.worlds_by_task()
+    }
+}
+
 impl Export {
     /// Frames that have ended in the time that has `passed`, with so many steps; what they asked of the workers.
     pub(super) fn frames(
         &mut self,
         worlds: &worlds::Watch,
-        frames: &Frames,
+        frames: &FrameLog,
         n_steps: u64,
         passed: f32,
     ) -> WorkerDemand {

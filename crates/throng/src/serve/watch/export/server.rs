@@ -2,8 +2,8 @@
 
 use super::Export;
 use crate::serve::crashes::Crashes;
-use crate::serve::http::EndCounters;
 use crate::serve::watch::Start;
+use gateway::http::listener::EndCounters;
 use std::sync::atomic::{AtomicU64, Ordering};
 use telemetry::recorder::RecorderCounters;
 

@@ -3,20 +3,18 @@
 //! `POST /v1/tune` sets one; it lasts until the server ends, or, when the operator wants it kept, is written to
 //! `DATA/tuning.toml`, which the next start applies on top of the configuration.
 
-use super::limits;
-use crate::config::{AgentUpdateFilter, Captures, Config, Gateway, Key, Kind};
+use super::{AgentUpdateFilter, Captures, Config, Gateway, Key, Kind};
 
 use data_dir::{DataDir, DataDirError};
 use figment::value::Value;
 use gateway::shard::{FilterMode, Packing, Sending};
-use serde::{Deserialize, Serialize};
+use operator_api::{Tunable, Tuner};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use telemetry::captures::{CaptureLimits, Saver, Trigger};
 use telemetry::recorder::Recorder;
-use utoipa::ToSchema;
 
 const FILTER: &str = "gateway.agent_update_filter";
 /// Keys of section `gateway` that say how clients are sent what they are due, in the order of [`Tunables::sending`].
@@ -63,20 +61,9 @@ pub enum TuningError {
     },
 }
 
-/// A key that can be set, as it is now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub(crate) struct Tunable {
-    /// Its name.
-    pub(crate) key: String,
-    /// Its value; a limit of 0 is none.
-    pub(crate) value: serde_json::Value,
-    /// Whether the next start has it too.
-    pub(crate) kept: bool,
-}
-
 /// Everything that may change.
 #[derive(Debug)]
-pub(super) struct Tunables {
+pub(crate) struct Tunables {
     /// A [`FilterMode`] by its place in [`FILTERS`]; threads look at it at every turn.
     filter: AtomicU8,
     /// Values of the keys in [`SENDING`], which shards read at every turn; flags are 0 and 1.
@@ -96,7 +83,7 @@ pub(super) struct Tunables {
 
 impl Tunables {
     /// As the configuration has it.
-    pub(super) fn new(config: &Config, recorder: Recorder) -> Self {
+    pub(crate) fn new(config: &Config, recorder: Recorder) -> Self {
         let gateway = &config.gateway;
         let sending = [
             gateway.terse_per_datagram,
@@ -125,7 +112,7 @@ impl Tunables {
     ///
     /// # Errors
     /// When the file cannot be read, or has a value that its key does not allow.
-    pub(super) fn restore(&self, data: &DataDir) -> Result<(), TuningError> {
+    pub(crate) fn restore(&self, data: &DataDir) -> Result<(), TuningError> {
         let text = match data.read(FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -154,7 +141,7 @@ impl Tunables {
     ///
     /// # Errors
     /// A sentence for the operator, when the key cannot be set at run time or the value is not one of its values.
-    pub(super) fn tune(&self, key: &str, value: &serde_json::Value) -> Result<(), String> {
+    pub(crate) fn tune(&self, key: &str, value: &serde_json::Value) -> Result<(), String> {
         if let Some(scope) = scope_of(key) {
             return self.set_limit(scope, value);
         }
@@ -183,7 +170,7 @@ impl Tunables {
     /// # Errors
     /// As [`tune`](Self::tune), and when the next start would refuse the value. When the file cannot be written; the key is set then all the
     /// same.
-    pub(super) fn tune_for_good(
+    pub(crate) fn tune_for_good(
         &self,
         key: &str,
         value: &serde_json::Value,
@@ -202,7 +189,7 @@ impl Tunables {
     }
 
     /// Notes what the server takes before the first visitor.
-    pub(super) fn note_empty_server(&self, resident_bytes: u64) {
+    pub(crate) fn note_empty_server(&self, resident_bytes: u64) {
         self.empty_bytes.store(resident_bytes, Ordering::Relaxed);
     }
 
@@ -210,7 +197,7 @@ impl Tunables {
     fn check_next_start(&self, value: &serde_json::Value) -> Result<(), String> {
         let empty = self.empty_bytes.load(Ordering::Relaxed);
         match value.as_u64() {
-            Some(mib @ 1..) if !limits::is_enough(mib.saturating_mul(1 << 20), empty) => {
+            Some(mib @ 1..) if !crate::serve::is_enough_memory(mib.saturating_mul(1 << 20), empty) => {
                 let empty_mib = empty.div_ceil(1 << 20);
                 Err(format!(
                     "{MEMORY} = {mib} would keep the server from starting: it took {empty_mib} MiB without visitors, and needs more than ten ninths of that."
@@ -221,7 +208,7 @@ impl Tunables {
     }
 
     /// All keys with their values. Of scopes that nobody has entered yet, only those whose limit was set.
-    pub(super) fn list(&self) -> Vec<Tunable> {
+    pub(crate) fn list(&self) -> Vec<Tunable> {
         let filter = AgentUpdateFilter::from(self.filter());
         let mut values = vec![
             (FILTER.to_owned(), serde_json::to_value(filter).expect("a word becomes JSON")),
@@ -258,11 +245,11 @@ impl Tunables {
         tunables
     }
 
-    pub(super) fn filter(&self) -> FilterMode {
+    pub(crate) fn filter(&self) -> FilterMode {
         FILTERS[usize::from(self.filter.load(Ordering::Relaxed))]
     }
 
-    pub(super) fn sending(&self) -> Sending {
+    pub(crate) fn sending(&self) -> Sending {
         let [terse, full, objects, bytes, hz, reuses] =
             self.sending.each_ref().map(|value| value.load(Ordering::Relaxed));
         let packing = Packing {
@@ -275,19 +262,19 @@ impl Tunables {
     }
 
     /// Memory that the process may have, if the operator has said.
-    pub(super) fn memory_max_bytes(&self) -> Option<u64> {
+    pub(crate) fn memory_max_bytes(&self) -> Option<u64> {
         let mib = self.memory_max_mib.load(Ordering::Relaxed);
         (mib > 0).then_some(u64::from(mib) << 20)
     }
 
     /// Share of the workers' time that worlds may need before no more instances are woken; 0 is without limit.
-    pub(super) fn instances_load_max_percent(&self) -> u32 {
+    pub(crate) fn instances_load_max_percent(&self) -> u32 {
         self.instances_load_max_percent.load(Ordering::Relaxed)
     }
 
     /// Gives the saver its limits, and scopes theirs that were entered since the limit was set. For the recorder's
     /// thread, now and then.
-    pub(super) fn refresh(&self, saver: &mut Saver) {
+    pub(crate) fn refresh(&self, saver: &mut Saver) {
         for (&trigger, &limits) in &*lock(&self.captures) {
             saver.set_limits(trigger, limits);
         }
@@ -325,6 +312,26 @@ impl Tunables {
             awaited.insert(scope.to_owned(), limit);
         }
         Ok(())
+    }
+}
+
+/// The tunables with the directory in which they are kept.
+pub(crate) struct KeptTuner {
+    pub(crate) tunables: Arc<Tunables>,
+    pub(crate) data: Arc<DataDir>,
+}
+
+impl Tuner for KeptTuner {
+    fn list(&self) -> Vec<Tunable> {
+        self.tunables.list()
+    }
+
+    fn set(&self, key: &str, value: &serde_json::Value, persist: bool) -> Result<(), String> {
+        if persist {
+            self.tunables.tune_for_good(key, value, &self.data)
+        } else {
+            self.tunables.tune(key, value)
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Conversations over real sockets, with short deadlines.
 
 use super::*;
+use crate::http::{Peer, ProxyHeader};
 use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::extract::ws::{Message, WebSocketUpgrade};
 use axum::routing::{any, get, post};
-use gateway::http::{Peer, ProxyHeader};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Builder;
 

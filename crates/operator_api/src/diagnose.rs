@@ -2,19 +2,16 @@
 //! They need the scope `operate`.
 
 use super::capture_page::{AROUND, TOLD_MAX, page};
-use super::captures::{Eye, Request};
-use super::tune::{Tunable, Tunables};
 use axum::extract::{Json, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use crossbeam_channel::Sender;
-use data_dir::DataDir;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use telemetry::captures::perfetto::Timeline;
 use telemetry::captures::{CaptureCosts, CaptureEntry, CaptureStore, CaptureStoreError, CaptureSummary};
-use telemetry::recorder::frame_end;
+use telemetry::recorder::{Capture, frame_end};
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -25,45 +22,85 @@ const VIEW: Duration = Duration::from_secs(1);
 /// Worlds and clients in such a view, the dearest first.
 const VIEW_LINES_MAX: usize = 50;
 
+/// An operator who waits for a capture.
+pub type CaptureRequest = oneshot::Sender<Result<(CaptureEntry, CaptureSummary), String>>;
+
+/// The flight recorder, with names for its numbers.
+pub trait SystemsView: Send + Sync {
+    /// The last `horizon` of all threads.
+    fn capture(&self, horizon: Duration) -> Capture;
+}
+
+/// A key that can be set, as it is now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Tunable {
+    /// Its name.
+    pub key: String,
+    /// Its value; a limit of 0 is none.
+    pub value: serde_json::Value,
+    /// Whether the next start has it too.
+    pub kept: bool,
+}
+
+/// What can be set while the server runs.
+pub trait Tuner: Send + Sync {
+    /// All keys with their values.
+    fn list(&self) -> Vec<Tunable>;
+    /// Sets a key, for the next starts too if `persist`.
+    ///
+    /// # Errors
+    /// A sentence for the operator.
+    fn set(&self, key: &str, value: &serde_json::Value, persist: bool) -> Result<(), String>;
+}
+
 /// What the commands act on.
-pub(super) struct Diagnose {
-    pub(super) eye: Eye,
-    pub(super) requests: Sender<Request>,
-    pub(super) store: CaptureStore,
-    pub(super) tunables: Arc<Tunables>,
-    pub(super) data: Arc<DataDir>,
+pub struct Diagnose {
+    /// What the threads do.
+    pub view: Box<dyn SystemsView>,
+    /// To the thread that writes captures.
+    pub requests: Sender<CaptureRequest>,
+    /// Where captures are.
+    pub store: CaptureStore,
+    /// What can be set.
+    pub tuner: Box<dyn Tuner>,
+}
+
+impl std::fmt::Debug for Diagnose {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Diagnose").finish_non_exhaustive()
+    }
 }
 
 /// `GET /v1/systems`: what the last second went into.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub(crate) struct Systems {
+pub struct Systems {
     /// How long that was.
-    pub(crate) window_ns: u64,
+    pub window_ns: u64,
     /// By scope, world, client and thread.
     #[schema(value_type = Object)]
-    pub(crate) costs: CaptureCosts,
+    pub costs: CaptureCosts,
 }
 
 /// A capture as the commands tell it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Capture)]
-pub(crate) struct Told {
+pub struct CaptureRow {
     /// Its files' name without their endings.
-    pub(crate) name: String,
+    pub name: String,
     /// Why it was taken.
-    pub(crate) trigger: String,
+    pub trigger: String,
     /// Bytes of its files.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
-impl From<&CaptureEntry> for Told {
+impl From<&CaptureEntry> for CaptureRow {
     fn from(entry: &CaptureEntry) -> Self {
         Self { name: entry.name(), trigger: entry.trigger.to_string(), bytes: entry.bytes }
     }
 }
 
 /// The routes.
-pub(super) fn router(diagnose: Diagnose) -> OpenApiRouter {
+pub fn router(diagnose: Diagnose) -> OpenApiRouter {
     OpenApiRouter::new()
         .routes(routes!(list, take))
         .routes(routes!(file))
@@ -89,17 +126,17 @@ async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) 
 }
 
 /// All captures, the oldest first.
-#[utoipa::path(get, path = "/v1/captures", operation_id = "list_captures", responses((status = 200, body = Vec<Told>)))]
+#[utoipa::path(get, path = "/v1/captures", operation_id = "list_captures", responses((status = 200, body = Vec<CaptureRow>)))]
 async fn list(State(diagnose): State<Arc<Diagnose>>) -> Response {
     match blocking(move || diagnose.store.list()).await {
-        Ok(entries) => Json(entries.iter().map(Told::from).collect::<Vec<_>>()).into_response(),
+        Ok(entries) => Json(entries.iter().map(CaptureRow::from).collect::<Vec<_>>()).into_response(),
         Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 
 /// Have the last seconds written.
 #[utoipa::path(post, path = "/v1/captures", operation_id = "take_capture", responses(
-    (status = 200, description = "They are.", body = Told),
+    (status = 200, description = "They are.", body = CaptureRow),
     (status = 503, description = "Others wait for captures already."),
 ))]
 async fn take(State(diagnose): State<Arc<Diagnose>>) -> Response {
@@ -108,7 +145,7 @@ async fn take(State(diagnose): State<Arc<Diagnose>>) -> Response {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "Others wait for captures already.");
     }
     match taken.await {
-        Ok(Ok((entry, _))) => Json(Told::from(&entry)).into_response(),
+        Ok(Ok((entry, _))) => Json(CaptureRow::from(&entry)).into_response(),
         Ok(Err(why)) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &why),
         Err(_) => refuse(StatusCode::SERVICE_UNAVAILABLE, "The server stops."),
     }
@@ -164,7 +201,7 @@ async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>)
 #[utoipa::path(get, path = "/v1/systems", operation_id = "show_systems", responses((status = 200, body = Systems)))]
 async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
     let systems = blocking(move || {
-        let capture = diagnose.eye.capture(VIEW);
+        let capture = diagnose.view.capture(VIEW);
         let mut costs = CaptureCosts::of(&capture);
         costs.worlds.truncate(VIEW_LINES_MAX);
         costs.clients.truncate(VIEW_LINES_MAX);
@@ -176,7 +213,7 @@ async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
 /// What can be set while the server runs.
 #[utoipa::path(get, path = "/v1/tune", operation_id = "list_tunables", responses((status = 200, body = Vec<Tunable>)))]
 async fn tunables(State(diagnose): State<Arc<Diagnose>>) -> Response {
-    Json(blocking(move || diagnose.tunables.list()).await).into_response()
+    Json(blocking(move || diagnose.tuner.list()).await).into_response()
 }
 
 /// What is to be set.
@@ -199,13 +236,7 @@ struct Tuning {
 async fn tune(State(diagnose): State<Arc<Diagnose>>, Json(tuning): Json<Tuning>) -> Response {
     let Tuning { key, value, persist } = tuning;
     let (told_key, told_value) = (key.clone(), value.clone());
-    let tuned = blocking(move || {
-        if persist {
-            diagnose.tunables.tune_for_good(&key, &value, &diagnose.data)
-        } else {
-            diagnose.tunables.tune(&key, &value)
-        }
-    });
+    let tuned = blocking(move || diagnose.tuner.set(&key, &value, persist));
     match tuned.await {
         Ok(()) => {
             tracing::info!(key = told_key, value = %told_value, persist, "tuned");

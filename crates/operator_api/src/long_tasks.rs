@@ -1,7 +1,7 @@
 //! Long tasks over the operator's address: `/v1/long-tasks`.
 
+use super::ApiClock;
 use super::drill::Drill;
-use crate::serve::Clock;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Json, Path, State};
 use axum::http::StatusCode;
@@ -15,23 +15,23 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 #[derive(Clone)]
-struct Desk {
+struct LongDesk {
     tasks: LongTasks,
-    clock: Clock,
+    clock: ApiClock,
     /// Work on purpose is allowed.
     drills: bool,
 }
 
-/// The routes.
-pub(in crate::serve) fn router(tasks: LongTasks, clock: &Clock, drills: bool) -> OpenApiRouter {
-    let desk = Desk { tasks, clock: clock.clone(), drills };
+/// The routes. With `drills`, work on purpose is allowed.
+pub fn router(tasks: LongTasks, clock: ApiClock, drills: bool) -> OpenApiRouter {
+    let desk = LongDesk { tasks, clock, drills };
     OpenApiRouter::new().routes(routes!(list, drill)).routes(routes!(end)).with_state(desk)
 }
 
 /// A long task as the API tells it.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = LongTask)]
-struct Told {
+struct LongTaskRow {
     id: u64,
     kind: &'static str,
     name: String,
@@ -51,7 +51,7 @@ struct Told {
     is_cancelled: bool,
 }
 
-impl Told {
+impl LongTaskRow {
     fn new(info: LongInfo, now: Instant) -> Self {
         let (state, since) = match info.state {
             LongState::Waiting => ("waiting", None),
@@ -75,16 +75,18 @@ impl Told {
 }
 
 /// All long tasks that run and wait.
-#[utoipa::path(get, path = "/v1/long-tasks", operation_id = "list_long_tasks", responses((status = 200, body = Vec<Told>)))]
-async fn list(State(Desk { tasks, clock, .. }): State<Desk>) -> Response {
+#[utoipa::path(get, path = "/v1/long-tasks", operation_id = "list_long_tasks", responses((status = 200, body = Vec<LongTaskRow>)))]
+async fn list(State(LongDesk { tasks, clock, .. }): State<LongDesk>) -> Response {
     let list = tasks.list();
     let now = clock();
-    Json(list.into_iter().map(|info| Told::new(info, now)).collect::<Vec<Told>>()).into_response()
+    Json(list.into_iter().map(|info| LongTaskRow::new(info, now)).collect::<Vec<LongTaskRow>>())
+        .into_response()
 }
 
 /// Long work that was begun on purpose.
 #[derive(Serialize, ToSchema)]
-struct Begun {
+#[schema(as = Begun)]
+struct DrillReply {
     /// Tasks that were taken.
     begun: u16,
 }
@@ -95,12 +97,12 @@ fn refuse(status: StatusCode, error: String) -> Response {
 
 /// Begins long work on purpose, where `diagnose.allow_faults` is on.
 #[utoipa::path(post, path = "/v1/long-tasks", operation_id = "drill_long_tasks", request_body = Drill, responses(
-    (status = 200, body = Begun),
+    (status = 200, body = DrillReply),
     (status = 403, description = "Drills are not allowed here, or not with this token."),
     (status = 503, description = "As many tasks wait as may."),
 ))]
 async fn drill(
-    State(Desk { tasks, drills, .. }): State<Desk>,
+    State(LongDesk { tasks, drills, .. }): State<LongDesk>,
     order: Result<Json<Drill>, JsonRejection>,
 ) -> Response {
     if !drills {
@@ -112,14 +114,15 @@ async fn drill(
         Err(rejection) => return refuse(rejection.status(), rejection.body_text()),
     };
     match order.begin(&tasks) {
-        Ok(begun) => Json(Begun { begun }).into_response(),
+        Ok(begun) => Json(DrillReply { begun }).into_response(),
         Err(why) => refuse(StatusCode::SERVICE_UNAVAILABLE, why.to_string()),
     }
 }
 
 /// What became of a long task.
 #[derive(Serialize, ToSchema)]
-struct Ended {
+#[schema(as = Ended)]
+struct EndReply {
     /// `cancelled`: it will not begin; `told`: it runs, and was told to end; `abandoned`: it did not listen.
     outcome: &'static str,
 }
@@ -131,11 +134,11 @@ struct Error {
 
 /// End a long task: take out what waits and tell what runs. What was told before and still runs, or is overdue, is given up.
 #[utoipa::path(delete, path = "/v1/long-tasks/{id}", operation_id = "end_long_task", params(("id" = u64, Path)), responses(
-    (status = 200, body = Ended),
+    (status = 200, body = EndReply),
     (status = 404, description = "There is no such task."),
     (status = 409, description = "Too many have been given up that have not ended."),
 ))]
-async fn end(State(Desk { tasks, .. }): State<Desk>, Path(id): Path<u64>) -> Response {
+async fn end(State(LongDesk { tasks, .. }): State<LongDesk>, Path(id): Path<u64>) -> Response {
     let id = LongId(id);
     let known = tasks.list().into_iter().find(|info| info.id == id);
     let not_there = || AbandonError::NotRunning(id);
@@ -153,7 +156,7 @@ async fn end(State(Desk { tasks, .. }): State<Desk>, Path(id): Path<u64>) -> Res
     match ended {
         Ok(outcome) => {
             tracing::warn!(task = id.0, outcome, "an operator has ended a long task");
-            Json(Ended { outcome }).into_response()
+            Json(EndReply { outcome }).into_response()
         }
         Err(why) => {
             let status = match why {

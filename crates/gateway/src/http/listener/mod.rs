@@ -1,22 +1,22 @@
 //! Serving HTTP: connections for as long as clients keep them, thousands of which wait for an event at any time.
 //!
 //! `axum::serve` sets no limits. Here every wait for a client has a deadline ([`socket`]), connections are capped in total and per address
-//! ([`table`], which has the policy), and a handler runs only when its request is complete ([`body`]). What paths mean is `gateway::http`'s.
+//! ([`table`], which has the policy), and a handler runs only when its request is complete ([`body`]). What paths mean is the routers' of [`super`].
 
 mod body;
 mod connections;
 mod socket;
 mod table;
 
-pub(super) use connections::{Connections, EndCounters};
-pub(super) use table::Caps;
+pub use connections::{Connections, EndCounters, Occupancy};
+pub use table::Caps;
 
+use super::Proxies;
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use connections::Slot;
-use gateway::http::Proxies;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -52,12 +52,15 @@ const OVER_SHARE: &str = "Your address has too many requests under way.\n";
 
 /// What is served to whoever connects to an address.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
-    pub(super) app: Router,
-    pub(super) connections: Arc<Connections>,
+pub struct Site {
+    /// Its routes.
+    pub app: Router,
+    /// Its connections, with their caps.
+    pub connections: Arc<Connections>,
     /// Bytes of a request's body at most.
-    pub(super) body_bytes_max: usize,
-    pub(super) proxies: Arc<Proxies>,
+    pub body_bytes_max: usize,
+    /// The proxies that may stand in front of it.
+    pub proxies: Arc<Proxies>,
 }
 
 impl Site {
@@ -67,7 +70,7 @@ impl Site {
 }
 
 /// Serves the site until this is dropped; connections go on after that.
-pub(super) async fn serve(listener: TcpListener, site: Site) {
+pub async fn serve(listener: TcpListener, site: Site) {
     loop {
         match listener.accept().await {
             Ok((stream, remote)) => {

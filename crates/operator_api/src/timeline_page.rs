@@ -10,7 +10,8 @@ const MARGIN: f64 = 0.35;
 const LAST_MS: f64 = 200.0;
 
 /// The page.
-pub(crate) fn page(name: &str, summary: &CaptureSummary, timeline: &Timeline) -> String {
+#[must_use]
+pub fn page(name: &str, summary: &CaptureSummary, timeline: &Timeline) -> String {
     let mut page = Report::new(&format!("Capture {name}"), &summary.headline());
     page.section(Section::new("Timeline").timeline(plot(summary.overrun.as_ref(), timeline)));
     page.section(Section::new("Summary").verbatim(&summary.to_string()));
@@ -18,7 +19,8 @@ pub(crate) fn page(name: &str, summary: &CaptureSummary, timeline: &Timeline) ->
 }
 
 /// The threads around an overrun, whose own comes first; without one, at the capture's end.
-pub(crate) fn plot(overrun: Option<&OverrunReport>, timeline: &Timeline) -> TimelinePlot {
+#[must_use]
+pub fn plot(overrun: Option<&OverrunReport>, timeline: &Timeline) -> TimelinePlot {
     let (zero_ns, length_ms) = match overrun {
         Some(overrun) => (overrun.at_ns.saturating_sub(overrun.took_ns), overrun.took_ns as f64 / 1e6),
         None => (timeline.end_ns().saturating_sub((LAST_MS * 1e6) as u64), LAST_MS),

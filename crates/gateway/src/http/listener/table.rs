@@ -23,15 +23,15 @@ pub(super) type ConnectionId = u64;
 
 /// The caps of one listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Caps {
+pub struct Caps {
     /// Connections in total.
-    pub(crate) open_max: usize,
+    pub open_max: usize,
     /// Waiting connections in total.
-    pub(crate) waiting_max: usize,
+    pub waiting_max: usize,
     /// Waiting connections of one address; served ones have a share instead.
-    pub(crate) address_max: usize,
+    pub address_max: usize,
     /// Bytes of bodies that are still arriving, in total.
-    pub(crate) body_bytes_max: usize,
+    pub body_bytes_max: usize,
 }
 
 /// The client of a request has its share of connections served.

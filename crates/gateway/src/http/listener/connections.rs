@@ -8,34 +8,35 @@ use tokio::sync::Notify;
 
 /// Connections and requests that a limit has ended.
 #[derive(Debug, Default)]
-pub(crate) struct EndCounters {
+pub struct EndCounters {
     /// Closed because a cap was reached.
-    pub(crate) evicted: AtomicU64,
+    pub evicted: AtomicU64,
     /// Not taken, since all others were being served.
-    pub(crate) refused: AtomicU64,
+    pub refused: AtomicU64,
     /// Requests refused because their client had its share of connections served.
-    pub(crate) over_share: AtomicU64,
+    pub over_share: AtomicU64,
     /// Closed because a head, a body or the reading of an answer took too long.
-    pub(crate) timed_out: AtomicU64,
+    pub timed_out: AtomicU64,
 }
 
 /// Numbers of connections at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Occupancy {
+pub struct Occupancy {
     /// In total.
-    pub(crate) open: usize,
+    pub open: usize,
     /// Of them, those that wait for their client.
-    pub(crate) waiting: usize,
+    pub waiting: usize,
     /// Connections that clients may still have served, without regard to those that wait.
-    pub(crate) spare: usize,
+    pub spare: usize,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Connections {
+pub struct Connections {
     inner: Mutex<Inner>,
     released: Notify,
-    pub(crate) counters: EndCounters,
+    /// What limits have ended.
+    pub counters: EndCounters,
 }
 
 #[derive(Debug)]
@@ -45,7 +46,9 @@ struct Inner {
 }
 
 impl Connections {
-    pub(crate) fn new(caps: Caps) -> Arc<Self> {
+    /// Without connections.
+    #[must_use]
+    pub fn new(caps: Caps) -> Arc<Self> {
         Arc::new(Self {
             inner: Mutex::new(Inner { table: Table::new(caps), evictions: BTreeMap::new() }),
             released: Notify::new(),
@@ -53,7 +56,8 @@ impl Connections {
         })
     }
 
-    pub(crate) fn occupancy(&self) -> Occupancy {
+    /// Their numbers now.
+    pub fn occupancy(&self) -> Occupancy {
         let inner = self.lock();
         let (open, waiting) = (inner.table.open(), inner.table.waiting());
         Occupancy { open, waiting, spare: inner.table.caps().open_max.saturating_sub(open - waiting) }

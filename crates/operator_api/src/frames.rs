@@ -2,15 +2,13 @@
 //!
 //! The `watch` thread brings the records once a second. A trace is made when it is asked for, and costs nothing otherwise.
 
-use super::inboxes::Inboxes;
-use super::worlds::Workplace;
 use axum::extract::{Json, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ids::Instant;
-use schedule::{FrameRecord, FrameTrace, TRACE_FRAMES_MAX, TracedStep};
+use ids::{Instant, WorldId};
+use schedule::{FrameRecord, FrameTrace, TRACE_FRAMES_MAX, TaskId, TracedStep};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -23,11 +21,20 @@ const KEPT_MAX: usize = 4_096;
 const TRACE_LOOK: Duration = Duration::from_millis(20);
 const TRACE_LOOKS_MAX: u32 = 500;
 
+/// Where traces are made.
+pub trait FrameTracer: Send + Sync {
+    /// Keeps which worker makes which step when, for the next frames.
+    fn trace_next_frames(&self, n_frames: usize);
+    /// The trace that was asked for, once it is whole.
+    fn take_trace(&self) -> Option<FrameTrace>;
+    /// Which world each task of the pool is now.
+    fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId>;
+}
+
 /// The latest frames.
-pub(super) struct Frames {
+pub struct FrameLog {
     kept: Mutex<Kept>,
-    workplace: Workplace,
-    inboxes: Arc<Inboxes>,
+    tracer: Box<dyn FrameTracer>,
     /// One trace at a time: another one would take its place.
     tracing: tokio::sync::Mutex<()>,
 }
@@ -40,14 +47,21 @@ struct Kept {
     next: u64,
 }
 
-impl Frames {
-    pub(super) fn new(workplace: Workplace, inboxes: &Arc<Inboxes>) -> Arc<Self> {
-        let inboxes = Arc::clone(inboxes);
-        Arc::new(Self { kept: Mutex::default(), workplace, inboxes, tracing: tokio::sync::Mutex::default() })
+impl std::fmt::Debug for FrameLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FrameLog").finish_non_exhaustive()
+    }
+}
+
+impl FrameLog {
+    /// Without frames.
+    #[must_use]
+    pub fn new(tracer: Box<dyn FrameTracer>) -> Arc<Self> {
+        Arc::new(Self { kept: Mutex::default(), tracer, tracing: tokio::sync::Mutex::default() })
     }
 
     /// Frames have ended; before these so many others that were not kept.
-    pub(super) fn add(&self, dropped: u64, records: &[FrameRecord]) {
+    pub fn add(&self, dropped: u64, records: &[FrameRecord]) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).add(dropped, records);
     }
 }
@@ -63,34 +77,34 @@ impl Kept {
     }
 
     /// From this number on, as far as they are kept.
-    fn told(&self, from: u64) -> Told {
+    fn list_from(&self, from: u64) -> FrameList {
         let skipped = self.records.partition_point(|(number, _)| *number < from);
         let records = self.records.range(skipped..);
-        Told {
+        FrameList {
             next: self.next,
-            frames: records.map(|(number, record)| ToldFrame::new(*number, record)).collect(),
+            frames: records.map(|(number, record)| FrameRow::new(*number, record)).collect(),
         }
     }
 }
 
 /// The routes.
-pub(super) fn router(frames: Arc<Frames>) -> OpenApiRouter {
+pub fn router(frames: Arc<FrameLog>) -> OpenApiRouter {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(trace)).with_state(frames)
 }
 
 /// The latest frames.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Frames)]
-struct Told {
+struct FrameList {
     /// Number of the next one, to go on from.
     next: u64,
-    frames: Vec<ToldFrame>,
+    frames: Vec<FrameRow>,
 }
 
 /// A frame. Times are microseconds since the server began.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Frame)]
-struct ToldFrame {
+struct FrameRow {
     /// Numbers that are missing are of frames that were not kept: there were too many.
     number: u64,
     /// All awake worlds of one rate; otherwise those that missed their beat, were made or woken.
@@ -106,7 +120,7 @@ struct ToldFrame {
     level: u8,
 }
 
-impl ToldFrame {
+impl FrameRow {
     fn new(number: u64, record: &FrameRecord) -> Self {
         Self {
             number,
@@ -131,10 +145,10 @@ const fn micros(at: Instant) -> u64 {
 /// Frames with their steps.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Trace)]
-struct ToldTrace {
+struct TraceReply {
     /// In the order in which they were put together; `number` is their place here.
-    frames: Vec<ToldFrame>,
-    steps: Vec<ToldStep>,
+    frames: Vec<FrameRow>,
+    steps: Vec<StepRow>,
     /// Frames and steps for which there was no room.
     dropped: u64,
 }
@@ -142,7 +156,7 @@ struct ToldTrace {
 /// A world's step. Times are nanoseconds since the server began.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Step)]
-struct ToldStep {
+struct StepRow {
     frame: u32,
     worker: u16,
     /// The world's number; none when it has ended meanwhile.
@@ -154,23 +168,26 @@ struct ToldStep {
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-struct From {
+struct FirstFrame {
     /// Number of the first one.
     #[serde(default)]
     from: u64,
 }
 
 /// The latest frames, brought once a second.
-#[utoipa::path(get, path = "/v1/frames", operation_id = "list_frames", params(From), responses((status = 200, body = Told)))]
-async fn list(State(frames): State<Arc<Frames>>, Query(From { from }): Query<From>) -> Response {
-    let told = frames.kept.lock().unwrap_or_else(PoisonError::into_inner).told(from);
+#[utoipa::path(get, path = "/v1/frames", operation_id = "list_frames", params(FirstFrame), responses((status = 200, body = FrameList)))]
+async fn list(
+    State(frames): State<Arc<FrameLog>>,
+    Query(FirstFrame { from }): Query<FirstFrame>,
+) -> Response {
+    let told = frames.kept.lock().unwrap_or_else(PoisonError::into_inner).list_from(from);
     Json(told).into_response()
 }
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-struct Length {
+struct TraceLength {
     /// How many.
     #[serde(default = "one")]
     frames: usize,
@@ -190,13 +207,13 @@ fn refuse(status: StatusCode, error: String) -> Response {
 }
 
 /// The next frames, with which worker made which world's step. Waits for them.
-#[utoipa::path(get, path = "/v1/frames/trace", operation_id = "trace_frames", params(Length), responses(
-    (status = 200, body = ToldTrace),
+#[utoipa::path(get, path = "/v1/frames/trace", operation_id = "trace_frames", params(TraceLength), responses(
+    (status = 200, body = TraceReply),
     (status = 400, description = "That many are not traced."),
     (status = 409, description = "Another trace is being made."),
     (status = 503, description = "There were not so many frames in time: worlds sleep when nobody is in them."),
 ))]
-async fn trace(State(frames): State<Arc<Frames>>, Query(length): Query<Length>) -> Response {
+async fn trace(State(frames): State<Arc<FrameLog>>, Query(length): Query<TraceLength>) -> Response {
     if !(1..=TRACE_FRAMES_MAX).contains(&length.frames) {
         let error = format!("A trace has 1 to {TRACE_FRAMES_MAX} frames.");
         return refuse(StatusCode::BAD_REQUEST, error);
@@ -204,31 +221,31 @@ async fn trace(State(frames): State<Arc<Frames>>, Query(length): Query<Length>) 
     let Ok(_turn) = frames.tracing.try_lock() else {
         return refuse(StatusCode::CONFLICT, "Another trace is being made.".into());
     };
-    frames.workplace.trace_next_frames(length.frames);
+    frames.tracer.trace_next_frames(length.frames);
     for _ in 0..TRACE_LOOKS_MAX {
         tokio::time::sleep(TRACE_LOOK).await;
-        if let Some(trace) = frames.workplace.take_trace() {
-            let inboxes = Arc::clone(&frames.inboxes);
+        if let Some(trace) = frames.tracer.take_trace() {
+            let frames = Arc::clone(&frames);
             // A long trace is megabytes.
-            let told = tokio::task::spawn_blocking(move || tell(&trace, &inboxes).into_response()).await;
-            return told.expect("telling does not panic and is not cancelled");
+            let described = move || describe(&trace, &frames.tracer.worlds_by_task()).into_response();
+            let answer = tokio::task::spawn_blocking(described).await;
+            return answer.expect("describing a trace does not panic and is not cancelled");
         }
     }
     let error = "No such number of frames within ten seconds: worlds sleep when nobody is in them.";
     refuse(StatusCode::SERVICE_UNAVAILABLE, error.into())
 }
 
-fn tell(trace: &FrameTrace, inboxes: &Inboxes) -> Json<ToldTrace> {
-    let worlds = inboxes.worlds_by_task();
-    let step = |step: &TracedStep| ToldStep {
+fn describe(trace: &FrameTrace, worlds: &BTreeMap<TaskId, WorldId>) -> Json<TraceReply> {
+    let step = |step: &TracedStep| StepRow {
         frame: step.frame,
         worker: step.worker,
         world: worlds.get(&step.task).map(|world| world.0),
         began_ns: step.began_at.0,
         ended_ns: step.ended_at.0,
     };
-    Json(ToldTrace {
-        frames: (0..).zip(&trace.frames).map(|(number, record)| ToldFrame::new(number, record)).collect(),
+    Json(TraceReply {
+        frames: (0..).zip(&trace.frames).map(|(number, record)| FrameRow::new(number, record)).collect(),
         steps: trace.steps.iter().map(step).collect(),
         dropped: trace.dropped,
     })
@@ -239,7 +256,7 @@ mod tests {
     use super::*;
 
     fn numbers(kept: &Kept, from: u64) -> Vec<u64> {
-        kept.told(from).frames.iter().map(|frame| frame.number).collect()
+        kept.list_from(from).frames.iter().map(|frame| frame.number).collect()
     }
 
     #[test]
@@ -249,11 +266,11 @@ mod tests {
         kept.add(2, &[record; 3]);
         assert_eq!(numbers(&kept, 0), [2, 3, 4], "as far as they are kept");
         assert_eq!(numbers(&kept, 4), [4]);
-        let next = kept.told(0).next;
+        let next = kept.list_from(0).next;
         assert_eq!((numbers(&kept, next).len(), numbers(&kept, u64::MAX).len()), (0, 0));
         kept.add(0, &[record]);
         assert_eq!(numbers(&kept, next), [5]);
-        assert_eq!(kept.told(5).frames[0].hz, 20.0);
+        assert_eq!(kept.list_from(5).frames[0].hz, 20.0);
     }
 
     #[test]
@@ -262,8 +279,8 @@ mod tests {
         kept.add(0, &[FrameRecord { dt: Duration::from_millis(50), ..FrameRecord::default() }; 2]);
         kept.add(100, &[FrameRecord { dt: Duration::from_millis(50), ..FrameRecord::default() }; 2]);
         assert_eq!(numbers(&kept, 0), [0, 1, 102, 103]);
-        assert_eq!((numbers(&kept, 50), kept.told(0).next), (vec![102, 103], 104));
+        assert_eq!((numbers(&kept, 50), kept.list_from(0).next), (vec![102, 103], 104));
         kept.add(0, &[FrameRecord { dt: Duration::from_millis(50), ..FrameRecord::default() }; KEPT_MAX]);
-        assert_eq!(kept.told(0).frames.len(), KEPT_MAX);
+        assert_eq!(kept.list_from(0).frames.len(), KEPT_MAX);
     }
 }
