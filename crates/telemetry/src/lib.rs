@@ -33,14 +33,17 @@
 
 pub mod allocations;
 pub mod captures;
+pub mod cgroup;
 pub mod crash;
 mod fine;
 mod histogram;
 mod lock_hold;
 mod lock_wait;
 mod logging;
+mod metric_table;
 mod metrics;
 pub mod probe;
+pub mod process;
 pub mod recorder;
 mod timing;
 
@@ -48,6 +51,7 @@ pub use crate::fine::{FINE_BUCKETS_NS, FineTiming};
 pub use crate::lock_hold::LockHold;
 pub use crate::lock_wait::LockWait;
 pub use crate::logging::{LogFormat, LoggingError, start_logging};
+pub use crate::metric_table::{MetricLabel, MetricTable};
 pub use crate::metrics::Metrics;
 pub use crate::timing::{TIMING_BUCKETS_NS, Timing};
 pub use ::metrics::{Counter, Gauge};

@@ -11,6 +11,7 @@ mod client_address;
 mod description;
 pub mod door;
 mod event_queue;
+mod export;
 pub mod fault;
 mod figures;
 pub mod listener;

@@ -13,6 +13,7 @@ mod counters;
 mod dispatch;
 mod egress;
 mod epochs;
+mod export;
 mod filter;
 mod flood;
 mod greeting;
@@ -32,12 +33,14 @@ mod stream;
 mod switching;
 #[cfg(test)]
 mod tests;
+mod traffic_export;
 mod turns;
 mod unmade;
 mod uploads;
 mod wishes;
 
 pub use counters::{Refused, ShardCounters};
+pub use export::{ShardFigures, export};
 pub use filter::{
     AXIS_SIGNIFICANT, CAMERA_SIGNIFICANT_M, FAR_SIGNIFICANT_M, FilterMode, ROTATION_SIGNIFICANT_RAD,
     UpdateFilter, Verdict,

@@ -38,6 +38,7 @@
 mod arena;
 mod capture;
 mod clock;
+mod export;
 mod layout;
 mod memory;
 mod overruns;

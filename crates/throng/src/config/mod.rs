@@ -12,6 +12,7 @@ mod address;
 mod check;
 mod docs;
 mod key;
+pub(crate) mod parts;
 mod problem;
 mod renamed;
 mod sections;

@@ -8,7 +8,6 @@
 
 mod addresses;
 mod captures;
-mod cgroup;
 mod crashes;
 mod error;
 mod faults;
@@ -18,7 +17,6 @@ mod limits;
 mod lines;
 mod long;
 mod places;
-mod process;
 mod recordings;
 mod replicas;
 mod restarts;
@@ -31,7 +29,7 @@ mod worlds;
 pub use error::ServeError;
 
 use crate::config::tunables::{KeptTuner, Tunables};
-use crate::config::{Config, PublicChat};
+use crate::config::{Config, parts};
 use crate::hangup::Hangup;
 use crate::{page, supervise};
 use addresses::Bound;
@@ -43,11 +41,10 @@ use gateway::http::door::Door;
 use gateway::http::fault::Faults;
 use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
-use gateway::http::{BODY_BYTES_MAX, Hostnames, HttpCounters, Portal, Proxies, ProxyHeader, Settings};
+use gateway::http::{BODY_BYTES_MAX, HttpCounters, Portal};
 use gateway::places::Places;
-use grid::attempts::{Allowance, AttemptLimits};
-use grid::capability::{BakedTextures, SimulatorFeatures};
-use grid::login::{LoginConfig, LoginService};
+use grid::capability::BakedTextures;
+use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
 use host::registry::RegistryConfig;
 use ids::Instant;
@@ -57,14 +54,13 @@ use limits::{HttpConnections, MemoryLimit};
 use operator_api::{Diagnose, FrameLog};
 use recordings::Recordings;
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
 use telemetry::captures::CaptureStore;
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
-use telemetry::{LockWait, LogFormat, Metrics};
+use telemetry::{LockWait, LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
 
@@ -192,7 +188,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         let (cost, load) = (Cost::default(), load.clone());
         let passwords = Passwords::start_recorded(cost, load, password_clock, recorder, lock_wait.clone())
             .map_err(|source| ServeError::Thread { name: "passwords", source })?;
-        let login = LoginService::new(Arc::clone(&store), passwords, login_config(config));
+        let login = LoginService::new(Arc::clone(&store), passwords, parts::login_config(config));
         login.map_err(ServeError::Random)?.with_lock_wait(lock_wait)
     };
     let http_port = config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port());
@@ -201,10 +197,10 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         store,
         login,
         places: Arc::clone(&places),
-        live: Live::new(watcher_limits(config)),
+        live: Live::new(parts::watcher_limits(config)),
         bakes,
         page: page::ASSETS,
-        settings: settings(config, http_port, bound.admin_addr, unix_start_s),
+        settings: parts::settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),
         door: Door::default(),
         counters: HttpCounters::default(),
@@ -342,7 +338,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         .merge(operator_api::frames_router(frames));
     let commands = admin::router(admin, commands);
     let public = gateway::http::router(Arc::clone(&portal));
-    let proxies = Arc::new(proxies(config));
+    let proxies = Arc::new(parts::proxies(config));
     let public = Site {
         app: public,
         connections: connections.public,
@@ -419,68 +415,6 @@ fn registry_config(config: &Config, first_world: u32, unix_start_s: u64) -> Regi
         first_world,
         local_ids: instances::local_ids(),
         unix_start_s: unix_start_s.cast_signed(),
-    }
-}
-
-fn login_config(config: &Config) -> LoginConfig {
-    let login = &config.login;
-    let per_minute = |failures: u32| Allowance {
-        burst: failures,
-        forgiven_after: Duration::from_secs(60) / failures.max(1),
-    };
-    LoginConfig {
-        open_registration: login.open_registration,
-        remember: Duration::from_secs(60 * u64::from(login.remember_min)),
-        attempts: AttemptLimits {
-            address: per_minute(login.address_failures_per_min),
-            pair: per_minute(login.account_failures_per_min),
-            account: per_minute(login.account_failures_per_min.saturating_mul(3)),
-            exempt_loopback: login.loopback_exempt,
-            ..AttemptLimits::default()
-        },
-        ..LoginConfig::default()
-    }
-}
-
-const fn watcher_limits(config: &Config) -> live::WatcherLimits {
-    let page = &config.page;
-    live::WatcherLimits { max: page.watchers_max, per_address_max: page.watchers_per_address_max }
-}
-
-fn proxies(config: &Config) -> Proxies {
-    let trusted = config.server.trusted_proxies.iter().filter_map(|text| crate::config::network(text));
-    let header = match config.server.proxy_header.as_str() {
-        "forwarded" => ProxyHeader::Forwarded,
-        _ => ProxyHeader::XForwardedFor,
-    };
-    Proxies::new(trusted.collect(), header)
-}
-
-fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_start_s: u64) -> Settings {
-    let radius = |kind: link::ChatKind| kind.radius_m() as i32;
-    let advertised = config.server.advertise.ip;
-    let host = advertised.map_or_else(|| config.server.http.ip().to_string(), |ip| ip.to_string());
-    Settings {
-        grid_name: config.server.name.clone(),
-        welcome: config.login.welcome.clone(),
-        advertised_ip: advertised,
-        http_port,
-        admin,
-        unix_start_s,
-        hostnames: Hostnames::new(&config.server.hostnames),
-        public_chat: match config.page.public_chat {
-            PublicChat::Loopback => live::PublicChat::Loopback,
-            PublicChat::Everyone => live::PublicChat::Everyone,
-            PublicChat::Nobody => live::PublicChat::Nobody,
-        },
-        features: SimulatorFeatures {
-            grid_name: config.server.name.clone(),
-            grid_url: format!("http://{host}:{http_port}/"),
-            whisper_m: radius(link::ChatKind::Whisper),
-            say_m: radius(link::ChatKind::Say),
-            shout_m: radius(link::ChatKind::Shout),
-            map_server_url: None,
-        },
     }
 }
 

@@ -9,10 +9,9 @@ use crate::config::Config;
 use crate::config::tunables::Tunables;
 use circuit::{START_PING_CHECK, Traffic};
 use crossbeam_channel::{Sender, TrySendError};
-use gateway::coverage::MessageOutcomes;
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
-use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardCounters};
+use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardFigures};
 use grid::capability::BakedTextures;
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
@@ -110,15 +109,11 @@ pub(super) struct Watched {
 /// What a shard has counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
-    pub(super) shard: ShardCounters,
+    pub(super) figures: ShardFigures,
     /// What the kernel took on the way out, and did not.
     pub(super) sent: SendCounters,
     /// Datagrams that it dropped on the way in.
     pub(super) kernel_drops: u64,
-    /// What passed, by message.
-    pub(super) traffic: Traffic,
-    /// What became of the messages that clients sent.
-    pub(super) outcomes: MessageOutcomes,
 }
 
 impl Watched {
@@ -415,10 +410,11 @@ impl Thread {
         self.next_publish = ended_at + PUBLISH_PERIOD;
         let mut counted = self.watched.counters.lock().unwrap_or_else(PoisonError::into_inner);
         // Field by field, since that allocates nothing.
-        counted.shard.clone_from(self.shard.counters());
+        counted.figures.shard.clone_from(self.shard.counters());
+        counted.figures.n_clients = self.shard.n_clients() as u64;
         counted.kernel_drops = self.sockets.iter().map(UdpSocket::receive_drops).sum();
         counted.sent = self.batches.iter().map(SendBatch::counters).sum();
-        counted.traffic.copy_from(&self.traffic);
-        counted.outcomes.copy_from(self.shard.outcomes());
+        counted.figures.traffic.copy_from(&self.traffic);
+        counted.figures.outcomes.copy_from(self.shard.outcomes());
     }
 }

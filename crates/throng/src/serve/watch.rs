@@ -5,12 +5,10 @@ mod admission;
 mod export;
 mod frames;
 mod long;
-mod messages;
 mod restarts;
 
 use super::crashes::Crashes;
 use super::limits::HttpConnections;
-use super::process::{self, ThreadUse};
 use super::restarts::Standing;
 use super::shards::Watched;
 use super::{Clock, ServeError, instances, replicas, worlds};
@@ -30,6 +28,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use telemetry::process::{self, ThreadUse};
 use telemetry::recorder::{Arg, Recorder, Scope, ScopeKind, frame_end};
 use telemetry::{Metrics, allocations};
 
@@ -178,10 +177,13 @@ impl Eye {
         self.start.metrics.upkeep();
         let shards: Vec<shards::Counted> = self.start.shards.iter().map(|shard| shard.counted()).collect();
         let worlds = self.start.worlds.counted();
-        self.export.shards(&shards, &self.start.shards);
+        self.export.shards(&shards);
         self.export.worlds(&worlds);
         self.export.instances(&self.start.worlds);
         self.export.restarts(&self.start.standings);
+        let listeners = [("public", &*self.start.http.public), ("operator", &*self.start.http.operator)];
+        self.start.portal.export(&mut self.export.table, &listeners);
+        self.start.recorder.counters().export(&mut self.export.table);
         self.export.server(&self.start);
         self.threads(passed);
         self.export.crashes(self.start.crashes.as_ref().as_ref());
@@ -210,7 +212,7 @@ impl Eye {
             clients: self.start.shards.iter().map(|s| s.n_clients.load(Ordering::Relaxed) as u32).sum(),
             tick_ms_max: slowest.as_secs_f32() * 1_000.0,
             tick_ms_mean: took.as_secs_f32() * 1_000.0 / frames.max(1) as f32,
-            packets_in_per_s: rate(sum(|c| c.shard.datagrams_in), &mut self.packets_in),
+            packets_in_per_s: rate(sum(|c| c.figures.shard.datagrams_in), &mut self.packets_in),
             packets_out_per_s: rate(sum(|c| c.sent.sent), &mut self.packets_out),
             bytes_out_per_s: rate(sum(|c| c.sent.sent_bytes), &mut self.bytes_out),
             dilation: worlds.iter().map(|world| world.dilation).fold(1.0, f32::min),
@@ -244,19 +246,19 @@ impl Eye {
                 label,
                 share(now.waited, before.waited),
             );
-            self.export.count_of_thread(
+            self.export.count_by(
                 "throng_thread_page_faults_total",
                 "Page faults, threads of one name together.",
-                name,
+                label,
                 now.faults,
             );
         }
         self.threads = uses;
         for (name, count) in allocations::counted() {
-            self.export.count_of_thread(
+            self.export.count_by(
                 "throng_thread_allocations_total",
                 "Requests for memory, new blocks and changed sizes, threads of one name together.",
-                &name,
+                ("thread", name.as_str()),
                 count,
             );
         }

@@ -7,12 +7,11 @@
 //! What instances left when they were parked or ended goes back to the system, too, when it is much: others may need it (ADR 0017).
 
 use super::{Eye, shards};
-use crate::serve::{cgroup, process};
 use gateway::http::door::{NoRoom, Room};
 use host::capacity::{NodeSample, WorkerDemand};
 use ids::Instant;
 use std::time::Duration;
-use telemetry::allocations;
+use telemetry::{allocations, cgroup, process};
 
 /// Shares of the memory allowed, in percent: from the first on it is given back what can be, from the second on nobody
 /// comes in any more.
@@ -116,7 +115,7 @@ impl Eye {
             limit_bytes: allowed.or_else(cgroup::memory_limit_bytes),
             promised_bytes: self.start.instances.promised_bytes(),
             idle_bytes: self.start.instances.idle_bytes(),
-            pressure_min: shards.iter().map(|counted| counted.shard.pressure).min().unwrap_or(0),
+            pressure_min: shards.iter().map(|counted| counted.figures.shard.pressure).min().unwrap_or(0),
             has_connections: self.start.http.has_spare(),
         };
         let verdict = self.admission.judge(now, seen);

@@ -1,29 +1,28 @@
 //! What the cores count in plain numbers, as metrics: their handles, and how one is told.
 
-mod circuits;
 mod server;
 mod worlds;
 
 use super::Start;
-use super::messages::Messages;
+use crate::serve::shards;
+use net::{SendCounters, SendDrop};
 use schedule::FrameRecord;
 use schedule::long::LongEnded;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use telemetry::{Counter, Gauge, Metrics, Timing};
+use telemetry::{Counter, MetricLabel, MetricTable, Metrics, Timing};
 
 /// The handles of all metrics that stand for a core's plain counters.
 pub(super) struct Export {
     pub(super) metrics: Arc<Metrics>,
     pub(super) world_names: Vec<String>,
-    drops: BTreeMap<&'static str, Counter>,
+    pub(super) table: MetricTable,
     commands: BTreeMap<(usize, &'static str), Counter>,
     /// By world and what is counted.
     ticks: BTreeMap<(String, &'static str), Counter>,
     /// By world.
     pub(super) restarts: BTreeMap<String, Counter>,
-    messages: Messages,
     /// By the time that one lasts.
     pub(super) frame_timings: BTreeMap<Duration, Timing>,
     pub(super) frames_over: u64,
@@ -31,9 +30,6 @@ pub(super) struct Export {
     /// Filled anew at each look.
     pub(super) frame_records: Vec<FrameRecord>,
     pub(super) long_ended: Vec<LongEnded>,
-    counters: BTreeMap<(&'static str, &'static str), Counter>,
-    by_thread: BTreeMap<(&'static str, String), Counter>,
-    gauges: BTreeMap<(&'static str, String), Gauge>,
 }
 
 /// Figures of one kind of long tasks.
@@ -49,31 +45,21 @@ impl Export {
         Self {
             metrics: Arc::clone(&start.metrics),
             world_names: start.worlds.names.clone(),
-            drops: BTreeMap::new(),
+            table: MetricTable::new(Arc::clone(&start.metrics)),
             commands: BTreeMap::new(),
             ticks: BTreeMap::new(),
             restarts: BTreeMap::new(),
-            messages: Messages::default(),
             frame_timings: BTreeMap::new(),
             frames_over: 0,
             long_kinds: BTreeMap::new(),
             frame_records: Vec::new(),
             long_ended: Vec::new(),
-            counters: BTreeMap::new(),
-            by_thread: BTreeMap::new(),
-            gauges: BTreeMap::new(),
         }
     }
 
     /// One counter, with a label `outcome` unless that is empty.
-    pub(super) fn count(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        outcome: &'static str,
-        value: u64,
-    ) {
-        self.count_by(name, help, ("outcome", outcome), value);
+    pub(super) fn count(&mut self, name: &'static str, help: &'static str, outcome: &str, value: u64) {
+        self.table.count(name, help, outcome, value);
     }
 
     /// One counter, with a label unless its value is empty.
@@ -81,30 +67,10 @@ impl Export {
         &mut self,
         name: &'static str,
         help: &'static str,
-        label: (&'static str, &'static str),
+        label: MetricLabel<'_>,
         value: u64,
     ) {
-        let metrics = &self.metrics;
-        let counter = self.counters.entry((name, label.1)).or_insert_with(|| {
-            metrics.counter(name, help, if label.1.is_empty() { &[] } else { std::slice::from_ref(&label) })
-        });
-        counter.absolute(value);
-    }
-
-    /// One counter of the threads of one name.
-    pub(super) fn count_of_thread(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        thread: &str,
-        value: u64,
-    ) {
-        let metrics = &self.metrics;
-        let counter = self
-            .by_thread
-            .entry((name, thread.to_owned()))
-            .or_insert_with(|| metrics.counter(name, help, &[("thread", thread)]));
-        counter.absolute(value);
+        self.table.count_by(name, help, &[label], value);
     }
 
     /// One gauge, with a label unless its value is empty.
@@ -112,13 +78,44 @@ impl Export {
         &mut self,
         name: &'static str,
         help: &'static str,
-        label: (&'static str, &str),
+        label: MetricLabel<'_>,
         value: f64,
     ) {
-        let metrics = &self.metrics;
-        let gauge = self.gauges.entry((name, label.1.to_owned())).or_insert_with(|| {
-            metrics.gauge(name, help, if label.1.is_empty() { &[] } else { std::slice::from_ref(&label) })
-        });
-        gauge.set(value);
+        self.table.gauge(name, help, label, value);
+    }
+
+    /// What shards have counted, and what the kernel took of theirs.
+    pub(super) fn shards(&mut self, counted: &[shards::Counted]) {
+        gateway::shard::export(&mut self.table, &counted.iter().map(|one| &one.figures).collect::<Vec<_>>());
+        let sent: SendCounters = counted.iter().map(|one| one.sent).sum();
+        self.count("throng_datagrams_total", "UDP datagrams of circuits.", "sent", sent.sent);
+        self.count(
+            "throng_datagram_bytes_total",
+            "Bytes in UDP datagrams of circuits.",
+            "sent",
+            sent.sent_bytes,
+        );
+        self.count(
+            "throng_udp_receive_drops_total",
+            "Datagrams that the kernel dropped because a socket's receive buffer was full.",
+            "",
+            counted.iter().map(|one| one.kernel_drops).sum(),
+        );
+        let drops = ("throng_udp_send_drops_total", "Datagrams that the kernel did not take, by reason.");
+        for reason in SendDrop::ALL {
+            self.count_by(drops.0, drops.1, ("reason", reason.as_str()), sent.dropped(reason));
+        }
+        self.count(
+            "throng_udp_segmented_total",
+            "Datagrams sent together with equal ones to the same client, to be cut apart by the device or the kernel.",
+            "",
+            sent.segmented,
+        );
+        self.count(
+            "throng_udp_bursts_refused_total",
+            "Bursts of datagrams that the kernel did not take as such; their datagrams were sent one by one.",
+            "",
+            sent.bursts_refused,
+        );
     }
 }

@@ -9,17 +9,18 @@ use std::time::Duration;
 
 /// Time of one thread, or of all of one name, since its start, and what it took from the kernel besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ThreadUse {
+pub struct ThreadUse {
     /// On a core.
-    pub(super) ran: Duration,
+    pub ran: Duration,
     /// Ready to run while other threads had the cores.
-    pub(super) waited: Duration,
+    pub waited: Duration,
     /// Page faults: memory that was touched for the first time, or was not in RAM.
-    pub(super) faults: u64,
+    pub faults: u64,
 }
 
 /// Resident memory in bytes, shared pages included; `None` where there is no `/proc`.
-pub(super) fn resident_bytes() -> Option<u64> {
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
@@ -27,7 +28,8 @@ pub(super) fn resident_bytes() -> Option<u64> {
 
 /// What every thread used by its name; threads that share a name are summed up. A thread that ends between listing and
 /// reading is left out.
-pub(super) fn thread_uses() -> BTreeMap<String, ThreadUse> {
+#[must_use]
+pub fn thread_uses() -> BTreeMap<String, ThreadUse> {
     let mut uses: BTreeMap<String, ThreadUse> = BTreeMap::new();
     let Ok(tasks) = fs::read_dir("/proc/self/task") else { return uses };
     for task in tasks.flatten() {

@@ -7,7 +7,8 @@ use std::path::Path;
 const MOUNT: &str = "/sys/fs/cgroup";
 
 /// The least limit of the process's group and all groups around it, in bytes; `None` without one.
-pub(super) fn memory_limit_bytes() -> Option<u64> {
+#[must_use]
+pub fn memory_limit_bytes() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     limit(&groups, |path| fs::read_to_string(path).ok())
 }

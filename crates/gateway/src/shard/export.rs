@@ -1,0 +1,102 @@
+//! What shards have counted, as metrics: datagrams, updates, what clients were sent and what was dropped.
+
+use super::ShardCounters;
+use super::traffic_export::export_traffic;
+use crate::coverage::MessageOutcomes;
+use circuit::Traffic;
+use std::collections::BTreeMap;
+use telemetry::MetricTable;
+
+/// What one shard has counted.
+#[derive(Clone, Debug, Default)]
+pub struct ShardFigures {
+    /// Its own counters.
+    pub shard: ShardCounters,
+    /// What passed, by message.
+    pub traffic: Traffic,
+    /// What became of the messages that clients sent.
+    pub outcomes: MessageOutcomes,
+    /// Circuits that are open.
+    pub n_clients: u64,
+}
+
+/// Exports the figures of all shards of a node.
+pub fn export(table: &mut MetricTable, shards: &[&ShardFigures]) {
+    type Count = fn(&ShardFigures) -> u64;
+    let sum = |of: Count| shards.iter().map(|one| of(one)).sum::<u64>();
+    let updates = ("throng_agent_updates_total", "Agent updates from clients, by what became of them.");
+    table.count(updates.0, updates.1, "accepted", sum(|c| c.shard.updates_control + c.shard.updates_view));
+    table.count(updates.0, updates.1, "dropped", sum(|c| c.shard.updates_dropped));
+    let datagrams = ("throng_datagrams_total", "UDP datagrams of circuits.");
+    table.count(datagrams.0, datagrams.1, "received", sum(|c| c.shard.datagrams_in));
+    let bytes = ("throng_datagram_bytes_total", "Bytes in UDP datagrams of circuits.");
+    table.count(bytes.0, bytes.1, "received", sum(|c| c.shard.bytes_in));
+    let blocks: [(&str, &str, Count); 9] = [
+        ("throng_terse_sent_total", "Blocks of ImprovedTerseObjectUpdate sent to clients.", |c| {
+            c.shard.terse_sent
+        }),
+        ("throng_terse_datagrams_total", "Datagrams of ImprovedTerseObjectUpdate sent to clients.", |c| {
+            c.shard.terse_datagrams
+        }),
+        ("throng_objects_sent_total", "Blocks of ObjectUpdate sent of what stands in a world.", |c| {
+            c.shard.objects_sent
+        }),
+        (
+            "throng_sceneries_filled_total",
+            "Circuits that have been sent everything that stood near them, for the first time.",
+            |c| c.shard.sceneries_filled,
+        ),
+        (
+            "throng_far_left_out_total",
+            "Turns in which clients were not told of those far away, because their shard did not keep up.",
+            |c| c.shard.far_left_out,
+        ),
+        ("throng_full_sent_total", "Blocks of ObjectUpdate sent of avatars.", |c| c.shard.full_sent),
+        ("throng_kills_sent_total", "Entities that clients were told to forget.", |c| c.shard.kills_sent),
+        ("throng_animations_sent_total", "AvatarAnimation messages sent.", |c| c.shard.animations_sent),
+        ("throng_appearances_sent_total", "AvatarAppearance messages sent.", |c| c.shard.appearances_sent),
+    ];
+    for (name, help, of) in blocks {
+        table.count(name, help, "", sum(of));
+    }
+    let chat = ("throng_chat_total", "Chat messages, once per hearer.");
+    table.count(chat.0, chat.1, "sent", sum(|c| c.shard.chat_sent));
+    table.count(chat.0, chat.1, "dropped", sum(|c| c.shard.chat_dropped));
+    let circuits = ("throng_circuits_total", "Circuits by what became of them.");
+    table.count(circuits.0, circuits.1, "opened", sum(|c| c.shard.circuits_opened));
+    table.count(circuits.0, circuits.1, "lost", sum(|c| c.shard.circuits_lost));
+    let (lost, unresponsive) = (sum(|c| c.shard.circuits_lost), sum(|c| c.shard.circuits_unresponsive));
+    for (reason, n) in [("timed_out", lost - unresponsive), ("unresponsive", unresponsive)] {
+        table.count_by("throng_circuits_lost_total", "Circuits lost, by reason.", &[("reason", reason)], n);
+    }
+    table.count(
+        "throng_messages_refused_total",
+        "Reliable messages that a client's full circuit did not take.",
+        "",
+        sum(|c| c.shard.messages_refused),
+    );
+    table.count(
+        "throng_avatars_reentered_total",
+        "Avatars that came in again after their world began again without them.",
+        "",
+        sum(|c| c.shard.reentered),
+    );
+    let mut drops: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for (reason, n) in shards.iter().flat_map(|one| one.shard.drops()) {
+        *drops.entry(reason).or_default() += n;
+    }
+    let help = "Datagrams and messages from clients that were dropped, by reason.";
+    for (reason, n) in drops {
+        table.count_by("throng_dropped_total", help, &[("reason", reason)], n);
+    }
+    export_traffic(table, shards);
+    for (n, one) in shards.iter().enumerate() {
+        let n = n.to_string();
+        let label = ("shard", n.as_str());
+        table.gauge("throng_circuits", "Circuits open now.", label, one.n_clients as f64);
+        let help = "What a shard leaves out because it does not keep up, 0 to 3.";
+        table.gauge("throng_shard_pressure", help, label, one.shard.pressure.into());
+        let help = "What each client may be sent a second at most.";
+        table.gauge("throng_client_share_bytes_per_s", help, label, one.shard.client_bytes_per_s.into());
+    }
+}

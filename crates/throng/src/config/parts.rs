@@ -1,0 +1,72 @@
+//! What the configuration says, in the types of the parts that it is for.
+
+use super::{Config, PublicChat};
+use gateway::http::live;
+use gateway::http::{Hostnames, Proxies, ProxyHeader, Settings};
+use grid::attempts::{Allowance, AttemptLimits};
+use grid::capability::SimulatorFeatures;
+use grid::login::LoginConfig;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub(crate) fn login_config(config: &Config) -> LoginConfig {
+    let login = &config.login;
+    let per_minute = |failures: u32| Allowance {
+        burst: failures,
+        forgiven_after: Duration::from_secs(60) / failures.max(1),
+    };
+    LoginConfig {
+        open_registration: login.open_registration,
+        remember: Duration::from_secs(60 * u64::from(login.remember_min)),
+        attempts: AttemptLimits {
+            address: per_minute(login.address_failures_per_min),
+            pair: per_minute(login.account_failures_per_min),
+            account: per_minute(login.account_failures_per_min.saturating_mul(3)),
+            exempt_loopback: login.loopback_exempt,
+            ..AttemptLimits::default()
+        },
+        ..LoginConfig::default()
+    }
+}
+
+pub(crate) const fn watcher_limits(config: &Config) -> live::WatcherLimits {
+    let page = &config.page;
+    live::WatcherLimits { max: page.watchers_max, per_address_max: page.watchers_per_address_max }
+}
+
+pub(crate) fn proxies(config: &Config) -> Proxies {
+    let trusted = config.server.trusted_proxies.iter().filter_map(|text| super::network(text));
+    let header = match config.server.proxy_header.as_str() {
+        "forwarded" => ProxyHeader::Forwarded,
+        _ => ProxyHeader::XForwardedFor,
+    };
+    Proxies::new(trusted.collect(), header)
+}
+
+pub(crate) fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_start_s: u64) -> Settings {
+    let radius = |kind: link::ChatKind| kind.radius_m() as i32;
+    let advertised = config.server.advertise.ip;
+    let host = advertised.map_or_else(|| config.server.http.ip().to_string(), |ip| ip.to_string());
+    Settings {
+        grid_name: config.server.name.clone(),
+        welcome: config.login.welcome.clone(),
+        advertised_ip: advertised,
+        http_port,
+        admin,
+        unix_start_s,
+        hostnames: Hostnames::new(&config.server.hostnames),
+        public_chat: match config.page.public_chat {
+            PublicChat::Loopback => live::PublicChat::Loopback,
+            PublicChat::Everyone => live::PublicChat::Everyone,
+            PublicChat::Nobody => live::PublicChat::Nobody,
+        },
+        features: SimulatorFeatures {
+            grid_name: config.server.name.clone(),
+            grid_url: format!("http://{host}:{http_port}/"),
+            whisper_m: radius(link::ChatKind::Whisper),
+            say_m: radius(link::ChatKind::Say),
+            shout_m: radius(link::ChatKind::Shout),
+            map_server_url: None,
+        },
+    }
+}
