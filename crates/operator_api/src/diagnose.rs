@@ -220,6 +220,7 @@ async fn tunables(State(diagnose): State<Arc<Diagnose>>) -> Response {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Tuning {
+    #[schema(min_length = 1, max_length = 200)]
     key: String,
     #[schema(value_type = Value)]
     value: serde_json::Value,

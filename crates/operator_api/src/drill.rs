@@ -21,9 +21,11 @@ const LOOK: Duration = Duration::from_millis(50);
 #[serde(deny_unknown_fields)]
 pub(super) struct Drill {
     /// How many.
+    #[schema(minimum = 1, maximum = 65_535)]
     count: u16,
     /// What each does: so many million rounds of arithmetic, a millisecond of a core each, more or less.
     #[serde(default)]
+    #[schema(maximum = 3_600_000)]
     million_rounds: u32,
     /// It does not end before it is told to.
     #[serde(default)]

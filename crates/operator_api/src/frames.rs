@@ -6,7 +6,7 @@ use axum::extract::{Json, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ids::{Instant, WorldId};
-use schedule::{FrameRecord, FrameTrace, TRACE_FRAMES_MAX, TaskId, TracedStep};
+use schedule::{FrameRecord, FrameTrace, TRACE_FRAMES_MAX, TRACE_STEPS_MAX, TaskId, TracedStep};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,8 @@ use utoipa_axum::routes;
 
 /// Records kept: three minutes of worlds at 20 Hz, or half of that with worlds at 30 Hz beside them. The oldest go.
 const KEPT_MAX: usize = 4_096;
+/// The bounds in the description are literals.
+const _: () = assert!(KEPT_MAX == 4_096 && TRACE_FRAMES_MAX == 128 && TRACE_STEPS_MAX == 65_536);
 /// How often it is looked whether a trace is whole, and how often at most: a server whose worlds sleep has no frames.
 const TRACE_LOOK: Duration = Duration::from_millis(20);
 const TRACE_LOOKS_MAX: u32 = 500;
@@ -98,6 +100,7 @@ pub fn router(frames: Arc<FrameLog>) -> OpenApiRouter {
 struct FrameList {
     /// Number of the next one, to go on from.
     next: u64,
+    #[schema(max_items = 4_096)]
     frames: Vec<FrameRow>,
 }
 
@@ -147,7 +150,9 @@ const fn micros(at: Instant) -> u64 {
 #[schema(as = Trace)]
 struct TraceReply {
     /// In the order in which they were put together; `number` is their place here.
+    #[schema(max_items = 128)]
     frames: Vec<FrameRow>,
+    #[schema(max_items = 65_536)]
     steps: Vec<StepRow>,
     /// Frames and steps for which there was no room.
     dropped: u64,
@@ -190,6 +195,7 @@ async fn list(
 struct TraceLength {
     /// How many.
     #[serde(default = "one")]
+    #[param(minimum = 1, maximum = 128)]
     frames: usize,
 }
 

@@ -5,6 +5,7 @@
 //! not served. Whatever is refused, here or by a handler, comes as `{"error": "…"}`.
 
 use super::blocking;
+use super::bounds::{COMMAND_BYTES_MAX, RequestBounds};
 use super::description::{Description, Needed};
 use super::operator::Admin;
 use super::reply::refused;
@@ -63,6 +64,12 @@ pub(super) async fn admit(State(gate): State<Arc<Gate>>, mut request: Request, n
         let why = format!("The token {:?} lacks the scope {scope:?}.", caller.name, scope = scope.name());
         return refused(StatusCode::FORBIDDEN, &why);
     }
+    if let Some(bounds) = route.and_then(|route| gate.description.bounds(&method, route)) {
+        match within(request, bounds).await {
+            Ok(bounded) => request = bounded,
+            Err(response) => return *response,
+        }
+    }
     request.extensions_mut().insert(Arc::clone(&caller));
     let response = in_json(next.run(request).await).await;
     let status = response.status().as_u16();
@@ -72,6 +79,24 @@ pub(super) async fn admit(State(gate): State<Arc<Gate>>, mut request: Request, n
         tracing::info!(token = caller.name, %method, path, status, "ordered over the API");
     }
     response
+}
+
+/// The request, if what it holds is within the bounds of its operation; otherwise the refusal.
+async fn within(request: Request, bounds: &RequestBounds) -> Result<Request, Box<Response>> {
+    let refuse = |status, why: &str| Box::new(refused(status, why));
+    let checked = bounds.check_query(request.uri().query().unwrap_or_default());
+    checked.map_err(|why| refuse(StatusCode::BAD_REQUEST, &why))?;
+    if !bounds.has_body() {
+        return Ok(request);
+    }
+    let (parts, body) = request.into_parts();
+    // The listener has all of it, or one byte more than a body may have.
+    let Ok(bytes) = to_bytes(body, COMMAND_BYTES_MAX).await else {
+        let why = format!("The body is longer than {} KiB.", COMMAND_BYTES_MAX / 1_024);
+        return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, &why));
+    };
+    bounds.check_body(&bytes).map_err(|why| refuse(StatusCode::BAD_REQUEST, &why))?;
+    Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 
 impl Gate {

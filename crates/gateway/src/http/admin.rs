@@ -3,6 +3,7 @@
 //! To add a route to the API, describe its handler with `#[utoipa::path]` (and derive `ToSchema` for what it takes and gives), and put
 //! it into a router with `routes!`. That is all: who may use it and what it is told as follow from there (`http/description.rs`).
 
+pub use super::bounds::COMMAND_BYTES_MAX;
 pub use super::operator::Admin;
 
 use super::access::{Gate, admit};
@@ -25,9 +26,6 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-
-/// Bytes of a request's body at the operator's address.
-pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
 /// The routes of the operator's address. `commands` are those of the program itself, about which the gateway knows
 /// nothing; they need a token like all others.
@@ -101,9 +99,11 @@ fn health(admin: &Admin, result: Result<(), String>) -> Response {
 #[serde(deny_unknown_fields)]
 struct Kick {
     /// "First Last".
+    #[schema(min_length = 1, max_length = 63)]
     name: String,
     /// What the user is told.
     #[serde(default)]
+    #[schema(max_length = 254)]
     reason: Option<String>,
 }
 
@@ -126,6 +126,7 @@ async fn kick(State(admin): State<Arc<Admin>>, Json(kick): Json<Kick>) -> Respon
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Alert {
+    #[schema(min_length = 1, max_length = 254)]
     text: String,
 }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub(super) struct Whose {
     /// "First Last".
+    #[param(min_length = 1, max_length = 63)]
     name: String,
 }
 

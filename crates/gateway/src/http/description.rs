@@ -3,8 +3,9 @@
 //! What is said of a route stands over its handler (`#[utoipa::path]`) and over the types that it takes and gives. Here it is made
 //! whole: every route can refuse, and needs a scope, [`Scope::Operate`] unless it names another one:
 //! `security(("token" = ["worlds:read"]))`. Requests are judged by that very text ([`super::access`]), so it cannot
-//! be untrue, and a route that is not described is not served.
+//! be untrue, and a route that is not described is not served. The bounds that it states are enforced ([`super::bounds`]).
 
+use super::bounds::{COMMAND_BYTES_MAX, RequestBounds};
 use axum::http::Method;
 use grid::tokens::Scope;
 use serde_json::{Map, Value, json};
@@ -20,6 +21,8 @@ pub(super) struct Description {
     pub(super) json: String,
     /// By route, what each method needs.
     needed: BTreeMap<String, Vec<(Method, Scope)>>,
+    /// By route and method, what requests may hold.
+    bounds: BTreeMap<(String, String), RequestBounds>,
 }
 
 /// What a request needs.
@@ -48,12 +51,16 @@ impl Description {
         document["servers"] =
             json!([{ "url": "/", "description": "The operator's address (server.admin)." }]);
         let mut needed: BTreeMap<String, Vec<(Method, Scope)>> = BTreeMap::new();
+        let components = document["components"].clone();
+        let mut bounds = BTreeMap::new();
         for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
             for (name, operation) in item.as_object_mut().into_iter().flatten() {
                 let Some(method) = method(name) else { continue };
                 let scope = scope(path, operation);
                 needed.entry(path.clone()).or_default().push((method, scope));
                 complete(operation, scope);
+                let key = (path.clone(), method_name(name));
+                bounds.insert(key, RequestBounds::of(operation, &components));
             }
         }
         document["paths"]["/v1/openapi.json"] = itself();
@@ -70,7 +77,12 @@ impl Description {
             "description": "The token of the server's data directory, or one made with `throng token create`. \
                             What a route needs of it is in its list.",
         } });
-        Self { json: document.to_string(), needed }
+        Self { json: document.to_string(), needed, bounds }
+    }
+
+    /// What a request to a described route may hold.
+    pub(super) fn bounds(&self, method: &Method, route: &str) -> Option<&RequestBounds> {
+        self.bounds.get(&(route.to_owned(), method.as_str().to_owned()))
     }
 
     /// What this needs. `route` as the router has it, `/v1/worlds/{id}`.
@@ -92,6 +104,11 @@ fn method(name: &str) -> Option<Method> {
     known.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
 }
 
+/// As in requests: the description has methods in small letters.
+fn method_name(name: &str) -> String {
+    name.to_ascii_uppercase()
+}
+
 fn scope(path: &str, operation: &Value) -> Scope {
     let Some(named) = operation["security"][0][SCHEME][0].as_str() else { return Scope::Operate };
     named.parse().unwrap_or_else(|why| panic!("the description of {path}: {why}"))
@@ -100,7 +117,13 @@ fn scope(path: &str, operation: &Value) -> Scope {
 /// Says what holds for every route.
 fn complete(operation: &mut Value, scope: Scope) {
     operation["security"] = json!([{ SCHEME: [scope.name()] }]);
+    let has_body = operation.get("requestBody").is_some();
     let Some(responses) = operation["responses"].as_object_mut() else { return };
+    if has_body {
+        let why = format!("The body is longer than {} KiB.", COMMAND_BYTES_MAX / 1_024);
+        responses.entry("413").or_insert_with(|| json!({ "description": why }));
+    }
+    responses.entry("400").or_insert_with(|| json!({ "description": "Something is outside of its bounds." }));
     for (status, why) in [
         ("401", "No token was shown, or one that is not known, revoked or expired."),
         ("403", "The token lacks the scope, or the server does not allow it."),

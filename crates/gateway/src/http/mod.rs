@@ -6,6 +6,7 @@
 mod access;
 pub mod admin;
 mod appearance;
+mod bounds;
 mod capabilities;
 mod client_address;
 mod description;

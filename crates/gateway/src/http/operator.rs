@@ -41,6 +41,7 @@ impl std::fmt::Debug for Admin {
 #[serde(deny_unknown_fields)]
 pub struct Order {
     /// Name of the region.
+    #[schema(min_length = 1, max_length = 63)]
     pub world: String,
     /// For how long.
     #[schema(minimum = 1, maximum = 3600)]
@@ -83,12 +84,15 @@ pub struct Fault {
     /// On which thread: `world:NAME`, `shard:N`, `replica`, `hub`, `passwords` (at its next check), `main` or `http`; or `instances` and
     /// `store`, where worlds and places are written, for `fail`.
     #[serde(rename = "where")]
+    #[schema(min_length = 1, max_length = 100)]
     pub place: String,
     /// Of `slow`: how long, each time.
     #[serde(default)]
+    #[schema(maximum = 3_600_000)]
     pub ms: u32,
     /// In how many turns of the thread, one after the other.
     #[serde(default = "once")]
+    #[schema(minimum = 1, maximum = 1_000_000)]
     pub repeat: u32,
 }
 

@@ -228,9 +228,11 @@ async fn show(
 #[serde(deny_unknown_fields)]
 struct Create {
     /// Name of the template, in any capitals.
+    #[schema(min_length = 1, max_length = 63)]
     template: String,
-    /// 1 to 63 bytes; without one it is called as its template.
+    /// At most 63 bytes, without control characters and direction marks; without one it is called as its template.
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 63)]
     name: Option<String>,
     /// An account: portals lead its user here instead of into another one.
     #[serde(default)]
@@ -384,8 +386,9 @@ impl From<User> for Who {
 #[serde(deny_unknown_fields)]
 struct Enter {
     user: User,
-    /// Metres from the world's corner; without it, where visitors arrive.
+    /// East, north and up, metres from the world's corner; without it, where visitors arrive.
     #[serde(default)]
+    #[schema(value_type = Option<Vec<f32>>, min_items = 3, max_items = 3)]
     position: Option<[f32; 3]>,
 }
 
