@@ -33,7 +33,6 @@ mod stream;
 mod switching;
 #[cfg(test)]
 mod tests;
-mod traffic_export;
 mod turns;
 mod unmade;
 mod uploads;

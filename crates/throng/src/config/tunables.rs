@@ -197,7 +197,7 @@ impl Tunables {
     fn check_next_start(&self, value: &serde_json::Value) -> Result<(), String> {
         let empty = self.empty_bytes.load(Ordering::Relaxed);
         match value.as_u64() {
-            Some(mib @ 1..) if !crate::serve::is_enough_memory(mib.saturating_mul(1 << 20), empty) => {
+            Some(mib @ 1..) if !is_enough_memory(mib.saturating_mul(1 << 20), empty) => {
                 let empty_mib = empty.div_ceil(1 << 20);
                 Err(format!(
                     "{MEMORY} = {mib} would keep the server from starting: it took {empty_mib} MiB without visitors, and needs more than ten ninths of that."
@@ -313,6 +313,11 @@ impl Tunables {
         }
         Ok(())
     }
+}
+
+/// Whether a limit leaves an empty server of this size room for visitors: logins are refused from nine tenths of it on.
+pub(crate) const fn is_enough_memory(limit_bytes: u64, empty_bytes: u64) -> bool {
+    empty_bytes < limit_bytes / 10 * 9
 }
 
 /// The tunables with the directory in which they are kept.

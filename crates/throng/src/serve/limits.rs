@@ -2,6 +2,7 @@
 //! reserve for what it opens while it runs, and the operator's connections.
 
 use super::ServeError;
+use crate::config::tunables::is_enough_memory;
 use gateway::http::listener::{Caps, Connections};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
@@ -101,17 +102,12 @@ impl MemoryLimit {
             Self::Configured(bytes) => ("`gateway.memory_max_mib`", bytes),
             Self::Group(bytes) => ("the control group's memory limit in MiB", bytes),
         };
-        if is_enough(limit, resident_bytes) {
+        if is_enough_memory(limit, resident_bytes) {
             return Ok(());
         }
         let resident_mib = resident_bytes.div_ceil(1 << 20);
         Err(ServeError::TooLittleMemory { source_of: source, limit_mib: limit >> 20, resident_mib })
     }
-}
-
-/// Whether a limit leaves an empty server of this size room for visitors: logins are refused from nine tenths of it on.
-pub(crate) const fn is_enough(limit_bytes: u64, empty_bytes: u64) -> bool {
-    empty_bytes < limit_bytes / 10 * 9
 }
 
 /// Descriptors in use; none, where the system does not say.

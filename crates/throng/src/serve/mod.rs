@@ -49,7 +49,6 @@ use grid::password::{Cost, LoadHint, Passwords};
 use host::registry::RegistryConfig;
 use ids::Instant;
 use instances::{Depot, InstanceMailbox, Owners, WorkplaceParts};
-pub(crate) use limits::is_enough as is_enough_memory;
 use limits::{HttpConnections, MemoryLimit};
 use operator_api::{Diagnose, FrameLog};
 use recordings::Recordings;

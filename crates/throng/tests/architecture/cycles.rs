@@ -64,7 +64,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         &["recorder::arena", "recorder::scope", "recorder::thread", "recorder::writer"],
         "a scope's guard writes through the thread's slot, and the slot knows the scopes that are open",
     ),
-    ("throng", &["database", "serve"], "the database is opened with the settings of the server"),
     (
         "throng",
         &[
