@@ -21,17 +21,15 @@
 //! Exceptions:
 //!
 //! - **A world that takes longer than a beat** misses it, and is due again at its end, alone, off the beat. It delays itself and no
-//!   other
-//! world.
+//!   other world.
 //! - **Overload**: the beats of all rates come later by the same factor, and a rate's next beat waits until every world of its last one
-//!   has
-//! begun. All worlds are dilated alike, and no world has two frames while another has none.
+//!   has begun. All worlds are dilated alike, and no world has two frames while another has none.
 //! - **Several rates**: each has its batches; workers take the one with the earliest deadline (`schedule/flight.rs`).
 //! - **A sleeping world** is on no list that is traversed. A [`Waker`] makes it due at once, off the beat; from the first beat at least
-//! `dt / 2` later it is with the others.
+//!   `dt / 2` later it is with the others.
 //! - **A world that panics** is taken out and handed back ([`Panicked`]); its owner decides on a successor.
 //! - **Saves, loads, navmeshes, destruction** are [`long`] tasks on threads of low priority. If they starve, workers make room
-//! ([`starvation`]).
+//!   ([`starvation`]).
 //!
 //! World time never runs faster than wall time: frames of one world are at least `dt / 2` apart, and missed frames are not made up for.
 //! Ticks have no gaps, and each stands for the same `dt`.
