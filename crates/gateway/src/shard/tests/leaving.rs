@@ -1,7 +1,7 @@
 //! Ways in which a circuit ends, and what is left of it.
 
 use crate::mail::{Closed, FromShard};
-use crate::testing::{HARBOUR, Node};
+use crate::testing::{HARBOUR, Node, Way};
 use ids::{SessionId, Uuid};
 use link::Action;
 use std::time::Duration;
@@ -118,8 +118,22 @@ fn a_client_that_falls_silent_is_removed_with_its_avatar() {
     assert_eq!(closings(&node), [Closed::TimedOut]);
     assert_eq!((node.avatars_in(HARBOUR), node.shards[0].n_clients()), (1, 1));
     assert_eq!(node.clients[bob].sees("Ada"), None);
-    assert_eq!(node.shards[0].counters().circuits_lost, 1);
+    let counters = node.shards[0].counters();
+    assert_eq!((counters.circuits_lost, counters.circuits_unresponsive), (1, 0));
     assert_eq!(node.hub.n_sessions(), 1);
+}
+
+#[test]
+fn a_client_that_answers_pings_and_never_acks_a_message_is_lost_as_unresponsive() {
+    let mut node = Node::new();
+    let (ada, bob) = (node.enter("Ada"), node.enter("Bob"));
+    node.run_until(|node| node.clients[ada].sees("Bob").is_some());
+    node.loss.lose(Way::Down, KillObject::NUMBER, usize::MAX);
+    node.clients[bob].log_out();
+    node.run_for(Duration::from_secs(180));
+    assert_eq!(closings(&node), [Closed::LoggedOut, Closed::Unresponsive]);
+    let counters = node.shards[0].counters();
+    assert_eq!((counters.circuits_lost, counters.circuits_unresponsive), (1, 1));
 }
 
 #[test]
