@@ -8,6 +8,7 @@
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
 #   make experiment NAME=daily     run an experiment with a release build, ARGS="--sink lo" for more; without NAME, list them
 #   make soak MINUTES=45           the daily experiment for that long
+#   make figures                   the figures of a release: all experiments three times, for hours; NAME=crowd for one
 #   make clean                     remove what was built; keeps ./data
 
 SECONDS ?= 10
@@ -17,7 +18,7 @@ NAME ?=
 ARGS ?=
 MINUTES ?= 45
 
-.PHONY: run test lint audit fuzz experiment soak clean
+.PHONY: run test lint audit fuzz experiment soak figures clean
 
 run:
 	@scripts/run.sh $(ARGS)
@@ -39,6 +40,9 @@ experiment:
 
 soak:
 	@scripts/experiment.sh run daily --duration $(MINUTES)m $(ARGS)
+
+figures:
+	@scripts/figures.sh $(NAME)
 
 clean:
 	cargo clean
