@@ -1,7 +1,7 @@
 //! Reliable packets that the peer has not acked yet, whole, so that they can be sent again under their own
 //! number.
 
-use crate::sequence::distance;
+use crate::sequence::{distance, is_newer};
 use ids::Instant;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -75,6 +75,10 @@ impl InFlight {
 
     /// A packet has left for the first time. Its number follows on all others here.
     pub(crate) fn insert(&mut self, sequence: u32, datagram: Vec<u8>, now: Instant, timeout: Duration) {
+        assert!(
+            self.packets.back().is_none_or(|last| is_newer(sequence, last.sequence)),
+            "packet {sequence} is numbered behind one that left before it"
+        );
         let due_at = now + timeout;
         self.bytes += datagram.len();
         self.earliest = Some(self.earliest.map_or(due_at, |earliest| earliest.min(due_at)));
@@ -220,6 +224,12 @@ mod tests {
             in_flight.insert(sequence, vec![0; 100], Instant::from_millis(i * 100), TIMEOUT);
         }
         in_flight
+    }
+
+    #[test]
+    #[should_panic(expected = "packet 4 is numbered behind one that left before it")]
+    fn numbers_of_packets_rise() {
+        in_flight(&[0x00FF_FFFF, 5, 4]);
     }
 
     #[test]

@@ -198,7 +198,9 @@ impl Throttle {
 
     /// Takes from a category, which has enough.
     pub(crate) fn spend(&mut self, category: Category, len: usize) {
-        self.categories[category.index()].tokens -= tokens_of(len);
+        let bucket = &mut self.categories[category.index()];
+        assert!(bucket.has(len), "{len} bytes of {category:?} without tokens: only the total may be in debt");
+        bucket.tokens -= tokens_of(len);
     }
 
     /// Takes sent bytes from the total, into limited debt if need be.
@@ -249,6 +251,15 @@ mod tests {
         throttle.set_part(1.0);
         assert_eq!(throttle.bytes_per_s(Category::Resend), 10_000);
         assert_eq!(throttle.bytes_per_s(Category::Task), 10_000);
+    }
+
+    #[test]
+    #[should_panic(expected = "only the total may be in debt")]
+    fn a_category_is_never_in_debt() {
+        let mut throttle = throttle();
+        throttle.set_wanted(&Throttles::from_bits_per_s([80_000; 7]));
+        throttle.spend(Category::Task, 2500);
+        throttle.spend(Category::Task, 1);
     }
 
     #[test]

@@ -37,10 +37,18 @@ impl Publisher {
     pub fn publish(&mut self, frame: EncodedFrame) -> EncodedFrame {
         System::ReplicaPublish.enter();
         let spent = self.lagging.take();
+        let newest = (self.front.epoch, self.front.sequence);
+        let is_next = spent.is_none() || (frame.epoch, frame.sequence) == (newest.0, newest.1 + 1);
+        assert!(
+            frame.restarts || is_next,
+            "a replica at {newest:?} is not brought forward by frame {:?}",
+            (frame.epoch, frame.sequence)
+        );
         if let Some(back) = Arc::get_mut(&mut self.back) {
             if let Some(missed) = &spent {
                 back.apply(missed);
             }
+            assert_eq!((back.epoch, back.sequence), newest, "both replicas have applied the same frames");
             back.apply(&frame);
             back.settle();
         } else {

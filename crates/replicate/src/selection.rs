@@ -125,7 +125,9 @@ impl Selection {
         let most = (share / FULL_BLOCK_BYTES).min(full_max);
         take_first(&mut self.wanted, most, lowest);
         self.full.extend(self.wanted.iter().map(|&(_, at)| at));
-        *bytes -= self.full.len() * FULL_BLOCK_BYTES;
+        let spent = self.full.len() * FULL_BLOCK_BYTES;
+        assert!(spent <= *bytes, "full updates of {spent} bytes in a send of {bytes}");
+        *bytes -= spent;
     }
 
     /// The most urgent: those who do not wait, others beside them, and others who fill datagrams by themselves.
@@ -135,6 +137,7 @@ impl Selection {
         let full = n - n % blocks_per_datagram;
         let wanted = n_now.next_multiple_of(blocks_per_datagram).max(full);
         if wanted <= most {
+            // More than there are are wanted where all of them fit, and the last datagram is filled with others.
             leave_last(&mut self.due, n.saturating_sub(wanted));
         } else {
             take_first(&mut self.due, most, highest);

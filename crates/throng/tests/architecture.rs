@@ -1,7 +1,9 @@
-//! ARCHITECTURE's table of crates and arrows against what cargo says; cycles between modules are in `architecture/cycles.rs`.
+//! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, and the list of invariants.
 
 #[path = "architecture/cycles.rs"]
 mod cycles;
+#[path = "architecture/invariants.rs"]
+mod invariants;
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -260,6 +260,7 @@ impl Life {
         }
         self.panics = in_a_row;
         let (beginning, mut world) = self.next_life(in_a_row - self.forgiven);
+        assert_eq!(world.epoch(), Epoch(former + 1), "a life has the epoch after the former one");
         world.skip_ids(self.ids);
         world.counters = self.world.counters;
         world.outlive(self.world.progress_version());

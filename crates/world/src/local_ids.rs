@@ -31,14 +31,17 @@ impl LocalIds {
 
     /// The next id that is not taken. `is_taken` is asked only after the range was used up once.
     pub(crate) fn next_free(&mut self, is_taken: impl Fn(LocalId) -> bool) -> LocalId {
+        let mut n_asked = 0;
         loop {
+            // Else this would never end, or an id would have two owners.
+            assert!(n_asked <= self.range.len(), "all local ids of {:?} are taken", self.range);
+            n_asked += 1;
             if self.next >= self.range.end {
                 self.next = self.range.start;
                 self.has_wrapped = true;
             }
             let id = LocalId(self.next);
             self.next += 1;
-            // The range is longer than the list of avatars, so this ends.
             if !self.has_wrapped || !is_taken(id) {
                 return id;
             }
@@ -88,5 +91,12 @@ mod tests {
         assert_eq!([take(&[11]), take(&[]), take(&[])], [11, 12, 13]);
         assert_eq!([take(&[10, 11]), take(&[])], [12, 13]);
         assert_eq!(take(&[10, 12, 13]), 11);
+    }
+
+    #[test]
+    #[should_panic(expected = "all local ids of 10..14 are taken")]
+    fn no_id_is_given_to_a_second_owner_when_all_are_taken() {
+        let mut ids = LocalIds::new(10..14, 4);
+        ids.next_free(|_| true);
     }
 }

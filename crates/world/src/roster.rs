@@ -119,3 +119,32 @@ impl Roster {
         presence
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::Vec3;
+    use ids::{AgentId, LocalId, Uuid};
+    use link::Enter;
+
+    fn presence(session: u64, id: u32) -> Presence {
+        let enter = Enter {
+            agent: AgentId(Uuid::from_u128(1)),
+            first_name: "Ada".into(),
+            last_name: "Resident".into(),
+            position: Vec3::splat(50.0),
+            look_at: Vec3::X,
+            flying: false,
+            appearance: None,
+        };
+        Presence::new(SessionKey(session), LocalId(id), enter)
+    }
+
+    #[test]
+    #[should_panic(expected = "was already in slot Some(0)")]
+    fn a_session_has_one_avatar_in_a_world() {
+        let mut roster = Roster::default();
+        roster.insert(presence(7, 1));
+        roster.insert(presence(7, 2));
+    }
+}

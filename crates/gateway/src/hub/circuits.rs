@@ -25,6 +25,7 @@ impl Hub {
     ) -> Option<(u16, String)> {
         let secret = self.random_id();
         let session = self.sessions.get_mut(&key)?;
+        assert!(session.pending.is_none(), "{key:?} is sent to a second place while it is on its way to one");
         let (port, first_sequence) = session.ports.take(now, place.id)?;
         let number = session.next_ticket;
         session.next_ticket += 1;

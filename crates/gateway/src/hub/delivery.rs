@@ -26,6 +26,10 @@ impl Hub {
         if has_room {
             session.undelivered.push(delivery);
         }
+        assert!(
+            session.undelivered.len() <= UNDELIVERED_MAX,
+            "more messages are kept for {key:?} than may be"
+        );
         has_room
     }
 

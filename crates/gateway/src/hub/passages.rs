@@ -239,7 +239,9 @@ impl Hub {
         if let Some(binding) = self.binding_mut(circuit) {
             binding.place = Arc::clone(place);
             let is_stray = std::mem::replace(&mut binding.is_stray, false);
-            binding.switching = Some(Switching { until, from: (!is_stray).then_some(here) });
+            let switching = Switching { until, from: (!is_stray).then_some(here) };
+            let former = binding.switching.replace(switching);
+            assert!(former.is_none(), "{circuit:?} goes into a second world before it is in the first");
         }
         self.count_visitors();
         let (place, look_at, returns) = (Arc::clone(place), *look_at, *returns);

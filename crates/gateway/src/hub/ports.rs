@@ -45,6 +45,10 @@ impl SessionPorts {
         let usual = place.0 as usize % n;
         let index = (0..n).map(|step| (usual + step) % n).find(|&i| self.pairs[i].is_free(now, place))?;
         let pair = &mut self.pairs[index];
+        assert!(
+            pair.place.is_none_or(|former| former == place || now.since(pair.released_at) >= PORT_REST),
+            "port {index} stands for another place before it has rested"
+        );
         pair.in_use = true;
         pair.place = Some(place);
         Some((index as u8, pair.next_sequence))
@@ -53,6 +57,7 @@ impl SessionPorts {
     /// The circuit on `port` is gone; its next one goes on counting.
     pub(super) fn release(&mut self, now: Instant, port: u8, next_sequence: u32) {
         let pair = &mut self.pairs[port as usize];
+        assert!(pair.in_use, "port {port} is released twice, and the next circuit may be on it already");
         pair.in_use = false;
         pair.released_at = now;
         pair.next_sequence = pair.next_sequence.max(next_sequence);
@@ -87,6 +92,15 @@ mod tests {
         ports.take(Instant::ZERO, A);
         ports.release(Instant::from_millis(10), 0, 500);
         assert_eq!(ports.take(Instant::from_millis(20), A), Some((0, 500)));
+    }
+
+    #[test]
+    #[should_panic(expected = "port 0 is released twice")]
+    fn a_port_is_released_once() {
+        let mut ports = SessionPorts::new(1);
+        ports.take(Instant::ZERO, A);
+        ports.release(Instant::ZERO, 0, 7);
+        ports.release(Instant::ZERO, 0, 7);
     }
 
     #[test]

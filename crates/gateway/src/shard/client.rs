@@ -269,7 +269,8 @@ impl Client {
     /// Sequence of its next command: a circuit's commands come before those of the session's later circuits.
     pub(super) fn command_sequence(&mut self) -> u64 {
         let sequence = u64::from(self.ticket.circuit.ticket) << 32 | u64::from(self.next_command);
-        self.next_command += 1;
+        self.next_command =
+            self.next_command.checked_add(1).expect("a circuit gives fewer than 2^32 commands");
         sequence
     }
 

@@ -49,6 +49,7 @@ impl Shard {
         self.mail.push(FromShard::Left { circuit: key, spot });
 
         let client = self.client(index);
+        assert_eq!(client.place.id, place.id, "another world comes behind a circuit at the same place only");
         let former = std::mem::replace(&mut client.place, Arc::clone(place));
         client.forget_world(now, &former.scene.feed.current(), position, look_at);
         client.greeting.ground_sent &= Arc::ptr_eq(&former.scene.land, &place.scene.land);

@@ -102,6 +102,20 @@ proptest! {
     }
 }
 
+#[test]
+#[should_panic(expected = "is not brought forward by frame")]
+fn a_frame_that_was_left_out_is_noticed() {
+    let (mut source, mut encoder) = (Source::new(), Follower::new().encoder);
+    let mut publisher = Publisher::new(empty());
+    for n in 0..3 {
+        let mut encoded = EncodedFrame::default();
+        assert_eq!(encoder.encode(&source.step(), &mut encoded), Intake::Ready);
+        if n != 1 {
+            publisher.publish(encoded);
+        }
+    }
+}
+
 fn publish_next(source: &mut Source, follower: &mut Follower, publisher: &mut Publisher) {
     let mut encoded = EncodedFrame::default();
     assert_eq!(follower.encoder.encode(&source.step(), &mut encoded), Intake::Ready);

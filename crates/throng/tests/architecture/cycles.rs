@@ -124,6 +124,19 @@ fn modules_import_each_other_in_one_direction() {
     }
 }
 
+/// ADR 0019. What is called between steps, or holds a whole world, may.
+#[test]
+fn no_part_of_a_world_imports_the_world() {
+    let mut sources = Sources::new();
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../world/src"));
+    read_modules(folder, &Vec::new(), &mut sources);
+    let world = vec!["world".to_owned()];
+    let imports = imports(&sources);
+    let importers = imports.iter().filter(|(_, targets)| targets.contains_key(&world));
+    let importers: Vec<String> = importers.map(|(module, _)| module.join("::")).collect();
+    assert_eq!(importers, ["", "life", "progress", "saved", "snapshot"]);
+}
+
 fn read_modules(folder: &Path, at: &ModulePath, sources: &mut Sources) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.map(|entry| entry.expect("an entry").path()) {

@@ -144,3 +144,9 @@ fn a_world_is_quiet_when_nobody_is_in_it() {
     stage.step();
     assert!(stage.world.is_quiet());
 }
+
+#[test]
+#[should_panic(expected = "lets in 4 beside 0 NPCs and 0 objects with 4 local ids")]
+fn a_world_with_fewer_local_ids_than_avatars_is_refused() {
+    Stage::new(WorldConfig { local_ids: 10..14, max_avatars: 4, ..config(Terrain::flat(256, 21.0)) });
+}

@@ -244,3 +244,9 @@ fn the_way_does_not_depend_on_the_tick_rate() {
     assert_eq!(way(30, Duration::from_millis(100)), at_20_hz);
     assert_eq!(way(120, Duration::from_millis(25)), at_20_hz);
 }
+
+#[test]
+#[should_panic(expected = "schedulers dilate time, they do not lengthen steps")]
+fn a_step_longer_than_a_second_is_refused() {
+    Stage::with_one().step_by(std::time::Duration::from_millis(1_001));
+}

@@ -1,0 +1,75 @@
+//! `docs/internals/invariants.md` against the source: documents and files exist, messages stand in assertions, tests exist.
+
+use std::{fs, path::Path};
+
+/// A link of a cell, and the name or message in backticks behind it.
+struct Cited<'a> {
+    path: &'a str,
+    quoted: Option<&'a str>,
+}
+
+fn cited(cell: &str) -> Option<Cited<'_>> {
+    let (_, rest) = cell.split_once("](")?;
+    let (path, rest) = rest.split_once(')')?;
+    let quoted = rest.split_once('`').and_then(|(_, rest)| rest.split_once('`')).map(|(quoted, _)| quoted);
+    Some(Cited { path, quoted })
+}
+
+/// Whether a message stands in an assertion, or in the proof of an `expect`: between its macro's name and the message no statement ends.
+fn is_asserted(code: &str, message: &str) -> bool {
+    code.match_indices(message).any(|(at, _)| {
+        let before = &code[..at];
+        let statement = before.rfind(";\n").map_or(before, |end| &before[end..]);
+        ["assert!(", "assert_eq!(", "assert_ne!(", ".expect("].iter().any(|call| statement.contains(call))
+    })
+}
+
+#[test]
+fn every_invariant_names_its_document_its_assertion_and_its_test() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals"));
+    let text = fs::read_to_string(folder.join("invariants.md")).expect("invariants.md");
+    let mut faults = Vec::new();
+    let mut n_rows = 0;
+    for line in text.lines().filter(|line| line.starts_with("| ") && line.contains("](")) {
+        n_rows += 1;
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let (invariant, links) = cells.split_first().expect("a row has cells");
+        let links: Vec<_> = links.iter().map(|cell| cited(cell)).collect();
+        let (asserted, document, test) = match &links[..] {
+            [Some(document), Some(asserted), Some(test)] => (Some(asserted), document, test),
+            [Some(document), Some(test)] => (None, document, test),
+            _ => {
+                faults.push(format!("{invariant}: a cell without a link"));
+                continue;
+            }
+        };
+        let source = |path: &str| fs::read_to_string(folder.join(path)).unwrap_or_default();
+        if source(document.path).is_empty() {
+            faults.push(format!("{invariant}: there is no {}", document.path));
+        }
+        if let Some(Cited { path, quoted }) = asserted
+            && !quoted.is_some_and(|message| is_asserted(&source(path), message))
+        {
+            faults.push(format!("{invariant}: {path} does not assert {quoted:?}"));
+        }
+        let is_test = |name: &str| {
+            let code = source(test.path);
+            let begins = code.find(&format!("fn {name}("));
+            // `#[test]` of a property test stands in `proptest!`, with its attributes in front of the function likewise.
+            begins.is_some_and(|at| code[..at].contains("#[test]"))
+        };
+        if !test.quoted.is_some_and(is_test) {
+            faults.push(format!("{invariant}: {} has no test {:?}", test.path, test.quoted));
+        }
+    }
+    assert!(n_rows > 20, "only {n_rows} invariants are read");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_message_is_asserted_in_its_own_statement_only() {
+    assert!(is_asserted("let a = 1;\n    assert!(a > 0, \"{a} is too small\");\n", "is too small"));
+    assert!(is_asserted("assert!(\n    a > 0,\n    \"{a} is too small\"\n);\n", "is too small"));
+    assert!(!is_asserted("assert!(a > 0);\n// is too small\n", "is too small"));
+    assert!(!is_asserted("assert!(a > 0);\n", "is too small"));
+}
