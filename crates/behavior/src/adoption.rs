@@ -2,19 +2,11 @@
 //!
 //! Minds hold numbers, so that names tell which number became which. The comparison is made once for all minds of a template.
 
-use super::{mind::Mind, node::BehaviorId, set::BehaviorSet};
-use serde::{Deserialize, Serialize};
-
-/// The names of a set that minds hold numbers of ([`BehaviorSet::names`]), as a world's snapshot keeps them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Names {
-    /// Of behaviours.
-    pub behaviors: Vec<String>,
-    /// Of the template's routes.
-    pub routes: Vec<String>,
-    /// Of the template's resources.
-    pub resources: Vec<String>,
-}
+use super::{
+    mind::Mind,
+    node::BehaviorId,
+    set::{BehaviorSet, Names},
+};
 
 /// From the numbers of an old set to those of a new one.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 use super::{
     fault::BehaviorFault,
     node::{Action, Op},
-    read::{Part, Tree},
+    tree::{Part, Tree},
 };
 use outline::FileReport;
 

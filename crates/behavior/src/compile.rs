@@ -5,7 +5,8 @@ use super::{
     check::Definition,
     fault::BehaviorFault,
     node::{Action, Condition, Node, Op, People},
-    read::{Part, Tree},
+    set::Interest,
+    tree::{Part, Tree},
 };
 use crate::senses::{KindSet, SoundKind, SoundSet};
 use outline::TextFault;
@@ -17,15 +18,6 @@ pub(super) struct Compiled {
     /// Timers with a meaning of their own for as long as an NPC has this behaviour, the first ones. Nested ones have the last.
     pub(super) n_timers: u8,
     pub(super) interest: Interest,
-}
-
-/// The kinds and sounds that a behaviour has to notice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Interest {
-    pub(super) kinds: KindSet,
-    pub(super) enemies: bool,
-    pub(super) friends: bool,
-    pub(super) sounds: SoundSet,
 }
 
 /// Puts a behaviour together. `masks` are the kinds that numbers in the nodes stand for.

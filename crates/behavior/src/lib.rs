@@ -22,6 +22,7 @@ mod deeds;
 mod fault;
 mod forms;
 mod intent;
+mod interner;
 mod judge;
 mod lexicon;
 mod load;
@@ -32,18 +33,19 @@ mod read;
 pub mod senses;
 mod set;
 mod think;
+mod tree;
 mod values;
 mod vocabulary;
 mod way;
 
-pub use adoption::{Adoption, Names};
+pub use adoption::Adoption;
 pub use fault::BehaviorFault;
 pub use intent::{Attack, Deed, Face, Go, Intent, Pace, Pose, SoundMade};
 pub use load::{Loaded, Source};
 pub use mind::{Mind, SPEECH_GAP_MS, TARGET_MEMORY_MS};
 pub use node::{AnimationId, BehaviorId, LineId, PlaceId, ResourceId};
 pub use outline::PROBLEMS_MAX;
-pub use set::BehaviorSet;
+pub use set::{BehaviorSet, Names};
 pub use vocabulary::{Group, Kind, Place, Resource, Route, Vocabulary};
 
 /// A fault in a set, and its place; the file is `template` when the vocabulary itself is wrong.

@@ -2,20 +2,20 @@
 
 use super::{
     BEHAVIORS_MAX, DEPTH_MAX, FILE_BYTES_MAX, FILES_MAX, ITEMS_MAX, Problem, Problems, SPEECH_BYTES_MAX,
-    adoption::Names as SetNames,
     check::{self, Definition},
     compile,
     fault::BehaviorFault,
+    interner::Interner,
     lexicon::{Lexicon, Names, TEMPLATE},
     read,
-    set::{Behavior, BehaviorSet, Range},
+    set::{Behavior, BehaviorSet, Names as SetNames, Range},
     values::Values,
     vocabulary::Vocabulary,
 };
 use glam::Vec3;
 use outline::{FileReport, Item, Lexeme, Limits, Outline, Report, TextFault, is_name, shown};
 use state_hash::StateHasher;
-use std::{collections::BTreeMap, hash::Hash};
+use std::hash::Hash;
 
 /// Bounds of a file, as the reader of text keeps them.
 const LIMITS: Limits = Limits {
@@ -113,7 +113,7 @@ impl BehaviorSet {
             points: points.into(),
             routes,
             resources,
-            lines: lines.lines.into(),
+            lines: lines.into_lines(),
             names: SetNames {
                 behaviors: Vec::new(),
                 routes: vocabulary.routes.iter().map(|route| route.name.clone()).collect(),
@@ -304,32 +304,5 @@ impl Definition<'_> {
         report: &'r mut Report<BehaviorFault>,
     ) -> FileReport<'r, BehaviorFault> {
         FileReport { file: sources[self.file].file, index: self.file + 1, report }
-    }
-}
-
-/// Collects what is said, the same words once.
-#[derive(Debug, Default)]
-pub(super) struct Interner {
-    lines: Vec<Box<str>>,
-    known: BTreeMap<Vec<Box<str>>, u16>,
-}
-
-impl Interner {
-    /// Lines of a set.
-    pub(super) const LINES_MAX: usize = 4_096;
-
-    /// The number of the first of these lines; the others follow it. None when there are too many.
-    pub(super) fn intern(&mut self, said: &[&str]) -> Option<u16> {
-        let key: Vec<Box<str>> = said.iter().map(|&line| line.into()).collect();
-        if let Some(&first) = self.known.get(&key) {
-            return Some(first);
-        }
-        if self.lines.len() + said.len() > Self::LINES_MAX {
-            return None;
-        }
-        let first = self.lines.len() as u16;
-        self.lines.extend(key.iter().cloned());
-        self.known.insert(key, first);
-        Some(first)
     }
 }

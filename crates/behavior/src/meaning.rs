@@ -2,7 +2,7 @@
 
 use super::{
     node::{Action, Animation, Condition, Dm, Gait, Op, People, Spot, Tenths},
-    read::Part,
+    tree::Part,
     values::Value,
 };
 use crate::senses::SoundKind;

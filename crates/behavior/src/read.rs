@@ -7,38 +7,10 @@ use super::{
     forms::{FORMS, Form, Parameter, Role, words},
     meaning::{Arguments, ask, build},
     node::Op,
+    tree::{Part, Tree},
     values::Values,
 };
 use outline::{Item, Lexeme, Outline, TextFault, Token, Words, shown};
-
-/// A node with its place in the file.
-#[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) line: u32,
-    pub(super) column: u32,
-    pub(super) part: Part,
-    pub(super) children: Vec<Self>,
-}
-
-/// Kinds of nodes as read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Part {
-    Op(Op),
-    /// Another behaviour of the set.
-    Use(u16),
-    /// Something that could not be read, and was reported.
-    Broken,
-}
-
-impl Part {
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Op(op) => op.word(),
-            Self::Use(_) => "use",
-            Self::Broken => "this",
-        }
-    }
-}
 
 /// Reads what stands under a behaviour's name.
 pub(super) fn body(outline: &Outline<'_>, root: usize, values: &mut Values<'_, '_>) -> Vec<Tree> {

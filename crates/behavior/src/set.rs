@@ -1,12 +1,9 @@
 //! Behaviours that were loaded: immutable, shared by all worlds of a template, and nothing in them points anywhere.
 
-use super::{
-    adoption::Names,
-    compile::Interest,
-    node::{BehaviorId, LineId, Node, Spot},
-};
+use super::node::{BehaviorId, LineId, Node, Spot};
 use crate::senses::{KindId, KindSet, SoundSet};
 use glam::Vec3;
+use serde::{Deserialize, Serialize};
 
 /// All behaviours of a template. Start with [`BehaviorSet::load`].
 #[derive(Debug)]
@@ -39,6 +36,26 @@ pub(super) struct Behavior {
     pub(super) nodes: Range,
     pub(super) n_timers: u8,
     pub(super) interest: Interest,
+}
+
+/// The kinds and sounds that a behaviour has to notice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Interest {
+    pub(super) kinds: KindSet,
+    pub(super) enemies: bool,
+    pub(super) friends: bool,
+    pub(super) sounds: SoundSet,
+}
+
+/// The names of a set that minds hold numbers of ([`BehaviorSet::names`]), as a world's snapshot keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Names {
+    /// Of behaviours.
+    pub behaviors: Vec<String>,
+    /// Of the template's routes.
+    pub routes: Vec<String>,
+    /// Of the template's resources.
+    pub resources: Vec<String>,
 }
 
 impl BehaviorSet {

@@ -6,8 +6,8 @@ use super::{
     SPEECH_LINES_MAX,
     fault::BehaviorFault,
     forms::{Expect, SPAN_MAX},
+    interner::Interner,
     lexicon::{Lexicon, Names, PEOPLE, SPOTS},
-    load::Interner,
     node::{Animation, Dm, Gait, People, Spot, Tenths},
 };
 use outline::{FileReport, Lexeme, TextFault, Token, Words, shown};

@@ -8,11 +8,6 @@ use std::{fs, path::Path};
 
 /// Cycles that are known: crate, modules, reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[
-    (
-        "behavior",
-        &["adoption", "check", "compile", "load", "meaning", "mind", "read", "set", "values"],
-        "one compiler in stages; the set that the last stage makes names the types of the first",
-    ),
     ("bots", &["driver::control", "driver::session"], "commands and notices of one actor"),
     ("experiment", &["worlds::memory", "worlds::stage"], "a stage measures its own memory"),
     (
