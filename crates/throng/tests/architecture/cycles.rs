@@ -6,9 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, path::Path};
 
-/// Cycles that are known: crate, modules, reason.
+/// Cycles that are known: crate, modules (`a::*` stands for all below `a`), reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[
     ("bots", &["driver::control", "driver::session"], "commands and notices of one actor"),
+    (
+        "experiment",
+        &["budget", "calibrate", "findings", "references"],
+        "a finding is judged against references, and references are reported as findings",
+    ),
+    ("experiment", &["crowd::capped", "crowd::costs"], "windows of one run"),
     ("experiment", &["worlds::memory", "worlds::stage"], "a stage measures its own memory"),
     (
         "gateway",
@@ -63,19 +69,12 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "throng",
         &[
             "serve::instances",
-            "serve::instances::admission",
-            "serve::instances::journal",
-            "serve::instances::park",
+            "serve::instances::*",
             "serve::restarts",
             "serve::worlds",
             "serve::worlds::stepper",
         ],
-        "the node half; goes with the driver of `host::registry`",
-    ),
-    (
-        "throng",
-        &["serve::instances::api", "serve::instances::map", "serve::instances::templates"],
-        "the node half; goes with the driver of `host::registry`",
+        "the wiring of one thread's jobs: each job is a method of the workplace, and the workplace lists the jobs",
     ),
     ("throng", &["serve::sessions", "serve::shards"], "threads that wake each other"),
 ];
@@ -101,9 +100,7 @@ fn modules_import_each_other_in_one_direction() {
         found.extend(cycles.into_iter().map(|cycle| (name.clone(), cycle)));
     }
     let is_allowed = |(name, cycle): &&(String, BTreeSet<String>)| {
-        ALLOWED.iter().any(|(krate, modules, _)| {
-            krate == name && cycle.iter().all(|module| modules.contains(&module.as_str()))
-        })
+        ALLOWED.iter().any(|(krate, modules, _)| krate == name && is_within(cycle, modules))
     };
     let new: Vec<_> = found.iter().filter(|cycle| !is_allowed(cycle)).collect();
     assert!(
@@ -112,11 +109,21 @@ fn modules_import_each_other_in_one_direction() {
         new.iter().map(|(name, cycle)| format!("{name}: {cycle:?}\n")).collect::<String>()
     );
     for (krate, modules, _) in ALLOWED {
-        let is_there = |(name, cycle): &(String, BTreeSet<String>)| {
-            name == krate && cycle.iter().all(|module| modules.contains(&module.as_str()))
-        };
+        let is_there =
+            |(name, cycle): &(String, BTreeSet<String>)| name == krate && is_within(cycle, modules);
         assert!(found.iter().any(is_there), "{krate}: {modules:?} are no cycle any more; remove the entry");
     }
+}
+
+/// Whether all modules of a cycle are listed.
+fn is_within(cycle: &BTreeSet<String>, listed: &[&str]) -> bool {
+    let is_listed = |module: &str| {
+        listed.iter().any(|known| match known.strip_suffix('*') {
+            Some(above) => module.starts_with(above),
+            None => module == *known,
+        })
+    };
+    cycle.iter().all(|module| is_listed(module))
 }
 
 /// ADR 0019. What is called between steps, or holds a whole world, may.
