@@ -10,6 +10,7 @@ pub mod http;
 pub mod hub;
 pub mod mail;
 pub mod places;
+pub mod region_map;
 pub mod sessions;
 pub mod shard;
 #[cfg(test)]

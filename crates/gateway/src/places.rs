@@ -5,6 +5,7 @@
 //! (terrain, overlay) is in [`Land`], encoded once for all worlds that look alike.
 
 use crate::feed::Feed;
+use crate::region_map::RegionMap;
 use glam::Vec3;
 use ids::{RegionHandle, Uuid, WorldId};
 use link::{Scenery, Terrain};
@@ -117,6 +118,8 @@ pub struct Land {
     pub layers: Vec<Vec<u8>>,
     /// ParcelOverlay messages of its one parcel.
     pub overlay: Vec<Vec<u8>>,
+    /// Its pictures, once they are drawn.
+    pub map: Option<Arc<RegionMap>>,
 }
 
 /// What makes a place; the rest is derived.
@@ -166,11 +169,23 @@ impl Land {
             landing: Vec3::new(centre, centre, ground + 1.0),
             layers: layer_messages(&terrain, size_m),
             overlay: overlay_messages(size_m),
+            map: None,
             things: Arc::new(Things::new(&scenery, size_m as f32)),
             terrain,
             scenery,
             box_name: BOX_NAME.into(),
         }
+    }
+
+    /// Draws its pictures, which takes some ten milliseconds for each grid square.
+    pub fn draw_map(&mut self) {
+        self.map = Some(Arc::new(RegionMap::draw(&self.terrain, &self.scenery, self.water_m)));
+    }
+
+    /// Id of its picture on the map, or null.
+    #[must_use]
+    pub fn map_image(&self) -> Uuid {
+        self.map.as_ref().map_or(Uuid::nil(), |map| map.id)
     }
 
     /// Objects that stand there.
@@ -259,6 +274,7 @@ impl Place {
             landing: Vec3::ZERO,
             layers: Vec::new(),
             overlay: Vec::new(),
+            map: None,
             terrain: Arc::new(Terrain::flat(size_m, 0.0)),
             scenery: Arc::default(),
             box_name: BOX_NAME.into(),

@@ -115,8 +115,8 @@ macro_rules! message_table {
                 TeleportCancel: done on_teleport_cancel "The avatar stays.";
                 StartLure: done on_lure "An invitation to each user.";
                 SetStartLocationRequest: done on_set_home "The place becomes home, and an alert says so.";
-                MapLayerRequest: done on_map_layer "MapLayerReply: one layer without an image.";
-                MapBlockRequest: done on_map_blocks "MapBlockReply; a single square without a region is a row with Access 255.";
+                MapLayerRequest: done on_map_layer "MapLayerReply: a layer for each region, its picture.";
+                MapBlockRequest: done on_map_blocks "MapBlockReply with pictures; a single square without a region is a row with Access 255.";
                 MapNameRequest: done on_map_name "MapBlockReply.";
                 MapItemRequest: done on_map_items "MapItemReply; a region without avatars is one row with count 0.";
                 RegionHandleRequest: done on_region_handle "RegionIDAndHandleReply; handle 0 for an unknown region.";

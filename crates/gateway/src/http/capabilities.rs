@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use grid::capability::{self, AssetReply};
+use grid::capability::{self, AssetReply, SimulatorFeatures};
 use grid::inventory::{self, Tree};
 use ids::Uuid;
 use std::sync::Arc;
@@ -65,7 +65,10 @@ pub(super) async fn call(
         "AvatarPickerSearch" => {
             from_store(&portal, move |store| capability::avatar_search(store, &query)).await
         }
-        "SimulatorFeatures" => llsd(&capability::simulator_features(&portal.settings.features)),
+        "SimulatorFeatures" => llsd(&capability::simulator_features(&SimulatorFeatures {
+            map_server_url: Some(portal.map_url(holder.server_ip)),
+            ..portal.settings.features.clone()
+        })),
         "ExtEnvironment" if method == Method::GET => llsd(&capability::environment(holder.place.region_id)),
         "RenderMaterials" => llsd(&capability::no_materials()),
         "ViewerAsset" | "GetTexture" if method == Method::GET => {

@@ -133,7 +133,7 @@ async fn enter(portal: &Arc<Portal>, peer: Peer, request: &LoginRequest) -> Resu
         folders,
         message: portal.settings.welcome.clone(),
         unix_s: portal.unix_s(),
-        links: Links::default(),
+        links: Links { map_server: Some(portal.map_url(server_ip)), ..Links::default() },
     })
 }
 

@@ -19,6 +19,7 @@ pub mod listener;
 pub mod live;
 mod login;
 pub mod map;
+mod map_picture;
 mod operator;
 mod origin;
 mod page;
@@ -40,7 +41,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use grid::attempts::ClientAddress;
-use grid::capability::{BakedTextures, SimulatorFeatures};
+use grid::capability::{HeldTextures, SimulatorFeatures};
 use grid::login::LoginService;
 use ids::Instant;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -69,8 +70,8 @@ pub struct Portal {
     pub login: LoginService,
     /// The regions.
     pub places: Arc<Places>,
-    /// Textures that clients have baked.
-    pub bakes: Arc<BakedTextures>,
+    /// Textures that clients have baked, and pictures of the map.
+    pub bakes: Arc<HeldTextures>,
     /// What browsers are told.
     pub live: live::Live,
     /// The page's files.
@@ -163,6 +164,12 @@ impl Portal {
         })
     }
 
+    /// Where viewers read the map over HTTP, by our address as the client knows it.
+    #[must_use]
+    pub fn map_url(&self, server_ip: Ipv4Addr) -> String {
+        format!("http://{server_ip}:{}/map/", self.settings.http_port)
+    }
+
     /// Now, in seconds since 1970.
     #[must_use]
     pub fn unix_s(&self) -> i64 {
@@ -180,6 +187,7 @@ pub fn router(portal: Arc<Portal>) -> Router {
         .route("/regions/{id}/heights", get(live::heights))
         .route("/regions/{id}/objects", get(live::objects))
         .route("/get_grid_info", get(login::grid_info))
+        .route("/map/{file}", get(map_picture::picture))
         .route("/cap/{secret}", post(capabilities::seed))
         .route("/cap/{secret}/EventQueueGet", post(event_queue::poll))
         .route("/cap/{secret}/{name}", any(capabilities::call))

@@ -19,8 +19,8 @@ const NO_REGION: u8 = 255;
 const MAP_ITEM_AGENTS: u32 = 6;
 /// Rows in one map reply: 18 + 27 + name bytes each.
 const MAP_ROWS_MAX: usize = 12;
-/// Grid squares along a side of the map's one layer; no region lies further out.
-const MAP_LAYER_SQUARES: u32 = 65_535;
+/// Rows in MapLayerReply: 32 bytes each.
+const MAP_LAYERS_MAX: usize = 30;
 /// The one estate.
 const ESTATE_ID: u32 = 1;
 const ESTATE_NAME: &str = "Throng";
@@ -175,15 +175,15 @@ impl Shard {
 
     pub(super) fn on_map_layer(&mut self, at: &mut Incoming<'_>, m: MapLayerRequest) -> Handled {
         let agent_id = self.ticket(at).agent.0;
-        let layer = MapLayerReplyLayerData {
-            left: 0,
-            right: MAP_LAYER_SQUARES,
-            top: MAP_LAYER_SQUARES,
-            bottom: 0,
-            image_id: Uuid::nil(),
+        let layer = |place: &Arc<Place>| {
+            let (left, bottom) = place.handle.grid();
+            let squares = place.land().size_m / RegionHandle::GRID_M;
+            let image_id = place.land().map_image();
+            MapLayerReplyLayerData { left, right: left + squares, top: bottom + squares, bottom, image_id }
         };
+        let layer_data = self.places.iter().take(MAP_LAYERS_MAX).map(layer).collect();
         let agent_data = MapLayerReplyAgentData { agent_id, flags: m.agent_data.flags };
-        self.answer(at, MapLayerReply { agent_data, layer_data: vec![layer] })
+        self.answer(at, MapLayerReply { agent_data, layer_data })
     }
 
     pub(super) fn on_parcel_info(&mut self, at: &mut Incoming<'_>, m: ParcelInfoRequest) -> Handled {
@@ -424,6 +424,7 @@ fn map_row(place: &Place) -> MapBlockReplyData {
         access: SIM_ACCESS,
         region_flags: greeting::region_flags(place.land()),
         water_height: place.land().water_m.clamp(0.0, 255.0) as u8,
+        map_image_id: place.land().map_image(),
         ..MapBlockReplyData::default()
     }
 }

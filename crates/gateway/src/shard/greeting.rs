@@ -131,14 +131,14 @@ pub(super) fn write_sim_stats(place: &Place, figures: WorldFigures, out: &mut Ve
 mod tests {
     use super::*;
     use crate::testing::{HARBOUR, Node};
-    use grid::capability::{BakedTextures, viewer_asset};
+    use grid::capability::{HeldTextures, viewer_asset};
 
     #[test]
     fn the_grounds_textures_can_be_fetched() {
         let handshake = region_handshake(Node::new().places.get(HARBOUR)).region_info;
         let (low, high) = (handshake.terrain_detail0, handshake.terrain_detail3);
         for id in [low, handshake.terrain_detail1, handshake.terrain_detail2, high] {
-            let reply = viewer_asset(&BakedTextures::default(), &format!("texture_id={id}"), None);
+            let reply = viewer_asset(&HeldTextures::default(), &format!("texture_id={id}"), None);
             assert_eq!((reply.status, reply.content_type), (200, "image/x-j2c"), "{id}");
         }
     }

@@ -55,7 +55,7 @@ use address_hash::AddressHash;
 use circuit::{Circuit, Reliability};
 use client::{Client, Stage};
 use egress::Egress;
-use grid::capability::BakedTextures;
+use grid::capability::HeldTextures;
 use ids::{CircuitCode, Instant, LocalId, WorldId};
 use link::{Action, Command};
 use pressure::Pressure;
@@ -86,8 +86,8 @@ pub struct ShardConfig {
     pub sending: Sending,
     /// Which agent updates count.
     pub filter: FilterMode,
-    /// Textures that clients have baked.
-    pub bakes: Arc<BakedTextures>,
+    /// Textures that clients have baked, and pictures of the map.
+    pub bakes: Arc<HeldTextures>,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
     /// Secret keys of the table of addresses, drawn at random where strangers can reach it: who knew them could choose

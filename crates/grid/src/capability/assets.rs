@@ -1,11 +1,11 @@
 //! ViewerAsset and GetTexture: bytes by id.
 //!
 //! The server holds the four body parts that every account begins with, the textures of avatars without clients, those of the ground and
-//! of boxes, and for a while the textures that clients bake ([`super::BakedTextures`]). All but the last are of our own making: body parts in the text form of
+//! of boxes, and for a while the textures that clients bake ([`super::HeldTextures`]). All but the last are of our own making: body parts in the text form of
 //! wearables, with the fewest parameters, since what is not given has the viewer's default; textures as plain colours, by
 //! `body/colours.py`, and as noise, by `body/ground.py` and `body/plywood.py`.
 
-use super::BakedTextures;
+use super::HeldTextures;
 use crate::inventory::{AssetType, WearableType};
 use std::borrow::Cow;
 use uuid::{Uuid, uuid};
@@ -76,7 +76,7 @@ pub struct AssetReply {
 /// Answers a GET. `query` is the part of the URL behind `?`, one of `bodypart_id=…`, `texture_id=…` and so on;
 /// `range` is the `Range` header.
 #[must_use]
-pub fn viewer_asset(bakes: &BakedTextures, query: &str, range: Option<&str>) -> AssetReply {
+pub fn viewer_asset(bakes: &HeldTextures, query: &str, range: Option<&str>) -> AssetReply {
     let Some((bytes, content_type)) = asked(bakes, query) else {
         return AssetReply {
             status: 404,
@@ -106,7 +106,7 @@ pub fn viewer_asset(bakes: &BakedTextures, query: &str, range: Option<&str>) -> 
 }
 
 /// The asset named by the query, and its type. The kind in the key must be the asset's: else one kind could be had as another.
-fn asked(bakes: &BakedTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
+fn asked(bakes: &HeldTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
     let is_kind = |key: &str| matches!(key, "bodypart_id" | "texture_id");
     let (key, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| is_kind(key))?;
     let id = Uuid::try_parse(&id).ok()?;
@@ -119,7 +119,7 @@ fn asked(bakes: &BakedTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'st
 
 /// The content of an asset, if it is held and of this type ([`AssetType`]).
 #[must_use]
-pub fn stored_asset(bakes: &BakedTextures, id: Uuid, asset_type: i8) -> Option<Cow<'static, [u8]>> {
+pub fn stored_asset(bakes: &HeldTextures, id: Uuid, asset_type: i8) -> Option<Cow<'static, [u8]>> {
     match asset_type {
         AssetType::BODY_PART => {
             BODY_PARTS.iter().find(|part| part.asset == id).map(|part| part.text.as_bytes().into())
@@ -130,7 +130,7 @@ pub fn stored_asset(bakes: &BakedTextures, id: Uuid, asset_type: i8) -> Option<C
 }
 
 /// A texture that the server holds, as a JPEG 2000 codestream.
-fn texture(bakes: &BakedTextures, id: Uuid) -> Option<Cow<'static, [u8]>> {
+fn texture(bakes: &HeldTextures, id: Uuid) -> Option<Cow<'static, [u8]>> {
     let own = own_texture(id).map(Cow::Borrowed);
     own.or_else(|| bakes.get(id).map(|bake| Cow::Owned(bake.to_vec())))
 }
@@ -191,7 +191,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn viewer_asset(query: &str, range: Option<&str>) -> AssetReply {
-        super::viewer_asset(&BakedTextures::default(), query, range)
+        super::viewer_asset(&HeldTextures::default(), query, range)
     }
 
     fn shape(range: Option<&str>) -> AssetReply {
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn an_asset_is_found_by_its_id_and_only_as_what_it_is() {
         let (part, texture) = (BODY_PARTS[0].asset, Uuid::from_u64_pair(ids::COLOUR_TEXTURES, 0));
-        let bakes = BakedTextures::default();
+        let bakes = HeldTextures::default();
         let stored = |id, kind| stored_asset(&bakes, id, kind);
         assert_eq!(stored(part, AssetType::BODY_PART).as_deref(), Some(BODY_PARTS[0].text.as_bytes()));
         assert!(stored(texture, AssetType::TEXTURE).is_some());
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_baked_texture_is_served_whole_and_in_parts() {
-        let bakes = BakedTextures::default();
+        let bakes = HeldTextures::default();
         let bytes = [&[0xff, 0x4f, 0xff, 0x51][..], &[7; 96]].concat();
         let id = bakes.keep(ids::AgentId(Uuid::from_u128(1)), &bytes).expect("a codestream");
         let query = format!("texture_id={id}");

@@ -1,7 +1,7 @@
-//! Baked textures: what clients compose of an avatar's skin and clothes and upload, so that others see it (UploadBakedTexture).
+//! Textures that are held in memory: pictures of the map, and what clients compose of an avatar's skin and clothes and upload, so that others see it (UploadBakedTexture).
 //!
 //! They are kept in memory only. A client bakes anew when it logs in, and others show a cloud until they have the newest one, so that
-//! nothing is lost with the process. Start with [`BakedTextures::keep`].
+//! nothing is lost with the process. Start with [`HeldTextures::keep`].
 
 use ids::AgentId;
 use std::collections::{BTreeMap, VecDeque};
@@ -22,10 +22,12 @@ const CODESTREAM: [u8; 4] = [0xff, 0x4f, 0xff, 0x51];
 #[error("a baked texture is a JPEG 2000 codestream")]
 pub struct NoCodestream;
 
-/// The baked textures of all accounts.
+/// The baked textures of all accounts, and the textures that stay.
 #[derive(Debug, Default)]
-pub struct BakedTextures {
+pub struct HeldTextures {
     kept: Mutex<Kept>,
+    /// Those that stay, by id. They are as many as there are regions and templates.
+    pinned: Mutex<BTreeMap<Uuid, Arc<[u8]>>>,
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +38,7 @@ struct Kept {
     bytes: usize,
 }
 
-impl BakedTextures {
+impl HeldTextures {
     /// Keeps a texture; its id. The same texture of the same account has the same id.
     ///
     /// # Errors
@@ -65,9 +67,19 @@ impl BakedTextures {
         Ok(id)
     }
 
-    /// A texture that is kept.
+    /// Holds a texture of the server's own for good.
+    pub fn pin(&self, id: Uuid, texture: Arc<[u8]>) {
+        self.pinned.lock().unwrap_or_else(PoisonError::into_inner).insert(id, texture);
+    }
+
+    /// A texture that is held.
     #[must_use]
     pub fn get(&self, id: Uuid) -> Option<Arc<[u8]>> {
+        let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        pinned.or_else(|| self.kept(id))
+    }
+
+    fn kept(&self, id: Uuid) -> Option<Arc<[u8]>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned()
     }
 }
@@ -96,14 +108,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_pinned_stays_however_much_is_kept() {
+        let textures = HeldTextures::default();
+        let map = Uuid::from_u128(9);
+        textures.pin(map, texture(0, 100).into());
+        (0..200).for_each(|n| assert!(textures.keep(ADA, &texture(n, 1_000)).is_ok()));
+        assert_eq!(textures.get(map).as_deref(), Some(&texture(0, 100)[..]));
+    }
+
+    #[test]
     fn what_is_no_texture_is_refused() {
-        assert_eq!(BakedTextures::default().keep(ADA, b"GIF89a"), Err(NoCodestream));
-        assert_eq!(BakedTextures::default().keep(ADA, b""), Err(NoCodestream));
+        assert_eq!(HeldTextures::default().keep(ADA, b"GIF89a"), Err(NoCodestream));
+        assert_eq!(HeldTextures::default().keep(ADA, b""), Err(NoCodestream));
     }
 
     #[test]
     fn an_accounts_oldest_goes_and_others_stay() {
-        let bakes = BakedTextures::default();
+        let bakes = HeldTextures::default();
         let bobs = bakes.keep(BOB, &texture(0, 100)).unwrap();
         let adas: Vec<Uuid> = (0..20).map(|n| bakes.keep(ADA, &texture(n, 100)).unwrap()).collect();
         let kept = adas.iter().filter(|&&id| bakes.get(id).is_some()).count();
@@ -113,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_same_texture_is_kept_once() {
-        let bakes = BakedTextures::default();
+        let bakes = HeldTextures::default();
         let first = bakes.keep(ADA, &texture(1, 100)).unwrap();
         assert_eq!(bakes.keep(ADA, &texture(1, 100)), Ok(first));
         assert_ne!(bakes.keep(BOB, &texture(1, 100)), Ok(first));
@@ -122,7 +143,7 @@ mod tests {
 
     #[test]
     fn bytes_of_all_are_bounded() {
-        let bakes = BakedTextures::default();
+        let bakes = HeldTextures::default();
         let length = 512 * 1024;
         for n in 0..200 {
             bakes.keep(AgentId(Uuid::from_u128(n.into())), &texture(n, length)).unwrap();

@@ -10,7 +10,7 @@ mod materials;
 mod names;
 
 pub use assets::{AssetReply, BODY_PARTS, BodyPart, stored_asset, viewer_asset};
-pub use bakes::{BAKES_BYTES_MAX, BAKES_PER_AGENT_MAX, BakedTextures, NoCodestream};
+pub use bakes::{BAKES_BYTES_MAX, BAKES_PER_AGENT_MAX, HeldTextures, NoCodestream};
 pub use environment::environment;
 pub use features::{SimulatorFeatures, simulator_features};
 pub use materials::no_materials;

@@ -42,8 +42,8 @@ use gateway::http::fault::Faults;
 use gateway::http::listener::{self, Site};
 use gateway::http::live::{self, Live};
 use gateway::http::{BODY_BYTES_MAX, HttpCounters, Portal};
-use gateway::places::Places;
-use grid::capability::BakedTextures;
+use gateway::places::{Land, Places};
+use grid::capability::HeldTextures;
 use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
 use host::registry::RegistryConfig;
@@ -158,7 +158,8 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let wakers: Vec<net::PollWaker> = shards.iter().map(shards::Prepared::waker).collect();
     let tunables = Arc::new(Tunables::new(config, recorder));
     tunables.restore(&data)?;
-    let bakes = Arc::new(BakedTextures::default());
+    let bakes = Arc::new(HeldTextures::default());
+    places.iter().for_each(|place| hold_map(&bakes, place.land()));
     let shards = shards::start(shards::Start {
         config,
         tunables: &tunables,
@@ -218,12 +219,14 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let census = Box::new(move |world| hub.with(|hub| hub.census_of(world)));
     let restarts = restarts::start(&places, &worlds, census, &clock, &metrics, recorder)?;
     let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics)?;
+    let templates = places::templates(config, worlds.long())?;
+    templates.iter().for_each(|template| hold_map(&portal.bakes, &template.land));
     let (instances, admission, instance_threads) = instances::start(instances::Start {
         limits: registry_config(config, places.len() as u32, unix_start_s),
         known,
         mailbox,
         parts: WorkplaceParts {
-            templates: places::templates(config, worlds.long())?,
+            templates,
             depot: &depot,
             inboxes: &worlds.inboxes,
             pool: worlds.workplace(),
@@ -414,6 +417,13 @@ fn registry_config(config: &Config, first_world: u32, unix_start_s: u64) -> Regi
         first_world,
         local_ids: instances::local_ids(),
         unix_start_s: unix_start_s.cast_signed(),
+    }
+}
+
+/// Serves the picture of a ground as a texture.
+fn hold_map(textures: &HeldTextures, land: &Land) {
+    if let Some(map) = &land.map {
+        textures.pin(map.id, map.codestream.as_slice().into());
     }
 }
 

@@ -114,6 +114,7 @@ impl<'a> Ground<'a> {
         }
         let mut land = Land::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
         land.box_name = self.box_name.into();
+        land.draw_map();
         (Arc::new(land), portals)
     }
 }

@@ -12,7 +12,7 @@ use crossbeam_channel::{Sender, TrySendError};
 use gateway::mail::{ShardIndex, ToShard};
 use gateway::places::Places;
 use gateway::shard::{Address, Outbox, Shard, ShardConfig, ShardFigures};
-use grid::capability::BakedTextures;
+use grid::capability::HeldTextures;
 use ids::Instant;
 use net::{Events, FlushStatus, Interest, PollWaker, Poller, RecvBatch, SendBatch, SendCounters, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -76,7 +76,7 @@ pub(super) struct Start<'a> {
     pub(super) config: &'a Config,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) places: &'a Arc<Places>,
-    pub(super) bakes: &'a Arc<BakedTextures>,
+    pub(super) bakes: &'a Arc<HeldTextures>,
     pub(super) prepared: Vec<Prepared>,
     pub(super) sockets: Vec<Vec<UdpSocket>>,
     pub(super) inboxes: &'a Arc<Inboxes>,

@@ -248,5 +248,5 @@ fn the_way_does_not_depend_on_the_tick_rate() {
 #[test]
 #[should_panic(expected = "schedulers dilate time, they do not lengthen steps")]
 fn a_step_longer_than_a_second_is_refused() {
-    Stage::with_one().step_by(std::time::Duration::from_millis(1_001));
+    Stage::with_one().step_by(Duration::from_millis(1_001));
 }

@@ -4,7 +4,7 @@ use crate::coverage::{Feature, MESSAGES, Outcome};
 use crate::hub::tests::events;
 use crate::testing::{Client, FOLDER, GROUND_M, HARBOUR, ITEM, MEADOW, Node, OFFLINE_AGENT, Setup, agent};
 use glam::Vec3;
-use grid::capability::{BODY_PARTS, BakedTextures, stored_asset};
+use grid::capability::{BODY_PARTS, HeldTextures, stored_asset};
 use grid::inventory::{AssetType, LIBRARY_OWNER};
 use ids::Uuid;
 use link::{Action, Scenery, Terrain};
@@ -525,7 +525,7 @@ fn a_texture_arrives_over_udp_in_parts_that_make_it_whole() {
             _ => {}
         }
     }
-    let texture = stored_asset(&BakedTextures::default(), ids::PLYWOOD_TEXTURE, AssetType::TEXTURE);
+    let texture = stored_asset(&HeldTextures::default(), ids::PLYWOOD_TEXTURE, AssetType::TEXTURE);
     let texture = texture.expect("the server has it");
     assert_eq!(stated, (texture.len(), parts.len()));
     assert_eq!(parts.into_values().collect::<Vec<_>>().concat(), *texture);

@@ -40,7 +40,7 @@ fn a_logout_is_answered_and_others_see_the_avatar_go() {
 fn a_logout_reply_that_got_lost_is_sent_again_before_the_circuit_is_forgotten() {
     let mut node = Node::new();
     let ada = node.enter("Ada");
-    node.loss.lose(crate::testing::Way::Down, LogoutReply::NUMBER, 1);
+    node.loss.lose(Way::Down, LogoutReply::NUMBER, 1);
     node.clients[ada].log_out();
     node.run_ms(2_500);
     assert!(node.clients[ada].got(LogoutReply::NUMBER));

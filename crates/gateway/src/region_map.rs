@@ -1,0 +1,239 @@
+//! Pictures of a region from above, for the maps of viewers: ground, water and boxes.
+//!
+//! Drawn once when the ground is made. One picture of the whole region is a texture (JPEG 2000), whose id is in MapBlockReply and
+//! MapLayerReply; one picture of each grid square is a JPEG, for viewers that read the map over HTTP (`map-1-X-Y-objects.jpg`).
+//! Start with [`RegionMap::draw`].
+
+use dicom_toolkit_jpeg2000::EncodeOptions;
+use glam::{Quat, Vec2, Vec3};
+use ids::{RegionHandle, Uuid};
+use link::{Scenery, Standing, Terrain};
+use md5::{Digest, Md5};
+
+/// Pixels along a side of each picture.
+pub const SIDE: usize = 256;
+/// Quality of the JPEGs, of 100.
+const JPEG_QUALITY: u8 = 85;
+/// Levels of detail of the texture below the whole: viewers ask for the smaller ones first.
+const LEVELS: u8 = 5;
+
+/// Colours from the water upwards, those of the ground's textures, and the height above the water at which each is pure, in metres.
+const GROUND: [(f32, Vec3); 4] = [
+    (0.0, Vec3::new(205.0, 187.0, 142.0)),
+    (7.5, Vec3::new(111.0, 143.0, 75.0)),
+    (18.0, Vec3::new(124.0, 106.0, 76.0)),
+    (30.0, Vec3::new(138.0, 136.0, 132.0)),
+];
+/// Water at its shore and where it is at least [`DEEP_M`] deep.
+const SHALLOW: Vec3 = Vec3::new(96.0, 142.0, 168.0);
+const DEEP: Vec3 = Vec3::new(38.0, 76.0, 116.0);
+const DEEP_M: f32 = 12.0;
+const BOX: Vec3 = Vec3::new(178.0, 146.0, 98.0);
+/// Light comes from the north-west, and this much of it from everywhere.
+const LIGHT: Vec3 = Vec3::new(-0.5, 0.5, 0.707);
+const AMBIENT: f32 = 0.45;
+
+/// The pictures of a region.
+#[derive(Debug)]
+pub struct RegionMap {
+    /// Id of the texture; another picture has another one.
+    pub id: Uuid,
+    /// The whole region as a JPEG 2000 codestream.
+    pub codestream: Vec<u8>,
+    /// Each grid square as a JPEG, row by row from the south-west.
+    squares: Vec<Vec<u8>>,
+    /// Grid squares along a side.
+    squares_per_side: u32,
+}
+
+impl RegionMap {
+    /// Draws a region.
+    #[must_use]
+    pub fn draw(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Self {
+        let size_m = terrain.size_m() as f32;
+        let scene = DrawnRegion { terrain, scenery, water_m };
+        let squares_per_side = terrain.size_m() / RegionHandle::GRID_M;
+        let square_m = RegionHandle::GRID_M as f32;
+        let corners = (0..squares_per_side.pow(2))
+            .map(|n| Vec2::new((n % squares_per_side) as f32, (n / squares_per_side) as f32) * square_m);
+        let squares = corners.map(|corner| jpeg(&scene.pixels(corner, square_m))).collect();
+        let codestream = codestream(&scene.pixels(Vec2::ZERO, size_m));
+        let id = uuid::Builder::from_md5_bytes(Md5::digest(&codestream).into()).into_uuid();
+        Self { id, codestream, squares, squares_per_side }
+    }
+
+    /// The JPEG of a grid square, counted from the region's corner.
+    #[must_use]
+    pub fn square(&self, x: u32, y: u32) -> Option<&[u8]> {
+        let is_inside = x < self.squares_per_side && y < self.squares_per_side;
+        is_inside.then(|| &*self.squares[(y * self.squares_per_side + x) as usize])
+    }
+}
+
+/// What is drawn.
+struct DrawnRegion<'a> {
+    terrain: &'a Terrain,
+    scenery: &'a Scenery,
+    water_m: f32,
+}
+
+impl DrawnRegion<'_> {
+    /// Red, green and blue of each pixel of a square piece, from its north-west corner.
+    fn pixels(&self, corner: Vec2, length_m: f32) -> Vec<u8> {
+        let pixel_m = length_m / SIDE as f32;
+        let mut colours = Vec::with_capacity(SIDE * SIDE);
+        for row in 0..SIDE {
+            for column in 0..SIDE {
+                let at = corner + Vec2::new(column as f32 + 0.5, (SIDE - row) as f32 - 0.5) * pixel_m;
+                colours.push(self.ground(at));
+            }
+        }
+        for standing in self.scenery.prims() {
+            draw_box(standing, corner, pixel_m, &mut colours);
+        }
+        colours
+            .iter()
+            .flat_map(|colour| colour.clamp(Vec3::ZERO, Vec3::splat(255.0)).to_array())
+            .map(|part| part as u8)
+            .collect()
+    }
+
+    fn ground(&self, at: Vec2) -> Vec3 {
+        let above_m = self.terrain.height(at.x, at.y) - self.water_m;
+        if above_m < 0.0 {
+            return SHALLOW.lerp(DEEP, (-above_m / DEEP_M).min(1.0));
+        }
+        let behind = GROUND.iter().position(|(height_m, _)| *height_m > above_m).unwrap_or(GROUND.len() - 1);
+        let ((low_m, low), (high_m, high)) = (GROUND[behind - 1], GROUND[behind]);
+        let colour = low.lerp(high, ((above_m - low_m) / (high_m - low_m)).min(1.0));
+        let light = self.terrain.normal(at.x, at.y).dot(LIGHT).max(0.0);
+        colour * (AMBIENT + (1.0 - AMBIENT) * light / LIGHT.z)
+    }
+}
+
+/// Draws the outline of a box from above, one pixel at least.
+fn draw_box(standing: &Standing, corner: Vec2, pixel_m: f32, colours: &mut [Vec3]) {
+    let (half, centre) = (standing.prim.scale / 2.0, standing.position.truncate() - corner);
+    // How far it reaches along both axes, however it is turned.
+    let reach = |axis: Vec3| {
+        let turned = standing.rotation.inverse() * axis;
+        turned.abs().dot(half)
+    };
+    let reach = Vec2::new(reach(Vec3::X), reach(Vec3::Y)).max(Vec2::splat(pixel_m / 2.0));
+    let (low, high) = ((centre - reach) / pixel_m, (centre + reach) / pixel_m);
+    let side = SIDE as f32;
+    if high.x < 0.0 || high.y < 0.0 || low.x >= side || low.y >= side {
+        return;
+    }
+    let clamp = |pixel: f32| pixel.clamp(0.0, side - 1.0) as usize;
+    for y in clamp(low.y)..=clamp(high.y) {
+        for x in clamp(low.x)..=clamp(high.x) {
+            let at = Vec2::new(x as f32 + 0.5, y as f32 + 0.5) * pixel_m - centre;
+            if covers(standing.rotation, half, at, pixel_m) {
+                colours[(SIDE - 1 - y) * SIDE + x] = BOX;
+            }
+        }
+    }
+}
+
+/// Whether a box that is turned about the upright axis covers the middle of a pixel, or is smaller than a pixel. A box that is tilted is
+/// drawn as if it were not.
+fn covers(rotation: Quat, half: Vec3, at: Vec2, pixel_m: f32) -> bool {
+    let within = rotation.inverse() * at.extend(0.0);
+    let half = half.max(Vec3::splat(pixel_m / 2.0));
+    within.x.abs() <= half.x && within.y.abs() <= half.y
+}
+
+fn jpeg(pixels: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let side = SIDE as u16;
+    let encoded = jpeg_encoder::Encoder::new(&mut out, JPEG_QUALITY).encode(
+        pixels,
+        side,
+        side,
+        jpeg_encoder::ColorType::Rgb,
+    );
+    encoded.expect("a vector takes everything, and the size is right");
+    out
+}
+
+fn codestream(pixels: &[u8]) -> Vec<u8> {
+    let options =
+        EncodeOptions { num_decomposition_levels: LEVELS, reversible: true, ..EncodeOptions::default() };
+    let side = SIDE as u32;
+    dicom_toolkit_jpeg2000::encode(pixels, side, side, 3, 8, false, &options).expect("the size is right")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hayro_jpeg2000::{DecodeSettings, DecoderContext, Image};
+
+    /// The pixel of a picture at metres from the corner of a region of 256 m.
+    fn at(pixels: &[u8], x: usize, y: usize) -> [u8; 3] {
+        let from = ((SIDE - 1 - y) * SIDE + x) * 3;
+        [pixels[from], pixels[from + 1], pixels[from + 2]]
+    }
+
+    fn decoded(map: &RegionMap) -> Vec<u8> {
+        let image = Image::new(&map.codestream, &DecodeSettings::default()).expect("a codestream");
+        assert_eq!((image.width(), image.height()), (256, 256));
+        image.decode(&mut DecoderContext::default()).expect("a whole image").data_u8()
+    }
+
+    #[test]
+    fn the_texture_is_the_picture_to_another_decoder() {
+        let terrain = Terrain::hills(256, 1);
+        let scenery = Scenery::boxes(200, &terrain, 1);
+        let scene = DrawnRegion { terrain: &terrain, scenery: &scenery, water_m: 20.0 };
+        let map = RegionMap::draw(&terrain, &scenery, 20.0);
+        assert_eq!(decoded(&map), scene.pixels(Vec2::ZERO, 256.0), "lossless");
+        assert!(map.square(0, 0).is_some_and(|jpeg| jpeg.starts_with(&[0xFF, 0xD8, 0xFF])));
+        assert!(map.square(1, 0).is_none() && map.square(0, 1).is_none());
+    }
+
+    #[test]
+    fn water_ground_and_boxes_are_where_they_are() {
+        // A slope from 0 m in the west to 51 m in the east; water up to 20 m.
+        let heights = (0..256 * 256).map(|n| (n % 256) as f32 / 5.0).collect();
+        let terrain = Terrain::from_heights(256, heights).expect("heights");
+        let prim = |position, scale| {
+            let like = &Scenery::boxes(1, &terrain, 1).prims()[0].clone();
+            let prim = link::Prim { scale, ..like.prim.clone() };
+            Standing { position, rotation: Quat::from_rotation_z(0.0), prim }
+        };
+        let scenery = Scenery::new(vec![
+            prim(Vec3::new(200.5, 40.5, 42.0), Vec3::new(9.0, 3.0, 2.0)),
+            prim(Vec3::new(150.5, 90.5, 32.0), Vec3::splat(0.1)),
+        ])
+        .expect("boxes");
+        let pixels = decoded(&RegionMap::draw(&terrain, &scenery, 20.0));
+        let brown = [178, 146, 98];
+        assert_eq!(at(&pixels, 2, 128), [38, 76, 116], "deep water");
+        for (x, y, is_box) in [
+            (200, 40, true),
+            (203, 40, true),
+            (200, 43, false),
+            (206, 40, false),
+            (150, 90, true),
+            (152, 90, false),
+        ] {
+            assert_eq!(at(&pixels, x, y) == brown, is_box, "{x} {y}");
+        }
+        let [red, green, _] = at(&pixels, 137, 128);
+        assert!(green > red, "grass above the shore");
+    }
+
+    #[test]
+    fn another_picture_has_another_id_and_a_large_region_has_a_picture_of_each_square() {
+        let map = |seed| {
+            let terrain = Terrain::hills(512, seed);
+            RegionMap::draw(&terrain, &Scenery::default(), 20.0)
+        };
+        let (one, other) = (map(1), map(2));
+        assert_eq!(one.id, map(1).id);
+        assert_ne!(one.id, other.id);
+        assert!((0..4).all(|n| one.square(n % 2, n / 2).is_some()));
+        assert_ne!(one.square(0, 0), one.square(1, 0));
+    }
+}
