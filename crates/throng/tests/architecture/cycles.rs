@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
             "shard::held",
             "shard::notices",
             "shard::stream",
+            "shard::uploads",
         ],
         "a client holds the state of each part of the shard, and the parts are methods of the shard on a client",
     ),
