@@ -3,6 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 
+impl From<workplace::ThreadError> for ServeError {
+    fn from(workplace::ThreadError { name, source }: workplace::ThreadError) -> Self {
+        Self::Thread { name, source }
+    }
+}
+
 /// Something that the server needs cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {

@@ -10,21 +10,15 @@ mod addresses;
 mod captures;
 mod crashes;
 mod error;
-mod faults;
-mod inboxes;
 mod instances;
 mod limits;
-mod lines;
-mod long;
 mod places;
 mod recordings;
 mod replicas;
-mod restarts;
 mod sessions;
 mod shards;
 mod stages;
 mod watch;
-mod worlds;
 
 pub use error::ServeError;
 
@@ -48,7 +42,7 @@ use grid::login::LoginService;
 use grid::password::{Cost, LoadHint, Passwords};
 use host::registry::RegistryConfig;
 use ids::Instant;
-use instances::{Depot, InstanceMailbox, Owners, WorkplaceParts};
+use instances::Owners;
 use limits::{HttpConnections, MemoryLimit};
 use operator_api::{Diagnose, FrameLog};
 use recordings::Recordings;
@@ -62,9 +56,8 @@ use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LockWait, LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
-
-/// The clock of the process: what every sans-IO core gets its time from.
-pub(crate) type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
+use workplace::instances::{Depot, InstanceMailbox, Start, WorkplaceParts, local_ids, start};
+use workplace::{Clock, faults, inboxes, lines, restarts, worlds};
 
 /// Why the server tells its visitors to go.
 const FAREWELL: &str = "The server is about to stop. Please come back later.";
@@ -135,7 +128,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let bound = Bound::bind(config, n_shards).await?;
 
     let places = Arc::new(Places::new(places::settings(config)));
-    let worlds = worlds::start(config, &places, &clock, &metrics, recorder, &mut fuses)?;
+    let worlds = worlds::start(n_workers(config), &places, &clock, &metrics, recorder, &mut fuses)?;
     let shards = shards::prepare(n_shards)?;
     let mailbox = InstanceMailbox::new();
     let sessions = sessions::start(sessions::Start {
@@ -221,7 +214,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let templates = places::templates(config, worlds.long())?;
     templates.iter().for_each(|template| hold_map(&portal.bakes, &template.land));
-    let (instances, admission, instance_threads) = instances::start(instances::Start {
+    let (instances, admission, instance_threads) = start(Start {
         limits: registry_config(config, places.len() as u32, unix_start_s),
         known,
         mailbox,
@@ -374,7 +367,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let kept = sessions.stop();
     watch.stop();
     let down = restarts.stop();
-    let (saved_instances, saved) = instance_threads.save_all(down);
+    let (saved_instances, n_unsaved) = instance_threads.save_all(down);
     // First: the others may wait for one of its tasks.
     worlds.stop();
     saved_instances.stop();
@@ -382,7 +375,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     captures.stop();
     data.remove_run_file();
     tracing::info!("stopped");
-    saved.and(kept)
+    if n_unsaved > 0 { Err(ServeError::NotSaved { n: n_unsaved }) } else { kept }
 }
 
 /// Half the cores, at least one, unless the configuration says otherwise.
@@ -415,7 +408,7 @@ fn registry_config(config: &Config, first_world: u32, unix_start_s: u64) -> Regi
         active_max: config.active_max as usize,
         suspend_after: Duration::from_secs(config.suspend_after_s.into()),
         first_world,
-        local_ids: instances::local_ids(),
+        local_ids: local_ids(),
         unix_start_s: unix_start_s.cast_signed(),
     }
 }

@@ -1,9 +1,6 @@
 //! From configured regions to places, and from templates to what instances are made from.
 
 use super::ServeError;
-use super::instances::{ScriptDisk, Template};
-use super::long::{self, LongFailure};
-use super::worlds::local_ids;
 use crate::config::{self, Config, TerrainShape, hz_or};
 use gateway::places::{Land, PlaceSettings, Portal, PortalTo};
 use glam::Vec3;
@@ -13,6 +10,9 @@ use schedule::long::{LongContext, LongTasks};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use workplace::instances::{ScriptDisk, Template};
+use workplace::long::{self, LongFailure};
+use workplace::worlds::local_ids;
 
 /// Flat ground lies this far above the water, in metres.
 const FLAT_ABOVE_WATER_M: f32 = 2.0;

@@ -68,14 +68,8 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     (
         "throng",
-        &[
-            "serve::instances",
-            "serve::instances::*",
-            "serve::restarts",
-            "serve::worlds",
-            "serve::worlds::stepper",
-        ],
-        "the wiring of one thread's jobs: each job is a method of the workplace, and the workplace lists the jobs",
+        &["serve::instances::api", "serve::instances::map", "serve::instances::templates"],
+        "handlers of one router, with the answers that they share",
     ),
     ("throng", &["serve::sessions", "serve::shards"], "threads that wake each other"),
 ];

@@ -48,7 +48,7 @@ fn a_segmentation_fault_on_any_thread_is_explained() {
         assert!(
             thread.contains("telemetry::crash::signals::segfault  crates/telemetry/src/crash/signals.rs:")
         );
-        assert!(thread.contains("throng::serve::faults::Fuse::burn  crates/throng/src/serve/faults.rs:"));
+        assert!(thread.contains("workplace::faults::Fuse::burn  crates/workplace/src/faults.rs:"));
     }
 }
 
@@ -59,7 +59,7 @@ fn an_abort_on_any_thread_is_explained() {
         assert!(summary.starts_with(&format!("{name} crashed: SIGABRT")), "{summary}");
         let thread = crashed_thread(&summary);
         assert!(thread.contains("std::process::abort"), "{thread}");
-        assert!(thread.contains("throng::serve::faults::Fuse::burn"), "{thread}");
+        assert!(thread.contains("workplace::faults::Fuse::burn"), "{thread}");
     }
 }
 
@@ -69,8 +69,8 @@ fn a_stack_overflow_on_any_thread_is_explained() {
         let summary = crash("stack_overflow", place, SIGSEGV);
         assert!(summary.starts_with(&format!("{name} overflowed its stack: SIGSEGV")), "{summary}");
         let thread = crashed_thread(&summary);
-        assert!(thread.contains("throng::serve::faults::overflow"), "{thread}");
-        assert!(thread.contains("throng::serve::faults::Fuse::burn"), "the whole stack is unwound: {thread}");
+        assert!(thread.contains("workplace::faults::overflow"), "{thread}");
+        assert!(thread.contains("workplace::faults::Fuse::burn"), "the whole stack is unwound: {thread}");
     }
 }
 
@@ -93,11 +93,11 @@ fn a_panic_that_nobody_catches_ends_the_server_with_one_dump() {
     for (place, name) in [("replica", "replica"), ("hub", "hub")] {
         let summary = crash("panic", place, SIGABRT);
         let headline = summary.lines().next().unwrap();
-        assert!(headline.starts_with(&format!("{name} panicked at crates/throng/src/serve/faults.rs:")));
+        assert!(headline.starts_with(&format!("{name} panicked at crates/workplace/src/faults.rs:")));
         assert!(headline.ends_with(&format!("a fault that was ordered at {place}")));
         let thread = crashed_thread(&summary);
         let first = thread.lines().find(|line| line.trim_start().starts_with("0 ")).expect(thread);
-        assert!(first.contains("throng::serve::faults::Fuse::burn"), "it begins where it panicked: {first}");
+        assert!(first.contains("workplace::faults::Fuse::burn"), "it begins where it panicked: {first}");
     }
 }
 

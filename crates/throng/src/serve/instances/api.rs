@@ -1,6 +1,6 @@
 //! Instances over the operator's address: `/v1/worlds`, with tokens of the scopes `worlds:read` and `worlds:write`.
 
-use super::{Account, Instances, Order, Owners, Refusal, Who, map, templates};
+use super::{Owners, map, templates};
 use axum::Extension;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Json, Path, State};
@@ -17,6 +17,7 @@ use telemetry::recorder::frame_end;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use workplace::instances::{Account, Instances, Order, Refusal, Who};
 
 /// The routes.
 pub(in crate::serve) fn router(instances: Arc<Instances>, owners: Owners) -> OpenApiRouter {
@@ -84,7 +85,7 @@ impl Told {
     }
 
     /// One as it is told.
-    fn one(instances: &Instances, owners: &Owners, id: Uuid) -> Result<Self, Refusal> {
+    fn one(instances: &Instances, owners: &Owners, id: Uuid) -> Result<Self, ApiRefusal> {
         let mut told = Self::all(instances, owners, vec![instances.get(id)?]);
         Ok(told.pop().expect("as many as there were accounts"))
     }
@@ -125,18 +126,28 @@ pub(super) struct Error {
 /// What is to be waited for takes some seconds to be over at least: the admission wants that, and memory is given back every ten.
 const RETRY_AFTER_S: &str = "10";
 
-impl IntoResponse for Refusal {
+/// A refusal as an answer.
+pub(super) struct ApiRefusal(Refusal);
+
+impl From<Refusal> for ApiRefusal {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl IntoResponse for ApiRefusal {
     fn into_response(self) -> Response {
-        let status = match &self {
-            Self::Instance(why) => status_of(why),
-            Self::NotHere(_) => StatusCode::NOT_FOUND,
-            Self::Passage(PassageRefusal::Draining) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Passage(_) | Self::Resting(_) => StatusCode::CONFLICT,
-            Self::Random(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        use Refusal as Why;
+        let status = match &self.0 {
+            Why::Instance(why) => status_of(why),
+            Why::NotHere(_) => StatusCode::NOT_FOUND,
+            Why::Passage(PassageRefusal::Draining) => StatusCode::SERVICE_UNAVAILABLE,
+            Why::Passage(_) | Why::Resting(_) => StatusCode::CONFLICT,
+            Why::Random(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let is_short = matches!(self, Self::Instance(InstanceRefusal::Shortage(_)));
+        let is_short = matches!(self.0, Why::Instance(InstanceRefusal::Shortage(_)));
         let later = is_short.then_some([(header::RETRY_AFTER, RETRY_AFTER_S)]);
-        (status, later, Json(Error { error: self.to_string() })).into_response()
+        (status, later, Json(Error { error: self.0.to_string() })).into_response()
     }
 }
 
@@ -202,7 +213,7 @@ async fn list(
     Extension(owners): Extension<Arc<Owners>>,
 ) -> Response {
     blocking(instances, move |instances| {
-        Ok::<_, Refusal>(Json(Told::all(instances, &owners, instances.list()?)))
+        Ok::<_, ApiRefusal>(Json(Told::all(instances, &owners, instances.list()?)))
     })
     .await
 }
@@ -220,7 +231,7 @@ async fn show(
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Told::one(instances, &owners, id)?))).await
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(Told::one(instances, &owners, id)?))).await
 }
 
 /// What is to be made.
@@ -271,7 +282,7 @@ async fn create(
         let order = Order { id, template, name, owner: owner.map(AgentId), maker };
         let (id, is_new) = instances.create(order)?;
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok::<_, Refusal>((status, Json(Told::one(instances, &owners, id)?)))
+        Ok::<_, ApiRefusal>((status, Json(Told::one(instances, &owners, id)?)))
     })
     .await
 }
@@ -287,7 +298,7 @@ async fn end(State(instances): State<Arc<Instances>>, id: PathId) -> Response {
     };
     blocking(instances, move |instances| {
         instances.end(id)?;
-        Ok::<_, Refusal>(StatusCode::NO_CONTENT)
+        Ok::<_, ApiRefusal>(StatusCode::NO_CONTENT)
     })
     .await
 }
@@ -312,7 +323,7 @@ async fn suspend(
     };
     blocking(instances, move |instances| {
         instances.suspend(id)?;
-        Ok::<_, Refusal>(Json(Told::one(instances, &owners, id)?))
+        Ok::<_, ApiRefusal>(Json(Told::one(instances, &owners, id)?))
     })
     .await
 }
@@ -359,7 +370,7 @@ async fn resume(
     };
     blocking(instances, move |instances| {
         instances.resume(id)?;
-        Ok::<_, Refusal>(Json(Told::one(instances, &owners, id)?))
+        Ok::<_, ApiRefusal>(Json(Told::one(instances, &owners, id)?))
     })
     .await
 }
@@ -444,7 +455,7 @@ async fn enter(
     };
     blocking(instances, move |instances| {
         let passage = instances.enter(id, &user.into(), position.map(Vec3::from))?;
-        Ok::<_, Refusal>(Json(Passed::from(passage)))
+        Ok::<_, ApiRefusal>(Json(Passed::from(passage)))
     })
     .await
 }
@@ -465,8 +476,10 @@ async fn leave(
         Ok(Json(order)) => order,
         Err(rejection) => return bad(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Passed::from(instances.leave(&user.into())?))))
-        .await
+    blocking(instances, move |instances| {
+        Ok::<_, ApiRefusal>(Json(Passed::from(instances.leave(&user.into())?)))
+    })
+    .await
 }
 
 #[cfg(test)]

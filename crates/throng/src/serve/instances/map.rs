@@ -3,8 +3,7 @@
 //! The page asks again and again instead of opening a socket: its browser shows the token by itself, which over a WebSocket any page
 //! could make use of, while the answers to plain requests are read by pages of this address alone.
 
-use super::api::{PathId, bad_id, blocking};
-use super::{Instances, Refusal};
+use super::api::{ApiRefusal, PathId, bad_id, blocking};
 use axum::extract::{Json, Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -12,6 +11,7 @@ use gateway::http::map::{Map, MapObjects, heights, positions_in};
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use workplace::instances::Instances;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
     OpenApiRouter::new()
@@ -33,7 +33,7 @@ async fn show_map(State(instances): State<Arc<Instances>>, id: PathId) -> Respon
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, Refusal>(Json(Map::of(&*instances.scene(id)?)))).await
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(Map::of(&*instances.scene(id)?)))).await
 }
 
 /// Where everybody in an instance is.
@@ -51,7 +51,8 @@ async fn show_positions(State(instances): State<Arc<Instances>>, id: PathId) -> 
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, Refusal>(binary(positions_in(&*instances.scene(id)?)))).await
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(binary(positions_in(&*instances.scene(id)?))))
+        .await
 }
 
 /// The ground of an instance.
@@ -68,7 +69,8 @@ async fn show_heights(State(instances): State<Arc<Instances>>, id: PathId) -> Re
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, Refusal>(binary(heights(&instances.scene(id)?.land)))).await
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(binary(heights(&instances.scene(id)?.land))))
+        .await
 }
 
 /// The boxes and portals of an instance.
@@ -83,7 +85,8 @@ async fn show_objects(State(instances): State<Arc<Instances>>, id: PathId) -> Re
         Ok(id) => id,
         Err(rejection) => return bad_id(&rejection),
     };
-    blocking(instances, move |instances| Ok::<_, Refusal>(Json(MapObjects::of(&*instances.scene(id)?)))).await
+    blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(MapObjects::of(&*instances.scene(id)?))))
+        .await
 }
 
 fn binary(bytes: impl IntoResponse) -> Response {

@@ -1,20 +1,19 @@
 //! Templates over the operator's address: `/v1/templates`.
 
-use super::api::{Error, blocking};
-use super::recasting::{ReloadRefusal, Reloaded};
-use super::script::ScriptProblem;
-use super::{Instances, Refusal, Template};
-use crate::serve::long::LongFailure;
+use super::api::{ApiRefusal, Error, blocking};
 use axum::extract::{Json, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use host::registry::InstanceRefusal;
 use host::script::ScriptProblems;
+use outline::Problem;
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use workplace::instances::{Instances, ReloadRefusal, Reloaded, Template};
+use workplace::long::LongFailure;
 
 /// The routes.
 pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
@@ -81,6 +80,27 @@ impl From<Reloaded> for Again {
     }
 }
 
+/// One problem at its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+struct ScriptProblem {
+    /// As the operator named it.
+    file: String,
+    /// From 1; none when it concerns no line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// From 1; none when it concerns all of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    what: String,
+}
+
+impl From<Problem<String>> for ScriptProblem {
+    fn from(Problem { file, line, column, fault }: Problem<String>) -> Self {
+        let some = |number| (number > 0).then_some(number);
+        Self { file, line: some(line), column: some(column), what: fault }
+    }
+}
+
 /// What is wrong with a template's files.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WrongFiles)]
@@ -91,10 +111,20 @@ struct Wrong {
     more: usize,
 }
 
-impl IntoResponse for ReloadRefusal {
+/// A refused reload as an answer.
+struct ApiReloadRefusal(ReloadRefusal);
+
+impl From<ReloadRefusal> for ApiReloadRefusal {
+    fn from(refusal: ReloadRefusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl IntoResponse for ApiReloadRefusal {
     fn into_response(self) -> Response {
-        let status = match self {
-            Self::Wrong(ScriptProblems { list, n_more }) => {
+        use ReloadRefusal as Why;
+        let status = match self.0 {
+            Why::Wrong(ScriptProblems { list, n_more }) => {
                 let count = list.len() + n_more;
                 let error = format!("The files are wrong in {count} places; what they said before goes on.");
                 let wrong = Wrong {
@@ -104,12 +134,12 @@ impl IntoResponse for ReloadRefusal {
                 };
                 return (StatusCode::UNPROCESSABLE_ENTITY, Json(wrong)).into_response();
             }
-            Self::Instance(InstanceRefusal::NoTemplate { .. }) => StatusCode::NOT_FOUND,
-            Self::Instance(_) | Self::Nobody(_) => StatusCode::CONFLICT,
-            Self::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Why::Instance(InstanceRefusal::NoTemplate { .. }) => StatusCode::NOT_FOUND,
+            Why::Instance(_) | Why::Nobody(_) => StatusCode::CONFLICT,
+            Why::Long(LongFailure::Panicked(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+            Why::Long(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
-        (status, Json(Error { error: self.to_string() })).into_response()
+        (status, Json(Error { error: self.0.to_string() })).into_response()
     }
 }
 
@@ -119,7 +149,7 @@ impl IntoResponse for ReloadRefusal {
 async fn list(State(instances): State<Arc<Instances>>) -> Response {
     blocking(instances, |instances| {
         let templates: Vec<Told> = instances.templates()?.into_iter().map(Told::from).collect();
-        Ok::<_, Refusal>(Json(templates))
+        Ok::<_, ApiRefusal>(Json(templates))
     })
     .await
 }
@@ -134,6 +164,8 @@ async fn list(State(instances): State<Arc<Instances>>) -> Response {
         (status = 422, description = "The files are wrong; what they said before goes on.", body = Wrong),
     ))]
 async fn reload(State(instances): State<Arc<Instances>>, Path(name): Path<String>) -> Response {
-    blocking(instances, move |instances| Ok::<_, ReloadRefusal>(Json(Again::from(instances.reload(&name)?))))
-        .await
+    blocking(instances, move |instances| {
+        Ok::<_, ApiReloadRefusal>(Json(Again::from(instances.reload(&name)?)))
+    })
+    .await
 }

@@ -21,10 +21,11 @@ const EDGES: [(f32, &str); 12] = [
 
 /// What a world's ticks were like, since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::serve) struct TickTotals {
-    pub(in crate::serve) ticks: u64,
+pub struct TickTotals {
+    /// Ticks.
+    pub ticks: u64,
     /// Those that were done within one tick of when they were due.
-    pub(in crate::serve) on_time: u64,
+    pub on_time: u64,
     /// By class of [`EDGES`].
     dilated: [u64; EDGES.len()],
 }
@@ -41,7 +42,7 @@ impl TickTotals {
     }
 
     /// Dilated ticks by the lower edge of their class; classes without any are left out.
-    pub(in crate::serve) fn dilated(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub fn dilated(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let classes = EDGES.iter().zip(self.dilated).map(|((_, name), ticks)| (*name, ticks));
         classes.filter(|(_, ticks)| *ticks > 0)
     }

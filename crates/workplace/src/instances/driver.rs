@@ -9,22 +9,22 @@
 
 use super::admissions::InstanceGateway;
 use super::figures::RegistryFigures;
+use super::mail::{Answer, Granted, InstanceMail, InstanceSender};
 use super::workplace::{InstanceWorkplace, QueuedJob};
 use super::{Refusal, random_id};
-use crate::serve::Clock;
+use crate::Clock;
 use crossbeam_channel::Sender as JobSender;
 use gateway::hub::{Order, Passage, PassageRefusal};
 use gateway::sessions::TakeOrder;
-use host::capacity::NodeSample;
 use host::registry::{
     GatewayNotice, GatewayOrder, InstanceRefusal, InstanceReply, InstanceRequest, Job, JobId, JobOutcome,
-    NewInstance, Registry, RequestId, TemplateFacts, Visitor,
+    NewInstance, Registry, RequestId, Visitor,
 };
 use ids::{Instant, WorldId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, SyncSender, TrySendError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, SyncSender, TrySendError, channel};
 use std::time::Duration;
 use telemetry::recorder::{Recorder, Scope, frame_end};
 use telemetry::{Counter, Metrics, Timing};
@@ -41,56 +41,23 @@ const CENSUS_AGE: Duration = Duration::from_millis(10);
 /// One turn of the thread, with all that it hands out.
 static TURN: Scope = Scope::new("instances.turn").limit_us(500_000);
 
-/// A message to the thread.
-pub(super) enum InstanceMail {
-    /// A request of the API.
-    Request(InstanceRequest, SyncSender<Answer>),
-    /// An order of the hub.
-    Order(Order),
-    /// The end of a job.
-    Outcome(JobId, JobOutcome),
-    /// Measurements of the node, and their time.
-    Sample(Instant, NodeSample),
-    /// A template has changed.
-    TemplateChanged(TemplateFacts),
-    /// A question about the registry.
-    Query(Box<dyn FnOnce(&Registry) + Send>),
-    /// The server stops; answered with the number of instances that could not be saved.
-    BeginStop(SyncSender<usize>),
-    /// Nothing follows.
-    End,
-}
-
-/// Where mail goes in.
-pub(super) type InstanceSender = Sender<InstanceMail>;
-
-/// Reply to a request of the API.
-pub(super) type Answer = Result<Granted, Refusal>;
-
-/// A request that has succeeded.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Granted {
-    pub(super) reply: InstanceReply,
-    /// Of a visitor.
-    pub(super) passage: Option<Passage>,
-}
-
 /// The thread's mailbox. Not bounded by itself: requests come from at most 512 blocking threads of HTTP, each of which waits for its answer;
 /// jobs are at most two per instance; orders are counted.
-pub(in crate::serve) struct InstanceMailbox {
+pub struct InstanceMailbox {
     pub(super) sender: InstanceSender,
     pub(super) mail: Receiver<InstanceMail>,
     n_orders: Arc<AtomicUsize>,
 }
 
 impl InstanceMailbox {
-    pub(in crate::serve) fn new() -> Self {
+    /// An empty mailbox.
+    pub fn new() -> Self {
         let (sender, mail) = channel();
         Self { sender, mail, n_orders: Arc::default() }
     }
 
     /// Takes orders of the hub, without waiting.
-    pub(in crate::serve) fn take_orders(&self) -> TakeOrder {
+    pub fn take_orders(&self) -> TakeOrder {
         let (sender, n_orders) = (self.sender.clone(), Arc::clone(&self.n_orders));
         Box::new(move |order| {
             if n_orders.fetch_add(1, Ordering::Relaxed) >= ORDERS_MAX {
@@ -102,6 +69,12 @@ impl InstanceMailbox {
                 _ => unreachable!("the order that was sent"),
             })
         })
+    }
+}
+
+impl Default for InstanceMailbox {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -445,3 +418,5 @@ impl Driver {
         (self.unix_start_s + (self.clock)().0 / 1_000_000_000).cast_signed()
     }
 }
+
+opaque_debug!(InstanceMailbox);

@@ -1,8 +1,8 @@
 //! Templates whose files change, and what becomes of instances that sleep, are being created, or panic with what the files say now.
 
 use super::*;
-use crate::serve::instances::starts::{StartOrder, StartPlan};
-use crate::serve::instances::workplace::InstanceWorkplace;
+use crate::instances::workplace::InstanceWorkplace;
+use crate::instances::workplace::{StartOrder, StartPlan};
 use host::registry::SuspendTarget;
 use ids::Epoch;
 use schedule::{Task, TaskId};
@@ -23,7 +23,7 @@ position = [90, 90]
 fn node(data: &TempDir) -> Node {
     write(data, "wander within 9 m");
     let mut config = config(&["Cave"], 5);
-    config.template[0].npcs = data.path().join("cave.toml");
+    config.templates[0].npcs = Some(data.path().join("cave.toml"));
     Node::start(data, &config)
 }
 
@@ -221,7 +221,7 @@ fn what_a_world_that_is_down_goes_back_to_is_saved_at_last_although_the_first_at
     node.pass_a_second(one);
     let (_, stepper) = node.take_down(one);
     node.fail(1);
-    node.stop(vec![Down::of(stepper, 2)]).unwrap();
+    assert_eq!(node.stop(vec![Down::of(stepper, 2)]), 0);
     assert!(has_image(&data, one));
 }
 

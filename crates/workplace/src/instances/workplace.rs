@@ -6,21 +6,32 @@
 //!
 //! A job is reported exactly once, by the drop of its [`JobReport`]: after an error and after a panic, too.
 
+mod journal;
+mod recasting;
+mod starts;
+mod suspends;
+
+pub(super) use journal::{Journal, write_journal};
+pub use recasting::{ReloadRefusal, Reloaded};
+#[cfg(test)]
+pub(super) use starts::StartPlan;
+
 use super::catalog::{SteppedInstance, Template, WorldCatalog};
-use super::driver::{InstanceMail, InstanceSender};
-use super::recasting::Recasting;
-use super::starts::{PendingStart, StartOrder};
-use super::suspends::DownWorld;
-use super::{Depot, DepotError, Ledger};
-use crate::serve::inboxes::Inboxes;
-use crate::serve::worlds::{Counted, INSTANCES, Workplace};
-use crate::serve::{Clock, ServeError};
+use super::mail::{InstanceSender, JobReport};
+use super::{Depot, DepotError};
+use crate::inboxes::Inboxes;
+use crate::ledger::Ledger;
+use crate::worlds::{Counted, INSTANCES, Workplace};
+use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender};
 use gateway::places::Scene;
 use gateway::sessions::Sessions;
 use host::registry::{InstanceRow, Job, JobId, JobOutcome, StartFailure, SuspendOutcome};
 use ids::{Instant, WorldId};
+use recasting::Recasting;
 use schedule::long::LongTasks;
+use starts::PendingStart;
+pub(super) use starts::StartOrder;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{Instance, InstanceOrigin};
+use suspends::DownWorld;
 use telemetry::recorder::{Recorder, Scope, frame_end};
 use telemetry::{Counter, LockHold, Metrics, Timing};
 
@@ -42,20 +54,29 @@ const UNSAVED: &str = "The server cannot read or save worlds just now. Please tr
 static JOB: Scope = Scope::new("instances.job").limit_us(1_000_000);
 
 /// Parts of the workplace.
-pub(in crate::serve) struct WorkplaceParts<'a> {
-    pub(in crate::serve) templates: Vec<Template>,
-    pub(in crate::serve) depot: &'a Arc<Depot>,
-    pub(in crate::serve) inboxes: &'a Arc<Inboxes>,
-    pub(in crate::serve) pool: Workplace,
-    pub(in crate::serve) long: &'a LongTasks,
-    pub(in crate::serve) sessions: &'a Arc<Sessions>,
-    pub(in crate::serve) clock: &'a Clock,
-    pub(in crate::serve) dead_reckoning: bool,
-    pub(in crate::serve) metrics: &'a Metrics,
+pub struct WorkplaceParts<'a> {
+    /// Templates.
+    pub templates: Vec<Template>,
+    /// The store.
+    pub depot: &'a Arc<Depot>,
+    /// Inboxes of all worlds.
+    pub inboxes: &'a Arc<Inboxes>,
+    /// The pool.
+    pub pool: Workplace,
+    /// Long tasks.
+    pub long: &'a LongTasks,
+    /// The hub and the shards.
+    pub sessions: &'a Arc<Sessions>,
+    /// Clock of the process.
+    pub clock: &'a Clock,
+    /// Movements that clients extrapolate are left out.
+    pub dead_reckoning: bool,
+    /// Registry of metrics.
+    pub metrics: &'a Metrics,
 }
 
 /// See the module.
-pub(in crate::serve) struct InstanceWorkplace {
+pub(super) struct InstanceWorkplace {
     catalog: Mutex<WorldCatalog>,
     pub(super) recasting: Recasting,
     pub(super) depot: Arc<Depot>,
@@ -97,33 +118,6 @@ impl DerefMut for CatalogGuard<'_> {
     }
 }
 
-/// Report on the end of a job, sent when it is dropped: first the outcome of a job that fails or panics, later of one that succeeds.
-#[derive(Debug)]
-pub(super) struct JobReport {
-    job: JobId,
-    pub(super) outcome: JobOutcome,
-    mail: InstanceSender,
-}
-
-impl JobReport {
-    pub(super) const fn new(job: JobId, outcome: JobOutcome, mail: InstanceSender) -> Self {
-        Self { job, outcome, mail }
-    }
-
-    /// Ends the job.
-    pub(super) fn end(mut self, outcome: JobOutcome) {
-        self.outcome = outcome;
-    }
-}
-
-impl Drop for JobReport {
-    fn drop(&mut self) {
-        let outcome = std::mem::replace(&mut self.outcome, JobOutcome::VisitsNoted(false));
-        // Only fails once the driver has ended, which waits for nothing then.
-        let _ = self.mail.send(InstanceMail::Outcome(self.job, outcome));
-    }
-}
-
 /// A job and its report.
 pub(super) type QueuedJob = (JobId, Job);
 
@@ -133,7 +127,7 @@ pub(super) struct WorkplaceThreads {
 }
 
 impl InstanceWorkplace {
-    pub(in crate::serve) fn new(parts: WorkplaceParts<'_>) -> Self {
+    pub(super) fn new(parts: WorkplaceParts<'_>) -> Self {
         let timing = |name, help| parts.metrics.timing(name, help, &[("world", INSTANCES)]);
         Self {
             catalog: Mutex::new(WorldCatalog { templates: parts.templates, ..WorldCatalog::default() }),
@@ -167,7 +161,7 @@ impl InstanceWorkplace {
         jobs: &Receiver<QueuedJob>,
         mail: &InstanceSender,
         recorder: Recorder,
-    ) -> Result<WorkplaceThreads, ServeError> {
+    ) -> Result<WorkplaceThreads, ThreadError> {
         let thread = |_| {
             let (workplace, jobs, mail) = (Arc::clone(self), jobs.clone(), mail.clone());
             let run = move || {
@@ -180,7 +174,7 @@ impl InstanceWorkplace {
                 }
             };
             let thread = std::thread::Builder::new().name("workplace".into()).spawn(run);
-            thread.map_err(|source| ServeError::Thread { name: "workplace", source })
+            thread.map_err(|source| ThreadError { name: "workplace", source })
         };
         Ok(WorkplaceThreads { threads: (0..THREADS).map(thread).collect::<Result<_, _>>()? })
     }
@@ -348,3 +342,5 @@ impl WorkplaceThreads {
 pub(super) fn job_queue() -> (Sender<QueuedJob>, Receiver<QueuedJob>) {
     crossbeam_channel::unbounded()
 }
+
+opaque_debug!(WorkplaceParts<'_>);

@@ -3,12 +3,13 @@
 //! A world is taken out of the pool between two steps, its state is copied and saved in one transaction with those of the job's other worlds,
 //! and then it is dropped. Dropped before it has left, by an error or a panic, it is stepped on.
 
-use super::catalog::RevertedCast;
-use super::ledger::Ledger;
-use super::workplace::{InstanceWorkplace, JobReport, unsaved};
-use crate::serve::inboxes::Inbox;
-use crate::serve::restarts::Down;
-use crate::serve::worlds::Stepper;
+use super::{InstanceWorkplace, unsaved};
+use crate::inboxes::Inbox;
+use crate::instances::catalog::RevertedCast;
+use crate::instances::mail::JobReport;
+use crate::ledger::Ledger;
+use crate::restarts::Down;
+use crate::worlds::Stepper;
 use host::registry::{JobOutcome, SuspendOutcome, SuspendTarget};
 use ids::{Uuid, WorldId};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ static SUSPEND: Scope = Scope::new("instances.suspend").arg(Arg::Count).limit_us
 const OUT_OF_REACH: Duration = Duration::from_secs(3);
 
 /// Remains of a world that was down when the server stopped.
-pub(super) struct DownWorld {
+pub(in crate::instances) struct DownWorld {
     stepper: Box<Stepper>,
     /// Panics in a row; `None` once it has begun again, which uses up the state that it goes back to.
     in_a_row: Option<u32>,
@@ -38,7 +39,7 @@ enum LeavingFrom {
 }
 
 /// A world on its way out of memory.
-pub(super) struct LeavingWorld<'a> {
+pub(in crate::instances) struct LeavingWorld<'a> {
     workplace: &'a InstanceWorkplace,
     world: WorldId,
     id: Uuid,
@@ -108,7 +109,7 @@ impl Drop for LeavingWorld<'_> {
 
 impl InstanceWorkplace {
     /// Suspends these instances. Those whose state is saved already leave in any case, the others if theirs can be saved.
-    pub(super) fn suspend(&self, targets: &[SuspendTarget], report: JobReport) {
+    pub(in crate::instances) fn suspend(&self, targets: &[SuspendTarget], report: JobReport) {
         let scope = SUSPEND.enter(targets.len() as u64);
         let until = (self.clock)() + OUT_OF_REACH;
         let mut outcomes: BTreeMap<WorldId, SuspendOutcome> = BTreeMap::new();
@@ -142,7 +143,7 @@ impl InstanceWorkplace {
     }
 
     /// Takes a world out of the pool, and a copy of its state. `None` of one that is down, which has to restart first.
-    pub(super) fn take_out(&self, target: &SuspendTarget) -> Option<LeavingWorld<'_>> {
+    pub(in crate::instances) fn take_out(&self, target: &SuspendTarget) -> Option<LeavingWorld<'_>> {
         let SuspendTarget { world, is_changed } = *target;
         let known = {
             let catalog = self.catalog();
@@ -177,7 +178,7 @@ impl InstanceWorkplace {
     }
 
     /// Takes the remains of worlds that are down, since the server stops.
-    pub(super) fn set_down(&self, down: Vec<Down>) {
+    pub(in crate::instances) fn set_down(&self, down: Vec<Down>) {
         let remains = down.into_iter().map(|Down { stepper, in_a_row, .. }| {
             (stepper.scene().world, DownWorld { stepper, in_a_row: Some(in_a_row) })
         });

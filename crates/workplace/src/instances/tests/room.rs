@@ -1,7 +1,7 @@
 //! What the node has room for: memory and time, as if somebody had measured them.
 
 use super::*;
-use crate::serve::long;
+use crate::long;
 use gateway::mail::CircuitKey;
 use host::capacity::{NodeSample, WorkerDemand};
 use schedule::long::{Long, LongContext};
@@ -238,7 +238,7 @@ fn of_many_orders_at_once_each_finds_an_instance_to_evict() {
     const ORDERS: u128 = 10;
     let data = tempfile::tempdir().unwrap();
     let mut config = config(&["Cave"], 1_000);
-    config.instances.max = 1_000;
+    config.limits.instances_max = 1_000;
     let node = Node::start(&data, &config);
     node.allow(20);
     std::thread::scope(|scope| {

@@ -1,8 +1,8 @@
 //! The store as instances use it: on connections of their own, so that a long write of states does not hold up logins; counted, and with a
 //! fuse, so that tests can see what a full disk does.
 
-use crate::serve::Clock;
-use crate::serve::faults::Fuse;
+use crate::Clock;
+use crate::faults::Fuse;
 use ids::{Instant, Uuid};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// Why something was not written or read.
 #[derive(Debug, Error)]
-pub(in crate::serve) enum DepotError {
+pub(super) enum DepotError {
     #[error("{source}: {}", cause_of(source))]
     Store {
         #[from]
@@ -37,7 +37,8 @@ fn cause_of(error: &StoreError) -> String {
     std::error::Error::source(error).map_or_else(String::new, ToString::to_string)
 }
 
-pub(in crate::serve) struct Depot {
+/// The store, with a fuse, counters and a pause after failures.
+pub struct Depot {
     store: Store,
     fuse: Arc<Fuse>,
     clock: Clock,
@@ -118,7 +119,7 @@ impl Counters {
 
 impl Depot {
     /// Opens the database, and tells which instances are in it.
-    pub(in crate::serve) fn open(
+    pub fn open(
         url: &StoreUrl,
         fuse: Arc<Fuse>,
         clock: &Clock,
@@ -203,7 +204,7 @@ impl Depot {
     }
 
     /// What is wrong, if anything is.
-    pub(in crate::serve) fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<String> {
         let failing = self.failing();
         let Failing { since, n, why, .. } = failing.as_ref()?;
         let since_s = ((self.clock)() - *since).as_secs();
@@ -269,3 +270,5 @@ impl Depot {
         self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+opaque_debug!(Depot);

@@ -1,11 +1,11 @@
 //! One world as a task of the pool: a step from its commands to its frame, what is counted of it, and where the frame goes.
 
 use super::{Counted, INSTANCE_INBOX_MAX, Seen, Steady};
-use crate::serve::Clock;
-use crate::serve::faults::Fuse;
-use crate::serve::inboxes::Waiting;
-use crate::serve::instances::Ledger;
-use crate::serve::lines::Line;
+use crate::Clock;
+use crate::faults::Fuse;
+use crate::inboxes::Waiting;
+use crate::ledger::Ledger;
+use crate::lines::Line;
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use gateway::mail::ToShard;
 use gateway::places::Scene;
@@ -65,7 +65,7 @@ pub(super) enum Outlet {
 }
 
 /// One world as a task of the pool.
-pub(in crate::serve) struct Stepper {
+pub(crate) struct Stepper {
     pub(super) scene: Arc<Scene>,
     pub(super) life: Life,
     pub(super) waiting: Arc<Waiting>,
@@ -199,33 +199,33 @@ fn is_steady(frame: &Frame) -> bool {
 
 impl Stepper {
     /// What is left of a task that panicked.
-    pub(in crate::serve) fn of(panicked: Panicked) -> Box<Self> {
+    pub(crate) fn of(panicked: Panicked) -> Box<Self> {
         let task: Box<dyn Any> = panicked.task;
         task.downcast().expect("worlds are the tasks of the pool")
     }
 
     /// The world that it steps, as the gateway knows it.
-    pub(in crate::serve) const fn scene(&self) -> &Arc<Scene> {
+    pub(crate) const fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
 
     /// Between two steps.
-    pub(in crate::serve) const fn world(&self) -> &World {
+    pub(crate) const fn world(&self) -> &World {
         self.life.world()
     }
 
     /// Who lives in it.
-    pub(in crate::serve) const fn cast(&self) -> Option<&Arc<Cast>> {
+    pub(crate) const fn cast(&self) -> Option<&Arc<Cast>> {
         self.life.config().cast.as_ref()
     }
 
     /// The tick of the step that comes next.
-    pub(in crate::serve) const fn next_tick(&self) -> Tick {
+    pub(crate) const fn next_tick(&self) -> Tick {
         self.next_tick
     }
 
     /// Its life.
-    pub(in crate::serve) const fn epoch(&self) -> Epoch {
+    pub(crate) const fn epoch(&self) -> Epoch {
         self.life.config().epoch
     }
 
@@ -238,7 +238,7 @@ impl Stepper {
     }
 
     /// Ends what cannot go on after a panic.
-    pub(in crate::serve) fn end_recording(&mut self) {
+    pub(crate) fn end_recording(&mut self) {
         if let Some(tape) = self.tape.take() {
             tape.panicked();
         }
@@ -246,14 +246,14 @@ impl Stepper {
 
     /// Throws away what came into the inbox while the world is down: nobody reads it, and shards keep what does not fit, of which they
     /// hold so much in all.
-    pub(in crate::serve) fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         self.waiting.take(&mut self.commands);
         self.commands.clear();
     }
 
     /// Begins the next life, see [`Life::begin_again`]. `dismiss` makes the commands that its first step begins with, from the
     /// sessions that have avatars in it.
-    pub(in crate::serve) fn begin_again(
+    pub(crate) fn begin_again(
         &mut self,
         in_a_row: u32,
         dismiss: impl FnOnce(&mut dyn Iterator<Item = SessionKey>) -> Vec<Command>,
@@ -328,21 +328,21 @@ impl Outlet {
 }
 
 /// What an instance is made of.
-pub(in crate::serve) struct Founding {
-    pub(in crate::serve) scene: Arc<Scene>,
-    pub(in crate::serve) life: Life,
-    pub(in crate::serve) ledger: Arc<Ledger>,
-    pub(in crate::serve) sessions: Arc<Sessions>,
-    pub(in crate::serve) dead_reckoning: bool,
+pub(crate) struct Founding {
+    pub(crate) scene: Arc<Scene>,
+    pub(crate) life: Life,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) dead_reckoning: bool,
     /// Of the steps of all instances.
-    pub(in crate::serve) timing: Timing,
-    pub(in crate::serve) lateness: Timing,
-    pub(in crate::serve) clock: Clock,
+    pub(crate) timing: Timing,
+    pub(crate) lateness: Timing,
+    pub(crate) clock: Clock,
 }
 
 impl Stepper {
     /// An instance before its first step, and where its commands wait.
-    pub(in crate::serve) fn found(founding: Founding) -> (Box<Self>, Arc<Waiting>) {
+    pub(crate) fn found(founding: Founding) -> (Box<Self>, Arc<Waiting>) {
         let Founding { scene, life, ledger, sessions, dead_reckoning, timing, lateness, clock } = founding;
         let waiting = Waiting::new(INSTANCE_INBOX_MAX);
         waiting.set_cast(life.config().cast.clone());

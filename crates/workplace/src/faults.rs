@@ -9,21 +9,21 @@ use std::time::Duration;
 
 /// Where damage may be done to one thread.
 #[derive(Debug, Default)]
-pub(super) struct Fuse {
+pub struct Fuse {
     armed: AtomicBool,
     fault: Mutex<Option<Fault>>,
 }
 
 impl Fuse {
     /// Does the damage that was ordered, if any: once a turn.
-    pub(super) fn strike(&self) {
+    pub fn strike(&self) {
         if self.armed.load(Ordering::Relaxed) {
             self.burn();
         }
     }
 
     /// Likewise, where something is tried that can fail; true when it shall.
-    pub(super) fn fails(&self) -> bool {
+    pub fn fails(&self) -> bool {
         self.armed.load(Ordering::Relaxed) && self.burn()
     }
 
@@ -80,18 +80,18 @@ fn overflow(depth: u64) -> u64 {
 
 /// All fuses, by the names that orders use.
 #[derive(Debug, Default)]
-pub(super) struct Fuses {
+pub struct Fuses {
     by_place: BTreeMap<String, Arc<Fuse>>,
 }
 
 impl Fuses {
     /// The fuse for the thread that is called so in orders; made when it is asked for.
-    pub(super) fn at(&mut self, place: &str) -> Arc<Fuse> {
+    pub fn at(&mut self, place: &str) -> Arc<Fuse> {
         Arc::clone(self.by_place.entry(place.to_owned()).or_default())
     }
 
     /// Carries an order out. `wake` makes threads turn that wait for work.
-    pub(super) fn order(&self, fault: Fault, wake: &dyn Fn()) -> Result<(), String> {
+    pub fn order(&self, fault: Fault, wake: &dyn Fn()) -> Result<(), String> {
         if fault.place == "http" {
             // The thread that reads the order.
             let fuse = Fuse::default();

@@ -1,14 +1,13 @@
-//! Files of a template's script on the disk, and their problems as the operator's API shows them. The script itself is `host::script`.
+//! Files of a template's script on the disk. The script itself is `host::script`.
 
 use host::script::{SCRIPT_BYTES_MAX, ScriptFiles};
-use outline::Problem;
-use serde::Serialize;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
 /// The file system.
-pub(in crate::serve) struct ScriptDisk;
+#[derive(Debug)]
+pub struct ScriptDisk;
 
 impl ScriptFiles for ScriptDisk {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
@@ -24,27 +23,6 @@ impl ScriptFiles for ScriptDisk {
             return Err(format!("it is longer than {SCRIPT_BYTES_MAX} bytes"));
         }
         Ok(bytes)
-    }
-}
-
-/// One problem at its place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub(in crate::serve) struct ScriptProblem {
-    /// As the operator named it.
-    file: String,
-    /// From 1; none when it concerns no line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    /// From 1; none when it concerns all of the line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u32>,
-    what: String,
-}
-
-impl From<Problem<String>> for ScriptProblem {
-    fn from(Problem { file, line, column, fault }: Problem<String>) -> Self {
-        let some = |number| (number > 0).then_some(number);
-        Self { file, line: some(line), column: some(column), what: fault }
     }
 }
 

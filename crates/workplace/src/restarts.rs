@@ -10,9 +10,9 @@
 //! hub's sessions. The inbox of a world that is down is emptied: shards keep the commands that do not fit an inbox, and beyond a number
 //! (`gateway::shard::COMMANDS_MAX`) refuse agent updates for all worlds.
 
-use super::inboxes::{Inbox, Inboxes};
-use super::worlds::{INSTANCES, Stepper, Workplace, Worlds};
-use super::{Clock, ServeError};
+use crate::inboxes::{Inbox, Inboxes};
+use crate::worlds::{INSTANCES, Stepper, Workplace, Worlds};
+use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use gateway::places::{Place, Places, Scene};
 use host::restart::{Restart, RestartTask};
@@ -33,7 +33,8 @@ static BEGIN: Scope = Scope::new("restarts.begin").arg(Arg::World).limit_us(500_
 /// Without anything to do, the thread waits for a panic.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-pub(super) struct Restarts {
+/// The thread.
+pub struct Restarts {
     thread: JoinHandle<Vec<Down>>,
     stop: Sender<()>,
     standings: Vec<Arc<Mutex<Standing>>>,
@@ -41,13 +42,13 @@ pub(super) struct Restarts {
 
 /// How a world has fared.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Standing {
+pub struct Standing {
     /// Its life.
-    pub(super) epoch: u32,
+    pub epoch: u32,
     /// Times that it began again.
-    pub(super) restarts: u64,
+    pub restarts: u64,
     /// Why it is down, if it is.
-    pub(super) trouble: Option<String>,
+    pub trouble: Option<String>,
 }
 
 /// One world and what it takes to bring it back.
@@ -68,20 +69,20 @@ struct Figures {
 }
 
 /// Counts the sessions of a world.
-pub(super) type TakeCensus = Box<dyn Fn(WorldId) -> WorldCensus + Send>;
+pub type TakeCensus = Box<dyn Fn(WorldId) -> WorldCensus + Send>;
 
 /// A world that waits to begin again.
-pub(super) struct Down {
-    pub(super) stepper: Box<Stepper>,
+pub struct Down {
+    pub(crate) stepper: Box<Stepper>,
     /// How often it has panicked without a good while between.
-    pub(super) in_a_row: u32,
+    pub(crate) in_a_row: u32,
     first_tick: Tick,
 }
 
 #[cfg(test)]
 impl Down {
     /// As if it had panicked just now.
-    pub(super) const fn of(stepper: Box<Stepper>, in_a_row: u32) -> Self {
+    pub(crate) const fn of(stepper: Box<Stepper>, in_a_row: u32) -> Self {
         Self { stepper, in_a_row, first_tick: Tick(0) }
     }
 }
@@ -99,14 +100,18 @@ struct Thread {
     clock: Clock,
 }
 
-pub(super) fn start(
+/// Starts the thread.
+///
+/// # Errors
+/// [`ThreadError`].
+pub fn start(
     places: &Places,
     worlds: &Worlds,
     census: TakeCensus,
     clock: &Clock,
     metrics: &Metrics,
     recorder: Recorder,
-) -> Result<Restarts, ServeError> {
+) -> Result<Restarts, ThreadError> {
     let figures = |world: &str| {
         Figures {
         restart: metrics.timing(
@@ -149,18 +154,18 @@ pub(super) fn start(
             recorder.thread("restarts").install();
             thread.run()
         })
-        .map_err(|source| ServeError::Thread { name: "restarts", source })?;
+        .map_err(|source| ThreadError { name: "restarts", source })?;
     Ok(Restarts { thread, stop, standings })
 }
 
 impl Restarts {
     /// How each world has fared, for the `watch` thread.
-    pub(super) fn watch(&self) -> Vec<Arc<Mutex<Standing>>> {
+    pub fn watch(&self) -> Vec<Arc<Mutex<Standing>>> {
         self.standings.clone()
     }
 
     /// Ends the thread; a world that is down stays so. What is left of the instances among them.
-    pub(super) fn stop(self) -> Vec<Down> {
+    pub fn stop(self) -> Vec<Down> {
         drop(self.stop);
         self.thread.join().unwrap_or_else(|_| {
             tracing::error!("the restarts thread has panicked");
@@ -324,3 +329,5 @@ impl Line {
         }
     }
 }
+
+opaque_debug!(Restarts, Down);

@@ -1,7 +1,7 @@
 //! What takes longer than a frame may: worlds that are made, grounds and navmeshes that are built, what is left of worlds.
 //!
 //! It runs on the pool's `long-N` threads ([`schedule::long`]). [`run`] is for whoever needs the result: it waits, and so belongs on a
-//! thread that may. `operator_api` lists what waits and runs, and ends it.
+//! thread that may.
 
 use crossbeam_channel::{RecvTimeoutError, bounded};
 use schedule::long::{Long, LongContext, LongOutcome, LongRefusal, LongTasks};
@@ -9,18 +9,18 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// Kinds of tasks: what metrics are told by. Those of one kind take their turns in order.
-pub(super) const MAKE_WORLD: &str = "world";
+pub const MAKE_WORLD: &str = "world";
 /// See [`MAKE_WORLD`].
-pub(super) const WAKE: &str = "wake";
+pub const WAKE: &str = "wake";
 /// See [`MAKE_WORLD`].
-pub(super) const BUILD_TEMPLATE: &str = "template";
+pub const BUILD_TEMPLATE: &str = "template";
 
 /// How often who waits looks whether the server stops: a task that hangs shall not hold that up.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Why there is no result.
 #[derive(Debug, Error)]
-pub(super) enum LongFailure {
+pub enum LongFailure {
     /// It was not taken.
     #[error(transparent)]
     Refused(#[from] LongRefusal),
@@ -42,7 +42,7 @@ pub(super) enum LongFailure {
 ///
 /// # Errors
 /// [`LongFailure`].
-pub(super) fn run<R: Send + 'static>(
+pub fn run<R: Send + 'static>(
     tasks: &LongTasks,
     (kind, name, estimated): (&'static str, String, Duration),
     work: impl FnOnce(&LongContext) -> R + Send + 'static,

@@ -1,6 +1,6 @@
 //! What the world of an instance leaves for those who write it down: between two steps, copied out and no more.
 //!
-//! A [`Ledger`] is shared by the [`Stepper`](crate::serve::worlds::Stepper), which puts in, and the `journal` thread, which takes out. Each
+//! A [`Ledger`] is shared by the [`Stepper`](crate::worlds::Stepper), which puts in, and the `journal` thread, which takes out. Each
 //! thing that is put in replaces the former one, so there is never more than one of each; and each has a number of the node's, by which
 //! the store knows the later one.
 
@@ -11,7 +11,7 @@ use world::{Checkpoint, World};
 
 /// One instance's.
 #[derive(Debug)]
-pub(in crate::serve) struct Ledger {
+pub(crate) struct Ledger {
     /// Of the node.
     sequences: Arc<AtomicU64>,
     progress: Mutex<Progress>,
@@ -65,7 +65,7 @@ impl Ledger {
     }
 
     /// Behind a step: copies out what has changed, if anything has, and the whole state, if somebody asked for it.
-    pub(in crate::serve) fn note(&self, now: Instant, world: &World) {
+    pub(crate) fn note(&self, now: Instant, world: &World) {
         if self.is_closed() {
             return;
         }
@@ -92,22 +92,22 @@ impl Ledger {
     }
 
     /// Whether a step is wanted for the sake of the whole state.
-    pub(in crate::serve) fn wants_image(&self) -> bool {
+    pub(crate) fn wants_image(&self) -> bool {
         self.wants_image.load(Ordering::Acquire) && !self.is_closed()
     }
 
     /// Takes nothing in any more, since the world has begun empty. What was put in before can still be taken.
-    pub(in crate::serve) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
     /// Whether it takes nothing in.
-    pub(in crate::serve) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
     /// Says whether the world has gone back to the cast before, and the fingerprint of the one that it gave up.
-    pub(in crate::serve) fn set_reverted_from(&self, fingerprint: Option<u64>) {
+    pub(crate) fn set_reverted_from(&self, fingerprint: Option<u64>) {
         *lock(&self.reverted_from) = fingerprint;
     }
 
@@ -127,7 +127,7 @@ impl Ledger {
     }
 
     /// What was put in last: what a world that begins again from an earlier state goes on with.
-    pub(in crate::serve) fn last_progress(&self) -> Vec<u8> {
+    pub(crate) fn last_progress(&self) -> Vec<u8> {
         lock(&self.progress).bytes.clone()
     }
 

@@ -3,9 +3,10 @@
 //! Worlds put what there is to write into their [`Ledger`]s behind their steps; nothing here waits for one, and none
 //! waits for this. What cannot be written stays in memory and is tried again, ever less often.
 
-use super::ledger::{Image, Ledger, Progress};
-use super::workplace::{InstanceWorkplace, JobReport};
-use crate::serve::ServeError;
+use super::InstanceWorkplace;
+use crate::ThreadError;
+use crate::instances::mail::JobReport;
+use crate::ledger::{Image, Ledger, Progress};
 use host::registry::{JobOutcome, SUSPEND_BATCH_MAX};
 use ids::{Instant, Uuid};
 use std::sync::Arc;
@@ -25,16 +26,16 @@ static JOURNAL: Scope = Scope::new("instances.journal").arg(Arg::Count).limit_us
 static SAVE: Scope = Scope::new("instances.save").arg(Arg::Count).limit_us(1_000_000);
 
 /// The thread.
-pub(super) struct Journal {
+pub(in crate::instances) struct Journal {
     thread: JoinHandle<()>,
     stop: SyncSender<()>,
 }
 
 /// Starts the thread.
-pub(super) fn write_journal(
+pub(in crate::instances) fn write_journal(
     workplace: &Arc<InstanceWorkplace>,
     recorder: Recorder,
-) -> Result<Journal, ServeError> {
+) -> Result<Journal, ThreadError> {
     let workplace = Arc::clone(workplace);
     let (stop, stopped) = sync_channel(0);
     let run = move || {
@@ -44,13 +45,13 @@ pub(super) fn write_journal(
         workplace.survives("journal", || workplace.journal(workplace.changes()));
     };
     let thread = std::thread::Builder::new().name("journal".into()).spawn(run);
-    let thread = thread.map_err(|source| ServeError::Thread { name: "journal", source })?;
+    let thread = thread.map_err(|source| ThreadError { name: "journal", source })?;
     Ok(Journal { thread, stop })
 }
 
 impl Journal {
     /// Writes what has changed, and ends the thread.
-    pub(super) fn stop(self) {
+    pub(in crate::instances) fn stop(self) {
         drop(self.stop);
         if self.thread.join().is_err() {
             tracing::error!("the journal thread has panicked");
@@ -117,7 +118,7 @@ impl InstanceWorkplace {
     }
 
     /// The journal first. Whole states wait for the next time when it is late.
-    pub(super) fn write_once(&self, until: Instant) {
+    pub(in crate::instances) fn write_once(&self, until: Instant) {
         let Due { journals, images, idle } = self.look();
         idle.into_iter().for_each(|report| report.end(JobOutcome::StateSaved(Ok(()))));
         self.journal(journals);

@@ -16,7 +16,7 @@ use world::{Cast, Recast};
 
 /// What waits for one world.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub struct Waiting {
     commands: Mutex<Vec<Command>>,
     /// Read before every step; the lock is not needed for that.
     is_empty: AtomicBool,
@@ -39,7 +39,7 @@ struct Casting {
 
 impl Waiting {
     /// Nothing; room for `max`.
-    pub(super) fn new(max: usize) -> Arc<Self> {
+    pub fn new(max: usize) -> Arc<Self> {
         Arc::new(Self {
             commands: Mutex::default(),
             is_empty: AtomicBool::new(true),
@@ -50,7 +50,7 @@ impl Waiting {
     }
 
     /// Adds a command. False when there is no room: whoever sent it keeps it and tries again.
-    pub(super) fn put(&self, command: Command) -> bool {
+    pub fn put(&self, command: Command) -> bool {
         let mut commands = self.lock();
         let has_room = commands.len() < self.max;
         if has_room {
@@ -61,7 +61,7 @@ impl Waiting {
     }
 
     /// Moves everything that waits behind what is in `into`.
-    pub(super) fn take(&self, into: &mut Vec<Command>) {
+    pub fn take(&self, into: &mut Vec<Command>) {
         if self.is_empty.load(Ordering::Acquire) {
             return;
         }
@@ -75,23 +75,23 @@ impl Waiting {
     }
 
     /// Whether there are no commands.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.is_empty.load(Ordering::Acquire)
     }
 
     /// Says who lives in the world as it begins.
-    pub(super) fn set_cast(&self, cast: Option<Arc<Cast>>) {
+    pub fn set_cast(&self, cast: Option<Arc<Cast>>) {
         self.casting().cast = cast;
     }
 
     /// Whether this is the one that lives there, once the change that waits is made.
-    pub(super) fn has_cast(&self, cast: &Arc<Cast>) -> bool {
+    pub fn has_cast(&self, cast: &Arc<Cast>) -> bool {
         self.casting().cast.as_ref().is_some_and(|known| Arc::ptr_eq(known, cast))
     }
 
     /// The world has begun again with this one. A change that waits leads from there to where it was to lead, or nowhere when there is no way.
     /// What has to be compared for that takes too long for a step, and for the lock that a step waits for.
-    pub(super) fn begin_again_with(&self, cast: &Arc<Cast>) {
+    pub fn begin_again_with(&self, cast: &Arc<Cast>) {
         let (mut waits, made) = {
             let mut casting = self.casting();
             (casting.recast.clone(), casting.made.take())
@@ -117,7 +117,7 @@ impl Waiting {
     }
 
     /// Takes the change that waits, so that the world makes it.
-    pub(super) fn take_recast(&self) -> Option<Arc<Recast>> {
+    pub fn take_recast(&self) -> Option<Arc<Recast>> {
         if !self.has_recast.swap(false, Ordering::AcqRel) {
             return None;
         }
@@ -130,7 +130,7 @@ impl Waiting {
     }
 
     /// From which cast the next change has to lead.
-    pub(super) fn goes_over_from(&self) -> Option<Arc<Cast>> {
+    pub fn goes_over_from(&self) -> Option<Arc<Cast>> {
         let casting = self.casting();
         casting.recast.as_ref().map(|waits| waits.from()).or(casting.cast.as_ref()).cloned()
     }
@@ -140,7 +140,7 @@ impl Waiting {
     ///
     /// # Errors
     /// Of `change`; then all stays as it is.
-    pub(super) fn put_recast<E>(
+    pub fn put_recast<E>(
         &self,
         change: impl FnOnce(&Arc<Cast>) -> Result<Arc<Recast>, E>,
     ) -> Result<Option<Arc<Cast>>, E> {
@@ -165,19 +165,21 @@ impl Waiting {
 
 /// Where one world's commands go in.
 #[derive(Clone, Debug)]
-pub(super) struct Inbox {
-    pub(super) waiting: Arc<Waiting>,
-    pub(super) waker: Waker,
+pub struct Inbox {
+    /// Commands that wait.
+    pub waiting: Arc<Waiting>,
+    /// Wakes the world.
+    pub waker: Waker,
 }
 
 impl Inbox {
     /// Whether it is the same one.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.waiting, &other.waiting)
     }
 
     /// Adds a command and sees to it that the world is stepped. False when there is no room.
-    pub(super) fn put(&self, command: Command) -> bool {
+    pub fn put(&self, command: Command) -> bool {
         let taken = self.waiting.put(command);
         if taken {
             self.waker.wake();
@@ -188,7 +190,7 @@ impl Inbox {
 
 /// Those of all worlds.
 #[derive(Debug, Default)]
-pub(super) struct Inboxes {
+pub struct Inboxes {
     /// Of the worlds that lie at a place, which are there as long as the server runs.
     shared: Vec<Inbox>,
     instances: RwLock<BTreeMap<WorldId, Inbox>>,
@@ -196,23 +198,23 @@ pub(super) struct Inboxes {
 
 impl Inboxes {
     /// `shared[n]` is world `n`'s.
-    pub(super) fn new(shared: Vec<Inbox>) -> Self {
+    pub fn new(shared: Vec<Inbox>) -> Self {
         Self { shared, instances: RwLock::default() }
     }
 
     /// Those of the worlds that lie at a place.
-    pub(super) fn shared(&self) -> &[Inbox] {
+    pub fn shared(&self) -> &[Inbox] {
         &self.shared
     }
 
     /// A world's, while there is that world.
-    pub(super) fn of(&self, world: WorldId) -> Option<Inbox> {
+    pub fn of(&self, world: WorldId) -> Option<Inbox> {
         let shared = self.shared.get(world.0 as usize).cloned();
         shared.or_else(|| self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned())
     }
 
     /// Which world each task of the pool is.
-    pub(super) fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId> {
+    pub fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId> {
         let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
         let shared = (0..).map(WorldId).zip(&self.shared);
         let all = shared.chain(instances.iter().map(|(&world, inbox)| (world, inbox)));
@@ -220,18 +222,18 @@ impl Inboxes {
     }
 
     /// An instance begins.
-    pub(super) fn add(&self, world: WorldId, inbox: Inbox) {
+    pub fn add(&self, world: WorldId, inbox: Inbox) {
         self.instances.write().unwrap_or_else(PoisonError::into_inner).insert(world, inbox);
     }
 
     /// An instance has ended.
-    pub(super) fn remove(&self, world: WorldId) -> Option<Inbox> {
+    pub fn remove(&self, world: WorldId) -> Option<Inbox> {
         self.instances.write().unwrap_or_else(PoisonError::into_inner).remove(&world)
     }
 
     /// Hands out commands, in order for each world. Those for which a world has no room stay, and hold up none of other worlds; those
     /// for a world that has ended are of no use to anybody.
-    pub(super) fn deliver(&self, commands: &mut Vec<(WorldId, Command)>) {
+    pub fn deliver(&self, commands: &mut Vec<(WorldId, Command)>) {
         if commands.is_empty() {
             return;
         }

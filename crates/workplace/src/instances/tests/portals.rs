@@ -1,7 +1,7 @@
 //! Instances that portals create, and the quotas of programs.
 
 use super::*;
-use crate::serve::instances::driver::ORDERS_MAX;
+use crate::instances::driver::ORDERS_MAX;
 use gateway::mail::CircuitKey;
 use std::sync::mpsc::TrySendError;
 
@@ -54,16 +54,16 @@ fn a_portal_creates_one_instance_for_a_user_which_expires_when_it_is_not_visited
     let (owner, template) = (node.get(own).summary.row.owner, node.get(own).summary.row.template);
     assert_eq!((owner, &*template), (Some(AgentId(Uuid::from_u128(7))), "Cave"));
     let ordered = node.create(1);
-    node.stop(Vec::new()).unwrap();
+    assert_eq!(node.stop(Vec::new()), 0);
     // An hour passes.
     let (long_ago, store) = (1_000_000_000, Store::open(&url(&data)).unwrap());
     store.note_visits(&[(own, long_ago)]).unwrap();
     drop(store);
-    config.template[0].keep_h = 0;
+    config.templates[0].keep = None;
     let node = Node::start(&data, &config);
     node.instances.resume(own).unwrap();
-    node.stop(Vec::new()).unwrap();
-    config.template[0].keep_h = 1;
+    assert_eq!(node.stop(Vec::new()), 0);
+    config.templates[0].keep = Some(Duration::from_secs(3_600));
     let node = Node::start(&data, &config);
     node.wait_until("it has expired", |node| node.list() == [ordered]);
     assert_eq!(node.metric("throng_instances_expired_total"), 1.0);
@@ -75,7 +75,7 @@ fn a_portal_creates_one_instance_for_a_user_which_expires_when_it_is_not_visited
 fn portals_leave_room_for_programs_and_for_other_users() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(&["Cave", "Cellar"], 5);
-    (config.instances.portal_percent, config.instances.per_user_max) = (60, 1);
+    (config.limits.portal_max, config.limits.per_user_max) = (3, 1);
     let node = Node::start(&data, &config);
     node.walk_in(1, "Cave");
     let (n_done, refused) = node.walk_in(1, "Cellar");
@@ -105,7 +105,7 @@ fn a_token_has_its_quota_after_a_start_of_the_server_and_until_its_instances_hav
     assert!(is_full(create(&node, 3)));
     assert!(!create(&node, 2).unwrap().1, "a repeated order is no new one");
     node.create(9);
-    node.stop(Vec::new()).unwrap();
+    assert_eq!(node.stop(Vec::new()), 0);
     let node = Node::start(&data, &config(&["Cave"], 5));
     assert!(is_full(create(&node, 3)));
     node.instances.end(one).unwrap();

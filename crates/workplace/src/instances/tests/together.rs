@@ -4,10 +4,9 @@
 //! unless an instance refuses it.
 
 use super::*;
-use crate::serve::places::{settings, templates};
 use gateway::hub::{HubConfig, Login, Order as Ordered};
 use gateway::mail::{CircuitKey, Closed, FromShard, Request, ShardIndex, Spot, ToShard};
-use gateway::places::{Place, PlaceId, Places};
+use gateway::places::{Place, PlaceId};
 use gateway::sessions::{Mailbox, TakeOrder};
 use link::Refusal as WorldRefusal;
 use std::collections::BTreeSet;
@@ -17,7 +16,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 const USERS: u128 = 10;
 const INSTANCES_MAX: usize = 5;
-const ACTIVE_MAX: u32 = 3;
+const ACTIVE_MAX: usize = 3;
 const THREADS: u64 = 4;
 const OPERATIONS: u32 = 300;
 
@@ -50,28 +49,15 @@ struct Hall {
     _data: TempDir,
 }
 
-fn config() -> Config {
-    let cave =
-        config::Template { name: "Cave".into(), max_avatars: 3, keep_h: 0, ..config::Template::default() };
-    let plain = config::Template { name: "Plain".into(), size_m: 512, max_avatars: 3, ..cave.clone() };
-    let portal = |from: &str, to: &str| config::Portal {
-        from: from.into(),
-        to: to.into(),
-        ..config::Portal::default()
-    };
-    let instances = config::Instances {
-        max: INSTANCES_MAX as u32,
-        active_max: ACTIVE_MAX,
-        suspend_after_s: 0,
-        portal_percent: 100,
-        ..config::Instances::default()
-    };
-    Config {
-        instances,
-        template: vec![cave, plain],
-        portal: vec![portal("Harbour", "Cave"), portal("Meadows", "Plain"), portal("Cave", "back")],
-        ..Config::default()
-    }
+fn config() -> TestConfig {
+    let template =
+        |name, size_m, portals| TestTemplate { size_m, max_avatars: 3, portals, ..TestTemplate::new(name) };
+    let mut config = super::config(&[], ACTIVE_MAX);
+    config.templates = vec![template("Cave", 256, vec![PortalTo::Back]), template("Plain", 512, Vec::new())];
+    config.limits.instances_max = INSTANCES_MAX;
+    config.limits.portal_max = INSTANCES_MAX;
+    config.limits.suspend_after = Duration::ZERO;
+    config
 }
 
 impl Hall {
@@ -86,10 +72,9 @@ impl Hall {
         let now = Arc::clone(&time_ms);
         let clock: Clock = Arc::new(move || Instant::from_millis(now.fetch_add(1, Ordering::Relaxed)));
         let metrics = Arc::new(Metrics::new());
-        let places = Arc::new(Places::new(settings(&config)));
+        let places = Arc::new(regions(["Cave", "Plain"]));
         let fuses = &mut Fuses::default();
-        let worlds =
-            worlds::start(&config, &places, &clock, &metrics, Recorder::off(), fuses).expect("threads");
+        let worlds = worlds::start(2, &places, &clock, &metrics, Recorder::off(), fuses).expect("threads");
         let hub_config = HubConfig {
             udp_ports: (9_000..9_016).collect(),
             http_port: 9_000,
@@ -117,11 +102,11 @@ impl Hall {
         let url = store::StoreUrl::of_directory(data.path());
         let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics).expect("a database");
         let (instances, _, threads) = start(Start {
-            limits: registry_config(&config, places.len() as u32, 0),
+            limits: config.limits,
             known,
             mailbox: mailbox_of_instances,
             parts: WorkplaceParts {
-                templates: templates(&config, worlds.long()).expect("templates"),
+                templates: config.templates.iter().map(TestTemplate::build).collect(),
                 depot: &depot,
                 inboxes: &worlds.inboxes,
                 pool: worlds.workplace(),
@@ -132,7 +117,7 @@ impl Hall {
                 metrics: &metrics,
             },
             metrics: &metrics,
-            unix_start_s: 0,
+            unix_start_s: UNIX_START_S,
             recorder: Recorder::off(),
         })
         .expect("threads");
@@ -259,8 +244,8 @@ impl Hall {
     fn stop(self) {
         self.mailbox.send(END).expect("the shard runs");
         self.shard.join().expect("the shard did not panic");
-        let (rest, saved) = self.threads.save_all(Vec::new());
-        saved.expect("everything can be saved");
+        let (rest, n_unsaved) = self.threads.save_all(Vec::new());
+        assert_eq!(n_unsaved, 0, "everything can be saved");
         self.worlds.stop();
         rest.stop();
     }

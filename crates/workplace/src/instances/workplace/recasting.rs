@@ -5,13 +5,13 @@
 //! made meanwhile is looked at once it can be told. What nobody needs any more is never freed in a step: casts and changes are kept here until this is the last to have them, for which the `instances`
 //! thread looks now and then, and then dropped where all that is left of worlds is.
 
-use super::Instances;
-use super::catalog::{Template, WorldCatalog};
-use super::driver::InstanceMail;
-use super::script::ScriptDisk;
-use super::workplace::InstanceWorkplace;
-use crate::serve::inboxes::Inbox;
-use crate::serve::long::{self, LongFailure};
+use super::InstanceWorkplace;
+use crate::inboxes::Inbox;
+use crate::instances::Instances;
+use crate::instances::catalog::{Template, WorldCatalog};
+use crate::instances::mail::InstanceMail;
+use crate::instances::script::ScriptDisk;
+use crate::long::{self, LongFailure};
 use host::registry::InstanceRefusal;
 use host::script::{ScriptProblems, reload_cast};
 use ids::WorldId;
@@ -26,37 +26,41 @@ const READ_ESTIMATE: Duration = Duration::from_millis(20);
 
 /// What comes of reading a template's files again.
 #[derive(Debug)]
-pub(super) struct Reloaded {
+pub struct Reloaded {
     /// Its name, as it is configured.
-    pub(super) template: String,
+    pub template: String,
     /// What new instances have.
-    pub(super) cast: Arc<Cast>,
+    pub cast: Arc<Cast>,
     /// Whether the files say something else than before.
-    pub(super) has_changed: bool,
+    pub has_changed: bool,
     /// Instances that go over to it within a second of being awake. Even if nothing has changed: those that should have before, and did not.
-    pub(super) n_adopting: usize,
+    pub n_adopting: usize,
     /// Instances that keep what they have.
-    pub(super) n_keeping: usize,
+    pub n_keeping: usize,
     /// Why these do.
-    pub(super) why: Option<RecastRefusal>,
+    pub why: Option<RecastRefusal>,
 }
 
 /// Why it stays as it was.
 #[derive(Debug, Error)]
-pub(super) enum ReloadRefusal {
+pub enum ReloadRefusal {
+    /// There is no such template, or the driver has ended.
     #[error(transparent)]
     Instance(#[from] InstanceRefusal),
+    /// The template has no script.
     #[error("Nobody lives in instances of {0:?}: it has no `npcs`.")]
     Nobody(String),
+    /// Its files are wrong.
     #[error("{0}")]
     Wrong(ScriptProblems),
+    /// They were not read.
     #[error(transparent)]
     Long(#[from] LongFailure),
 }
 
 /// What reloading needs beside the catalog.
 #[derive(Debug, Default)]
-pub(super) struct Recasting {
+pub(in crate::instances) struct Recasting {
     /// One is reloaded at a time.
     reload: Mutex<()>,
     retired: Mutex<Retired>,
@@ -77,7 +81,7 @@ impl Retired {
 
 impl Instances {
     /// Reads a template's files again.
-    pub(super) fn reload(&self, template: &str) -> Result<Reloaded, ReloadRefusal> {
+    pub fn reload(&self, template: &str) -> Result<Reloaded, ReloadRefusal> {
         let reloaded = self.workplace.reload(template)?;
         let facts = self.workplace.catalog().template(&reloaded.template).map(Template::facts);
         if let Some(facts) = facts {
@@ -170,7 +174,7 @@ impl InstanceWorkplace {
 
     /// Gives a world that has just come into the pool what its template has become since it was begun. Whoever changes the template from here
     /// on, with the catalog locked as it is here, finds the world.
-    pub(super) fn catch_up(&self, world: WorldId) {
+    pub(in crate::instances) fn catch_up(&self, world: WorldId) {
         let behind = self.behind(&self.catalog(), world);
         let Some((cast, inbox)) = behind else { return };
         let mut changes = Changes::to(&cast);
@@ -201,7 +205,7 @@ impl InstanceWorkplace {
     }
 
     /// Has dropped what no world has any more. Costs nothing while there is nothing.
-    pub(super) fn dispose_casts(&self) {
+    pub(in crate::instances) fn dispose_casts(&self) {
         let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
         // Those hold casts, which come to their turn once these are dropped.
         let recasts = unneeded(&mut retired.recasts);

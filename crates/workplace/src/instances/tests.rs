@@ -9,21 +9,20 @@ mod suspending;
 mod together;
 
 use super::admissions::Admitted;
-use super::driver::{Answer, Granted};
+use super::mail::{Answer, Granted};
 use super::*;
-use crate::config::{self, Config};
-use crate::serve::faults::Fuses;
-use crate::serve::inboxes::Inbox;
-use crate::serve::places;
-use crate::serve::worlds::{self, Stepper, Worlds};
-use crate::serve::{registry_config, start_clock};
+use crate::faults::Fuses;
+use crate::inboxes::Inbox;
+use crate::worlds::{self, Stepper, Worlds};
 use gateway::http::fault::{Fault, FaultKind};
 use gateway::hub::{HubConfig, Order as Ordered};
-use gateway::places::Places;
+use gateway::places::{Land, PlaceSettings, Places, Portal, PortalTo};
 use host::capacity::Shortage;
+use host::script::load_cast;
 use ids::{Instant, WorldId};
+use link::{Scenery, Terrain};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 use store::Store;
 use telemetry::LockWait;
@@ -98,24 +97,98 @@ struct Node {
     worlds: Worlds,
 }
 
-fn config(templates: &[&str], active_max: u32) -> Config {
-    let template = |name: &&str| config::Template {
-        name: (*name).into(),
-        terrain: config::TerrainShape::Flat,
-        ..config::Template::default()
+/// Seconds since 1970 at the start of every node.
+const UNIX_START_S: u64 = 1_700_000_000;
+
+/// A template to be built.
+#[derive(Clone)]
+struct TestTemplate {
+    name: &'static str,
+    size_m: u32,
+    npcs: Option<PathBuf>,
+    max_avatars: u32,
+    keep: Option<Duration>,
+    portals: Vec<PortalTo>,
+}
+
+impl TestTemplate {
+    fn new(name: &'static str) -> Self {
+        Self { name, size_m: 256, npcs: None, max_avatars: 20, keep: None, portals: Vec::new() }
+    }
+
+    fn build(&self) -> Template {
+        let (terrain, scenery) = (Arc::new(Terrain::flat(self.size_m, 22.0)), Arc::<Scenery>::default());
+        let load = |path: &PathBuf| load_cast(&ScriptDisk, path, &terrain, &scenery, 20.0, &mut || true);
+        let cast = self.npcs.as_ref().map(|path| Arc::new(load(path).expect("the files are right")));
+        Template {
+            name: self.name.into(),
+            portals: portals(&self.portals),
+            cast,
+            script: self.npcs.clone(),
+            max_avatars: self.max_avatars,
+            hz: 20,
+            keep: self.keep,
+            land: Arc::new(Land::new(terrain, scenery, 20.0)),
+        }
+    }
+}
+
+fn portals(to: &[PortalTo]) -> Arc<[Portal]> {
+    let portal = |to: &PortalTo| Portal { at: Vec3::new(20.0, 20.0, 22.0), radius_m: 1.0, to: to.clone() };
+    to.iter().map(portal).collect()
+}
+
+/// Two regions, each with a portal to its template.
+fn regions(templates: [&str; 2]) -> Places {
+    let region = |(n, template): (u32, &str)| {
+        let terrain = Arc::new(Terrain::flat([256, 512][n as usize], 22.0));
+        PlaceSettings {
+            name: ["Harbour", "Meadows"][n as usize].into(),
+            grid: (1_000 + 10 * n, 1_000),
+            max_avatars: 100,
+            hz: 20,
+            local_ids: worlds::local_ids(n),
+            land: Arc::new(Land::new(terrain, Arc::<Scenery>::default(), 20.0)),
+            portals: portals(&[PortalTo::Own(template.into())]),
+        }
     };
-    let instances =
-        config::Instances { max: 5, active_max, suspend_after_s: 3_600, ..config::Instances::default() };
-    Config { template: templates.iter().map(template).collect(), instances, ..Config::default() }
+    Places::new((0..).zip(templates).map(region).collect())
+}
+
+/// What a node is made of.
+#[derive(Clone)]
+struct TestConfig {
+    templates: Vec<TestTemplate>,
+    limits: RegistryConfig,
+}
+
+fn config(templates: &[&'static str], active_max: usize) -> TestConfig {
+    let limits = RegistryConfig {
+        instances_max: 5,
+        portal_max: 5,
+        per_user_max: 0,
+        active_max,
+        suspend_after: Duration::from_secs(3_600),
+        first_world: 2,
+        local_ids: local_ids(),
+        unix_start_s: UNIX_START_S.cast_signed(),
+    };
+    TestConfig { templates: templates.iter().copied().map(TestTemplate::new).collect(), limits }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the pool's time is real")]
+fn start_clock() -> Clock {
+    let started = std::time::Instant::now();
+    Arc::new(move || Instant(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX)))
 }
 
 impl Node {
-    fn start(data: &TempDir, config: &Config) -> Self {
-        let (clock, unix_start_s) = start_clock();
+    fn start(data: &TempDir, config: &TestConfig) -> Self {
+        let clock = start_clock();
         let metrics = Arc::new(Metrics::new());
         let mut fuses = Fuses::default();
-        let places = Arc::new(Places::new(places::settings(config)));
-        let worlds = worlds::start(config, &places, &clock, &metrics, Recorder::off(), &mut fuses).unwrap();
+        let places = Arc::new(regions(["Cave", "Cave"]));
+        let worlds = worlds::start(2, &places, &clock, &metrics, Recorder::off(), &mut fuses).unwrap();
         let hub_config = HubConfig {
             udp_ports: vec![9_000],
             http_port: 9_000,
@@ -131,11 +204,11 @@ impl Node {
         let (depot, known) = Depot::open(&url(data), fuses.at("instances"), &clock, &metrics).unwrap();
         let crowd = GatewayModel::default();
         let start = Start {
-            limits: registry_config(config, places.len() as u32, unix_start_s),
+            limits: config.limits,
             known,
             mailbox,
             parts: WorkplaceParts {
-                templates: places::templates(config, worlds.long()).unwrap(),
+                templates: config.templates.iter().map(TestTemplate::build).collect(),
                 depot: &depot,
                 inboxes: &worlds.inboxes,
                 pool: worlds.workplace(),
@@ -146,20 +219,20 @@ impl Node {
                 metrics: &metrics,
             },
             metrics: &metrics,
-            unix_start_s,
+            unix_start_s: UNIX_START_S,
             recorder: Recorder::off(),
         };
         let (instances, admission, threads) = start_with(start, Box::new(crowd.clone())).unwrap();
         Self { instances, admission, threads: Some(threads), crowd, depot, fuses, metrics, worlds }
     }
 
-    /// The server stops; `down` are worlds that have panicked.
-    fn stop(mut self, down: Vec<Down>) -> Result<(), ServeError> {
+    /// The server stops; the number of instances that could not be saved. `down` are worlds that have panicked.
+    fn stop(mut self, down: Vec<Down>) -> usize {
         let threads = self.threads.take().expect("it is stopped once");
-        let (rest, saved) = threads.save_all(down);
+        let (rest, n_unsaved) = threads.save_all(down);
         self.worlds.stop();
         rest.stop();
-        saved
+        n_unsaved
     }
 
     fn order(id: u128) -> Order {
@@ -291,7 +364,7 @@ impl Drop for Node {
     }
 }
 
-fn path(data: &TempDir) -> std::path::PathBuf {
+fn path(data: &TempDir) -> PathBuf {
     data.path().join("throng.sqlite")
 }
 

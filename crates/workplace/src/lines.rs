@@ -1,6 +1,6 @@
 //! A world's way from frames to a published replica: on the `replica` thread, or behind the step of a small world.
 
-use super::inboxes::Waiting;
+use crate::inboxes::Waiting;
 use gateway::places::Scene;
 use ids::SessionKey;
 use link::{Action, Command, Frame};
@@ -9,7 +9,7 @@ use schedule::Waker;
 use std::sync::Arc;
 
 /// What follows the frames of one world.
-pub(super) struct Line {
+pub struct Line {
     encoder: Encoder,
     publisher: Publisher,
     /// Buffers to be filled again.
@@ -23,15 +23,18 @@ pub(super) struct Line {
 
 /// What lines have counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Followed {
-    pub(super) blocks_encoded: u64,
-    pub(super) resyncs: u64,
-    pub(super) copies: u64,
+pub struct Followed {
+    /// Blocks encoded.
+    pub blocks_encoded: u64,
+    /// Snapshots requested.
+    pub resyncs: u64,
+    /// Replicas copied because a shard held the one whose turn it was.
+    pub copies: u64,
 }
 
 impl Line {
     /// Of a world that takes commands there. Without `dead_reckoning` every movement is told.
-    pub(super) fn new(
+    pub fn new(
         scene: &Arc<Scene>,
         waiting: &Arc<Waiting>,
         waker: Option<Waker>,
@@ -53,7 +56,7 @@ impl Line {
     }
 
     /// Encodes a frame and publishes what is true after it, or asks the world for a snapshot.
-    pub(super) fn follow(&mut self, frame: &Frame) {
+    pub fn follow(&mut self, frame: &Frame) {
         let mut encoded = std::mem::take(&mut self.spare);
         match self.encoder.encode(frame, &mut encoded) {
             Intake::Ready => {
@@ -68,7 +71,8 @@ impl Line {
         }
     }
 
-    pub(super) const fn followed(&self) -> Followed {
+    /// Totals.
+    pub const fn followed(&self) -> Followed {
         let Self { encoder, publisher, .. } = self;
         Followed {
             blocks_encoded: encoder.blocks_encoded,
@@ -89,3 +93,5 @@ impl Line {
         }
     }
 }
+
+opaque_debug!(Line);

@@ -3,11 +3,12 @@
 //! A `workplace` thread reads the state, then a long task constructs the world and hands it to the pool. An operator may end that task, and
 //! the pool may end before it: each start has one [`StartClaim`], whose owner reports it. A task that finds the claim taken drops its world.
 
-use super::catalog::{RevertedCast, SteppedInstance, WorldCatalog};
-use super::ledger::Ledger;
-use super::workplace::{InstanceWorkplace, JobReport, unsaved};
-use crate::serve::long;
-use crate::serve::worlds::{Founding, Stepper};
+use super::{InstanceWorkplace, unsaved};
+use crate::instances::catalog::{RevertedCast, SteppedInstance, WorldCatalog};
+use crate::instances::mail::JobReport;
+use crate::ledger::Ledger;
+use crate::long;
+use crate::worlds::{Founding, Stepper};
 use gateway::places::Scene;
 use host::registry::{JobOutcome, StartFailure};
 use ids::{Epoch, Uuid, WorldId};
@@ -31,31 +32,31 @@ const MAKE_ESTIMATE: Duration = Duration::from_millis(1);
 const MAKE_NPC_ESTIMATE: Duration = Duration::from_micros(50);
 
 /// Arguments of a start.
-pub(super) struct StartOrder {
+pub(in crate::instances) struct StartOrder {
     /// The instance is new: there is no saved state.
-    pub(super) is_first: bool,
-    pub(super) world: WorldId,
-    pub(super) id: Uuid,
-    pub(super) template: Arc<str>,
-    pub(super) name: Arc<str>,
-    pub(super) local_ids: Range<u32>,
+    pub(in crate::instances) is_first: bool,
+    pub(in crate::instances) world: WorldId,
+    pub(in crate::instances) id: Uuid,
+    pub(in crate::instances) template: Arc<str>,
+    pub(in crate::instances) name: Arc<str>,
+    pub(in crate::instances) local_ids: Range<u32>,
 }
 
 /// The right to report the end of a start, taken once.
-pub(super) type StartClaim = Arc<Mutex<Option<JobReport>>>;
+pub(in crate::instances) type StartClaim = Arc<Mutex<Option<JobReport>>>;
 
 /// A world under construction.
-pub(super) struct PendingStart {
+pub(in crate::instances) struct PendingStart {
     ticket: LongTicket,
     claim: StartClaim,
 }
 
 /// Arguments of a world's construction.
-pub(super) struct StartPlan {
+pub(in crate::instances) struct StartPlan {
     id: Uuid,
     template: Arc<str>,
     scene: Arc<Scene>,
-    pub(super) config: WorldConfig,
+    pub(in crate::instances) config: WorldConfig,
     reverted_from: Option<u64>,
 }
 
@@ -65,7 +66,7 @@ fn take(claim: &StartClaim) -> Option<JobReport> {
 
 impl InstanceWorkplace {
     /// Reads the saved state of an instance and submits the construction of its world.
-    pub(super) fn start(self: &Arc<Self>, order: StartOrder, report: JobReport) {
+    pub(in crate::instances) fn start(self: &Arc<Self>, order: StartOrder, report: JobReport) {
         let (is_first, id) = (order.is_first, order.id);
         // Another epoch than that of the saved state: frames are numbered from 0, and replicas begin with them.
         let epoch = Epoch(self.depot.next_sequence() as u32);
@@ -152,7 +153,7 @@ impl InstanceWorkplace {
     }
 
     /// Puts a world into the pool; the number of bytes that its construction kept, or `None` once the server stops.
-    pub(super) fn found(&self, plan: StartPlan, world: World, held_before: i64) -> Option<i64> {
+    pub(in crate::instances) fn found(&self, plan: StartPlan, world: World, held_before: i64) -> Option<i64> {
         let StartPlan { id, template, scene, config, reverted_from } = plan;
         let number = config.id;
         let ledger = Arc::new(Ledger::new(self.depot.sequences()));
@@ -182,7 +183,7 @@ impl InstanceWorkplace {
     }
 
     /// Ends starts whose long task was ended by an operator or by the end of the pool; every [`host::registry::Registry::TIMEOUT_PERIOD`].
-    pub(super) fn end_abandoned_starts(&self) {
+    pub(in crate::instances) fn end_abandoned_starts(&self) {
         let is_stopping = self.long.is_stopping();
         let mut reports = Vec::new();
         self.starts().retain(|start| {
@@ -212,7 +213,7 @@ impl InstanceWorkplace {
 
 impl StartPlan {
     /// Arguments of a world's construction, with the cast of the template or the one to which the instance has gone back.
-    pub(super) fn new(catalog: &WorldCatalog, order: StartOrder, epoch: Epoch) -> Option<Self> {
+    pub(in crate::instances) fn new(catalog: &WorldCatalog, order: StartOrder, epoch: Epoch) -> Option<Self> {
         let StartOrder { world, id, template, name, local_ids, .. } = order;
         let known = catalog.template(&template)?;
         let reverted = catalog.reverted.get(&id);

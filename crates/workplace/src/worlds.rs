@@ -1,12 +1,11 @@
 //! The worlds on their pool: each with an inbox of commands and an outbox of frames.
 //!
-//! A world that panics is taken up again by the `restarts` thread ([`super::restarts`]), which finds all that a new life needs in
+//! A world that panics is taken up again by the `restarts` thread ([`crate::restarts`]), which finds all that a new life needs in
 //! what the pool hands back of its [`Stepper`].
 
-use super::faults::Fuses;
-use super::inboxes::{Inbox, Inboxes, Waiting};
-use super::{Clock, ServeError};
-use crate::config::Config;
+use crate::faults::Fuses;
+use crate::inboxes::{Inbox, Inboxes, Waiting};
+use crate::{Clock, ThreadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use gateway::places::{Place, Places};
 use ids::{Epoch, Instant, Tick, WorldId};
@@ -27,9 +26,9 @@ use world::{Life, NpcCounts, WorldConfig, WorldCounters};
 mod pace;
 mod stepper;
 
-pub(super) use pace::TickTotals;
+pub use pace::TickTotals;
 use stepper::Outlet;
-pub(super) use stepper::{Founding, Stepper};
+pub(crate) use stepper::{Founding, Stepper};
 
 /// Commands that a world's inbox holds; a shard keeps what does not fit and tries again.
 const INBOX_MAX: usize = 16_384;
@@ -44,13 +43,16 @@ const LOCAL_IDS: u32 = 1 << 20;
 /// The pool, until the server stops. Whoever uses it reads: taking a world out waits for its step, and keeps nobody else waiting.
 type SharedPool = Arc<RwLock<Option<Pool>>>;
 
-pub(super) struct Worlds {
+/// The worlds on their pool.
+pub struct Worlds {
     pool: SharedPool,
     long: LongTasks,
-    pub(super) inboxes: Arc<Inboxes>,
+    /// Inboxes of all worlds.
+    pub inboxes: Arc<Inboxes>,
     /// What they made of them, and where spent frames go back.
-    pub(super) frames: Receiver<Box<Frame>>,
-    pub(super) spent: Sender<Box<Frame>>,
+    pub frames: Receiver<Box<Frame>>,
+    /// Frames that have been used.
+    pub spent: Sender<Box<Frame>>,
     seen: Vec<Arc<Seen>>,
     instances: SeenInstances,
     names: Vec<String>,
@@ -60,29 +62,38 @@ pub(super) struct Worlds {
 
 /// What a world has counted, as of its last step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
-    pub(super) world: WorldCounters,
-    pub(super) n_avatars: usize,
-    pub(super) n_npcs: usize,
-    pub(super) npcs: NpcCounts,
-    pub(super) dilation: f32,
-    pub(super) ticks: TickTotals,
-    pub(super) missions_completed: u64,
+pub struct Counted {
+    /// Totals of the world.
+    pub world: WorldCounters,
+    /// Avatars of users.
+    pub n_avatars: usize,
+    /// NPCs.
+    pub n_npcs: usize,
+    /// Totals of its NPCs.
+    pub npcs: NpcCounts,
+    /// World time passed ÷ wall time passed, as of the last step.
+    pub dilation: f32,
+    /// Ticks on time and dilated ones.
+    pub ticks: TickTotals,
+    /// Missions that visitors have completed.
+    pub missions_completed: u64,
     /// What its steps take, averaged over some.
-    pub(super) step: Duration,
+    pub step: Duration,
     /// Frames that found the way to the replica thread full.
-    pub(super) frames_lost: u64,
-    pub(super) steady: Steady,
+    pub frames_lost: u64,
+    /// Totals of steady steps.
+    pub steady: Steady,
     /// Memory that its first steps asked for and kept.
-    pub(super) grown_bytes: i64,
+    pub grown_bytes: i64,
 }
 
 /// Steps in which nobody came, went, fell or spoke, and no snapshot was told: what happens once has to be kept somewhere.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Steady {
-    pub(super) ticks: u64,
+pub struct Steady {
+    /// Steps.
+    pub ticks: u64,
     /// Requests for memory in these, until the frame was handed over.
-    pub(super) allocations: u64,
+    pub allocations: u64,
 }
 
 impl AddAssign for Steady {
@@ -114,39 +125,44 @@ type SeenInstances = Arc<Mutex<InstancesSeen>>;
 
 /// All instances together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InstancesCounted {
-    pub(super) n: usize,
-    pub(super) n_avatars: usize,
+pub struct InstancesCounted {
+    /// Instances in memory.
+    pub n: usize,
+    /// Avatars of users.
+    pub n_avatars: usize,
     /// Those who live in worlds that have had a step.
-    pub(super) n_npcs: usize,
+    pub n_npcs: usize,
     /// What NPCs have done since the server began, in instances that have ended, too.
-    pub(super) npcs: NpcCounts,
+    pub npcs: NpcCounts,
     /// Likewise.
-    pub(super) steady: Steady,
+    pub steady: Steady,
     /// Likewise.
-    pub(super) ticks: TickTotals,
+    pub ticks: TickTotals,
     /// Likewise.
-    pub(super) missions_completed: u64,
+    pub missions_completed: u64,
     /// Of the slowest one.
-    pub(super) dilation: f32,
+    pub dilation: f32,
 }
 
 /// Name of all instances together in metrics: there are too many for one each.
-pub(super) const INSTANCES: &str = "instances";
+pub const INSTANCES: &str = "instances";
 
-pub(super) fn start(
-    config: &Config,
+/// Starts the pool with the shared worlds.
+///
+/// # Errors
+/// [`ThreadError`].
+pub fn start(
+    n_workers: usize,
     places: &Places,
     clock: &Clock,
     metrics: &Metrics,
     recorder: Recorder,
     fuses: &mut Fuses,
-) -> Result<Worlds, ServeError> {
+) -> Result<Worlds, ThreadError> {
     let pool_clock = Arc::clone(clock);
-    let n_workers = super::n_workers(config);
     let lock_wait = LockWait::new(metrics, "schedule");
     let pool = Pool::start_recorded(n_workers, move || pool_clock(), recorder, lock_wait)
-        .map_err(|source| ServeError::Thread { name: "world", source })?;
+        .map_err(|source| ThreadError { name: "world", source })?;
     let (frame_sender, frames) = bounded(FRAMES_MAX);
     let (spent, spent_receiver) = bounded(FRAMES_MAX);
     let mut inboxes = Vec::new();
@@ -197,12 +213,13 @@ pub(super) fn start(
 }
 
 /// Those of the n-th shared world; 0 is no id.
-pub(super) const fn local_ids(n: u32) -> Range<u32> {
+pub const fn local_ids(n: u32) -> Range<u32> {
     let first = n * LOCAL_IDS + 1;
     first..first + LOCAL_IDS - 1
 }
 
-pub(super) fn world_config(place: &Place) -> WorldConfig {
+/// Arguments of a shared world.
+pub fn world_config(place: &Place) -> WorldConfig {
     WorldConfig {
         id: place.world(),
         epoch: Epoch(0),
@@ -218,29 +235,29 @@ pub(super) fn world_config(place: &Place) -> WorldConfig {
 }
 
 /// What the `watch` thread looks at.
-pub(super) struct Watch {
+pub struct Watch {
     pool: SharedPool,
     seen: Vec<Arc<Seen>>,
     instances: SeenInstances,
     /// By world.
-    pub(super) names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 impl Watch {
     /// What each world has counted.
-    pub(super) fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<Counted> {
         let counted = |seen: &Arc<Seen>| *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
         self.seen.iter().map(counted).collect()
     }
 
     /// By world, when the step began that it is in; `None` between two steps.
-    pub(super) fn in_step_since(&self) -> impl Iterator<Item = Option<Instant>> {
+    pub fn in_step_since(&self) -> impl Iterator<Item = Option<Instant>> {
         let since = |seen: &Arc<Seen>| seen.in_step_since.load(Ordering::Relaxed);
         self.seen.iter().map(since).map(|since| (since > 0).then_some(Instant(since)))
     }
 
     /// What the instances in the pool have counted.
-    pub(super) fn instances(&self) -> InstancesCounted {
+    pub fn instances(&self) -> InstancesCounted {
         let seen = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = InstancesCounted {
             n: seen.there.len(),
@@ -266,33 +283,34 @@ impl Watch {
     }
 
     /// When the step began that has lasted the longest, of those that instances are in.
-    pub(super) fn instance_in_step_since(&self) -> Option<Instant> {
+    pub fn instance_in_step_since(&self) -> Option<Instant> {
         let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         let since = instances.there.values().map(|seen| seen.in_step_since.load(Ordering::Relaxed));
         since.filter(|&since| since > 0).min().map(Instant)
     }
 
     /// What the frames of all worlds cost since the last call.
-    pub(super) fn drain_step_stats(&self) -> Vec<(TaskId, StepStats)> {
+    pub fn drain_step_stats(&self) -> Vec<(TaskId, StepStats)> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().map_or_else(Vec::new, Pool::drain_step_stats)
     }
 
     /// What frames took since the last call: the latest appended to `records`, and what all come to.
-    pub(super) fn drain_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
+    pub fn drain_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().map_or_else(FrameSummary::default, |pool| pool.drain_frames(records))
     }
 
     /// How the pool stands between worlds and long tasks; none once the server stops.
-    pub(super) fn balance(&self) -> Option<PoolBalance> {
+    pub fn balance(&self) -> Option<PoolBalance> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().map(Pool::balance)
     }
 }
 
 impl Worlds {
-    pub(super) fn watch(&self) -> Watch {
+    /// What the `watch` thread looks at.
+    pub fn watch(&self) -> Watch {
         Watch {
             pool: Arc::clone(&self.pool),
             seen: self.seen.clone(),
@@ -302,13 +320,13 @@ impl Worlds {
     }
 
     /// Tells of worlds that panicked.
-    pub(super) fn panicked(&self) -> Receiver<Panicked> {
+    pub fn panicked(&self) -> Receiver<Panicked> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().expect("asked for before the end").panicked().clone()
     }
 
     /// Where worlds are put back to work.
-    pub(super) fn workplace(&self) -> Workplace {
+    pub fn workplace(&self) -> Workplace {
         Workplace {
             pool: Arc::clone(&self.pool),
             long: self.long.clone(),
@@ -317,17 +335,17 @@ impl Worlds {
     }
 
     /// Where long tasks go.
-    pub(super) const fn long(&self) -> &LongTasks {
+    pub const fn long(&self) -> &LongTasks {
         &self.long
     }
 
     /// Where recordings of each world begin.
-    pub(super) fn tapes(&self) -> &[Sender<Tape>] {
+    pub fn tapes(&self) -> &[Sender<Tape>] {
         &self.tapes
     }
 
     /// Ends the steps and the long tasks; one that does not listen is left behind after some seconds.
-    pub(super) fn stop(&self) {
+    pub fn stop(&self) {
         let pool = self.pool.write().unwrap_or_else(PoisonError::into_inner).take();
         drop(pool);
     }
@@ -335,7 +353,7 @@ impl Worlds {
 
 /// The pool, for whoever makes, ends and restarts worlds.
 #[derive(Clone)]
-pub(super) struct Workplace {
+pub struct Workplace {
     pool: SharedPool,
     long: LongTasks,
     instances: SeenInstances,
@@ -343,7 +361,7 @@ pub(super) struct Workplace {
 
 impl Workplace {
     /// Steps a world from now on; its inbox. None once the server stops.
-    pub(super) fn take_in(&self, stepper: Box<Stepper>, waiting: Arc<Waiting>) -> Option<Inbox> {
+    pub(crate) fn take_in(&self, stepper: Box<Stepper>, waiting: Arc<Waiting>) -> Option<Inbox> {
         let (world, dt, seen) = (stepper.scene.world, stepper.scene.dt(), Arc::clone(&stepper.seen));
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         let waker = pool.as_ref()?.add(stepper, dt, Tick(0));
@@ -352,7 +370,7 @@ impl Workplace {
     }
 
     /// What an instance has counted, while it is stepped.
-    pub(super) fn counted(&self, world: WorldId) -> Option<Counted> {
+    pub fn counted(&self, world: WorldId) -> Option<Counted> {
         let seen =
             Arc::clone(self.instances.lock().unwrap_or_else(PoisonError::into_inner).there.get(&world)?);
         let counted = seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -360,7 +378,7 @@ impl Workplace {
     }
 
     /// Steps a world no more, and has what is left of it dropped. Waits for the step that it may be in.
-    pub(super) fn end(&self, world: WorldId, inbox: &Inbox) {
+    pub(crate) fn end(&self, world: WorldId, inbox: &Inbox) {
         if let Some(stepper) = self.take_out(inbox) {
             self.dispose(stepper);
         }
@@ -369,14 +387,14 @@ impl Workplace {
 
     /// Steps a world no more, until it is taken back or forgotten. What is left of it is the caller's, who must not drop it where somebody
     /// waits; none when it is down, or the server stops. Waits for the step that it may be in.
-    pub(super) fn take_out(&self, inbox: &Inbox) -> Option<Box<Stepper>> {
+    pub(crate) fn take_out(&self, inbox: &Inbox) -> Option<Box<Stepper>> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         let task: Box<dyn Any> = pool.as_ref()?.remove(inbox.waker.id())?;
         Some(task.downcast().expect("worlds are the tasks of the pool"))
     }
 
     /// Looks no more after an instance that is not stepped any more. What it has counted stays.
-    pub(super) fn forget(&self, world: WorldId) {
+    pub(crate) fn forget(&self, world: WorldId) {
         let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(seen) = instances.there.remove(&world) {
             let counted = *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -388,12 +406,12 @@ impl Workplace {
     }
 
     /// Has something large dropped where no frame waits for it, and nobody who holds a lock.
-    pub(super) fn dispose(&self, what: impl Any + Send) {
+    pub(crate) fn dispose(&self, what: impl Any + Send) {
         self.long.dispose(Box::new(what));
     }
 
     /// Keeps who makes which step when for the next frames; see [`Pool::trace_next_frames`].
-    pub(super) fn trace_next_frames(&self, n_frames: usize) {
+    pub fn trace_next_frames(&self, n_frames: usize) {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pool.as_ref() {
             pool.trace_next_frames(n_frames);
@@ -401,12 +419,12 @@ impl Workplace {
     }
 
     /// The trace that was asked for, once it is whole.
-    pub(super) fn take_trace(&self) -> Option<FrameTrace> {
+    pub fn take_trace(&self) -> Option<FrameTrace> {
         self.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.take_trace()
     }
 
     /// Steps a world again, from this tick on; whoever holds the inbox reaches it. Not once the server stops.
-    pub(super) fn take_back(&self, inbox: &Inbox, stepper: Box<Stepper>, first_tick: Tick) {
+    pub(crate) fn take_back(&self, inbox: &Inbox, stepper: Box<Stepper>, first_tick: Tick) {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pool.as_ref() {
             let dt = stepper.scene.dt();
@@ -414,3 +432,5 @@ impl Workplace {
         }
     }
 }
+
+opaque_debug!(Worlds, Watch, Workplace);

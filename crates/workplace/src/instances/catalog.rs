@@ -3,8 +3,8 @@
 //! One lock holds all of it ([`InstanceWorkplace::catalog`](super::InstanceWorkplace::catalog)), so that a template that changes and an instance
 //! that comes into memory meanwhile find each other. The existence of instances is the registry's.
 
-use super::ledger::Ledger;
-use super::workplace::JobReport;
+use super::mail::JobReport;
+use crate::ledger::Ledger;
 use gateway::places::{Land, Portal, Scene};
 use host::registry::TemplateFacts;
 use ids::{Uuid, WorldId};
@@ -26,20 +26,23 @@ const REVERTED: &str = "It panicked again and again with what its template's fil
 
 /// Description from which instances are created.
 #[derive(Clone, Debug)]
-pub(in crate::serve) struct Template {
-    pub(in crate::serve) name: Arc<str>,
-    pub(in crate::serve) land: Arc<Land>,
-    pub(in crate::serve) portals: Arc<[Portal]>,
+pub struct Template {
+    /// Name, unique without regard to case.
+    pub name: Arc<str>,
+    /// Ground and static objects, shared by all instances.
+    pub land: Arc<Land>,
+    /// Portals in each instance.
+    pub portals: Arc<[Portal]>,
     /// NPCs and missions.
-    pub(in crate::serve) cast: Option<Arc<Cast>>,
+    pub cast: Option<Arc<Cast>>,
     /// File of the cast.
-    pub(in crate::serve) script: Option<PathBuf>,
+    pub script: Option<PathBuf>,
     /// Avatars of users in one instance at once.
-    pub(in crate::serve) max_avatars: u32,
+    pub max_avatars: u32,
     /// Steps per second.
-    pub(in crate::serve) hz: u32,
+    pub hz: u32,
     /// Time without visitors after which an instance that a portal created ends; `None` is never.
-    pub(in crate::serve) keep: Option<Duration>,
+    pub keep: Option<Duration>,
 }
 
 impl Template {

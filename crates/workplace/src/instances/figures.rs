@@ -1,6 +1,6 @@
 //! Metrics of the registry, and what the `watch` thread and the health check read of it.
 
-use super::driver::{InstanceMail, InstanceSender};
+use super::mail::{InstanceMail, InstanceSender};
 use host::capacity::{NodeSample, Shortage};
 use host::registry::{Registry, RegistryCounters};
 use ids::Instant;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use telemetry::{Counter, Gauge, Metrics};
 
 /// Capacity for instances, as other threads see it: as of the driver's last turn.
-pub(in crate::serve) struct Admission {
+pub struct Admission {
     mail: InstanceSender,
     reserved_bytes: AtomicU64,
     trimmable_bytes: AtomicU64,
@@ -28,23 +28,23 @@ impl Admission {
     }
 
     /// Tells the registry the measurements of one second.
-    pub(in crate::serve) fn look(&self, now: Instant, sample: &NodeSample) {
+    pub fn look(&self, now: Instant, sample: &NodeSample) {
         // Only fails once the driver has ended.
         let _ = self.mail.send(InstanceMail::Sample(now, *sample));
     }
 
     /// Memory reserved for instances that may not be resident yet.
-    pub(in crate::serve) fn promised_bytes(&self) -> u64 {
+    pub fn promised_bytes(&self) -> u64 {
         self.reserved_bytes.load(Ordering::Relaxed)
     }
 
     /// Memory that the allocator may keep of instances that have left, while no others come.
-    pub(in crate::serve) fn idle_bytes(&self) -> u64 {
+    pub fn idle_bytes(&self) -> u64 {
         self.trimmable_bytes.load(Ordering::Relaxed)
     }
 
     /// A sentence for the operator.
-    pub(in crate::serve) fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<String> {
         let shortage = *self.shortage.lock().unwrap_or_else(PoisonError::into_inner);
         Some(match shortage? {
             Shortage::Memory => "Memory is short: instances are neither created nor resumed.".to_owned(),
@@ -168,3 +168,5 @@ impl RegistryFigures {
         *shortage = self.shortages.first().copied();
     }
 }
+
+opaque_debug!(Admission);

@@ -1,0 +1,400 @@
+//! Instances: worlds created from a template, for visitors who are sent into them.
+//!
+//! Two sides exchange messages. The *registry* ([`host::registry`]) decides: which instances exist, whose they are, which of them are in
+//! memory, and which visitors are admitted. The `driver` thread owns it. The *workplace* (`workplace`) carries its jobs out: rows in the store
+//! (`depot`), worlds that come into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it. What takes long,
+//! long tasks do; no thread that a frame waits for waits for any of this.
+//!
+//! [`Instances`] is the handle for everything else: it sends requests and waits for their replies, so it belongs on threads that may wait.
+//! `recasting` reads a template's files again.
+
+mod admissions;
+mod catalog;
+mod depot;
+mod driver;
+mod figures;
+mod mail;
+mod script;
+#[cfg(test)]
+mod tests;
+mod workplace;
+
+pub use catalog::Template;
+pub use depot::Depot;
+pub use driver::InstanceMailbox;
+pub use figures::Admission;
+pub use script::ScriptDisk;
+pub use workplace::{ReloadRefusal, Reloaded, WorkplaceParts};
+
+use crate::restarts::Down;
+use crate::worlds::Counted;
+use crate::{Clock, ThreadError};
+use admissions::InstanceGateway;
+use depot::DepotError;
+use driver::{Driver, DriverParts};
+use figures::RegistryFigures;
+use gateway::hub::{Hub, Passage, PassageRefusal};
+use gateway::places::Scene;
+use gateway::sessions::Sessions;
+use glam::Vec3;
+use host::registry::{
+    InstanceRefusal, InstanceReply, InstanceRequest, InstanceRow, InstanceSummary, Maker, NewInstance,
+    Registry, RegistryConfig, Visitor,
+};
+use ids::{AgentId, SessionKey, Uuid};
+use mail::{Answer, InstanceMail, InstanceSender};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use store::{Instance, Listed};
+use telemetry::Metrics;
+use telemetry::recorder::Recorder;
+use thiserror::Error;
+use workplace::{InstanceWorkplace, Journal, WorkplaceThreads, job_queue, write_journal};
+
+/// Local ids of instances begin here; those below belong to shared worlds.
+const FIRST_LOCAL_ID: u32 = 1 << 31;
+
+/// The handle of instances.
+pub struct Instances {
+    mail: InstanceSender,
+    workplace: Arc<InstanceWorkplace>,
+    sessions: Arc<Sessions>,
+    clock: Clock,
+    unix_start_s: u64,
+}
+
+/// The threads of instances.
+pub struct InstanceThreads {
+    mail: InstanceSender,
+    workplace: Arc<InstanceWorkplace>,
+    driver: JoinHandle<()>,
+    /// `None` in tests that write the journal themselves.
+    journal: Option<Journal>,
+    workers: WorkplaceThreads,
+}
+
+/// Parts of instances.
+pub struct Start<'a> {
+    /// Limits of the registry.
+    pub limits: RegistryConfig,
+    /// Instances that the store knows.
+    pub known: Vec<Listed>,
+    /// Mailbox of the driver.
+    pub mailbox: InstanceMailbox,
+    /// Parts of the workplace.
+    pub parts: WorkplaceParts<'a>,
+    /// Registry of metrics.
+    pub metrics: &'a Arc<Metrics>,
+    /// Seconds since 1970 at [`Instant::ZERO`](ids::Instant::ZERO).
+    pub unix_start_s: u64,
+    /// Flight recorder of the threads.
+    pub recorder: Recorder,
+}
+
+/// Reason why something was not done.
+#[derive(Debug, Error)]
+pub enum Refusal {
+    /// The registry refuses.
+    #[error(transparent)]
+    Instance(#[from] InstanceRefusal),
+    /// The hub refuses.
+    #[error(transparent)]
+    Passage(#[from] PassageRefusal),
+    /// No such user is logged in.
+    #[error("{0} is not here.")]
+    NotHere(String),
+    /// The instance is not in memory, so that it has no map.
+    #[error("That world is {0}: there is a map of it when somebody is in it.")]
+    Resting(&'static str),
+    /// The system gives no random numbers.
+    #[error("The system gives no random numbers: {0}.")]
+    Random(getrandom::Error),
+}
+
+/// User of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// "First Last".
+    Name(String),
+    /// An account.
+    Agent(Uuid),
+}
+
+/// Description of an instance that a program orders.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// Random by default. A repeated order with an id gets the same instance.
+    pub id: Option<Uuid>,
+    /// Name of the template.
+    pub template: String,
+    /// The template's name by default.
+    pub name: Option<String>,
+    /// Owner.
+    pub owner: Option<AgentId>,
+    /// Token of the program; the operator has none.
+    pub maker: Option<Maker>,
+}
+
+/// An instance as the API reports it.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// As the registry knows it.
+    pub summary: InstanceSummary,
+    /// Sentence on what is wrong with it.
+    pub trouble: Option<String>,
+    /// `None` without such a template.
+    pub template: Option<Template>,
+    /// Users in it, or on their way into it.
+    pub users: usize,
+    /// World time passed ÷ wall time passed, as of its last step.
+    pub dilation: f32,
+    /// Mean duration of its steps; zero before the first, and while it is suspended.
+    pub step: Duration,
+}
+
+/// Starts the threads.
+pub fn start(start: Start<'_>) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
+    let (gateway, recorder) = (Box::new(Arc::clone(start.parts.sessions)), start.recorder);
+    let (instances, admission, mut threads) = start_with(start, gateway)?;
+    threads.journal = Some(write_journal(&threads.workplace, recorder)?);
+    Ok((instances, admission, threads))
+}
+
+fn start_with(
+    start: Start<'_>,
+    gateway: Box<dyn InstanceGateway>,
+) -> Result<(Arc<Instances>, Arc<Admission>, InstanceThreads), ThreadError> {
+    let Start { limits, known, mailbox, parts, metrics, unix_start_s, recorder } = start;
+    let (clock, sessions) = (Arc::clone(parts.clock), Arc::clone(parts.sessions));
+    let mut registry = Registry::new(limits, parts.templates.iter().map(Template::facts).collect());
+    for listed in known {
+        let (row, damage) = row_of(listed);
+        registry.load(row, damage);
+    }
+    let mail = mailbox.sender.clone();
+    let admission = Admission::new(mail.clone());
+    let workplace = Arc::new(InstanceWorkplace::new(parts));
+    let (jobs, queue) = job_queue();
+    let driver = Driver::new(DriverParts {
+        registry,
+        gateway,
+        workplace: Arc::clone(&workplace),
+        jobs,
+        mailbox,
+        clock: Arc::clone(&clock),
+        unix_start_s,
+        figures: RegistryFigures::new(metrics, Arc::clone(&admission)),
+        metrics,
+    });
+    let workers = workplace.start_threads(&queue, &mail, recorder)?;
+    let driver = std::thread::Builder::new().name("instances".into()).spawn(move || driver.run(recorder));
+    let driver = driver.map_err(|source| ThreadError { name: "instances", source })?;
+    let instances =
+        Instances { mail: mail.clone(), workplace: Arc::clone(&workplace), sessions, clock, unix_start_s };
+    Ok((Arc::new(instances), admission, InstanceThreads { mail, workplace, driver, journal: None, workers }))
+}
+
+/// Local ids that instances may have.
+pub const fn local_ids() -> (u32, u32) {
+    (FIRST_LOCAL_ID, u32::MAX)
+}
+
+fn row_of(listed: Listed) -> (InstanceRow, Option<Arc<str>>) {
+    let Listed { instance, trouble, maker, visited_s } = listed;
+    let Instance { id, template, name, owner, created_s } = instance;
+    let row = InstanceRow {
+        id,
+        template: template.into(),
+        name: name.into(),
+        owner,
+        created_s,
+        maker: maker.map(Arc::from),
+        visited_s,
+    };
+    (row, trouble.map(Arc::from))
+}
+
+impl InstanceThreads {
+    /// Suspends every instance, while the pool still runs: what is left to be ended, and the number of instances that could not be saved.
+    /// All shards have ended. `down` are the remains of worlds that have panicked.
+    pub fn save_all(self, down: Vec<Down>) -> (SavedInstances, usize) {
+        let Self { mail, workplace, driver, journal, workers } = self;
+        journal.into_iter().for_each(Journal::stop);
+        workplace.set_down(down);
+        let (answer, stopped) = sync_channel(1);
+        let _ = mail.send(InstanceMail::BeginStop(answer));
+        let rest = SavedInstances { mail, driver, workers };
+        // No answer is a thread that has panicked.
+        let n = stopped.recv().unwrap_or(1);
+        if n > 0 {
+            tracing::error!(
+                n,
+                "the server stops, and of some instances all that happened since they were last saved is lost"
+            );
+        }
+        (rest, n)
+    }
+}
+
+/// The threads, which have nothing more to save.
+pub struct SavedInstances {
+    mail: InstanceSender,
+    driver: JoinHandle<()>,
+    workers: WorkplaceThreads,
+}
+
+impl SavedInstances {
+    /// Ends the threads, after the pool: a job may wait for one of its tasks.
+    pub fn stop(self) {
+        let _ = self.mail.send(InstanceMail::End);
+        if self.driver.join().is_err() {
+            tracing::error!("the instances thread has panicked");
+        }
+        self.workers.join();
+    }
+}
+
+impl Instances {
+    /// Creates an instance and waits until it is durable. It sleeps until visitors come: in memory if there is room, else suspended; without
+    /// memory for it, it is not created. False if there was one with this id, of the same template and owner, already.
+    pub fn create(&self, order: Order) -> Result<(Uuid, bool), Refusal> {
+        let Order { id, template, name, owner, maker } = order;
+        let id = id.map_or_else(random_id, Ok)?;
+        let created_s = (self.unix_start_s + (self.clock)().0 / 1_000_000_000).cast_signed();
+        let new = NewInstance { id, template, name, owner, created_s, maker };
+        let reply = self.request(InstanceRequest::Open(new))?.reply;
+        let is_new = matches!(reply, InstanceReply::Created(_));
+        if is_new {
+            tracing::info!(%id, "an instance begins");
+        }
+        Ok((id, is_new))
+    }
+
+    /// Ends an instance: visitors go back to where they came from, and nothing of it is kept.
+    pub fn end(&self, id: Uuid) -> Result<(), Refusal> {
+        self.request(InstanceRequest::End(id))?;
+        tracing::info!(%id, "an instance has ended");
+        Ok(())
+    }
+
+    /// Suspends an instance now. Nothing happens to one that is suspended.
+    pub fn suspend(&self, id: Uuid) -> Result<(), Refusal> {
+        self.request(InstanceRequest::Suspend(id)).map(drop)
+    }
+
+    /// Brings an instance into memory without a user. It is suspended again like any other that has no users.
+    pub fn resume(&self, id: Uuid) -> Result<(), Refusal> {
+        self.request(InstanceRequest::Resume(id)).map(drop)
+    }
+
+    /// Sends a user into an instance, to a position or to where visitors arrive.
+    pub fn enter(&self, id: Uuid, who: &Who, position: Option<Vec3>) -> Result<Passage, Refusal> {
+        // No world is resumed for a user who is not here.
+        self.query(move |registry| registry.summary(id).map(drop))??;
+        let session = self.sessions.with(|hub| find(hub, who))?;
+        let visitor = Visitor { session, ticket: None, from: None };
+        let granted = self.request(InstanceRequest::Enter { instance: id, visitor, position })?;
+        Ok(granted.passage.expect("an admitted visitor is on a passage"))
+    }
+
+    /// Sends a user back to where they were last in a shared world.
+    pub fn leave(&self, who: &Who) -> Result<Passage, Refusal> {
+        let now = (self.clock)();
+        self.sessions.with(|hub| {
+            let session = find(hub, who)?;
+            Ok(hub.leave(now, session)?)
+        })
+    }
+
+    /// All of them, in order of their creation.
+    pub fn list(&self) -> Result<Vec<Account>, Refusal> {
+        let summaries: Vec<InstanceSummary> = self.query(|registry| registry.summaries().collect())?;
+        let visitors = self.sessions.with(|hub| hub.visitors());
+        let users = |summary: &InstanceSummary| visitors.get(&summary.world).copied().unwrap_or(0);
+        Ok(self.accounts(summaries.into_iter().map(|summary| (users(&summary), summary)).collect()))
+    }
+
+    /// One of them.
+    pub fn get(&self, id: Uuid) -> Result<Account, Refusal> {
+        let summary = self.query(move |registry| registry.summary(id))??;
+        let users = self.sessions.with(|hub| hub.visitors_of(summary.world));
+        Ok(self.accounts(vec![(users, summary)]).remove(0))
+    }
+
+    fn accounts(&self, summaries: Vec<(usize, InstanceSummary)>) -> Vec<Account> {
+        let catalog = self.workplace.catalog();
+        let account = |(users, summary): (usize, InstanceSummary)| {
+            let of_world = || catalog.trouble(summary.world, summary.row.id);
+            let trouble = summary.blocked.as_deref().or_else(of_world).map(str::to_owned);
+            let template = catalog.template(&summary.row.template).cloned();
+            Account { summary, trouble, template, users, dilation: 1.0, step: Duration::ZERO }
+        };
+        let mut accounts: Vec<Account> = summaries.into_iter().map(account).collect();
+        drop(catalog);
+        for account in &mut accounts {
+            if let Some(Counted { dilation, step, .. }) = self.workplace.counted(account.summary.world) {
+                (account.dilation, account.step) = (dilation, step);
+            }
+        }
+        accounts
+    }
+
+    /// Time that an instance has been in its phase, as far as this life of the server goes.
+    pub fn time_in_phase(&self, account: &Account) -> Duration {
+        (self.clock)().since(account.summary.since)
+    }
+
+    /// All templates, each with the number of its instances.
+    pub fn templates(&self) -> Result<Vec<(Template, usize)>, Refusal> {
+        let names: Vec<Arc<str>> =
+            self.query(|registry| registry.summaries().map(|one| one.row.template).collect())?;
+        let templates = self.workplace.catalog().templates.clone();
+        let count = |template: Template| {
+            let n = names.iter().filter(|name| name.eq_ignore_ascii_case(&template.name)).count();
+            (template, n)
+        };
+        Ok(templates.into_iter().map(count).collect())
+    }
+
+    /// The scene of an instance that is stepped.
+    pub fn scene(&self, id: Uuid) -> Result<Arc<Scene>, Refusal> {
+        let summary = self.query(move |registry| registry.summary(id))??;
+        self.workplace.scene(summary.world).ok_or(Refusal::Resting(summary.phase))
+    }
+
+    fn request(&self, request: InstanceRequest) -> Answer {
+        let (answer, answered) = sync_channel(1);
+        let sent = self.mail.send(InstanceMail::Request(request, answer));
+        sent.ok().and_then(|()| answered.recv().ok()).unwrap_or(Err(InstanceRefusal::Stopping.into()))
+    }
+
+    /// Asks the registry something.
+    fn query<R: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Registry) -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let (answer, answered) = sync_channel(1);
+        let ask = move |registry: &Registry| drop(answer.send(ask(registry)));
+        let sent = self.mail.send(InstanceMail::Query(Box::new(ask)));
+        let answer = sent.ok().and_then(|()| answered.recv().ok());
+        answer.ok_or(Refusal::Instance(InstanceRefusal::Stopping))
+    }
+}
+
+fn random_id() -> Result<Uuid, Refusal> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(Refusal::Random)?;
+    Ok(uuid::Builder::from_random_bytes(id).into_uuid())
+}
+
+fn find(hub: &Hub, who: &Who) -> Result<SessionKey, Refusal> {
+    let (found, name) = match who {
+        Who::Name(name) => (hub.session_named(name), format!("{name:?}")),
+        Who::Agent(id) => (hub.session_of(AgentId(*id)), id.to_string()),
+    };
+    found.ok_or(Refusal::NotHere(name))
+}
+
+opaque_debug!(Instances, InstanceThreads, SavedInstances, Start<'_>);

@@ -1,0 +1,44 @@
+//! The workplace of a host: worlds on their pool with inboxes and frames, their restarts after panics, and instances with the driver of their
+//! registry.
+//!
+//! It has threads and a store. Clocks, metrics, limits and the gateway are given to it; it opens no socket and reads no configuration.
+//! What instances exist and when a world restarts is decided by [`host`]. Start with [`worlds`] and [`instances`].
+
+/// `Debug` for types that hold threads, channels and closures: their names.
+macro_rules! opaque_debug {
+    ($($type:ty),+ $(,)?) => {$(
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    )+};
+}
+
+pub mod faults;
+pub mod inboxes;
+pub mod instances;
+mod ledger;
+pub mod lines;
+pub mod long;
+pub mod restarts;
+pub mod worlds;
+
+use ids::Instant;
+use std::io;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The clock of the process: the time since it began.
+pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
+
+/// A thread cannot be started.
+#[derive(Debug, Error)]
+#[error("cannot start the {name} thread")]
+pub struct ThreadError {
+    /// Its name.
+    pub name: &'static str,
+    /// The system's reason.
+    #[source]
+    pub source: io::Error,
+}
