@@ -305,6 +305,7 @@ fn cycles(imports: &Imports) -> Vec<BTreeSet<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::slice;
 
     fn sources(modules: &[(&str, &str)]) -> Sources {
         let path = |name: &str| name.split("::").filter(|it| !it.is_empty()).map(str::to_owned).collect();
@@ -319,7 +320,10 @@ mod tests {
     fn two_modules_that_import_each_other_are_a_cycle() {
         let b = ("b", "use super::a::{self, Thing};\n");
         let a_and_b = BTreeSet::from(["a".to_owned(), "b".to_owned()]);
-        assert_eq!(cycles_of(&[("a", "use crate::{b::Other, c};\n"), b, ("c", "")]), [a_and_b.clone()]);
+        assert_eq!(
+            cycles_of(&[("a", "use crate::{b::Other, c};\n"), b, ("c", "")]),
+            slice::from_ref(&a_and_b)
+        );
         assert_eq!(cycles_of(&[("a", "fn f() { crate::b::g(1) }\n"), b]), [a_and_b], "by a path");
         assert_eq!(cycles_of(&[("a", "use crate::c;\n"), b, ("c", "")]), [] as [BTreeSet<String>; 0]);
     }

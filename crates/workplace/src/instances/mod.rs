@@ -367,7 +367,7 @@ impl Instances {
     fn request(&self, request: InstanceRequest) -> Answer {
         let (answer, answered) = sync_channel(1);
         let sent = self.mail.send(InstanceMail::Request(request, answer));
-        sent.ok().and_then(|()| answered.recv().ok()).unwrap_or(Err(InstanceRefusal::Stopping.into()))
+        sent.ok().and_then(|()| answered.recv().ok()).unwrap_or_else(|| Err(InstanceRefusal::Stopping.into()))
     }
 
     /// Asks the registry something.
