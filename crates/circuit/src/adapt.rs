@@ -1,62 +1,140 @@
-//! How much of its rate a client's path seems to carry.
+//! The part of a client's rate that its path carries.
 //!
-//! A client asks for more than its path holds, or the path gets worse. What it cannot carry is lost or queued on the way, so both
-//! are looked at, once a second: the share of acked packets that had to be made again or still wait for that, and the round trip against
-//! the shortest one seen. Either above its limit takes a part of the rate away; neither gives a part of the whole back. In between lies what
-//! radio links lose without being full, and there the rate stays.
+//! A client may ask for more than its path holds, or the path gets worse. What a path cannot carry is lost or queued on the way, so both
+//! are judged, once a second: losses since the last judgement, and the round trip against the shortest one measured.
 //!
-//! The rate never falls below a quarter: what a viewer needs to walk about. A client that does not use its rate is not judged, since
-//! its losses say nothing of it.
+//! Radio links lose without being full, in bursts. Three rules keep them apart from full paths:
+//!
+//! 1. Losses are counted as runs per acked packet ([`Losses`]): a burst, or a cut of seconds, is one run.
+//! 2. Loss > [`LOSS_FULL`] cuts the rate only in the second judgement in a row. A queue cuts at once.
+//! 3. On a path that carries `c` of the `r` bytes per second sent, loss is `1 - c / r` and falls with the rate. If two cuts have not
+//!    lowered it in two measurements, the loss is the path's [own](OwnLoss): the rate is given back, and for [`OWN_HOLD`] only loss
+//!    beyond it counts.
+//!
+//! Loss < [`LOSS_FREE`] without a queue gives a part of the whole rate back. In between lies what radio links lose without being full,
+//! and there the rate stays. It never falls below a quarter: what a viewer needs to walk about. A client that does not use its rate
+//! is not judged, since its losses say nothing of it.
 
-use crate::Stats;
+use crate::losses::Losses;
 use ids::Instant;
 use std::time::Duration;
 
-/// Between two looks; a longer round trip makes them rarer.
+#[cfg(test)]
+mod tests;
+
+/// Time between two judgements; a longer round trip makes them rarer.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Answers needed to judge by: with fewer, a path that loses a twelfth seems to lose a fifth now and then.
-const SAMPLES_MIN: u64 = 64;
+/// Acked packets and runs of missing ones that a judgement of losses needs: with fewer, a path that loses a twelfth seems to lose a
+/// fifth in two judgements in a row now and then.
+const SAMPLES_MIN: u32 = 32;
 /// Loss above which a path is taken for full. Radio links lose some per cent by themselves, and a lost ack counts as a lost packet:
 /// 5 % each way are 10 % here.
 const LOSS_FULL: f32 = 0.2;
-/// And below which it is taken to have room.
+/// Loss below which a path is taken to have room.
 const LOSS_FREE: f32 = 0.11;
-/// A round trip so much longer than the shortest one means a queue, whatever the path's length.
+/// Round trip > 2 × the shortest one + this is a queue, whatever the path's length.
 const QUEUE: Duration = Duration::from_millis(200);
-/// Part of the rate that is left after a look at a full path.
+/// Part of the rate that a cut leaves.
 const DECREASE: f32 = 0.8;
-/// Part of the whole rate that a look at a free path gives back.
+/// Part of the whole rate that a judgement of a free path gives back.
 const INCREASE: f32 = 1.0 / 16.0;
 /// Least part of the rate.
 const LEAST: f32 = 0.25;
 /// A rate of which less than this part is used is not judged.
 const USED_MIN: f32 = 0.5;
+/// Bytes sent per second, as a part of those before the first cut, from which on losses tell whether the cuts helped: two cuts.
+const TRIAL_PART: f32 = 0.65;
+/// Most loss that is taken for a path's own. Beyond it the measurement is too coarse to tell.
+const OWN_MAX: f32 = 0.35;
+/// Time for which a path's own loss is believed. Afterwards it is tried again: the path may have become another one.
+const OWN_HOLD: Duration = Duration::from_secs(120);
+
+/// What a circuit knows of its path when it is judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathSample {
+    /// The rate allowed now, bytes per second.
+    pub(crate) bytes_per_s: u32,
+    /// Bytes sent since the circuit began.
+    pub(crate) bytes_out: u64,
+    /// The smoothed round trip of pings, once there was one.
+    pub(crate) round_trip: Option<Duration>,
+    /// Of all packets since the circuit began.
+    pub(crate) losses: Losses,
+}
 
 /// A circuit's part of its rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Adapt {
     /// From [`LEAST`] to 1.
     part: f32,
-    looked_at: Instant,
-    next_look: Instant,
-    shortest: Option<Duration>,
-    /// [`Stats::bytes_out`] at the last look.
+    judged_at: Instant,
+    next_at: Instant,
+    /// [`PathSample::bytes_out`] of the last judgement.
     bytes_out: u64,
-    /// Of [`Stats`] what was acked and what went missing when the losses were last judged.
-    acked: u64,
-    lost: u64,
+    shortest: Option<Duration>,
+    losses: LossWindow,
+    /// The last loss measured, if it was above [`LOSS_FULL`].
+    suspected: Option<MeasuredLoss>,
+    trial: Option<CutTrial>,
+    own: Option<OwnLoss>,
+}
+
+/// Counters at the last measurement of loss.
+#[derive(Clone, Copy, Debug)]
+struct LossWindow {
+    began_at: Instant,
+    bytes_out: u64,
+    acked: u32,
+    runs: u32,
+}
+
+/// Loss over a time, and the bytes that were sent in it.
+#[derive(Clone, Copy, Debug)]
+struct MeasuredLoss {
+    /// From 0 to 1.
+    share: f32,
+    bytes_per_s: f32,
+}
+
+/// Cuts whose effect is awaited.
+#[derive(Clone, Copy, Debug)]
+struct CutTrial {
+    /// The part before the first of them.
+    part: f32,
+    /// The loss that led to it.
+    before: MeasuredLoss,
+    /// The first of the two measurements after them.
+    after: Option<MeasuredLoss>,
+}
+
+/// What a trial says of a path.
+#[derive(Clone, Copy, Debug)]
+enum TrialVerdict {
+    /// Cuts lower the loss.
+    Full,
+    /// They do not; the loss is this.
+    Own(f32),
+}
+
+/// Loss that does not depend on how much is sent.
+#[derive(Clone, Copy, Debug)]
+struct OwnLoss {
+    share: f32,
+    until: Instant,
 }
 
 impl Adapt {
-    pub(crate) fn new(now: Instant) -> Self {
+    pub(crate) const fn new(now: Instant) -> Self {
         Self {
             part: 1.0,
-            looked_at: now,
-            next_look: now + PERIOD,
-            shortest: None,
+            judged_at: now,
+            next_at: Instant(now.0 + PERIOD.as_nanos() as u64),
             bytes_out: 0,
-            acked: 0,
-            lost: 0,
+            shortest: None,
+            losses: LossWindow { began_at: now, bytes_out: 0, acked: 0, runs: 0 },
+            suspected: None,
+            trial: None,
+            own: None,
         }
     }
 
@@ -64,164 +142,134 @@ impl Adapt {
         self.part
     }
 
-    /// Whether it is time for [`Self::look`].
+    /// Whether it is time for [`Self::judge_path`].
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        now >= self.next_look
+        now >= self.next_at
     }
 
-    /// Looks at what happened since the last time. `rate` is in bytes per second, `path` the smoothed round trip of pings. `overdue` are the
-    /// packets that will be made again when there are bytes for it: few are made again on a narrow path, however many it loses. True
-    /// when the part has changed.
-    pub(crate) fn look(
-        &mut self,
-        now: Instant,
-        rate: u32,
-        path: Option<Duration>,
-        stats: &Stats,
-        overdue: u64,
-    ) -> bool {
-        let passed_s = now.since(self.looked_at).as_secs_f32();
-        let used = (stats.bytes_out - self.bytes_out) as f32 / (rate as f32 * passed_s);
-        let queued = path.is_some_and(|path| self.is_queued(path));
-        let loss = self.take_loss(stats, overdue);
+    /// Judges what happened since the last time. True when the part has changed.
+    pub(crate) fn judge_path(&mut self, now: Instant, path: &PathSample) -> bool {
         let before = self.part;
-        if used >= USED_MIN && (queued || loss.is_some_and(|loss| loss > LOSS_FULL)) {
-            self.part = (self.part * DECREASE).max(LEAST);
-        } else if !queued && loss.is_none_or(|loss| loss < LOSS_FREE) {
-            self.part = (self.part + INCREASE).min(1.0);
+        let passed_s = now.since(self.judged_at).as_secs_f32();
+        let used = (path.bytes_out - self.bytes_out) as f32 / (path.bytes_per_s as f32 * passed_s);
+        let is_queued = path.round_trip.is_some_and(|round_trip| self.is_queued(round_trip));
+        match self.losses.measure(now, path) {
+            Some(loss) => self.judge_loss(now, loss, is_queued, used),
+            None if is_queued => self.cut(used),
+            None if self.losses.is_free(path) && self.suspected.is_none() => self.give_back(),
+            None => {}
         }
-        self.bytes_out = stats.bytes_out;
-        self.looked_at = now;
-        self.next_look = now + PERIOD.max(path.unwrap_or_default() * 2);
+        self.bytes_out = path.bytes_out;
+        self.judged_at = now;
+        self.next_at = now + PERIOD.max(path.round_trip.unwrap_or_default() * 2);
         self.part != before
     }
 
-    /// Whether packets wait on the way. At the least rate they do not wait for us: the path has become another one.
-    fn is_queued(&mut self, path: Duration) -> bool {
-        let shortest = self.shortest.map_or(path, |shortest| shortest.min(path));
-        let is_queued = path > 2 * shortest + QUEUE;
-        let is_another = is_queued && self.part <= LEAST;
-        self.shortest = Some(if is_another { path } else { shortest });
-        is_queued && !is_another
+    fn judge_loss(&mut self, now: Instant, loss: MeasuredLoss, is_queued: bool, used: f32) {
+        match self.trial.as_mut().and_then(|trial| trial.end_with(loss)) {
+            Some(TrialVerdict::Own(share)) if !is_queued => {
+                self.part = self.trial.map_or(self.part, |trial| trial.part);
+                self.own = Some(OwnLoss { share, until: now + OWN_HOLD });
+                (self.trial, self.suspected) = (None, None);
+                return;
+            }
+            Some(_) => self.trial = None,
+            None => {}
+        }
+        self.own = self.own.filter(|own| own.until > now);
+        let excess = self.own.map_or(loss.share, |own| own.excess_of(loss.share));
+        let is_lossy = excess > LOSS_FULL;
+        let suspected = std::mem::replace(&mut self.suspected, is_lossy.then_some(loss));
+        if is_queued {
+            self.cut(used);
+        } else if let Some(first) = suspected
+            && is_lossy
+        {
+            if used >= USED_MIN {
+                let before = first.mean_with(loss);
+                self.trial.get_or_insert(CutTrial { part: self.part, before, after: None });
+            }
+            self.cut(used);
+        } else if excess < LOSS_FREE {
+            self.give_back();
+        }
     }
 
-    /// The share of what went missing since the last time, once there are answers enough.
-    fn take_loss(&mut self, stats: &Stats, overdue: u64) -> Option<f32> {
-        let (acked, lost) = (stats.acks_in, stats.resends + stats.perished + overdue);
-        // An ack may come after all for what was overdue.
-        let (new_acked, new_lost) = (acked - self.acked, lost.saturating_sub(self.lost));
-        let samples = new_acked + new_lost;
-        if samples < SAMPLES_MIN {
-            return None;
+    fn cut(&mut self, used: f32) {
+        if used >= USED_MIN {
+            self.part = (self.part * DECREASE).max(LEAST);
         }
-        (self.acked, self.lost) = (acked, lost);
-        Some(new_lost as f32 / samples as f32)
+    }
+
+    fn give_back(&mut self) {
+        self.part = (self.part + INCREASE).min(1.0);
+        self.trial = self.trial.filter(|trial| self.part < trial.part);
+    }
+
+    /// Whether packets wait on the way. At the least rate they do not wait for us: the path has become another one.
+    fn is_queued(&mut self, round_trip: Duration) -> bool {
+        let shortest = self.shortest.map_or(round_trip, |shortest| shortest.min(round_trip));
+        let is_queued = round_trip > 2 * shortest + QUEUE;
+        let is_another = is_queued && self.part <= LEAST;
+        self.shortest = Some(if is_another { round_trip } else { shortest });
+        is_queued && !is_another
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RATE: u32 = 64_000;
-
-    /// A circuit's part on a path that changes.
-    struct Line {
-        adapt: Adapt,
-        stats: Stats,
-        overdue: u64,
-        second: u64,
+impl LossWindow {
+    /// The loss since the last measurement, once there are answers enough; then another one begins.
+    fn measure(&mut self, now: Instant, path: &PathSample) -> Option<MeasuredLoss> {
+        let Losses { acked, runs, .. } = path.losses;
+        let (new_acked, new_runs) = (acked.wrapping_sub(self.acked), runs.wrapping_sub(self.runs));
+        if new_acked.saturating_add(new_runs) < SAMPLES_MIN {
+            return None;
+        }
+        let passed_s = now.since(self.began_at).as_secs_f32();
+        let loss = MeasuredLoss {
+            share: (new_runs as f32 / new_acked.max(1) as f32).min(1.0),
+            bytes_per_s: (path.bytes_out - self.bytes_out) as f32 / passed_s,
+        };
+        *self = Self { began_at: now, bytes_out: path.bytes_out, acked, runs };
+        Some(loss)
     }
 
-    impl Line {
-        fn new() -> Self {
-            Self { adapt: Adapt::new(Instant::ZERO), stats: Stats::default(), overdue: 0, second: 0 }
-        }
+    /// Whether nothing has gone missing since the last measurement.
+    const fn is_free(&self, path: &PathSample) -> bool {
+        path.losses.runs == self.runs
+    }
+}
 
-        /// A second in which so many bytes leave and so many packets are answered or not.
-        fn pass(&mut self, bytes: u64, acked: u64, lost: u64, rtt_ms: Option<u64>) -> f32 {
-            let rate = (RATE as f32 * self.adapt.part()) as u32;
-            self.second += 1;
-            self.stats.bytes_out += bytes;
-            self.stats.acks_in += acked;
-            self.stats.resends += lost;
-            let now = Instant::from_millis(self.second * 1_000);
-            if self.adapt.is_due(now) {
-                self.adapt.look(now, rate, rtt_ms.map(Duration::from_millis), &self.stats, self.overdue);
-            }
-            self.adapt.part()
-        }
-
-        /// Seconds in which all of the rate is used, by what is lost of 100 packets and how long they take.
-        fn run(&mut self, seconds: u32, lost: u64, rtt_ms: u64) -> f32 {
-            for _ in 0..seconds {
-                let bytes = (RATE as f32 * self.adapt.part()) as u64;
-                self.pass(bytes, 100 - lost, lost, Some(rtt_ms));
-            }
-            self.adapt.part()
+impl MeasuredLoss {
+    fn mean_with(self, other: Self) -> Self {
+        Self {
+            share: (self.share + other.share) / 2.0,
+            bytes_per_s: (self.bytes_per_s + other.bytes_per_s) / 2.0,
         }
     }
+}
 
-    #[test]
-    fn a_path_that_loses_a_little_carries_all() {
-        let mut line = Line::new();
-        assert_eq!(line.run(60, 5, 80), 1.0);
-        assert_eq!(line.run(60, 15, 80), 1.0, "a seventh is what radio links lose");
-    }
-
-    #[test]
-    fn a_full_path_gets_less_and_not_nothing_and_all_again_when_it_is_free() {
-        let mut line = Line::new();
-        assert!(line.run(3, 30, 80) < 0.6);
-        assert_eq!(line.run(60, 30, 80), LEAST);
-        assert!(line.run(6, 0, 80) < 0.8, "not at once");
-        assert_eq!(line.run(20, 0, 80), 1.0);
-    }
-
-    #[test]
-    fn what_waits_to_be_made_again_is_lost_too() {
-        let mut line = Line::new();
-        for _ in 0..30 {
-            line.overdue += 30;
-            line.pass(u64::from(RATE), 70, 0, None);
+impl CutTrial {
+    /// Takes another measurement. The verdict once there are two of so much less that they tell: a full path would lose what `before`
+    /// foretells, and the loss is nearer to that, or to the one before.
+    fn end_with(&mut self, loss: MeasuredLoss) -> Option<TrialVerdict> {
+        if loss.bytes_per_s > TRIAL_PART * self.before.bytes_per_s {
+            return None;
         }
-        assert_eq!(line.adapt.part(), LEAST);
-        // It is counted once: now some are made again, or acked after all, and none are new.
-        for _ in 0..30 {
-            line.overdue -= 30;
-            line.pass(u64::from(RATE), 85, 15, None);
-        }
-        assert_eq!(line.adapt.part(), 1.0);
+        let Some(first) = self.after else {
+            self.after = Some(loss);
+            return None;
+        };
+        let after = first.mean_with(loss);
+        let part = after.bytes_per_s / self.before.bytes_per_s;
+        let if_full = (1.0 - (1.0 - self.before.share) / part).max(0.0);
+        let is_own = after.share <= OWN_MAX && after.share > (if_full + self.before.share) / 2.0;
+        Some(if is_own { TrialVerdict::Own(after.share) } else { TrialVerdict::Full })
     }
+}
 
-    #[test]
-    fn a_queue_shows_by_the_round_trip_before_anything_is_lost() {
-        let mut line = Line::new();
-        line.run(5, 0, 150);
-        assert_eq!(line.run(5, 0, 450), 1.0, "some jitter is none");
-        assert!(line.run(10, 0, 900) < 0.5);
-        // A long way is no queue.
-        assert_eq!(Line::new().run(60, 0, 900), 1.0);
-    }
-
-    #[test]
-    fn who_has_come_to_a_longer_way_gets_all_again() {
-        let mut line = Line::new();
-        line.run(5, 0, 20);
-        assert!(line.run(8, 0, 600) < 1.0);
-        assert_eq!(line.run(60, 0, 600), 1.0);
-    }
-
-    #[test]
-    fn who_does_not_use_its_rate_is_not_judged_by_it() {
-        let mut line = Line::new();
-        assert!((0..60).all(|_| line.pass(1_000, 0, 20, None) == 1.0));
-    }
-
-    #[test]
-    fn few_answers_are_collected_until_they_say_something() {
-        let mut line = Line::new();
-        assert!((0..SAMPLES_MIN - 1).all(|_| line.pass(u64::from(RATE), 0, 1, None) == 1.0));
-        assert!(line.pass(u64::from(RATE), 0, 1, None) < 1.0);
+impl OwnLoss {
+    /// Of a loss, what is beyond the own one: both are independent.
+    fn excess_of(&self, share: f32) -> f32 {
+        (1.0 - (1.0 - share) / (1.0 - self.share)).max(0.0)
     }
 }

@@ -2,7 +2,7 @@
 //! `transmit`.
 
 use crate::acks::Acks;
-use crate::adapt::Adapt;
+use crate::adapt::{Adapt, PathSample};
 use crate::clock::Clock;
 use crate::duplicates::Duplicates;
 use crate::idle::Idle;
@@ -117,8 +117,14 @@ impl Circuit {
             return;
         }
         if self.adapt.is_due(now) {
-            let (rate, overdue) = (self.throttle.total_bytes_per_s(), self.in_flight.overdue(now));
-            if self.adapt.look(now, rate, self.rtt.pings(), &self.stats, overdue) {
+            self.expire_perishable(now);
+            let seen = PathSample {
+                bytes_per_s: self.throttle.total_bytes_per_s(),
+                bytes_out: self.stats.bytes_out,
+                round_trip: self.rtt.pings(),
+                losses: self.in_flight.losses(),
+            };
+            if self.adapt.judge_path(now, &seen) {
                 self.throttle.refill(now);
                 self.throttle.set_part(self.adapt.part());
                 self.in_flight.hold(None);
@@ -279,6 +285,12 @@ impl Circuit {
     #[must_use]
     pub const fn loss(&self) -> f32 {
         self.loss.share()
+    }
+
+    /// Whether the path loses packets: one of the last 512 that the peer has to ack was not acked in time.
+    #[must_use]
+    pub const fn is_path_lossy(&self) -> bool {
+        self.in_flight.losses().is_recent()
     }
 
     /// Whether the client said AgentPause.

@@ -12,7 +12,8 @@
 //! | what goes out, and in which order | `send`, `transmit` |
 //! | what was received before | `duplicates` |
 //! | what we owe the peer | `acks` |
-//! | what the peer owes us | `resend`, timed by `rtt`, observed by `loss` |
+//! | what the peer owes us | `resend`, timed by `rtt`, observed by `loss` and `losses` |
+//! | which part of its rate the path carries | `adapt` |
 //! | how fast queued messages leave | `lanes` (order), `throttle` (rates) |
 //! | what passes, by message, for who drives circuits | `traffic` |
 //! | whether the peer is alive | `ping`, `idle`, in the time of `clock` |
@@ -27,6 +28,7 @@ mod duplicates;
 mod idle;
 mod lanes;
 mod loss;
+mod losses;
 mod ping;
 mod reasons;
 mod receive;

@@ -1,6 +1,7 @@
 //! Reliable packets that the peer has not acked yet, whole, so that they can be sent again under their own
 //! number.
 
+use crate::losses::Losses;
 use crate::sequence::{distance, is_newer};
 use ids::Instant;
 use std::collections::VecDeque;
@@ -22,6 +23,10 @@ pub(crate) struct Packet {
     pub(crate) transmissions: u32,
     /// How many transmissions the peer answered with other things than an ack.
     pub(crate) ignored: u32,
+    /// The packet sent before this one. None for the first of a circuit.
+    follows: Option<u32>,
+    /// Its first ack was overdue: it is counted in [`Losses`].
+    is_missing: bool,
 }
 
 impl Packet {
@@ -53,6 +58,9 @@ pub(crate) struct InFlight {
     held_until: Option<Instant>,
     /// Numbers of perishable packets that were not acked in time, until the application has asked for them.
     lost: VecDeque<u32>,
+    /// The packet sent last, whether it is still here or not.
+    newest: Option<u32>,
+    losses: Losses,
 }
 
 impl InFlight {
@@ -90,6 +98,8 @@ impl InFlight {
             sent_at: now,
             transmissions: 1,
             ignored: 0,
+            follows: self.newest.replace(sequence),
+            is_missing: false,
         });
         self.peak = self.peak.max(self.packets.len());
     }
@@ -106,6 +116,9 @@ impl InFlight {
         }
         let packet = self.packets.remove(index)?;
         self.bytes -= packet.datagram.len();
+        if !packet.is_missing {
+            self.losses.on_acked();
+        }
         if self.packets.is_empty() {
             self.earliest = None;
             self.held_until = None;
@@ -127,24 +140,26 @@ impl InFlight {
         }
     }
 
-    /// Packets whose ack is overdue, and that are to be sent again.
-    pub(crate) fn overdue(&self, now: Instant) -> u64 {
-        if self.earliest.is_none_or(|earliest| earliest > now) {
-            return 0;
-        }
-        self.packets.iter().filter(|packet| packet.due_at <= now && !packet.datagram.is_empty()).count()
-            as u64
-    }
-
-    /// Moves overdue perishable packets from here to the lost ones; counts them.
+    /// Counts packets whose first ack is overdue, and moves the perishable ones among the overdue from here to the lost ones; the number
+    /// of those.
     pub(crate) fn expire_perishable(&mut self, now: Instant) -> usize {
         if self.earliest.is_none_or(|earliest| earliest > now) {
             return 0;
         }
         let before = self.lost.len();
-        let lost = &mut self.lost;
-        self.packets.retain(|packet| {
-            let expired = packet.datagram.is_empty() && packet.due_at <= now;
+        let Self { packets, lost, losses, .. } = self;
+        let mut latest_missing = None;
+        packets.retain_mut(|packet| {
+            let is_overdue = packet.due_at <= now;
+            if is_overdue && !packet.is_missing {
+                packet.is_missing = true;
+                let is_after_missing = packet.follows.is_some() && packet.follows == latest_missing;
+                losses.on_missing(packet.sequence, packet.follows, is_after_missing);
+            }
+            if packet.is_missing {
+                latest_missing = Some(packet.sequence);
+            }
+            let expired = is_overdue && packet.datagram.is_empty();
             if expired {
                 lost.push_back(packet.sequence);
             }
@@ -155,6 +170,11 @@ impl InFlight {
             self.held_until = None;
         }
         self.lost.len() - before
+    }
+
+    /// What was acked and what went missing so far.
+    pub(crate) const fn losses(&self) -> Losses {
+        self.losses
     }
 
     /// The number of a perishable packet that was not acked in time.
@@ -282,6 +302,43 @@ mod tests {
         in_flight.packets[0].ignored = 10;
         assert!(in_flight.is_hopeless(late, Duration::from_secs(60), 10));
         assert!(!in_flight.is_hopeless(Instant::from_millis(59_000), Duration::from_secs(60), 10));
+    }
+
+    /// Packets with these numbers, of which some are acked and the others become overdue; the losses then.
+    fn losses_of(sequences: &[u32], acked: &[u32]) -> Losses {
+        let mut in_flight = in_flight(sequences);
+        for &sequence in acked {
+            in_flight.remove(sequence).expect("in flight");
+        }
+        in_flight.expire_perishable(Instant::from_millis(60_000));
+        in_flight.losses()
+    }
+
+    #[test]
+    fn what_goes_missing_in_a_row_is_one_run_and_counts_once() {
+        let losses = losses_of(&[1, 2, 5, 6, 9, 10], &[5, 10]);
+        assert_eq!((losses.acked, losses.runs), (2, 2), "1 and 2, then 6 and 9");
+        let mut in_flight = in_flight(&[1, 2, 3]);
+        let at = Instant::from_millis;
+        in_flight.expire_perishable(at(1_000));
+        let packet = in_flight.next_due(at(1_000)).expect("the first is due");
+        packet.on_resend(at(1_000), Instant::ZERO, TIMEOUT);
+        in_flight.expire_perishable(at(5_000));
+        assert_eq!(in_flight.losses().runs, 1, "a resend is no second loss, and a row may grow");
+        in_flight.remove(1).expect("in flight");
+        assert_eq!(in_flight.losses().acked, 0, "it had gone missing");
+    }
+
+    #[test]
+    fn a_row_goes_on_behind_perishable_packets_that_expired() {
+        let mut in_flight = InFlight::default();
+        for (sequence, at_ms) in [(1, 0), (2, 100), (3, 200)] {
+            in_flight.insert(sequence, Vec::new(), Instant::from_millis(at_ms), TIMEOUT);
+        }
+        for at_ms in [1_000, 1_100, 1_200] {
+            assert_eq!(in_flight.expire_perishable(Instant::from_millis(at_ms)), 1);
+        }
+        assert_eq!(in_flight.losses().runs, 1);
     }
 
     #[test]

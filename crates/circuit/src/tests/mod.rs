@@ -5,6 +5,6 @@ mod acks;
 mod delivery;
 mod liveness;
 mod pacing;
-mod pair;
+pub(crate) mod pair;
 mod properties;
 mod raw;

@@ -34,6 +34,11 @@ impl Rng {
         z ^ (z >> 31)
     }
 
+    /// Evenly from [0, 1).
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// True so many times in a hundred.
     fn percent(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
@@ -57,17 +62,26 @@ pub(crate) struct Network {
     pub(crate) duplicated: u64,
     /// Held back for another second, in percent, so that much overtakes them.
     pub(crate) late: u64,
+    /// Bytes per second that the server's direction carries; what exceeds them in a quarter of a second is lost. `None`: all.
+    pub(crate) carried: Option<u32>,
 }
 
 impl Network {
-    pub(crate) const PERFECT: Self =
-        Self { latency: Duration::from_millis(40), jitter: Duration::ZERO, loss: 0, duplicated: 0, late: 0 };
+    pub(crate) const PERFECT: Self = Self {
+        latency: Duration::from_millis(40),
+        jitter: Duration::ZERO,
+        loss: 0,
+        duplicated: 0,
+        late: 0,
+        carried: None,
+    };
     pub(crate) const BAD: Self = Self {
         latency: Duration::from_millis(60),
         jitter: Duration::from_millis(80),
         loss: 30,
         duplicated: 10,
         late: 5,
+        carried: None,
     };
 }
 
@@ -130,6 +144,8 @@ pub(crate) struct Pair {
     /// On the way, by arrival and then by departure.
     wire: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
     departures: u64,
+    /// Bytes of [`Network::carried`] that may leave, and when they were counted.
+    room: (f64, Instant),
     trace: u64,
 }
 
@@ -153,6 +169,7 @@ impl Pair {
             rng: Rng::new(seed),
             wire: BTreeMap::new(),
             departures: 0,
+            room: (0.0, Instant::ZERO),
             trace: 0xCBF2_9CE4_8422_2325,
         }
     }
@@ -246,7 +263,7 @@ impl Pair {
     fn carry(&mut self, from: Side, datagram: &[u8]) {
         self.record(from, datagram);
         let to = if from == Side::Server { Side::Client } else { Side::Server };
-        if self.rng.percent(self.network.loss) {
+        if self.rng.percent(self.network.loss) || from == Side::Server && !self.fits(datagram.len()) {
             return;
         }
         let copies = 1 + u32::from(self.rng.percent(self.network.duplicated));
@@ -258,6 +275,16 @@ impl Pair {
             self.departures += 1;
             self.wire.insert((self.now + delay, self.departures), (to, datagram.to_vec()));
         }
+    }
+
+    /// Whether the path from the server has room for so many bytes; takes it.
+    fn fits(&mut self, len: usize) -> bool {
+        let Some(carried) = self.network.carried.map(f64::from) else { return true };
+        let (room, counted_at) = self.room;
+        let room = (room + carried * self.now.since(counted_at).as_secs_f64()).min(carried / 4.0);
+        let fits = room >= len as f64;
+        self.room = (if fits { room - len as f64 } else { room }, self.now);
+        fits
     }
 
     /// FNV-1a over the datagram and its circumstances.

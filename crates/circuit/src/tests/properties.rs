@@ -45,6 +45,7 @@ fn network() -> impl Strategy<Value = Network> {
             loss,
             duplicated,
             late,
+            carried: None,
         },
     )
 }

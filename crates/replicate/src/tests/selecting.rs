@@ -368,6 +368,23 @@ fn the_last_repetition_of_a_rest_comes_again_until_it_was_not_missed() {
     assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
 }
 
+#[test]
+fn a_stop_on_a_path_that_loses_packets_is_sent_until_its_last_repetition() {
+    let (mut scene, mut viewer) = (Scene::row(3), onlooker());
+    send(&mut viewer, &scene, PLENTY);
+    viewer.is_path_lossy = true;
+    scene.rest(2, along(50.0));
+    // Two ticks between two sends, as at ten sends and twenty ticks a second.
+    for n_sent in 0..5 {
+        scene.tick();
+        assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2], "send {n_sent}");
+        scene.tick();
+    }
+    scene.tick();
+    assert_eq!(send(&mut viewer, &scene, PLENTY).terse, [2], "the last one, half a second after the stop");
+    assert_eq!(send(&mut viewer, &scene, PLENTY), Sent::default());
+}
+
 /// An update from before the stop may still be under way when a full update that got lost is made anew at rest, and come behind it.
 #[test]
 fn a_rest_that_was_shown_anew_in_full_is_repeated() {
