@@ -108,10 +108,30 @@ impl Sessions {
             }
         }
         while let Some(record) = hub.poll_record() {
-            // Only fails when the store's thread has ended, which is the last thing that happens.
-            let _ = self.records.send(Some(record));
+            // The lock is held: what the store has no room for waits in the hub, and is offered again by the next call.
+            match self.records.try_send(Some(record)) {
+                Ok(()) => {}
+                Err(TrySendError::Full(record)) => {
+                    record.into_iter().for_each(|record| hub.return_record(record));
+                    break;
+                }
+                // The store's thread has ended, which is the last thing that happens.
+                Err(TrySendError::Disconnected(_)) => {}
+            }
         }
         result
+    }
+
+    /// Hands over the facts that wait for the store, and waits for it: for the stop of the node. The lock is not held meanwhile.
+    pub fn finish_records(&self) {
+        loop {
+            let hold = LockHold::begin("the hub");
+            let record = self.hub.lock().unwrap_or_else(PoisonError::into_inner).poll_record();
+            drop(hold);
+            let Some(record) = record else { return };
+            // As in [`Self::with`].
+            let _ = self.records.send(Some(record));
+        }
     }
 
     /// Questions for the store that were refused because too many waited, or because the node stops.
@@ -156,8 +176,9 @@ impl Sessions {
 mod tests {
     use super::*;
     use crate::hub::StoreAnswer;
-    use crate::mail::{FromShard, Request, ShardIndex};
+    use crate::mail::{FromShard, Request, ShardIndex, Spot};
     use crate::testing::{HARBOUR, Node, OFFLINE_AGENT};
+    use glam::Vec3;
     use ids::{Instant, WorldId};
     use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -182,6 +203,34 @@ mod tests {
         assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (2, 3));
         sessions.offer_shards(&events);
         assert_eq!((mail.try_iter().count(), sessions.offers_dropped()), (1, 3));
+    }
+
+    #[test]
+    fn facts_wait_in_the_hub_while_the_store_takes_none() {
+        let mut node = Node::new();
+        node.enter("Ada");
+        let (records, to_store) = sync_channel(1);
+        let mailbox = Mailbox { sender: sync_channel(64).0, wake: Box::new(|| {}) };
+        let (orders, _ordered) = sync_channel(1);
+        let (orders, lookups) = (taken_by(orders), sync_channel(0).0);
+        let sessions = Sessions::new(node.hub, vec![mailbox], records, orders, lookups, LockWait::default());
+        let spot = Spot { place: HARBOUR, position: Vec3::ZERO, look_at: Vec3::X };
+        // Would wait for ever if it waited for the store.
+        sessions.with(|hub| {
+            let fact = |_| Record::Home(OFFLINE_AGENT, spot);
+            (0..3).map(fact).for_each(|fact| hub.return_record(fact));
+        });
+        assert_eq!(to_store.try_iter().count(), 1);
+        sessions.with(|_| {});
+        assert_eq!(to_store.try_iter().count(), 1);
+        let finished = std::thread::scope(|scope| {
+            let finish = scope.spawn(|| sessions.finish_records());
+            let first = to_store.recv().expect("the last one");
+            finish.join().expect("it ends");
+            first
+        });
+        assert_eq!(finished, Some(Record::Home(OFFLINE_AGENT, spot)));
+        assert!(to_store.try_recv().is_err());
     }
 
     #[test]

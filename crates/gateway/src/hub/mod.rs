@@ -15,6 +15,7 @@ mod messages;
 mod messaging;
 mod passages;
 mod ports;
+mod records;
 mod session;
 mod strays;
 mod teleport;
@@ -38,6 +39,7 @@ use event_queue::NewestPoll;
 use ids::{AgentId, CircuitCode, Instant, SessionId, SessionKey, Uuid, WorldId};
 use messages::Delivery;
 use ports::SessionPorts;
+use records::WaitingRecords;
 use session::{Binding, Session};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -70,7 +72,7 @@ pub struct Hub {
     by_secret: BTreeMap<Uuid, CircuitKey>,
     farewells: VecDeque<EndedQueue>,
     output: VecDeque<(Address, ToShard)>,
-    records: VecDeque<Record>,
+    records: WaitingRecords,
     orders: VecDeque<Order>,
     lookups: VecDeque<StoreLookup>,
     lures: VecDeque<travel::Lure>,
@@ -99,7 +101,7 @@ impl Hub {
             by_secret: BTreeMap::new(),
             farewells: VecDeque::new(),
             output: VecDeque::new(),
-            records: VecDeque::new(),
+            records: WaitingRecords::default(),
             orders: VecDeque::new(),
             lookups: VecDeque::new(),
             lures: VecDeque::new(),
@@ -211,6 +213,11 @@ impl Hub {
     /// The next fact to store.
     pub fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
+    }
+
+    /// Takes the fact back that [`Self::poll_record`] gave: the store has no room. It is the next one again.
+    pub fn return_record(&mut self, record: Record) {
+        self.records.push_front(record);
     }
 
     /// The next question for the store.

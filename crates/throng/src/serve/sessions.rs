@@ -24,7 +24,7 @@ use telemetry::{LockWait, Metrics};
 
 /// Mail from shards that waits for the hub; a shard keeps what does not fit.
 const MAIL_MAX: usize = 8_192;
-/// Facts that wait for the store; above it whoever tells the hub something waits for the disk.
+/// Facts that are on their way to the store; others wait in the hub, where an account's newest replaces earlier ones.
 const RECORDS_MAX: usize = 16_384;
 /// Questions for the store that wait; more are refused and counted.
 const LOOKUPS_MAX: usize = 1_024;
@@ -134,13 +134,14 @@ impl SessionThreads {
     /// # Errors
     /// When some of it could not be written.
     pub(super) fn stop(self) -> Result<(), ServeError> {
-        let Self { mail, hub, store, reader, records, lookups, writes, .. } = self;
+        let Self { sessions, mail, hub, store, reader, records, lookups, writes } = self;
         // The last sender of mail: the hub's thread ends when it has carried all.
         drop(mail);
         join("hub", hub);
         // Handlers of HTTP still hold senders of both, so the end has to be told.
         let _ = lookups.send(None);
         join("lookups", reader);
+        sessions.finish_records();
         let _ = records.send(None);
         join("store", store);
         match writes.lost() {
