@@ -4,6 +4,7 @@
 #   make test                      everything that CI runs
 #   make test STEPS="clippy test"  only these steps (scripts/test.sh lists them)
 #   make lint                      formatting, words, clippy, rustdoc, licences: the quick ones
+#   make previous COMMIT=main~1   save with the program of that commit, load with this one (builds it first)
 #   make audit                     known vulnerabilities in dependencies (fetches the advisory database)
 #   make fuzz SECONDS=600          fuzz every decoder that long; TARGET=header for one
 #   make experiment NAME=daily     run an experiment with a release build, ARGS="--sink lo" for more; without NAME, list them
@@ -17,8 +18,9 @@ STEPS ?=
 NAME ?=
 ARGS ?=
 MINUTES ?= 45
+COMMIT ?=
 
-.PHONY: run test lint audit fuzz experiment soak figures clean
+.PHONY: run test lint previous audit fuzz experiment soak figures clean
 
 run:
 	@scripts/run.sh $(ARGS)
@@ -28,6 +30,9 @@ test:
 
 lint:
 	@scripts/test.sh toolchain format words web clippy rustdoc deny
+
+previous:
+	@scripts/previous.sh $(COMMIT)
 
 audit:
 	@scripts/audit.sh

@@ -1,12 +1,16 @@
 //! Writes the golden files of the newest version of each format, from the oldest golden recording:
 //! `cargo run -p recording --example formats -- crates/recording/tests/formats`.
 //!
-//! Only for a format whose version has just risen: files of earlier versions are never written again. `tests/formats/README.md` says which
-//! moment of the recording each file is of.
+//! A file has the name of the versions in it; one that is there already is never written again. `tests/formats/README.md` says which moment
+//! of the recording each file is of.
 
+#[path = "../tests/support/golden_name.rs"]
+mod golden_name;
+
+use golden_name::golden_name;
 use recording::{Recording, Replay, Writer};
 use std::io::{self, Cursor};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use world::saved;
 
 /// Step of the recording behind which snapshot and image are taken; the journal is of the end.
@@ -28,17 +32,20 @@ fn main() -> io::Result<()> {
         replay.step(step);
         if n == SAVED_BEHIND {
             let snapshot = replay.world().snapshot();
-            std::fs::write(
-                directory.join(format!("image-{}", saved::IMAGE_VERSION)),
-                saved::encode_image(&snapshot),
-            )?;
-            std::fs::write(directory.join(format!("snapshot-{}", world::SNAPSHOT_VERSION)), snapshot)?;
+            write_new(&directory, "image", "", &saved::encode_image(&snapshot))?;
+            write_new(&directory, "snapshot", "", &snapshot)?;
         }
     }
     let mut progress = Vec::new();
     replay.world().progress(&mut progress);
     let journal = saved::encode_journal(&progress);
-    std::fs::write(directory.join(format!("journal-{}", saved::JOURNAL_VERSION)), journal)?;
+    write_new(&directory, "journal", "", &journal)?;
     let (bytes, ..) = writer.finish(end.ending)?;
-    std::fs::write(directory.join(format!("recording-{}.throngrec", recording::VERSION)), bytes)
+    write_new(&directory, "recording", ".throngrec", &bytes)
+}
+
+/// Writes a golden file, unless there is one of its versions.
+fn write_new(directory: &Path, format: &str, ending: &str, bytes: &[u8]) -> io::Result<()> {
+    let path = directory.join(golden_name(format, bytes) + ending);
+    if path.exists() { Ok(()) } else { std::fs::write(path, bytes) }
 }

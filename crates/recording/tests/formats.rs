@@ -4,29 +4,71 @@
 //! When a test here fails because a format has changed: raise the version of the part that changed, give it an upgrade, and add golden
 //! files of the new version (`docs/internals/formats.md`). The files that are here are never changed.
 
+#[path = "support/golden_name.rs"]
+mod golden_name;
+
+use golden_name::golden_name;
 use link::Frame;
 use recording::{Recording, Replay, Step, Writer, upgrade};
-use std::collections::BTreeMap;
 use std::io::Cursor;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use world::{World, WorldConfig, saved};
 
 /// Step of the recording behind which snapshots and images were taken; journals are of the end.
 const SAVED_BEHIND: usize = 150;
 
-/// Files of a format, by version.
-fn golden(format: &str) -> BTreeMap<u16, Vec<u8>> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
-    let version = |name: &str| {
-        let (found, version) = name.strip_suffix(".throngrec").unwrap_or(name).split_once('-')?;
-        if found == format { version.parse().ok() } else { None }
-    };
-    let files = std::fs::read_dir(directory).unwrap().filter_map(|file| {
+/// The formats that have golden files.
+const FORMATS: [&str; 4] = ["image", "journal", "recording", "snapshot"];
+
+/// A file as a build of its time wrote it.
+struct Golden {
+    name: String,
+    bytes: Vec<u8>,
+    /// Layout, and the sum of the versions by which its parts exceed 1: both rise with time.
+    age: (u16, u32),
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats")
+}
+
+/// Layout and age of a file with this name, of this format.
+fn age_of(format: &str, name: &str) -> Option<(u16, u32)> {
+    let mut fields = name.strip_prefix(format)?.strip_prefix('-')?.split('-');
+    let layout = fields.next()?.parse().ok()?;
+    let version =
+        |field: &str| field.trim_start_matches(|c: char| c.is_ascii_lowercase()).parse::<u32>().ok();
+    let versions: Option<Vec<u32>> = fields.map(version).collect();
+    Some((layout, versions?.into_iter().map(|version| version - 1).sum()))
+}
+
+/// Files of a format, the oldest first.
+fn golden(format: &str) -> Vec<Golden> {
+    let files = std::fs::read_dir(directory()).unwrap().filter_map(|file| {
         let path = file.unwrap().path();
-        Some((version(path.file_name()?.to_str()?)?, std::fs::read(&path).unwrap()))
+        let name = path.file_stem()?.to_str()?.to_owned();
+        let age = age_of(format, &name)?;
+        Some(Golden { bytes: std::fs::read(&path).unwrap(), name, age })
     });
-    files.collect()
+    let mut files: Vec<Golden> = files.collect();
+    files.sort_by_key(|file| file.age);
+    files
+}
+
+/// The file of the oldest version.
+fn oldest(format: &str) -> Golden {
+    golden(format).swap_remove(0)
+}
+
+/// The file of the version that this build writes.
+fn newest(format: &str) -> Golden {
+    golden(format).pop().expect("every format has golden files")
+}
+
+/// With this name, whether it is of the version that this build writes.
+fn is_newest(format: &str, name: &str) -> bool {
+    newest(format).name == name
 }
 
 /// What the oldest recording holds, and what becomes of it in this build.
@@ -40,8 +82,8 @@ struct Played {
 }
 
 static PLAYED: LazyLock<Played> = LazyLock::new(|| {
-    let oldest = &golden("recording")[&4];
-    let mut recording = open(oldest);
+    let oldest = oldest("recording").bytes;
+    let mut recording = open(&oldest);
     let mut replay = Replay::new(&recording).unwrap();
     let steps: Vec<Step> = recording.steps().unwrap().map(Result::unwrap).collect();
     let mut snapshot = Vec::new();
@@ -61,10 +103,30 @@ fn open(bytes: &[u8]) -> Recording<Cursor<&[u8]>> {
 }
 
 #[test]
-fn the_newest_file_of_each_format_is_of_the_version_that_this_build_writes() {
-    let newest = |format| *golden(format).last_key_value().unwrap().0;
+fn every_file_belongs_to_a_format_and_is_named_after_the_versions_in_it() {
+    let mut n_golden = 0;
+    for format in FORMATS {
+        for Golden { name, bytes, .. } in golden(format) {
+            assert_eq!(name, golden_name(format, &bytes));
+            n_golden += 1;
+        }
+    }
+    let n_files = std::fs::read_dir(directory()).unwrap().count();
+    assert_eq!(n_files, n_golden + 1, "a file beside README.md is not read by any test");
+}
+
+#[test]
+fn names_are_of_a_layout_and_of_versions_that_rise() {
+    let age = |name| age_of("snapshot", name);
+    assert_eq!([age("snapshot-6"), age("snapshot-7")], [Some((6, 0)), Some((7, 0))]);
+    assert_eq!([age("snapshot-7-npcs2"), age("snapshot-7-game3-npcs2")], [Some((7, 1)), Some((7, 3))]);
+    assert_eq!([age("snapshot-"), age("snapshot-7-npcs"), age("image-2")], [None; 3]);
+}
+
+#[test]
+fn the_newest_file_of_each_format_is_of_the_layout_that_this_build_writes() {
     assert_eq!(
-        ["recording", "snapshot", "image", "journal"].map(newest),
+        ["recording", "snapshot", "image", "journal"].map(|format| newest(format).age.0),
         [recording::VERSION, world::SNAPSHOT_VERSION, saved::IMAGE_VERSION, saved::JOURNAL_VERSION],
         "write golden files of the new version: cargo run -p recording --example formats"
     );
@@ -72,31 +134,31 @@ fn the_newest_file_of_each_format_is_of_the_version_that_this_build_writes() {
 
 #[test]
 fn every_recording_replays_to_the_states_that_were_recorded() {
-    for (version, bytes) in golden("recording") {
+    for Golden { name, bytes, .. } in golden("recording") {
         let mut recording = open(&bytes);
         let mut replay = Replay::new(&recording).unwrap();
         let mut n = 0;
         for step in recording.steps().unwrap() {
             let step = step.unwrap();
             let (tick, expected) = (step.tick, step.state_hash);
-            assert_eq!(Some(replay.step(step).state_hash), expected, "version {version}, {tick:?}");
+            assert_eq!(Some(replay.step(step).state_hash), expected, "{name}, {tick:?}");
             n += 1;
         }
-        assert_eq!(n, 300, "version {version}");
+        assert_eq!(n, 300, "{name}");
         assert!(replay.world().npc_counts().falls > 0, "nothing happens in it");
     }
 }
 
 #[test]
 fn a_world_from_every_snapshot_continues_with_the_states_that_were_recorded() {
-    for (version, bytes) in golden("snapshot") {
+    for Golden { name, bytes, .. } in golden("snapshot") {
         let mut world = World::restore(PLAYED.config.clone(), &bytes).unwrap();
-        assert_eq!(world.snapshot(), PLAYED.snapshot, "version {version}");
+        assert_eq!(world.snapshot(), PLAYED.snapshot, "{name}");
         let mut frame = Frame::empty();
         for step in &PLAYED.steps[SAVED_BEHIND..] {
             let Step { tick, dt, dilation, mut commands, state_hash, .. } = step.clone();
             world.step(tick, dt, dilation, &mut commands, &mut frame);
-            assert_eq!(Some(frame.state_hash), state_hash, "version {version}, {tick:?}");
+            assert_eq!(Some(frame.state_hash), state_hash, "{name}, {tick:?}");
         }
     }
 }
@@ -107,12 +169,12 @@ fn every_image_and_every_journal_make_the_same_world() {
     let restored = expected.state_hash();
     expected.take_up_progress(&PLAYED.progress).unwrap();
     assert_ne!(expected.state_hash(), restored, "the journal says nothing that the image does not");
-    for (image_version, image) in golden("image") {
-        for (version, journal) in golden("journal") {
+    for Golden { name: image_name, bytes: image, .. } in golden("image") {
+        for Golden { name, bytes: journal, .. } in golden("journal") {
             let mut world = saved::restore(PLAYED.config.clone(), Some(&image)).unwrap();
-            assert_eq!(world.state_hash(), restored, "image version {image_version}");
-            assert!(saved::apply_journal(&mut world, &journal).unwrap(), "journal version {version}");
-            assert_eq!(world.state_hash(), expected.state_hash(), "journal version {version}");
+            assert_eq!(world.state_hash(), restored, "{image_name}");
+            assert!(saved::apply_journal(&mut world, &journal).unwrap(), "{name}");
+            assert_eq!(world.state_hash(), expected.state_hash(), "{name}");
         }
     }
 }
@@ -120,16 +182,13 @@ fn every_image_and_every_journal_make_the_same_world() {
 /// Compressed files are compared as this build compresses them: another version of the library may make other bytes of the same content.
 #[test]
 fn what_this_build_writes_is_the_newest_golden_file() {
-    assert!(
-        PLAYED.snapshot == golden("snapshot")[&world::SNAPSHOT_VERSION],
-        "the snapshot's bytes have changed"
-    );
+    assert!(PLAYED.snapshot == newest("snapshot").bytes, "the snapshot's bytes have changed");
     let journal = saved::encode_journal(&PLAYED.progress);
-    assert!(journal == golden("journal")[&saved::JOURNAL_VERSION], "the journal's bytes have changed");
-    assert!(saved::upgrade_image(&golden("image")[&saved::IMAGE_VERSION]).unwrap().is_none());
+    assert!(journal == newest("journal").bytes, "the journal's bytes have changed");
+    assert!(saved::upgrade_image(&newest("image").bytes).unwrap().is_none());
 
-    let newest = &golden("recording")[&recording::VERSION];
-    let mut recording = open(newest);
+    let newest = newest("recording").bytes;
+    let mut recording = open(&newest);
     let (about, end, config) = (recording.about().clone(), *recording.end(), recording.config());
     let first = recording.world().unwrap().snapshot();
     let mut writer = Writer::begin(Vec::new(), &about, &config.terrain, &config.scenery, &first).unwrap();
@@ -137,53 +196,53 @@ fn what_this_build_writes_is_the_newest_golden_file() {
     let (written, ..) = writer.finish(end.ending).unwrap();
     let (mut rewritten, mut golden) = (Vec::new(), Vec::new());
     assert!(!upgrade(&mut Cursor::new(&written), &mut rewritten).unwrap());
-    assert!(!upgrade(&mut Cursor::new(newest), &mut golden).unwrap());
+    assert!(!upgrade(&mut Cursor::new(&newest), &mut golden).unwrap());
     assert!(rewritten == golden, "the recording's bytes have changed");
 }
 
 #[test]
 fn an_upgrade_of_every_version_gives_what_this_build_writes() {
-    for (version, snapshot) in golden("snapshot") {
+    for Golden { name, bytes: snapshot, .. } in golden("snapshot") {
         let upgraded = World::upgrade_snapshot(&snapshot).unwrap();
-        assert_eq!(upgraded.is_none(), version == world::SNAPSHOT_VERSION);
-        assert!(upgraded.unwrap_or(snapshot) == PLAYED.snapshot, "snapshot version {version}");
+        assert_eq!(upgraded.is_none(), is_newest("snapshot", &name));
+        assert!(upgraded.unwrap_or(snapshot) == PLAYED.snapshot, "{name}");
     }
-    for (version, image) in golden("image") {
+    for Golden { name, bytes: image, .. } in golden("image") {
         let upgraded = saved::upgrade_image(&image).unwrap();
-        assert_eq!(upgraded.is_none(), version == saved::IMAGE_VERSION);
+        assert_eq!(upgraded.is_none(), is_newest("image", &name));
         let Some(upgraded) = upgraded else { continue };
-        assert!(upgraded == saved::encode_image(&PLAYED.snapshot), "image version {version}");
+        assert!(upgraded == saved::encode_image(&PLAYED.snapshot), "{name}");
     }
-    for (version, journal) in golden("journal") {
+    for Golden { name, bytes: journal, .. } in golden("journal") {
         let upgraded = saved::upgrade_journal(&journal).unwrap();
-        assert_eq!(upgraded.is_none(), version == saved::JOURNAL_VERSION);
+        assert_eq!(upgraded.is_none(), is_newest("journal", &name));
         let upgraded = upgraded.unwrap_or(journal);
-        assert!(upgraded == saved::encode_journal(&PLAYED.progress), "journal version {version}");
+        assert!(upgraded == saved::encode_journal(&PLAYED.progress), "{name}");
     }
-    for (version, recording) in golden("recording") {
+    for Golden { name, bytes: recording, .. } in golden("recording") {
         let mut upgraded = Vec::new();
         let has_changed = upgrade(&mut Cursor::new(&recording), &mut upgraded).unwrap();
-        assert_eq!(has_changed, version != recording::VERSION);
+        assert_eq!(has_changed, !is_newest("recording", &name));
         assert!(
             !upgrade(&mut Cursor::new(&upgraded), &mut Vec::new()).unwrap(),
             "an upgrade is the newest version"
         );
         let steps: Vec<Step> = open(&upgraded).steps().unwrap().map(Result::unwrap).collect();
-        assert!(steps == PLAYED.steps, "recording version {version}");
+        assert!(steps == PLAYED.steps, "{name}");
     }
 }
 
 #[test]
 fn a_golden_file_that_is_cut_off_or_altered_is_refused() {
-    for (version, bytes) in golden("snapshot") {
+    for Golden { name, bytes, .. } in golden("snapshot") {
         for at in (0..bytes.len()).step_by(97) {
             let restore = |bytes: &[u8]| World::restore(PLAYED.config.clone(), bytes).is_err();
             let mut altered = bytes.clone();
             altered[at] ^= 0x10;
-            assert!(restore(&bytes[..at]) && restore(&altered), "snapshot version {version}, byte {at}");
+            assert!(restore(&bytes[..at]) && restore(&altered), "{name}, byte {at}");
         }
     }
-    for (version, bytes) in golden("recording") {
+    for Golden { name, bytes, .. } in golden("recording") {
         for at in (0..bytes.len()).step_by(997) {
             let refused = |bytes: &[u8]| {
                 let is_upgraded = upgrade(&mut Cursor::new(bytes), &mut Vec::new()).is_ok();
@@ -191,7 +250,7 @@ fn a_golden_file_that_is_cut_off_or_altered_is_refused() {
             };
             let mut altered = bytes.clone();
             altered[at] ^= 0x10;
-            assert!(refused(&bytes[..at]) && refused(&altered), "recording version {version}, byte {at}");
+            assert!(refused(&bytes[..at]) && refused(&altered), "{name}, byte {at}");
         }
     }
 }

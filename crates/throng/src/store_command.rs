@@ -3,6 +3,8 @@
 use crate::cli::{CopyArgs, StoreArgs, StoreCommand};
 use crate::config::{self, ConfigError};
 use crate::database;
+use data_dir::recordings_path;
+use recordings::UpgradedRecordings;
 use serde_json::{Value, json};
 use states::UpgradedStates;
 use std::fmt::Write as _;
@@ -10,6 +12,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 use store::{CheckReport, CopyError, CopyReport, Store, StoreError, StoreUrl, TableDigest};
 
+mod recordings;
 mod states;
 
 /// Between two lines on standard error about a copy that goes on.
@@ -36,19 +39,23 @@ pub enum StoreCommandError {
 pub fn run(command: StoreCommand) -> Result<(String, bool), StoreCommandError> {
     match command {
         StoreCommand::Migrate { store, json } => {
-            let url = url(&store)?;
+            let config = config::load(&store.sources())?.config;
+            let url = database::url(&config);
             let (from, to) = store::migrate(&url)?;
             let states = states::upgrade(&Store::open(&url)?)?;
-            let is_well = states.problems.is_empty();
+            let recordings = recordings::upgrade(&recordings_path(&config.server.data));
+            let problems = [states.problems.as_slice(), &recordings.problems].concat();
+            let is_well = problems.is_empty();
             let text = match json {
                 true => line(&json!({
                     "store": url.to_string(),
                     "from": from,
                     "to": to,
                     "states_upgraded": states.n_upgraded,
-                    "problems": states.problems,
+                    "recordings_upgraded": recordings.n_upgraded,
+                    "problems": problems,
                 })),
-                false => migrate_text(&url, from, to, &states),
+                false => migrate_text(&url, from, to, &states, &recordings),
             };
             Ok((text, is_well))
         }
@@ -65,13 +72,20 @@ pub fn run(command: StoreCommand) -> Result<(String, bool), StoreCommandError> {
     }
 }
 
-fn migrate_text(url: &StoreUrl, from: u32, to: u32, states: &UpgradedStates) -> String {
+fn migrate_text(
+    url: &StoreUrl,
+    from: u32,
+    to: u32,
+    states: &UpgradedStates,
+    recordings: &UpgradedRecordings,
+) -> String {
     let mut text = match from == to {
         true => format!("{url} has schema version {to} already.\n"),
         false => format!("{url} is brought from schema version {from} to {to}.\n"),
     };
     let _ = writeln!(text, "{} states of instances are upgraded.", states.n_upgraded);
-    for problem in &states.problems {
+    let _ = writeln!(text, "{} recordings are upgraded.", recordings.n_upgraded);
+    for problem in states.problems.iter().chain(&recordings.problems) {
         let _ = writeln!(text, "left as it is: {problem}");
     }
     text
