@@ -1,6 +1,7 @@
 //! Carries datagrams and HTTP messages between clients and the node, through each client's links and cuts.
 
 use crate::client::{Answer, Client, FIRST_CLIENT_PORT, Request};
+use crate::fades::Fades;
 use crate::faults::Faults;
 use crate::network::{Arrivals, Cuts, Link};
 use crate::queue::{Lane, Queue};
@@ -71,6 +72,8 @@ pub(crate) struct Carrier {
     pub(crate) n_lost: u64,
     /// By client, when something that was sent to it got lost last.
     lost_down_at: Vec<Instant>,
+    /// By client.
+    fades: Vec<Fades>,
 }
 
 impl Carrier {
@@ -81,6 +84,7 @@ impl Carrier {
             seed: scenario.seed,
             paths: BTreeMap::new(),
             lost_down_at: vec![Instant::ZERO; cuts.len()],
+            fades: vec![Fades::default(); cuts.len()],
             cuts,
             answered_stranger: None,
             n_sent: 0,
@@ -107,9 +111,11 @@ impl Carrier {
         let pair = Pair { client, generation, port: address.port };
         let faults = self.faults.link;
         let arrivals = self.path(pair).down.send(now, &faults);
-        if self.is_lost(now, pair, arrivals) {
+        let is_lost = self.is_lost(now, pair, arrivals);
+        if is_lost {
             self.lost_down_at[client as usize] = now;
         }
+        self.fades[client as usize].note(now, is_lost);
         for at in self.unless_lost(now, pair, arrivals) {
             self.queue.push(at, Lane::Down(pair), Event::Down(bytes.into()));
         }
@@ -181,6 +187,11 @@ impl Carrier {
     /// When something that was sent to a client got lost last.
     pub(crate) fn lost_down_at(&self, client: u32) -> Instant {
         self.lost_down_at[client as usize]
+    }
+
+    /// When the path to a client faded last.
+    pub(crate) fn faded_at(&self, client: u32) -> Option<Instant> {
+        self.fades[client as usize].latest()
     }
 
     fn http_departure(&self, now: Instant, client: u32) -> Instant {

@@ -52,11 +52,6 @@ impl LinkFaults {
         ..Self::CALM
     };
 
-    /// As far as [`Self::ROUGH`], with duplicates and stragglers, but one datagram in twenty lost each way, by itself: a path that
-    /// carries the whole rate (`circuit::adapt` takes more than a ninth for too full a path).
-    pub const LEAKY: Self =
-        Self { loss_good: 0.05, loss_bad: 0.05, good_to_bad: 0.0, bad_to_good: 1.0, ..Self::ROUGH };
-
     /// A fading radio link: 2 % lost, and half of everything in bursts of about ten datagrams; duplicates and stragglers.
     pub const ROUGH: Self = Self {
         delay: Duration::from_millis(30),
@@ -164,11 +159,9 @@ impl Faults {
         ..Self::NONE
     };
 
-    /// 5 % loss each way, duplicates, stragglers, HTTP connections that break, strangers; and two clients of five are cut off
-    /// together.
+    /// Bursts, duplicates, stragglers, HTTP connections that break, strangers; and two clients of five are cut off together.
     pub const SPLIT: Self = Self {
         name: "split",
-        link: LinkFaults::LEAKY,
         partitions: None,
         split: Some(Split { at: Duration::from_secs(12), lasts: Duration::from_secs(8), share: 0.4 }),
         ..Self::ROUGH

@@ -5,36 +5,66 @@
 //! from configuration. A world that moves keeps its epoch, its local ids and the numbering of its frames.
 
 use crate::node::TICK;
+use crate::sabotage::{Sabotage, with_part_of};
 use host::restart::{Restart, RestartTask, SWEEP_PERIOD};
 use ids::{Epoch, Instant, SessionKey, Tick, WorldId};
 use link::{Command, Frame, WorldCensus};
 use recording::{About, Ending, Step, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use world::{Life, World, WorldConfig};
-
-/// Leaves something out of a move, or repeats it, to show that a run notices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sabotage {
-    /// The state is that of one step before.
-    StaleSnapshot,
-    /// Commands that waited are applied by both hosts' steps.
-    RepeatedCommands,
-    /// Commands that waited stay behind.
-    LostCommands,
-}
+use std::sync::Arc;
+use world::{Cast, Life, LifeBaggage, Recast, RestoreError, World, WorldConfig};
 
 /// Worlds of one host, by id.
-#[derive(Default)]
 pub(crate) struct Host {
     residents: BTreeMap<WorldId, Resident>,
+    casts: Arc<CastLibrary>,
+}
+
+/// The casts of all templates, as every host knows them from configuration.
+#[derive(Default)]
+pub(crate) struct CastLibrary(Vec<Arc<Cast>>);
+
+impl CastLibrary {
+    pub(crate) fn of(casts: impl IntoIterator<Item = Arc<Cast>>) -> Self {
+        Self(casts.into_iter().collect())
+    }
+
+    pub(crate) fn get(&self, fingerprint: u64) -> Option<Arc<Cast>> {
+        self.0.iter().find(|cast| cast.fingerprint() == fingerprint).cloned()
+    }
+
+    /// Of two editions the other one.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(crate) fn other_than(&self, fingerprint: u64) -> u64 {
+        let others = self.0.iter().map(|cast| cast.fingerprint());
+        others.into_iter().find(|other| *other != fingerprint).expect("templates have two editions")
+    }
+
+    /// What a world needs to go over to a cast.
+    ///
+    /// # Panics
+    /// When the world has none, or cannot go over.
+    pub(crate) fn change(&self, from: Option<&Arc<Cast>>, to: u64) -> Recast {
+        let from = Arc::clone(from.expect("a template with NPCs"));
+        let to = self.get(to).expect("an edition of the template");
+        Recast::new(from, to).expect("editions of a template have the same NPCs and missions")
+    }
 }
 
 /// A world between two hosts.
 pub(crate) struct Departed {
+    /// Without its cast, which both hosts know by its fingerprint.
     config: WorldConfig,
+    cast: Option<u64>,
     snapshot: Vec<u8>,
     commands: Vec<u8>,
+    /// Reloads that waited.
+    reloads: Vec<u8>,
+    /// Checkpoints and counts of its life ([`LifeBaggage`]).
+    baggage: Vec<u8>,
     /// Counts panics in a row, wherever the world ran.
     restart: Restart,
 }
@@ -43,6 +73,9 @@ pub(crate) struct Departed {
 pub(crate) struct Resident {
     pub(crate) life: Life,
     pub(crate) inbox: Vec<Command>,
+    /// Casts, by fingerprint, to which the world goes over before its next step, in order.
+    pub(crate) reloads: Vec<u64>,
+    casts: Arc<CastLibrary>,
     frame: Frame,
     /// Whether `frame` is of the last tick.
     has_told: bool,
@@ -59,8 +92,12 @@ pub(crate) struct Resident {
 const IN_MEMORY: &str = "memory takes what it is given";
 
 impl Host {
+    pub(crate) const fn new(casts: Arc<CastLibrary>) -> Self {
+        Self { residents: BTreeMap::new(), casts }
+    }
+
     pub(crate) fn open(&mut self, config: WorldConfig, share: f32) {
-        let former = self.residents.insert(config.id, Resident::new(Life::new(config, share)));
+        let former = self.residents.insert(config.id, Resident::new(Life::new(config, share), &self.casts));
         assert!(former.is_none(), "a world is on one host once");
     }
 
@@ -80,41 +117,59 @@ impl Host {
         }
         let mut resident = self.residents.remove(&world).expect("looked up above");
         assert!(resident.writer.is_none(), "a recorded world does not move");
-        let snapshot = resident.life.world().snapshot();
+        let mut config = resident.life.config().clone();
+        let mut snapshot = resident.life.world().snapshot();
         match sabotage {
             Some(Sabotage::LostCommands) => resident.inbox.clear(),
             Some(Sabotage::RepeatedCommands) => resident.inbox.extend_from_within(..),
-            Some(Sabotage::StaleSnapshot) | None => {}
+            Some(Sabotage::StaleSnapshot) => snapshot = resident.stale.unwrap_or(snapshot),
+            Some(Sabotage::FreshPart(tag)) => {
+                let fresh = World::new(config.clone()).snapshot();
+                snapshot = with_part_of(&snapshot, &fresh, tag);
+            }
+            None => {}
         }
-        let stale = resident.stale.filter(|_| sabotage == Some(Sabotage::StaleSnapshot));
         Some(Departed {
-            config: resident.life.config().clone(),
-            snapshot: stale.unwrap_or(snapshot),
+            cast: config.cast.take().map(|cast| cast.fingerprint()),
+            config,
+            snapshot,
             commands: postcard::to_allocvec(&resident.inbox).expect("commands are plain data"),
+            reloads: postcard::to_allocvec(&resident.reloads).expect("fingerprints are plain data"),
+            baggage: postcard::to_allocvec(&resident.life.baggage()).expect("a life's baggage is plain data"),
             restart: resident.restart,
         })
     }
 
     /// Takes a world in and continues it: same epoch, same local ids, next frame.
-    pub(crate) fn take_in(&mut self, departed: Departed) {
-        let Departed { config, snapshot, commands, restart } = departed;
+    ///
+    /// # Errors
+    /// When its snapshot is not read: something is missing from it.
+    pub(crate) fn take_in(&mut self, departed: Departed) -> Result<(), RestoreError> {
+        let Departed { mut config, cast, snapshot, commands, reloads, baggage, restart } = departed;
         let id = config.id;
-        let world = World::restore(config.clone(), &snapshot).expect("a host reads another host's snapshot");
+        config.cast = cast.map(|cast| self.casts.get(cast).expect("hosts know the same casts"));
+        let world = World::restore(config.clone(), &snapshot)?;
+        let baggage: LifeBaggage = postcard::from_bytes(&baggage).expect("a life's baggage is plain data");
+        let casts = |fingerprint| self.casts.get(fingerprint);
         let resident = Resident {
             inbox: postcard::from_bytes(&commands).expect("commands are plain data"),
+            reloads: postcard::from_bytes(&reloads).expect("fingerprints are plain data"),
             restart,
-            ..Resident::new(Life::of(world, config, 0.0).kept())
+            ..Resident::new(Life::with_baggage(world, config, &baggage, casts)?, &self.casts)
         };
         let former = self.residents.insert(id, resident);
         assert!(former.is_none(), "a world is on one host once");
+        Ok(())
     }
 }
 
 impl Resident {
-    fn new(life: Life) -> Self {
+    fn new(life: Life, casts: &Arc<CastLibrary>) -> Self {
         Self {
             life,
             inbox: Vec::new(),
+            reloads: Vec::new(),
+            casts: Arc::clone(casts),
             frame: Frame::empty(),
             has_told: false,
             writer: None,
@@ -125,16 +180,19 @@ impl Resident {
     }
 
     /// One tick: a restart that is due, the search for orphaned avatars, and the step. The frame, unless the world is down.
-    /// `panics` says whether the step fails, and is not asked while the world is down; `census` counts the sessions of a world.
+    /// `panics` says whether the step fails, and is not asked while the world is down; `census` counts the sessions of a world;
+    /// `dismissals` receives what the search adds to the inbox.
     pub(crate) fn tick(
         &mut self,
         now: Instant,
         tick: Tick,
         panics: impl FnOnce() -> bool,
         census: impl Fn(WorldId) -> WorldCensus,
+        dismissals: &mut Vec<Command>,
     ) -> Option<&mut Frame> {
         self.has_told = false;
-        self.run_restart(now, &census);
+        self.run_restart(now, &census, dismissals);
+        self.inbox.extend_from_slice(dismissals);
         if self.restart.is_down() {
             // Its inbox is not read, and senders to other worlds must not wait for it.
             self.inbox.clear();
@@ -161,6 +219,10 @@ impl Resident {
         }
         if self.stale.is_some() {
             self.stale = Some(self.life.world().snapshot());
+        }
+        for cast in std::mem::take(&mut self.reloads) {
+            let change = self.casts.change(self.life.config().cast.as_ref(), cast);
+            assert!(self.life.recast(&change), "it is a change of the cast that the world has");
         }
         let taken = self.writer.as_ref().map(|_| self.inbox.clone());
         let Self { life, inbox, frame, .. } = self;
@@ -210,16 +272,21 @@ impl Resident {
     }
 
     /// Does what is due after a panic.
-    fn run_restart(&mut self, now: Instant, census: &impl Fn(WorldId) -> WorldCensus) {
+    fn run_restart(
+        &mut self,
+        now: Instant,
+        census: &impl Fn(WorldId) -> WorldCensus,
+        dismissals: &mut Vec<Command>,
+    ) {
         while let Some(task) = self.restart.poll(now) {
             let census = census(self.id());
             match task {
                 RestartTask::Begin => {
                     self.life.begin_again(self.restart.in_a_row());
                     self.restart.note_begun(now, self.life.config().epoch);
-                    self.inbox.extend(census.dismissals(self.life.world().sessions()));
+                    dismissals.extend(census.dismissals(self.life.world().sessions()));
                 }
-                RestartTask::Sweep => self.inbox.extend(census.dismissals(self.life.world().sessions())),
+                RestartTask::Sweep => dismissals.extend(census.dismissals(self.life.world().sessions())),
                 RestartTask::CheckReturn => {
                     let present: BTreeSet<SessionKey> = self.life.world().sessions().collect();
                     let n_missing = census.n_missing(|session| present.contains(&session));
@@ -227,6 +294,11 @@ impl Resident {
                 }
             }
         }
+    }
+
+    /// Whether it waits for its next life.
+    pub(crate) fn is_down(&self) -> bool {
+        self.restart.is_down()
     }
 
     /// True while the world is down, or may still hold avatars of sessions that ended meanwhile.

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | the loop, and the phases of a run | `simulation` |
 //! | the server's parts, wired: gateway, hosts | `node`, `host` |
+//! | what a world that moves is compared with | `reference` |
 //! | a client, and what it wants | `client` |
 //! | what goes wrong, as data | [`Faults`], `network`, `strangers` |
 //! | what must be true | `checks` |
@@ -29,6 +30,7 @@
 mod carrier;
 mod checks;
 mod client;
+mod fades;
 mod faults;
 mod follower;
 mod host;
@@ -36,7 +38,9 @@ mod network;
 mod node;
 mod panics;
 mod queue;
+mod reference;
 mod report;
+mod sabotage;
 mod scenario;
 mod setting;
 mod simulation;
@@ -47,8 +51,8 @@ pub mod workload;
 
 pub use checks::{Failure, Rule};
 pub use faults::{Faults, LinkFaults, Panics, Partitions, Split};
-pub use host::Sabotage;
 pub use report::{Failed, Report};
+pub use sabotage::Sabotage;
 pub use scenario::{MOVE_PERIOD, Scenario};
 pub use setting::Setting;
 pub use trace::{Difference, TickMark, Trace};

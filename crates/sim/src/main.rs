@@ -29,12 +29,16 @@ struct Arguments {
     /// Hosts that step the worlds.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=16))]
     hosts: u16,
-    /// Moves the worlds between the hosts at random ticks.
+    /// Moves the worlds between the hosts at random ticks, and compares each in every tick with one that stays. Implies `--village` unless
+    /// there is a crowd.
     #[arg(long)]
     moves: bool,
     /// All in one region of 512 m, in which everybody is shown the nearest, instead of travelling between two.
     #[arg(long)]
     crowd: bool,
+    /// NPCs live in the first region, who fight each other and the visitors, and there is a mission.
+    #[arg(long, conflicts_with = "crowd")]
+    village: bool,
     /// Runs with so many seeds, one after the other, from `--seed` on.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     seeds: u64,
@@ -52,10 +56,27 @@ fn faults(name: &str) -> Result<Faults, String> {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is what the program is for")]
 fn main() -> ExitCode {
-    let Arguments { seed, clients, shards, storm_s, faults, restores, hosts, moves, crowd, seeds, twice } =
-        Arguments::parse();
+    let Arguments {
+        seed,
+        clients,
+        shards,
+        storm_s,
+        faults,
+        restores,
+        hosts,
+        moves,
+        crowd,
+        village,
+        seeds,
+        twice,
+    } = Arguments::parse();
     let storm = Duration::from_secs(storm_s);
-    let setting = if crowd { Setting::Crowd } else { Setting::Travel };
+    // Moves are worth most where a world has all that it may have.
+    let setting = match (crowd, village || moves) {
+        (true, _) => Setting::Crowd,
+        (false, true) => Setting::Village,
+        (false, false) => Setting::Travel,
+    };
     let mut is_well = true;
     for seed in seed..seed.saturating_add(seeds) {
         let scenario = Scenario {

@@ -4,24 +4,27 @@
 //! anything about the protocol. What is fixed here, and left to chance in production, is when things pass between the
 //! parts: a frame reaches replica and shards within its tick, mail between shards and hub waits for the next turn.
 
+use crate::checks::{Failure, Rule};
 use crate::follower::{Follower, grid};
-use crate::host::{Host, Resident, Sabotage};
+use crate::host::{CastLibrary, Host, Resident};
+use crate::reference::WorldReference;
+use crate::sabotage::Sabotage;
 use crate::setting::Setting;
 use crate::streams::{Purpose, stream};
-use crate::workload::Input;
+use crate::workload::{Input, village};
 use gateway::hub::{self, Admission, EventQueueAnswer, Hub, HubConfig, Login, LoginRefusal, Record};
 use gateway::mail::{CircuitKey, FromShard, ShardIndex, Spot, ToShard};
 use gateway::places::{Land, PlaceId, PlaceSettings, Places};
 use gateway::shard::{Address, FilterMode, Outbox, Sending, Shard, ShardConfig, ShardCounters};
 use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, Tick, Uuid, WorldId};
-use link::{Frame, Scenery, Terrain, WATER_M};
+use link::{Command, Frame, Scenery, Terrain, WATER_M};
 use replicate::Replica;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
-use world::{WorldConfig, WorldCounters};
+use world::{Cast, WorldConfig, WorldCounters};
 
 /// Worlds step 20 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -47,6 +50,8 @@ struct Served {
     frame: Frame,
     has_told: bool,
     land: Arc<Land>,
+    /// What the world is compared with; none while it recovers from a panic.
+    reference: Option<WorldReference>,
 }
 
 /// A gateway that serves two worlds, and the hosts that step them.
@@ -55,6 +60,7 @@ pub(crate) struct Node {
     setting: Setting,
     places: Arc<Places>,
     hosts: Vec<Host>,
+    casts: Arc<CastLibrary>,
     /// By world, the index of its host.
     placement: Vec<usize>,
     /// By world.
@@ -67,6 +73,10 @@ pub(crate) struct Node {
     next_sweep: Instant,
     /// What shards told the hub in this turn, before it is put in order.
     mail: Vec<(CircuitKey, ShardIndex, FromShard)>,
+    /// Whether worlds are compared with references.
+    keeps_references: bool,
+    /// How a world differs from its reference.
+    moved_apart: Option<String>,
     /// Every call of this run, when it is to be repeated without its clients.
     journal: Option<Vec<Input>>,
 }
@@ -74,7 +84,13 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn new(seed: u64, shards: u16, hosts: u16, setting: Setting) -> Self {
         let size_m = setting.region_m();
-        let configs: Vec<WorldConfig> = (0..2).map(|n| world_config(seed, n, size_m)).collect();
+        let configs: Vec<WorldConfig> = (0..2).map(|n| world_config(seed, n, setting)).collect();
+        let casts = Arc::new(CastLibrary::of(
+            configs
+                .iter()
+                .filter_map(|config| config.cast.clone())
+                .chain(configs.iter().filter(|config| config.cast.is_some()).map(other_cast)),
+        ));
         let served: Vec<Served> = configs.iter().map(Served::new).collect();
         let settings = configs.iter().zip(&served).zip(0..).map(|((config, served), n)| PlaceSettings {
             name: format!("Region {n}"),
@@ -86,7 +102,7 @@ impl Node {
             portals: Arc::default(),
         });
         let places = Arc::new(Places::new(settings.collect()));
-        let mut hosts: Vec<Host> = (0..hosts).map(|_| Host::default()).collect();
+        let mut hosts: Vec<Host> = (0..hosts).map(|_| Host::new(Arc::clone(&casts))).collect();
         for (n, config) in configs.into_iter().enumerate() {
             // The two take their checkpoints in different ticks.
             hosts[0].open(config, n as f32 / 2.0);
@@ -99,13 +115,42 @@ impl Node {
             places,
             placement: vec![0; served.len()],
             hosts,
+            casts,
             served,
             outbox: Outbox::default(),
             last: BTreeMap::new(),
             next_sweep: Instant::ZERO,
             mail: Vec::new(),
+            keeps_references: false,
+            moved_apart: None,
             journal: None,
         }
+    }
+
+    /// Compares every world from now on with one that does not move ([`Self::check_moves`]).
+    pub(crate) fn keep_references(&mut self) {
+        self.keeps_references = true;
+        for n in 0..self.served.len() {
+            let reference = WorldReference::beside(self.resident(WorldId(n as u32)), &self.casts);
+            self.served[n].reference = Some(reference);
+        }
+    }
+
+    /// What the references say of the last tick. One begins anew beside a world that has recovered from a panic.
+    ///
+    /// # Errors
+    /// When a world differs from one that did not move.
+    pub(crate) fn check_moves(&mut self, now: Instant) -> Result<(), Failure> {
+        if let Some(found) = self.moved_apart.take() {
+            return Err(Failure::new(now, Rule::MovesChangeNothing, found));
+        }
+        for n in 0..self.served.len() {
+            let resident = self.resident(WorldId(n as u32));
+            if self.keeps_references && self.served[n].reference.is_none() && !resident.is_recovering(now) {
+                self.served[n].reference = Some(WorldReference::beside(resident, &self.casts));
+            }
+        }
+        Ok(())
     }
 
     /// Keeps every call from now on.
@@ -144,15 +189,24 @@ impl Node {
         mut misses: impl FnMut(WorldId) -> bool,
         out: &mut Wire<'_>,
     ) {
-        let mut missed = Vec::new();
+        let (mut missed, mut dismissals) = (Vec::new(), Vec::new());
         for n in 0..self.served.len() {
             let world = WorldId(n as u32);
             let crosses_as_bytes = self.hosts.len() > 1;
-            let Self { hosts, placement, served, hub, places, .. } = self;
+            let Self { hosts, placement, served, hub, places, moved_apart, .. } = self;
             let served = &mut served[n];
             let resident = hosts[placement[n]].get_mut(world);
-            let frame = resident.tick(now, tick, || panics(world), |world| hub.census_of(world));
+            dismissals.clear();
+            let frame =
+                resident.tick(now, tick, || panics(world), |world| hub.census_of(world), &mut dismissals);
             served.has_told = frame.is_some();
+            served.reference = served.reference.take().filter(|_| served.has_told);
+            if let (Some(reference), Some(frame)) = (&mut served.reference, &frame) {
+                reference.send(&dismissals);
+                if let Some(difference) = reference.step(tick, frame) {
+                    *moved_apart = Some(format!("{world:?}: {difference}"));
+                }
+            }
             let Some(frame) = frame else { continue };
             if crosses_as_bytes {
                 let bytes = postcard::to_allocvec(frame).expect("frames are plain data");
@@ -165,7 +219,9 @@ impl Node {
                 continue;
             }
             let asked = served.follower.follow(&served.frame, &places.get(PlaceId(n as u16)).scene.feed);
-            resident.inbox.extend(asked);
+            if let Some(asked) = asked {
+                served.receive(resident, asked);
+            }
             if served.frame.events.is_empty() {
                 continue;
             }
@@ -290,17 +346,42 @@ impl Node {
         self.resident_mut(world).life.reload().expect("a world reads its own snapshot");
     }
 
+    /// Reloads the behaviours of a world's NPCs, between two ticks: it goes over to the other edition before its next step. False while
+    /// it is down, or where nobody lives.
+    pub(crate) fn reload_cast(&mut self, world: WorldId) -> bool {
+        let resident = self.resident(world);
+        let Some(cast) = resident.life.config().cast.as_ref().filter(|_| !resident.is_down()) else {
+            return false;
+        };
+        let other = self.casts.other_than(cast.fingerprint());
+        self.resident_mut(world).reloads.push(other);
+        if let Some(reference) = &mut self.served[world.0 as usize].reference {
+            reference.reload(other);
+        }
+        true
+    }
+
     /// Moves a world to the next host, between two ticks; false while it is down.
-    pub(crate) fn move_world(&mut self, world: WorldId, sabotage: Option<Sabotage>) -> bool {
+    ///
+    /// # Errors
+    /// When the other host cannot read it.
+    pub(crate) fn move_world(
+        &mut self,
+        now: Instant,
+        world: WorldId,
+        sabotage: Option<Sabotage>,
+    ) -> Result<bool, Failure> {
         let from = self.placement[world.0 as usize];
-        let Some(departed) = self.hosts[from].release(world, sabotage) else { return false };
+        let Some(departed) = self.hosts[from].release(world, sabotage) else { return Ok(false) };
         let to = (from + 1) % self.hosts.len();
-        self.hosts[to].take_in(departed);
+        self.hosts[to].take_in(departed).map_err(|error| {
+            Failure::new(now, Rule::MovesChangeNothing, format!("{world:?} is not taken in: {error}"))
+        })?;
         self.placement[world.0 as usize] = to;
         if sabotage == Some(Sabotage::StaleSnapshot) {
             self.resident_mut(world).keep_stale();
         }
-        true
+        Ok(true)
     }
 
     /// Keeps the states before each step, for a sabotage that needs them.
@@ -390,7 +471,8 @@ impl Node {
             } else {
                 command
             };
-            self.hosts[self.placement[world.0 as usize]].get_mut(world).inbox.push(command);
+            let n = world.0 as usize;
+            self.served[n].receive(self.hosts[self.placement[n]].get_mut(world), command);
         }
         for (address, bytes) in self.outbox.packets() {
             out(address, bytes);
@@ -415,21 +497,38 @@ impl Served {
             frame: Frame::empty(),
             has_told: false,
             land,
+            reference: None,
         }
+    }
+
+    /// The world is sent a command.
+    fn receive(&mut self, resident: &mut Resident, command: Command) {
+        if let Some(reference) = &mut self.reference {
+            reference.send(std::slice::from_ref(&command));
+        }
+        resident.inbox.push(command);
     }
 }
 
-fn world_config(seed: u64, n: u32, size_m: u32) -> WorldConfig {
+/// The other edition of a world's cast.
+fn other_cast(config: &WorldConfig) -> Arc<Cast> {
+    village::other_cast(&config.terrain, &config.scenery, config.water_m)
+}
+
+pub(crate) fn world_config(seed: u64, n: u32, setting: Setting) -> WorldConfig {
+    let size_m = setting.region_m();
     let mut rng = stream(seed, Purpose::World, n.into());
     let terrain = Terrain::hills(size_m, rng.next());
+    let scenery = Scenery::boxes(BOXES, &terrain, rng.next());
+    let cast = setting.has_npcs(n).then(|| village::contested_cast(&terrain, &scenery, WATER_M));
     WorldConfig {
         id: WorldId(n),
         epoch: Epoch(0),
         size_m,
         local_ids: 1 + n * LOCAL_IDS..(n + 1) * LOCAL_IDS,
-        scenery: Arc::new(Scenery::boxes(BOXES, &terrain, rng.next())),
+        scenery: Arc::new(scenery),
         terrain: Arc::new(terrain),
-        cast: None,
+        cast,
         water_m: WATER_M,
         max_avatars: WorldConfig::MAX_AVATARS,
         seed: rng.next(),

@@ -19,7 +19,7 @@ pub struct Report {
     pub teleports: (u64, u64),
     /// Chat lines heard, counted by hearer.
     pub chats_heard: u64,
-    /// The longest time for which somebody was shown moving who had stopped, since the last loss on the client's path.
+    /// The longest time for which one of a client's nearest 60 was shown moving after its stop; fades of the path do not count.
     pub latest_stop: Duration,
     /// Datagrams handed to the network, and those of them that it lost.
     pub datagrams: (u64, u64),
@@ -31,6 +31,8 @@ pub struct Report {
     pub restores: u32,
     /// Moves of worlds between hosts.
     pub moves: u32,
+    /// Reloads of NPCs' behaviours.
+    pub reloads: u32,
     /// What [`crate::Scenario::record`] asked for.
     pub recording: Option<Vec<u8>>,
     /// Worlds that panicked and began again.
@@ -40,7 +42,7 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { trace, took, logins, teleports, chats_heard, datagrams, .. } = self;
-        let Self { latest_stop, resyncs, circuits_lost, restores, moves, restarts, .. } = self;
+        let Self { latest_stop, resyncs, circuits_lost, restores, moves, reloads, restarts, .. } = self;
         writeln!(f, "{trace}, {:.1} s of virtual time", took.as_secs_f64())?;
         writeln!(
             f,
@@ -51,7 +53,8 @@ impl fmt::Display for Report {
         writeln!(f, "stops were shown within {:.2} s", latest_stop.as_secs_f64())?;
         write!(
             f,
-            "{resyncs} replicas resynchronised, {restores} worlds restored, {moves} moved, {restarts} restarted"
+            "{resyncs} replicas resynchronised, {restores} worlds restored, {moves} moved, {restarts} restarted, \
+             {reloads} reloads of behaviours"
         )
     }
 }

@@ -1,8 +1,8 @@
 //! What a run is made from. Equal scenarios make equal runs, so a scenario is also the way to repeat one.
 
 use crate::faults::Faults;
-use crate::host::Sabotage;
 use crate::report::{Failed, Report};
+use crate::sabotage::Sabotage;
 use crate::setting::Setting;
 use crate::simulation::{Record, Simulation};
 use ids::{Tick, WorldId};
@@ -30,8 +30,9 @@ pub struct Scenario {
     pub restores: u32,
     /// Hosts that step the worlds; the run is the same for any number.
     pub hosts: u16,
-    /// Whether worlds move between the hosts at random ticks of the storm, [`MOVE_PERIOD`] apart on average; the run is the same with and
-    /// without, unless a world panics: the checkpoint from which it restarts is then that of the move.
+    /// Whether worlds move between the hosts at random ticks of the storm, [`MOVE_PERIOD`] apart on average. Each is compared in every
+    /// tick with one that stays ([`Rule::MovesChangeNothing`](crate::Rule::MovesChangeNothing)); so the run is the same with and without,
+    /// unless a world panics: the checkpoint from which it restarts is then that of the move.
     pub moves: bool,
     /// A defect of the moves, for tests of the checks.
     pub sabotage: Option<Sabotage>,
@@ -90,13 +91,17 @@ impl Scenario {
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, setting, clients, shards, storm, faults, restores, hosts, moves, .. } = self;
-        let crowd = if *setting == Setting::Crowd { " --crowd" } else { "" };
+        let setting = match setting {
+            Setting::Travel => "",
+            Setting::Crowd => " --crowd",
+            Setting::Village => " --village",
+        };
         let hosts = if *hosts > 1 { format!(" --hosts {hosts}") } else { String::new() };
         let moves = if *moves { " --moves" } else { "" };
         write!(
             f,
             "cargo run -p sim -- --seed {seed} --clients {clients} --shards {shards} --storm-s {} --faults {} \
-             --restores {restores}{hosts}{moves}{crowd}",
+             --restores {restores}{hosts}{moves}{setting}",
             storm.as_secs(),
             faults.name,
         )

@@ -20,13 +20,15 @@ pub enum Setting {
     Travel,
     /// Everybody walks about all over one region of 512 m, and is shown the nearest. The other region stays empty.
     Crowd,
+    /// As [`Self::Travel`], and in the first region live NPCs who fight each other and the visitors, and there is a mission.
+    Village,
 }
 
 impl Setting {
     /// Edge of both regions.
     pub(crate) const fn region_m(self) -> u32 {
         match self {
-            Self::Travel => REGION_M,
+            Self::Travel | Self::Village => REGION_M,
             Self::Crowd => CROWD_REGION_M,
         }
     }
@@ -34,7 +36,7 @@ impl Setting {
     /// When a client logs in first.
     pub(crate) fn comes_at(self, client: u32) -> Instant {
         let period = match self {
-            Self::Travel => LOGIN_PERIOD,
+            Self::Travel | Self::Village => LOGIN_PERIOD,
             Self::Crowd => CROWD_LOGIN_PERIOD,
         };
         Instant::ZERO + period * client
@@ -43,9 +45,14 @@ impl Setting {
     /// Which of the two regions a client enters first.
     pub(crate) const fn first_region(self, client: u32) -> u16 {
         match self {
-            Self::Travel => (client % 2) as u16,
+            Self::Travel | Self::Village => (client % 2) as u16,
             Self::Crowd => 0,
         }
+    }
+
+    /// Whether NPCs live in a region.
+    pub(crate) fn has_npcs(self, region: u32) -> bool {
+        self == Self::Village && region == 0
     }
 
     /// Whether people begin where they like, not where everybody lands.

@@ -41,6 +41,8 @@ pub(crate) enum Purpose {
     Split,
     /// Ticks at which worlds move between hosts.
     Moves,
+    /// Ticks at which a template's behaviours are reloaded.
+    Reloads,
 }
 
 /// The stream of one purpose for one subject, of which there are fewer than 2⁵⁶.

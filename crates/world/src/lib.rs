@@ -40,7 +40,7 @@ pub use game::{
     GameFaults, GameRules, GameSite, GameSource, GameState, GameStateError, GameTick, GameVisitor,
 };
 pub use ground::BORDER_MARGIN_M;
-pub use life::{Beginning, Fault, Life};
+pub use life::{Beginning, Fault, Life, LifeBaggage};
 pub use local_ids::IdsUsed;
 pub use npc::{NpcCounts, Recast, RecastRefusal};
 pub use outcome::{Blow, NPCS_MAX, NpcSet, Outcome};

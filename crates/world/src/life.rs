@@ -29,6 +29,10 @@ use link::{Command, Frame};
 use std::{fmt, sync::Arc, time::Duration};
 use telemetry::recorder::Scope;
 
+mod baggage;
+
+pub use baggage::LifeBaggage;
+
 /// It comes every few seconds, and the visitors should not see it.
 static CHECKPOINT: Scope = system("world.checkpoint", 10);
 

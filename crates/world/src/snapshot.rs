@@ -143,6 +143,14 @@ impl Checkpoint {
         encoding::encode(&self.body)
     }
 
+    /// The checkpoint that [`Self::encode`] made these bytes of, or a snapshot.
+    ///
+    /// # Errors
+    /// [`RestoreError::Bytes`]. Whether it is of a possible world shows when it is resumed.
+    pub fn decode(bytes: &[u8]) -> Result<Self, RestoreError> {
+        Ok(Self { body: encoding::decode(bytes)? })
+    }
+
     /// The world's life that it was taken in.
     #[must_use]
     pub const fn epoch(&self) -> Epoch {

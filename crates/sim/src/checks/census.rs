@@ -5,6 +5,7 @@ use glam::Vec3;
 use ids::{AgentId, Epoch, Instant, LocalId, SessionKey};
 use link::{Change, Entity, Frame, Motion};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Somebody in a world.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +16,8 @@ pub(crate) struct Resident {
     pub(crate) motion: Motion,
     /// Since when it is at rest, while it is.
     pub(crate) rests_since: Option<Instant>,
+    /// When it last moved or was moved.
+    moved_at: Instant,
 }
 
 impl Resident {
@@ -26,7 +29,18 @@ impl Resident {
             name: format!("{} {}", avatar.first_name, avatar.last_name),
             motion: *motion,
             rests_since: motion.at_rest().then_some(now),
+            moved_at: now,
         }
+    }
+
+    /// Whether it decides for itself.
+    pub(crate) fn is_npc(&self) -> bool {
+        self.session == SessionKey::NODE
+    }
+
+    /// Whether it has stood where it is for so long.
+    pub(crate) fn has_stood(&self, now: Instant, lasting: Duration) -> bool {
+        self.motion.at_rest() && now.since(self.moved_at) >= lasting
     }
 
     /// Square of its distance from a place, as replication computes it.
@@ -36,6 +50,7 @@ impl Resident {
 
     fn moved(&mut self, now: Instant, motion: Motion) {
         self.motion = motion;
+        self.moved_at = now;
         self.rests_since = motion.at_rest().then(|| self.rests_since.unwrap_or(now));
     }
 }
@@ -210,9 +225,14 @@ impl Census {
         self.left_at.get(&agent).copied()
     }
 
-    /// Whether nobody moves.
+    /// Whether no visitor moves.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.here.values().all(|resident| resident.motion.at_rest())
+        self.here.values().all(|resident| resident.is_npc() || resident.motion.at_rest())
+    }
+
+    /// Whether NPCs live here, who go on moving and strike visitors, so that the world never stands still.
+    pub(crate) fn has_npcs(&self) -> bool {
+        self.here.values().any(Resident::is_npc)
     }
 }
 

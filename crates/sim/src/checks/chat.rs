@@ -3,7 +3,7 @@
 use super::{Census, Failure, Rule};
 use crate::client::{Visit, Word};
 use crate::network::Cuts;
-use ids::{AgentId, Instant, RegionHandle};
+use ids::{AgentId, Instant, RegionHandle, SessionKey};
 use link::Chat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,6 +20,8 @@ const DIES_WITH_WORLD: Duration = Duration::from_secs(1);
 pub(crate) struct ChatLedger {
     said: BTreeMap<String, Said>,
     heard: BTreeMap<(u32, usize), BTreeMap<String, u32>>,
+    /// What NPCs said.
+    of_npcs: BTreeSet<String>,
     /// Times at which a world was down, or its visitors were coming in again; in order, and apart.
     recoveries: Vec<(Instant, Instant)>,
 }
@@ -74,6 +76,11 @@ impl ChatLedger {
         was_told: bool,
     ) -> Result<(), Failure> {
         let fail = |found: String| Err(Failure::new(now, Rule::ChatArrivesOnce, found));
+        if chat.session == SessionKey::NODE {
+            // An NPC says the same again and again.
+            self.of_npcs.insert(chat.text.clone());
+            return Ok(());
+        }
         let Some(said) = self.said.get_mut(&chat.text) else {
             return fail(format!("{:?} sounds and nobody said it", chat.text));
         };
@@ -85,6 +92,9 @@ impl ChatLedger {
             .residents()
             // A speaker hears its own words wherever it is by then: a teleport in the same tick may have moved it.
             .filter(|resident| {
+                if resident.is_npc() {
+                    return false;
+                }
                 let is_near = resident.motion.position.distance_squared(chat.position) <= reach;
                 is_near || resident.agent.0 == chat.source
             })
@@ -121,7 +131,7 @@ impl ChatLedger {
         self.check_speakers(now, clients)?;
         for (&(client, visit), texts) in &self.heard {
             let agent = clients[client as usize].agent;
-            for (text, &times) in texts {
+            for (text, &times) in texts.iter().filter(|(text, _)| !self.of_npcs.contains(*text)) {
                 let sounded = self.said.get(text).and_then(|said| said.sounded.as_ref());
                 let may_hear =
                     sounded.is_some_and(|sounded| !sounded.was_told || sounded.in_range.contains(&agent));
@@ -215,7 +225,7 @@ mod tests {
         if sounds {
             let chat = Chat {
                 source: ADA.0,
-                session: ids::SessionKey(1),
+                session: SessionKey(1),
                 name: "Ada".into(),
                 position: glam::Vec3::ZERO,
                 radius_m: 20.0,

@@ -38,6 +38,8 @@ pub struct Failure {
 pub enum Rule {
     /// Frames of a world are numbered without gaps and say nothing impossible.
     FramesAreConsistent,
+    /// A world that moves between hosts has the same states and frames as one that does not.
+    MovesChangeNothing,
     /// Who is in a world is there once; in two worlds only for a moment, while teleporting or after logging in anew.
     SinglePresence,
     /// A client shows nobody who never was there, and nobody who left long ago.

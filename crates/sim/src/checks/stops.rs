@@ -1,9 +1,9 @@
 //! Nobody is shown moving who stopped long ago: a viewer moves an avatar on without limit, so a stop must not get lost.
 //!
-//! The bound is that of the issue that asked for crowds: the period of the band of distance, and a second. What is told at once
-//! arrives well within it, and so does the last repetition, half a second after the stop, which sets right what a straggler
-//! made of it. A datagram that gets lost is made anew when its ack is overdue, which on the paths of [`crate::Faults`] takes
-//! another half second; so the time counts from the last loss.
+//! The bound is the period of the band of distance and a second. What is told at once arrives well within it, and so does the last
+//! repetition, half a second after the stop, which sets right what a straggler made of it. Among the nearest 60 it holds whatever gets
+//! lost, unless the path fades ([`crate::fades`]). Beyond them a stop is sent twice; a datagram that gets lost is made anew when its ack
+//! is overdue, which on the paths of [`crate::Faults`] takes another half second, so there the time counts from the last loss.
 
 use super::Census;
 use bots::observer::Observer;
@@ -24,6 +24,8 @@ const FAR_MAX_LAG: Duration = SEND_PERIOD.saturating_mul(HOLD_SENDS as u32 + 1).
 const SLACK: Duration = Duration::from_secs(1);
 /// Metres up to which the nearest are in the nearest band.
 const NEAR_M: f32 = 64.0;
+/// Metres that two runners come apart until the server looks again who is near, every 0.8 s.
+const LOOK_DRIFT_M: f32 = 9.0;
 /// Who stopped so short a time ago is no suspect: most stops have been told by then.
 const SUSPECT_FROM: Duration = Duration::from_millis(200);
 /// Who becomes a suspect so soon was among those who are surely shown when it stopped, as far as looks every
@@ -35,8 +37,7 @@ const LEAVING_MAX_LAG: Duration = super::views::GHOST_MAX;
 /// Who is shown moving and rests, by client.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
-    /// Since when it has been among those who are surely shown, and shown wrong.
-    suspects: BTreeMap<u32, BTreeMap<AgentId, Instant>>,
+    suspects: BTreeMap<u32, BTreeMap<AgentId, Suspect>>,
     latest: Duration,
 }
 
@@ -49,20 +50,30 @@ pub(crate) struct Look<'a> {
     pub(crate) observer: &'a Observer,
     pub(crate) census: &'a Census,
     pub(crate) visible_max: usize,
-    /// Since when nothing that was sent to the client has got lost.
+    /// Since when the client is there and its path does not fade.
     pub(crate) calm_since: Instant,
+    /// When something that was sent to the client got lost last.
+    pub(crate) lost_at: Instant,
+}
+
+/// Somebody who is shown moving, rests, and is among those who are surely shown.
+#[derive(Clone, Copy, Debug)]
+struct Suspect {
+    /// Since when.
+    since: Instant,
+    /// Among the nearest at every look since then.
+    is_near: bool,
 }
 
 impl Stops {
-    /// The longest time for which somebody was shown moving who had stopped; losses are counted out, and so are those beyond the
-    /// visible set.
+    /// The longest time for which somebody among the nearest 60 was shown moving who had stopped; fades are counted out.
     pub(crate) const fn latest(&self) -> Duration {
         self.latest
     }
 
     /// Somebody who is shown moving for too long after they stopped, if there is one.
     pub(crate) fn look(&mut self, look: &Look<'_>) -> Option<String> {
-        let Look { now, census, visible_max, calm_since, .. } = *look;
+        let Look { now, census, visible_max, calm_since, lost_at, .. } = *look;
         let eye = census.resident(look.own)?.motion.position;
         let mut suspects = BTreeMap::new();
         let former = self.suspects.remove(&look.client).unwrap_or_default();
@@ -70,22 +81,26 @@ impl Stops {
         for seen in look.observer.avatars().filter(|seen| seen.velocity != Vec3::ZERO) {
             let Some(resident) = census.resident(seen.agent) else { continue };
             let Some(wrong_since) = resident.rests_since.map(|since| since.max(calm_since)) else { continue };
-            let lag = now.since(wrong_since);
-            if lag < SUSPECT_FROM {
+            if now.since(wrong_since) < SUSPECT_FROM {
                 continue;
             }
             let square = resident.square(eye);
             let rank = census.residents().filter(|other| other.square(eye) < square).count();
             let (lag, most) = if rank < border_ranks(visible_max).start {
-                let first_seen = former.get(&seen.agent).copied().unwrap_or(now);
-                suspects.insert(seen.agent, first_seen);
-                let lag = lag_of(now, wrong_since, first_seen);
-                self.latest = self.latest.max(lag);
-                // The client itself is nearer than all.
-                let is_near = rank < NEAR_MAX && square <= NEAR_M * NEAR_M;
-                (lag, if is_near { NEAR_MAX_LAG } else { FAR_MAX_LAG })
+                let is_near = is_surely_near(census, eye, square.sqrt());
+                let suspect = former.get(&seen.agent).map_or(Suspect { since: now, is_near }, |former| {
+                    Suspect { is_near: former.is_near && is_near, ..*former }
+                });
+                suspects.insert(seen.agent, suspect);
+                if suspect.is_near {
+                    let lag = lag_of(now, wrong_since, suspect.since);
+                    self.latest = self.latest.max(lag);
+                    (lag, NEAR_MAX_LAG)
+                } else {
+                    (lag_of(now, wrong_since.max(lost_at), suspect.since), FAR_MAX_LAG)
+                }
             } else {
-                (lag, LEAVING_MAX_LAG)
+                (now.since(wrong_since.max(lost_at)), LEAVING_MAX_LAG)
             };
             if lag > most {
                 found = Some(format!(
@@ -101,6 +116,14 @@ impl Stops {
         }
         found
     }
+}
+
+/// Whether somebody so far away is among the nearest, also at the server's last look.
+fn is_surely_near(census: &Census, eye: Vec3, distance_m: f32) -> bool {
+    let reach_m = distance_m + LOOK_DRIFT_M;
+    // The client itself is nearer than all.
+    let n_nearer = || census.residents().filter(|other| other.square(eye) < reach_m * reach_m).count();
+    reach_m <= NEAR_M && n_nearer() <= NEAR_MAX
 }
 
 /// For how long a suspect should have been shown at rest: since it came among those who are surely shown, if it did so later.

@@ -18,6 +18,9 @@ pub(super) const GHOST_MAX: Duration = Duration::from_secs(20);
 /// (PROTOCOL §5.2), and as much again for rebuilding w in full updates.
 const ROTATION_STEP: f32 = 4.0 / 65_535.0;
 
+/// In a world that never stands still, an avatar that stood for so long has to be shown where it is.
+const STANDS: Duration = Duration::from_secs(3);
+
 /// Finds somebody who is shown and has been gone for too long, or never was there. The times at which the client was cut
 /// off, or the node stood still, do not count.
 pub(crate) fn ghosts(
@@ -45,8 +48,9 @@ pub(crate) fn ghosts(
 }
 
 /// The first difference between what a client shows and a world in which everybody stands still: itself and so many others
-/// are shown, none but the nearest, exactly as they are.
+/// are shown, none but the nearest, exactly as they are. Where NPCs live, those who have moved within [`STANDS`] only have to be shown.
 pub(crate) fn unlike_the_world(
+    now: Instant,
     observer: &Observer,
     census: &Census,
     own: AgentId,
@@ -59,6 +63,7 @@ pub(crate) fn unlike_the_world(
     squares.sort_unstable_by(f32::total_cmp);
     let square_at = |rank: usize| squares.get(rank).copied().unwrap_or(f32::INFINITY);
     let border = border_ranks(visible_max);
+    let is_contested = census.has_npcs();
     // With no more than may be shown, all are.
     let surely = square_at(if squares.len() > visible_max { border.start } else { squares.len() });
     let perhaps = square_at(border.end);
@@ -78,6 +83,9 @@ pub(crate) fn unlike_the_world(
         n_here += 1;
         if square >= perhaps {
             return Some(format!("{agent:?} is shown from {} m, others are nearer", square.sqrt()));
+        }
+        if is_contested && !resident.has_stood(now, STANDS) {
+            continue;
         }
         if let Some(difference) = difference(seen, resident) {
             let whose = if agent == own { "its own avatar" } else { "another avatar" };

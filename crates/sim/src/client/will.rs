@@ -72,7 +72,7 @@ impl Client {
 
     pub(super) fn plan_whim(&mut self, now: Instant) {
         let (least, most) = match self.setting {
-            Setting::Travel => WHIM,
+            Setting::Travel | Setting::Village => WHIM,
             Setting::Crowd => CROWD_WHIM,
         };
         self.next_whim_at = now + duration(&mut self.will, least, most);
@@ -156,6 +156,6 @@ impl Client {
     /// Where travellers go; a crowd stays.
     fn other_region(&self) -> Option<RegionHandle> {
         let other = if self.region() == self.places[0] { self.places[1] } else { self.places[0] };
-        (self.setting == Setting::Travel).then_some(other)
+        (self.setting != Setting::Crowd).then_some(other)
     }
 }

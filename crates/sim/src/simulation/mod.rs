@@ -9,13 +9,14 @@ mod phases;
 use crate::carrier::{Carrier, Event, Pair};
 use crate::checks::{BACKLOG_MAX, Census, ChatLedger, Failure, Look, Presences, Rule, Stops, ghosts};
 use crate::client::{Answer, Client, Request, Visit};
-use crate::host::Sabotage;
 use crate::network::Cuts;
 use crate::node::{Node, TICK, TURN, VISIBLE_MAX};
 use crate::panics::Bouts;
 use crate::queue::Lane;
 use crate::report::Report;
+use crate::sabotage::Sabotage;
 use crate::scenario::{MOVE_PERIOD, Scenario};
+use crate::setting::Setting;
 use crate::strangers::Strangers;
 use crate::streams::{Purpose, chance, stream};
 use crate::trace::Trace;
@@ -31,6 +32,9 @@ use std::time::Duration;
 
 /// Views are looked at in every so many ticks: 200 clients look at 200 avatars each.
 const VIEW_TICKS: u64 = 4;
+
+/// Mean time between two reloads of a template.
+const RELOAD_PERIOD: Duration = Duration::from_secs(4);
 
 /// A world to be recorded.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +63,7 @@ pub(crate) struct Simulation {
     strangers: Strangers,
     restores: BTreeSet<(Tick, WorldId)>,
     moves: BTreeSet<(Tick, WorldId)>,
+    reloads: BTreeSet<Tick>,
     censuses: [Census; 2],
     presences: Presences,
     ledger: ChatLedger,
@@ -68,6 +73,7 @@ pub(crate) struct Simulation {
     trace: Trace,
     n_restored: u32,
     n_moved: u32,
+    n_reloaded: u32,
     record: Option<Record>,
     scratch: Vec<u8>,
 }
@@ -76,6 +82,9 @@ impl Simulation {
     pub(crate) fn new(scenario: Scenario) -> Self {
         let storm_ends_at = Instant::ZERO + scenario.storm;
         let mut node = Node::new(scenario.seed, scenario.shards, scenario.hosts, scenario.setting);
+        if scenario.moves {
+            node.keep_references();
+        }
         if scenario.sabotage == Some(Sabotage::StaleSnapshot) {
             node.keep_stale();
         }
@@ -91,6 +100,7 @@ impl Simulation {
             wakes: vec![None; scenario.clients as usize],
             restores: restores(&scenario),
             moves: moves(&scenario),
+            reloads: reloads(&scenario),
             frame_luck: stream(scenario.seed, Purpose::Frames, 0),
             bouts: [0, 1].map(|world| Bouts::new(scenario.seed, world)),
             strangers: Strangers::new(scenario.seed),
@@ -109,6 +119,7 @@ impl Simulation {
             trace: Trace::default(),
             n_restored: 0,
             n_moved: 0,
+            n_reloaded: 0,
             record: None,
             scratch: Vec::new(),
         }
@@ -212,12 +223,17 @@ impl Simulation {
     fn on_tick(&mut self, now: Instant) -> Result<(), Failure> {
         let tick = self.tick;
         self.tick = Tick(tick.0 + 1);
+        if self.reloads.remove(&tick) && self.node.reload_cast(WorldId(0)) {
+            self.n_reloaded += 1;
+        }
         for world in [WorldId(0), WorldId(1)] {
             if self.restores.remove(&(tick, world)) {
                 self.node.restore(world);
                 self.n_restored += 1;
             }
-            if self.moves.remove(&(tick, world)) && self.node.move_world(world, self.scenario.sabotage) {
+            if self.moves.remove(&(tick, world))
+                && self.node.move_world(now, world, self.scenario.sabotage)?
+            {
                 self.n_moved += 1;
             }
         }
@@ -236,6 +252,7 @@ impl Simulation {
         let panics = |world: WorldId| bouts[world.0 as usize].strikes(now, faults.panics.as_ref());
         let misses = |_| chance(frame_luck, faults.frame_loss);
         node.tick(now, tick, panics, misses, &mut |address, bytes| carrier.send_down(now, address, bytes));
+        self.node.check_moves(now)?;
         if self.node.is_recovering(now) {
             self.presences.excuse(now);
             self.ledger.note_recovery(now);
@@ -296,6 +313,7 @@ impl Simulation {
                 census,
                 visible_max: VISIBLE_MAX,
                 calm_since: self.calm_since(now, client, visit),
+                lost_at: self.carrier.lost_down_at(client.index),
             };
             if let Some(found) = stops.look(&look) {
                 return Err(about(Failure::new(now, Rule::StopsAreShown, found)));
@@ -305,11 +323,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// Since when nothing has kept a client from being shown what is so.
+    /// Since when nothing has kept a client from being shown what is so, but for the losses that its path always has.
     fn calm_since(&self, now: Instant, client: &Client, visit: &Visit) -> Instant {
         let times = [
             visit.arrived_at,
-            Some(self.carrier.lost_down_at(client.index)),
+            self.carrier.faded_at(client.index),
             client.cuts.latest(now).map(|at| at + BACKLOG_MAX),
             self.freezes.latest(now),
             self.disturbed_at,
@@ -431,6 +449,7 @@ impl Simulation {
             circuits_lost: self.node.counters().map(|counters| counters.circuits_lost).sum(),
             restores: self.n_restored,
             moves: self.n_moved,
+            reloads: self.n_reloaded,
             restarts: self.node.restarts(),
         })
     }
@@ -445,6 +464,17 @@ fn restores(scenario: &Scenario) -> BTreeSet<(Tick, WorldId)> {
         restores.insert((Tick(rng.next() % ticks), WorldId(restores.len() as u32 % 2)));
     }
     restores
+}
+
+/// Random ticks of the storm at which the behaviours of NPCs are reloaded.
+fn reloads(scenario: &Scenario) -> BTreeSet<Tick> {
+    if scenario.setting != Setting::Village {
+        return BTreeSet::new();
+    }
+    let mut rng = stream(scenario.seed, Purpose::Reloads, 0);
+    let ticks = (scenario.storm.as_millis() / TICK.as_millis()) as u64;
+    let period = (RELOAD_PERIOD.as_millis() / TICK.as_millis()) as u64;
+    (0..ticks).filter(|_| rng.next().is_multiple_of(period)).map(Tick).collect()
 }
 
 /// Random ticks of the storm at which each world moves to the next host.

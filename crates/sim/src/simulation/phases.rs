@@ -48,7 +48,7 @@ impl Simulation {
                 None => Phase::Rest { deadline: now + REST_MAX },
                 Some(client) => self.wait(now, deadline, Rule::EverythingWorks, || client.describe())?,
             },
-            Phase::Rest { deadline } => match self.unsettled() {
+            Phase::Rest { deadline } => match self.unsettled(now) {
                 Some(found) => self.wait(now, deadline, Rule::ViewsConverge, || found)?,
                 None => match self.check_chat(now) {
                     Err(failure) if now >= deadline => return Err(failure),
@@ -73,15 +73,16 @@ impl Simulation {
         if now < deadline { Ok(self.phase) } else { Err(Failure::new(now, rule, found())) }
     }
 
-    /// Somebody who moves, or a client that shows something else than is there.
-    fn unsettled(&self) -> Option<String> {
+    /// A visitor who moves, or a client that shows something else than is there.
+    fn unsettled(&self, now: Instant) -> Option<String> {
         if !self.censuses.iter().all(Census::is_at_rest) {
             return Some("somebody still moves".to_owned());
         }
         self.clients.iter().find_map(|client| {
             let shown = client.present().and_then(|(bot, visit)| Some((bot.observer()?, visit)));
             let Some((observer, visit)) = shown else { return Some(client.describe()) };
-            let difference = unlike_the_world(observer, self.census_of(visit), client.agent, VISIBLE_MAX)?;
+            let difference =
+                unlike_the_world(now, observer, self.census_of(visit), client.agent, VISIBLE_MAX)?;
             Some(format!("{} and shows: {difference}", client.describe()))
         })
     }

@@ -11,7 +11,7 @@
 mod crowd;
 mod inputs;
 mod outcome;
-mod village;
+pub(crate) mod village;
 mod worlds;
 
 pub(crate) use inputs::Input;

@@ -1,6 +1,7 @@
-//! Who lives in the worlds of workload `npcs`: guards on their round, people who stroll and talk, and some who are after both.
+//! The NPCs of workload `npcs` and of setting `village`: guards on their round, people who stroll and talk, and some who are after both.
 
 use behavior::{Kind, Place, Route, Vocabulary};
+use game::{Mission, MissionScript, Waypoint};
 use glam::{Vec2, Vec3};
 use link::{Scenery, Terrain};
 use std::sync::Arc;
@@ -30,6 +31,58 @@ behaviour prowler:
             attack target every 1.5 s damage 8
         wander within 15 m around camp pause 1 s to 3 s
 ";
+
+const OTHER_BEHAVIORS: &str = "\
+behaviour guard:
+    select:
+        when sees enemy within 30 m in last 3 s:
+            chase target
+            attack target every 1 s damage 10
+        patrol round pause 1 s
+behaviour stroller:
+    select:
+        when sees enemy within 8 m: flee until 20 m
+        wander within 40 m pause 0.2 s to 1 s
+behaviour prowler:
+    select:
+        when sees enemy within 30 m in last 4 s:
+            chase target leash 80 m
+            attack target every 1 s damage 8
+        wander within 25 m around camp pause 0.5 s to 2 s
+";
+
+/// The cast of a world on this ground, in which visitors are hurt and have a mission, and the fallen are soon back.
+pub(crate) fn contested_cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<Cast> {
+    edition(terrain, scenery, water_m, BEHAVIORS)
+}
+
+/// Another edition of [`contested_cast`]: the same NPCs behave otherwise. A world may go over from either to the other.
+pub(crate) fn other_cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<Cast> {
+    edition(terrain, scenery, water_m, OTHER_BEHAVIORS)
+}
+
+fn edition(terrain: &Terrain, scenery: &Scenery, water_m: f32, behaviors: &str) -> Arc<Cast> {
+    let waypoint = |x: f32, y: f32, clear: Option<&str>| Waypoint {
+        position: Vec3::new(x, y, terrain.height(x, y)),
+        radius_m: 30.0,
+        clear: clear.map(Into::into),
+        ..Waypoint::default()
+    };
+    let mission = Mission {
+        name: "Camp".into(),
+        again_s: 2,
+        waypoints: vec![waypoint(128.0, 128.0, None), waypoint(150.0, 150.0, Some("bandit"))],
+        ..Mission::default()
+    };
+    let script = Script {
+        actors: vec![Actor { health: 30, lies_s: 1, respawn_s: 3, ..Actor::default() }; 3],
+        game: MissionScript { missions: vec![mission], damage: true }.into_source(),
+        files: vec![("village.behaviour".into(), behaviors.into())],
+        ..script(terrain)
+    };
+    let cast = Cast::new(script, terrain, scenery, water_m, &mut || true);
+    Arc::new(cast.expect("what is written here can be"))
+}
 
 /// The cast of a world on this ground.
 pub(super) fn cast(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Arc<Cast> {

@@ -1,0 +1,65 @@
+//! A world that stays: the same commands as the one that moves between hosts, stepped beside it, and compared in every tick.
+//!
+//! A move must change nothing. So whatever a move loses, repeats or ages shows at the latest in the first tick in which it matters, and
+//! the run fails there. After a panic the checkpoint from which a world restarts is that of its last move, so the reference begins
+//! anew from the world's own state once that has recovered.
+
+use crate::host::{CastLibrary, Resident};
+use crate::node::TICK;
+use crate::trace::frame_hash;
+use ids::Tick;
+use link::{Command, Frame};
+use std::sync::Arc;
+use world::{Cast, World};
+
+/// The state of a world without moves.
+pub(crate) struct WorldReference {
+    world: World,
+    inbox: Vec<Command>,
+    cast: Option<Arc<Cast>>,
+    casts: Arc<CastLibrary>,
+    frame: Frame,
+    scratch: Vec<u8>,
+}
+
+impl WorldReference {
+    /// Goes on beside a world, from between two ticks.
+    pub(crate) fn beside(resident: &Resident, casts: &Arc<CastLibrary>) -> Self {
+        let world = resident.life.world();
+        Self {
+            world: World::restore(resident.life.config().clone(), &world.snapshot())
+                .expect("a world reads its own snapshot"),
+            inbox: resident.inbox.clone(),
+            cast: resident.life.config().cast.clone(),
+            casts: Arc::clone(casts),
+            frame: Frame::empty(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The world is sent commands.
+    pub(crate) fn send(&mut self, commands: &[Command]) {
+        self.inbox.extend_from_slice(commands);
+    }
+
+    /// The world goes over to another cast before its next step.
+    pub(crate) fn reload(&mut self, cast: u64) {
+        let change = self.casts.change(self.cast.as_ref(), cast);
+        assert!(self.world.recast(&change), "it is a change of the cast that the world has");
+        self.cast = self.casts.get(cast);
+    }
+
+    /// Steps; says what differs from the frame of the world that moves.
+    pub(crate) fn step(&mut self, tick: Tick, moved: &Frame) -> Option<String> {
+        let Self { world, inbox, frame, scratch, .. } = self;
+        world.step(tick, TICK, 1.0, inbox, frame);
+        if frame.state_hash != moved.state_hash {
+            return Some(format!(
+                "its state hash is {:016x}, without moves {:016x}",
+                moved.state_hash, frame.state_hash
+            ));
+        }
+        (frame_hash(frame, scratch) != frame_hash(moved, scratch))
+            .then(|| format!("its frame {} differs from the one without moves", moved.sequence))
+    }
+}
