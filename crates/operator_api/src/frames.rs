@@ -2,6 +2,7 @@
 //!
 //! The `watch` thread brings the records once a second. A trace is made when it is asked for, and costs nothing otherwise.
 
+use crate::missed::MissedTickList;
 use axum::extract::{Json, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use telemetry::captures::MissedTicks;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -37,6 +39,7 @@ pub trait FrameTracer: Send + Sync {
 pub struct FrameLog {
     kept: Mutex<Kept>,
     tracer: Box<dyn FrameTracer>,
+    missed: Arc<MissedTicks>,
     /// One trace at a time: another one would take its place.
     tracing: tokio::sync::Mutex<()>,
 }
@@ -58,8 +61,9 @@ impl std::fmt::Debug for FrameLog {
 impl FrameLog {
     /// Without frames.
     #[must_use]
-    pub fn new(tracer: Box<dyn FrameTracer>) -> Arc<Self> {
-        Arc::new(Self { kept: Mutex::default(), tracer, tracing: tokio::sync::Mutex::default() })
+    pub fn new(tracer: Box<dyn FrameTracer>, missed: &Arc<MissedTicks>) -> Arc<Self> {
+        let (missed, tracing) = (Arc::clone(missed), tokio::sync::Mutex::default());
+        Arc::new(Self { kept: Mutex::default(), tracer, missed, tracing })
     }
 
     /// Frames have ended; before these so many others that were not kept.
@@ -91,7 +95,11 @@ impl Kept {
 
 /// The routes.
 pub fn router(frames: Arc<FrameLog>) -> OpenApiRouter {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(trace)).with_state(frames)
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(missed))
+        .routes(routes!(trace))
+        .with_state(frames)
 }
 
 /// The latest frames.
@@ -187,6 +195,16 @@ async fn list(
 ) -> Response {
     let told = frames.kept.lock().unwrap_or_else(PoisonError::into_inner).list_from(from);
     Json(told).into_response()
+}
+
+/// The latest steps of worlds that began a whole tick late or lasted longer than a tick, brought once a second, with what became of each.
+#[utoipa::path(get, path = "/v1/frames/missed", operation_id = "list_missed_ticks", params(FirstFrame),
+    responses((status = 200, body = MissedTickList)))]
+async fn missed(
+    State(frames): State<Arc<FrameLog>>,
+    Query(FirstFrame { from }): Query<FirstFrame>,
+) -> Response {
+    Json(MissedTickList::from_number(&frames.missed, from)).into_response()
 }
 
 #[derive(Deserialize, utoipa::IntoParams)]

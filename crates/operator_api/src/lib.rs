@@ -9,6 +9,7 @@ mod diagnose;
 mod drill;
 mod frames;
 mod long_tasks;
+mod missed;
 pub mod timeline_page;
 
 pub use diagnose::{

@@ -365,7 +365,7 @@ fn what_has_been_achieved_is_there_although_nobody_left_and_nothing_was_suspende
     std::fs::write(data.path().join("cave.behaviour"), behaviour).unwrap();
     let id = Uuid::from_u128(7);
     // Whoever comes to the second waypoint without having been at the first one achieves nothing.
-    for position in [[60, 70, 25], [200, 200, 25]] {
+    for (position, completed) in [([60, 70, 25], 0.0), ([200, 200, 25], 1.0)] {
         let server = Server::start_with(&data, &config);
         let order = json!({ "template": "Cave", "id": id });
         assert!(server.operator.call("POST", "/v1/worlds", Some(&order)).0 < 300);
@@ -373,6 +373,10 @@ fn what_has_been_achieved_is_there_although_nobody_left_and_nothing_was_suspende
         assert_eq!(server.operator.enter_at(id, position).0, 200);
         let journalled = r#"throng_instance_states_saved_total{what="journal"}"#;
         server.wait_until("it is journalled", |server| server.metric(journalled) >= Some(1.0));
+        server.wait_until("completions are counted, and ticks", |server| {
+            server.metric("throng_missions_completed_total") == Some(completed)
+                && server.metric(r#"throng_world_ticks_on_time_total{world="instances"}"#) >= Some(1.0)
+        });
         // A second is promised, and as much again allowed for a machine that runs all tests at once.
         let lag = server.metric("throng_instance_journal_lag_seconds_max");
         assert!(lag.is_some_and(|lag| lag > 0.0 && lag < 2.0), "{lag:?} s");

@@ -152,6 +152,30 @@ fn a_step_that_does_not_end_is_captured_while_it_lasts() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a limit for what should not take long")]
+fn a_step_longer_than_a_tick_is_listed_as_missed_with_its_fate() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_with(data.path(), &[("THRONG__DIAGNOSE__ALLOW_FAULTS", "true")]);
+    server.slow("Harbour", 300);
+    let began = Instant::now();
+    let miss = loop {
+        let authorization = format!("Bearer {}", server.token());
+        let answer = server.exchange("GET", "/v1/frames/missed", &authorization, "");
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let list: serde_json::Value = serde_json::from_str(body).unwrap();
+        let misses = list["misses"].as_array().unwrap();
+        // Others may be of a machine that is busy.
+        let slow = misses.iter().find(|miss| miss["took_us"].as_u64() >= Some(300_000));
+        if let Some(miss) = slow.filter(|miss| !miss["fate"].is_null()) {
+            break miss.clone();
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{list}");
+    };
+    assert_eq!(miss["world"], 0, "Harbour: {miss}");
+    assert!(miss["fate"] == "captured" || miss["fate"] == "suppressed", "{miss}");
+}
+
+#[test]
 fn captures_that_cannot_be_written_stop_nobody() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("captures"), "a file where the directory should be").unwrap();

@@ -14,11 +14,12 @@ use recording::Tape;
 use schedule::long::LongTasks;
 use schedule::{FrameRecord, FrameSummary, FrameTrace, Panicked, Pool, PoolBalance, StepStats, TaskId};
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
+use telemetry::captures::{MISSES_MAX, MissedTick};
 use telemetry::recorder::Recorder;
 use telemetry::{LockWait, Metrics};
 use world::{Life, NpcCounts, WorldConfig, WorldCounters};
@@ -109,6 +110,25 @@ struct Seen {
     counted: Mutex<Counted>,
     /// When the step began that it is in, in nanoseconds; 0 between two steps.
     in_step_since: AtomicU64,
+    /// Ticks that it missed since they were taken.
+    missed: Mutex<VecDeque<MissedTick>>,
+}
+
+/// Missed ticks of one world that wait for `watch`: those of three seconds at 20 Hz. The oldest go.
+const MISSED_MAX: usize = 64;
+
+impl Seen {
+    fn miss(&self, miss: MissedTick) {
+        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        if missed.len() == MISSED_MAX {
+            missed.pop_front();
+        }
+        missed.push_back(miss);
+    }
+
+    fn take_missed(&self) -> VecDeque<MissedTick> {
+        std::mem::take(&mut self.missed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Of the instances in the pool, and what those have counted that are there no more.
@@ -119,6 +139,8 @@ struct InstancesSeen {
     gone_steady: Steady,
     gone_ticks: TickTotals,
     gone_missions_completed: u64,
+    /// Of instances that are gone, until they are taken; [`MISSES_MAX`] at most, the oldest go.
+    gone_missed: VecDeque<MissedTick>,
 }
 
 type SeenInstances = Arc<Mutex<InstancesSeen>>;
@@ -248,6 +270,15 @@ impl Watch {
     pub fn counted(&self) -> Vec<Counted> {
         let counted = |seen: &Arc<Seen>| *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
         self.seen.iter().map(counted).collect()
+    }
+
+    /// Ticks that worlds missed since the last call.
+    pub fn take_missed(&self) -> impl Iterator<Item = MissedTick> {
+        let mut missed: Vec<MissedTick> = self.seen.iter().flat_map(|seen| seen.take_missed()).collect();
+        let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        missed.extend(instances.gone_missed.drain(..));
+        missed.extend(instances.there.values().flat_map(|seen| seen.take_missed()));
+        missed.into_iter()
     }
 
     /// By world, when the step began that it is in; `None` between two steps.
@@ -402,6 +433,9 @@ impl Workplace {
             instances.gone_steady += counted.steady;
             instances.gone_ticks += counted.ticks;
             instances.gone_missions_completed += counted.missions_completed;
+            instances.gone_missed.extend(seen.take_missed());
+            let surplus = instances.gone_missed.len().saturating_sub(MISSES_MAX);
+            instances.gone_missed.drain(..surplus);
         }
     }
 

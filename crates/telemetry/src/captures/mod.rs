@@ -11,6 +11,7 @@ mod cause;
 mod cost;
 mod culprit;
 mod kernel;
+mod missed;
 mod nest;
 pub mod perfetto;
 mod saver;
@@ -24,7 +25,8 @@ pub use cause::{CaptureCause, NotATrigger, Trigger};
 pub use cost::{CaptureCosts, CostRow, ThreadCost};
 pub use culprit::Culprit;
 pub use kernel::{KernelFigures, ThreadActivity};
-pub use saver::{CaptureMetrics, Saver};
+pub use missed::{MISSES_MAX, MissedTick, MissedTicks, NumberedMiss};
+pub use saver::{CaptureMetrics, OverrunFate, Saver};
 pub use store::{CaptureEntry, CaptureLimits, CaptureStore, CaptureStoreError};
 pub use summary::{CaptureSummary, OverrunReport};
 

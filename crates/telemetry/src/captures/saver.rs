@@ -21,7 +21,7 @@ use super::{
 };
 use crate::recorder::{Capture, Overrun};
 use crate::{Counter, Metrics};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +32,32 @@ const SETTLE: Duration = Duration::from_millis(250);
 /// Minimum distance of captures, in CPU costs of the latest one: about a hundredth of a core for the three automatic
 /// triggers together.
 const REST: u32 = 300;
+
+/// Overruns with their fate that wait for the driver; it takes them once a turn. The oldest go.
+const DECIDED_MAX: usize = 4_096;
+
+/// The fate of an overrun. The better one is the lesser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OverrunFate {
+    /// A capture names it as its cause.
+    Captured,
+    /// Counted only: too soon after another capture, or writing failed.
+    Suppressed,
+    /// Counted only: it found the recorder's queue full.
+    Lost,
+}
+
+impl OverrunFate {
+    /// As in answers of the operator's address.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Captured => "captured",
+            Self::Suppressed => "suppressed",
+            Self::Lost => "lost",
+        }
+    }
+}
 
 /// Counters of captures, by trigger.
 #[derive(Debug)]
@@ -87,6 +113,8 @@ pub struct Saver {
     /// CPU time of the latest capture of any trigger: all read the whole recorder.
     cost: Duration,
     metrics: CaptureMetrics,
+    /// Overruns whose fate is decided, the oldest first.
+    decided: VecDeque<(Overrun, OverrunFate)>,
     /// Failures logged since the last success, so that each is logged once.
     logged_failures: BTreeSet<(&'static str, PathBuf, io::ErrorKind)>,
 }
@@ -103,6 +131,7 @@ impl Saver {
             pending: BTreeMap::new(),
             cost: Duration::ZERO,
             metrics,
+            decided: VecDeque::new(),
             logged_failures: BTreeSet::new(),
         }
     }
@@ -129,6 +158,7 @@ impl Saver {
             let too_soon = pending || now < last.at + interval;
             if too_soon && badness < last.badness.saturating_mul(2) {
                 suppressed.increment(1);
+                self.decide(overrun, OverrunFate::Suppressed);
                 return;
             }
         }
@@ -137,7 +167,22 @@ impl Saver {
             suppressed.increment(1);
         }
         self.last.insert(trigger, AcceptedOverrun { at: now, badness });
-        self.pending.insert(trigger, (now + SETTLE, CaptureCause::Overrun(overrun)));
+        let former = self.pending.insert(trigger, (now + SETTLE, CaptureCause::Overrun(overrun)));
+        if let Some((_, CaptureCause::Overrun(former))) = former {
+            self.decide(former, OverrunFate::Suppressed);
+        }
+    }
+
+    /// An overrun whose fate is decided. Call until `None`.
+    pub fn poll_decided(&mut self) -> Option<(Overrun, OverrunFate)> {
+        self.decided.pop_front()
+    }
+
+    fn decide(&mut self, overrun: Overrun, fate: OverrunFate) {
+        if self.decided.len() == DECIDED_MAX {
+            self.decided.pop_front();
+        }
+        self.decided.push_back((overrun, fate));
     }
 
     /// Records the CPU time of reading and writing the latest capture.
@@ -196,6 +241,10 @@ impl Saver {
                     tracing::error!(%error, cause, "a capture is not kept");
                 }
             }
+        }
+        if let CaptureCause::Overrun(overrun) = cause {
+            let fate = if saved.is_ok() { OverrunFate::Captured } else { OverrunFate::Suppressed };
+            self.decide(*overrun, fate);
         }
         saved
     }
@@ -329,6 +378,24 @@ mod tests {
         assert_eq!(captured.took_ns, 12 * overrun.limit_ns);
         assert_eq!(server.saver.poll(server.now + SETTLE), None);
         assert_eq!(server.count("suppressed_total", "scope"), 4);
+    }
+
+    #[test]
+    fn every_overrun_has_one_fate_as_it_is_counted() {
+        let mut server = Server::new();
+        server.limit(Trigger::Frame, 1 << 30, 10);
+        for _ in 0..20 * 60 {
+            server.frame(Some(ScopeKind::Frame));
+        }
+        for _ in 0..10 {
+            server.frame(None);
+        }
+        let mut counts = BTreeMap::new();
+        while let Some((overrun, fate)) = server.saver.poll_decided() {
+            assert_eq!(overrun.kind, ScopeKind::Frame);
+            *counts.entry(fate.as_str()).or_insert(0) += 1;
+        }
+        assert_eq!(counts, BTreeMap::from([("captured", 6), ("suppressed", 20 * 60 - 6)]));
     }
 
     #[test]

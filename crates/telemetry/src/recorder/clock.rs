@@ -44,9 +44,10 @@ struct ThreadClock {
     ticks_max: Cell<u64>,
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// Nanoseconds of CLOCK_MONOTONIC, as the recorder reads it: the time of [`Overrun::at_ns`](super::Overrun::at_ns).
 #[inline(always)]
-pub(crate) fn now_ns() -> u64 {
+#[must_use]
+pub fn now_ns() -> u64 {
     let (then, ns, tick_ns, ticks_max) =
         CLOCK.with(|clock| (clock.ticks.get(), clock.ns.get(), clock.tick_ns.get(), clock.ticks_max.get()));
     let passed = ticks().wrapping_sub(then);

@@ -53,7 +53,7 @@ mod writer;
 pub use capture::{
     Arg, Capture, KernelSample, OpenScope, Overrun, SampleKind, ScopeInfo, ScopeKind, Slice, ThreadRecord,
 };
-pub(crate) use clock::now_ns;
+pub use clock::now_ns;
 pub use scope::{Scope, ScopeGuard};
 pub use thread::ThreadRecorder;
 pub(crate) use writer::add_lock_wait;

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use telemetry::Metrics;
 use telemetry::captures::perfetto::Origin;
 use telemetry::captures::{
-    CaptureCause, CaptureEntry, CaptureMetrics, CaptureStore, CaptureSummary, Saver, Trigger,
+    CaptureCause, CaptureEntry, CaptureMetrics, CaptureStore, CaptureSummary, MissedTicks, Saver, Trigger,
 };
 use telemetry::recorder::{Arg, Capture, Recorder, Scope, ScopeKind, frame_end};
 
@@ -41,6 +41,7 @@ pub(super) struct Start<'a> {
     pub(super) eye: Eye,
     pub(super) store: CaptureStore,
     pub(super) tunables: &'a Arc<Tunables>,
+    pub(super) missed: &'a Arc<MissedTicks>,
     pub(super) metrics: &'a Metrics,
     pub(super) clock: &'a Clock,
 }
@@ -117,6 +118,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Captures, ServeError> {
         saver: Saver::new(start.store, CaptureMetrics::new(start.metrics)),
         eye: start.eye,
         tunables: Arc::clone(start.tunables),
+        missed: Arc::clone(start.missed),
         clock: Arc::clone(start.clock),
         requested,
         stopping: Arc::clone(&stopping),
@@ -147,6 +149,7 @@ struct Thread {
     eye: Eye,
     saver: Saver,
     tunables: Arc<Tunables>,
+    missed: Arc<MissedTicks>,
     clock: Clock,
     requested: Receiver<CaptureRequest>,
     stopping: Arc<AtomicBool>,
@@ -179,6 +182,9 @@ impl Thread {
                 // The operator may have gone meanwhile; the capture is kept all the same.
                 let _ = request.send(self.save(&CaptureCause::Operator).map_err(|error| sentence(&error)));
             }
+            while let Some((overrun, fate)) = self.saver.poll_decided() {
+                self.missed.note_fate(&overrun, fate);
+            }
             self.count();
             frame_end();
         }
@@ -205,6 +211,9 @@ impl Thread {
             ScopeKind::ALL.into_iter().zip(counted.overruns_lost.into_iter().zip(self.lost))
         {
             self.saver.count_lost(Trigger::from(kind), now - before);
+            if kind == ScopeKind::Frame && now > before {
+                self.missed.note_lost(now - before);
+            }
         }
         self.lost = counted.overruns_lost;
     }

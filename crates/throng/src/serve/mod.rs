@@ -51,7 +51,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
-use telemetry::captures::CaptureStore;
+use telemetry::captures::{CaptureStore, MissedTicks};
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
 use telemetry::{LockWait, LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
@@ -234,10 +234,9 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         recorder,
     })?;
     let recordings = Recordings::new(&places, &worlds, &clock, unix_start_s, data.recordings());
-    let frames = FrameLog::new(Box::new(watch::PoolTracer {
-        workplace: worlds.workplace(),
-        inboxes: Arc::clone(&worlds.inboxes),
-    }));
+    let missed = Arc::new(MissedTicks::default());
+    let tracer = watch::PoolTracer { workplace: worlds.workplace(), inboxes: Arc::clone(&worlds.inboxes) };
+    let frames = FrameLog::new(Box::new(tracer), &missed);
     if let Some(resident) = process::resident_bytes() {
         if let Some(limit) = MemoryLimit::of(tunables.memory_max_bytes(), cgroup::memory_limit_bytes) {
             limit.check(resident)?;
@@ -252,6 +251,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         n_workers: n_workers(config),
         instances: Arc::clone(&admission),
         frames: Arc::clone(&frames),
+        missed: Arc::clone(&missed),
         long: worlds.long().clone(),
         standings: restarts.watch(),
         shards: shards.watch(),
@@ -274,6 +274,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         eye: eye.clone(),
         store: CaptureStore::new(data.captures()),
         tunables: &tunables,
+        missed: &missed,
         metrics: &metrics,
         clock: &clock,
     })?;

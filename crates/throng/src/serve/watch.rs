@@ -28,6 +28,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use telemetry::captures::MissedTicks;
 use telemetry::process::{self, ThreadUse};
 use telemetry::recorder::{Arg, Recorder, Scope, ScopeKind, frame_end};
 use telemetry::{Metrics, allocations};
@@ -51,6 +52,7 @@ pub(super) struct Start {
     pub(super) n_workers: usize,
     pub(super) instances: Arc<instances::Admission>,
     pub(super) frames: Arc<FrameLog>,
+    pub(super) missed: Arc<MissedTicks>,
     pub(super) long: LongTasks,
     pub(super) standings: Vec<Arc<Mutex<Standing>>>,
     pub(super) shards: Vec<Arc<Watched>>,
@@ -180,6 +182,7 @@ impl Eye {
         self.export.shards(&shards);
         self.export.worlds(&worlds);
         self.export.instances(&self.start.worlds);
+        self.start.missed.add(self.start.worlds.take_missed());
         self.export.restarts(&self.start.standings);
         let listeners = [("public", &*self.start.http.public), ("operator", &*self.start.http.operator)];
         self.start.portal.export(&mut self.export.table, &listeners);

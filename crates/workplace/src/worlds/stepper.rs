@@ -18,7 +18,8 @@ use std::any::Any;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use telemetry::recorder::{Arg, Scope, ScopeKind, frame_end, record_systems_from};
+use telemetry::captures::MissedTick;
+use telemetry::recorder::{Arg, Scope, ScopeKind, frame_end, now_ns, record_systems_from};
 use telemetry::{Timing, allocations};
 use world::{Beginning, Cast, Life, World};
 
@@ -32,6 +33,9 @@ const STEPS_OF_MEAN: u32 = 16;
 /// Phases of an instance's step that take less count for the step: with a thousand instances, whose steps take some forty microseconds,
 /// they would be most of what the flight recorder holds and a capture has to read and write.
 const INSTANCE_SYSTEMS_FROM_NS: u64 = 5_000;
+
+/// What entering and leaving a scope takes at most, nanoseconds: a step is this much shorter for the recorder.
+const SCOPE_NS: u64 = 1_000;
 
 /// A world's step with its mail. It may take as long as a tick lasts.
 static FRAME: Scope = Scope::new("world.frame").arg(Arg::World).kind(ScopeKind::Frame);
@@ -98,6 +102,7 @@ impl Task for Stepper {
 
     fn step(&mut self, start: &StepStart) {
         let (world, dt_ns) = (self.scene.world.0.into(), start.dt.as_nanos() as u64);
+        let began_ns = now_ns();
         LATE.note(world, start.late_by.as_nanos() as u64, dt_ns);
         self.lateness.record(start.late_by);
         self.next_tick = Tick(start.tick.0 + 1);
@@ -108,6 +113,11 @@ impl Task for Stepper {
         self.make_frame(start);
         drop(frame);
         drop(in_step);
+        let ended_ns = now_ns();
+        if start.late_by > start.dt || ended_ns.saturating_sub(began_ns) > dt_ns + SCOPE_NS {
+            let late_ns = start.late_by.as_nanos() as u64;
+            seen.miss(MissedTick { world, tick: start.tick.0, began_ns, ended_ns, late_ns });
+        }
         frame_end();
     }
 }
