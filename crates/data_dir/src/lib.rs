@@ -1,5 +1,5 @@
-//! The data directory: database, the operator's token, and what a running server has bound. One server at a time uses it ([`lock`]), and no
-//! other user of the machine can read it ([`privacy`]).
+//! The data directory: database, the operator's token, and what a running server has bound. One server at a time uses it (`lock`), and no
+//! other user of the machine can read it (`privacy`).
 
 //!
 //! Start with [`DataDir::open`]. Locks of single files ([`FileLock`]) serve databases that lie elsewhere too.

@@ -11,6 +11,7 @@ use ids::{RegionHandle, Uuid, WorldId};
 use link::{Scenery, Terrain};
 use replicate::Replica;
 use replicate::scenery::{self, Things};
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -178,8 +179,13 @@ impl Land {
     }
 
     /// Draws its pictures, which takes some ten milliseconds for each grid square.
-    pub fn draw_map(&mut self) {
-        self.map = Some(Arc::new(RegionMap::draw(&self.terrain, &self.scenery, self.water_m)));
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RegionMap::draw`]; the map has no picture of the region then.
+    pub fn draw_map(&mut self) -> io::Result<()> {
+        self.map = Some(Arc::new(RegionMap::draw(&self.terrain, &self.scenery, self.water_m)?));
+        Ok(())
     }
 
     /// Id of its picture on the map, or null.

@@ -4,18 +4,23 @@
 //! MapLayerReply; one picture of each grid square is a JPEG, for viewers that read the map over HTTP (`map-1-X-Y-objects.jpg`).
 //! Start with [`RegionMap::draw`].
 
-use dicom_toolkit_jpeg2000::EncodeOptions;
 use glam::{Quat, Vec2, Vec3};
 use ids::{RegionHandle, Uuid};
 use link::{Scenery, Standing, Terrain};
 use md5::{Digest, Md5};
+use openjp2::{
+    Codec, OPJ_CLRSPC_SRGB, OPJ_CODEC_J2K, Stream, opj_cparameters_t, opj_image, opj_image_comptparm,
+};
+use std::io;
 
 /// Pixels along a side of each picture.
 pub const SIDE: usize = 256;
 /// Quality of the JPEGs, of 100.
 const JPEG_QUALITY: u8 = 85;
 /// Levels of detail of the texture below the whole: viewers ask for the smaller ones first.
-const LEVELS: u8 = 5;
+const LEVELS: i32 = 5;
+/// Buffer of the encoder's output, bytes.
+const WRITE_BYTES: usize = 65_536;
 
 /// Colours from the water upwards, those of the ground's textures, and the height above the water at which each is pure, in metres.
 const GROUND: [(f32, Vec3); 4] = [
@@ -48,8 +53,11 @@ pub struct RegionMap {
 
 impl RegionMap {
     /// Draws a region.
-    #[must_use]
-    pub fn draw(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// The encoder of the texture writes into a temporary file; no such file can be written.
+    pub fn draw(terrain: &Terrain, scenery: &Scenery, water_m: f32) -> io::Result<Self> {
         let size_m = terrain.size_m() as f32;
         let scene = DrawnRegion { terrain, scenery, water_m };
         let squares_per_side = terrain.size_m() / RegionHandle::GRID_M;
@@ -57,9 +65,9 @@ impl RegionMap {
         let corners = (0..squares_per_side.pow(2))
             .map(|n| Vec2::new((n % squares_per_side) as f32, (n / squares_per_side) as f32) * square_m);
         let squares = corners.map(|corner| jpeg(&scene.pixels(corner, square_m))).collect();
-        let codestream = codestream(&scene.pixels(Vec2::ZERO, size_m));
+        let codestream = codestream(&scene.pixels(Vec2::ZERO, size_m))?;
         let id = uuid::Builder::from_md5_bytes(Md5::digest(&codestream).into()).into_uuid();
-        Self { id, codestream, squares, squares_per_side }
+        Ok(Self { id, codestream, squares, squares_per_side })
     }
 
     /// The JPEG of a grid square, counted from the region's corner.
@@ -157,11 +165,39 @@ fn jpeg(pixels: &[u8]) -> Vec<u8> {
     out
 }
 
-fn codestream(pixels: &[u8]) -> Vec<u8> {
-    let options =
-        EncodeOptions { num_decomposition_levels: LEVELS, reversible: true, ..EncodeOptions::default() };
+/// JPEG 2000 without loss. The encoder's safe interface knows files only, so that it writes a temporary one.
+fn codestream(pixels: &[u8]) -> io::Result<Vec<u8>> {
+    let file = tempfile::NamedTempFile::new()?;
+    let mut stream = Stream::new_file(file.path(), WRITE_BYTES, false)?;
+    encode(pixels, &mut stream).ok_or_else(|| io::Error::other("the JPEG 2000 encoder failed"))?;
+    drop(stream);
+    std::fs::read(file.path())
+}
+
+fn encode(pixels: &[u8], stream: &mut Stream) -> Option<()> {
     let side = SIDE as u32;
-    dicom_toolkit_jpeg2000::encode(pixels, side, side, 3, 8, false, &options).expect("the size is right")
+    let component =
+        opj_image_comptparm { dx: 1, dy: 1, w: side, h: side, prec: 8, bpp: 8, ..Default::default() };
+    let mut image = opj_image::create(&[component; 3], OPJ_CLRSPC_SRGB)?;
+    (image.x1, image.y1) = (side, side);
+    for (part, component) in image.comps_mut()?.iter_mut().enumerate() {
+        let samples: Vec<i32> = pixels.iter().skip(part).step_by(3).copied().map(i32::from).collect();
+        component.set_data(&samples).then_some(())?;
+    }
+    // Red, green and blue become one brightness and two differences; one layer without a limit of bytes.
+    let mut parameters = opj_cparameters_t {
+        numresolution: LEVELS + 1,
+        tcp_mct: 1,
+        tcp_numlayers: 1,
+        cp_disto_alloc: 1,
+        ..Default::default()
+    };
+    let mut codec = Codec::new_encoder(OPJ_CODEC_J2K)?;
+    let is_done = codec.setup_encoder(&mut parameters, &mut image) != 0
+        && codec.start_compress(&mut image, stream) != 0
+        && codec.encode(stream) != 0
+        && codec.end_compress(stream) != 0;
+    is_done.then_some(())
 }
 
 #[cfg(test)]
@@ -186,7 +222,7 @@ mod tests {
         let terrain = Terrain::hills(256, 1);
         let scenery = Scenery::boxes(200, &terrain, 1);
         let scene = DrawnRegion { terrain: &terrain, scenery: &scenery, water_m: 20.0 };
-        let map = RegionMap::draw(&terrain, &scenery, 20.0);
+        let map = RegionMap::draw(&terrain, &scenery, 20.0).expect("a picture");
         assert_eq!(decoded(&map), scene.pixels(Vec2::ZERO, 256.0), "lossless");
         assert!(map.square(0, 0).is_some_and(|jpeg| jpeg.starts_with(&[0xFF, 0xD8, 0xFF])));
         assert!(map.square(1, 0).is_none() && map.square(0, 1).is_none());
@@ -207,7 +243,7 @@ mod tests {
             prim(Vec3::new(150.5, 90.5, 32.0), Vec3::splat(0.1)),
         ])
         .expect("boxes");
-        let pixels = decoded(&RegionMap::draw(&terrain, &scenery, 20.0));
+        let pixels = decoded(&RegionMap::draw(&terrain, &scenery, 20.0).expect("a picture"));
         let brown = [178, 146, 98];
         assert_eq!(at(&pixels, 2, 128), [38, 76, 116], "deep water");
         for (x, y, is_box) in [
@@ -228,7 +264,7 @@ mod tests {
     fn another_picture_has_another_id_and_a_large_region_has_a_picture_of_each_square() {
         let map = |seed| {
             let terrain = Terrain::hills(512, seed);
-            RegionMap::draw(&terrain, &Scenery::default(), 20.0)
+            RegionMap::draw(&terrain, &Scenery::default(), 20.0).expect("a picture")
         };
         let (one, other) = (map(1), map(2));
         assert_eq!(one.id, map(1).id);

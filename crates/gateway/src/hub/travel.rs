@@ -75,7 +75,7 @@ pub(super) struct Way {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
     /// Send a session into its user's own instance of a template, which may have to be made. A session has one such order at a time, until
-    /// [`Hub::end_order`]; it is void once the avatar is elsewhere, see [`Hub::is_in`].
+    /// [`super::Hub::end_order`]; it is void once the avatar is elsewhere, see [`super::Hub::is_in`].
     EnterOwn {
         /// Behind which circuit the avatar was.
         circuit: CircuitKey,

@@ -114,7 +114,9 @@ impl<'a> Ground<'a> {
         }
         let mut land = Land::new(Arc::new(terrain), Arc::new(scenery), self.water_m);
         land.box_name = self.box_name.into();
-        land.draw_map();
+        if let Err(error) = land.draw_map() {
+            tracing::warn!(region = self.name, %error, "the map has no picture of the region");
+        }
         (Arc::new(land), portals)
     }
 }

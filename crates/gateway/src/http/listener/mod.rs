@@ -1,7 +1,7 @@
 //! Serving HTTP: connections for as long as clients keep them, thousands of which wait for an event at any time.
 //!
-//! `axum::serve` sets no limits. Here every wait for a client has a deadline ([`socket`]), connections are capped in total and per address
-//! ([`table`], which has the policy), and a handler runs only when its request is complete ([`body`]). What paths mean is the routers' of [`super`].
+//! `axum::serve` sets no limits. Here every wait for a client has a deadline (`socket`), connections are capped in total and per address
+//! (`table`, which has the policy), and a handler runs only when its request is complete (`body`). What paths mean is the routers' of [`super`].
 
 mod body;
 mod connections;
