@@ -1,5 +1,5 @@
-//! Messages that a busy server sends all the time, written straight into a buffer: nothing is allocated for the lists in them,
-//! as it is for those of [`crate::messages`], whose bytes they are.
+//! Frequent messages of a busy server, written straight into a buffer: no allocation for their lists, with the same bytes as
+//! [`crate::messages`].
 //!
 //! Movements are in [`crate::terse`], full updates in [`crate::object_update`].
 
@@ -40,7 +40,7 @@ pub fn write_coarse_locations(
     write_count(dots.len(), out);
     dots.clone().for_each(|(_, at)| out.extend_from_slice(&at));
     out.extend_from_slice(&you.map_or(-1, i16::from).to_le_bytes());
-    // Nobody is tracked.
+    // No agent is tracked.
     out.extend_from_slice(&(-1_i16).to_le_bytes());
     write_count(dots.len(), out);
     dots.for_each(|(agent, _)| out.extend_from_slice(agent.as_bytes()));
@@ -86,8 +86,8 @@ pub fn write_appearance(
     out.extend_from_slice(texture_entry);
     write_count(visual_params.len(), out);
     out.extend_from_slice(visual_params);
-    // Baked by the client (version 0), without flags. Who knows such avatars fetches their textures by id; Linden's own viewer takes this for
-    // baked by the grid unless visual parameter 11000 says otherwise, and never does.
+    // Baked by the client (version 0), without flags. Clients that support such avatars fetch their textures by id. Linden's own viewer
+    // treats this as baked by the grid unless visual parameter 11000 says otherwise, and never fetches.
     out.extend_from_slice(&[1, 0]);
     out.extend_from_slice(&cof_version.to_le_bytes());
     out.extend_from_slice(&0_u32.to_le_bytes());
@@ -115,7 +115,7 @@ pub fn write_sim_stats(
         out.extend_from_slice(&id.to_le_bytes());
         out.extend_from_slice(&value.to_le_bytes());
     }
-    // The process's number is nobody's business.
+    // The process id stays private.
     out.extend_from_slice(&0_i32.to_le_bytes());
     // Nothing about the region beyond its flags above.
     out.push(0);

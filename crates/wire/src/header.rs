@@ -1,5 +1,4 @@
-//! The LLUDP datagram around a message: flags, sequence number, extra header and appended acks (PROTOCOL
-//! §3.1).
+//! The LLUDP datagram around a message: flags, sequence number, extra header and appended acks.
 //!
 //! ```text
 //! 0      1                5    6      6+E                 end-4n-1         end-1
@@ -18,10 +17,10 @@ use crate::Malformed;
 use std::ops::{BitOr, BitOrAssign};
 
 /// Longest datagram we send, in bytes: what the viewer calls its MTU. Longer ones are fragmented on real
-/// paths, and one client's receive buffer ends at 1,500 (PROTOCOL §3.1).
+/// paths, and one client's receive buffer ends at 1,500.
 pub const DATAGRAM_MAX: usize = 1200;
 
-/// Longest message that any peer may make us hold, in bytes: the viewer's own buffer (PROTOCOL §3.3). Also
+/// Longest message that any peer may make us hold, in bytes: the viewer's own buffer. Also
 /// the longest datagram we parse, since a longer one can only hold a longer message.
 pub const EXPANDED_MAX: usize = 8192;
 
@@ -47,7 +46,7 @@ impl Flags {
     /// Acks follow the message.
     pub const ACKS: Self = Self(0x10);
 
-    /// Whether every bit of `other` is set.
+    /// True if every bit of `other` is set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0

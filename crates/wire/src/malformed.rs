@@ -1,4 +1,4 @@
-//! Why bytes are refused.
+//! Reasons to refuse bytes.
 
 use std::fmt;
 

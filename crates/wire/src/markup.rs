@@ -20,7 +20,7 @@ pub(crate) struct Markup<'a> {
 /// An element whose opening tag was just read.
 pub(crate) struct Element<'a>(BytesStart<'a>);
 
-/// What one step of the cursor finds.
+/// Result of one step of the cursor.
 enum Item<'a> {
     Open(Element<'a>),
     Close,

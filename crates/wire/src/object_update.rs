@@ -1,4 +1,4 @@
-//! ObjectUpdate: an object in full, as a client first sees it (PROTOCOL §5.1).
+//! ObjectUpdate: an object in full, as a client first sees it.
 //!
 //! A block is encoded once per change and shared by all receivers. Only its update flags differ from one receiver
 //! to the next (they say what *this* agent may do with the object), so their offset is a constant:
@@ -26,10 +26,10 @@ pub const PCODE_AVATAR: u8 = 47;
 /// Bytes of [`write_prefix`]: message number, region data, count.
 pub const PREFIX_LEN: usize = 12;
 
-/// Where the `UpdateFlags` (U32, little-endian) of an avatar lie, from the start of its block.
+/// Offset of an avatar's `UpdateFlags` (U32, little-endian) from the start of its block, in bytes.
 pub const AVATAR_FLAGS_OFFSET: usize = BEFORE_OBJECT_DATA + 1 + AVATAR_DATA_LEN + PARENT_LEN;
 
-/// Where the `UpdateFlags` (U32, little-endian) of a prim lie, from the start of its block.
+/// Offset of a prim's `UpdateFlags` (U32, little-endian) from the start of its block, in bytes.
 pub const PRIM_FLAGS_OFFSET: usize = BEFORE_OBJECT_DATA + 1 + PRIM_DATA_LEN + PARENT_LEN;
 
 /// A collision plane: four floats.
@@ -70,7 +70,7 @@ pub struct FullAvatar<'a> {
     pub last_name: &'a str,
     /// Group title, or empty.
     pub title: &'a str,
-    /// What it sits on, or `LocalId(0)`.
+    /// Local id of its seat object, or `LocalId(0)`.
     pub parent: LocalId,
     /// Width, depth and height of its box, in metres.
     pub size: Vec3,
@@ -78,9 +78,9 @@ pub struct FullAvatar<'a> {
     pub motion: FullMotion,
     /// Plane on which the feet stand (normal and distance); `(0, 0, 0, 1)` for none.
     pub collision_plane: Vec4,
-    /// What the receiver may do with it; patched for each at [`AVATAR_FLAGS_OFFSET`].
+    /// The receiver's rights on it; patched for each receiver at [`AVATAR_FLAGS_OFFSET`].
     pub update_flags: u32,
-    /// Textures (PROTOCOL §5.4); empty while unknown.
+    /// Textures, as in [`crate::texture_entry`]; empty while unknown.
     pub texture_entry: &'a [u8],
 }
 
@@ -91,7 +91,7 @@ pub struct FullPrim<'a> {
     pub local_id: LocalId,
     /// Its id in every region.
     pub id: Uuid,
-    /// What it is linked or attached to, or `LocalId(0)`.
+    /// Local id of its root or of the avatar that wears it, or `LocalId(0)`.
     pub parent: LocalId,
     /// Attachment point with its nibbles swapped; 0 for what is not attached.
     pub state: u8,
@@ -99,9 +99,9 @@ pub struct FullPrim<'a> {
     pub scale: Vec3,
     /// Position and movement.
     pub motion: FullMotion,
-    /// What the receiver may do with it; patched for each at [`PRIM_FLAGS_OFFSET`].
+    /// The receiver's rights on it; patched for each receiver at [`PRIM_FLAGS_OFFSET`].
     pub update_flags: u32,
-    /// Textures (PROTOCOL §5.4).
+    /// Textures, as in [`crate::texture_entry`].
     pub texture_entry: &'a [u8],
 }
 
@@ -120,10 +120,10 @@ pub struct FullMotion {
     pub angular_velocity: Vec3,
 }
 
-/// What stands before the blocks of every message that updates objects.
+/// The block before the objects in every message that updates objects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RegionData {
-    /// Whose objects they are.
+    /// The objects' region.
     pub region_handle: RegionHandle,
     /// World time passed ÷ wall time passed, 0–1.
     pub time_dilation: f32,
@@ -269,18 +269,18 @@ pub(crate) fn read_region_data(reader: &mut Reader<'_>) -> Result<RegionData, Ma
     Ok(RegionData { region_handle, time_dilation })
 }
 
-/// What an observer learns from one block.
+/// An observer's view of one block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenObject {
     /// Its number in the region.
     pub local_id: LocalId,
     /// Account of an avatar, or id of an object.
     pub id: Uuid,
-    /// What it is: [`PCODE_AVATAR`], [`PCODE_PRIM`] or another of PROTOCOL §5.1.
+    /// Class of the object: [`PCODE_AVATAR`], [`PCODE_PRIM`] or another of the protocol.
     pub p_code: u8,
-    /// What it sits on or is linked to, or `LocalId(0)`.
+    /// Local id of its seat object or root, or `LocalId(0)`.
     pub parent: LocalId,
-    /// What the observer may do with it.
+    /// The observer's rights on it.
     pub update_flags: u32,
     /// Size along each axis, in metres.
     pub scale: Vec3,
@@ -308,7 +308,7 @@ impl SeenObject {
 ///
 /// # Errors
 /// Those of [`ObjectUpdate::decode`], and [`Malformed::Value`] for an `ObjectData` blob of another length than 60 or
-/// 76 bytes: the quantised forms are not sent by any server we know (PROTOCOL §5.1).
+/// 76 bytes: the quantised forms are not sent by any server we know.
 pub fn decode(body: &[u8]) -> Result<(RegionData, Vec<SeenObject>), Malformed> {
     let message = ObjectUpdate::decode(body)?;
     let region_data = read_region_data(&mut Reader::new(body))?;

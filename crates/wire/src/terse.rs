@@ -1,5 +1,4 @@
-//! ImprovedTerseObjectUpdate: where an object is and how it moves, in 63 bytes for an avatar and 47 for a prim
-//! (PROTOCOL §5.2). This is most of what a busy server sends, so blocks are written into arrays of their own
+//! ImprovedTerseObjectUpdate: where an object is and how it moves, in 63 bytes for an avatar and 47 for a prim. This is most of what a busy server sends, so blocks are written into arrays of their own
 //! size, without allocation, once per tick and object, and copied from there into datagrams.
 //!
 //! One block on the wire, numbers little-endian:
@@ -48,7 +47,7 @@ pub const ANGULAR_VELOCITY_RANGE: f32 = 64.0;
 /// Bytes of the part that avatars and prims share: position to angular velocity.
 const MOTION_LEN: usize = 38;
 
-/// What a terse block says of an avatar.
+/// An avatar's fields in a terse block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TerseAvatar {
     /// Its number in the region.
@@ -67,7 +66,7 @@ pub struct TerseAvatar {
     pub collision_plane: Vec4,
 }
 
-/// What a terse block says of a prim.
+/// A prim's fields in a terse block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TersePrim {
     /// Its number in the region.
@@ -176,7 +175,7 @@ fn put_quantised<const N: usize>(out: &mut [u8], parts: [f32; N], range: f32) {
 }
 
 /// `value` in ±`range` as 0–65,535, to the nearest step. There is no step for zero: it lies between 0x7FFF and
-/// 0x8000 and becomes 0x7FFF, as OpenSimulator writes it; receivers snap both to zero (PROTOCOL §5.2).
+/// 0x8000 and becomes 0x7FFF, as OpenSimulator writes it; receivers snap both to zero.
 #[inline]
 fn quantise(value: f32, range: f32) -> u16 {
     // Counted from the upper end, so that adding a half and cutting off rounds the middle down. The cast
@@ -194,7 +193,7 @@ fn dequantise(step: u16, range: f32) -> f32 {
     if value.abs() < step_size { 0.0 } else { value }
 }
 
-/// What an observer learns from one block.
+/// An observer's view of one block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terse {
     /// Its number in the region.

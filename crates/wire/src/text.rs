@@ -1,7 +1,6 @@
-//! Text fields of messages: UTF-8 that clients end with a NUL inside the field's length (PROTOCOL §3.5).
+//! Text fields of messages: UTF-8 that clients end with a NUL inside the field's length.
 //!
-//! This is not where text is judged (how long a chat line may be, which names are allowed): that is for whoever
-//! receives it.
+//! This module sets no rules for text (length of a chat line, allowed names): those belong to the receiver.
 
 /// Most bytes that a `Variable1` field holds, its NUL included.
 pub const VARIABLE1_MAX: usize = 255;

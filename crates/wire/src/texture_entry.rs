@@ -1,7 +1,6 @@
 //! Texture entries: what each face of an object or avatar is painted with.
 //!
-//! A list of fields, each with the value of most faces, then the values of the others by face sets (PROTOCOL
-//! §5.4):
+//! A list of fields, each with the value of most faces, then the values of the others by face sets:
 //!
 //! ```text
 //! value | (face set, value)* | 00      for each of, in this order,
@@ -20,16 +19,16 @@ use uuid::{Uuid, uuid};
 /// Faces that an entry may name; the widest avatars have as many.
 pub const FACES_MAX: u8 = 45;
 
-/// What viewers show on an avatar whose own textures are not known yet; they take it for "not baked".
+/// Texture that viewers display on an avatar before its own textures are known; they treat it as "not baked".
 pub const AVATAR_TEXTURE: Uuid = uuid!("c228d1cf-4b5d-4ba8-84f4-899a0796aa97");
 
-/// White plywood, the texture of a new prim (PROTOCOL §5.4).
+/// White plywood, the texture of a new prim.
 pub const PRIM_TEXTURE: Uuid = uuid!("89556747-24cb-43ed-920b-47caed15465f");
 
-/// Seven bits a byte: so many bytes hold a set of [`FACES_MAX`] faces.
+/// Bytes of a set of [`FACES_MAX`] faces, at seven bits per byte.
 const FACE_SET_BYTES_MAX: usize = 7;
 
-/// How one face is painted.
+/// Texture and material of one face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Face {
     /// The image.
@@ -76,7 +75,7 @@ impl Face {
     }
 }
 
-/// How all faces of something are painted.
+/// Textures and materials of all faces of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextureEntry {
     /// Every face that is not named below.
@@ -98,7 +97,7 @@ impl TextureEntry {
         Self::plain(AVATAR_TEXTURE)
     }
 
-    /// How a face is painted.
+    /// Texture and material of a face.
     #[must_use]
     pub fn face(&self, index: u8) -> &Face {
         self.faces.get(&index).unwrap_or(&self.default)

@@ -1,5 +1,4 @@
-//! The `Throttles` field of AgentThrottle: how many bits per second a client wants of each kind of traffic
-//! (PROTOCOL §3.4).
+//! The `Throttles` field of AgentThrottle: how many bits per second a client wants of each kind of traffic.
 //!
 //! It only reads and writes the numbers, made safe to calculate with. Floors, caps and token buckets belong
 //! to the circuit that obeys them.
@@ -33,7 +32,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// How many there are.
+    /// Number of categories.
     pub const COUNT: usize = 7;
 
     /// All of them, in wire order.
@@ -61,7 +60,7 @@ impl Category {
     }
 }
 
-/// What a client asked for, by category, in bits per second and at most [`BITS_PER_S_MAX`] each.
+/// A client's requested rates by category, in bits per second and at most [`BITS_PER_S_MAX`] each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throttles {
     bits_per_s: [u32; Category::COUNT],
@@ -139,7 +138,7 @@ mod tests {
 
     #[test]
     fn rates_come_in_the_order_of_the_categories() {
-        // What node-metaverse asks for: 1,536,000 bit/s in all.
+        // Request of node-metaverse: 1,536,000 bit/s in all.
         let floats = [150_000.0, 170_000.0, 34_000.0, 34_000.0, 446_000.0, 446_000.0, 256_000.0];
         let throttles = Throttles::parse(&field(floats)).expect("seven floats");
         assert_eq!(throttles.bits_per_s(Category::Resend), 150_000);

@@ -1,7 +1,7 @@
 //! XML-RPC, the form of login: calls, responses and faults, for both ends.
 //!
 //! Values are [`Llsd`] trees, whose types cover XML-RPC's; a UUID or link travels as a string. The writer
-//! keeps to what all clients read (PROTOCOL §2.3): one exact prolog, integers as `<i4>`, booleans as the
+//! keeps to what all clients read: one exact prolog, integers as `<i4>`, booleans as the
 //! strings `true` and `false`, no white space. The reader takes every form of the specification, and
 //! `<nil/>`. What the fields of a login mean is no matter of this module.
 
@@ -13,10 +13,10 @@ use crate::llsd::{
 use crate::markup::{Element, Markup, escape, is_blank, tagged};
 use std::collections::BTreeMap;
 
-/// One client compares these bytes literally, so they are not ours to choose (PROTOCOL §2.3).
+/// One client compares these bytes literally, so they are not ours to choose.
 const PROLOG: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
 
-/// Parameters of one call. Login has one; a few viewers append scalars that nobody reads.
+/// Parameters of one call. Login has one; a few viewers append unused scalars.
 const PARAMS_MAX: usize = 16;
 
 /// A call: method and parameters.
@@ -28,8 +28,7 @@ pub struct MethodCall {
     pub params: Vec<Llsd>,
 }
 
-/// What a server answers when it could not understand a call. A refused login is no fault but a value
-/// (PROTOCOL §2.2).
+/// A server's reply to a call that it cannot parse. A refused login is not a fault but a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// For programs.

@@ -1,5 +1,4 @@
-//! Zero-coding: a run of zero bytes travels as `00` and its length, 1–255; longer runs are split (PROTOCOL
-//! §3.3).
+//! Zero-coding: a run of zero bytes travels as `00` and its length, 1–255; longer runs are split.
 //!
 //! It covers message number and body, never the header or appended acks. A single zero grows to two bytes, so
 //! the coded form may be the longer one: whoever sends compares and leaves the flag off. Receivers obey the

@@ -182,7 +182,7 @@ mod tests {
             k\0\0\0\x01bs\0\0\0\x02hik\0\0\0\x01cb\0\0\0\x01\x09}";
         assert_eq!(encode(&value), expected);
         assert_eq!(parse(expected), Ok(value));
-        // The empty materials answer (PROTOCOL §7.4) before compression.
+        // The empty materials answer before compression.
         assert_eq!(encode(&Llsd::Array(Vec::new())), b"[\0\0\0\0]");
     }
 

@@ -3,7 +3,7 @@
 //!
 //! [`Llsd`] is the tree, with builders for replies and accessors that convert between scalars as the dialect
 //! demands: clients write one boolean as `<boolean>1</boolean>`, `<boolean>true</boolean>` or
-//! `<integer>1</integer>` (PROTOCOL §7.2), and none of them is wrong. XML-RPC ([`crate::xmlrpc`]) uses the
+//! `<integer>1</integer>`, and none of them is wrong. XML-RPC ([`crate::xmlrpc`]) uses the
 //! same tree. Typed messages are no matter of this module: who understands a capability picks its fields.
 //! Decoding is bounded by [`Limits`] and [`DEPTH_MAX`].
 
@@ -59,7 +59,7 @@ pub enum Llsd {
     Map(BTreeMap<String, Self>),
 }
 
-/// What a decoder accepts before it gives up, besides [`DEPTH_MAX`].
+/// Limits of a decoder, in addition to [`DEPTH_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of input.
@@ -73,8 +73,7 @@ impl Limits {
     /// For strangers: a login request. Viewers send some 2 KiB and 60 values.
     pub const STRANGER: Self = Self { bytes_max: 65_536, values_max: 1_024 };
 
-    /// For a capability's request, whose sender is logged in. The widest is an inventory fetch of many
-    /// folders.
+    /// Limits of a capability request from a client with a login. The largest is an inventory fetch of many folders.
     pub const REQUEST: Self = Self { bytes_max: 524_288, values_max: 16_384 };
 
     /// For a client that reads its server's replies: login replies and inventories of tens of thousands of
@@ -116,7 +115,7 @@ fn after_opening_line<'a>(document: &'a [u8], form: &str) -> Result<&'a [u8], Ma
     Ok(rest.strip_prefix(b"\n").unwrap_or(rest))
 }
 
-/// What [`Llsd::get`] and [`Llsd::at`] return for what is not there.
+/// Result of [`Llsd::get`] and [`Llsd::at`] for a missing value.
 static UNDEF: Llsd = Llsd::Undef;
 
 impl Llsd {
@@ -132,8 +131,7 @@ impl Llsd {
         Self::Array(values.into_iter().map(Into::into).collect())
     }
 
-    /// An unsigned number as this ecosystem sends it: four bytes, big-endian (flags, masks, addresses;
-    /// PROTOCOL §7.2).
+    /// An unsigned number as this ecosystem sends it: four bytes, big-endian (flags, masks, addresses).
     #[must_use]
     pub fn from_u32(value: u32) -> Self {
         Self::Binary(value.to_be_bytes().to_vec())
@@ -342,7 +340,7 @@ impl From<Vec<Self>> for Llsd {
     }
 }
 
-/// Vectors are arrays of three reals (PROTOCOL §7.2).
+/// Vectors are arrays of three reals.
 impl From<glam::Vec3> for Llsd {
     fn from(value: glam::Vec3) -> Self {
         Self::array(value.as_dvec3().to_array())

@@ -10,7 +10,7 @@
 //!
 //! Quoted text has C's escapes (`\n`, `\\`, `\'`, `\x1F`). White space may stand between tokens, and the line
 //! `<? LLSD/Notation ?>` before all. Output puts one blank after each comma, because a client reads `home` of
-//! the login reply by hand and needs it there (PROTOCOL §2.2).
+//! the login reply by hand and needs it there.
 
 use super::date;
 use super::scalar::{

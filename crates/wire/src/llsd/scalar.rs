@@ -41,7 +41,7 @@ pub(crate) fn parse_real(text: &str) -> Option<f64> {
 }
 
 /// Appends the shortest decimal that reads back as the same number; whole numbers without a point, as clients
-/// that take apart `[r256000, r256000]` by hand expect (PROTOCOL §2.2, `home`).
+/// that take apart `[r256000, r256000]` by hand expect (`home`).
 pub(crate) fn push_real(value: f64, out: &mut String) {
     use std::fmt::Write as _;
     let magnitude = value.abs();

@@ -1,7 +1,7 @@
 //! LLSD as XML, the form of capabilities and event queues.
 //!
 //! Output has no prolog and starts with `<llsd>`: one client reads a prolog as a second root, another looks
-//! for that text (PROTOCOL §7.2). Input may have prolog, comments, white space and attributes, and writes its
+//! for that text. Input may have prolog, comments, white space and attributes, and writes its
 //! booleans as it likes.
 
 use super::date;

@@ -97,7 +97,7 @@ messages! {
         }
     }
 
-    /// The region's performance figures, every 3 s: pairs of a number (PROTOCOL §8a) and a value.
+    /// The region's performance figures, every 3 s: pairs of a number and a value.
     SimStats: Low 140, plain, from Server {
         region: one SimStatsRegion {
             /// Grid square.
@@ -122,9 +122,9 @@ messages! {
             z: u8,
         }
         index: one CoarseLocationUpdateIndex {
-            /// Which location is the receiver's own, or -1.
+            /// Index of the receiver's own location, or -1.
             you: i16,
-            /// Which location the receiver tracks, or -1.
+            /// Index of the tracked location, or -1.
             prey: i16,
         }
         agent_data: many CoarseLocationUpdateAgentData { agent_id: Uuid }

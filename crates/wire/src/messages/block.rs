@@ -1,4 +1,4 @@
-//! Blocks as they repeat: once, twice, or as often as a count says (PROTOCOL §3.5).
+//! Blocks as they repeat: once, twice, or as often as a count says.
 
 use super::reader::Reader;
 use super::schema::Field;

@@ -38,7 +38,7 @@ macro_rules! catalog {
                 }
             }
 
-            /// What stands at the head of the body.
+            /// The message number at the head of the body.
             #[must_use]
             pub const fn number(self) -> MessageNumber {
                 match self {
@@ -46,8 +46,8 @@ macro_rules! catalog {
                 }
             }
 
-            /// Whether only simulators may send it, which the template calls trusted. Of the untrusted ones, too, some are
-            /// sent by simulators only.
+            /// True if only simulators may send it ("trusted" in the template). Some untrusted messages, too, are sent by simulators
+            /// only.
             #[must_use]
             pub const fn is_trusted(self) -> bool {
                 match self {

@@ -30,8 +30,7 @@ messages! {
         }
     }
 
-    /// Instant messages and everything else that goes from one user to another, told apart by `dialog`
-    /// (PROTOCOL §8f): offers, lures, group sessions, friendship, typing.
+    /// Instant messages and everything else that goes from one user to another, told apart by `dialog`: offers, lures, group sessions, friendship, typing.
     ImprovedInstantMessage: Low 254, zero_coded, from Either {
         agent_data: one ImprovedInstantMessageAgentData { agent_id: Uuid, session_id: Uuid }
         message_block: one ImprovedInstantMessageMessageBlock {
@@ -72,7 +71,7 @@ messages! {
         rights: many GrantUserRightsRights { agent_related: Uuid, related_rights: i32 }
     }
 
-    /// What friends may do has changed.
+    /// A change of a friend's rights.
     ChangeUserRights: Low 321, plain, from Server {
         agent_data: one ChangeUserRightsAgentData { agent_id: Uuid }
         rights: many ChangeUserRightsRights { agent_related: Uuid, related_rights: i32 }
@@ -97,7 +96,7 @@ messages! {
         ex_block: one TerminateFriendshipExBlock { other_id: Uuid }
     }
 
-    /// Asks where a friend is who allows it; answered with the same message, locations filled in.
+    /// Requests the location of a friend that allows it; answered with the same message, locations filled in.
     FindAgent: Low 256, plain, from Either {
         agent_block: one FindAgentAgentBlock { hunter: Uuid, prey: Uuid, space_ip: Ip }
         location_block: many FindAgentLocationBlock { global_x: f64, global_y: f64 }

@@ -1,14 +1,13 @@
-//! What keeps a circuit alive: opening, acknowledging, pinging, pausing and closing it.
+//! The life of a circuit: opening, acknowledging, pinging, pausing and closing it.
 
 messages! {
     /// Sequence numbers of reliable datagrams that arrived. One client numbers every one of these 0, so it is
-    /// handled before the duplicate filter (PROTOCOL §13).
+    /// handled before the duplicate filter.
     PacketAck: Fixed 0xFB, plain, from Either {
         packets: many PacketAckPackets { id: u32 }
     }
 
-    /// Asks the receiver to open a circuit to an address. Nobody needs it any more; it is known so that it is
-    /// not counted as unknown.
+    /// Asks the receiver to open a circuit to an address. Obsolete; it is listed so that it does not count as unknown.
     OpenCircuit: Fixed 0xFC, plain, from Either {
         circuit_info: one OpenCircuitCircuitInfo { ip: Ip, port: Port }
     }
@@ -34,7 +33,7 @@ messages! {
         }
     }
 
-    /// First message of every circuit. Answered by a [`PacketAck`] alone, before anything else (PROTOCOL §4).
+    /// First message of every circuit. Answered by a [`PacketAck`] alone, before anything else.
     UseCircuitCode: Low 3, plain, from Client {
         circuit_code: one UseCircuitCodeCircuitCode {
             /// From the login reply.
@@ -45,8 +44,7 @@ messages! {
         }
     }
 
-    /// How much the client wants to receive, for each category of traffic; read the numbers with
-    /// [`crate::throttle`].
+    /// The client's receive rates by category of traffic; decode them with [`crate::throttle`].
     AgentThrottle: Low 81, zero_coded, from Client {
         agent_data: one AgentThrottleAgentData { agent_id: Uuid, session_id: Uuid, circuit_code: u32 }
         throttle: one AgentThrottleThrottle {

@@ -1,7 +1,7 @@
-//! How each kind of field is read and written (PROTOCOL §3.5).
+//! Codecs of the field kinds.
 //!
-//! A codec is named by the word that stands for it in the message tables: the Rust type itself where that says
-//! enough (`u32`, `Uuid`, `Vec3`), otherwise one of the marker types below (`Port`, `Variable1`).
+//! A codec is named by its word in the message tables: the Rust type itself where that is specific enough (`u32`, `Uuid`, `Vec3`),
+//! otherwise one of the marker types below (`Port`, `Variable1`).
 
 use super::reader::Reader;
 use super::schema::Kind;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 /// One kind of field.
 pub(crate) trait Codec {
-    /// What the field is in a message struct.
+    /// Type of the field in a message struct.
     type Value;
     const KIND: Kind;
     /// Fewest bytes that it takes.

@@ -33,7 +33,7 @@ messages! {
         }
     }
 
-    /// Pays somebody.
+    /// Pays a user or an object.
     MoneyTransferRequest: Low 311, zero_coded, from Client {
         agent_data: one MoneyTransferRequestAgentData {
             agent_id: Uuid, session_id: Uuid,

@@ -272,7 +272,7 @@ messages! {
         }
     }
 
-    /// Whether objects were taken.
+    /// Result of a DeRezObject: taken or not.
     DeRezAck: Low 292, plain, from Server {
         transaction_data: one DeRezAckTransactionData {
             transaction_id: Uuid, success: bool,

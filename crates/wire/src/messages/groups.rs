@@ -12,7 +12,7 @@ messages! {
         }
     }
 
-    /// Whether it was founded.
+    /// Result of a CreateGroupRequest.
     CreateGroupReply: Low 340, plain, from Server {
         agent_data: one CreateGroupReplyAgentData {
             agent_id: Uuid,
@@ -32,7 +32,7 @@ messages! {
         }
     }
 
-    /// Whether it was joined.
+    /// Result of a JoinGroupRequest.
     JoinGroupReply: Low 344, plain, from Server {
         agent_data: one JoinGroupReplyAgentData {
             agent_id: Uuid,
@@ -52,7 +52,7 @@ messages! {
         }
     }
 
-    /// Whether it was left.
+    /// Result of a LeaveGroupRequest.
     LeaveGroupReply: Low 348, plain, from Server {
         agent_data: one LeaveGroupReplyAgentData {
             agent_id: Uuid,
@@ -75,7 +75,7 @@ messages! {
         }
     }
 
-    /// Whether they were put out.
+    /// Result of an EjectGroupMemberRequest.
     EjectGroupMemberReply: Low 346, plain, from Server {
         agent_data: one EjectGroupMemberReplyAgentData {
             agent_id: Uuid,

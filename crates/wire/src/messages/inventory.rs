@@ -95,7 +95,7 @@ messages! {
         }
     }
 
-    /// What a folder holds, in parts.
+    /// Contents of a folder, in parts.
     InventoryDescendents: Low 278, zero_coded, from Server {
         agent_data: one InventoryDescendentsAgentData {
             agent_id: Uuid, folder_id: Uuid, owner_id: Uuid, version: i32, descendents: i32,

@@ -5,7 +5,7 @@ messages! {
     /// Patches of terrain, water, wind or clouds; see [`crate::terrain`].
     LayerData: High 11, plain, from Server {
         layer_id: one LayerDataLayerID {
-            /// `L` land; see PROTOCOL §6.
+            /// Kind of the layer: 0x4C (`L`) is land.
             r#type: u8,
         }
         layer_data: one LayerDataLayerData { data: Variable2 }
@@ -19,10 +19,10 @@ messages! {
         modify_block_extended: many ModifyLandModifyBlockExtended { brush_size: f32 }
     }
 
-    /// Who owns each 4 m square, 1,024 squares per message (PROTOCOL §8c).
+    /// Ownership of each 4 m square, 1,024 squares per message.
     ParcelOverlay: Low 196, zero_coded, from Server {
         parcel_data: one ParcelOverlayParcelData {
-            /// Which kilobyte of the whole overlay this is.
+            /// Index of this kilobyte in the whole overlay.
             sequence_id: i32,
             data: Variable2,
         }
@@ -56,7 +56,7 @@ messages! {
         data: one ParcelInfoRequestData { parcel_id: Uuid }
     }
 
-    /// What a search result or landmark shows of a parcel.
+    /// A parcel as displayed by search results and landmarks.
     ParcelInfoReply: Low 55, zero_coded, from Server {
         agent_data: one ParcelInfoReplyAgentData { agent_id: Uuid }
         data: one ParcelInfoReplyData {
@@ -66,19 +66,19 @@ messages! {
         }
     }
 
-    /// Asks who may enter a parcel, or who may not.
+    /// Requests a parcel's access or ban list.
     ParcelAccessListRequest: Low 215, zero_coded, from Client {
         agent_data: one ParcelAccessListRequestAgentData { agent_id: Uuid, session_id: Uuid }
         data: one ParcelAccessListRequestData { sequence_id: i32, flags: u32, local_id: i32 }
     }
 
-    /// Who may enter a parcel, or who may not.
+    /// A parcel's access or ban list.
     ParcelAccessListReply: Low 216, zero_coded, from Server {
         data: one ParcelAccessListReplyData { agent_id: Uuid, sequence_id: i32, flags: u32, local_id: i32 }
         list: many ParcelAccessListReplyList { id: Uuid, time: i32, flags: u32 }
     }
 
-    /// Asks who owns the objects on a parcel.
+    /// Requests the owners of the objects on a parcel.
     ParcelObjectOwnersRequest: Low 56, plain, from Client {
         agent_data: one ParcelObjectOwnersRequestAgentData {
             agent_id: Uuid, session_id: Uuid,

@@ -84,7 +84,7 @@ messages! {
         }
     }
 
-    /// Where a region lies; handle 0 means that there is no such region.
+    /// Handle of a region; 0 means that the region does not exist.
     RegionIDAndHandleReply: Low 310, plain, from Server {
         reply_block: one RegionIDAndHandleReplyReplyBlock {
             region_id: Uuid, region_handle: u64,

@@ -5,7 +5,7 @@
 //! [`SCHEMA`] the set as data. Here are bytes and fields only: what a message means is up to whoever receives
 //! it, text stays bytes until [`crate::text`] reads it, and zero-coding is [`crate::zero_code`]'s.
 //!
-//! Messages that clients refuse over UDP (PROTOCOL §3.6) are absent, so that none is sent by mistake.
+//! Messages that clients refuse over UDP are absent, so that none is sent by mistake.
 
 #[macro_use]
 mod table;

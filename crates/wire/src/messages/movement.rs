@@ -1,11 +1,10 @@
-//! What an avatar does with its body: control, sitting, animations, camera.
+//! Actions of an avatar's body: control, sitting, animations, camera.
 
 messages! {
-    /// Held control keys, body and camera: 1–125 times a second, usually 10, even when idle. Movement is the
-    /// server's: a flag held in the newest one means "keep going". Decoding it allocates nothing.
+    /// Held control keys, body and camera: 1–125 times a second, usually 10, even when idle. Movement is the server's: a flag held in
+    /// the newest update stays in effect until the next one. Decoding it allocates nothing.
     ///
-    /// Do not rely on its `agent_id`: one client puts the session there (PROTOCOL §13). The circuit says who
-    /// it is.
+    /// Do not rely on its `agent_id`: one client puts the session there. The circuit identifies the agent.
     AgentUpdate: High 4, zero_coded, from Client {
         agent_data: one AgentUpdateAgentData {
             agent_id: Uuid, session_id: Uuid, body_rotation: Quat, head_rotation: Quat,
@@ -16,7 +15,9 @@ messages! {
             camera_at_axis: Vec3, camera_left_axis: Vec3, camera_up_axis: Vec3,
             /// Draw distance in metres.
             far: f32,
-            /// Bits of PROTOCOL §8a.
+            /// AGENT_CONTROL bits: 0–5 forward, back, left, right, up, down; 6–9 pitch and yaw; 10–12 fast; 13 fly; 14 stop; 15 finish
+            /// animation; 16 stand up; 17 sit on ground; 18 mouselook; 19–24 nudges; 25, 26 turn left, right; 27 away; 28–31 mouse
+            /// button.
             control_flags: u32,
             /// 1: hide the title, 2: automatic pilot.
             flags: u8,
@@ -38,7 +39,7 @@ messages! {
         }
     }
 
-    /// Where on the object the avatar will sit.
+    /// Position of the avatar's seat on the object.
     AvatarSitResponse: High 21, zero_coded, from Server {
         sit_object: one AvatarSitResponseSitObject { id: Uuid }
         sit_transform: one AvatarSitResponseSitTransform {

@@ -1,4 +1,4 @@
-//! Who is who: names, profiles, and what an agent is to its groups.
+//! Identities: names, profiles, and the roles of an agent in its groups.
 
 messages! {
     /// Asks for the names of agents.
@@ -51,7 +51,7 @@ messages! {
         }
     }
 
-    /// What a user likes and can do; it comes with a profile.
+    /// A user's interests and skills; it comes with a profile.
     AvatarInterestsReply: Low 172, zero_coded, from Server {
         agent_data: one AvatarInterestsReplyAgentData { agent_id: Uuid, avatar_id: Uuid }
         properties_data: one AvatarInterestsReplyPropertiesData {

@@ -1,4 +1,4 @@
-//! The number at the head of every message (PROTOCOL §3.2).
+//! The number at the head of every message.
 //!
 //! | frequency | bytes | form |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 use crate::Malformed;
 use std::fmt;
 
-/// Which message a body is. Ordered by frequency, then number.
+/// The number of a message. Ordered by frequency, then number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageNumber {
     /// One byte: the messages sent most.

@@ -22,7 +22,7 @@ messages! {
         }
     }
 
-    /// Objects in full, in the compressed form of PROTOCOL §5.3.
+    /// Objects in full, in the compressed form.
     ObjectUpdateCompressed: High 13, plain, from Server {
         region_data: one ObjectUpdateCompressedRegionData {
             region_handle: u64,
@@ -83,7 +83,7 @@ messages! {
         object_data: many ObjectDeselectObjectData { object_local_id: u32 }
     }
 
-    /// What the build tool shows of objects: owners, permissions, names.
+    /// Properties of objects for the build tool: owners, permissions, names.
     ObjectProperties: Medium 9, zero_coded, from Server {
         object_data: many ObjectPropertiesObjectData {
             object_id: Uuid, creator_id: Uuid, owner_id: Uuid, group_id: Uuid,

@@ -2,7 +2,7 @@
 
 use crate::Malformed;
 
-/// What is left of a body. Every read takes from the front, or fails without a panic.
+/// The rest of a body. Every read takes from the front, or fails without a panic.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -19,8 +19,8 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// Whether the sender left out the next block: senders older than a block end the datagram before it
-    /// (PROTOCOL §3.5). The first block of a message is never left out.
+    /// True if the sender left out the next block: senders older than a block end the datagram before it. The first block of a message
+    /// is never left out.
     pub(crate) const fn block_is_missing(&self) -> bool {
         self.rest.is_empty() && self.full_len != 0
     }

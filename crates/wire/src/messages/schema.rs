@@ -8,19 +8,19 @@ use super::MessageNumber;
 pub struct Schema {
     /// As in the protocol's template: `AgentUpdate`.
     pub name: &'static str,
-    /// What stands at the head of the body.
+    /// The message number at the head of the body.
     pub number: MessageNumber,
-    /// Whether the template asks for zero-coding. A hint for senders; receivers obey the datagram's flag.
+    /// Zero-coding in the template. A hint for senders; receivers obey the datagram's flag.
     pub zero_coded: bool,
-    /// Who sends it.
+    /// The end of the circuit that sends it.
     pub sender: Sender,
     /// Its blocks, in the order of the wire.
     pub blocks: &'static [Block],
 }
 
 impl Schema {
-    /// Whether its first block begins with the ids of the sender's agent and session, as that of most messages from clients does:
-    /// then the session stands in bytes 16 to 32 behind the number.
+    /// True if its first block begins with the ids of the sender's agent and session, as in most messages from clients: the session is
+    /// then in bytes 16 to 32 behind the number.
     #[must_use]
     pub const fn names_session(&self) -> bool {
         let [Block { repeat: Repeat::Single, fields: [agent, session, ..], .. }, ..] = self.blocks else {
@@ -41,7 +41,7 @@ const fn is_uuid(field: &Field, name: &str) -> bool {
     actual.len() == expected.len() && matches!(field.kind, Kind::Uuid)
 }
 
-/// Which end of a circuit sends a message. One that comes from the other end is dropped by its receiver.
+/// The end of a circuit that sends a message. A message from the other end is dropped by its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     /// The viewer or bot.
@@ -57,18 +57,18 @@ pub enum Sender {
 pub struct Block {
     /// The template's name in snake case: `agent_data`.
     pub name: &'static str,
-    /// How often it stands there.
+    /// Number of its repetitions.
     pub repeat: Repeat,
     /// Its fields, in the order of the wire.
     pub fields: &'static [Field],
 }
 
-/// How often a block stands in its message (PROTOCOL §3.5).
+/// Number of a block's repetitions in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
     /// Exactly once.
     Single,
-    /// Exactly so many times, without a count.
+    /// This exact number of times, without a count.
     Multiple(u8),
     /// A byte with the count, then that many.
     Variable,
@@ -85,7 +85,7 @@ pub struct Field {
     pub kind: Kind,
 }
 
-/// Forms of a field (PROTOCOL §3.5). Numbers are little-endian unless said otherwise.
+/// Forms of a field. Numbers are little-endian unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One byte.
@@ -122,7 +122,7 @@ pub enum Kind {
     IpAddress,
     /// Two bytes, **big-endian**.
     IpPort,
-    /// So many bytes.
+    /// Fixed length in bytes.
     Fixed(u8),
     /// A length of one byte, then the bytes.
     Variable1,

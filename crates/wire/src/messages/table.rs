@@ -52,7 +52,7 @@ macro_rules! messages {
             impl $Message {
                 /// The number at the head of the body.
                 pub const NUMBER: MessageNumber = MessageNumber::$frequency($number);
-                /// Whether a sender should zero-code it.
+                /// True if a sender should zero-code it.
                 pub const ZERO_CODED: bool = coding!($coding);
                 /// Name, number and layout.
                 pub const SCHEMA: Schema = Schema {
@@ -72,8 +72,8 @@ macro_rules! messages {
                 /// Appends number and body, not zero-coded.
                 ///
                 /// # Panics
-                /// When a field is longer than its length prefix can say, or a block stands more than 255 times:
-                /// whoever fills in the message keeps to the sizes (see [`crate::text::to_wire`]).
+                /// If a field exceeds its length prefix or a block stands more than 255 times: the caller keeps to the sizes (see
+                /// [`crate::text::to_wire`]).
                 pub fn encode(&self, out: &mut Vec<u8>) {
                     Self::NUMBER.write(out);
                     $( repeat!(write $repeat, &self.$block, out); )*
@@ -111,7 +111,7 @@ macro_rules! messages {
                 pub struct $Block {
                     $(
                         $(#[$field_doc])*
-                        #[doc = concat!("\n\n`", stringify!($kind), $("(", $len, ")",)? "` on the wire (PROTOCOL §3.5).")]
+                        #[doc = concat!("\n\n`", stringify!($kind), $("(", $len, ")",)? "` on the wire.")]
                         pub $field: value!($kind $($len)?),
                     )*
                 }
@@ -177,7 +177,7 @@ macro_rules! codec {
     };
 }
 
-/// What a field of that kind is in its struct.
+/// Type of a field of that kind in its struct.
 macro_rules! value {
     (Ip) => { [u8; 4] };
     (Port) => { u16 };
@@ -210,7 +210,7 @@ macro_rules! repeat {
     (arbitrary extra, $next:expr) => { super::block::arbitrary_many($next) };
 }
 
-/// Whether the template asks for zero-coding.
+/// True if the template asks for zero-coding.
 macro_rules! coding {
     (zero_coded) => {
         true

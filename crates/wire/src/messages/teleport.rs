@@ -1,5 +1,5 @@
-//! Going elsewhere. TeleportFinish, CrossedRegion and EnableSimulator are absent on purpose: clients refuse
-//! them over UDP, so they go over the event queue (PROTOCOL §10).
+//! Teleports. TeleportFinish, CrossedRegion and EnableSimulator are absent on purpose: clients refuse them over UDP, so they go over
+//! the event queue.
 
 messages! {
     /// To a place on the map.
@@ -46,16 +46,17 @@ messages! {
     /// The teleport begins.
     TeleportStart: Low 73, plain, from Server {
         info: one TeleportStartInfo {
-            /// Bits of PROTOCOL §10.
+            /// TeleportFlags, bits: 2 lure, 3 landmark, 4 location, 5 home, 7 login, 8 godlike lure, 11 no cancel, 12 region id, 13
+            /// flying, 17 within the region.
             teleport_flags: u32,
         }
     }
 
-    /// What the user reads while it lasts.
+    /// Text for the user during a teleport.
     TeleportProgress: Low 66, plain, from Server {
         agent_data: one TeleportProgressAgentData { agent_id: Uuid }
         info: one TeleportProgressInfo {
-            /// Bits of PROTOCOL §10.
+            /// TeleportFlags, bits as in TeleportStart.
             teleport_flags: u32,
             message: Variable1,
         }
@@ -65,7 +66,7 @@ messages! {
     TeleportLocal: Low 64, plain, from Server {
         info: one TeleportLocalInfo {
             agent_id: Uuid, location_id: u32, position: Vec3, look_at: Vec3,
-            /// Bits of PROTOCOL §10.
+            /// TeleportFlags, bits as in TeleportStart.
             teleport_flags: u32,
         }
     }

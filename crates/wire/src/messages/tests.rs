@@ -167,7 +167,7 @@ fn a_rotation_has_three_floats_and_length_one() {
 fn agent_update_has_the_size_of_the_protocol_and_nothing_on_the_heap() {
     let mut body = Vec::new();
     AgentUpdate::default().encode(&mut body);
-    assert_eq!(body.len(), 121 - 6, "PROTOCOL §8a counts the six bytes of the datagram's header");
+    assert_eq!(body.len(), 121 - 6, "121 bytes include the six of the datagram's header");
     assert!(AgentUpdate::SCHEMA.blocks.iter().all(|block| {
         block.repeat == Repeat::Single
             && block.fields.iter().all(|field| !matches!(field.kind, Kind::Variable1 | Kind::Variable2))
@@ -195,7 +195,7 @@ fn a_field_too_long_for_its_prefix_is_our_mistake() {
         .encode(&mut Vec::new());
 }
 
-/// What the template on disk lacks or adds, because it is another edition of the protocol (PROTOCOL §3.6): blocks
+/// What the template on disk lacks or adds, because it is another edition of the protocol: blocks
 /// that Linden Lab appended later.
 const APPENDED_LATER: &[(&str, &str)] = &[
     ("AlertMessage", "agent_info"),
@@ -311,7 +311,7 @@ struct Described {
     blocks: Vec<BlockLayout>,
 }
 
-/// Reads the template: nested braces around words, `//` comments (PROTOCOL §3.6).
+/// Reads the template: nested braces around words, `//` comments.
 fn parse_template(text: &str) -> BTreeMap<String, Described> {
     let uncommented: Vec<&str> =
         text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();

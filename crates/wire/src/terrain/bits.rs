@@ -39,7 +39,7 @@ impl BitWriter {
 
     /// Appends the low `width` bits of a byte, the highest of them first; `width` is 1 to 8.
     pub(super) fn write_high_first(&mut self, byte: u8, width: u32) {
-        // The bits at the top of a 16-bit window, moved to where the open byte goes on.
+        // The bits at the top of a 16-bit window, moved to the free bits of the open byte.
         let window = (u16::from(byte) << (16 - width)) >> self.used;
         let [first, second] = window.to_be_bytes();
         if self.used == 0 {

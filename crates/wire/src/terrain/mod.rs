@@ -2,7 +2,7 @@
 //!
 //! [`encode_patches`] fills as many `LayerData.Data` fields as it takes; [`decode_patches`] is the client's
 //! side, for bots and tests. Which patches a client needs and when is no matter of this module. One field
-//! holds (PROTOCOL §6)
+//! holds
 //!
 //! ```text
 //! stride 264 (16 bits) | patch side 16 (8) | layer type (8) | patches … | 97 (8)
@@ -42,7 +42,7 @@ pub const DATA_BYTES_MIN: usize = 4 + 11 + PATCH_SAMPLES * 20 / 8 + 1;
 const STRIDE: u32 = 264;
 const END_OF_PATCHES: u32 = 97;
 
-/// Of ground that spreads less than this only the mean is sent: 9 bytes instead of some 40.
+/// Ground with a smaller spread is sent as its mean only: 9 bytes instead of some 40.
 const FLAT_SPREAD_M: f32 = 0.01;
 
 /// The coarsest step of heights before the transform, in metres. Measured on region-sized grounds, worst
@@ -58,7 +58,7 @@ const WORD_BITS: std::ops::RangeInclusive<u32> = 2..=17;
 /// Position of the `n`-th coefficient of the list as (vertical, horizontal) frequency.
 const ZIG_ZAG: [(usize, usize); PATCH_SAMPLES] = zig_zag();
 
-/// What the heights are of, and how wide patch ids are: the LayerID.Type of the message.
+/// Kind of the heights and width of patch ids: the LayerID.Type of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// Ground of a region of at most 256 m a side. (Ids reach 512 m, but clients refuse more than 256 m
@@ -248,7 +248,7 @@ impl Compressed {
 /// that is no number, [`Malformed::Oversized`] beyond 256 patches.
 pub fn decode_patches(data: &[u8]) -> Result<(Layer, Vec<Patch>), Malformed> {
     let mut bits = BitReader::new(data);
-    // The stride tells nothing that the side does not, and clients ignore it.
+    // The stride adds no information to the side, and clients ignore it.
     bits.read(16)?;
     if bits.read(8)? != SIDE as u32 {
         return Err(Malformed::Value);
@@ -311,7 +311,7 @@ const fn quantisation(prequant: u32, word_bits: u32) -> u32 {
     (prequant - 2) << 4 | (word_bits - 2)
 }
 
-/// What a coefficient is divided by: fine detail is kept less exactly.
+/// Divisor of a coefficient: finer detail is kept less exactly.
 const fn divisor(v: usize, u: usize) -> f32 {
     (1 + 2 * (v + u)) as f32
 }
