@@ -1,8 +1,8 @@
-//! What one client has been shown of the world around it: the visible set.
+//! The visible set of one client: the entities of the world that it displays.
 //!
-//! Viewers cannot draw thousands of avatars, and their bandwidth does not hold them (DESIGN §5): a client is shown the nearest
-//! [`Viewer::visible_max`], and its memory here is as large as that, not as large as the crowd. The set is listed anew every
-//! 0.8 s; between two lists only what is in it is looked at.
+//! Viewers cannot draw thousands of avatars, and their bandwidth cannot carry them: a client displays the nearest
+//! [`Viewer::visible_max`], and its memory here has that size, independent of the crowd. The set is listed again every 0.8 s; between
+//! two lists only its members are examined.
 
 use crate::cells::SlotIndex;
 use crate::reckoning::BANDS;
@@ -11,15 +11,16 @@ use glam::Vec3;
 use ids::{LocalId, SessionKey};
 use std::ops::Range;
 
-/// World ticks between two lists of who is near: 0.8 s at 20 Hz, in which a runner comes 4 m and the set reaches tens.
+/// World ticks between two lists: 0.8 s at 20 Hz, in which a runner covers 4 m and the set reaches tens of metres.
 pub(crate) const LIST_TICKS: u32 = 16;
-/// Whoever is shown stays until it is not among so many times as many as are shown, and makes way only to one who is among so many
-/// times fewer: somebody on the border would come and go, for a kill, a full update, an animation and a look each time.
+/// Hysteresis of the visible set: an entity stays while rank < visible_max × STAY_RATIO and gives way only to one with rank <
+/// visible_max / STAY_RATIO. Without it entities at the border flap, each time for a kill, a full update, an animation and an
+/// appearance.
 pub(crate) const STAY_RATIO: f32 = 1.4;
-/// The nearest that get appearances and reliable animations, and the dots on the small map (DESIGN §2).
+/// Number of nearest avatars that get appearances, reliable animations and dots on the small map.
 pub const NEAR_MAX: usize = 60;
-/// Metres up to which a band reaches; the last one has no end. Those who are [near](NEAR_MAX) are in the first up to the second's
-/// reach, and nobody else is.
+/// Outer radius of each band, in metres; the last band has none. Ranks below [`NEAR_MAX`] use the next nearer band, and all other ranks
+/// the second at least.
 const BAND_REACH_M: [f32; BANDS - 1] = [12.0, 64.0];
 
 /// Band of distance of the avatar with this rank by distance in a visible set, counted from 0, at this distance in metres. Its dead-reckoning
@@ -30,19 +31,19 @@ pub fn band_of(rank: usize, distance_m: f32) -> usize {
     if rank < NEAR_MAX { band.saturating_sub(1) } else { band.max(1) }
 }
 
-/// The border of a visible set, as ranks by distance: who is nearer than the first is in it, who is not nearer than the last is
-/// not, and between them it depends on who was shown before.
+/// The border of a visible set as ranks by distance: ranks below `start` are in it, ranks from `end` on are not, and ranks between keep
+/// their former state.
 #[must_use]
 pub fn border_ranks(visible_max: usize) -> Range<usize> {
     let nearest = (visible_max as f32 / STAY_RATIO).ceil() as usize;
     nearest..(visible_max as f32 * STAY_RATIO) as usize
 }
 
-/// What a viewer was sent of one entity of its visible set, as far as every send asks for it: 16 bytes, since a shard reads
-/// those of all its clients ten times a second, and they do not stay in a cache.
+/// State of one visible entity that every send needs: 16 bytes, since a shard reads it for all its clients ten times a second and it
+/// does not stay in a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shown {
-    /// Where it stands in the replica.
+    /// Its slot in the replica.
     pub slot: SlotIndex,
     /// Low 32 bits of the tick of the motion that it was sent.
     pub sent: u32,
@@ -52,15 +53,15 @@ pub struct Shown {
     pub repeats: u8,
     /// Sends for which it has been due.
     pub(crate) held: u8,
-    /// Which of its changes are news.
+    /// Distance band, which selects the changes worth sending.
     pub(crate) band: u8,
-    /// How much the client knows of it.
+    /// The client's knowledge of it.
     pub(crate) standing: Standing,
 }
 
 const _: () = assert!(size_of::<Shown>() == 16);
 
-/// What else it was sent of it.
+/// State of one visible entity that only some sends need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// Its local id.
@@ -75,7 +76,7 @@ pub struct Told {
     pub animation_repeats: u8,
 }
 
-/// Whether the client shows an entity.
+/// State of an entity at the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// It is in the set, and was not sent yet.
@@ -101,25 +102,25 @@ impl Shown {
         }
     }
 
-    /// Whether a full update of it has been sent.
+    /// True once a full update of it has been sent.
     #[must_use]
     pub const fn is_sent(&self) -> bool {
         !matches!(self.standing, Standing::Wanted)
     }
 }
 
-/// Where in [`Viewer::shown`] something stands, until the next [`Viewer::look`].
+/// Index into [`Viewer::shown`], valid until the next [`Viewer::look`].
 pub type Place = u32;
 
 /// A client's view of one world.
 ///
-/// It knows no epochs and needs none: in all lives of a world an id stands for one presence, and ticks only rise
-/// (`world::Life`). So who is missing in a new life departs as anybody does, and what is told anew is newer than what was sent.
+/// It needs no epochs: in all lives of a world an id stands for one presence, and ticks only rise (`world::Life`). An entity missing in
+/// a new life therefore departs as in any other tick, and repeated data are newer than the data sent before.
 #[derive(Debug)]
 pub struct Viewer {
-    /// Whose view.
+    /// The client's session.
     pub session: SessionKey,
-    /// Where it looks from: its own avatar, or where that was last or is to be when it is not in the world.
+    /// Position of the viewer: its own avatar's, or the avatar's last or expected one while it is not in the world.
     pub eye: Vec3,
     /// Most entities that it is shown, its own avatar not counted.
     pub visible_max: usize,
@@ -129,11 +130,11 @@ pub struct Viewer {
     pub(crate) shown: Vec<Shown>,
     /// In the same order.
     told: Vec<Told>,
-    /// When they were listed.
+    /// Tick of the last list.
     listed_at: Option<u32>,
     /// [`Replica::removals`] that it has followed.
     removals: u64,
-    /// Where the round over all of them goes on.
+    /// Position of the round over all members.
     pub(crate) cursor: Place,
     gone: Vec<LocalId>,
 }
@@ -145,12 +146,12 @@ pub struct Lister {
     /// By slot.
     marks: Vec<Mark>,
     n_lists: u32,
-    /// How often viewers are listed: by as many powers of two more rarely than usual.
+    /// Lists are taken every LIST_TICKS × 2^patience ticks.
     patience: u8,
     stay: Vec<Member>,
-    /// Who is shown and may stay while there is room.
+    /// Displayed entities that may stay while there is room.
     linger: Vec<Member>,
-    /// Who is not shown and may come if there is room after that.
+    /// Entities that are not displayed and may enter if there is room after that.
     come: Vec<Member>,
 }
 
@@ -161,7 +162,7 @@ struct Member {
     told: Told,
 }
 
-/// What a list found in a slot.
+/// The result of a list for one slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     /// By which list.
@@ -172,7 +173,7 @@ struct Mark {
 }
 
 impl Viewer {
-    /// Somebody who was shown nothing yet.
+    /// A viewer with an empty visible set.
     #[must_use]
     pub const fn new(session: SessionKey, eye: Vec3, visible_max: usize) -> Self {
         Self {
@@ -195,7 +196,7 @@ impl Viewer {
         &self.shown
     }
 
-    /// What else was sent of the visible set, in the order of [`Self::shown`].
+    /// The rarely needed state of the visible set, in the order of [`Self::shown`].
     #[must_use]
     pub fn told(&self) -> &[Told] {
         &self.told
@@ -213,8 +214,8 @@ impl Viewer {
         self.shown.iter().filter(|shown| shown.is_sent()).count()
     }
 
-    /// Brings the visible set up to date, and returns the local ids that the client must be told to kill: entities that left
-    /// the world, or the set. Call once before each selection.
+    /// Updates the visible set and returns the local ids to kill at the client: entities that left the world or the set. Call once
+    /// before each selection.
     pub fn look(&mut self, replica: &Replica, lister: &mut Lister) -> &[LocalId] {
         self.gone.clear();
         if std::mem::replace(&mut self.removals, replica.removals()) != replica.removals() {
@@ -235,7 +236,7 @@ impl Viewer {
         &self.gone
     }
 
-    /// Leaves out those who are no longer in the world.
+    /// Removes entities that are no longer in the world.
     fn forget_absent(&mut self, replica: &Replica) {
         let mut n = 0;
         for at in 0..self.shown.len() {
@@ -251,7 +252,7 @@ impl Viewer {
         self.told.truncate(n);
     }
 
-    /// Who is in the set from now on.
+    /// Lists the members of the set anew.
     fn list(&mut self, replica: &Replica, own: Option<SlotIndex>, lister: &mut Lister) {
         lister.find(replica, self.eye, own, self.visible_max);
         let Lister { found, marks, n_lists, stay, linger, come, .. } = lister;
@@ -314,7 +315,7 @@ impl Viewer {
         }
     }
 
-    /// Where in the set those begin and end who are near, the own avatar not among them.
+    /// Range of the near entities within the set, without the own avatar.
     #[must_use]
     pub fn near(&self, replica: &Replica) -> Range<usize> {
         let own = replica.of_session(self.session);
@@ -353,7 +354,7 @@ impl Viewer {
         shown.held = 0;
     }
 
-    /// Whether the next terse update is the last repetition of a rest. The client should ack it, and if it does not,
+    /// True if the next terse update is the last repetition of a rest. The client should ack it; without that ack,
     /// [`Self::missed_rest`] asks for another one: a burst of losses may outlast all repetitions.
     #[must_use]
     pub fn is_last_rest(&self, at: Place, hot: &Hot) -> bool {
@@ -368,15 +369,15 @@ impl Viewer {
         }
     }
 
-    /// The ack of an entity's full update is overdue. The update may have got lost, or only its ack: so the entity is
-    /// shown anew, and if it leaves before that, the client is told to kill it all the same.
+    /// The ack of an entity's full update is overdue. Either the update was lost or its ack, so the entity is sent in full again, and a
+    /// kill is sent even if it leaves before that.
     pub fn lost(&mut self, id: LocalId) {
         if let Some(shown) = self.shown_as(id) {
             shown.standing = Standing::Doubtful;
         }
     }
 
-    /// Whether an entity is in the visible set and was sent.
+    /// True if an entity is in the visible set and was sent.
     #[must_use]
     pub fn shows(&self, id: LocalId) -> bool {
         self.place_of(id).is_some()
@@ -387,13 +388,13 @@ impl Viewer {
         Some(&mut self.shown[at])
     }
 
-    /// Where an entity stands that was sent.
+    /// Index of an entity that was sent.
     fn place_of(&self, id: LocalId) -> Option<usize> {
         let is_it = |at: &usize| self.told[*at].id == id.0 && self.shown[*at].is_sent();
         (0..self.told.len()).find(is_it)
     }
 
-    /// What else was sent of an entity, to note animations and appearances.
+    /// The rarely needed state of an entity, to record animations and appearances.
     pub fn told_mut(&mut self, at: Place) -> &mut Told {
         &mut self.told[at as usize]
     }
@@ -404,7 +405,7 @@ impl Shown {
         Self { slot, sent: 0, distance: 0.0, repeats: 0, held: 0, band: 0, standing: Standing::Wanted }
     }
 
-    /// Whether it has changed since it was sent, as far as its band goes.
+    /// True if it has changed since it was sent, by the rules of its band.
     pub(crate) const fn is_behind(&self, hot: &Hot) -> bool {
         // A wrapping difference: a world may run for years.
         self.sent.wrapping_sub(hot.changed_at[self.band as usize]) >= 1 << 31
@@ -418,7 +419,7 @@ impl Told {
 }
 
 impl Lister {
-    /// Has viewers listed more rarely by so many powers of two: who comes and goes costs a full update, an animation and a look.
+    /// Lists the viewer every LIST_TICKS × 2^patience ticks: each entry or exit costs a full update, an animation and an appearance.
     pub const fn set_patience(&mut self, patience: u8) {
         self.patience = patience;
     }
@@ -427,7 +428,7 @@ impl Lister {
         LIST_TICKS << self.patience
     }
 
-    /// Finds the `n` nearest and some who are little farther, the nearest in front, and marks them. Without `own`.
+    /// Finds the `n` nearest and some a little farther, nearest in front, and marks them. Excludes `own`.
     fn find(&mut self, replica: &Replica, eye: Vec3, own: Option<SlotIndex>, n: usize) {
         self.n_lists = self.n_lists.wrapping_add(1).max(1);
         self.marks.resize(self.marks.len().max(replica.hot().len()), Mark::default());
@@ -442,7 +443,7 @@ impl Lister {
             self.found.select_nth_unstable_by(most, by_distance);
             self.found.truncate(most);
         }
-        // In front the nearest, who make others leave, then the others who may come, then those who may only stay.
+        // The nearest in front, which displace others; then the entities that may enter; then those that may only stay.
         for (behind, border) in [(usize::MAX, n), (n, nearest)] {
             let behind = self.found.len().min(behind);
             if behind > border {
@@ -456,7 +457,7 @@ impl Lister {
     }
 }
 
-/// Puts the `n` nearest in front of the others, and says how many those are.
+/// Moves the `n` nearest in front of the others and returns their number.
 fn nearest_in_front(list: &mut [Member], n: usize) -> usize {
     if list.len() > n {
         list.select_nth_unstable_by(n, nearer);
