@@ -1,17 +1,17 @@
-//! Why an experiment could not be run to its end.
+//! Errors that end an experiment early.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What went wrong. What an experiment finds is never an error.
+/// A failure of the run or its environment. A missed limit is a finding, never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// There is no such experiment.
     #[error("there is no experiment {name:?}; there are: {known}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// An option that this experiment does not have.
@@ -25,76 +25,76 @@ pub enum ExperimentError {
     /// Runs that cannot be put together.
     #[error("{reason}")]
     Summary {
-        /// Why not.
+        /// The reason for the refusal.
         reason: String,
     },
-    /// What observers saw could not be compared with what was true.
+    /// Observed positions could not be compared with the true ones.
     #[error("cannot compare what was shown with what was true: {reason}")]
     Freshness {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The sink `tun` cannot be had. Nothing falls back to loopback, since figures of the two cannot be compared.
+    /// The sink `tun` is unavailable. There is no fallback to loopback, since figures of the two cannot be compared.
     #[error(
         "no TUN device between two network namespaces can be had here (--sink lo measures on loopback): {step}"
     )]
     NoTun {
-        /// What was refused.
+        /// The refused step.
         step: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A process could not be started.
     #[error("cannot start {what}")]
     Start {
-        /// Which one.
+        /// The name of the program.
         what: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// A process ended before its time, or said something else than it should have.
     #[error("{what} {how}; its log is {log}")]
     Process {
-        /// Which one.
+        /// The name of the program.
         what: String,
-        /// What it did.
+        /// The way it ended or failed.
         how: String,
-        /// Where its standard error went.
+        /// Path of its standard error.
         log: PathBuf,
     },
     /// The server's operator's address does not answer as it should.
     #[error("the server's operator's address does not answer: {path}")]
     Operator {
-        /// What was asked.
+        /// The requested path.
         path: String,
-        /// What came instead.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// What a process uses cannot be read.
+    /// The resource usage of a process cannot be read.
     #[error("cannot read the usage of process {pid}")]
     Usage {
-        /// Which one.
+        /// Its process id.
         pid: u32,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// The calibrator could not be measured.
     #[error("cannot measure the calibrator L: {step}")]
     Calibrate {
-        /// What was refused.
+        /// The refused step.
         step: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// Something that the experiment needs is missing on this machine.
     #[error("{what}")]
     Missing {
-        /// What, and how to get it.
+        /// The missing thing, and the way to get it.
         what: String,
     },
     /// A commit was not built.
@@ -106,9 +106,9 @@ pub enum ExperimentError {
     /// A file cannot be read or written.
     #[error("cannot read or write {}", path.display())]
     File {
-        /// Which one.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },

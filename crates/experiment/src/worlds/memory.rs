@@ -1,9 +1,8 @@
-//! What an instance takes of the server's memory: with its player in it, parked behind that, and parked without ever having been entered.
+//! Memory of an instance in the server: with its player in it, suspended after that, and suspended without ever having been entered.
 //!
-//! What is read is the resident memory that is the process's own, so that a figure holds everything that has become of it: what the allocator
-//! keeps for later, what former sessions left, what the store remembers. Not in it are the program's text and the flight recorder's ring, which the
-//! process touches more and more of as time goes on, and of which there is one of 64 MiB whatever it holds. The server at the
-//! beginning, with its templates and without an instance, is what everything is compared with.
+//! The reading is the process's private resident memory. It therefore includes the allocator's reserves, remains of former sessions and
+//! the store's caches. It excludes the program's text and the flight recorder's ring: one ring of 64 MiB whose touched share grows with
+//! time. The baseline is the server at its start, with its templates and without an instance.
 
 use super::stage::Stage;
 use crate::clock;
@@ -13,14 +12,14 @@ use crate::meter::{Reading, usage};
 use report::{Column, Section, Table};
 use std::time::Duration;
 
-/// How long the server is left alone before its memory is read: what has ended is dropped by long tasks, and the thread that hashes
-/// passwords keeps 19 MiB for five seconds.
+/// Rest of the server before a reading: long tasks drop ended instances, and the thread that hashes passwords keeps 19 MiB for five
+/// seconds.
 const REST: Duration = Duration::from_secs(6);
-/// And once instances have left, until what they took goes back to the system; what is less than 32 MiB stays (ADR 0017).
+/// Rest after instances have left, until their memory returns to the system; less than 32 MiB stays (ADR 0017).
 const GIVEN_BACK: Duration = Duration::from_secs(15);
-/// How long the server may take to tell that all are parked.
+/// Deadline for the server's report that all instances are suspended.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
-/// How long players may take to be gone from their worlds.
+/// Deadline for players to leave their worlds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Readings of the server's resident memory, in their order.
@@ -30,7 +29,7 @@ pub(super) struct Memory {
     readings: Vec<Weight>,
 }
 
-/// What there was in one state, in KiB.
+/// Memory in one state, in KiB.
 struct Weight {
     state: &'static str,
     own: f64,
@@ -38,12 +37,12 @@ struct Weight {
 }
 
 impl Memory {
-    /// Of a server that is to have so many instances.
+    /// Memory of a server with `n_instances` planned instances.
     pub(super) fn of(pid: u32, n_instances: u32) -> Self {
         Self { pid, n_instances: n_instances.into(), readings: Vec::new() }
     }
 
-    /// Reads it. `state` says what the server holds.
+    /// Takes a reading. `state` names the server's content.
     pub(super) fn weigh(&mut self, state: &'static str) -> Result<(), ExperimentError> {
         let usage = usage(self.pid)?;
         let (whole, shared) = (usage.rss_bytes as f64 / 1024.0, usage.shared_bytes as f64 / 1024.0);
@@ -51,7 +50,7 @@ impl Memory {
         Ok(())
     }
 
-    /// How much more there was in one state than in another, for each instance; no number when one of them was not read.
+    /// Difference between two states per instance, in KiB; NaN if one of them was not read.
     fn each_kib(&self, state: &str, before: &str) -> f64 {
         let of = |wanted| self.readings.iter().find(|weight| weight.state == wanted).map(|weight| weight.own);
         let difference = of(state).zip(of(before)).map(|(kib, before)| kib - before);
@@ -73,7 +72,7 @@ impl Memory {
     }
 }
 
-/// The states that figures are made of, as [`Memory::weigh`] is told them.
+/// The states behind the figures, as given to [`Memory::weigh`].
 pub(super) const EMPTY: &str = "templates, and no instance";
 pub(super) const ASLEEP: &str = "all instances, asleep";
 pub(super) const LOGGED_IN: &str = "players logged in, in the region";
@@ -84,7 +83,7 @@ const ALONE: &str = "all instances, and nobody logged in";
 const PARKED: &str = "all instances parked";
 const PARKED_NEW: &str = "as many again, parked and never entered";
 
-/// Parks all instances, which the players have left, and as many new ones; tells what each took.
+/// Suspends all instances, which the players have left, and as many new ones, and reports the memory of each.
 pub(super) fn measure(stage: &mut Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     rest(stage);
     stage.memory.weigh(ALONE)?;
@@ -98,7 +97,7 @@ pub(super) fn measure(stage: &mut Stage<'_>, findings: &mut Findings) -> Result<
     Ok(())
 }
 
-/// Says so when not all are parked. The server tells once a second how many are.
+/// Adds a finding if an instance is not suspended. The server reports their number once a second.
 fn check(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     let ends_at = clock::now() + TOLD_WITHIN;
     loop {
@@ -120,14 +119,14 @@ pub(super) fn rest(stage: &Stage<'_>) {
     clock::wait(stage.run.pick(REST, Duration::ZERO));
 }
 
-/// Parks instances, and waits until what they took is given back.
+/// Suspends instances and waits until their memory is returned.
 fn park_all(stage: &Stage<'_>, worlds: &[String]) -> Result<(), ExperimentError> {
     worlds.iter().try_for_each(|world| park(stage, world))?;
     clock::wait(stage.run.pick(GIVEN_BACK, Duration::ZERO));
     Ok(())
 }
 
-/// Parks an instance, as soon as nobody is in it.
+/// Suspends an instance as soon as it is empty.
 fn park(stage: &Stage<'_>, world: &str) -> Result<(), ExperimentError> {
     let ends_at = clock::now() + PATIENCE;
     loop {
@@ -142,8 +141,8 @@ fn tell(stage: &Stage<'_>, findings: &mut Findings) {
     let memory = &stage.memory;
     let asleep = memory.each_kib(ASLEEP, EMPTY);
     findings.figure("asleep_kib", asleep);
-    // With the player's session and circuit in it, so that it errs on the high side. What players took at their login is used again by worlds
-    // when it becomes free: to leave all of it out gives the least that a world may take.
+    // This includes the player's session and circuit, so the figure errs on the high side. Worlds reuse memory that players allocated
+    // at login once it is free; leaving out all of it gives the lower bound of a world.
     findings.figure("active_kib", memory.each_kib(STEADY, EMPTY));
     findings.figure("active_least_kib", asleep + memory.each_kib(STEADY, LOGGED_IN));
     findings.figure("parked_kib", memory.each_kib(PARKED, EMPTY));
