@@ -1,6 +1,6 @@
 //! The circuit's own time: the caller's, less what the process slept through.
 //!
-//! A server that is stopped for 30 s (debugger, paused machine) must lose nobody (DESIGN §6), so no timer of
+//! A server that is stopped for 30 s (debugger, paused machine) must lose no client, so no timer of
 //! a circuit may count that time. A circuit cannot see the stop, but it said when it wanted to be served
 //! next: what it is served later than that, beyond a tolerance, is left out.
 

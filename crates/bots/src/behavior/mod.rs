@@ -34,7 +34,7 @@ use posture::{POSTURE_UPDATES, Sitter};
 use probe::Talker;
 use walk::Walker;
 
-/// Held to walk ahead (PROTOCOL §8a, bit 0).
+/// Held to walk ahead (bit 0 of the control flags).
 pub const AT_POS: u32 = 1 << 0;
 
 /// Says that an animation of the server's is over (bit 15).

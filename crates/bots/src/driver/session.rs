@@ -1,7 +1,7 @@
-//! The HTTP half of all bots, on a thread of its own: login, seed, inventory root, event queue (PROTOCOL §2, §7).
+//! The HTTP half of all bots, on a thread of its own: login, seed, inventory root, event queue.
 //!
-//! What the circuits must know goes to them as a [`Notice`]. They never wait for this thread; this thread waits for
-//! them when [`NOTICES_MAX`] notices are unread.
+//! Facts for the circuits travel as a [`Notice`]. Circuits never wait for this thread; this thread waits for them when [`NOTICES_MAX`]
+//! notices are unread.
 
 use super::BotsConfig;
 use super::clock::Clock;
@@ -23,29 +23,28 @@ use wire::llsd::{Limits, Llsd, xml};
 /// Notices that the circuits have not read.
 pub(super) const NOTICES_MAX: usize = 16_384;
 
-/// How long a login may take: behind thousands of others it waits for its turn at the password hash.
+/// Deadline of a login: behind thousands of others it waits for its turn at the password hash.
 const LOGIN_MAX: Duration = Duration::from_secs(300);
 
-/// How long any other request may take.
+/// Deadline of any other request.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
-/// How long a poll of the event queue may take. Servers answer after 30 to 60 s when there is nothing to say.
+/// Deadline of an event-queue poll. Servers answer after 30 to 60 s when they have no events.
 const POLL_MAX: Duration = Duration::from_secs(120);
 
-/// A poll that failed sooner is an error; later ones are the server's way to say "nothing" (PROTOCOL §7.3, the viewer's
-/// rule).
+/// A poll that fails sooner is an error; a later failure means "no events", as viewers interpret it.
 const QUIET_POLL_MIN: Duration = Duration::from_secs(10);
 
 /// Time between polls after an error.
 const POLL_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long a slow reader lets an answer of the event queue lie before it takes it and asks again. Events pile up meanwhile.
+/// Delay of a slow reader before it takes an event-queue answer and polls again. Events pile up meanwhile.
 const SLOW_ANSWER: Duration = Duration::from_secs(20);
 
-/// How long the last word to the event queue may take.
+/// Deadline of the final event-queue request.
 const FAREWELL_MAX: Duration = Duration::from_secs(10);
 
-/// What bots ask the seed for.
+/// Capabilities that bots request from the seed.
 const CAPABILITIES: [&str; 10] = [
     EVENT_QUEUE,
     INVENTORY,
@@ -61,7 +60,7 @@ const CAPABILITIES: [&str; 10] = [
 const EVENT_QUEUE: &str = "EventQueueGet";
 const INVENTORY: &str = "FetchInventoryDescendents2";
 
-/// What the circuits must know.
+/// Facts for the circuits.
 #[derive(Debug)]
 pub(super) enum Notice {
     /// A bot may open its circuit.
@@ -72,11 +71,11 @@ pub(super) enum Notice {
     Event { bot: u32, message: String, body: Llsd },
     /// A request to a capability failed.
     Trouble { bot: u32, reason: String },
-    /// Somebody commands the bots; `text` is what was read.
+    /// A command for the bots; `text` is the line as read.
     Command { text: String, command: Result<Command, &'static str> },
 }
 
-/// Where notices go.
+/// The sending end of the notices.
 #[derive(Clone, Debug)]
 pub(super) struct Mailbox {
     pub(super) notices: SyncSender<Notice>,
@@ -85,14 +84,14 @@ pub(super) struct Mailbox {
 
 impl Mailbox {
     pub(super) fn post(&self, notice: Notice) {
-        // Nobody reads any more once the run is over.
+        // There is no reader once the run is over.
         if self.notices.send(notice).is_ok() {
             self.waker.wake();
         }
     }
 }
 
-/// How far the run is, as far as HTTP is concerned.
+/// Progress of the HTTP half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Staying,
@@ -111,7 +110,7 @@ pub(super) struct HttpThread {
 }
 
 impl HttpThread {
-    /// Logs bots in until there are so many.
+    /// Logs bots in until `bots` of them have logged in.
     pub(super) fn want(&self, bots: u32) {
         self.wanted.send_replace(bots);
     }
@@ -133,13 +132,13 @@ impl HttpThread {
         let _ = self.thread.join();
     }
 
-    /// Whether the thread ended, which it does of its own accord only by a panic.
+    /// True once the thread ended, which before the end of the run only a panic causes.
     pub(super) fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 }
 
-/// Begins the logins of so many bots; [`HttpThread::want`] may ask for more, up to those of the configuration.
+/// Begins the first logins; [`HttpThread::want`] may ask for more, up to the number in the configuration.
 pub(super) fn start(
     config: &BotsConfig,
     clock: Clock,
@@ -159,12 +158,12 @@ pub(super) fn start(
     Ok(HttpThread { phase: sender, wanted, answers_lie, thread })
 }
 
-/// How long bots that behave so let an answer of the event queue lie.
+/// Delay before bots of this behaviour take an event-queue answer.
 fn answers_lie(behavior: Behavior) -> Duration {
     if behavior == Behavior::SlowReader { SLOW_ANSWER } else { Duration::ZERO }
 }
 
-/// What the thread is told while it runs.
+/// Signals to the running thread.
 struct Signals {
     phase: watch::Receiver<Phase>,
     wants: watch::Receiver<u32>,
@@ -215,7 +214,7 @@ async fn until(phase: &mut watch::Receiver<Phase>, wanted: Phase) {
     let _ = phase.wait_for(|phase| *phase >= wanted).await;
 }
 
-/// Why a session stops to attend a region's event queue.
+/// Reasons for a session to leave a region's event queue.
 enum Departure {
     /// To the region with this seed.
     Teleport(String),
@@ -223,7 +222,7 @@ enum Departure {
     End,
 }
 
-/// What is asked for with a poll.
+/// Content of a poll request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Poll {
     Next,
@@ -236,7 +235,7 @@ struct Session {
     http: Http,
     mailbox: Mailbox,
     phase: watch::Receiver<Phase>,
-    /// How long answers of the event queue lie before they are taken.
+    /// Delay before event-queue answers are taken.
     lying: watch::Receiver<Duration>,
 }
 
@@ -420,7 +419,7 @@ fn poll_request(ack: &Llsd, poll: Poll) -> Llsd {
     Llsd::map([("ack", ack.clone()), ("done", Llsd::from(poll == Poll::Farewell))])
 }
 
-/// Whether a poll that ended late with this status only found nothing.
+/// True if a late end of a poll with this status only means "no events".
 fn is_quiet(status: StatusCode) -> bool {
     matches!(status.as_u16(), 499 | 500 | 502 | 503 | 504)
 }
