@@ -1,9 +1,9 @@
-//! `agent-updates`: what agent updates cost, by posture, sender and filter.
+//! `agent-updates`: the cost of agent updates, by posture, sender and filter.
 //!
-//! Clients send agent updates ten times a second even when nobody touches a key, and some differ a little in each. The
-//! field's published chart compares a server without a filter, with one for equal updates and with one for
-//! insignificant differences, for bots that sit or stand. This is that chart with walking bots, steady senders, more
-//! bots and other rates. The bots stay logged in: behaviour and sender are changed by command, the filter at run time.
+//! Clients send agent updates ten times a second even without a key press, and some updates differ slightly each time. The field's
+//! published chart compares a server without a filter, with one for equal updates and with one for insignificant differences, for bots
+//! that sit or stand. This experiment adds walking bots, steady senders, more bots and other rates. The bots stay logged in: behaviour
+//! and sender are changed by command, the filter at run time.
 
 use crate::bots::Bots;
 use crate::error::ExperimentError;
@@ -24,18 +24,18 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const COUNTS: [u32; 6] = [10, 50, 100, 200, 500, 1_000];
 const COUNTS_QUICK: [u32; 1] = [5];
 
-/// How long a condition is measured at the largest count.
+/// Duration of a condition at the largest count.
 const WINDOW: Duration = Duration::from_secs(15);
 
-/// How long at the others. All 72 conditions for 15 s would take 18 minutes, and a run has 15.
+/// Duration of a condition at the other counts. All 72 conditions for 15 s would take 18 minutes, and a run has 15.
 const WINDOW_SMALL: Duration = Duration::from_secs(7);
 
 const WINDOW_QUICK: Duration = Duration::from_secs(1);
 
-/// How long bots get to do what they were told: three updates for a posture, some steps for a walk.
+/// Time for bots to obey a command: three updates for a posture, some steps for a walk.
 const SETTLE_BEHAVIOR: Duration = Duration::from_secs(2);
 
-/// How long a switched sender or filter gets. Waiting for the server's next export adds up to a second.
+/// Settling time of a switched sender or filter. Waiting for the server's next export adds up to a second.
 const SETTLE_CONDITION: Duration = Duration::from_millis(250);
 
 const POSTURES: [&str; 3] = ["sit", "stand", "walk"];
@@ -46,7 +46,7 @@ const RATE_HZ: u32 = 10;
 /// Other rates, measured with standing bots at the largest count.
 const OTHER_RATES_HZ: [u32; 2] = [1, 60];
 
-/// Who sends, and what is filtered.
+/// Sender and filter of a measurement.
 #[derive(Clone, Copy, Debug)]
 struct Condition {
     key: &'static str,
@@ -73,7 +73,7 @@ const CONDITIONS: [Condition; 4] = [
     Condition { key: "unstable_off", title: "unstable, filter off", sender: "unstable", filter: "off" },
 ];
 
-/// What is measured of each condition: name of the figure, title of the column, unit.
+/// Measurements of each condition: name of the figure, title of the column, unit.
 const MEASURES: [(&str, &str, &str); 5] = [
     ("cpu_us", "server CPU", "µs per bot and second"),
     ("accepted", "updates accepted", "per bot and second"),
@@ -146,7 +146,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// What stays the same while the conditions change.
+/// The constant part of all conditions.
 #[derive(Clone, Copy)]
 struct Place {
     posture: &'static str,

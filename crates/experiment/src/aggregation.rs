@@ -1,8 +1,8 @@
-//! `aggregation`: what it is worth to put many updates into one datagram, and what else of the way out costs how much.
+//! `aggregation`: the gain from many updates in one datagram, and the cost of the other steps of sending.
 //!
-//! All see all, nothing is left out and nothing is limited, as in the field's published tables: whoever walks is sent to
-//! everybody ten times a second. The bots stay logged in while conditions change at run time (`POST /v1/tune`), so that
-//! conditions of one count differ in nothing else.
+//! All avatars see all, without a visible set or limits, as in the field's published tables: each walker is sent to all clients ten
+//! times a second. The bots stay logged in while conditions change at run time (`POST /v1/tune`), so that conditions of one count
+//! differ in nothing else.
 
 use crate::bots::Bots;
 use crate::budget::{self, Budget, Limit, budget};
@@ -35,19 +35,19 @@ const WINDOW_QUICK: Duration = Duration::from_secs(1);
 const ROUNDS: usize = 3;
 /// The count that is judged, which all this is done for. Others are measured once.
 const JUDGED: usize = 2;
-/// How long newcomers get to be shown to everybody, and to set out.
+/// Time for new bots to be displayed to all clients and to set out.
 const SETTLE: Duration = Duration::from_secs(15);
 const SETTLE_QUICK: Duration = Duration::from_secs(1);
-/// How long a condition gets. Waiting for the server's next export adds up to a second.
+/// Settling time of a condition. Waiting for the server's next export adds up to a second.
 const SETTLE_CONDITION: Duration = Duration::from_millis(500);
 const SETTLE_CONDITION_QUICK: Duration = Duration::from_millis(50);
 
-/// What the authors of OpenSim's aggregation published of 100 moving avatars: packets a second, bytes of each, cores.
+/// Figures that the authors of OpenSim's aggregation published for 100 moving avatars: packets a second, bytes of each, cores.
 const PUBLISHED: Published = Published { avatars: 100, packets: 22_863.0, bytes: 394.0, cores: 1.5 };
 /// Their packets: 18 bytes of header and prefix, and 63 for each update.
 const HEADERS_BYTES: f64 = 18.0;
 const UPDATE_BYTES: f64 = 63.0;
-/// How many times cheaper an update has to be than theirs.
+/// Required ratio of their cost per update to ours.
 const TIMES_CHEAPER: f64 = 60.0;
 
 struct Published {
@@ -72,7 +72,7 @@ impl Published {
 struct Condition {
     key: &'static str,
     title: &'static str,
-    /// What differs from the usual, of section `gateway`.
+    /// Keys of section `gateway` that differ from the defaults.
     keys: &'static [(&'static str, i64)],
     /// Places in [`COUNTS`] where it is measured. Where each update goes alone, 500 avatars would need six cores.
     at: &'static [usize],
@@ -116,7 +116,7 @@ const USUAL: [(&str, i64); 6] = [
     ("reuse_buffers", 1),
 ];
 
-/// What is measured of each condition: name of the figure, title of the column, unit.
+/// Measurements of each condition: name of the figure, title of the column, unit.
 const MEASURES: [(&str, &str, &str); 7] = [
     ("cores", "server", "cores"),
     ("updates", "movements", "1/s"),

@@ -36,7 +36,7 @@ const SETTLE_QUICK: Duration = Duration::from_secs(1);
 /// Messages below this share of packets and bytes are not compared.
 const SHARE_MIN: f64 = 0.01;
 
-/// How far bots may be from clients.
+/// Allowed ratio of bots to clients.
 const RATIO: std::ops::RangeInclusive<f64> = 0.85..=1.15;
 
 fn figures() -> Vec<String> {
@@ -51,7 +51,7 @@ fn figures() -> Vec<String> {
 /// Packets and bytes a second of each direction and message.
 type Traffic = BTreeMap<(String, String), [f64; 2]>;
 
-/// What one kind of client did to the server.
+/// The load of one kind of client on the server.
 struct Load {
     /// Seconds of CPU a second.
     cpu: f64,

@@ -19,7 +19,7 @@ pub(crate) struct Bots {
     answers: BufReader<ChildStdout>,
 }
 
-/// What bots report in the end, as far as experiments look at it.
+/// The fields of the bots' final report that experiments use.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct BotsReport {
     pub(crate) logins_ok: u32,
@@ -40,7 +40,7 @@ pub(crate) struct BotsReport {
     pub(crate) failures: std::collections::BTreeMap<String, u32>,
 }
 
-/// What bots answer when they have done what they were told.
+/// The bots' answer after a command is done.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Answer {
     done: String,
@@ -54,7 +54,7 @@ pub(crate) struct Answer {
     pub(crate) probes: Option<Probes>,
 }
 
-/// What bots measured that probe a server.
+/// Measurements of bots that probe a server.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(crate) struct Probes {
     pub(crate) pings: Times,
@@ -90,7 +90,7 @@ impl Bots {
         Self::start_at(run, server, name, count, RAMP, options)
     }
 
-    /// As [`Self::start`], with so many logins begun each second.
+    /// As [`Self::start`], with this many logins begun each second.
     pub(crate) fn start_at(
         run: &Run,
         server: &Server,

@@ -1,4 +1,4 @@
-//! What figures may be, and the verdict on those of a run.
+//! Limits of figures, and the verdict on the figures of a run.
 
 use crate::Run;
 use crate::findings::Findings;
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// A figure and its limit.
 pub(crate) struct Budget {
     pub(crate) figure: &'static str,
-    /// What it is, for people.
+    /// Description for readers.
     pub(crate) what: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) limit: Limit,
@@ -30,7 +30,7 @@ pub(crate) struct Judged {
     pub(crate) figure: String,
     what: &'static str,
     unit: &'static str,
-    /// Whether the limit is the most or the least.
+    /// True for an upper limit.
     is_most: bool,
     /// With the run's references put in.
     limit: f64,
@@ -68,8 +68,8 @@ pub(crate) const fn budget(
     Budget { figure, what, unit, limit }
 }
 
-/// Puts a table of the budgets before everything else. What is over its budget is a failure, but for quick runs, whose
-/// figures are no measurements.
+/// Puts a table of the budgets before all other sections. A figure over its budget is a failure, except in quick runs, whose figures
+/// are no measurements.
 pub(crate) fn judge(run: &Run, budgets: &[Budget], findings: &mut Findings) {
     let mut table = Table::new(vec![
         Column::text("budget"),

@@ -36,7 +36,7 @@ pub fn burn(share: f64) -> io::Error {
     }
 }
 
-/// How much is to be worked in each turn, by the CPU time that there was.
+/// Work of each turn, from the CPU time available.
 struct Duty {
     each: Duration,
     /// CPU time that there should have been at the beginning of the next turn.
@@ -48,7 +48,7 @@ impl Duty {
         Self { each: TURN.mul_f64(share), due: Duration::ZERO }
     }
 
-    /// The work of a turn that begins when so much CPU time was used.
+    /// The work of a turn that begins after `used` CPU time.
     fn work_of_turn(&mut self, used: Duration) -> Duration {
         self.due += self.each;
         let owed = self.due.saturating_sub(used);
@@ -65,7 +65,7 @@ impl Duty {
 pub(crate) struct Burner(Running);
 
 impl Burner {
-    /// Starts one that takes this share of a core.
+    /// Starts a process that takes this share of a core.
     pub(crate) fn start(run: &Run, share: f64) -> Result<Self, ExperimentError> {
         let log = run.out.join("burner.log");
         let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;

@@ -35,16 +35,16 @@ pub const ROUNDS_QUICK: usize = 30;
 /// Rounds before those that count: caches, neighbours and buffers are cold.
 const WARM_UP: usize = 10;
 
-/// How long the reader may take for a round; what has not come then was lost.
+/// The reader's deadline for a round; datagrams that arrive later count as lost.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Fraction of lost datagrams above which a run's L is none: one that a full queue drops costs less than one that arrives.
+/// Fraction of lost datagrams above which a run has no L: a datagram dropped at a full queue costs less than one that arrives.
 pub(crate) const LOST_MAX: f64 = 0.05;
 
 /// Descriptors that the process needs beside the destinations' sockets.
 const FILES_EXTRA: u64 = 200;
 
-/// What was measured.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// L: CPU time per datagram in microseconds, the median of the rounds.
@@ -84,7 +84,7 @@ impl Calibrator {
         Ok(Self { reader, socket, batch: SendBatch::new(), sent: 0, lost: 0 })
     }
 
-    /// Measures L over so many rounds. What it says was lost is of all rounds so far.
+    /// Measures L over `rounds` rounds. The reported loss covers all rounds so far.
     pub fn measure(&mut self, rounds: usize) -> Calibration {
         let payload = [0x5A; DATAGRAM_BYTES];
         let mut times_us = Vec::with_capacity(rounds);
@@ -119,7 +119,7 @@ impl fmt::Debug for Calibrator {
     }
 }
 
-/// Where datagrams are drained from.
+/// Source of the drained datagrams.
 enum Drain {
     Sockets(Vec<UdpSocket>),
     Device(Device),
@@ -174,7 +174,7 @@ impl Drain {
     }
 }
 
-/// What draining uses again and again.
+/// Buffers that draining reuses.
 struct Memory {
     batch: RecvBatch,
     packet: Box<[u8]>,
@@ -221,7 +221,7 @@ impl Reader {
         Ok(Self { destinations, arrived, stopping, waker, thread: Some(thread) })
     }
 
-    /// Waits until so many datagrams have come in all, or none came for a while; gives how many came.
+    /// Waits until `wanted` datagrams have arrived in all, or none arrived for a while; returns the number that arrived.
     fn wait_for(&self, wanted: u64) -> u64 {
         let count = self.arrived.count.lock().unwrap_or_else(PoisonError::into_inner);
         let (count, _) = self

@@ -33,7 +33,7 @@ pub fn become_program(program: &OsStr, arguments: &[OsString]) -> io::Error {
 /// Has this process killed when the thread that started it ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended just before; whoever adopts is process 1 or a subreaper, and neither runs experiments.
+    // The parent may have ended just before; the adopter is process 1 or a subreaper, and neither runs experiments.
     if getppid().is_none_or(|parent| parent.is_init()) {
         return Err(io::Error::other("the experiment is over"));
     }
@@ -52,7 +52,7 @@ pub(crate) fn command(executable: &Path, program: &OsStr, log: &Path) -> Result<
 /// A process under way, killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// What it is, for messages.
+    /// Name for messages.
     pub(crate) what: String,
     pub(crate) child: Child,
     pub(crate) log: PathBuf,
@@ -72,7 +72,7 @@ impl Running {
     pub(crate) fn terminate(&mut self) -> Result<ExitStatus, ExperimentError> {
         let pid = i32::try_from(self.pid()).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(pid) = pid {
-            // When it has ended already, waiting says how.
+            // If it has ended already, waiting returns its status.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
         self.wait()

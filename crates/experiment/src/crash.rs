@@ -32,14 +32,14 @@ const VISITORS: u32 = 100;
 const VISITORS_QUICK: u32 = 6;
 const LATE_DIVISOR: u32 = 5;
 
-/// Worlds take a checkpoint every 4 s; so long after the first visitors came there is one that has them.
+/// Worlds take a checkpoint every 4 s; after this time there is one that contains the first visitors.
 const CHECKPOINT: Duration = Duration::from_secs(5);
 
-/// How long the visitors' view is watched before a panic, to know how often something changes in it anyway, and after the
-/// world is back, so that a gap has an end.
+/// Observation of the visitors' view before a panic, for its usual rate of change, and after the world is back, so that a gap has an
+/// end.
 const WATCH: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether something is there that is waited for, and for how long.
+/// Period and deadline of waiting for a condition.
 const LOOK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -58,7 +58,7 @@ fn figures() -> Vec<String> {
     BUDGETS.iter().map(|budget| budget.figure).chain(others).map(str::to_owned).collect()
 }
 
-/// What a round found, in seconds.
+/// Results of a round, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     /// The longest time in which any visitor was shown nothing new, before the panic and around it.
@@ -69,7 +69,7 @@ struct Round {
     back_s: f64,
     circuits_lost: u32,
     missing: u32,
-    /// From the signal: until the dump was there, and until it was there and somebody had logged in.
+    /// Time from the signal to the dump, and from the signal until both the dump and a login are complete.
     dump_s: f64,
     crash_back_s: f64,
 }
@@ -149,7 +149,7 @@ fn crash(run: &Run, server: &Server, visitors: u32, round: &mut Round) -> Result
     crowd.command(&format!("enter {visitors}"))?;
     let options = ["--behavior", "stand", "--last-name", "Newcomer"];
     let mut newcomers = Bots::start(run, server, "newcomers", ATTEMPTS_MAX, &options)?;
-    // Nobody enters, but from here on they are ready to.
+    // No bot enters yet, but from here on they are ready to.
     newcomers.command("enter 0")?;
     let pid = server.serving_pid().expect("a server that lets people in has written its run.json");
 
@@ -189,7 +189,7 @@ const fn not_back(round: &mut Round) {
     round.crash_back_s = f64::NAN;
 }
 
-/// Whether the dump of a process that died of a signal is there. Dumps are renamed when they are whole.
+/// True if the dump of a process that died of a signal exists. Dumps are renamed when they are complete.
 fn has_dump(data: &Path, pid: u32) -> bool {
     let ending = format!("-{pid}.dmp");
     let files = fs::read_dir(data.join("crashes")).into_iter().flatten().flatten();

@@ -24,7 +24,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Who stays: behaviour, how many of a thousand, and further options.
+/// Permanent bots: behaviour, number per thousand, and further options.
 const STAYING: [(&str, u32, &[&str]); 5] = [
     ("stand", 200, &["--sender", "unstable"]),
     ("sit", 200, &[]),
@@ -37,21 +37,21 @@ const STAYING: [(&str, u32, &[&str]); 5] = [
 const NPCS: u32 = 20;
 const DAY_S: usize = 240;
 
-/// Who comes and goes, in rounds.
+/// Bots that enter and leave in rounds.
 const VISITORS: u32 = 100;
 const VISIT: Duration = Duration::from_secs(30);
 
-/// Quick runs have so many times fewer bots.
+/// Divisor of the number of bots in quick runs.
 const QUICK_DIVISOR: u32 = 50;
 
-/// How long the window is, and at which intervals counters are looked at.
+/// Duration of the window, and the period of reading counters.
 const WINDOW: Duration = Duration::from_secs(600);
 const WINDOW_QUICK: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_secs(30);
 const LOOK_QUICK: Duration = Duration::from_secs(2);
 const VISIT_QUICK: Duration = Duration::from_secs(1);
 
-/// What a server of this size has to hold on any machine that is not too small for it.
+/// Limits for a server of this size on any machine that is not too small for it.
 const BUDGETS: [Budget; 18] = [
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
@@ -90,7 +90,7 @@ const OTHERS: [&str; 11] = [
 
 /// A run this long, a soak, is judged by the slope of its memory.
 const SOAK: Duration = Duration::from_secs(40 * 60);
-/// What the server may grow in an hour, in megabytes.
+/// Allowed growth of the server's memory, in megabytes an hour.
 const GROWTH_MAX_MB_PER_H: f64 = 5.0;
 
 fn figures() -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What an experiment hands back: figures for machines, charts and sections for people, and what did not hold.
+//! Results of an experiment: figures for machines, charts and sections for readers, and failures.
 
 use crate::budget::Judged;
 use crate::usage::Usage;
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// What runs along x, and its unit.
+    /// Quantity of the x axis, and its unit.
     pub(crate) x: (String, String),
-    /// What is measured, and its unit.
+    /// Quantity of the y axis, and its unit.
     pub(crate) y: (String, String),
     #[serde(skip)]
     pub(crate) is_log: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Findings {
     /// By a name for machines.
     pub(crate) series: BTreeMap<String, Chart>,
     pub(crate) sections: Vec<Section>,
-    /// What should have held and did not, in sentences.
+    /// Conditions that did not hold, in sentences.
     pub(crate) failures: Vec<String>,
     /// Budgets as they were applied.
     pub(crate) judged: Vec<Judged>,
@@ -75,7 +75,7 @@ impl Findings {
             }
         }
         let mut lines: Vec<Line> = lines.into_iter().map(|(name, points)| Line { name, points }).collect();
-        // The busiest first, since a plot holds so many only; threads that hardly run are left out.
+        // The busiest first, since a plot holds a limited number; threads that hardly run are left out.
         let total = |line: &Line| line.points.iter().map(|point| point.1).sum::<f64>();
         lines.retain(|line| total(line) > 0.1 * line.points.len() as f64);
         lines.sort_by(|a, b| total(b).total_cmp(&total(a)));

@@ -21,7 +21,7 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// Starts so many and waits until all are in.
+    /// Starts `count` clients and waits until all are in.
     pub(crate) fn start(run: &Run, server: &Server, count: u32) -> Result<Self, ExperimentError> {
         let scripts = scripts(&run.executable)?;
         install(&scripts)?;

@@ -19,13 +19,13 @@ const REST_MAX: Duration = Duration::from_secs(1);
 /// Bytes of a line of an answer's head at most.
 const LINE_MAX: u64 = 8 << 10;
 
-/// What is asked for, as it goes over the wire.
+/// A request in its wire form.
 pub(crate) struct Request {
     text: String,
 }
 
 impl Request {
-    /// Without a token: what everybody at that address may see.
+    /// A request without a token, for public resources of that address.
     pub(crate) fn get(addr: SocketAddr, path: &str) -> Self {
         Self { text: format!("GET {path} HTTP/1.1\r\nHost: {addr}\r\n\r\n") }
     }
@@ -126,7 +126,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Asks over it, or over one that `connect` makes, and keeps that. Several threads may ask at once.
+    /// Sends a request over it, or over a connection that `connect` makes, and keeps that. Several threads may ask at once.
     pub(crate) fn ask(
         &self,
         request: &Request,
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Connections that two requests take when one that rests may be used for so long.
+    /// Number of connections that two requests take when an idle one may be reused for `rest_max`.
     fn connections_of_two_requests(rest_max: Duration) -> usize {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

@@ -26,13 +26,13 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Who walks about meanwhile.
+/// Number of walkers during each measurement.
 const CROWDS: [u32; 5] = [0, 100, 800, 1_400, 5_000];
 const CROWDS_QUICK: [u32; 5] = [0, 4, 8, 12, 16];
 /// The one whose figures have budgets.
 const JUDGED: usize = 3;
 
-/// Who pings and speaks.
+/// Number of bots that ping and speak.
 const PROBES: u32 = 20;
 const PROBES_QUICK: u32 = 3;
 
@@ -42,13 +42,13 @@ const WINDOW_QUICK: Duration = Duration::from_secs(3);
 /// Looks at the server in a window, evenly spread: each sees the longest times of the last 30 s.
 const LOOKS: u32 = 3;
 
-/// How long a crowd takes to spread out and to be shown around.
+/// Time for a crowd to spread out and to be displayed.
 const SPREAD: Duration = Duration::from_secs(20);
 
 /// A step of the world, in milliseconds.
 const TICK_MS: f64 = 50.0;
 
-/// How often the echo looks whether it is to end.
+/// Period at which the echo checks for its end.
 const ECHO_LOOK: Duration = Duration::from_millis(100);
 
 const BUDGETS: [Budget; 6] = [
@@ -79,7 +79,7 @@ fn stage_figure(stage: &str, what: &str, count: u32) -> String {
     format!("stage_{stage}_us_{what}_of_{count}")
 }
 
-/// What was measured while a crowd walked.
+/// Measurements beside one crowd.
 struct Measured {
     probes: Probes,
     /// Of their pings in the server.
@@ -204,7 +204,7 @@ fn ways(crowds: &[u32], measured: &[Measured]) -> Section {
 
 /// A plain echo beside the server, on a thread of its own.
 struct Echo {
-    /// Where.
+    /// Its address.
     address: String,
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -226,7 +226,7 @@ impl Echo {
             let mut datagram = [0; 64];
             while !stop.load(Ordering::Relaxed) {
                 if let Ok((length, from)) = socket.recv_from(&mut datagram) {
-                    // What does not arrive is missing among the times.
+                    // A lost datagram is missing among the times.
                     let _ = socket.send_to(&datagram[..length], from);
                 }
             }

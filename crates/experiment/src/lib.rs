@@ -67,9 +67,9 @@ use std::time::Duration;
 /// One experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// What it is called on the command line and in reports.
+    /// Name on the command line and in reports.
     pub name: &'static str,
-    /// What it asks, in a sentence.
+    /// Its question, in a sentence.
     pub question: &'static str,
     run: fn(&Run) -> Result<Findings, ExperimentError>,
     /// Every figure that a run has to yield, quick or not.
@@ -92,18 +92,18 @@ pub const EXPERIMENTS: [Experiment; 12] = [
     worlds::EXPERIMENT,
 ];
 
-/// How to run an experiment.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which one, by its name.
+    /// Name of the experiment.
     pub name: String,
     /// A run of less than a minute that proves that every figure comes out, and no more.
     pub quick: bool,
     /// The network between server and clients.
     pub sink: SinkKind,
-    /// Where the reports go; `target/experiments/NAME` when `None`.
+    /// Folder of the reports; `target/experiments/NAME` when `None`.
     pub out: Option<PathBuf>,
-    /// How long `daily` takes, when not as usual.
+    /// Duration of `daily`, if it differs from the default.
     pub duration: Option<Duration>,
     /// Percent of a core that another process takes in a second part of `crowd`.
     pub starve: Option<u32>,
@@ -116,7 +116,7 @@ pub struct Request {
 /// A run under way: what experiments get.
 struct Run {
     executable: PathBuf,
-    /// What is measured. It is asked for before the run: the checkout may be at another one after it.
+    /// The measured commit. It is read before the run: the checkout may be at another one after it.
     commit: String,
     out: PathBuf,
     quick: bool,
@@ -148,8 +148,7 @@ impl Run {
 /// Runs an experiment and writes its reports.
 ///
 /// # Errors
-/// When it could not be run to its end. One that ran and did not hold what it has to hold is no error:
-/// [`Outcome::failures`] says so.
+/// [`ExperimentError`] if it could not be run to its end. A run that misses a limit is no error: [`Outcome::failures`] lists it.
 pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
     let experiment = EXPERIMENTS
         .iter()
@@ -158,7 +157,7 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
     if request.starve.is_some() && request.name != crowd::EXPERIMENT.name {
         return Err(ExperimentError::Option { option: "--starve", name: request.name.clone() });
     }
-    // Before anything is written: whoever asks for a sink that is not to be had gets nothing else.
+    // This precedes all writing: a request for an unavailable sink leaves no files.
     let sink = Arc::new(Sink::open(request.sink, &request.executable)?);
     let out = request.out.clone().unwrap_or_else(|| usual_out(experiment.name));
     std::fs::create_dir_all(&out).map_err(|source| ExperimentError::File { path: out.clone(), source })?;
@@ -193,7 +192,7 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
     Ok(outcome)
 }
 
-/// Where the reports of an experiment go when nothing else is said.
+/// Default folder of an experiment's reports.
 #[must_use]
 pub fn usual_out(name: &str) -> PathBuf {
     Path::new("target/experiments").join(name)

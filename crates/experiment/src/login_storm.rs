@@ -1,7 +1,7 @@
-//! `login-storm`: a thousand people come at once. How long the last of them waits, and what those feel who are inside.
+//! `login-storm`: a thousand logins at once: the wait of the last of them, and the effect on clients already inside.
 //!
-//! Passwords are hashed on one thread, in turn, so a storm of strangers waits for that; whoever was verified in the last quarter
-//! of an hour is remembered and does not. Two servers: one that remembers nobody, one that does. Both know all accounts before.
+//! Passwords are hashed on one thread, in turn, so a storm of new users waits for it; a user verified in the last quarter of an hour is
+//! cached and does not wait. There are two servers: one without that cache, one with it. Both know all accounts before.
 
 use crate::bots::{Bots, BotsReport, Times};
 use crate::budget::{self, Budget, Limit, budget};
@@ -21,14 +21,14 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// How many come, and how many are inside.
+/// Number of logins in the storm, and of clients inside.
 const STORM: u32 = 1_000;
 const STORM_QUICK: u32 = 20;
 const INSIDE: u32 = 200;
 const INSIDE_QUICK: u32 = 5;
 /// All at once: no gap between two of them is longer than a millisecond.
 const AT_ONCE: &str = "100000/s";
-/// How long those inside are watched while nobody comes.
+/// Observation of the clients inside without logins.
 const CALM: Duration = Duration::from_secs(60);
 const CALM_QUICK: Duration = Duration::from_secs(6);
 
@@ -53,7 +53,7 @@ fn figures() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What came of one server.
+/// Results of one server.
 struct Stormed {
     calm: Times,
     storm: Times,
@@ -111,7 +111,7 @@ fn storm(run: &Run, name: &str, login: &str) -> Result<Stormed, ExperimentError>
     let (count, inside) = (run.pick(STORM, STORM_QUICK), run.pick(INSIDE, INSIDE_QUICK));
     let server = Server::start_with(run, name, login, "size_m = 512\n")?;
     let sampler = Sampler::start(server.pid())?;
-    // Everybody has been here before.
+    // All accounts have logged in before.
     let storm_name = format!("{name}-storm");
     let known = ["--behavior", "walk", "--last-name", "Storm"];
     let mut first = Bots::start(run, &server, &format!("{name}-first"), count, &known)?;

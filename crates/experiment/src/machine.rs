@@ -1,4 +1,4 @@
-//! Where a run took place and of what: without it a figure means nothing.
+//! Machine and commit of a run: without them a figure means nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,14 @@ pub(crate) fn machine() -> String {
     )
 }
 
-/// The load average of the last minute: above some tenths, somebody else was at work. -1 where the system does not say.
+/// The load average of the last minute: above some tenths, other processes were at work. -1 if the system does not state it.
 pub(crate) fn load() -> f64 {
     let loadavg = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     loadavg.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(-1.0)
 }
 
-/// The commit of the checkout that the executable was built in, else of the working directory. With `-dirty` when files were
-/// changed, with `-stale` when the commit is newer than the executable: neither is what was measured. `unknown` without a checkout.
+/// The commit of the checkout that the executable was built in, else of the working directory. With `-dirty` if files were changed,
+/// with `-stale` if the commit is newer than the executable: in both cases the measured code differs. `unknown` without a checkout.
 pub(crate) fn commit(executable: &Path) -> String {
     let Some(checkout) = checkout(executable) else { return "unknown".to_owned() };
     let git = |arguments: &[&str]| {

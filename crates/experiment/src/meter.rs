@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// The metric that changes whenever the server exports its counters, which it does once a second.
 const EXPORTED: &str = "throng_uptime_seconds";
 
-/// How often to look for the next export while waiting for one.
+/// Polling period while waiting for the next export.
 const LOOK_PERIOD: Duration = Duration::from_millis(20);
 
-/// A server whose threads run exports once a second; one that has not for so long is not going to.
+/// A server whose threads run exports once a second; after this long without an export none will follow.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// So long before an export is expected the looking begins. Looking costs the server time that is not its own.
@@ -79,18 +79,18 @@ impl Window {
         self.end.usage.cpu_s_of_since(thread, &self.begin.usage) / wall
     }
 
-    /// How much a counter rose a second, over all of its labels.
+    /// Rate of a counter per second, over all of its labels.
     pub(crate) fn rate(&self, name: &str) -> f64 {
         (self.end.metrics.sum(name) - self.begin.metrics.sum(name)) / self.seconds()
     }
 
-    /// How much a counter with this label rose a second.
+    /// Rate of a counter with this label, per second.
     pub(crate) fn rate_with(&self, name: &str, label: &str, value: &str) -> f64 {
         let of = |metrics: &Metrics| metrics.with(name, label, value);
         (of(&self.end.metrics) - of(&self.begin.metrics)) / self.seconds()
     }
 
-    /// How much a counter rose that should not; no number when the server does not tell of it. With a label and its value, or of all labels.
+    /// Rise of a counter that should not rise; NaN if the server does not export it. With a label and its value, or of all labels.
     pub(crate) fn rise_told(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
         let of = |metrics: &Metrics| {
             label.map_or_else(|| metrics.told(name), |(label, value)| metrics.only(label, value).told(name))
@@ -121,7 +121,7 @@ impl Window {
         rise("throng_world_ticks_on_time_total") / rise("throng_world_ticks_total")
     }
 
-    /// How much a counter of threads rose a second, over all whose names begin so.
+    /// Rate of a counter of threads per second, over all names with this prefix.
     pub(crate) fn rate_of_threads(&self, name: &str, prefix: &str) -> f64 {
         let of = |metrics: &Metrics| -> f64 {
             let threads = metrics.series(name);
@@ -138,7 +138,7 @@ pub(crate) const fn least(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }
 }
 
-/// What a process uses at this moment.
+/// Current resource usage of a process.
 pub(crate) fn usage(pid: u32) -> Result<Usage, ExperimentError> {
     Usage::of(pid).map_err(|source| ExperimentError::Usage { pid, source })
 }

@@ -56,8 +56,7 @@ impl Metrics {
         f64::NAN
     }
 
-    /// What everything that a histogram took since an earlier scrape exceeded: the lower limit of the first bucket that took any.
-    /// Not a number when it took nothing.
+    /// Lower bound of a histogram's samples since an earlier scrape: the lower limit of the first bucket with any. NaN without samples.
     pub(crate) fn least_since(&self, earlier: &Self, name: &str) -> f64 {
         let mut below = 0.0;
         for (limit, count) in self.buckets_since(earlier, name) {
@@ -69,8 +68,8 @@ impl Metrics {
         f64::NAN
     }
 
-    /// What nothing that a histogram took since an earlier scrape exceeded: the upper limit of the last bucket that took any,
-    /// which may be infinite. Not a number when it took nothing.
+    /// Upper bound of a histogram's samples since an earlier scrape: the upper limit of the last bucket with any, which may be
+    /// infinite. NaN without samples.
     pub(crate) fn most_since(&self, earlier: &Self, name: &str) -> f64 {
         let buckets = self.buckets_since(earlier, name);
         let total = buckets.last().map_or(0.0, |(_, count)| *count);

@@ -1,4 +1,4 @@
-//! What a run leaves behind: `report.json` for machines, `report.html` for people.
+//! Reports of a run: `report.json` for machines, `report.html` for readers.
 
 use crate::budget::Judged;
 use crate::calibrate::{Calibration, DATAGRAM_BYTES, DESTINATIONS};
@@ -16,31 +16,31 @@ use std::path::PathBuf;
 pub struct Outcome {
     /// Its name.
     pub experiment: String,
-    /// What was built.
+    /// The measured commit.
     pub commit: String,
-    /// Where it ran.
+    /// The machine of the run.
     pub machine: String,
     /// Load average of the minute before the end, the run's own included.
     pub load: f64,
-    /// How it was started.
+    /// The command line of the run.
     pub command: String,
     /// `tun` or `lo`.
     pub sink: String,
-    /// Whether the kernel granted segmentation offload in the sink.
+    /// True if the kernel granted segmentation offload in the sink.
     pub uso: bool,
-    /// Whether it was a quick run, whose figures are no measurements.
+    /// True for a quick run, whose figures are no measurements.
     pub quick: bool,
     /// The figures by name; those measured on loopback end in `_lo`.
     pub figures: BTreeMap<String, f64>,
     /// Budgets as they were applied, with the limits of this run.
     budgets: Vec<Judged>,
-    /// What the references cost over the run.
+    /// Costs of the references during the run.
     references: Vec<ReferenceSample>,
     /// Charts by name.
     series: BTreeMap<String, Chart>,
-    /// What should have held and did not, in sentences.
+    /// Conditions that did not hold, in sentences.
     pub failures: Vec<String>,
-    /// Where the reports are.
+    /// Folder of the reports.
     #[serde(skip)]
     pub directory: PathBuf,
     #[serde(skip)]
@@ -56,8 +56,7 @@ impl Outcome {
         findings: Findings,
     ) -> Self {
         let suffix = run.sink.kind.suffix();
-        // JSON has no NaN and no infinity, and whoever reads null takes it for 0. That such a figure is missing is one of the
-        // failures.
+        // JSON has no NaN and no infinity, and readers take null for 0. The absence of such a figure is one of the failures.
         let finite = findings.figures.into_iter().filter(|(_, value)| value.is_finite());
         let figures = finite.map(|(name, value)| (name + suffix, value)).collect();
         let mut budgets = findings.judged;

@@ -52,7 +52,7 @@ fn figures() -> Vec<String> {
 
 /// Two builds in which preflight should see no difference.
 struct Pair {
-    /// How they came about.
+    /// Their origin.
     what: &'static str,
     base: PathBuf,
     head: PathBuf,

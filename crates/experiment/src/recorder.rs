@@ -30,7 +30,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const BOTS: u32 = 1_000;
 const BOTS_QUICK: u32 = 6;
 
-/// How long scopes are counted.
+/// Duration of counting scopes.
 const WINDOW: Duration = Duration::from_secs(60);
 const WINDOW_QUICK: Duration = Duration::from_secs(4);
 
@@ -38,7 +38,7 @@ const WINDOW_QUICK: Duration = Duration::from_secs(4);
 const SETTLE: Duration = Duration::from_secs(10);
 const SETTLE_QUICK: Duration = Duration::from_secs(1);
 
-/// What the measuring process is told: batches of scopes, rounds of quiet and saving, seconds of each of the two.
+/// Arguments of the measuring process: batches of scopes, rounds of quiet and saving, seconds of each of the two.
 const MEASURE: [&str; 3] = ["20000", "10", "3s"];
 const MEASURE_QUICK: [&str; 3] = ["200", "1", "500ms"];
 
@@ -55,7 +55,7 @@ fn figures() -> Vec<String> {
     BUDGETS.iter().map(|budget| budget.figure).chain(others).map(str::to_owned).collect()
 }
 
-/// What `throng measure-recorder` prints, as far as it is needed.
+/// The used part of the output of `throng measure-recorder`.
 #[derive(Clone, Debug, Deserialize)]
 struct Measured {
     cost: Cost,
@@ -199,7 +199,7 @@ fn tell_measured(measured: &Measured, findings: &mut Findings) {
     findings.sections.push(Section::new("A save beside a thread that records").table(table));
 }
 
-/// What a capture's summary says, as far as it is needed.
+/// The used part of a capture's summary.
 #[derive(Clone, Debug, Deserialize)]
 struct Capture {
     window_ns: u64,

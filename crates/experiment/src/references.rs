@@ -119,7 +119,7 @@ impl References {
         kept.samples.push(sample(&calibration, &mut kept.chase, self.began.elapsed().as_secs_f64()));
     }
 
-    /// What a reference cost so far, the median of the samples.
+    /// Median cost of a reference over its samples so far.
     pub(crate) fn median(&self, reference: Reference) -> f64 {
         let mut costs: Vec<f64> = self.lock().samples.iter().map(|sample| sample.of(reference)).collect();
         median(&mut costs)
@@ -199,14 +199,14 @@ const CPU_STEPS: u32 = 5_000_000;
 /// Loads in a measurement: about 20 ms.
 const LOADS: u32 = 200_000;
 
-/// CPU time of this thread for one of so many steps, nanoseconds.
+/// CPU time of this thread for one of `steps` steps, nanoseconds.
 fn cost_ns(steps: u32, work: impl FnOnce() -> u64) -> f64 {
     let began = thread_cpu();
     black_box(work());
     (thread_cpu() - began).as_secs_f64() * 1e9 / f64::from(steps)
 }
 
-/// So many steps of arithmetic. Each needs the one before: nothing overlaps and nothing is vectorised.
+/// `steps` steps of arithmetic. Each depends on the one before: nothing overlaps and nothing is vectorised.
 pub(crate) fn spin(steps: u32) -> u64 {
     let mut x = black_box(0x9E37_79B9_7F4A_7C15_u64);
     for _ in 0..steps {
@@ -236,7 +236,7 @@ impl Chase {
         Self::of((bytes / size_of::<Cacheline>()) as u32)
     }
 
-    /// Of so many lines. Sattolo's shuffle gives one cycle through all of them.
+    /// A chain of `lines` lines. Sattolo's shuffle gives one cycle through all of them.
     fn of(lines: u32) -> Self {
         let mut all: Vec<Cacheline> = (0..lines).map(Cacheline).collect();
         let mut random = 0x2545_F491_4F6C_DD1D_u64;

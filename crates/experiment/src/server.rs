@@ -17,21 +17,20 @@ use std::sync::Arc;
 /// Name of the one region.
 pub(crate) const REGION: &str = "Field";
 
-/// One flat region, so that no hill decides who is near whom, and no limit of login attempts: whoever can reach the
-/// sink is the experiment itself.
+/// One flat region, so that no hill affects distances, and no limit of login attempts: only the experiment itself can reach the sink.
 const CONFIG_LOGIN: &str = "[login]\naddress_failures_per_min = 100000\naccount_failures_per_min = 100000\n";
 const CONFIG_REGION: &str = "\n[[region]]\nname = \"Field\"\nterrain = \"flat\"\n";
 
 /// Its standard error, in its data directory.
 pub(crate) const LOG_FILE: &str = "server.log";
 
-/// Where [`Server::keep_metrics`] writes.
+/// Output file of [`Server::keep_metrics`].
 pub(crate) const METRICS_FILE: &str = "metrics.txt";
 
 /// For a server that is to be damaged: its regions' names are known, and it takes orders for damage.
 const CONFIG_TO_CRASH: &str = "[diagnose]\nallow_faults = true\n";
 
-/// What `run.json` says that is needed here.
+/// The used part of `run.json`.
 #[derive(Debug, Deserialize)]
 struct RunFile {
     pid: u32,
@@ -63,13 +62,13 @@ fn free_addresses(run: &Run) -> Result<[SocketAddr; 3], ExperimentError> {
 pub(crate) struct Server {
     process: Running,
     operator: Operator,
-    /// What clients log in at.
+    /// Login address for clients.
     pub(crate) login_uri: String,
     /// Its data directory, which stays behind: captures and crashes are in it.
     pub(crate) data: PathBuf,
 }
 
-/// Whom an operator's commands are given to.
+/// The receiver of an operator's commands.
 #[derive(Clone, Debug)]
 pub(crate) struct Operator {
     sink: Arc<Sink>,
@@ -237,7 +236,7 @@ impl Server {
         Ok(Metrics::parse(&self.scrape()?))
     }
 
-    /// Whether it says of itself that all its threads and worlds run.
+    /// True if it reports that all its threads and worlds run.
     pub(crate) fn is_live(&self) -> bool {
         self.operator.get("/healthz/live").is_ok()
     }

@@ -19,12 +19,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Where server and clients are in their common network. RFC 2544 sets it aside for measurements.
+/// Addresses of server and clients in their common network. RFC 2544 sets it aside for measurements.
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const CLIENTS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 const PREFIX_BITS: u8 = 24;
 
-/// Which network.
+/// Kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SinkKind {
     /// Two namespaces and TUN devices; needs root.
@@ -49,7 +49,7 @@ impl SinkKind {
         }
     }
 
-    /// What figures measured in it are named with behind their names.
+    /// Suffix of the names of figures measured in it.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl SinkKind {
     }
 }
 
-/// Where processes are started and sockets are opened.
+/// Network namespace for processes and sockets.
 #[derive(Debug)]
 pub struct Place {
     /// None: where we are.
@@ -81,9 +81,9 @@ impl Place {
 /// The network of a run. The kernel removes all of it with the processes that are in it.
 #[derive(Debug)]
 pub struct Sink {
-    /// Which one it is.
+    /// Kind of the network.
     pub kind: SinkKind,
-    /// Whether the kernel granted segmentation offload on both devices; never on loopback.
+    /// True if the kernel granted segmentation offload on both devices; never on loopback.
     pub uso: bool,
     pub(crate) server: Place,
     pub(crate) clients: Place,
@@ -115,10 +115,10 @@ impl Sink {
         }
     }
 
-    /// A network that nobody has yet, for hosts behind a device in the server's namespace; none on loopback.
+    /// An unused network for hosts behind a device in the server's namespace; none on loopback.
     ///
     /// # Panics
-    /// When a run asks for more than there are: 254.
+    /// If a run asks for more than 254.
     pub(crate) fn next_network(&self) -> Option<Network> {
         (self.kind == SinkKind::Tun).then(|| {
             let network = self.networks.fetch_add(1, Ordering::Relaxed) + 1;

@@ -86,7 +86,7 @@ impl StageWindow {
     }
 }
 
-/// What a scrape says of pings.
+/// The pings in a scrape.
 fn pings(scrape: &Metrics) -> Metrics {
     scrape.only("datagram", "ping")
 }

@@ -58,13 +58,13 @@ pub struct Spread {
 pub struct MedianBudget {
     /// Its figure.
     pub figure: String,
-    /// What it is, for people.
+    /// Description for readers.
     pub what: String,
     /// Of the figure.
     pub unit: String,
     /// The limit of each run: relative ones differ.
     pub limits: Vec<f64>,
-    /// Whether the median distance to the limit is on the right side.
+    /// True if the median distance to the limit is on the right side.
     pub holds: bool,
     /// Runs in which it held.
     pub held_in: usize,
@@ -73,21 +73,21 @@ pub struct MedianBudget {
 /// Several runs of one experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunsSummary {
-    /// Which one.
+    /// Name of the experiment.
     pub experiment: String,
     /// Commits that were measured; one, if the figures are to be quoted.
     pub commits: BTreeSet<String>,
-    /// Where they ran.
+    /// The machines of the runs.
     pub machines: BTreeSet<String>,
     /// Directories of the runs.
     pub runs: Vec<PathBuf>,
-    /// Whether any of the runs was quick: its figures are no measurements.
+    /// True if any of the runs was quick: its figures are no measurements.
     pub quick: bool,
     /// The figures by name.
     pub figures: BTreeMap<String, Spread>,
     /// In the order of the experiment.
     pub budgets: Vec<MedianBudget>,
-    /// What should have held and did not, in sentences: medians beyond their limits, and what else a run complained of.
+    /// Conditions that did not hold, in sentences: medians beyond their limits, and other failures of a run.
     pub failures: Vec<String>,
 }
 

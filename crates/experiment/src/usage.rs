@@ -1,4 +1,4 @@
-//! What a process uses, from `/proc` (proc(5)): CPU time by thread in nanoseconds, and memory.
+//! Resource usage of a process, from `/proc` (proc(5)): CPU time by thread in nanoseconds, and memory.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,7 +12,7 @@ use crate::{Run, clock};
 use report::Section;
 use std::time::Duration;
 
-/// How long a crowd takes to gather on the plaza from the corners of the region.
+/// Time for a crowd to gather on the plaza from the corners of the region.
 const GATHER: Duration = Duration::from_secs(100);
 const GATHER_QUICK: Duration = Duration::from_secs(1);
 

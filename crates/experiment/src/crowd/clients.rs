@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Bits that a client asks for who takes whatever the cap allows.
 const THROTTLE_BITS_PER_S: &str = "1536000";
-/// How long all clients may take until they have what stands around them.
+/// Deadline for all clients to receive the objects around them.
 const SCENERY_MAX: Duration = Duration::from_secs(120);
 
 /// A crowd's processes: most only walk, some look.
@@ -19,7 +19,7 @@ pub(super) struct Crowd {
     fillers: Bots,
     observers: Bots,
     lossy: Bots,
-    /// What names of files and accounts end with.
+    /// Suffix of the names of files and accounts.
     tag: String,
 }
 
@@ -51,7 +51,7 @@ impl Crowd {
         &self.tag
     }
 
-    /// Observers first, then others until there are so many.
+    /// Observers first, then others up to `count`.
     pub(super) fn enter(&mut self, size: &Size, count: u32) -> Result<(), ExperimentError> {
         self.observers.command(&format!("enter {}", size.observers))?;
         self.lossy.command(&format!("enter {}", size.lossy))?;
@@ -72,12 +72,12 @@ impl Crowd {
     }
 }
 
-/// What observers of this name write down.
+/// Records of the observers of this name.
 pub(super) fn views(run: &Run, name: &str, tag: &str) -> PathBuf {
     run.out.join(format!("{name}{tag}.views"))
 }
 
-/// Starts those who log in while a window is open, and write down what they are shown; none is in yet.
+/// Starts the bots that log in during a window and record their views; none is in yet.
 pub(super) fn arriving(run: &Run, server: &Server, size: &Size, tag: &str) -> Result<Bots, ExperimentError> {
     let name = format!("arriving{tag}");
     let (path, count) = (views(run, "arriving", tag).display().to_string(), size.arriving.to_string());

@@ -1,4 +1,4 @@
-//! What crowds cost, and which circuits were lost and why.
+//! Costs of crowds, and lost circuits with their reasons.
 
 use super::capped::Windows;
 use super::{CAP_BYTES_PER_S, Size};

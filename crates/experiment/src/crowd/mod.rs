@@ -36,7 +36,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// What a client may be sent at most in a second.
+/// Limit of the bytes sent to a client in a second.
 const CAP_BYTES_PER_S: f64 = 131_072.0;
 /// Avatars that a client is shown.
 const VISIBLE: u32 = 200;
@@ -44,7 +44,7 @@ const VISIBLE: u32 = 200;
 pub(crate) const NO_CAP_BYTES_PER_S: u32 = 16_777_216;
 pub(crate) const NO_THROTTLE_BITS_PER_S: &str = "134000000";
 
-/// How many there are of each kind.
+/// Number of bots of each kind.
 #[derive(Clone, Copy)]
 struct Size {
     few: u32,
@@ -62,12 +62,12 @@ const SIZE: Size =
 const SIZE_QUICK: Size =
     Size { few: 12, middle: 16, many: 24, observers: 4, lossy: 4, arriving: 4, boxes: 200 };
 
-/// How long is measured, quick or not.
+/// Duration of the window, quick or not.
 const WINDOW: Duration = Duration::from_secs(60);
 const WINDOW_QUICK: Duration = Duration::from_secs(4);
 /// A shorter one, where only the cost is looked at.
 const WINDOW_COST: Duration = Duration::from_secs(40);
-/// How long a crowd takes to spread out after it came.
+/// Time for a crowd to spread out after its arrival.
 const SPREAD: Duration = Duration::from_secs(20);
 
 const BUDGETS: [Budget; 21] = [

@@ -1,4 +1,4 @@
-//! What the observers of a crowd were shown.
+//! The views of a crowd's observers.
 
 use crate::findings::Findings;
 use crate::freshness::{BANDS_M, Freshness, WrongFrom};
@@ -68,7 +68,7 @@ pub(super) fn tell(fresh: &Freshness, suffix: &str, findings: &mut Findings) -> 
     Section::new(&format!("Freshness{}", suffix.replace('_', ", "))).table(table).table(oldest(fresh))
 }
 
-/// What was the matter with those who were shown wrong for the longest time.
+/// Details of the avatars that were displayed wrong for the longest time.
 fn oldest(fresh: &Freshness) -> Table {
     let mut table = Table::new(vec![
         Column::number("wrong for", "s"),

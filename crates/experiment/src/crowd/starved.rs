@@ -48,7 +48,7 @@ const OTHERS: [&str; 12] = [
     "far_left_out_per_s_starved",
 ];
 
-/// How long the other process runs before anything is measured: what gives way first has given way.
+/// Run-up of the other process before measuring: the first degradation has taken place by then.
 const SETTLE: Duration = Duration::from_secs(10);
 const SETTLE_QUICK: Duration = Duration::from_secs(1);
 

@@ -1,4 +1,4 @@
-//! A thousand walkers who are all shown all, without limits: what the machinery delivers at most.
+//! A thousand walkers, each displayed to all clients, without limits: the maximum throughput of the machinery.
 
 use super::clients::await_scenery;
 use super::{NO_CAP_BYTES_PER_S, NO_THROTTLE_BITS_PER_S, SPREAD, Size, WINDOW_COST, WINDOW_QUICK};

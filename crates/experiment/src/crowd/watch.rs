@@ -15,16 +15,16 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How much longer than the window the world is recorded: readings wait for the server's next export.
+/// Recording time of the world beyond the window: readings wait for the server's next export.
 const RECORD_LONGER: Duration = Duration::from_secs(20);
 const RECORD_LONGER_QUICK: Duration = Duration::from_secs(8);
-/// How long an observer arrives, and what it is shown is not judged.
+/// Arrival time of an observer, during which its view is not judged.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// What was measured, and the files that are compared once the server has stopped.
+/// Measurements, and the files to compare once the server has stopped.
 pub(super) struct Watched {
     pub(super) window: Window,
-    /// Of those who arrived meanwhile.
+    /// Report of the bots that arrived during the window.
     pub(super) arrived: BotsReport,
     recording: Running,
     world: PathBuf,
@@ -74,7 +74,7 @@ impl Watched {
         if status.success() { Ok(()) } else { Err(self.recording.error(format!("ended with {status}"))) }
     }
 
-    /// Compares what was shown with what was true. It takes a core for a while: not while a server is measured.
+    /// Compares the views with the recorded world. It takes a core for a while: not while a server is measured.
     pub(super) fn compare(&self, run: &Run) -> Result<Freshness, ExperimentError> {
         let path = |name| views(run, name, &self.tag);
         let (clear, lossy, arriving) = (path("observers"), path("lossy"), path("arriving"));

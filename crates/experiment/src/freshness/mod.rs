@@ -77,21 +77,21 @@ pub(crate) struct Source<'a> {
     pub(crate) kind: Kind,
 }
 
-/// What observers are there for.
+/// Purpose of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Everything but stops and arrivals.
     Clear,
     /// Stops: their network loses datagrams.
     Lossy,
-    /// How long it takes to arrive.
+    /// Its arrival time is measured.
     Arriving,
 }
 
-/// What observers were shown of avatars at some distance.
+/// Views of avatars at some distance.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
-    /// Milliseconds between two updates of somebody.
+    /// Milliseconds between two updates of an avatar.
     pub(crate) gap_ms: Steps,
     /// Millimetres.
     pub(crate) error_mm: Steps,
@@ -112,7 +112,7 @@ pub(crate) struct Freshness {
     pub(crate) near_age_ms: Steps,
     /// The oldest of each scene that was compared, milliseconds.
     pub(crate) oldest_ms: Steps,
-    /// Who was wrong for the longest time.
+    /// The avatars that were wrong for the longest time.
     pub(crate) oldest: Oldest,
     /// Avatars shown in each scene that was compared, the own one not counted.
     pub(crate) visible: Steps,
@@ -147,9 +147,8 @@ impl Freshness {
     }
 }
 
-/// Compares all observers with the world, from one moment on the monotonic clock to another. For `settle` after it was placed an
-/// observer is only watched arriving. Those with the last name `judged` are compared, or everybody; the nearest 20 are the nearest
-/// of them.
+/// Compares all observers with the world, from one moment on the monotonic clock to another. For `settle` after its placement an
+/// observer is only watched arriving. Avatars with the last name `judged` are compared, or all; the nearest 20 are the nearest of them.
 pub(crate) fn measure(
     world: &Path,
     sources: &[Source<'_>],

@@ -1,14 +1,14 @@
-//! The avatars that were shown wrong for the longest time, to see what was the matter with them.
+//! The avatars that were displayed wrong for the longest time, with the circumstances.
 
 use super::truth::Who;
 use ids::AgentId;
 
-/// How many are kept.
+/// Number of entries kept.
 const KEPT: usize = 10;
-/// Nobody is remembered who was wrong for less.
+/// Avatars that were wrong for less are not kept.
 const LEAST_NS: u64 = 2_000_000_000;
 
-/// Somebody who was wrong for a while, as of the last comparison in it.
+/// An avatar that was wrong for a while, as of the last comparison in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Old {
     /// To whom.
@@ -23,7 +23,7 @@ pub(crate) struct Old {
     pub(crate) turned_deg: f32,
     /// Since the latest update of it.
     pub(crate) untold_ns: u64,
-    /// What the observer was told, and what it went in the last tick, metres a second.
+    /// Speed as sent to the observer, and true speed in the last tick, metres a second.
     pub(crate) told_m_per_s: f32,
     pub(crate) went_m_per_s: f32,
 }

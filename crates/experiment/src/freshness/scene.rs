@@ -15,13 +15,13 @@ const STOP_FAR_NS: u64 = 5_000_000_000;
 /// Between two ticks at 20 Hz.
 const TICK_S: f32 = 0.05;
 
-/// Somebody as shown.
+/// An avatar as displayed.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     position: Vec3,
     velocity: Vec3,
     rotation: Quat,
-    /// When the latest update came.
+    /// Arrival of the latest update.
     at_ns: u64,
     first_ns: u64,
     wrong_since_ns: Option<u64>,
@@ -30,30 +30,30 @@ struct Shown {
 }
 
 impl Shown {
-    /// Where a viewer draws it now.
+    /// Position at which a viewer draws it now.
     fn place(&self, now_ns: u64) -> Vec3 {
         self.position + self.velocity * ((now_ns - self.at_ns) as f32 / 1e9)
     }
 
-    /// Whether its error at this moment is above the limits.
+    /// True if its error at this moment is above the limits.
     fn is_wrong(&self, now_ns: u64, pose: &Pose, from: WrongFrom) -> bool {
         let error_m = self.place(now_ns).distance(pose.position);
         error_m > from.error_m || pose.rotation.angle_between(self.rotation) > from.turned_rad
     }
 }
 
-/// What one observer shows.
+/// The scene of one observer.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     own: Option<AgentId>,
     placed_ns: u64,
     shown: BTreeMap<Who, Shown>,
-    /// Of the nearest 20, those who are not shown, since when.
+    /// Avatars among the nearest 20 that are not displayed, with the start of that state.
     missing: BTreeMap<Who, u64>,
     arrival: Arrival,
-    /// When stops were looked at last.
+    /// Time of the last check of stops.
     stops_ns: Option<u64>,
-    /// Everybody by distance; kept for its memory.
+    /// All avatars by distance; kept for its allocation.
     near: Vec<(f32, Who)>,
 }
 
@@ -130,7 +130,7 @@ impl Scene {
         last.0.sqrt()
     }
 
-    /// Sorts all others who are judged by distance, those nearest in front; `None` while the observer is not in the world.
+    /// Sorts all other judged avatars by distance, the nearest in front; `None` while the observer is not in the world.
     fn rank(&mut self, truth: &Truth, nearest: usize) -> Option<Vec3> {
         let (own, eye) = self.eye(truth)?;
         self.near.clear();
@@ -145,13 +145,13 @@ impl Scene {
         Some(eye)
     }
 
-    /// Compares everything that is shown with what is.
+    /// Compares all displayed avatars with the world.
     pub(super) fn compare(&mut self, now_ns: u64, truth: &Truth, found: &mut Freshness) {
         let Some((own, eye)) = self.eye(truth) else { return };
         let near_m = self.near_reach_m(own, eye, truth);
         self.rank(truth, NEAR);
         found.n_scenes += 1;
-        // Somebody who left the world is killed soon; until then nothing is true of it.
+        // An avatar that left the world is killed soon; until then it has no true position.
         self.shown.retain(|&who, _| truth.person(who).is_here);
         let mut oldest_ns = 0;
         for (&who, shown) in &mut self.shown {
@@ -231,7 +231,7 @@ impl Scene {
         }
     }
 
-    /// Waits until everybody is shown who was near when the observer was placed.
+    /// Waits until all avatars near the observer's placement are displayed.
     pub(super) fn watch_arrival(&mut self, truth: &Truth, found: &mut Freshness) {
         match &self.arrival {
             Arrival::Over => {}

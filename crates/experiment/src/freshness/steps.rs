@@ -1,6 +1,6 @@
 //! A histogram with steps of one width: enough for percentiles of millions of samples.
 
-/// How many samples fell into which step.
+/// Histogram with steps of equal width.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
     width: f64,
@@ -10,12 +10,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// So many steps of a width; the last one takes what is beyond.
+    /// `steps` steps of a width; the last one takes all samples beyond.
     pub(crate) fn new(width: f64, steps: usize) -> Self {
         Self { width, counts: vec![0; steps], n: 0, sum: 0.0 }
     }
 
-    /// Adds a sample of 0 or more. What is no number counts as beyond every step.
+    /// Adds a sample of 0 or more. NaN counts as beyond every step.
     pub(crate) fn add(&mut self, sample: f64) {
         let last = self.counts.len() - 1;
         let step = if sample.is_nan() { last } else { ((sample / self.width) as usize).min(last) };
@@ -46,7 +46,7 @@ impl Steps {
         self.n
     }
 
-    /// What this share (0 to 1) of the samples did not exceed, to a step below. Not a number without samples.
+    /// Quantile of the samples at this share (0 to 1), rounded down to a step. NaN without samples.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let rank = ((self.n as f64 * share).ceil() as u64).clamp(1, self.n.max(1));
         let mut below = 0;

@@ -1,4 +1,4 @@
-//! Where everybody is, and was a moment ago.
+//! True poses of all avatars, now and a moment ago.
 
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId};
@@ -6,23 +6,23 @@ use link::{Change, Entity, Frame, Motion};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Index of somebody in [`Truth`].
+/// Index of an avatar in [`Truth`].
 pub(super) type Who = u32;
 
 /// One avatar.
 #[derive(Debug)]
 pub(super) struct Person {
     pub(super) is_here: bool,
-    /// Whether it counts how it is shown.
+    /// True if its display is judged.
     pub(super) is_judged: bool,
     /// Now, and a tick before.
     pub(super) poses: [Pose; 2],
     pub(super) is_moving: bool,
-    /// When it came to rest, while it does.
+    /// Time at which it came to rest, while it rests.
     pub(super) stopped_ns: Option<u64>,
 }
 
-/// Where somebody is and looks.
+/// Position and direction of an avatar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pose {
     pub(super) position: Vec3,
@@ -41,9 +41,9 @@ pub(super) struct Truth {
     people: Vec<Person>,
     by_id: BTreeMap<LocalId, Who>,
     by_agent: BTreeMap<AgentId, Who>,
-    /// Those who may have another pose than a tick ago.
+    /// Avatars that may have another pose than a tick ago.
     stirred: Vec<Who>,
-    /// The last name of those who are judged; everybody is without one.
+    /// The last name of judged avatars; all are judged without one.
     judged: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Truth {
         self.by_id.get(&id).copied()
     }
 
-    /// Somebody's avatar, if it is here.
+    /// An agent's avatar, if it is here.
     pub(super) fn of_agent(&self, agent: AgentId) -> Option<Who> {
         self.by_agent.get(&agent).copied().filter(|&who| self.person(who).is_here)
     }

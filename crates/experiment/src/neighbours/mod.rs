@@ -1,11 +1,11 @@
-//! `neighbours`: what attackers, slow readers and a storm of logins do to those who only walk about beside them.
+//! `neighbours`: the effect of attackers, slow readers and a storm of logins on walkers beside them.
 //!
-//! One region with walkers of whom some observe. Attackers and slow readers are inside all the time and stand as others do; for a
-//! phase they behave as what they are. Phases alternate: alone, attackers, alone, slow readers, alone, storm. So others see as many
-//! avatars in a phase as before and behind it, but for those who come with the storm.
+//! One region with walkers, some of which observe. Attackers and slow readers are inside all the time and stand still; for a phase they
+//! switch to their own behaviour. Phases alternate: alone, attackers, alone, slow readers, alone, storm. Other clients therefore see as
+//! many avatars in a phase as before and after it, apart from the newcomers of the storm.
 //!
-//! What is compared is how the walkers are shown to each other ([`crate::freshness`], by their last name): how an attacker is shown
-//! who turns to and fro is its own affair. Each phase is set against the mean of the quiet ones around it.
+//! The comparison covers how walkers are displayed to each other ([`crate::freshness`], by their last name); the display of an attacker
+//! that turns to and fro is not judged. Each phase is set against the mean of the quiet ones around it.
 
 mod shown;
 mod stage;
@@ -34,7 +34,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// How many there are of each kind.
+/// Number of bots of each kind.
 struct Size {
     walkers: u32,
     observers: u32,
@@ -50,13 +50,13 @@ const SIZE_QUICK: Size = Size { walkers: 12, observers: 4, attackers: 3, slow: 2
 /// Last name of those whose freshness is compared.
 const WALKERS: &str = "Walker";
 
-/// How long a crowd takes to spread out after it came.
+/// Time for a crowd to spread out after its arrival.
 const SPREAD: Duration = Duration::from_secs(30);
 const SPREAD_QUICK: Duration = Duration::from_secs(5);
 /// All at once: no gap between two of them is longer than a millisecond.
 const AT_ONCE: &str = "100000/s";
 
-/// How much worse than alone walkers may be shown.
+/// Allowed ratio of the walkers' errors to those in quiet phases.
 const RATIO_MAX: Limit = Limit::AtMost(1.1);
 
 const BUDGETS: [Budget; 15] = [
@@ -77,7 +77,7 @@ const BUDGETS: [Budget; 15] = [
     budget("slow_overflowed", "datagrams that slow readers had no room for", "", Limit::AtLeast(1.0)),
 ];
 
-/// Why the server drops what attackers send; figures `dropped_…`.
+/// Reasons for which the server drops an attack's messages; figures `dropped_…`.
 const DROPS: [&str; 5] = ["truncated", "zero_code", "unknown_message", "wrong_session", "flood"];
 
 /// Figures without a budget.
@@ -125,7 +125,7 @@ struct Street {
     phases: Vec<Phase>,
     walkers: BotsReport,
     slow: BotsReport,
-    /// Attackers and those who came with the storm, before it and in it.
+    /// Attackers and newcomers of the storm, before it and in it.
     others: Vec<BotsReport>,
     samples: Vec<(f64, Usage)>,
 }
@@ -135,8 +135,8 @@ fn views(run: &Run) -> PathBuf {
 }
 
 fn play(run: &Run, size: &Size, findings: &mut Findings) -> Result<Street, ExperimentError> {
-    // Nobody is remembered, so that a storm is as long as it can be; and all are shown to all, so that nobody who comes takes
-    // somebody else's place among those shown.
+    // No verified password is cached, so that a storm is as long as possible; and all avatars are displayed to all clients, so that
+    // newcomers displace none from a visible set.
     let region = "size_m = 512\n\n[gateway]\nvisible_max = 0\n";
     let server = Server::start_with(run, "server", "remember_min = 0\n", region)?;
     let sampler = Sampler::start(server.pid())?;
@@ -186,7 +186,7 @@ fn play(run: &Run, size: &Size, findings: &mut Findings) -> Result<Street, Exper
     Ok(Street { phases, walkers, slow, others, samples })
 }
 
-/// What the server dropped of the attack, by reason.
+/// The attack's messages that the server dropped, by reason.
 fn drops(attack: &Window, findings: &mut Findings) {
     let mut table = Table::new(vec![Column::text("reason"), Column::number("dropped", "1/s")]);
     let of = |metrics: &Metrics, reason| metrics.with("throng_dropped_total", "reason", reason);

@@ -1,4 +1,4 @@
-//! How walkers are shown to each other, phase by phase.
+//! Display of walkers to each other, phase by phase.
 
 use super::stage::{PHASES, Phase};
 use crate::findings::Findings;
@@ -12,7 +12,7 @@ pub(super) const OF_PHASE: [&str; 7] =
 /// Figures of the phases that are no quiet ones, against those around them. Ages are mostly 0, so that a ratio of them says nothing.
 const BESIDE: [&str; 3] = ["error_ratio", "error_p95_ratio", "age_more_ms"];
 
-/// How walkers were shown in a phase.
+/// Display of walkers in a phase.
 struct Shown {
     error_mm: f64,
     error_mm_p95: f64,
@@ -100,7 +100,7 @@ const fn is_quiet(n: usize) -> bool {
     n.is_multiple_of(2)
 }
 
-/// The mean of what was in the phases before and behind the `n`th; the last one has none behind it.
+/// The mean of the phases before and after the `n`th; the last one has none after it.
 fn around(values: &[f64], n: usize) -> f64 {
     let around = [n.checked_sub(1), Some(n + 1)].into_iter().flatten();
     let values: Vec<f64> = around.filter_map(|n| values.get(n).copied()).collect();

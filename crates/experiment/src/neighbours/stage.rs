@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 /// Names of the phases in figures.
 pub(super) const PHASES: [&str; 6] = ["alone_1", "hostile", "alone_2", "slow", "alone_3", "storm"];
 
-/// How long a phase is measured. Whole ones are long enough that the walkers' turns and stops are about as many in each.
+/// Duration of a phase. Full ones are long enough for about equal numbers of the walkers' turns and stops in each.
 const WINDOW: Duration = Duration::from_secs(60);
 const WINDOW_QUICK: Duration = Duration::from_secs(2);
-/// How long a change of behaviour takes to have its effect, and to lose it again: paths recover by a sixteenth a second.
+/// Time for a change of behaviour to take effect, and for the effect to fade: paths recover by a sixteenth a second.
 const SETTLE: Duration = Duration::from_secs(20);
 const SETTLE_QUICK: Duration = Duration::from_millis(500);
-/// How long a recording may take to begin.
+/// Deadline for the start of a recording.
 const RECORD_BEGINS: Duration = Duration::from_secs(1);
 const RECORD_BEGINS_QUICK: Duration = Duration::from_millis(200);
-/// How much longer than a phase the world is recorded: readings wait for the server's next export.
+/// Recording time of the world beyond a phase: readings wait for the server's next export.
 const RECORD_LONGER: Duration = Duration::from_secs(4);
 const RECORD_LONGER_QUICK: Duration = Duration::from_secs(2);
-/// How long a storm may take. Passwords are hashed in turn, on a part of a core.
+/// Deadline of a storm. Passwords are hashed in turn, on a part of a core.
 pub(super) const STORM_MAX: Duration = Duration::from_secs(60);
 pub(super) const STORM_MAX_QUICK: Duration = Duration::from_secs(4);
 
@@ -38,7 +38,7 @@ pub(super) struct Phase {
     pub(super) server: Window,
 }
 
-/// Where phases are made, one after the other.
+/// Runs the phases, one after the other.
 pub(super) struct Stage<'a> {
     pub(super) run: &'a Run,
     pub(super) server: &'a Server,
@@ -46,7 +46,7 @@ pub(super) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Nobody does anything but stand and walk.
+    /// All bots stand and walk only.
     pub(super) fn quiet(&mut self) -> Result<(), ExperimentError> {
         clock::wait(self.run.pick(SETTLE, SETTLE_QUICK));
         let window = self.run.pick(WINDOW, WINDOW_QUICK);

@@ -20,12 +20,12 @@ const WINDOW: Duration = Duration::from_secs(8);
 const WINDOW_QUICK: Duration = Duration::from_secs(2);
 /// Before each window, and already as in it. The server tells of frames once a second: what it has not told by then is of the window.
 const LEAD_IN: Duration = Duration::from_millis(1_200);
-/// A world lasts for so many turns, a second. Halfway its visitor is sent out of it, and again at each further turn if that fails.
+/// Lifetime of a world in turns of a second. Its visitor is sent out halfway, and again at each further turn if that fails.
 const LASTS: usize = PER_S as usize;
 const VISIT: usize = LASTS / 2;
 /// Enough for each to have two seconds from one world to the next.
 const VISITORS: u32 = 2 * PER_S;
-/// How long the last visitors may take to come out before a window without.
+/// Deadline for the last visitors to leave before a window without any.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Measures both kinds of windows, in turn; which comes first changes from pair to pair. The visitors are logged in in both.
@@ -95,7 +95,7 @@ impl Measured {
 /// A world that is there for a second.
 struct Life {
     world: String,
-    /// Who is in it, or on the way.
+    /// Its visitor, inside or on the way.
     visitor: Option<u32>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Churn<'a> {
         Ok(())
     }
 
-    /// Sends the visitors out of the oldest so many.
+    /// Sends the visitors out of the oldest `n` worlds.
     fn fetch(&mut self, n: usize) {
         for life in self.lives.iter_mut().take(n) {
             if life.visitor.take_if(|visitor| self.visitors.fetch(self.stage, *visitor)).is_some() {

@@ -1,4 +1,4 @@
-//! What single worlds cost, as the server tells it: whether they are spread as they should be, and whether they change.
+//! Costs of single worlds, as exported by the server: their distribution and their changes.
 
 use super::frames::ask;
 use crate::error::ExperimentError;
@@ -7,7 +7,7 @@ use crate::server::Operator;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The dearest of so many that tell how costs are spread.
+/// Number of the most expensive worlds that characterise the distribution's tail.
 const TAIL: usize = 3;
 
 #[derive(Deserialize)]
@@ -16,7 +16,7 @@ struct World {
     cost_us: f64,
 }
 
-/// What a step of each world takes, a mean over its latest ones, microseconds; by its id.
+/// Step duration of each world, a mean over its latest steps, microseconds; by its id.
 pub(super) struct Costs {
     by_id: BTreeMap<String, f64>,
 }
@@ -34,7 +34,7 @@ impl Costs {
         all
     }
 
-    /// How much a world's cost differs from an earlier one, as a share of that; the median over all worlds.
+    /// Relative change of a world's cost since an earlier reading; the median over all worlds.
     fn drift_since(&self, earlier: &Self) -> f64 {
         let change = |(id, us): (&String, &f64)| {
             let before = earlier.by_id.get(id).filter(|before| **before > 0.0)?;
@@ -67,7 +67,7 @@ pub(super) fn tell(costs: &Costs, later: &Costs, findings: &mut Findings) {
     findings.figure("world_cost_drift_percent", later.drift_since(costs) * 100.0);
 }
 
-/// How many worlds cost so much or more: a straight line where costs follow a Pareto distribution, cut off at its end.
+/// Number of worlds at or above a cost: a straight line if costs follow a Pareto distribution, cut off at its end.
 pub(super) fn chart(costs: &Costs, later: &Costs) -> Chart {
     let line = |name: &str, costs: &Costs| {
         let in_order = costs.in_order();

@@ -29,7 +29,7 @@ impl Frame {
         self.due_us as f64 / 1e6
     }
 
-    /// How much later than an earlier one it was due, seconds.
+    /// Difference to an earlier frame's due time, seconds.
     pub(super) const fn due_s_behind(&self, earlier: &Self) -> f64 {
         self.due_us.saturating_sub(earlier.due_us) as f64 / 1e6
     }
@@ -66,15 +66,15 @@ impl<'a> Frames<'a> {
         Ok(told.frames.into_iter().filter(|frame| frame.worlds > 0).collect())
     }
 
-    /// Adds to the run's figure how many frames nobody has seen: among them may be the worst.
+    /// Adds the number of unread frames to the run's figure: the worst may be among them.
     pub(super) fn tell_lost(&self, findings: &mut Findings) {
         *findings.figures.entry("frames_unseen".to_owned()).or_default() += self.n_lost as f64;
     }
 }
 
 impl Told {
-    /// Frames from the one that was asked for that are not among these: the server has forgotten them, or could not keep them in the first
-    /// place, which leaves gaps.
+    /// Number of requested frames that are missing here: the server has evicted them, or could not keep them in the first place, which
+    /// leaves gaps.
     fn n_missing(&self, from: u64) -> u64 {
         let wanted = from..self.next;
         let n_told = self.frames.iter().filter(|frame| wanted.contains(&frame.number)).count();
@@ -106,7 +106,7 @@ pub(super) fn ask<T: for<'a> Deserialize<'a>>(operator: &Operator, path: &str) -
         .map_err(|error| ExperimentError::Operator { path: path.to_owned(), source: io::Error::other(error) })
 }
 
-/// What this share of frames did not exceed, milliseconds; no number without frames.
+/// Quantile of the frames at this share, milliseconds; NaN without frames.
 pub(super) fn quantile_ms(frames: &[Frame], share: f64) -> f64 {
     let mut all: Vec<f64> = frames.iter().map(Frame::ms).collect();
     all.sort_unstable_by(f64::total_cmp);

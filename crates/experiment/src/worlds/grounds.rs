@@ -22,7 +22,7 @@ const BOXES: u32 = 150;
 const DAY_S: usize = 180;
 const DAY_STEP_S: usize = 24;
 
-/// What all of them do, as the file `hamlet.behaviour`. Everybody is on the way most of the time, whatever the time of day.
+/// Behaviour of all NPCs, as the file `hamlet.behaviour`. Each walks most of the time, at any time of day.
 pub(crate) const BEHAVIOURS: &str = "\
 behaviour stroller:
     select:
@@ -106,7 +106,7 @@ pub(super) fn mixed(classes: &[Class]) -> Vec<usize> {
     places.into_iter().map(|(_, index)| index).collect()
 }
 
-/// NPCs of the `n`th smallest of so many worlds.
+/// Number of NPCs of the `n`th smallest of `worlds` worlds.
 fn size(n: u32, worlds: u32, least: f64) -> f64 {
     let rank = (f64::from(n) + 0.5) / f64::from(worlds);
     (least * (1.0 - rank).powf(-1.0 / ALPHA)).min(NPCS_MAX)
@@ -133,7 +133,7 @@ pub(super) fn settings(classes: &[Class]) -> (String, Vec<(String, String)>) {
     (config, files)
 }
 
-/// Who lives in a world with so many.
+/// The population of a world with `npcs` NPCs.
 pub(crate) fn script(npcs: u32, day_s: usize) -> String {
     let mut text = format!(
         "behaviours = [\"hamlet.behaviour\"]\nday_s = {day_s}\ndamage = true\n\

@@ -40,7 +40,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Worlds, each with one bot and with so many NPCs in the mean.
+/// Number of worlds, each with one bot, and mean number of NPCs.
 const WORLDS: u32 = 1_000;
 const WORLDS_QUICK: u32 = 12;
 const NPCS: u32 = 20;

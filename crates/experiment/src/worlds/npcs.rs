@@ -1,4 +1,4 @@
-//! Whether NPCs are an honest load: what they did, at each look and over the whole window.
+//! The activity of NPCs, at each reading and over the whole window, as evidence of an honest load.
 
 use super::steady::RATE_HZ;
 use crate::findings::{Chart, Findings, Line};
@@ -6,7 +6,7 @@ use crate::meter::{Window, least};
 use crate::metrics::Metrics;
 use report::{Column, Table};
 
-/// What they did since the server began, as of one of its exports.
+/// Their activity since the server began, as of one of its exports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     /// Seconds since the server began.

@@ -1,4 +1,4 @@
-//! The server with its templates, the worlds, and who is in them.
+//! The server with its templates, worlds and players.
 
 use super::grounds::{self, Class};
 use super::memory::{self, Memory};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Last name of the players.
 const PLAYER: &str = "Player";
-/// How long all of them may take to be where they were sent.
+/// Deadline for all players to reach their worlds.
 const ARRIVAL_MAX: Duration = Duration::from_secs(60);
 
 /// A server, worlds, players.
@@ -25,13 +25,13 @@ pub(super) struct Stage<'a> {
     pub(super) classes: Vec<Class>,
     /// Ids of the worlds, in the order of their players.
     pub(super) worlds: Vec<String>,
-    /// How many there are to be.
+    /// Planned number of worlds.
     pub(super) count: u32,
     pub(super) memory: Memory,
 }
 
 impl<'a> Stage<'a> {
-    /// Starts server and bots. Nobody is here yet.
+    /// Starts server and bots. No player is in a world yet.
     pub(super) fn set(run: &'a Run, count: u32, npcs: u32) -> Result<Self, ExperimentError> {
         let classes = grounds::classes(count, npcs);
         let (config, files) = grounds::settings(&classes);
@@ -43,7 +43,7 @@ impl<'a> Stage<'a> {
         Ok(Self { run, server, operator, players, classes, worlds: Vec::new(), count, memory })
     }
 
-    /// Makes the worlds. They sleep until somebody comes.
+    /// Creates the worlds. They stay suspended until a player enters.
     pub(super) fn found(&mut self, findings: &mut Findings) -> Result<(), ExperimentError> {
         memory::rest(self);
         self.memory.weigh(memory::EMPTY)?;
@@ -81,7 +81,7 @@ impl<'a> Stage<'a> {
         self.memory.weigh(memory::INSIDE)
     }
 
-    /// Sends somebody into a world. Who is on the way elsewhere is not.
+    /// Sends a player into a world, unless it is on the way to another one.
     pub(super) fn send(&self, name: &str, world: &str) -> Result<(), ExperimentError> {
         let user = json!({ "user": { "name": name } });
         self.operator.order("POST", &format!("/v1/worlds/{world}/enter"), Some(&user)).map(drop)

@@ -12,19 +12,19 @@ use crate::metrics::Metrics;
 use report::{Column, Section, Table};
 use std::time::Duration;
 
-/// How long players walk about before anything is measured.
+/// Walking time of the players before measuring.
 const SETTLE: Duration = Duration::from_secs(20);
 /// 2,400 frames: the dearest thousandth of them is more than one or two.
 const WINDOW: Duration = Duration::from_secs(120);
 const WINDOW_QUICK: Duration = Duration::from_secs(4);
-/// How often it is asked what NPCs have done, and how many players are there.
+/// Period of reading the NPCs' activity and the number of players.
 const LOOK: Duration = Duration::from_secs(5);
 /// Steps that a world makes in a second.
 pub(super) const RATE_HZ: f64 = 20.0;
 /// The server's watch tells of frames once a second.
 const FRAMES_TOLD: Duration = Duration::from_millis(1_200);
 
-/// What was seen in the window.
+/// Observations of the window.
 struct Seen {
     window: Window,
     frames: Vec<Frame>,
@@ -111,7 +111,7 @@ fn watch(stage: &Stage<'_>, findings: &mut Findings) -> Result<Seen, ExperimentE
     Ok(Seen { window, frames, npcs: looks, players, schedule_s })
 }
 
-/// When the server exported its counters, in seconds since it began.
+/// Time of the server's export, in seconds since it began.
 fn uptime(metrics: &Metrics) -> f64 {
     metrics.sum("throng_uptime_seconds")
 }
@@ -136,7 +136,7 @@ fn cores(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("worlds_awake_ratio", ticks / RATE_HZ / count);
 }
 
-/// What players came to, and how often it was written down.
+/// Progress of players in missions, and the number of journal writes.
 fn missions(window: &Window, count: f64, findings: &mut Findings) {
     let completed = window.rise_told("throng_missions_completed_total", None);
     findings.figure("missions_completed", completed);

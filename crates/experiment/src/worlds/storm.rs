@@ -18,12 +18,12 @@ const STORM_QUICK: Duration = Duration::from_secs(3);
 /// Clients that make and end worlds without a pause, but for a moment when they are refused.
 const MAKERS: usize = 4;
 const MAKER_PAUSE: Duration = Duration::from_millis(10);
-/// How often a maker tries to end what it has made.
+/// Attempts of a maker to end its instance.
 const END_TRIES: u32 = 50;
 /// Millions of rounds of each drill: about 25 ms of a core.
 const MILLION_ROUNDS: u32 = 20;
 const DRILL_S: f64 = 0.025;
-/// Drills handed in at once, at most: so many may wait.
+/// Most drills handed in at once: the limit of the queue.
 const DRILLS_MAX: f64 = 1_000.0;
 /// Work that is to wait at any time of the storm, in seconds of a core. On two long threads this is the backlog at which worlds make
 /// as much room as they ever do, and how fast cores are, or how many others want them, makes no difference to it.
@@ -32,9 +32,9 @@ const WAITING_S_QUICK: f64 = 0.5;
 /// Before and behind it.
 const CALM: Duration = Duration::from_secs(5);
 const CALM_QUICK: Duration = Duration::from_secs(1);
-/// How long the queue may take to be as it was.
+/// Deadline for the queue to return to its former length.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How often it is looked at, and more work handed in.
+/// Period of readings and of handing in more work.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 /// The least backlog that makes a storm: what the first level of starvation takes.
 pub(super) const STORM_MIN_S: f64 = 0.4;
@@ -85,7 +85,7 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
 
 /// A storm that is over.
 struct Raged {
-    /// When its last task was asked for, in seconds since the server began.
+    /// Time of its last task's request, in seconds since the server began.
     over_s: f64,
     /// Drills that were taken.
     drills: u32,
@@ -93,7 +93,7 @@ struct Raged {
     refused: u64,
 }
 
-/// The storm itself. It returns when everybody has what they had asked for, which is looked at like all the rest.
+/// The storm itself. It returns when all requests are done, and their completion is observed like the rest.
 fn rage(stage: &Stage<'_>, watcher: &mut Watcher<'_>) -> Result<Raged, ExperimentError> {
     let stops = AtomicBool::new(false);
     let (made, refused) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -161,7 +161,7 @@ fn waiting(stage: &Stage<'_>) -> Result<Vec<LongTask>, ExperimentError> {
     Ok(all)
 }
 
-/// Drills that it takes until so much waits, by what the server expects of each by now.
+/// Number of drills needed for a backlog of `wanted_s`, by the server's current estimate of each.
 fn n_missing(waiting: &[LongTask], wanted_s: f64) -> u32 {
     let is_waiting_s: f64 = waiting.iter().map(|task| task.expected_s).sum();
     let drill_s = waiting.iter().find(|task| task.kind == "drill").map_or(DRILL_S, |drill| drill.expected_s);

@@ -7,10 +7,10 @@ use serde_json::json;
 use std::collections::VecDeque;
 
 const VISITOR: &str = "Visitor";
-/// How many are tried for one world: who has just come out of another one may still be on the way.
+/// Candidates tried for one world: a visitor that has just left another world may still be on the way.
 const TRIES: usize = 3;
 
-/// All of them. While they visit nobody they walk about in the region.
+/// All visitors. Between visits they walk about in the region.
 pub(super) struct Visitors {
     bots: Bots,
     /// Those outside, who has been out for the longest first.
@@ -26,7 +26,7 @@ impl Visitors {
         Ok(Self { bots, outside: (1..=count).collect() })
     }
 
-    /// Sends one into a world; none when nobody could go.
+    /// Sends a visitor into a world; `None` if none could go.
     pub(super) fn send(&mut self, stage: &Stage<'_>, world: &str) -> Option<u32> {
         for _ in 0..TRIES.min(self.outside.len()) {
             let visitor = self.outside.pop_front()?;

@@ -1,4 +1,4 @@
-//! What long work does to the server, over time: its backlog, the level of starvation and the frames, on the server's own clock.
+//! The effect of long work on the server over time: its backlog, the level of starvation and the frames, on the server's own clock.
 
 use super::frames::{Frame, Frames, beats};
 use super::stage::Stage;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Long work that is no backlog, seconds: what the scheduler itself calls normal.
 const NORMAL_S: f64 = 0.1;
 
-/// What the server exported once. It does so once a second.
+/// One export of the server, which has one a second.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     /// Seconds since the server began.
@@ -24,7 +24,7 @@ struct Look {
 }
 
 impl Look {
-    /// Whether long work is what it is without a storm.
+    /// True if long work is at its level without a storm.
     fn is_normal(&self) -> bool {
         self.backlog_s <= NORMAL_S && self.waiting == 0.0
     }
@@ -36,7 +36,7 @@ pub(super) struct Watcher<'a> {
     told: Frames<'a>,
     frames: Vec<Frame>,
     looks: Vec<Look>,
-    /// When the newest look was there.
+    /// Arrival of the newest export.
     seen_at: Instant,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Watcher<'a> {
         self.looks.last().map_or(f64::NAN, |look| look.at_s + self.seen_at.elapsed().as_secs_f64())
     }
 
-    /// When it was looked at first, in the same seconds.
+    /// Time of the first export, in the same seconds.
     pub(super) fn begin_s(&self) -> f64 {
         self.looks.first().map_or(f64::NAN, |look| look.at_s)
     }
@@ -89,7 +89,7 @@ impl<'a> Watcher<'a> {
         normal_after(&self.looks, from_s)
     }
 
-    /// Whether long work has been normal for so long, after this moment.
+    /// True if long work has been normal for `duration`, after this moment.
     pub(super) fn is_normal_since(&self, from_s: f64, duration: Duration) -> bool {
         let newest_s = self.looks.last().map_or(f64::NAN, |look| look.at_s);
         self.normal_after(from_s)
