@@ -94,7 +94,7 @@ impl RecordBuffer {
         self.bytes
     }
 
-    /// What has been written since this was called last.
+    /// The bytes written since the last call.
     #[must_use]
     pub fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)

@@ -1,10 +1,10 @@
-//! Why bytes are not read.
+//! Reasons for which bytes are not read.
 
 use crate::tag::Tag;
 use std::io;
 use thiserror::Error;
 
-/// Why the body of a record cannot be decoded or upgraded.
+/// Reason for which the body of a record cannot be decoded or upgraded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unreadable(pub &'static str);
@@ -26,7 +26,7 @@ impl From<postcard::Error> for Unreadable {
     }
 }
 
-/// Why a file, or a value in a database, is not read. Offsets are those of the record's first byte.
+/// Reasons for which a file, or a value in a database, is not read. Offsets are those of the record's first byte.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The system refused.
@@ -35,7 +35,7 @@ pub enum RecordError {
     /// The first bytes are not those of the format.
     #[error("not a {format}")]
     OtherFormat {
-        /// Which format was expected.
+        /// The expected format.
         format: &'static str,
     },
     /// The layout is one that this build does not know.
@@ -53,10 +53,10 @@ pub enum RecordError {
     CutOff {
         /// Of which format.
         format: &'static str,
-        /// Where the record begins that is incomplete or missing.
+        /// Offset of the incomplete or missing record.
         offset: u64,
     },
-    /// A checksum does not match. The tag may be what is damaged.
+    /// A checksum does not match. The damage may be in the tag.
     #[error("record \"{tag}\" at byte {offset} is damaged")]
     Damaged {
         /// As it is in the file.
@@ -69,7 +69,7 @@ pub enum RecordError {
     TooLong {
         /// Of which format.
         format: &'static str,
-        /// Where it should end.
+        /// Offset of the expected end.
         offset: u64,
     },
     /// More records than the format permits.
@@ -154,7 +154,7 @@ pub enum RecordError {
         part: &'static str,
         /// Of the record.
         offset: u64,
-        /// What is wrong.
+        /// The reason.
         why: Unreadable,
     },
     /// Likewise, before it is known which part the record is of.
@@ -164,13 +164,13 @@ pub enum RecordError {
         tag: Tag,
         /// Of the record.
         offset: u64,
-        /// What is wrong.
+        /// The reason.
         why: Unreadable,
     },
 }
 
 impl RecordError {
-    /// Whether the bytes are unreadable for every build. Those of another build, and those that could not be fetched, are not.
+    /// True if the bytes are unreadable for every build. Bytes of another build, and bytes that could not be fetched, are not.
     #[must_use]
     pub const fn is_damage(&self) -> bool {
         match self {

@@ -80,7 +80,7 @@ impl Chain {
     }
 }
 
-/// What stands before a body.
+/// The head before a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawHead {
     pub(crate) tag: Tag,

@@ -16,9 +16,10 @@ pub struct Part {
     pub tag: Tag,
     /// Name in messages.
     pub name: &'static str,
-    /// `upgrades[n]` leads from version n + 1 to version n + 2. Appended to, never shortened: what was written once stays readable.
+    /// `upgrades[n]` leads from version n + 1 to version n + 2. Entries are appended and never removed: a version written once stays
+    /// readable.
     pub upgrades: &'static [Upgrade],
-    /// A reader that does not know the part may leave its records out: what is left then is whole without them.
+    /// A reader that does not know the part may leave its records out; the rest is complete without them.
     pub is_skippable: bool,
 }
 

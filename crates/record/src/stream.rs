@@ -14,7 +14,7 @@ pub struct RecordCursor {
     offset: u64,
 }
 
-/// What is known of a record beside its body.
+/// Facts about a record beside its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Of its part.
@@ -42,7 +42,7 @@ impl RecordCursor {
         self.offset
     }
 
-    /// Reads the next record, its body in place of what was in `body`. `None` where the input ends between two records.
+    /// Reads the next record and replaces the content of `body` with its body. `None` where the input ends between two records.
     ///
     /// # Errors
     /// [`RecordError`].

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use thiserror::Error;
 use world::{CastErrors, RestoreError};
 
-/// Why bytes are no recording, or none that this build can replay.
+/// Reasons for which bytes are not a recording, or not one that this build can replay.
 #[derive(Debug, Error)]
 pub enum RecordingError {
     /// The file cannot be opened.
     #[error("cannot open {path}: {source}")]
     Open {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Reading failed.
@@ -33,23 +33,23 @@ pub enum RecordingError {
     /// Its ground is another than the world's.
     #[error("the recording carries terrain {found:016x}, and its world stood on {expected:016x}")]
     OtherTerrain {
-        /// What the world stood on.
+        /// Fingerprint of the recorded ground.
         expected: u64,
-        /// What is there.
+        /// Fingerprint of the ground found here.
         found: u64,
     },
-    /// What stood on it cannot be.
+    /// Its static objects are invalid.
     #[error("the recording's objects are none: {0}")]
     Scenery(#[from] SceneryError),
     /// Other objects than the world's.
     #[error("the recording carries scenery {found:016x}, and its world had {expected:016x}")]
     OtherScenery {
-        /// What stood in the world.
+        /// Fingerprint of the recorded static objects.
         expected: u64,
-        /// What is there.
+        /// Fingerprint of the static objects found here.
         found: u64,
     },
-    /// Those who lived in it cannot be.
+    /// Its cast of NPCs is invalid.
     #[error("nobody can live in the recording's world as it says: {0}")]
     Cast(#[from] CastErrors),
     /// Others than the world's: their behaviours or their ways are made otherwise by this build.
@@ -57,9 +57,9 @@ pub enum RecordingError {
         "the recording makes cast {found:016x}, and its world had {expected:016x}: another build recorded it"
     )]
     OtherCast {
-        /// Who lived in the world.
+        /// Fingerprint of the recorded cast.
         expected: u64,
-        /// What is made of the same script here.
+        /// Fingerprint of the cast made from the same script here.
         found: u64,
     },
     /// The world that it begins with cannot be restored.

@@ -43,7 +43,7 @@ pub(crate) const STEPS: Part = Part::new(*b"STEP", "steps");
 /// All parts that this build knows.
 pub(crate) const PARTS: [&Part; 6] = [&ABOUT, &GROUND, &OBJECTS, &SNAPSHOT, &STEPS, &END];
 
-/// Which world was recorded, and what it was made from.
+/// The recorded world and its ingredients.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct About {
     /// Name of its region.
@@ -52,7 +52,7 @@ pub struct About {
     pub build: String,
     /// Unix time at which the recording began, seconds.
     pub recorded_at_unix_s: u64,
-    /// What CLOCK_MONOTONIC of the machine showed when the server's clock was 0, in nanoseconds; 0 where time is virtual.
+    /// CLOCK_MONOTONIC of the machine at the server's time 0, in nanoseconds; 0 where time is virtual.
     pub clock_zero_ns: u64,
     /// Its number on the node.
     pub id: WorldId,
@@ -66,19 +66,19 @@ pub struct About {
     pub water_m: f32,
     /// Avatars that it lets in.
     pub max_avatars: u32,
-    /// Decides what is left to chance.
+    /// Seed of the world's random numbers.
     pub seed: u64,
     /// [`Terrain::fingerprint`] of the ground.
     pub terrain: u64,
     /// [`Scenery::fingerprint`] of what stood on it.
     pub scenery: u64,
-    /// How much stood on it.
+    /// Number of static objects.
     pub n_objects: u32,
-    /// Who lived in it, if anybody did.
+    /// Its NPCs, if it has any.
     pub inhabitants: Option<Inhabitants>,
 }
 
-/// What a world's cast was made from, beside its ground and what stood on it: where one could walk is found out anew.
+/// Ingredients of a world's cast beside its ground and static objects: the walkable area is computed anew.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inhabitants {
     /// [`Cast::fingerprint`]. A build that makes another cast of the same script cannot replay the world.
@@ -116,7 +116,7 @@ impl About {
         }
     }
 
-    /// What to make the world from again.
+    /// Configuration of the replayed world.
     pub(crate) fn config(
         &self,
         terrain: Arc<Terrain>,
@@ -137,7 +137,7 @@ impl About {
         }
     }
 
-    /// Whether a world can be made from it, so that nothing asserts later.
+    /// True if a world can be made from it, so that nothing asserts later.
     pub(crate) fn is_sound(&self) -> bool {
         let n_npcs = self.inhabitants.as_ref().map_or(0, |inhabitants| inhabitants.script.spawns.len());
         let ids_needed = self.max_avatars as usize + self.n_objects as usize + n_npcs;
@@ -150,30 +150,30 @@ impl About {
 pub struct Step {
     /// Its number.
     pub tick: Tick,
-    /// When it began, on the clock of [`About::clock_zero_ns`].
+    /// Begin of the step, on the clock of [`About::clock_zero_ns`].
     pub at: Instant,
     /// World time that passed.
     pub dt: Duration,
     /// The scheduler's figure, as frames carry it.
     pub dilation: f32,
-    /// What the world was given, in the order of arrival; the world sorts it.
+    /// The world's commands, in the order of arrival; the world sorts them.
     pub commands: Vec<Command>,
     /// [`link::Frame::state_hash`] after it. `None` for the one step in which the world panicked.
     pub state_hash: Option<u64>,
 }
 
-/// What stands at the end.
+/// The last record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Steps in the file.
     pub steps: u64,
     /// Commands in all of them.
     pub commands: u64,
-    /// Why there are no more.
+    /// Reason for the end.
     pub ending: Ending,
 }
 
-/// Why a recording ended.
+/// Reasons for which a recording ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// The time that was asked for had passed.

@@ -22,7 +22,7 @@ pub struct Recording<R = BufReader<File>> {
     cast: Option<Arc<Cast>>,
     snapshot: Vec<u8>,
     end: End,
-    /// Where the steps begin.
+    /// The steps, from their first record on.
     steps_at: RecordSource,
 }
 
@@ -82,17 +82,17 @@ impl<R: Read + Seek> Recording<R> {
         Ok(Self { input, about, terrain, scenery, cast, snapshot, end, steps_at })
     }
 
-    /// Which world it is of.
+    /// Description of its world.
     pub const fn about(&self) -> &About {
         &self.about
     }
 
-    /// What it holds, and why it ended.
+    /// Its totals and the reason for its end.
     pub const fn end(&self) -> &End {
         &self.end
     }
 
-    /// What its world is made from, ground and scenery and all.
+    /// Configuration of its world, with ground and scenery.
     #[must_use]
     pub fn config(&self) -> WorldConfig {
         self.about.config(Arc::clone(&self.terrain), Arc::clone(&self.scenery), self.cast.clone())
@@ -116,7 +116,7 @@ impl<R: Read + Seek> Recording<R> {
     }
 }
 
-/// Those who lived in it.
+/// The NPCs that lived in it.
 fn cast(about: &About, terrain: &Terrain, scenery: &Scenery) -> Result<Option<Arc<Cast>>, RecordingError> {
     let Some(Inhabitants { fingerprint, script, game }) = &about.inhabitants else { return Ok(None) };
     let script = Script { game: game.clone().into_source(), ..script.clone() };
@@ -134,7 +134,7 @@ pub struct Steps<'a, R> {
     input: &'a mut R,
     source: RecordSource,
     raw: Vec<u8>,
-    /// How much of `raw` has been decoded.
+    /// Decoded length of `raw`, in bytes.
     at: usize,
     is_over: bool,
 }

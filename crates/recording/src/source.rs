@@ -44,7 +44,7 @@ impl RecordSource {
         Ok(Self { layout, reach })
     }
 
-    /// Whether every record has the newest layout; its version may be an older one.
+    /// True if every record has the newest layout; its version may be an older one.
     pub(crate) const fn is_records(&self) -> bool {
         matches!(self.layout, Layout::Records(_))
     }

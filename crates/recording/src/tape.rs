@@ -63,7 +63,7 @@ impl Tape {
     pub fn came_to(&mut self, now: Instant, state_hash: u64) -> bool {
         let Some(step) = self.current.take() else { return true };
         if self.steps.try_send(Step { state_hash: Some(state_hash), ..step }).is_err() {
-            // Full; or the writer has gone, and nobody asks for a reason.
+            // The queue is full, or the writer has gone and needs no reason.
             self.end(Ending::QueueFull);
             return false;
         }
@@ -102,7 +102,7 @@ impl Reel {
         self.steps.iter()
     }
 
-    /// Why the tape ended, once it has.
+    /// The reason for the tape's end, once it has ended.
     pub(crate) fn ending(&self) -> Ending {
         let code = self.shared.ending.load(Ordering::Acquire);
         let all = [Ending::Complete, Ending::Stopped, Ending::QueueFull, Ending::Panicked];

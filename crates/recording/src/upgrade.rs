@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use thiserror::Error;
 use world::World;
 
-/// Why a recording was not upgraded.
+/// Reasons for which a recording was not upgraded.
 #[derive(Debug, Error)]
 pub enum UpgradeError {
     /// It cannot be read.
@@ -21,12 +21,12 @@ pub enum UpgradeError {
     Write(#[from] WriteError),
 }
 
-/// Writes the same recording in the newest version of everything in it, and says whether it is any different. Every version from 4 on is
-/// read; snapshots as in [`World::upgrade_snapshot`]. Records are copied one by one, and nothing is made of them: whether this build
-/// comes to the same states says a replay.
+/// Writes the same recording in the newest version of each part, and returns whether it differs. Every version from 4 on is read;
+/// snapshots as in [`World::upgrade_snapshot`]. Records are copied one by one without making a world of them; only a replay shows that
+/// this build reaches the same states.
 ///
 /// # Errors
-/// [`UpgradeError`]; what was written then is to be thrown away.
+/// [`UpgradeError`]; discard the output then.
 pub fn upgrade(input: &mut impl Read, out: &mut impl Write) -> Result<bool, UpgradeError> {
     let mut source = RecordSource::begin(input, Reach::All)?;
     let mut is_newest = source.is_records();

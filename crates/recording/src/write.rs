@@ -12,7 +12,7 @@ const RECORD_STEPS_MAX: u32 = 128;
 /// A record ends with the step that makes it longer, bytes before compression.
 const RECORD_BYTES: usize = 256 << 10;
 
-/// Why a recording could not be written.
+/// Reasons for which a recording could not be written.
 #[derive(Debug, Error)]
 pub enum WriteError {
     /// The world ended before it gave its first state.
@@ -73,10 +73,10 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the end. Gives back what was written to, what the file holds, and its length in bytes.
+    /// Writes the end. Returns the output, the recording's totals and its length in bytes.
     ///
     /// # Errors
-    /// When `out` takes no more.
+    /// [`io::Error`] of `out`.
     pub fn finish(mut self, ending: Ending) -> io::Result<(W, End, u64)> {
         self.flush_steps()?;
         self.end.ending = ending;
