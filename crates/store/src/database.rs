@@ -124,7 +124,7 @@ impl Store {
         Ok(Self { claim: None, engine: engine.map_err(StoreError::open(url))?, url: url.clone() })
     }
 
-    /// What it is, before it is used. The first words with a server.
+    /// Identifies a database before its use. These are the first statements sent to a server.
     pub(crate) fn inspect(&self) -> Result<Inspection, StoreError> {
         let inspection = self.engine.read(schema::inspect).map_err(StoreError::open(&self.url))?;
         let known = schema::newest();

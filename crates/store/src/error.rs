@@ -1,4 +1,4 @@
-//! Why a call into the database failed, with what is needed to act on it.
+//! Reasons for which a call into the database failed, with the facts needed to act on it.
 
 use crate::StoreUrl;
 use crate::engine::{ClaimError, EngineError};
@@ -13,7 +13,7 @@ pub enum StoreError {
     Open {
         /// Its address.
         url: StoreUrl,
-        /// What the engine said.
+        /// The engine's error.
         source: EngineError,
     },
     /// Another server uses the database.
@@ -29,7 +29,7 @@ pub enum StoreError {
     Claim {
         /// Its address.
         url: StoreUrl,
-        /// What was tried.
+        /// The failed lock.
         source: FileLockError,
     },
     /// The database was written by a later version; going on could damage it.
@@ -57,17 +57,17 @@ pub enum StoreError {
         url: StoreUrl,
         /// The step.
         version: u32,
-        /// What the engine said.
+        /// The engine's error.
         source: EngineError,
     },
     /// A statement failed: a full disk, a damaged file, a lock held too long, a server that is away.
     #[error("database error while {doing} {subject}")]
     Query {
-        /// What was tried, such as "reading the account".
+        /// The attempted action, such as "reading the account".
         doing: &'static str,
-        /// Whose row: an agent, a folder, a name.
+        /// Key of the row: an agent, a folder, a name.
         subject: String,
-        /// What the engine said.
+        /// The engine's error.
         source: EngineError,
     },
     /// The name exists already, perhaps in other capitals.
@@ -87,7 +87,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Wraps the engine's error with what was tried and whose row it was.
+    /// Wraps the engine's error with the attempted action and the key of the row.
     pub(crate) fn query(
         doing: &'static str,
         subject: impl std::fmt::Display,

@@ -19,7 +19,7 @@ pub struct Instance {
     pub name: String,
     /// Account whose own it is.
     pub owner: Option<AgentId>,
-    /// When it was made, in seconds since 1970.
+    /// Time of its creation, in seconds since 1970.
     pub created_s: i64,
 }
 
@@ -40,9 +40,9 @@ pub enum InstanceOrigin {
 /// One of those that there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// What it is.
+    /// The instance.
     pub instance: Instance,
-    /// Why its state is not to be had, if something is wrong with it.
+    /// Reason for which its state is unavailable, if it is damaged.
     pub trouble: Option<String>,
     /// Name of the token with which it was created.
     pub maker: Option<String>,
@@ -53,11 +53,11 @@ pub struct Listed {
 /// Something that was not what had been written, and lies aside now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Of which instance, in hexadecimal digits: the id itself may be what is damaged.
+    /// Id of the instance, in hexadecimal digits: the id itself may be damaged.
     pub instance: String,
-    /// What of it.
+    /// The damaged part.
     pub part: Part,
-    /// How that was noticed.
+    /// The evidence of the damage.
     pub why: String,
 }
 
@@ -180,7 +180,7 @@ impl Store {
     }
 }
 
-/// How a damaged visit shows.
+/// Evidence of a damaged visit.
 pub(crate) const DAMAGED_VISIT: &str =
     "the checksum of its last visit does not match: the instance is kept until it is ended";
 
@@ -188,7 +188,7 @@ pub(crate) const DAMAGED_VISIT: &str =
 #[derive(Debug, Default)]
 pub(crate) struct ReadInstances {
     pub(crate) instances: Vec<Listed>,
-    /// Keys of rows that are damaged, each with what is wrong.
+    /// Keys of damaged rows, each with the evidence.
     pub(crate) broken: Vec<(Vec<u8>, &'static str)>,
     /// Instances whose last visit is damaged.
     pub(crate) damaged_visits: Vec<Uuid>,
@@ -284,7 +284,7 @@ fn visit_checksum(id: Uuid, visited_s: i64) -> i64 {
     first_half(&hasher.finalize())
 }
 
-/// As much of a hash as an integer holds: it guards against accidents, not against whoever can write to the file.
+/// As much of a hash as an integer holds: it guards against accidents, not against an attacker with write access to the file.
 pub(crate) fn first_half(hash: &blake3::Hash) -> i64 {
     let first = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
     i64::from_le_bytes(*first)

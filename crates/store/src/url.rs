@@ -72,7 +72,7 @@ impl StoreUrl {
         }
     }
 
-    /// Whether it is an SQLite file.
+    /// True for an SQLite file.
     #[must_use]
     pub const fn is_file(&self) -> bool {
         !matches!(self.0, Place::Server(_))

@@ -27,7 +27,7 @@ const HOLDER: &str = "SELECT coalesce(a.application_name, ''), l.pid FROM pg_loc
      AND l.objid = hashtext(coalesce(current_schema(), ''))::oid \
      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
-/// Why a database was not claimed.
+/// Reasons for which a database was not claimed.
 #[derive(Debug)]
 pub(crate) enum ClaimError {
     /// Another server has it: which one, in words.

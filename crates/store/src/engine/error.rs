@@ -1,10 +1,10 @@
-//! What an engine said, and what follows from it.
+//! Errors of an engine, and their consequences.
 
 use std::fmt;
 use std::time::Duration;
 use tokio_postgres::error::{Severity, SqlState};
 
-/// What the database said, or why it said nothing. The text is the whole story: it has no further sources.
+/// An error of the database or of the connection to it. The text is complete: it has no further sources.
 #[derive(Debug)]
 pub struct EngineError(Cause);
 
@@ -12,7 +12,7 @@ pub struct EngineError(Cause);
 pub(crate) enum Cause {
     Sqlite(rusqlite::Error),
     Postgres(tokio_postgres::Error),
-    /// A cell did not hold what was written there.
+    /// A cell did not hold a value of the written type.
     Cell {
         at: usize,
         wanted: &'static str,
@@ -57,7 +57,7 @@ impl EngineError {
         Self(Cause::Unfit(why.into()))
     }
 
-    /// Whether the outcome of a write is not known: it was carried out wholly or not at all.
+    /// True if the outcome of a write is not known: it was carried out wholly or not at all.
     #[must_use]
     pub const fn is_outcome_unknown(&self) -> bool {
         matches!(self.0, Cause::CommitUnknown(_))
@@ -81,7 +81,7 @@ impl EngineError {
         Some(if is_name { Conflict::AccountName } else { Conflict::Other })
     }
 
-    /// Whether the connection is of no further use.
+    /// True if the connection is of no further use.
     pub(crate) fn is_broken(&self) -> bool {
         match &self.0 {
             Cause::Silence(_) => true,
@@ -92,8 +92,8 @@ impl EngineError {
         }
     }
 
-    /// Whether the same may succeed if it is tried again on another connection: the connection broke, the server starts or stops, or
-    /// two transactions stood in each other's way.
+    /// True if a retry on another connection may succeed: the connection broke, the server starts or stops, or two transactions
+    /// conflicted.
     pub(crate) fn is_passing(&self) -> bool {
         let Cause::Postgres(error) = &self.0 else { return false };
         match error.code() {

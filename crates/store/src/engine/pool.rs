@@ -26,7 +26,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
-/// How long callers wait.
+/// Deadlines of callers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// For one call with all its attempts.
@@ -231,7 +231,7 @@ impl Drop for Pool {
     }
 }
 
-/// Why a transaction was not seen to commit.
+/// Reasons for which a transaction was not seen to commit.
 enum Failed<T> {
     /// It had no effect.
     Without(EngineError),
