@@ -1,16 +1,15 @@
-//! How often somebody may try a password.
+//! Limits of password attempts.
 //!
-//! Three buckets are charged before a password is looked at, and given back when it was right:
+//! Three buckets are charged before a password is checked, and refunded if it was right:
 //!
-//! - the **address**: whoever tries many accounts from one place;
-//! - the **pair** of account and address: whoever tries many passwords for one account from one place;
-//! - the **account**: whoever does so from many places. This one never refuses anybody by itself, or an attacker
-//!   could lock the owner out. When it is empty, addresses that never got into this account have one attempt a
-//!   minute each instead of a handful; who types the right password from a new place still gets in, and addresses
-//!   that did get in before notice nothing.
+//! - the **address**, against one address that tries many accounts;
+//! - the **pair** of account and address, against one address that tries many passwords for one account;
+//! - the **account**, against many addresses that do so. This bucket never refuses by itself, or an attacker could lock the owner out.
+//! When it is empty, addresses that never got into this account have one attempt a minute each instead of a handful; the right password
+//! from a new address still succeeds, and addresses that have succeeded before are not affected.
 //!
-//! Charging first means that a thousand guesses sent at once are counted at once, and that a client which hangs up
-//! before the answer has paid. It is sans-IO: time is an argument.
+//! Charging first means that a thousand guesses sent at once are counted at once, and that a client which hangs up before the answer
+//! has paid. It is sans-IO: time is an argument.
 
 use ids::{AgentId, Instant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +37,8 @@ pub struct AttemptLimits {
     pub account: Allowance,
     /// Per account and unknown address while the account's bucket is empty. Default 1, forgiven after 60 s.
     pub suspicious_pair: Allowance,
-    /// Whether attempts from this machine are free, unless they come through a proxy. Default true: the bots and the operator live there.
+    /// True if attempts from this machine are free, unless they come through a proxy. Default true: the bots and the operator live
+    /// there.
     pub exempt_loopback: bool,
 }
 
@@ -61,7 +61,7 @@ impl Default for AttemptLimits {
 pub struct ClientAddress {
     /// As the last one on the way saw it that the server trusts.
     pub ip: IpAddr,
-    /// Whether no proxy is in between. Behind one, loopback is the proxy's address and no client's.
+    /// True without a proxy in between. Behind one, loopback is the proxy's address and no client's.
     pub is_direct: bool,
 }
 
@@ -75,7 +75,7 @@ impl From<IpAddr> for ClientAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many failed attempts; the next is allowed in {} s", retry_after.as_secs() + 1)]
 pub struct TooManyAttempts {
-    /// When an attempt will be allowed again.
+    /// Time until the next allowed attempt.
     pub retry_after: Duration,
 }
 
@@ -198,7 +198,7 @@ impl<K: Copy + Ord> Expiring<K> {
         self.until.get(&key).copied().unwrap_or(now).max(now)
     }
 
-    /// How long to wait for an attempt within this allowance; zero when there is one.
+    /// Wait for an attempt within this allowance; zero if one is available.
     fn wait(&self, now: Instant, key: K, allowance: Allowance) -> Duration {
         let debt = self.until(now, key).since(now);
         let affordable = allowance.forgiven_after.saturating_mul(allowance.burst.saturating_sub(1));

@@ -73,7 +73,7 @@ fn keep(places: &mut BTreeMap<AgentId, Location>, agent: AgentId, place: Locatio
     has_room
 }
 
-/// What places are written to.
+/// Destinations of places.
 #[derive(Clone, Copy, Debug)]
 pub enum Medium {
     /// The database.
@@ -82,7 +82,7 @@ pub enum Medium {
     Disk,
 }
 
-/// Whether the media take writes, by the latest write or probe of each.
+/// Health of the media, by the latest write or probe of each.
 #[derive(Debug, Default)]
 pub struct MediaHealth {
     troubles: Mutex<[Option<String>; 2]>,

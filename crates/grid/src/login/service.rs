@@ -1,4 +1,4 @@
-//! Says who is logging in, or why not.
+//! Authenticates a login or refuses it with a reason.
 
 use super::{LoginRequest, Refusal};
 use crate::attempts::{AttemptLimits, Attempts, ClientAddress};
@@ -13,15 +13,15 @@ use telemetry::LockWait;
 use telemetry::recorder::frame_end;
 use uuid::Uuid;
 
-/// What the operator decides about logins.
+/// The operator's settings for logins.
 #[derive(Clone, Debug)]
 pub struct LoginConfig {
-    /// The first login under a free name makes the account. Whoever can reach the port can then make accounts, so the
-    /// default is off.
+    /// The first login under a free name makes the account. Every client that reaches the port can then make accounts, so the default
+    /// is off.
     pub open_registration: bool,
-    /// How often a password may be tried.
+    /// Limits of password attempts.
     pub attempts: AttemptLimits,
-    /// How long a verified login counts without another look at the password.
+    /// Lifetime of a verified login in the cache, during which its password is not hashed again.
     pub remember: Duration,
     /// Terms that users must agree to, or none.
     pub terms: Option<String>,
@@ -41,16 +41,16 @@ impl Default for LoginConfig {
     }
 }
 
-/// What time it is, by both clocks.
+/// The current time, by both clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
     /// Since the process began: limits and lifetimes.
     pub instant: Instant,
-    /// Seconds since 1970: what is written down.
+    /// Seconds since 1970, for stored times.
     pub unix_s: i64,
 }
 
-/// Somebody who has shown who they are.
+/// A user with a verified login.
 #[derive(Clone, Debug)]
 pub struct Authenticated {
     /// The account as it was when the password had been verified.
@@ -83,7 +83,7 @@ impl LoginService {
     /// A service over this store.
     ///
     /// # Errors
-    /// When the system has no random numbers for the key of what is remembered.
+    /// If the system has no random numbers for the key of the cache.
     pub fn new(
         store: Arc<Store>,
         passwords: Passwords,
@@ -102,7 +102,7 @@ impl LoginService {
         Self { lock_wait, ..self }
     }
 
-    /// Who this is. Costs microseconds when the login is remembered and a place in the queue of [`Passwords`] else.
+    /// Authenticates a request. Costs microseconds if the login is cached, else a place in the queue of [`Passwords`].
     ///
     /// A request that is dropped while it waits stays charged as a failed attempt.
     ///
@@ -162,13 +162,13 @@ impl LoginService {
         AgentId(Uuid::from_bytes(*id))
     }
 
-    /// Drops what is remembered of a login: banned or with a new password. A changed password voids it anyway, and a
-    /// ban is looked up at each login; this frees the entry at once.
+    /// Drops the cached login of a user that was banned or has a new password. A changed password voids it anyway, and a ban is looked
+    /// up at each login; this frees the entry at once.
     pub fn forget(&self, agent: AgentId) {
         self.memory().remembered.forget(agent);
     }
 
-    /// Drops everything that is remembered, for its memory: everybody's next password is hashed again.
+    /// Drops all cached logins, for their memory: the next login of each user hashes its password again.
     pub fn forget_all(&self) {
         self.memory().remembered.clear();
     }
@@ -242,7 +242,7 @@ impl LoginService {
                 tracing::info!(agent = %agent.0, first = account.first, last = account.last, "account made at its first login");
                 Ok(Authenticated { account, created: true })
             }
-            // Somebody was faster, perhaps the same user with a second click.
+            // Another login was faster, perhaps a second click of the same user.
             Err(StoreError::NameTaken { first, last }) => {
                 let account = self.store.account_by_name(&first, &last).map_err(internal)?;
                 self.verify(now, peer, request, account.ok_or(Refusal::Internal)?).await

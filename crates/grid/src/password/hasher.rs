@@ -8,7 +8,7 @@ use argon2::password_hash::{self, Output, ParamsString, PasswordHash as ParsedHa
 use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Block, Params, Version};
 use store::PasswordHash;
 
-/// What one hash costs.
+/// Cost of one hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Working memory in KiB.
@@ -29,7 +29,7 @@ impl Default for Cost {
 #[error("the stored password hash cannot be used: {0}")]
 pub struct DamagedHash(password_hash::Error);
 
-/// A stored hash may ask for this much memory and no more: a row that somebody damaged must not take the machine.
+/// Limit of the memory that a stored hash may ask for: a damaged row must not exhaust the machine.
 const MEMORY_KIB_MAX: u32 = 64 * 1024;
 
 /// A stored hash may ask for this many passes and no more.
@@ -74,10 +74,10 @@ impl Hasher {
         stored(&params, salt, Output::new(&output).expect("32 bytes are an output"))
     }
 
-    /// Whether the hash was made of this digest. The comparison takes the same time wherever they differ.
+    /// True if the hash was made of this digest. The comparison takes the same time wherever they differ.
     ///
     /// # Errors
-    /// [`DamagedHash`] when the stored text is no hash that we may compute.
+    /// [`DamagedHash`] if the stored text is no hash that we may compute.
     pub fn verify(&mut self, digest: &PasswordDigest, stored: &PasswordHash) -> Result<bool, DamagedHash> {
         let parsed = ParsedHash::new(&stored.0).map_err(DamagedHash)?;
         let expected = parsed.hash.ok_or(DamagedHash(password_hash::Error::PhcStringField))?;

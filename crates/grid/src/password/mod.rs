@@ -68,7 +68,7 @@ impl PasswordDigest {
         *self == Self::of_bytes(b"")
     }
 
-    /// The hex digits: what is hashed again before it is stored.
+    /// The hex digits, which are hashed again before they are stored.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -14,13 +14,13 @@ use telemetry::LockWait;
 use telemetry::recorder::{Recorder, Scope, frame_end};
 use tokio::sync::oneshot;
 
-/// One password: 26 ms on the machine of the project. Ten times that, and the core was somebody else's.
+/// One password: 26 ms on the machine of the project. At ten times that, another process had the core.
 static HASH: Scope = Scope::new("passwords.hash").limit_us(250_000);
 
 /// Reads the process's clock. The thread measures its own work with it.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
-/// Why a password was neither hashed nor checked.
+/// Reasons for which a password was neither hashed nor checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordsError {
     /// [`Passwords::QUEUE_MAX`] jobs wait already.
@@ -109,13 +109,13 @@ impl Passwords {
         Ok(Self { shared, thread: Some(thread), cost })
     }
 
-    /// What its hashes cost.
+    /// Cost of its hashes.
     #[must_use]
     pub const fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// Whether the stored hash was made of this digest.
+    /// True if the stored hash was made of this digest.
     ///
     /// # Errors
     /// [`PasswordsError`].
@@ -194,7 +194,7 @@ impl Shared {
             let work = (self.clock)().since(started_at);
             self.rest(DutyCycle::rest_after(work, self.load.is_loaded()));
         }
-        // Whoever still waits learns from the dropped sender that nobody will answer.
+        // Dropping the senders returns an error to the waiting callers.
         self.lock().jobs.clear();
     }
 
@@ -222,7 +222,7 @@ impl Shared {
 }
 
 impl Job {
-    /// Whether nobody waits for the answer any more.
+    /// True if no caller waits for the answer any more.
     fn is_abandoned(&self) -> bool {
         match self {
             Self::Verify { reply, .. } => reply.is_closed(),
