@@ -1,8 +1,8 @@
-//! What a bot does with its body, decided anew for each of its agent updates.
+//! Movements of a bot's body, decided anew for each of its agent updates.
 //!
-//! It decides flags and direction only: movement is the server's. Where the bot is comes from
-//! [`Whereabouts`](crate::whereabouts::Whereabouts). Two behaviours are of a client more than of a body: for
-//! [`Behavior::Hostile`] see [`crate::hostile`], for [`Behavior::SlowReader`] [`crate::link::Narrow`].
+//! The decision covers flags and direction only: movement is the server's. The bot's position comes from
+//! [`Whereabouts`](crate::whereabouts::Whereabouts). Two behaviours concern a client more than a body: for [`Behavior::Hostile`] see
+//! [`crate::hostile`], for [`Behavior::SlowReader`] [`crate::link::Narrow`].
 
 mod commute;
 mod course;
@@ -46,7 +46,7 @@ pub const STAND_UP: u32 = 1 << 16;
 /// Pressed to sit down where one stands (bit 17).
 pub const SIT_ON_GROUND: u32 = 1 << 17;
 
-/// One in so many of [`Behavior::Stadium`] walks about instead of sitting.
+/// One of this many bots of [`Behavior::Stadium`] walks about instead of sitting.
 pub const STEWARDS: f32 = 20.0;
 
 /// Speed at which the length of a leg is measured, in metres a second: a walk without obstacles.
@@ -55,7 +55,7 @@ pub const WALK_M_PER_S: f32 = 3.2;
 /// Walkers turn back so far from a border, in metres: outside of it they would run against it.
 pub const BORDER_M: f32 = 10.0;
 
-/// What a bot does.
+/// Behaviour of a bot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Behavior {
     /// Stands where it arrived.
@@ -116,7 +116,7 @@ impl Behavior {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, behavior)| behavior)
     }
 
-    /// Whether it leads anywhere, so that the bot has to know where it is.
+    /// True if it moves the bot, which then has to know its position.
     #[must_use]
     pub const fn moves(self) -> bool {
         match self {
@@ -134,7 +134,7 @@ impl Behavior {
     }
 }
 
-/// Where a bot is, as far as its decisions go.
+/// Position of a bot, as far as its decisions need it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
     /// Metres from the region's south-west corner.
@@ -143,21 +143,21 @@ pub struct Spot {
     pub region_size_m: f32,
 }
 
-/// What the next update says about the body.
+/// Body fields of the next update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
     /// Direction of the body.
     pub rotation: Quat,
     /// Keys held.
     pub control_flags: u32,
-    /// Whether it is under way, so that the camera follows.
+    /// True while it walks, so that the camera follows.
     pub walking: bool,
 }
 
 /// A behaviour under way.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// Which of the bots it is.
+    /// Number of the bot.
     number: u32,
     /// Updates that ask to get up, before all else.
     rising: u8,
@@ -170,9 +170,9 @@ pub struct Actor {
 struct Body {
     direction: Vec2,
     rotation: Quat,
-    /// Whether words are due.
+    /// True if a chat line is due.
     speaks: bool,
-    /// Whether a blow is.
+    /// True if a blow is due.
     strikes: bool,
 }
 
@@ -220,12 +220,12 @@ impl Actor {
         }
     }
 
-    /// Whether words were due at the latest [`Self::act`]; asking takes them.
+    /// True if a chat line was due at the latest [`Self::act`]; the call clears it.
     pub const fn take_words(&mut self) -> bool {
         std::mem::replace(&mut self.body.speaks, false)
     }
 
-    /// Whether a blow was due at the latest [`Self::act`]; asking takes it.
+    /// True if a blow was due at the latest [`Self::act`]; the call clears it.
     pub const fn take_strike(&mut self) -> bool {
         std::mem::replace(&mut self.body.strikes, false)
     }
@@ -272,7 +272,7 @@ impl Body {
 }
 
 impl Spot {
-    /// Whether a point is on the ground in the middle, or at least far enough from every border.
+    /// True if a point is on the ground in the middle, or at least far enough from every border.
     fn holds(&self, point: Vec2, ground_m: Option<f32>) -> bool {
         let middle_m = self.region_size_m / 2.0;
         let reach_m = ground_m.map_or(f32::INFINITY, |ground_m| ground_m / 2.0).min(middle_m - BORDER_M);

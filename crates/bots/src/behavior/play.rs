@@ -15,7 +15,7 @@ use std::time::Duration;
 /// [`ARRIVED_M`](super::ARRIVED_M) at least, and may reach further. Nearer to the border than [`BORDER_M`](super::BORDER_M): walkers would stray
 /// into it, each has a world of their own behind it, and few find back.
 pub const PLAY_PORTAL: Vec2 = Vec2::new(251.0, 128.0);
-/// How long a player stays in either world before they make for the portal, in seconds.
+/// Stay of a player in either world before it makes for the portal, in seconds.
 pub const PLAY_STAY_S: (f32, f32) = (20.0, 60.0);
 /// Time between two blows.
 pub const PLAY_STRIKE_PERIOD: Duration = Duration::from_millis(700);
@@ -31,18 +31,18 @@ const WAYPOINT_PATIENCE: Duration = Duration::from_secs(40);
 const JUMP_M: f32 = 20.0;
 /// A jump from nearer than this to the portal, in metres, is a passage: the portal's reach, and the walk of some updates.
 const AT_PORTAL_M: f32 = 10.0;
-/// How long somebody waits in the portal; who is refused walks about and tries again.
+/// Wait of a player in the portal; a refused one walks about and tries again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A bot that plays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Player {
-    /// Whether it goes through portals.
+    /// True if it goes through portals.
     has_portal: bool,
     doing: Doing,
     round: WaypointRound,
     next_strike_at: Option<Instant>,
-    /// Where it was at the last update.
+    /// Position at the last update.
     last: Option<Vec2>,
 }
 
@@ -117,7 +117,7 @@ impl Player {
             }
         }
         if self.next_strike_at.is_none_or(|at| at <= now) {
-            // A blow in the shared world hits nobody: it is a gesture there.
+            // A blow in the shared world hits no avatar: it is a gesture there.
             body.strikes = true;
             self.next_strike_at = Some(now + PLAY_STRIKE_PERIOD);
         }

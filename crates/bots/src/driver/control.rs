@@ -26,7 +26,7 @@ use std::io::{self, BufRead, Write};
 /// Bytes of a command at most; a longer line is refused.
 const LINE_MAX: usize = 200;
 
-/// What bots are told.
+/// Commands for the bots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Enter(u32),
@@ -65,7 +65,7 @@ impl Command {
     }
 }
 
-/// What bots measured that probe a server.
+/// Measurements of bots that probe a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Probes {
     /// Pings.
