@@ -78,6 +78,17 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
+    /// One that nothing is asked of.
+    #[cfg(test)]
+    pub(crate) fn nobody(sink: Arc<Sink>) -> Self {
+        Self {
+            sink,
+            admin: SocketAddr::from(([127, 0, 0, 1], 9)),
+            token: String::new(),
+            connection: Arc::default(),
+        }
+    }
+
     /// Gives a command; what comes back. Several threads may do so beside each other.
     pub(crate) fn order(
         &self,

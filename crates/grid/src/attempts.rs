@@ -5,8 +5,9 @@
 //! - the **address**, against one address that tries many accounts;
 //! - the **pair** of account and address, against one address that tries many passwords for one account;
 //! - the **account**, against many addresses that do so. This bucket never refuses by itself, or an attacker could lock the owner out.
-//! When it is empty, addresses that never got into this account have one attempt a minute each instead of a handful; the right password
-//! from a new address still succeeds, and addresses that have succeeded before are not affected.
+//!
+//! When the bucket of the account is empty, addresses that never got into this account have one attempt a minute each instead of a handful; the
+//! right password from a new address still succeeds, and addresses that have succeeded before are not affected.
 //!
 //! Charging first means that a thousand guesses sent at once are counted at once, and that a client which hangs up before the answer
 //! has paid. It is sans-IO: time is an argument.

@@ -209,7 +209,7 @@ mod tests {
     fn a_database_that_takes_no_write_is_told_from_one_that_does(database: &TestDatabase) {
         let store = database.open();
         store.probe().unwrap();
-        let steps = || store.read(|session| schema::inspect(session)).unwrap().version;
+        let steps = || store.read(schema::inspect).unwrap().version;
         assert_eq!(steps(), schema::newest(), "a probe leaves nothing");
         tamper(&store, Sql::same("ALTER TABLE schema_version RENAME TO elsewhere"), &[]);
         let refused = store.probe().unwrap_err();

@@ -1,7 +1,7 @@
 //! The worlds on their pool: each with an inbox of commands and an outbox of frames.
 //!
 //! A world that panics is taken up again by the `restarts` thread ([`crate::restarts`]), which finds all that a new life needs in
-//! what the pool hands back of its [`Stepper`].
+//! what the pool hands back of its `Stepper`.
 
 use crate::faults::Fuses;
 use crate::inboxes::{Inbox, Inboxes, Waiting};

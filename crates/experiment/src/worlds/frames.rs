@@ -5,6 +5,7 @@ use crate::findings::{Chart, Findings, Line};
 use crate::server::Operator;
 use report::{Slice, TimelinePlot};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::io;
 
 /// Worlds of one rate, from when they were due until the last of them was done.
@@ -81,6 +82,77 @@ impl Told {
         self.next.saturating_sub(from) - n_told as u64
     }
 }
+
+/// A step of a world that began a whole tick late or lasted longer than one, as the server tells of it.
+#[derive(Clone, Debug, Deserialize)]
+struct MissReport {
+    number: u64,
+    world: u32,
+    tick: u64,
+    /// None while no account was given of it.
+    fate: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MissReports {
+    next: u64,
+    misses: Vec<MissReport>,
+}
+
+/// Reads the server's missed ticks, again and again until each has its fate.
+pub(crate) struct MissedLooks<'a> {
+    operator: &'a Operator,
+    /// The first of the window.
+    from: u64,
+    /// The first that was not told of yet.
+    next: u64,
+    /// What became of each so far, by world and tick; several when a world began again.
+    fates: BTreeMap<(u32, u64, u64), Option<String>>,
+    /// Those that the server did not have any more when they were asked for.
+    n_unseen: u64,
+}
+
+impl<'a> MissedLooks<'a> {
+    /// From those that are told of from now on.
+    pub(crate) fn from_now(operator: &'a Operator) -> Result<Self, ExperimentError> {
+        let told: MissReports = ask(operator, MISSED_PATH)?;
+        let (from, next) = (told.next, told.next);
+        Ok(Self { operator, from, next, fates: BTreeMap::new(), n_unseen: 0 })
+    }
+
+    /// Notes what became of all that the server still has.
+    pub(crate) fn look(&mut self) -> Result<(), ExperimentError> {
+        let told = ask(self.operator, &format!("{MISSED_PATH}?from={}", self.from))?;
+        self.note(told);
+        Ok(())
+    }
+
+    fn note(&mut self, told: MissReports) {
+        let first = told.misses.first().map_or(told.next, |miss| miss.number);
+        self.n_unseen += first.saturating_sub(self.next);
+        self.next = told.next;
+        for MissReport { number, world, tick, fate } in told.misses {
+            let known = self.fates.entry((world, tick, number)).or_default();
+            *known = fate.or_else(|| known.take());
+        }
+    }
+
+    /// Tells how many there were, and of how many no account was given.
+    pub(crate) fn tell(&self, findings: &mut Findings) {
+        let untold: Vec<_> = self.fates.iter().filter(|(_, fate)| fate.is_none()).collect();
+        findings.figure("ticks_missed", self.fates.len() as f64 + self.n_unseen as f64);
+        findings.figure("frames_missed_untold", untold.len() as f64 + self.n_unseen as f64);
+        for ((world, tick, _), _) in untold.into_iter().take(UNTOLD_LISTED) {
+            findings
+                .failures
+                .push(format!("no account was given of the missed tick {tick} of world {world}"));
+        }
+    }
+}
+
+const MISSED_PATH: &str = "/v1/frames/missed";
+/// Missed ticks without an account that are named.
+const UNTOLD_LISTED: usize = 10;
 
 /// Those that were due between two moments of the server, in seconds since it began.
 pub(super) fn due_within(frames: &[Frame], from_s: f64, to_s: f64) -> Vec<Frame> {
@@ -198,6 +270,37 @@ pub(super) mod tests {
         assert_eq!(told(&[7, 8], 9).n_missing(4), 3);
         assert_eq!(told(&[4, 7, 8], 9).n_missing(4), 2);
         assert_eq!((told(&[], 9).n_missing(9), told(&[], 9).n_missing(4)), (0, 5));
+    }
+
+    #[test]
+    fn a_missed_tick_without_a_fate_is_untold_until_a_later_look_has_one() {
+        let miss = |number, tick, fate: Option<&str>| MissReport {
+            number,
+            world: 3,
+            tick,
+            fate: fate.map(str::to_owned),
+        };
+        let sink = crate::sink::Sink::open(crate::SinkKind::Lo, std::path::Path::new("unused on loopback"));
+        let operator = Operator::nobody(std::sync::Arc::new(sink.expect("loopback")));
+        let mut looks =
+            MissedLooks { operator: &operator, from: 5, next: 5, fates: BTreeMap::new(), n_unseen: 0 };
+        let told = |looks: &MissedLooks<'_>| {
+            let mut findings = Findings::default();
+            looks.tell(&mut findings);
+            (findings.figures["ticks_missed"], findings.figures["frames_missed_untold"], findings.failures)
+        };
+        looks.note(MissReports { next: 7, misses: vec![miss(5, 100, None), miss(6, 101, Some("captured"))] });
+        let (missed, untold, failures) = told(&looks);
+        assert_eq!((missed, untold), (2.0, 1.0));
+        assert!(failures[0].contains("tick 100 of world 3"), "{failures:?}");
+        looks.note(MissReports {
+            next: 8,
+            misses: vec![miss(5, 100, Some("suppressed")), miss(7, 102, Some("lost"))],
+        });
+        assert_eq!(told(&looks), (3.0, 0.0, Vec::new()));
+        // Two were forgotten before they were asked for.
+        looks.note(MissReports { next: 11, misses: vec![miss(10, 200, Some("captured"))] });
+        assert_eq!((told(&looks).0, told(&looks).1), (6.0, 2.0));
     }
 
     #[test]

@@ -15,7 +15,7 @@
 
 mod churn;
 mod costs;
-mod frames;
+pub(crate) mod frames;
 pub(crate) mod grounds;
 mod memory;
 mod model;
