@@ -102,7 +102,7 @@ impl Selection {
                 continue;
             }
             match need(shown, hot, tick) {
-                Some(Need::Full) => self.wanted.push((shown.distance, at)),
+                Some(Need::Full) => self.wanted.push((order_of_full(shown, hot), at)),
                 Some(Need::Terse(weight)) => {
                     let urgency = weight * age as f32 / (1.0 + shown.distance / HALF_WEIGHT_M);
                     let waits = shown.band > 0 && shown.held < HOLD_SENDS;
@@ -117,7 +117,7 @@ impl Selection {
         viewer.cursor = ((start + n_looks - n_always) % rest.max(1)) as Place;
     }
 
-    /// Newcomers, the nearest first, for at most half of the bytes while others have something new.
+    /// Full updates in the order of [`order_of_full`], for at most half of the bytes while others have something new.
     fn take_wanted(&mut self, bytes: &mut usize, full_max: usize) {
         let share = if self.due.is_empty() { *bytes } else { *bytes / 2 };
         // Somebody is shown even to the slowest client: it has saved up for this one.
@@ -200,6 +200,16 @@ enum Need {
     Full,
     /// How urgent it is.
     Terse(f32),
+}
+
+/// Rank of a full update among those wanted, the lowest first: the distance in metres. A stopped entity whose update may be lost precedes all
+/// newcomers: a client that displays it moves it on without limit. Behind 30 nearer newcomers on a thin path, such a stop came 1.3 s late.
+fn order_of_full(shown: &Shown, hot: &Hot) -> f32 {
+    if shown.standing == Standing::Doubtful && hot.at_rest && shown.is_behind(hot) {
+        -0.5 / (1.0 + shown.distance)
+    } else {
+        shown.distance
+    }
 }
 
 fn need(shown: &Shown, hot: &Hot, tick: u32) -> Option<Need> {

@@ -330,6 +330,26 @@ fn a_full_update_that_got_lost_is_made_anew() {
     assert_eq!(send(&mut viewer, &scene, PLENTY).full, [2]);
 }
 
+/// Found by the simulator: behind 30 newcomers on a thin path, a stop was shown 1.3 s late.
+#[test]
+fn a_stop_that_may_be_displayed_as_a_movement_precedes_nearer_newcomers() {
+    let (mut scene, mut viewer) = (Scene::row(30), onlooker());
+    scene.walk(30, along(30.0));
+    scene.tick();
+    let one = Allowance { full: 1, ..PLENTY };
+    assert_eq!(send(&mut viewer, &scene, PLENTY).full.len(), 30);
+    for id in 31..=60 {
+        scene.enter(id, SessionKey(u64::from(id)), Audience::All, along((id - 30) as f32 / 2.0));
+    }
+    scene.ticks(LIST_TICKS);
+    viewer.lost(LocalId(30));
+    assert_eq!(send(&mut viewer, &scene, one).full, [31], "in motion it waits with the newcomers");
+    scene.rest(30, along(32.0));
+    scene.tick();
+    assert_eq!(send(&mut viewer, &scene, one).full, [30]);
+    assert_eq!(send(&mut viewer, &scene, one).full, [32]);
+}
+
 /// Maybe only the ack was lost (found by the simulator: avatars that stayed for ever under 10 % loss).
 #[test]
 fn who_leaves_before_a_lost_full_update_was_made_anew_is_killed() {
