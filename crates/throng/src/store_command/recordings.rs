@@ -60,8 +60,11 @@ fn upgrade_file(path: &Path) -> Result<bool, Box<dyn std::error::Error>> {
     let former = File::open(path)?;
     let modified = former.metadata()?.modified()?;
     let new_path = path.with_extension(UPGRADING);
-    let file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(&new_path)?;
+    // A file that is left over keeps its own mode when it is opened.
+    if new_path.try_exists()? {
+        fs::remove_file(&new_path)?;
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(&new_path)?;
     let mut out = BufWriter::new(file);
     let has_changed = recording::upgrade(&mut BufReader::new(former), &mut out).map_err(Into::into).and_then(
         |has_changed| -> Result<bool, Box<dyn std::error::Error>> {
