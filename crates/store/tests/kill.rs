@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Instance, InstanceOrigin, NewAccount, PasswordHash, State, Store, StoreError, StoreUrl};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
@@ -167,10 +168,17 @@ fn sqlite_gets_the_whole_copy_however_often_it_is_killed() {
 #[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
 fn postgres_gets_the_whole_copy_however_often_it_is_killed() {
     const SCHEMA: &str = "throng_test_copy";
+    let _server = own_server();
     let admin = Admin::new();
     admin.ask(&format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"));
     copy_in_spite_of_kills(&format!("{}?options=-c%20search_path%3D{SCHEMA}", admin.address));
     admin.ask(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
+}
+
+/// The PostgreSQL server for one test at a time: one of them kills it, which closes the connections of all.
+fn own_server() -> MutexGuard<'static, ()> {
+    static SERVER: Mutex<()> = Mutex::new(());
+    SERVER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A connection to the server beside the store's.
@@ -214,6 +222,7 @@ async fn connect(address: &str) -> Result<Client, tokio_postgres::Error> {
 #[ignore = "needs a PostgreSQL server: scripts/postgres.sh starts one"]
 fn postgres_keeps_what_it_acknowledged_and_nothing_twice_when_it_is_killed() {
     const SCHEMA: &str = "throng_test_kill";
+    let _server = own_server();
     let admin = Admin::new();
     admin.ask(&format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"));
     let address = format!("{}?options=-c%20search_path%3D{SCHEMA}&application_name={SCHEMA}", admin.address);
