@@ -1,7 +1,7 @@
 //! Defects of a move, to show that a run notices them.
 
-use record::{Format, Part, RecordBuffer, Records};
-use world::SNAPSHOT_VERSION;
+use record::{RecordBuffer, Records};
+use world::{SNAPSHOT_FORMAT, SNAPSHOT_PARTS};
 
 /// Leaves something out of a move, or repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,26 +16,6 @@ pub enum Sabotage {
     LostCommands,
 }
 
-/// The parts of a snapshot: tag, and name in messages.
-const PARTS: [Part; 7] = [
-    Part::new(*b"PLAC", "place"),
-    Part::new(*b"LIDS", "local ids"),
-    Part::new(*b"FRAM", "frames"),
-    Part::new(*b"MOVE", "movement"),
-    Part::new(*b"AVAT", "avatars"),
-    Part::new(*b"NPCS", "NPCs"),
-    Part::new(*b"GAME", "game"),
-];
-
-/// The format of snapshots.
-const FORMAT: Format = Format {
-    magic: *b"THRW",
-    number: SNAPSHOT_VERSION,
-    reads: "the newest",
-    name: "world snapshot",
-    body_bytes_max: 256 << 20,
-};
-
 impl Sabotage {
     /// Tags of the parts that change as a world goes on: all but its place, and the movement's rest of a physics step, which is 0 at
     /// 20 ticks a second.
@@ -45,14 +25,13 @@ impl Sabotage {
 /// A snapshot in which one part is that of another one.
 ///
 /// # Panics
-/// When they are no snapshots of this build, or have other parts.
+/// If they are no snapshots of this build, or have other parts.
 pub(crate) fn with_part_of(snapshot: &[u8], other: &[u8], tag: [u8; 4]) -> Vec<u8> {
-    let parts: Vec<&Part> = PARTS.iter().collect();
     let parse =
-        |bytes| Records::parse(&FORMAT, bytes, &parts).expect("a snapshot of this build, of these parts");
+        |bytes| Records::parse(&SNAPSHOT_FORMAT, bytes, &SNAPSHOT_PARTS).expect("a snapshot of this build");
     let (records, others) = (parse(snapshot), parse(other));
-    let mut buffer = RecordBuffer::new(&FORMAT);
-    for part in &PARTS {
+    let mut buffer = RecordBuffer::new(&SNAPSHOT_FORMAT);
+    for part in SNAPSHOT_PARTS {
         let from = if part.tag.0 == tag { &others } else { &records };
         let record = from.need(part).expect("every part has a record");
         buffer.push_version(part, record.version(), &record.body().expect("a whole record"));
@@ -70,7 +49,7 @@ mod tests {
     #[test]
     fn a_snapshot_consists_of_these_parts_and_one_is_exchanged() {
         let [one, other] = [1, 2].map(|seed| World::new(world_config(seed, 0, Setting::Travel)).snapshot());
-        for part in &PARTS {
+        for part in SNAPSHOT_PARTS {
             assert_eq!(with_part_of(&one, &one, part.tag.0), one, "{}", part.name);
         }
         let exchanged = with_part_of(&one, &other, *b"PLAC");

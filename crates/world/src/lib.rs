@@ -46,5 +46,5 @@ pub use npc::{NpcCounts, Recast, RecastRefusal};
 pub use outcome::{Blow, NPCS_MAX, NpcSet, Outcome};
 pub use progress::ProgressError;
 pub use resync::CHUNK_ENTITIES_MAX;
-pub use snapshot::{Checkpoint, RestoreError, SNAPSHOT_VERSION};
+pub use snapshot::{Checkpoint, RestoreError, SNAPSHOT_FORMAT, SNAPSHOT_PARTS, SNAPSHOT_VERSION};
 pub use world::{World, WorldConfig};

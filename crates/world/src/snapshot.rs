@@ -32,7 +32,7 @@ use thiserror::Error;
 mod encoding;
 mod version6;
 
-pub use encoding::SNAPSHOT_VERSION;
+pub use encoding::{SNAPSHOT_FORMAT, SNAPSHOT_PARTS, SNAPSHOT_VERSION};
 
 /// Of a world in which nobody lives. Once for all of them, since checkpoints ask for no memory.
 static NOBODY: LazyLock<CastMark> = LazyLock::new(CastMark::default);

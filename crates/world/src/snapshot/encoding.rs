@@ -1,6 +1,6 @@
 //! Snapshots as bytes: one record for each part of a world.
 //!
-//! A part that is added to the world gets a [`Part`] beside its state, a line in [`PARTS`], one in [`encode`] and one in [`decode`]; the
+//! A part that is added to the world gets a [`Part`] beside its state, a line in [`SNAPSHOT_PARTS`], one in [`encode`] and one in [`decode`]; the
 //! others do not change. `docs/internals/formats.md` has the rules for a part that changes.
 
 use super::{Body, FramesState, MovementState, OwnedBody, WorldIdentity, version6};
@@ -12,8 +12,8 @@ use std::borrow::Cow;
 /// Version of the layout that [`World::snapshot`](crate::World::snapshot) writes; each part has a version of its own beside.
 pub const SNAPSHOT_VERSION: u16 = 7;
 
-/// Versions up to 6 had one body and no records.
-pub(super) const FORMAT: Format = Format {
+/// The format of snapshots. Versions up to 6 had one body and no records.
+pub const SNAPSHOT_FORMAT: Format = Format {
     magic: *b"THRW",
     number: SNAPSHOT_VERSION,
     reads: "6 and 7",
@@ -38,8 +38,8 @@ impl MovementState {
     pub(super) const PART: Part = Part::new(*b"MOVE", "movement");
 }
 
-/// All parts that this build knows.
-pub(super) const PARTS: [&Part; 7] = [
+/// The parts of a snapshot that this build knows, in the order of their records.
+pub const SNAPSHOT_PARTS: [&Part; 7] = [
     &WorldIdentity::PART,
     &IdsUsed::PART,
     &FramesState::PART,
@@ -51,7 +51,7 @@ pub(super) const PARTS: [&Part; 7] = [
 
 pub(super) fn encode<S: Serialize, N: Serialize>(body: &Body<S, N>) -> Vec<u8> {
     let Body { place, ids, frames, movement, slots, npcs, game } = body;
-    let mut buffer = RecordBuffer::new(&FORMAT);
+    let mut buffer = RecordBuffer::new(&SNAPSHOT_FORMAT);
     buffer.push(&WorldIdentity::PART, place);
     buffer.push(&IdsUsed::PART, ids);
     buffer.push(&FramesState::PART, frames);
@@ -64,7 +64,7 @@ pub(super) fn encode<S: Serialize, N: Serialize>(body: &Body<S, N>) -> Vec<u8> {
 
 pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
     let bytes = as_records(bytes)?;
-    let records = Records::parse(&FORMAT, &bytes, &PARTS)?;
+    let records = Records::parse(&SNAPSHOT_FORMAT, &bytes, &SNAPSHOT_PARTS)?;
     Ok(Body {
         place: records.decode(&WorldIdentity::PART)?,
         ids: records.decode(&IdsUsed::PART)?,
@@ -79,7 +79,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
 /// See [`World::upgrade_snapshot`](crate::World::upgrade_snapshot).
 pub(super) fn upgrade(bytes: &[u8]) -> Result<Option<Vec<u8>>, RecordError> {
     let records = as_records(bytes)?;
-    let upgraded = Records::migrate(&FORMAT, &records, &PARTS)?;
+    let upgraded = Records::migrate(&SNAPSHOT_FORMAT, &records, &SNAPSHOT_PARTS)?;
     Ok(match (upgraded, records) {
         (Some(upgraded), _) => Some(upgraded),
         (None, Cow::Owned(records)) => Some(records),
@@ -89,7 +89,7 @@ pub(super) fn upgrade(bytes: &[u8]) -> Result<Option<Vec<u8>>, RecordError> {
 
 /// Snapshots of version 6 become records first, each of the version that its part had then.
 fn as_records(bytes: &[u8]) -> Result<Cow<'_, [u8]>, RecordError> {
-    match FORMAT.number_of(bytes)? {
+    match SNAPSHOT_FORMAT.number_of(bytes)? {
         version6::NUMBER => Ok(Cow::Owned(version6::to_records(bytes)?)),
         _ => Ok(Cow::Borrowed(bytes)),
     }

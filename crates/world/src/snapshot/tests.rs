@@ -162,19 +162,20 @@ fn impossible_npcs_are_refused() {
 
 /// The parts of a snapshot, each with its body.
 fn bodies(snapshot: &[u8]) -> Vec<(&'static Part, Vec<u8>)> {
-    let records = Records::parse(&encoding::FORMAT, snapshot, &encoding::PARTS).expect("our own snapshot");
+    let records = Records::parse(&SNAPSHOT_FORMAT, snapshot, &SNAPSHOT_PARTS)
+        .expect("our own snapshot");
     let body = |part: &'static Part| {
         let body = records.need(part).and_then(|record| record.body()).expect("each part is there");
         (part, body.into_owned())
     };
-    encoding::PARTS.into_iter().map(body).collect()
+    SNAPSHOT_PARTS.into_iter().map(body).collect()
 }
 
 #[test]
 fn a_snapshot_without_one_of_its_parts_is_refused_by_name() {
     let bodies = bodies(&FIGHT.1);
     for (left_out, _) in &bodies {
-        let mut buffer = RecordBuffer::new(&encoding::FORMAT);
+        let mut buffer = RecordBuffer::new(&SNAPSHOT_FORMAT);
         let others = bodies.iter().filter(|(part, _)| part.tag != left_out.tag);
         others.for_each(|(part, body)| buffer.push_bytes(part, body));
         let refused = World::restore(FIGHT.0.clone(), &buffer.finish()).unwrap_err();
@@ -199,7 +200,7 @@ proptest! {
             let body = &mut cut.get_mut(&mut bodies).1;
             body.truncate(cut.index(body.len()));
         }
-        let mut buffer = RecordBuffer::new(&encoding::FORMAT);
+        let mut buffer = RecordBuffer::new(&SNAPSHOT_FORMAT);
         bodies.iter().for_each(|(part, body)| buffer.push_bytes(part, body));
         let bytes = buffer.finish();
         let elsewhere = WorldConfig { local_ids: 70_000..80_000, ..FIGHT.0.clone() };

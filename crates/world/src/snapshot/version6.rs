@@ -7,7 +7,7 @@
 //! The types below are those of version 1 of each part. A part that goes on to version 2 leaves a copy of its former types to its
 //! upgrade, and this file names them there.
 
-use super::encoding::FORMAT;
+use super::encoding::SNAPSHOT_FORMAT;
 use super::{FramesState, MovementState, WorldIdentity};
 use crate::{
     game::STATE_PART, local_ids::IdsUsed, npc::Npcs, presence::Presence, resync::Resync, roster::Roster,
@@ -43,7 +43,7 @@ pub(super) fn to_records(bytes: &[u8]) -> Result<Vec<u8>, RecordError> {
     let (body, game): (Body6, _) =
         postcard::take_from_bytes(body).map_err(|error| undecodable(error.into()))?;
     let Body6 { place, next_sequence, ids, movement, resync, slots, npcs } = body;
-    let mut records = RecordBuffer::new(&FORMAT);
+    let mut records = RecordBuffer::new(&SNAPSHOT_FORMAT);
     let mut push = |part: &Part, body: postcard::Result<Vec<u8>>| {
         records.push_version(part, 1, &body.expect("plain data in memory always encodes"));
     };
@@ -59,7 +59,7 @@ pub(super) fn to_records(bytes: &[u8]) -> Result<Vec<u8>, RecordError> {
 
 fn verified_body(bytes: &[u8]) -> Result<&[u8], RecordError> {
     let Some((header, body)) = bytes.split_first_chunk::<HEADER_LEN>() else {
-        return Err(RecordError::CutOff { format: FORMAT.name, offset: 0 });
+        return Err(RecordError::CutOff { format: SNAPSHOT_FORMAT.name, offset: 0 });
     };
     let [.., a, b, c, d, e, f, g, h] = *header;
     let mut hasher = StateHasher::new();
