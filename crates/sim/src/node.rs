@@ -50,7 +50,7 @@ struct Served {
     frame: Frame,
     has_told: bool,
     land: Arc<Land>,
-    /// What the world is compared with; none while it recovers from a panic.
+    /// The world that it is compared with; none while it recovers from a panic.
     reference: Option<WorldReference>,
 }
 
@@ -73,9 +73,9 @@ pub(crate) struct Node {
     next_sweep: Instant,
     /// What shards told the hub in this turn, before it is put in order.
     mail: Vec<(CircuitKey, ShardIndex, FromShard)>,
-    /// Whether worlds are compared with references.
+    /// True if worlds are compared with references.
     keeps_references: bool,
-    /// How a world differs from its reference.
+    /// The difference of a world from its reference.
     moved_apart: Option<String>,
     /// Every call of this run, when it is to be repeated without its clients.
     journal: Option<Vec<Input>>,
@@ -136,10 +136,10 @@ impl Node {
         }
     }
 
-    /// What the references say of the last tick. One begins anew beside a world that has recovered from a panic.
+    /// Compares the references after a tick. One begins anew beside a world that has recovered from a panic.
     ///
     /// # Errors
-    /// When a world differs from one that did not move.
+    /// If a world differs from one that did not move.
     pub(crate) fn check_moves(&mut self, now: Instant) -> Result<(), Failure> {
         if let Some(found) = self.moved_apart.take() {
             return Err(Failure::new(now, Rule::MovesChangeNothing, found));
@@ -364,7 +364,7 @@ impl Node {
     /// Moves a world to the next host, between two ticks; false while it is down.
     ///
     /// # Errors
-    /// When the other host cannot read it.
+    /// If the other host cannot read it.
     pub(crate) fn move_world(
         &mut self,
         now: Instant,
@@ -559,7 +559,7 @@ fn shard_config(seed: u64) -> ShardConfig {
         egress_bytes_per_s: None,
         visible_max: VISIBLE_MAX,
         filter: FilterMode::Significance,
-        bakes: Arc::default(),
+        textures: Arc::default(),
         unix_start_s: 1_700_000_000,
         sending: Sending::default(),
         hash_keys: [seed, !seed],

@@ -73,13 +73,13 @@ pub(super) async fn call(
         "RenderMaterials" => llsd(&capability::no_materials()),
         "ViewerAsset" | "GetTexture" if method == Method::GET => {
             let range = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
-            asset(capability::viewer_asset(&portal.bakes, &query, range))
+            asset(capability::viewer_asset(&portal.textures, &query, range))
         }
         "UploadBakedTexture" if method == Method::POST => llsd(&Llsd::map([
             ("state", Llsd::from("upload")),
             ("uploader", format!("{}/{BAKE_UPLOADER}", base_url(&portal, &holder, secret)).into()),
         ])),
-        BAKE_UPLOADER if method == Method::POST => match portal.bakes.keep(holder.agent, &body) {
+        BAKE_UPLOADER if method == Method::POST => match portal.textures.keep(holder.agent, &body) {
             Ok(id) => llsd(&Llsd::map([
                 ("state", Llsd::from("complete")),
                 ("new_asset", id.into()),

@@ -70,8 +70,8 @@ pub struct Portal {
     pub login: LoginService,
     /// The regions.
     pub places: Arc<Places>,
-    /// Textures that clients have baked, and pictures of the map.
-    pub bakes: Arc<HeldTextures>,
+    /// Bakes of clients and pictures of the map.
+    pub textures: Arc<HeldTextures>,
     /// What browsers are told.
     pub live: live::Live,
     /// The page's files.
@@ -164,7 +164,7 @@ impl Portal {
         })
     }
 
-    /// Where viewers read the map over HTTP, by our address as the client knows it.
+    /// Base address of the map's pictures, at the server's address as the client knows it.
     #[must_use]
     pub fn map_url(&self, server_ip: Ipv4Addr) -> String {
         format!("http://{server_ip}:{}/map/", self.settings.http_port)

@@ -43,8 +43,8 @@ impl Shard {
             SOURCE_ITEM => request.params.get(ITEM_ASSET_AT..).and_then(read_asset),
             _ => None,
         };
-        let bakes = &self.config.bakes;
-        let Some(bytes) = asset.and_then(|(id, kind)| stored_asset(bakes, id, kind)) else {
+        let textures = &self.config.textures;
+        let Some(bytes) = asset.and_then(|(id, kind)| stored_asset(textures, id, kind)) else {
             let info = transfer_info(&request, TRANSFER_UNKNOWN_SOURCE, 0);
             return self.refuse(at, info);
         };
@@ -78,7 +78,7 @@ impl Shard {
             if !self.client(at.index).asks.take(at.now) {
                 return Err(Refused::Flood.into());
             }
-            match stored_asset(&self.config.bakes, row.image, AssetType::TEXTURE) {
+            match stored_asset(&self.config.textures, row.image, AssetType::TEXTURE) {
                 Some(texture) => {
                     self.send_image(at, row, &texture)?;
                     outcome = outcome.min(Outcome::Done);

@@ -86,8 +86,8 @@ pub struct ShardConfig {
     pub sending: Sending,
     /// Which agent updates count.
     pub filter: FilterMode,
-    /// Textures that clients have baked, and pictures of the map.
-    pub bakes: Arc<HeldTextures>,
+    /// Bakes of clients and pictures of the map.
+    pub textures: Arc<HeldTextures>,
     /// Unix time in seconds at [`Instant::ZERO`].
     pub unix_start_s: u64,
     /// Secret keys of the table of addresses, drawn at random where strangers can reach it: who knew them could choose

@@ -206,7 +206,7 @@ impl Node {
             visible_max: setup.visible_max,
             sending: Sending::default(),
             filter: FilterMode::Significance,
-            bakes: Arc::default(),
+            textures: Arc::default(),
             unix_start_s: 1_750_000_000,
             hash_keys: [1, 2],
         };

@@ -76,8 +76,8 @@ pub struct AssetReply {
 /// Answers a GET. `query` is the part of the URL behind `?`, one of `bodypart_id=…`, `texture_id=…` and so on;
 /// `range` is the `Range` header.
 #[must_use]
-pub fn viewer_asset(bakes: &HeldTextures, query: &str, range: Option<&str>) -> AssetReply {
-    let Some((bytes, content_type)) = asked(bakes, query) else {
+pub fn viewer_asset(held: &HeldTextures, query: &str, range: Option<&str>) -> AssetReply {
+    let Some((bytes, content_type)) = asked(held, query) else {
         return AssetReply {
             status: 404,
             content_type: "text/plain",
@@ -106,12 +106,12 @@ pub fn viewer_asset(bakes: &HeldTextures, query: &str, range: Option<&str>) -> A
 }
 
 /// The asset named by the query, and its type. The kind in the key must be the asset's: else one kind could be had as another.
-fn asked(bakes: &HeldTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
+fn asked(held: &HeldTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
     let is_kind = |key: &str| matches!(key, "bodypart_id" | "texture_id");
     let (key, id) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| is_kind(key))?;
     let id = Uuid::try_parse(&id).ok()?;
     if key == "texture_id" {
-        return Some((texture(bakes, id)?, "image/x-j2c"));
+        return Some((texture(held, id)?, "image/x-j2c"));
     }
     let part = BODY_PARTS.iter().find(|part| part.asset == id)?;
     Some((part.text.as_bytes().into(), "application/vnd.ll.bodypart"))
@@ -119,20 +119,20 @@ fn asked(bakes: &HeldTextures, query: &str) -> Option<(Cow<'static, [u8]>, &'sta
 
 /// The content of an asset, if it is held and of this type ([`AssetType`]).
 #[must_use]
-pub fn stored_asset(bakes: &HeldTextures, id: Uuid, asset_type: i8) -> Option<Cow<'static, [u8]>> {
+pub fn stored_asset(held: &HeldTextures, id: Uuid, asset_type: i8) -> Option<Cow<'static, [u8]>> {
     match asset_type {
         AssetType::BODY_PART => {
             BODY_PARTS.iter().find(|part| part.asset == id).map(|part| part.text.as_bytes().into())
         }
-        AssetType::TEXTURE => texture(bakes, id),
+        AssetType::TEXTURE => texture(held, id),
         _ => None,
     }
 }
 
 /// A texture that the server holds, as a JPEG 2000 codestream.
-fn texture(bakes: &HeldTextures, id: Uuid) -> Option<Cow<'static, [u8]>> {
+fn texture(held: &HeldTextures, id: Uuid) -> Option<Cow<'static, [u8]>> {
     let own = own_texture(id).map(Cow::Borrowed);
-    own.or_else(|| bakes.get(id).map(|bake| Cow::Owned(bake.to_vec())))
+    own.or_else(|| held.get(id).map(|texture| Cow::Owned(texture.to_vec())))
 }
 
 /// A texture of the server's own.

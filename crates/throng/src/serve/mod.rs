@@ -151,13 +151,13 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let wakers: Vec<net::PollWaker> = shards.iter().map(shards::Prepared::waker).collect();
     let tunables = Arc::new(Tunables::new(config, recorder));
     tunables.restore(&data)?;
-    let bakes = Arc::new(HeldTextures::default());
-    places.iter().for_each(|place| hold_map(&bakes, place.land()));
+    let textures = Arc::new(HeldTextures::default());
+    places.iter().for_each(|place| hold_map(&textures, place.land()));
     let shards = shards::start(shards::Start {
         config,
         tunables: &tunables,
         places: &places,
-        bakes: &bakes,
+        textures: &textures,
         prepared: shards,
         sockets: bound.sockets,
         inboxes: &worlds.inboxes,
@@ -191,7 +191,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
         login,
         places: Arc::clone(&places),
         live: Live::new(parts::watcher_limits(config)),
-        bakes,
+        textures,
         page: page::ASSETS,
         settings: parts::settings(config, http_port, bound.admin_addr, unix_start_s),
         clock: Arc::clone(&clock),
@@ -213,7 +213,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let restarts = restarts::start(&places, &worlds, census, &clock, &metrics, recorder)?;
     let (depot, known) = Depot::open(&url, fuses.at("instances"), &clock, &metrics)?;
     let templates = places::templates(config, worlds.long())?;
-    templates.iter().for_each(|template| hold_map(&portal.bakes, &template.land));
+    templates.iter().for_each(|template| hold_map(&portal.textures, &template.land));
     let (instances, admission, instance_threads) = start(Start {
         limits: registry_config(config, places.len() as u32, unix_start_s),
         known,

@@ -76,7 +76,7 @@ pub(super) struct Start<'a> {
     pub(super) config: &'a Config,
     pub(super) tunables: &'a Arc<Tunables>,
     pub(super) places: &'a Arc<Places>,
-    pub(super) bakes: &'a Arc<HeldTextures>,
+    pub(super) textures: &'a Arc<HeldTextures>,
     pub(super) prepared: Vec<Prepared>,
     pub(super) sockets: Vec<Vec<UdpSocket>>,
     pub(super) inboxes: &'a Arc<Inboxes>,
@@ -193,7 +193,7 @@ fn shard_config(start: &Start<'_>) -> Result<ShardConfig, ServeError> {
         },
         sending: tunables.sending(),
         filter: tunables.filter(),
-        bakes: Arc::clone(start.bakes),
+        textures: Arc::clone(start.textures),
         unix_start_s: start.unix_start_s,
         hash_keys,
     })

@@ -1,6 +1,7 @@
-//! Textures that are held in memory: pictures of the map, and what clients compose of an avatar's skin and clothes and upload, so that others see it (UploadBakedTexture).
+//! Textures held in memory: pictures of the map for good, and for a while bakes, which clients compose of an avatar's skin and clothes and
+//! upload for the others (UploadBakedTexture).
 //!
-//! They are kept in memory only. A client bakes anew when it logs in, and others show a cloud until they have the newest one, so that
+//! Nothing of it is stored: pictures are drawn at the start, and a client bakes anew when it logs in, and others show a cloud until they have the newest one, so that
 //! nothing is lost with the process. Start with [`HeldTextures::keep`].
 
 use ids::AgentId;
@@ -22,11 +23,11 @@ const CODESTREAM: [u8; 4] = [0xff, 0x4f, 0xff, 0x51];
 #[error("a baked texture is a JPEG 2000 codestream")]
 pub struct NoCodestream;
 
-/// The baked textures of all accounts, and the textures that stay.
+/// The bakes of all accounts, and the pinned textures.
 #[derive(Debug, Default)]
 pub struct HeldTextures {
     kept: Mutex<Kept>,
-    /// Those that stay, by id. They are as many as there are regions and templates.
+    /// Never evicted, by id: one for each region and template.
     pinned: Mutex<BTreeMap<Uuid, Arc<[u8]>>>,
 }
 
