@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Collects what is said, the same words once.
+/// Lines being collected.
 #[derive(Debug, Default)]
 pub(super) struct Interner {
     lines: Vec<Box<str>>,

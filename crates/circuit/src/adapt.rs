@@ -49,7 +49,7 @@ const OWN_MAX: f32 = 0.35;
 /// Time for which a path's own loss is believed. Afterwards it is tried again: the path may have become another one.
 const OWN_HOLD: Duration = Duration::from_secs(120);
 
-/// What a circuit knows of its path when it is judged.
+/// A circuit's measurements of its path, for a judgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathSample {
     /// The rate allowed now, bytes per second.
@@ -107,7 +107,7 @@ struct CutTrial {
     after: Option<MeasuredLoss>,
 }
 
-/// What a trial says of a path.
+/// The outcome of a trial.
 #[derive(Clone, Copy, Debug)]
 enum TrialVerdict {
     /// Cuts lower the loss.
@@ -142,7 +142,7 @@ impl Adapt {
         self.part
     }
 
-    /// Whether it is time for [`Self::judge_path`].
+    /// True once [`Self::judge_path`] is due.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         now >= self.next_at
     }
@@ -206,7 +206,7 @@ impl Adapt {
         self.trial = self.trial.filter(|trial| self.part < trial.part);
     }
 
-    /// Whether packets wait on the way. At the least rate they do not wait for us: the path has become another one.
+    /// True if packets wait on the way. At the least rate they do not wait for us: the path has become another one.
     fn is_queued(&mut self, round_trip: Duration) -> bool {
         let shortest = self.shortest.map_or(round_trip, |shortest| shortest.min(round_trip));
         let is_queued = round_trip > 2 * shortest + QUEUE;
@@ -233,7 +233,7 @@ impl LossWindow {
         Some(loss)
     }
 
-    /// Whether nothing has gone missing since the last measurement.
+    /// True if no packet has gone missing since the last measurement.
     const fn is_free(&self, path: &PathSample) -> bool {
         path.losses.runs == self.runs
     }
@@ -249,7 +249,7 @@ impl MeasuredLoss {
 }
 
 impl CutTrial {
-    /// Takes another measurement. The verdict once there are two of so much less that they tell: a full path would lose what `before`
+    /// Adds a measurement. Returns the verdict once there are two of so much less that they tell: a full path would lose what `before`
     /// foretells, and the loss is nearer to that, or to the one before.
     fn end_with(&mut self, loss: MeasuredLoss) -> Option<TrialVerdict> {
         if loss.bytes_per_s > TRIAL_PART * self.before.bytes_per_s {

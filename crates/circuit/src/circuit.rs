@@ -287,7 +287,7 @@ impl Circuit {
         self.loss.share()
     }
 
-    /// Whether the path loses packets: one of the last 512 that the peer has to ack was not acked in time.
+    /// True if the path loses packets: one of the last 512 that the peer has to ack was not acked in time.
     #[must_use]
     pub const fn is_path_lossy(&self) -> bool {
         self.in_flight.losses().is_recent()

@@ -36,7 +36,7 @@ impl Losses {
         self.acked_since = 0;
     }
 
-    /// Whether one of the last [`MEMORY_PACKETS`] packets went missing.
+    /// True if one of the last [`MEMORY_PACKETS`] packets went missing.
     pub(crate) const fn is_recent(&self) -> bool {
         self.latest.is_some() && self.acked_since < MEMORY_PACKETS
     }

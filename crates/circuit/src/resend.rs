@@ -172,7 +172,7 @@ impl InFlight {
         self.lost.len() - before
     }
 
-    /// What was acked and what went missing so far.
+    /// Acked and missing packets so far.
     pub(crate) const fn losses(&self) -> Losses {
         self.losses
     }

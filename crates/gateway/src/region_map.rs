@@ -78,7 +78,7 @@ impl RegionMap {
     }
 }
 
-/// What is drawn.
+/// A region while it is drawn.
 struct DrawnRegion<'a> {
     terrain: &'a Terrain,
     scenery: &'a Scenery,
@@ -119,10 +119,10 @@ impl DrawnRegion<'_> {
     }
 }
 
-/// Draws the outline of a box from above, one pixel at least.
+/// Fills the outline of a box as seen from above, one pixel at least.
 fn draw_box(standing: &Standing, corner: Vec2, pixel_m: f32, colours: &mut [Vec3]) {
     let (half, centre) = (standing.prim.scale / 2.0, standing.position.truncate() - corner);
-    // How far it reaches along both axes, however it is turned.
+    // Its reach along both axes, however it is turned.
     let reach = |axis: Vec3| {
         let turned = standing.rotation.inverse() * axis;
         turned.abs().dot(half)
@@ -144,8 +144,7 @@ fn draw_box(standing: &Standing, corner: Vec2, pixel_m: f32, colours: &mut [Vec3
     }
 }
 
-/// Whether a box that is turned about the upright axis covers the middle of a pixel, or is smaller than a pixel. A box that is tilted is
-/// drawn as if it were not.
+/// True if a box covers the middle of a pixel, or is smaller than one. Only its turn about the upright axis counts; a tilt is ignored.
 fn covers(rotation: Quat, half: Vec3, at: Vec2, pixel_m: f32) -> bool {
     let within = rotation.inverse() * at.extend(0.0);
     let half = half.max(Vec3::splat(pixel_m / 2.0));

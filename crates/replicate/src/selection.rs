@@ -137,7 +137,7 @@ impl Selection {
         let full = n - n % blocks_per_datagram;
         let wanted = n_now.next_multiple_of(blocks_per_datagram).max(full);
         if wanted <= most {
-            // More than there are are wanted where all of them fit, and the last datagram is filled with others.
+            // All of them fit: `wanted` exceeds their number, and others fill the last datagram.
             leave_last(&mut self.due, n.saturating_sub(wanted));
         } else {
             take_first(&mut self.due, most, highest);

@@ -124,7 +124,7 @@ pub struct Viewer {
     pub eye: Vec3,
     /// Most entities that it is shown, its own avatar not counted.
     pub visible_max: usize,
-    /// Whether its path loses packets: stops are repeated more often.
+    /// True if its path loses packets: stops are repeated more often.
     pub is_path_lossy: bool,
     /// The own avatar first when it is in the world, then the [`NEAR_MAX`] nearest, then the others.
     pub(crate) shown: Vec<Shown>,

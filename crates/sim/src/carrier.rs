@@ -189,7 +189,7 @@ impl Carrier {
         self.lost_down_at[client as usize]
     }
 
-    /// When the path to a client faded last.
+    /// The latest fade of the path to a client.
     pub(crate) fn faded_at(&self, client: u32) -> Option<Instant> {
         self.fades[client as usize].latest()
     }

@@ -14,7 +14,7 @@ const LOST_OF: usize = 2;
 /// Datagrams in the window that tell anything.
 const SENT_MIN: usize = 6;
 
-/// What became of the datagrams that a client was sent lately.
+/// The latest datagrams to a client, delivered or lost.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fades {
     sent: VecDeque<(Instant, bool)>,

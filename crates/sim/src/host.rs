@@ -37,16 +37,16 @@ impl CastLibrary {
     /// Of two editions the other one.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is none.
     pub(crate) fn other_than(&self, fingerprint: u64) -> u64 {
         let others = self.0.iter().map(|cast| cast.fingerprint());
         others.into_iter().find(|other| *other != fingerprint).expect("templates have two editions")
     }
 
-    /// What a world needs to go over to a cast.
+    /// The change of a world to a cast.
     ///
     /// # Panics
-    /// When the world has none, or cannot go over.
+    /// If the world has none, or cannot change to it.
     pub(crate) fn change(&self, from: Option<&Arc<Cast>>, to: u64) -> Recast {
         let from = Arc::clone(from.expect("a template with NPCs"));
         let to = self.get(to).expect("an edition of the template");
@@ -143,7 +143,7 @@ impl Host {
     /// Takes a world in and continues it: same epoch, same local ids, next frame.
     ///
     /// # Errors
-    /// When its snapshot is not read: something is missing from it.
+    /// If its snapshot is not read: something is missing from it.
     pub(crate) fn take_in(&mut self, departed: Departed) -> Result<(), RestoreError> {
         let Departed { mut config, cast, snapshot, commands, reloads, baggage, restart } = departed;
         let id = config.id;
@@ -296,7 +296,7 @@ impl Resident {
         }
     }
 
-    /// Whether it waits for its next life.
+    /// True while it waits for its next life.
     pub(crate) fn is_down(&self) -> bool {
         self.restart.is_down()
     }

@@ -23,7 +23,7 @@ pub(crate) struct WorldReference {
 }
 
 impl WorldReference {
-    /// Goes on beside a world, from between two ticks.
+    /// A copy of a world between two ticks.
     pub(crate) fn beside(resident: &Resident, casts: &Arc<CastLibrary>) -> Self {
         let world = resident.life.world();
         Self {
@@ -37,19 +37,19 @@ impl WorldReference {
         }
     }
 
-    /// The world is sent commands.
+    /// Adds commands for the next step.
     pub(crate) fn send(&mut self, commands: &[Command]) {
         self.inbox.extend_from_slice(commands);
     }
 
-    /// The world goes over to another cast before its next step.
+    /// Changes the world to another cast before its next step.
     pub(crate) fn reload(&mut self, cast: u64) {
         let change = self.casts.change(self.cast.as_ref(), cast);
         assert!(self.world.recast(&change), "it is a change of the cast that the world has");
         self.cast = self.casts.get(cast);
     }
 
-    /// Steps; says what differs from the frame of the world that moves.
+    /// Steps the world, and describes the difference from the frame of the one that moves.
     pub(crate) fn step(&mut self, tick: Tick, moved: &Frame) -> Option<String> {
         let Self { world, inbox, frame, scratch, .. } = self;
         world.step(tick, TICK, 1.0, inbox, frame);

@@ -30,7 +30,7 @@ pub struct Scenario {
     pub restores: u32,
     /// Hosts that step the worlds; the run is the same for any number.
     pub hosts: u16,
-    /// Whether worlds move between the hosts at random ticks of the storm, [`MOVE_PERIOD`] apart on average. Each is compared in every
+    /// True if worlds move between the hosts at random ticks of the storm, [`MOVE_PERIOD`] apart on average. Each is compared in every
     /// tick with one that stays ([`Rule::MovesChangeNothing`](crate::Rule::MovesChangeNothing)); so the run is the same with and without,
     /// unless a world panics: the checkpoint from which it restarts is then that of the move.
     pub moves: bool,

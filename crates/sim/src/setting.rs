@@ -50,7 +50,7 @@ impl Setting {
         }
     }
 
-    /// Whether NPCs live in a region.
+    /// True if a region has NPCs.
     pub(crate) fn has_npcs(self, region: u32) -> bool {
         self == Self::Village && region == 0
     }

@@ -2,7 +2,7 @@
 //! registry.
 //!
 //! It has threads and a store. Clocks, metrics, limits and the gateway are given to it; it opens no socket and reads no configuration.
-//! What instances exist and when a world restarts is decided by [`host`]. Start with [`worlds`] and [`instances`].
+//! The existence of instances and the restarts of worlds are decisions of [`host`]. Start with [`worlds`] and [`instances`].
 
 /// `Debug` for types that hold threads, channels and closures: their names.
 macro_rules! opaque_debug {

@@ -41,7 +41,7 @@ const FRAMES_MAX: usize = 64;
 /// Local ids of one world: at 20 arrivals a second they last 14 hours, and then the oldest are used again.
 const LOCAL_IDS: u32 = 1 << 20;
 
-/// The pool, until the server stops. Whoever uses it reads: taking a world out waits for its step, and keeps nobody else waiting.
+/// The pool, until the server stops. All users take the read lock: a removal waits for the world's step without blocking the others.
 type SharedPool = Arc<RwLock<Option<Pool>>>;
 
 /// The worlds on their pool.
@@ -256,7 +256,7 @@ pub fn world_config(place: &Place) -> WorldConfig {
     }
 }
 
-/// What the `watch` thread looks at.
+/// The view of the `watch` thread.
 pub struct Watch {
     pool: SharedPool,
     seen: Vec<Arc<Seen>>,
@@ -340,7 +340,7 @@ impl Watch {
 }
 
 impl Worlds {
-    /// What the `watch` thread looks at.
+    /// The view of the `watch` thread.
     pub fn watch(&self) -> Watch {
         Watch {
             pool: Arc::clone(&self.pool),

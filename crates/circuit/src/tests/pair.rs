@@ -277,7 +277,7 @@ impl Pair {
         }
     }
 
-    /// Whether the path from the server has room for so many bytes; takes it.
+    /// Takes room for `len` bytes from the server's direction; false if there is not enough.
     fn fits(&mut self, len: usize) -> bool {
         let Some(carried) = self.network.carried.map(f64::from) else { return true };
         let (room, counted_at) = self.room;

@@ -106,7 +106,7 @@ pub(crate) struct MissedLooks<'a> {
     from: u64,
     /// The first that was not told of yet.
     next: u64,
-    /// What became of each so far, by world and tick; several when a world began again.
+    /// The fate of each so far, by world, tick and number: a restarted world has a tick again.
     fates: BTreeMap<(u32, u64, u64), Option<String>>,
     /// Those that the server did not have any more when they were asked for.
     n_unseen: u64,

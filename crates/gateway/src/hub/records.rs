@@ -1,11 +1,11 @@
-//! Facts that wait for the store. The hub never waits for it: while it takes none, an account's newest fact of a kind replaces earlier
-//! ones, so that no more wait than two for each account.
+//! Facts that wait for the store, in a queue that the hub never blocks on: an account's newest fact of a kind replaces the earlier
+//! ones, which bounds the queue to two for each account and [`THIN_FROM`].
 
 use super::Record;
 use ids::AgentId;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Facts from which on it is worth to look for replaced ones.
+/// Length of the queue from which on replaced facts are removed, once it has doubled since the last removal.
 const THIN_FROM: usize = 1_024;
 
 /// Facts in the order in which the store has to take them.
@@ -42,7 +42,7 @@ impl WaitingRecords {
     }
 }
 
-/// What a later fact replaces: of the same account, and of the same kind.
+/// Account and kind: a later fact replaces earlier ones of the same key.
 const fn key_of(record: &Record) -> (AgentId, bool) {
     match record {
         Record::LastLocation(agent, _) => (*agent, false),

@@ -16,7 +16,7 @@ pub(crate) struct Resident {
     pub(crate) motion: Motion,
     /// Since when it is at rest, while it is.
     pub(crate) rests_since: Option<Instant>,
-    /// When it last moved or was moved.
+    /// The time of its latest movement.
     moved_at: Instant,
 }
 
@@ -33,12 +33,12 @@ impl Resident {
         }
     }
 
-    /// Whether it decides for itself.
+    /// True for NPCs.
     pub(crate) fn is_npc(&self) -> bool {
         self.session == SessionKey::NODE
     }
 
-    /// Whether it has stood where it is for so long.
+    /// True if it has rested at its position for `lasting`.
     pub(crate) fn has_stood(&self, now: Instant, lasting: Duration) -> bool {
         self.motion.at_rest() && now.since(self.moved_at) >= lasting
     }
@@ -225,12 +225,12 @@ impl Census {
         self.left_at.get(&agent).copied()
     }
 
-    /// Whether no visitor moves.
+    /// True if no visitor moves.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.here.values().all(|resident| resident.is_npc() || resident.motion.at_rest())
     }
 
-    /// Whether NPCs live here, who go on moving and strike visitors, so that the world never stands still.
+    /// True if the world has NPCs: they move and strike visitors, so that it never comes to rest.
     pub(crate) fn has_npcs(&self) -> bool {
         self.here.values().any(Resident::is_npc)
     }

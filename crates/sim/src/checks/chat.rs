@@ -20,7 +20,7 @@ const DIES_WITH_WORLD: Duration = Duration::from_secs(1);
 pub(crate) struct ChatLedger {
     said: BTreeMap<String, Said>,
     heard: BTreeMap<(u32, usize), BTreeMap<String, u32>>,
-    /// What NPCs said.
+    /// Lines of NPCs.
     of_npcs: BTreeSet<String>,
     /// Times at which a world was down, or its visitors were coming in again; in order, and apart.
     recoveries: Vec<(Instant, Instant)>,

@@ -52,11 +52,11 @@ pub(crate) struct Look<'a> {
     pub(crate) visible_max: usize,
     /// Since when the client is there and its path does not fade.
     pub(crate) calm_since: Instant,
-    /// When something that was sent to the client got lost last.
+    /// The latest loss of a datagram to the client.
     pub(crate) lost_at: Instant,
 }
 
-/// Somebody who is shown moving, rests, and is among those who are surely shown.
+/// A resting avatar that is displayed as moving, and is surely in the visible set.
 #[derive(Clone, Copy, Debug)]
 struct Suspect {
     /// Since when.
@@ -118,7 +118,7 @@ impl Stops {
     }
 }
 
-/// Whether somebody so far away is among the nearest, also at the server's last look.
+/// True if an avatar at this distance is among the nearest now, and was at the server's latest list.
 fn is_surely_near(census: &Census, eye: Vec3, distance_m: f32) -> bool {
     let reach_m = distance_m + LOOK_DRIFT_M;
     // The client itself is nearer than all.

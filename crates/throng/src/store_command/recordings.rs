@@ -12,7 +12,7 @@ const UPGRADING: &str = "upgrading";
 /// Recordings hold what users did and said.
 const PRIVATE_FILE: u32 = 0o600;
 
-/// What has become of the recordings in a folder.
+/// The outcome for the recordings of a folder.
 #[derive(Debug, Default)]
 pub(super) struct UpgradedRecordings {
     /// Recordings that have been rewritten.
@@ -55,7 +55,7 @@ fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Whether a recording has been rewritten; its modification time stays.
+/// Rewrites a recording unless it is of the newest version; returns whether it did. The modification time stays.
 fn upgrade_file(path: &Path) -> Result<bool, Box<dyn std::error::Error>> {
     let former = File::open(path)?;
     let modified = former.metadata()?.modified()?;

@@ -111,7 +111,7 @@ fn modules_import_each_other_in_one_direction() {
     }
 }
 
-/// Whether all modules of a cycle are listed.
+/// True if all modules of a cycle are listed.
 fn is_within(cycle: &BTreeSet<String>, listed: &[&str]) -> bool {
     let is_listed = |module: &str| {
         listed.iter().any(|known| match known.strip_suffix('*') {

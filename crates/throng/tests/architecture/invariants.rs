@@ -15,7 +15,7 @@ fn cited(cell: &str) -> Option<Cited<'_>> {
     Some(Cited { path, quoted })
 }
 
-/// Whether a message stands in an assertion, or in the proof of an `expect`: between its macro's name and the message no statement ends.
+/// True if a message stands in an assertion, or in the proof of an `expect`: between its macro's name and the message no statement ends.
 fn is_asserted(code: &str, message: &str) -> bool {
     code.match_indices(message).any(|(at, _)| {
         let before = &code[..at];

@@ -27,7 +27,7 @@ pub(super) enum InstanceMail {
     End,
 }
 
-/// Where mail goes in.
+/// Sending side of the mailbox.
 pub(super) type InstanceSender = Sender<InstanceMail>;
 
 /// Reply to a request of the API.

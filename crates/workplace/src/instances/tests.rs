@@ -155,7 +155,7 @@ fn regions(templates: [&str; 2]) -> Places {
     Places::new((0..).zip(templates).map(region).collect())
 }
 
-/// What a node is made of.
+/// Settings of a node under test.
 #[derive(Clone)]
 struct TestConfig {
     templates: Vec<TestTemplate>,

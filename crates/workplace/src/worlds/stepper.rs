@@ -34,7 +34,7 @@ const STEPS_OF_MEAN: u32 = 16;
 /// they would be most of what the flight recorder holds and a capture has to read and write.
 const INSTANCE_SYSTEMS_FROM_NS: u64 = 5_000;
 
-/// What entering and leaving a scope takes at most, nanoseconds: a step is this much shorter for the recorder.
+/// Longest time to enter and leave a scope, nanoseconds: the recorder measures a step this much shorter.
 const SCOPE_NS: u64 = 1_000;
 
 /// A world's step with its mail. It may take as long as a tick lasts.

@@ -1,4 +1,4 @@
-//! What a life keeps beside its world, for a world that moves between hosts: it restarts there from what it would have restarted from here.
+//! The state of a life beside its world, for a world that moves between hosts: it restarts there from the checkpoints that it had here.
 
 use super::{Former, Life};
 use crate::{
@@ -54,7 +54,7 @@ impl Life {
     /// it does not find is given up.
     ///
     /// # Errors
-    /// When a checkpoint is not read.
+    /// If a checkpoint is not read.
     ///
     /// # Panics
     /// As [`Life::of`].
