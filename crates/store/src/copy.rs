@@ -10,7 +10,7 @@
 use crate::engine::{EngineError, Session, Sql};
 use crate::schema;
 use crate::tables::{Cursor, Digester, TABLES, Table, TableDigest, TableRow};
-use crate::{Store, StoreError, StoreUrl};
+use crate::{DatabaseFailure, Store, StoreError, StoreUrl};
 use std::cmp::Ordering;
 
 /// A finished copy.
@@ -69,7 +69,7 @@ pub enum CopyError {
     },
     /// Reading the source failed.
     #[error("cannot read the source")]
-    Source(#[from] EngineError),
+    Source(#[from] DatabaseFailure),
     /// Writing the target failed.
     #[error("cannot write table {table} of the target (at the row {key})")]
     Target {
@@ -77,8 +77,8 @@ pub enum CopyError {
         table: &'static str,
         /// The last row's key.
         key: String,
-        /// Error of the engine.
-        source: EngineError,
+        /// The failure of the target.
+        source: DatabaseFailure,
     },
     /// After everything was copied the two differ.
     #[error("the copy of table {table} differs from the source; begin anew with an empty target")]
@@ -86,6 +86,12 @@ pub enum CopyError {
         /// The first table that differs.
         table: &'static str,
     },
+}
+
+impl From<EngineError> for CopyError {
+    fn from(error: EngineError) -> Self {
+        Self::Source(error.into())
+    }
 }
 
 const BEGIN: Sql = Sql {
@@ -197,7 +203,11 @@ impl Copy<'_, '_> {
             }
             Ok(true)
         });
-        is_empty.map_err(|source| CopyError::Target { table: "accounts", key: String::new(), source })
+        is_empty.map_err(|source| CopyError::Target {
+            table: "accounts",
+            key: String::new(),
+            source: source.into(),
+        })
     }
 
     /// Removes rows unlike the source's. Rows that belong to a removed one go with it.
@@ -285,7 +295,11 @@ impl Copy<'_, '_> {
         key: &str,
         work: impl FnMut(&mut Session<'_>) -> Result<(), EngineError>,
     ) -> Result<(), CopyError> {
-        self.target.write(work).map_err(|source| CopyError::Target { table, key: key.to_owned(), source })
+        self.target.write(work).map_err(|source| CopyError::Target {
+            table,
+            key: key.to_owned(),
+            source: source.into(),
+        })
     }
 
     const fn report(&self, tables: Vec<TableDigest>) -> CopyReport {

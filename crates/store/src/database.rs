@@ -5,7 +5,7 @@ use crate::schema::{self, Inspection, MigrateError};
 use crate::url::Place;
 use crate::{StoreError, StoreUrl};
 use std::path::Path;
-use telemetry::LockWait;
+use telemetry::{LockWait, Metrics};
 
 /// The database. Cheap to share behind an `Arc`; calls may come from any thread, and block it.
 #[derive(Debug)]
@@ -94,9 +94,10 @@ impl Store {
         Ok(store)
     }
 
-    /// Tells from now on how long callers wait for each other's turn.
+    /// Counts from now on how long callers wait for each other's turn, in `throng_lock_wait_seconds` with the label `system`.
     #[must_use]
-    pub fn with_lock_wait(mut self, lock_wait: LockWait) -> Self {
+    pub fn with_metrics(mut self, metrics: &Metrics, system: &str) -> Self {
+        let lock_wait = LockWait::new(metrics, system);
         match &mut self.engine {
             Engine::Sqlite(sqlite) => sqlite.set_lock_wait(lock_wait),
             Engine::Postgres(pool) => pool.set_lock_wait(lock_wait),
@@ -146,7 +147,9 @@ impl Store {
             MigrateError::Newer { found } => {
                 StoreError::NewerSchema { url: url(), found, known: schema::newest() }
             }
-            MigrateError::Step { version, source } => StoreError::Migrate { url: url(), version, source },
+            MigrateError::Step { version, source } => {
+                StoreError::Migrate { url: url(), version, source: source.into() }
+            }
         })
     }
 

@@ -5,6 +5,28 @@ use crate::engine::{ClaimError, EngineError};
 use data_dir::FileLockError;
 use ids::AgentId;
 
+/// A failure of the database or of the connection to it, the same for both engines. Its text is complete: it has no further sources.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct DatabaseFailure {
+    text: String,
+    is_outcome_unknown: bool,
+}
+
+impl DatabaseFailure {
+    /// True if the outcome of a write is not known: it was carried out wholly or not at all.
+    #[must_use]
+    pub const fn is_outcome_unknown(&self) -> bool {
+        self.is_outcome_unknown
+    }
+}
+
+impl From<EngineError> for DatabaseFailure {
+    fn from(error: EngineError) -> Self {
+        Self { text: error.to_string(), is_outcome_unknown: error.is_outcome_unknown() }
+    }
+}
+
 /// A failure of the database, or a request that its rows do not allow.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -13,8 +35,8 @@ pub enum StoreError {
     Open {
         /// Its address.
         url: StoreUrl,
-        /// The engine's error.
-        source: EngineError,
+        /// The failure of the database.
+        source: DatabaseFailure,
     },
     /// Another server uses the database.
     #[error("the database {url} is in use by {holder}; stop that server first, or name another database")]
@@ -57,8 +79,8 @@ pub enum StoreError {
         url: StoreUrl,
         /// The step.
         version: u32,
-        /// The engine's error.
-        source: EngineError,
+        /// The failure of the database.
+        source: DatabaseFailure,
     },
     /// A statement failed: a full disk, a damaged file, a lock held too long, a server that is away.
     #[error("database error while {doing} {subject}")]
@@ -67,8 +89,8 @@ pub enum StoreError {
         doing: &'static str,
         /// Key of the row: an agent, a folder, a name.
         subject: String,
-        /// The engine's error.
-        source: EngineError,
+        /// The failure of the database.
+        source: DatabaseFailure,
     },
     /// The name exists already, perhaps in other capitals.
     #[error("there is already an account named {first} {last}")]
@@ -92,7 +114,7 @@ impl StoreError {
         doing: &'static str,
         subject: impl std::fmt::Display,
     ) -> impl FnOnce(EngineError) -> Self {
-        move |source| Self::Query { doing, subject: subject.to_string(), source }
+        move |source| Self::Query { doing, subject: subject.to_string(), source: source.into() }
     }
 
     /// Wraps the failure of a claim with the address.
@@ -100,12 +122,12 @@ impl StoreError {
         move |why| match why {
             ClaimError::Held(holder) => Self::InUse { url: url.clone(), holder },
             ClaimError::File(source) => Self::Claim { url: url.clone(), source },
-            ClaimError::Engine(source) => Self::Open { url: url.clone(), source },
+            ClaimError::Engine(source) => Self::Open { url: url.clone(), source: source.into() },
         }
     }
 
     /// Wraps the engine's error with the address.
     pub(crate) fn open(url: &StoreUrl) -> impl FnOnce(EngineError) -> Self {
-        move |source| Self::Open { url: url.clone(), source }
+        move |source| Self::Open { url: url.clone(), source: source.into() }
     }
 }

@@ -2,12 +2,15 @@
 
 use ids::{AgentId, Uuid};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::{Instance, InstanceOrigin, NewAccount, PasswordHash, State, Store, StoreError, StoreUrl};
+use store::{
+    ApiToken, Instance, InstanceOrigin, NewAccount, PasswordHash, State, Store, StoreError, StoreUrl,
+};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// The databases of processes that are to be killed.
@@ -103,6 +106,89 @@ fn sqlite_keeps_what_it_acknowledged_when_the_process_is_killed() {
         last = acknowledged;
         assert_kept(&Store::open(&url).unwrap(), acknowledged);
     }
+}
+
+/// Writes whose repetition is tested, in the order of [`write`].
+const WRITES: u64 = 6;
+const ABORTS_AFTER: &str = "THRONG_TEST_ABORTS_AFTER";
+/// Number of the signal, on Linux.
+const SIGABRT: i32 = 6;
+
+fn token() -> ApiToken {
+    ApiToken {
+        name: "panel".into(),
+        hash: [7; store::TOKEN_HASH_BYTES],
+        scopes: String::new(),
+        created_s: 0,
+        expires_s: None,
+        worlds_max: None,
+    }
+}
+
+/// Write number `n`; the number of states that it kept.
+fn write(store: &Store, n: u64) -> Result<usize, StoreError> {
+    match n {
+        0 => store.create_account(&account(1)).map(|()| 0),
+        1 => store.create_token(&token()).map(|()| 0),
+        2 => {
+            make_instance(store);
+            Ok(0)
+        }
+        // A journal, then the whole state that contains it.
+        3 => store.journal_instances(&[State { id: ONE, sequence: 3, bytes: bytes(3) }]),
+        4 => store.save_instances(&[State { id: ONE, sequence: 5, bytes: bytes(5) }]),
+        5 => store.remove_token("panel").map(usize::from),
+        _ => unreachable!("{n} of {WRITES} writes"),
+    }
+}
+
+#[test]
+#[ignore = "the process that another test starts"]
+fn aborting_writer() {
+    let (Ok(url), Ok(n)) = (std::env::var(WRITES_TO), std::env::var(ABORTS_AFTER)) else { return };
+    let store = Store::open_claimed(&url.parse().unwrap(), "the aborting writer").unwrap();
+    write(&store, n.parse().unwrap()).unwrap();
+    // The commit is on the disk, and no destructor runs.
+    std::process::abort();
+}
+
+/// The rows that the writes up to `n` leave.
+fn assert_written(store: &Store, n: u64) {
+    let names: Vec<_> = store.accounts(None, 10).unwrap().into_iter().map(|account| account.first).collect();
+    assert_eq!(names, ["Ada1"]);
+    assert_eq!(store.tokens().unwrap().len(), usize::from((1..5).contains(&n)));
+    assert_eq!(store.instances().unwrap().instances.len(), usize::from(n >= 2));
+    let expected = [0, 0, 0, 3, 5, 5][usize::try_from(n).unwrap()];
+    assert_eq!(last_number(store), expected);
+}
+
+#[test]
+fn sqlite_write_whose_process_aborts_before_its_reply_is_done_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = StoreUrl::of_directory(directory.path());
+    for n in 0..WRITES {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "aborting_writer", "--ignored", "--nocapture"]);
+        child.env(WRITES_TO, url.to_string()).env(ABORTS_AFTER, n.to_string());
+        let output = child.output().unwrap();
+        assert_eq!(output.status.signal(), Some(SIGABRT), "{output:?}");
+
+        // Neither the claim nor the log of the dead process is in the way.
+        let store = Store::open_claimed(&url, "the next server").unwrap();
+        assert_written(&store, n);
+        // The retry reports that the write was done.
+        match n {
+            0 => assert!(matches!(write(&store, n), Err(StoreError::NameTaken { .. }))),
+            1 => assert!(matches!(write(&store, n), Err(StoreError::TokenTaken(name)) if name == "panel")),
+            2 => {
+                let instance = &store.instances().unwrap().instances[0].instance;
+                assert!(store.create_instance(instance, 0, &InstanceOrigin::Operator).is_err());
+            }
+            _ => assert_eq!(write(&store, n).unwrap(), 0, "it was done before"),
+        }
+        assert_written(&store, n);
+    }
+    assert!(store::check(&url).unwrap().problems.is_empty());
 }
 
 #[test]

@@ -1,9 +1,12 @@
-//! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, and the list of invariants.
+//! ARCHITECTURE's table of crates and arrows against what cargo says. Beside it: cycles between modules, the list of invariants,
+//! and the signatures of the store.
 
 #[path = "architecture/cycles.rs"]
 mod cycles;
 #[path = "architecture/invariants.rs"]
 mod invariants;
+#[path = "architecture/signatures.rs"]
+mod signatures;
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

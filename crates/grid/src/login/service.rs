@@ -9,8 +9,8 @@ use ids::{AgentId, Instant};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Account, PasswordHash, Store, StoreError};
-use telemetry::LockWait;
 use telemetry::recorder::frame_end;
+use telemetry::{LockWait, Metrics};
 use uuid::Uuid;
 
 /// The operator's settings for logins.
@@ -96,10 +96,10 @@ impl LoginService {
         Ok(Self { store, passwords, config, memory, decoy, name_key, lock_wait })
     }
 
-    /// Tells where waits for its lock are counted.
+    /// Counts waits for its lock in `throng_lock_wait_seconds` with the label `system`.
     #[must_use]
-    pub fn with_lock_wait(self, lock_wait: LockWait) -> Self {
-        Self { lock_wait, ..self }
+    pub fn with_metrics(self, metrics: &Metrics, system: &str) -> Self {
+        Self { lock_wait: LockWait::new(metrics, system), ..self }
     }
 
     /// Authenticates a request. Costs microseconds if the login is cached, else a place in the queue of [`Passwords`].

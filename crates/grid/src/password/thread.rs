@@ -10,8 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::PasswordHash;
-use telemetry::LockWait;
 use telemetry::recorder::{Recorder, Scope, frame_end};
+use telemetry::{LockWait, Metrics};
 use tokio::sync::oneshot;
 
 /// One password: 26 ms on the machine of the project. At ten times that, another process had the core.
@@ -85,14 +85,25 @@ impl Passwords {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(cost: Cost, load: LoadHint, clock: Clock) -> std::io::Result<Self> {
-        Self::start_recorded(cost, load, clock, Recorder::off(), LockWait::default())
+        Self::start_waiting(cost, load, clock, Recorder::off(), LockWait::default())
     }
 
-    /// As [`Passwords::start`], with a thread that records what it does. `lock_wait` counts waits for its queue.
+    /// As [`Passwords::start`], with a thread that records what it does. Waits for its queue are counted in
+    /// `throng_lock_wait_seconds` with the label `system`.
     ///
     /// # Errors
     /// When the system gives no thread.
     pub fn start_recorded(
+        cost: Cost,
+        load: LoadHint,
+        clock: Clock,
+        recorder: Recorder,
+        (metrics, system): (&Metrics, &str),
+    ) -> std::io::Result<Self> {
+        Self::start_waiting(cost, load, clock, recorder, LockWait::new(metrics, system))
+    }
+
+    fn start_waiting(
         cost: Cost,
         load: LoadHint,
         clock: Clock,

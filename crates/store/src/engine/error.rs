@@ -6,7 +6,7 @@ use tokio_postgres::error::{Severity, SqlState};
 
 /// An error of the database or of the connection to it. The text is complete: it has no further sources.
 #[derive(Debug)]
-pub struct EngineError(Cause);
+pub(crate) struct EngineError(Cause);
 
 #[derive(Debug)]
 pub(crate) enum Cause {
@@ -58,8 +58,7 @@ impl EngineError {
     }
 
     /// True if the outcome of a write is not known: it was carried out wholly or not at all.
-    #[must_use]
-    pub const fn is_outcome_unknown(&self) -> bool {
+    pub(crate) const fn is_outcome_unknown(&self) -> bool {
         matches!(self.0, Cause::CommitUnknown(_))
     }
 

@@ -12,8 +12,7 @@ mod value;
 
 pub(crate) use claim::{Claim, ClaimError};
 pub(crate) use connection::Connection;
-pub(crate) use error::Conflict;
-pub use error::EngineError;
+pub(crate) use error::{Conflict, EngineError};
 pub(crate) use pool::{Patience, Pool};
 pub(crate) use sqlite::Sqlite;
 pub(crate) use value::{Parameter, Row, Value, values};

@@ -1,8 +1,8 @@
 //! Both engines come to the same columns.
 
-use crate::engine::{Row, Sql};
+use crate::Store;
+use crate::engine::{EngineError, Row, Sql};
 use crate::testing::TestDatabase;
-use crate::{EngineError, Store};
 use std::collections::BTreeMap;
 
 /// A column: kind of its values, whether it may be NULL, its place in the primary key.

@@ -53,7 +53,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
 use telemetry::captures::{CaptureStore, MissedTicks};
 use telemetry::recorder::{Recorder, RecorderConfig, frame_end};
-use telemetry::{LockWait, LogFormat, Metrics, cgroup, process};
+use telemetry::{LogFormat, Metrics, cgroup, process};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::Notify;
 use workplace::instances::{Depot, InstanceMailbox, Start, WorkplaceParts, local_ids, start};
@@ -121,7 +121,7 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::new());
     let url = crate::database::url(config);
     let holder = crate::database::server_name();
-    let store = Store::open_claimed(&url, &holder)?.with_lock_wait(LockWait::new(&metrics, "store"));
+    let store = Store::open_claimed(&url, &holder)?.with_metrics(&metrics, "store");
     tracing::info!(%url, "the database is open");
     let store = Arc::new(store);
     let n_shards = n_shards(config);
@@ -177,12 +177,12 @@ async fn serve(config: &Config, recorder: Recorder) -> Result<(), ServeError> {
             fuse.strike();
             clock()
         });
-        let lock_wait = LockWait::new(&metrics, "logins");
         let (cost, load) = (Cost::default(), load.clone());
-        let passwords = Passwords::start_recorded(cost, load, password_clock, recorder, lock_wait.clone())
+        let waits = (&*metrics, "logins");
+        let passwords = Passwords::start_recorded(cost, load, password_clock, recorder, waits)
             .map_err(|source| ServeError::Thread { name: "passwords", source })?;
         let login = LoginService::new(Arc::clone(&store), passwords, parts::login_config(config));
-        login.map_err(ServeError::Random)?.with_lock_wait(lock_wait)
+        login.map_err(ServeError::Random)?.with_metrics(&metrics, "logins")
     };
     let http_port = config.server.advertise.http_port.unwrap_or_else(|| bound.http_addr.port());
     let portal = Arc::new(Portal {

@@ -11,7 +11,7 @@ use store::{
     Damage, Instance, InstanceList, InstanceOrigin, InstanceState, Listed, State, Store, StoreError, StoreUrl,
 };
 use telemetry::recorder::{Arg, Scope};
-use telemetry::{Counter, LockWait, Metrics, Timing};
+use telemetry::{Counter, Metrics, Timing};
 use thiserror::Error;
 
 /// A transaction, by the number of instances that it is about. It waits for the disk.
@@ -125,7 +125,7 @@ impl Depot {
         clock: &Clock,
         metrics: &Metrics,
     ) -> Result<(Arc<Self>, Vec<Listed>), StoreError> {
-        let store = Store::open(url)?.with_lock_wait(LockWait::new(metrics, "instances"));
+        let store = Store::open(url)?.with_metrics(metrics, "instances");
         let InstanceList { instances, damages, highest_sequence } = store.instances()?;
         let depot = Self {
             store,

@@ -162,8 +162,7 @@ fn impossible_npcs_are_refused() {
 
 /// The parts of a snapshot, each with its body.
 fn bodies(snapshot: &[u8]) -> Vec<(&'static Part, Vec<u8>)> {
-    let records = Records::parse(&SNAPSHOT_FORMAT, snapshot, &SNAPSHOT_PARTS)
-        .expect("our own snapshot");
+    let records = Records::parse(&SNAPSHOT_FORMAT, snapshot, &SNAPSHOT_PARTS).expect("our own snapshot");
     let body = |part: &'static Part| {
         let body = records.need(part).and_then(|record| record.body()).expect("each part is there");
         (part, body.into_owned())
