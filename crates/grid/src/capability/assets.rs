@@ -2,13 +2,15 @@
 //!
 //! The server holds the four body parts that every account begins with, the textures of avatars without clients, those of the ground and
 //! of boxes, and for a while the textures that clients bake ([`super::HeldTextures`]). All but the last are of our own making: body parts in the text form of
-//! wearables, with the fewest parameters, since what is not given has the viewer's default; textures as plain colours, by
-//! `body/colours.py`, and as noise, by `body/ground.py` and `body/plywood.py`.
+//! wearables, with the fewest parameters, since an absent parameter has the viewer's default; textures as plain colours, by
+//! `body/colours.py`, and as noise, by `body/ground.py` and `body/plywood.py`. Skin, hair and eyes name [`AVATAR_TEXTURE`] for each of their faces: clients read
+//! it as "no texture, the colour of the parameters". A client of libopenmetaverse (Radegast) applies that colour to named faces only, and bakes a black body without them.
 
 use super::HeldTextures;
 use crate::inventory::{AssetType, WearableType};
 use std::borrow::Cow;
 use uuid::{Uuid, uuid};
+use wire::texture_entry::AVATAR_TEXTURE;
 
 /// A body part that every account begins with.
 #[derive(Debug)]
@@ -59,6 +61,9 @@ const GROUND: &[u8] = include_bytes!("body/ground.j2cs");
 
 /// The texture of boxes: the id that viewers know as plywood, and a picture of our own.
 const PLYWOOD: &[u8] = include_bytes!("body/plywood.j2c");
+
+/// Number of the plain colour behind [`AVATAR_TEXTURE`], an off-white.
+const BARE: u64 = 8;
 
 /// Answer over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +144,9 @@ fn texture(held: &HeldTextures, id: Uuid) -> Option<Cow<'static, [u8]>> {
 fn own_texture(id: Uuid) -> Option<&'static [u8]> {
     if id == ids::PLYWOOD_TEXTURE {
         return Some(PLYWOOD);
+    }
+    if id == AVATAR_TEXTURE {
+        return codestream(COLOURS, BARE);
     }
     let (space, number) = id.as_u64_pair();
     match space {
@@ -242,6 +250,8 @@ mod tests {
             assert!(seen.insert(reply.body), "{number} is another's colour");
         }
         assert_eq!(texture(40).status, 404);
+        let bare = viewer_asset(&format!("texture_id={AVATAR_TEXTURE}"), None);
+        assert_eq!((bare.status, bare.body), (200, texture(BARE).body), "the texture of bare skin");
         let id = Uuid::from_u64_pair(ids::COLOUR_TEXTURES, 0);
         assert_eq!(viewer_asset(&format!("bodypart_id={id}"), None).status, 404, "it is a texture");
         assert_eq!(viewer_asset(&format!("texture_id={}", BODY_PARTS[0].asset), None).status, 404);
@@ -320,7 +330,17 @@ mod tests {
                 let (id, weight) = lines.next().unwrap().split_once(' ').unwrap();
                 assert!(id.parse::<u16>().is_ok() && weight.parse::<f32>().is_ok(), "{id} {weight}");
             }
-            assert_eq!(lines.next(), Some("textures 0"));
+            // Faces of an avatar: the iris, hair, and the paint of head, upper and lower body.
+            let faces: &[u8] = match part.wearable {
+                WearableType::SKIN => &[0, 5, 6],
+                WearableType::HAIR => &[4],
+                WearableType::EYES => &[3],
+                _ => &[],
+            };
+            assert_eq!(lines.next(), Some(format!("textures {}", faces.len()).as_str()));
+            for face in faces {
+                assert_eq!(lines.next(), Some(format!("{face} {AVATAR_TEXTURE}").as_str()), "{}", part.name);
+            }
             assert_eq!(lines.next(), None);
         }
     }
