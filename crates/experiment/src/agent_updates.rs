@@ -7,7 +7,7 @@
 
 use crate::bots::Bots;
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::{Sampler, Window};
 use crate::server::Server;
 use crate::{Experiment, Run, clock};
@@ -48,7 +48,7 @@ const OTHER_RATES_HZ: [u32; 2] = [1, 60];
 
 /// Sender and filter of a measurement.
 #[derive(Clone, Copy, Debug)]
-struct Condition {
+struct SenderSetup {
     key: &'static str,
     title: &'static str,
     sender: &'static str,
@@ -56,21 +56,21 @@ struct Condition {
 }
 
 /// In the order of measuring; each differs from the one before in as little as can be.
-const CONDITIONS: [Condition; 4] = [
-    Condition { key: "stable", title: "stable", sender: "stable", filter: "significance" },
-    Condition {
+const CONDITIONS: [SenderSetup; 4] = [
+    SenderSetup { key: "stable", title: "stable", sender: "stable", filter: "significance" },
+    SenderSetup {
         key: "unstable_significance",
         title: "unstable, filter significance",
         sender: "unstable",
         filter: "significance",
     },
-    Condition {
+    SenderSetup {
         key: "unstable_equality",
         title: "unstable, filter equality",
         sender: "unstable",
         filter: "equality",
     },
-    Condition { key: "unstable_off", title: "unstable, filter off", sender: "unstable", filter: "off" },
+    SenderSetup { key: "unstable_off", title: "unstable, filter off", sender: "unstable", filter: "off" },
 ];
 
 /// Measurements of each condition: name of the figure, title of the column, unit.
@@ -94,10 +94,10 @@ fn figures() -> Vec<String> {
 }
 
 /// One measured condition.
-struct Cell {
+struct FilterFigures {
     posture: &'static str,
     rate_hz: u32,
-    condition: Condition,
+    condition: SenderSetup,
     count: u32,
     /// In the order of [`MEASURES`].
     values: [f64; MEASURES.len()],
@@ -116,7 +116,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         for posture in POSTURES {
             bots.command(&format!("behavior {posture}"))?;
             clock::wait(run.pick(SETTLE_BEHAVIOR, SETTLE_CONDITION));
-            let place = Place { posture, rate_hz: RATE_HZ, count };
+            let place = FixedSetup { posture, rate_hz: RATE_HZ, count };
             run.references.sample();
             measure(&server, &mut bots, place, run.pick(window, WINDOW_QUICK), &mut cells)?;
         }
@@ -125,7 +125,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     clock::wait(run.pick(SETTLE_BEHAVIOR, SETTLE_CONDITION));
     for rate_hz in OTHER_RATES_HZ {
         bots.command(&format!("rate {rate_hz}"))?;
-        let place = Place { posture: "stand", rate_hz, count: largest };
+        let place = FixedSetup { posture: "stand", rate_hz, count: largest };
         run.references.sample();
         measure(&server, &mut bots, place, run.pick(WINDOW_SMALL, WINDOW_QUICK), &mut cells)?;
     }
@@ -148,7 +148,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 
 /// The constant part of all conditions.
 #[derive(Clone, Copy)]
-struct Place {
+struct FixedSetup {
     posture: &'static str,
     rate_hz: u32,
     count: u32,
@@ -157,9 +157,9 @@ struct Place {
 fn measure(
     server: &Server,
     bots: &mut Bots,
-    place: Place,
+    place: FixedSetup,
     duration: Duration,
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<FilterFigures>,
 ) -> Result<(), ExperimentError> {
     for condition in CONDITIONS {
         bots.command(&format!("sender {}", condition.sender))?;
@@ -176,7 +176,7 @@ fn measure(
             datagrams("received"),
             datagrams("sent"),
         ];
-        cells.push(Cell {
+        cells.push(FilterFigures {
             posture: place.posture,
             rate_hz: place.rate_hz,
             condition,
@@ -188,7 +188,7 @@ fn measure(
 }
 
 /// Figures of the largest count and of the other rates, charts and tables of everything.
-fn tell(cells: &[Cell], largest: u32, findings: &mut Findings) {
+fn tell(cells: &[FilterFigures], largest: u32, findings: &mut Findings) {
     for cell in cells.iter().filter(|cell| cell.count == largest) {
         for ((measure, ..), value) in MEASURES.into_iter().zip(cell.values) {
             let rate = if cell.rate_hz == RATE_HZ { String::new() } else { format!("_{}hz", cell.rate_hz) };
@@ -200,7 +200,7 @@ fn tell(cells: &[Cell], largest: u32, findings: &mut Findings) {
             || cells.iter().filter(move |cell| cell.posture == posture && cell.rate_hz == RATE_HZ);
         let lines = CONDITIONS.map(|condition| {
             let points = of_posture().filter(|cell| cell.condition.key == condition.key);
-            Line {
+            ChartLine {
                 name: condition.title.to_owned(),
                 points: points.map(|cell| (cell.count.into(), cell.values[0])).collect(),
             }
@@ -225,7 +225,7 @@ fn tell(cells: &[Cell], largest: u32, findings: &mut Findings) {
         .push(Section::new(&format!("{largest} bots that stand, at other rates")).table(table(others)));
 }
 
-fn table<'a>(cells: impl Iterator<Item = &'a Cell>) -> Table {
+fn table<'a>(cells: impl Iterator<Item = &'a FilterFigures>) -> Table {
     let mut columns =
         vec![Column::text("sender and filter"), Column::number("bots", ""), Column::number("rate", "Hz")];
     columns.extend(MEASURES.map(|(_, title, _)| Column::number(title, "")));
@@ -248,7 +248,7 @@ mod tests {
         let mut cells = Vec::new();
         for (postures, rate_hz) in [(&POSTURES[..], RATE_HZ), (&["stand"], 1), (&["stand"], 60)] {
             for &posture in postures {
-                cells.extend(CONDITIONS.map(|condition| Cell {
+                cells.extend(CONDITIONS.map(|condition| FilterFigures {
                     posture,
                     rate_hz,
                     condition,

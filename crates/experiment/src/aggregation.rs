@@ -5,10 +5,10 @@
 //! differ in nothing else.
 
 use crate::bots::Bots;
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::crowd::{NO_CAP_BYTES_PER_S, NO_THROTTLE_BITS_PER_S, await_scenery};
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::{Sampler, Window};
 use crate::references::Reference;
 use crate::server::Server;
@@ -69,7 +69,7 @@ impl Published {
 }
 
 /// One way to send.
-struct Condition {
+struct SendingMode {
     key: &'static str,
     title: &'static str,
     /// Keys of section `gateway` that differ from the defaults.
@@ -78,32 +78,32 @@ struct Condition {
     at: &'static [usize],
 }
 
-const CONDITIONS: [Condition; 10] = [
-    Condition { key: "on", title: "as usual", keys: &[], at: &[0, 1, 2, 3, 4, 5] },
-    Condition {
+const CONDITIONS: [SendingMode; 10] = [
+    SendingMode { key: "on", title: "as usual", keys: &[], at: &[0, 1, 2, 3, 4, 5] },
+    SendingMode {
         key: "off",
         title: "each update alone",
         keys: &[("terse_per_datagram", 1), ("full_per_datagram", 1), ("objects_per_datagram", 1)],
         at: &[0, 1, 2, 3],
     },
-    Condition { key: "two", title: "two in a datagram", keys: &[("terse_per_datagram", 2)], at: &[3] },
-    Condition { key: "six", title: "six in a datagram", keys: &[("terse_per_datagram", 6)], at: &[2] },
-    Condition {
+    SendingMode { key: "two", title: "two in a datagram", keys: &[("terse_per_datagram", 2)], at: &[3] },
+    SendingMode { key: "six", title: "six in a datagram", keys: &[("terse_per_datagram", 6)], at: &[2] },
+    SendingMode {
         key: "bytes400",
         title: "datagrams of 400 bytes",
         keys: &[("datagram_bytes", 400)],
         at: &[3],
     },
-    Condition {
+    SendingMode {
         key: "bytes800",
         title: "datagrams of 800 bytes",
         keys: &[("datagram_bytes", 800)],
         at: &[3],
     },
-    Condition { key: "hz5", title: "5 sends a second", keys: &[("send_hz", 5)], at: &[3] },
-    Condition { key: "hz20", title: "20 sends a second", keys: &[("send_hz", 20)], at: &[3] },
-    Condition { key: "fresh", title: "buffers not reused", keys: &[("reuse_buffers", 0)], at: &[3, 5] },
-    Condition { key: "again", title: "as usual, once more", keys: &[], at: &[5] },
+    SendingMode { key: "hz5", title: "5 sends a second", keys: &[("send_hz", 5)], at: &[3] },
+    SendingMode { key: "hz20", title: "20 sends a second", keys: &[("send_hz", 20)], at: &[3] },
+    SendingMode { key: "fresh", title: "buffers not reused", keys: &[("reuse_buffers", 0)], at: &[3, 5] },
+    SendingMode { key: "again", title: "as usual, once more", keys: &[], at: &[5] },
 ];
 
 /// The usual values of all keys that any condition sets.
@@ -128,7 +128,7 @@ const MEASURES: [(&str, &str, &str); 7] = [
 ];
 
 /// The limit is a sixtieth of the published figure, for L = 2 µs as all limits of CPU time.
-fn budgets() -> [Budget; 2] {
+fn budgets() -> [FigureLimit; 2] {
     [
         budget(
             "ns_on_100",
@@ -150,7 +150,7 @@ fn figures() -> Vec<String> {
     names
 }
 
-fn name_of(measure: &str, condition: &Condition, count: u32) -> String {
+fn name_of(measure: &str, condition: &SendingMode, count: u32) -> String {
     format!("{measure}_{}_{count}", condition.key)
 }
 
@@ -161,8 +161,8 @@ const MOVEMENTS: &str = "throng_terse_sent_total";
 type Values = [f64; MEASURES.len()];
 
 /// One measured condition.
-struct Cell {
-    condition: &'static Condition,
+struct ConditionFigures {
+    condition: &'static SendingMode,
     /// As in whole runs.
     count: u32,
     values: Values,
@@ -193,7 +193,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
             }
         }
         for (condition, measured) in conditions().zip(measured) {
-            cells.push(Cell { condition, count: COUNTS[at], values: median(measured) });
+            cells.push(ConditionFigures { condition, count: COUNTS[at], values: median(measured) });
         }
     }
     let report = bots.leave()?;
@@ -208,7 +208,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 }
 
 /// One window of a condition.
-fn measure(run: &Run, server: &Server, condition: &Condition) -> Result<Values, ExperimentError> {
+fn measure(run: &Run, server: &Server, condition: &SendingMode) -> Result<Values, ExperimentError> {
     for (key, usual) in USUAL {
         let own = condition.keys.iter().find(|(own, _)| *own == key);
         server.tune(&format!("gateway.{key}"), value_of(key, own.map_or(usual, |(_, value)| *value)))?;
@@ -244,13 +244,13 @@ fn values(window: &Window) -> Values {
     ]
 }
 
-fn tell(cells: &[Cell], findings: &mut Findings) {
+fn tell(cells: &[ConditionFigures], findings: &mut Findings) {
     for cell in cells {
         for ((measure, ..), value) in MEASURES.into_iter().zip(cell.values) {
             findings.figure(name_of(measure, cell.condition, cell.count), value);
         }
     }
-    let line = |condition: &Condition, measure: usize| Line {
+    let line = |condition: &SendingMode, measure: usize| ChartLine {
         name: condition.title.to_owned(),
         points: cells
             .iter()
@@ -261,9 +261,10 @@ fn tell(cells: &[Cell], findings: &mut Findings) {
     let mut section = Section::new("All see all");
     for (measure, published) in [(0, PUBLISHED.cores), (2, PUBLISHED.packets)] {
         let (name, title, unit) = MEASURES[measure];
-        let mut lines: Vec<Line> = CONDITIONS[..2].iter().map(|condition| line(condition, measure)).collect();
+        let mut lines: Vec<ChartLine> =
+            CONDITIONS[..2].iter().map(|condition| line(condition, measure)).collect();
         let published = vec![(f64::from(PUBLISHED.avatars), published)];
-        lines.push(Line { name: "OpenSim with aggregation, published".to_owned(), points: published });
+        lines.push(ChartLine { name: "OpenSim with aggregation, published".to_owned(), points: published });
         let chart = Chart {
             title: title.to_owned(),
             x: ("avatars".to_owned(), String::new()),
@@ -276,7 +277,7 @@ fn tell(cells: &[Cell], findings: &mut Findings) {
     findings.sections.push(section.table(table(cells)));
 }
 
-fn table(cells: &[Cell]) -> Table {
+fn table(cells: &[ConditionFigures]) -> Table {
     let mut columns = vec![Column::text("sent"), Column::number("avatars", "")];
     columns.extend(MEASURES.map(|(_, title, unit)| Column::number(title, unit)));
     let mut table = Table::new(columns).caption(
@@ -316,7 +317,11 @@ mod tests {
         let mut cells = Vec::new();
         for condition in &CONDITIONS {
             let counts = condition.at.iter().map(|&at| COUNTS[at]);
-            cells.extend(counts.map(|count| Cell { condition, count, values: [1.0; MEASURES.len()] }));
+            cells.extend(counts.map(|count| ConditionFigures {
+                condition,
+                count,
+                values: [1.0; MEASURES.len()],
+            }));
         }
         let mut findings = Findings::default();
         findings.figure("circuits_lost", 0.0);

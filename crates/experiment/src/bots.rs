@@ -42,32 +42,32 @@ pub(crate) struct BotsReport {
 
 /// The bots' answer after a command is done.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct CommandReply {
     done: String,
     /// Logins that have succeeded so far.
     pub(crate) logins_ok: u32,
     /// To `gap`: for how long at most any observer was shown nothing new, in seconds.
     pub(crate) gap_s: Option<f64>,
     /// To `pings`: those since the last time.
-    pub(crate) pings: Option<Times>,
+    pub(crate) pings: Option<TimeSummary>,
     /// To `probes`.
-    pub(crate) probes: Option<Probes>,
+    pub(crate) probes: Option<ProbeFigures>,
 }
 
 /// Measurements of bots that probe a server.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(crate) struct Probes {
-    pub(crate) pings: Times,
+pub(crate) struct ProbeFigures {
+    pub(crate) pings: TimeSummary,
     pub(crate) pings_unanswered: u64,
-    pub(crate) echoes: Times,
+    pub(crate) echoes: TimeSummary,
     pub(crate) words_lost: u64,
-    pub(crate) control: Times,
+    pub(crate) control: TimeSummary,
     pub(crate) reordered: u64,
 }
 
 /// Times in a few numbers, milliseconds.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(crate) struct Times {
+pub(crate) struct TimeSummary {
     pub(crate) count: u64,
     pub(crate) min_ms: Option<f64>,
     pub(crate) mean_ms: Option<f64>,
@@ -143,14 +143,14 @@ impl Bots {
     }
 
     /// Tells them something and waits until it is done.
-    pub(crate) fn command(&mut self, text: &str) -> Result<Answer, ExperimentError> {
+    pub(crate) fn command(&mut self, text: &str) -> Result<CommandReply, ExperimentError> {
         let commands = self.commands.as_mut().expect("there is an input until they leave");
         let sent = writeln!(commands, "{text}").and_then(|()| commands.flush());
         let mut line = String::new();
         if sent.is_err() || self.answers.read_line(&mut line).unwrap_or(0) == 0 {
             return Err(self.process.error(format!("ended at {text:?}")));
         }
-        let answer: Answer = serde_json::from_str(&line).unwrap_or_default();
+        let answer: CommandReply = serde_json::from_str(&line).unwrap_or_default();
         if answer.done == text { Ok(answer) } else { Err(self.process.error(format!("answered {line}"))) }
     }
 

@@ -7,7 +7,7 @@ use report::{Cell, Column, Section, Table, Verdict};
 use serde::Serialize;
 
 /// A figure and its limit.
-pub(crate) struct Budget {
+pub(crate) struct FigureLimit {
     pub(crate) figure: &'static str,
     /// Description for readers.
     pub(crate) what: &'static str,
@@ -64,13 +64,13 @@ pub(crate) const fn budget(
     what: &'static str,
     unit: &'static str,
     limit: Limit,
-) -> Budget {
-    Budget { figure, what, unit, limit }
+) -> FigureLimit {
+    FigureLimit { figure, what, unit, limit }
 }
 
 /// Puts a table of the budgets before all other sections. A figure over its budget is a failure, except in quick runs, whose figures
 /// are no measurements.
-pub(crate) fn judge(run: &Run, budgets: &[Budget], findings: &mut Findings) {
+pub(crate) fn judge(run: &Run, budgets: &[FigureLimit], findings: &mut Findings) {
     let mut table = Table::new(vec![
         Column::text("budget"),
         Column::number("measured", ""),
@@ -78,7 +78,7 @@ pub(crate) fn judge(run: &Run, budgets: &[Budget], findings: &mut Findings) {
         Column::text("allowed"),
         Column::text("held"),
     ]);
-    for Budget { figure, what, unit, limit } in budgets {
+    for FigureLimit { figure, what, unit, limit } in budgets {
         let limit = limit.at(|reference| run.references.median(reference));
         let value = findings.figures.get(*figure).copied().unwrap_or(f64::NAN);
         let holds = limit.holds(value);

@@ -4,7 +4,7 @@ use crate::calibrate::thread_cpu;
 use crate::child::{self, BURN_COMMAND, Running, die_with_parent};
 use crate::error::ExperimentError;
 use crate::references::spin;
-use crate::usage::Usage;
+use crate::usage::ProcessUsage;
 use crate::{Run, clock};
 use std::io;
 use std::time::Duration;
@@ -79,8 +79,8 @@ impl Burner {
     /// CPU time that it has used, seconds.
     pub(crate) fn cpu_s(&self) -> Result<f64, ExperimentError> {
         let pid = self.0.pid();
-        let usage = Usage::of(pid).map_err(|source| ExperimentError::Usage { pid, source })?;
-        Ok(usage.cpu_s_since(&Usage::default()))
+        let usage = ProcessUsage::of(pid).map_err(|source| ExperimentError::Usage { pid, source })?;
+        Ok(usage.cpu_s_since(&ProcessUsage::default()))
     }
 }
 

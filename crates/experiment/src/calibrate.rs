@@ -58,7 +58,7 @@ pub struct Calibration {
 
 /// A sender and a reader in a sink, with which L is measured again and again.
 pub struct Calibrator {
-    reader: Reader,
+    reader: DrainThread,
     socket: UdpSocket,
     batch: SendBatch,
     sent: u64,
@@ -72,7 +72,7 @@ impl Calibrator {
     /// When they cannot be had.
     pub fn open(sink: &Sink) -> Result<Self, ExperimentError> {
         raise_file_limit().map_err(failed("raise the limit of open files"))?;
-        let reader = Reader::start(sink)?;
+        let reader = DrainThread::start(sink)?;
         let sender_ip = sink.server.ip;
         let socket = sink
             .server
@@ -157,7 +157,7 @@ impl Drain {
     }
 
     /// Throws away what has come, and says how much that was.
-    fn drain(&mut self, events: &Events, memory: &mut Memory) -> u64 {
+    fn drain(&mut self, events: &Events, memory: &mut DrainBuffers) -> u64 {
         match self {
             Self::Sockets(sockets) => events
                 .iter()
@@ -175,13 +175,13 @@ impl Drain {
 }
 
 /// Buffers that draining reuses.
-struct Memory {
+struct DrainBuffers {
     batch: RecvBatch,
     packet: Box<[u8]>,
 }
 
 /// A thread that reads what comes to all destinations and throws it away.
-struct Reader {
+struct DrainThread {
     destinations: Vec<SocketAddrV4>,
     arrived: Arc<Arrived>,
     stopping: Arc<AtomicBool>,
@@ -195,7 +195,7 @@ struct Arrived {
     rose: Condvar,
 }
 
-impl Reader {
+impl DrainThread {
     fn start(sink: &Sink) -> Result<Self, ExperimentError> {
         let (mut drain, destinations) = Drain::open(sink)?;
         let poller = Poller::new().map_err(failed("wait for the destinations"))?;
@@ -206,7 +206,7 @@ impl Reader {
             let (arrived, stopping) = (Arc::clone(&arrived), Arc::clone(&stopping));
             move || {
                 let mut events = Events::with_capacity(DESTINATIONS);
-                let mut memory = Memory { batch: RecvBatch::new(), packet: Device::buffer() };
+                let mut memory = DrainBuffers { batch: RecvBatch::new(), packet: Device::buffer() };
                 while !stopping.load(Ordering::Acquire) && poller.wait(&mut events, None).is_ok() {
                     let came = drain.drain(&events, &mut memory);
                     *arrived.count.lock().unwrap_or_else(PoisonError::into_inner) += came;
@@ -233,7 +233,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for DrainThread {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::Release);
         self.waker.wake();

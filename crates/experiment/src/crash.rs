@@ -6,7 +6,7 @@
 //! SIGSEGV from outside.
 
 use crate::bots::Bots;
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::server::Server;
@@ -46,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Logins that may be tried while the server is away.
 const ATTEMPTS_MAX: u32 = 2_000;
 
-const BUDGETS: [Budget; 4] = [
+const BUDGETS: [FigureLimit; 4] = [
     budget("panic_back_s", "panic until the world is back under its visitors", "s", Limit::AtMost(2.0)),
     budget("crash_back_s", "signal until dump written and serving again", "s", Limit::AtMost(5.0)),
     budget("circuits_lost", "visitors lost by a panic", "", Limit::AtMost(0.0)),
@@ -139,7 +139,7 @@ fn panic(run: &Run, server: &Server, visitors: u32, round: &mut Round) -> Result
 }
 
 /// The one time of a timing; no number when there is none.
-fn once(metrics: &crate::metrics::Metrics, timing: &str) -> f64 {
+fn once(metrics: &crate::metrics::MetricScrape, timing: &str) -> f64 {
     metrics.sum(&format!("{timing}_sum")) / metrics.sum(&format!("{timing}_count"))
 }
 

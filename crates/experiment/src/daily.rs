@@ -2,12 +2,12 @@
 //! server is held to budgets. What it complains about, and what it left behind, is linked in the report.
 
 use crate::bots::{Bots, BotsReport};
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::{Reading, Sampler, Window};
 use crate::server::{LOG_FILE, METRICS_FILE, REGION, Server};
-use crate::usage::Usage;
+use crate::usage::ProcessUsage;
 use crate::worlds::frames::MissedLooks;
 use crate::worlds::grounds::{self, BEHAVIOURS};
 use crate::{Experiment, Run, clock};
@@ -56,7 +56,7 @@ const LOOK_QUICK: Duration = Duration::from_secs(2);
 const VISIT_QUICK: Duration = Duration::from_secs(1);
 
 /// Limits for a server of this size on any machine that is not too small for it.
-const BUDGETS: [Budget; 18] = [
+const BUDGETS: [FigureLimit; 18] = [
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("pings_unanswered", "pings unanswered", "", Limit::AtMost(0.0)),
@@ -246,7 +246,7 @@ fn of_bots(reports: &[BotsReport], findings: &mut Findings) {
     findings.sections.push(Section::new("What the bots saw").table(table));
 }
 
-fn of_server(window: &Window, samples: &[(f64, Usage)], findings: &mut Findings) {
+fn of_server(window: &Window, samples: &[(f64, ProcessUsage)], findings: &mut Findings) {
     let rise = |name: &str| window.end.metrics.sum(name) - window.begin.metrics.sum(name);
     findings.figure("dilation_min", window.least_dilation());
     findings.figure("rate_held", window.rate_held());
@@ -261,8 +261,9 @@ fn of_server(window: &Window, samples: &[(f64, Usage)], findings: &mut Findings)
     findings.figure("http_failed", failed(&window.end) - failed(&window.begin));
     findings.figure("server_cpu_cores", window.cpu_s_per_s());
     let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
-    let rss =
-        |samples: &[(f64, Usage)]| samples.iter().map(|(_, usage)| mib(usage.rss_bytes)).fold(0.0, f64::max);
+    let rss = |samples: &[(f64, ProcessUsage)]| {
+        samples.iter().map(|(_, usage)| mib(usage.rss_bytes)).fold(0.0, f64::max)
+    };
     findings.figure("rss_mib_max", rss(samples));
     // The first half fills tables up to their bounds; what still grows in the second grows for ever.
     let middle = samples.len() / 2;
@@ -283,16 +284,16 @@ fn of_server(window: &Window, samples: &[(f64, Usage)], findings: &mut Findings)
 }
 
 /// Samples of the measured window. Outside of it the bots log in and out, which is growth and decline of another kind.
-fn within<'a>(samples: &'a [(f64, Usage)], window_s: &Range<f64>) -> &'a [(f64, Usage)] {
+fn within<'a>(samples: &'a [(f64, ProcessUsage)], window_s: &Range<f64>) -> &'a [(f64, ProcessUsage)] {
     let before = |limit_s: f64| samples.partition_point(|(at_s, _)| *at_s < limit_s);
     &samples[before(window_s.start)..before(window_s.end)]
 }
 
 /// The slope of the resident memory, by least squares. What people leave behind when they go differs from minute to minute, so that it takes
 /// most of an hour to tell a leak from that.
-fn growth_mb_per_h(samples: &[(f64, Usage)]) -> f64 {
+fn growth_mb_per_h(samples: &[(f64, ProcessUsage)]) -> f64 {
     let n = samples.len() as f64;
-    let mb = |usage: &Usage| usage.rss_bytes as f64 / 1e6;
+    let mb = |usage: &ProcessUsage| usage.rss_bytes as f64 / 1e6;
     let mean_h = samples.iter().map(|(at, _)| at / 3_600.0).sum::<f64>() / n;
     let mean_mb = samples.iter().map(|(_, usage)| mb(usage)).sum::<f64>() / n;
     let both = samples.iter().map(|(at, usage)| (at / 3_600.0 - mean_h) * (mb(usage) - mean_mb));
@@ -329,7 +330,7 @@ fn left_behind(run: &Run, data: &Path, findings: &mut Findings) -> Section {
 }
 
 fn charts(looks: &[(f64, Reading)], findings: &mut Findings) {
-    let line = |name: &str, of: &dyn Fn(&Reading) -> Option<f64>| Line {
+    let line = |name: &str, of: &dyn Fn(&Reading) -> Option<f64>| ChartLine {
         name: name.to_owned(),
         points: looks.iter().filter_map(|(at, look)| Some((*at, of(look)?))).collect(),
     };
@@ -363,7 +364,7 @@ mod tests {
     fn growth_is_the_slope_of_memory_over_hours() {
         let at = |second: u32, megabytes: f64| {
             let rss_bytes = (megabytes * 1e6) as u64;
-            (f64::from(second), Usage { rss_bytes, ..Usage::default() })
+            (f64::from(second), ProcessUsage { rss_bytes, ..ProcessUsage::default() })
         };
         let rising: Vec<_> =
             (0..600).map(|second| at(second, 100.0 + f64::from(second) / 3_600.0 * 7.0)).collect();
@@ -376,7 +377,7 @@ mod tests {
     fn growth_covers_the_window_and_neither_login_nor_logout() {
         let at = |second: u32, megabytes: f64| {
             let rss_bytes = (megabytes * 1e6) as u64;
-            (f64::from(second), Usage { rss_bytes, ..Usage::default() })
+            (f64::from(second), ProcessUsage { rss_bytes, ..ProcessUsage::default() })
         };
         // 50 MB of logins, 3 MB/h for ten minutes, and a logout that gives back 40 MB.
         let memory_mb = |second: u32| match second {

@@ -1,7 +1,7 @@
 //! Results of an experiment: figures for machines, charts and sections for readers, and failures.
 
 use crate::budget::Judged;
-use crate::usage::Usage;
+use crate::usage::ProcessUsage;
 use report::{Axis, LinePlot, SERIES_MAX, Section, Series};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ pub(crate) struct Chart {
     #[serde(skip)]
     pub(crate) is_log: bool,
     /// By name, in the order of the legend.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ChartLine>,
 }
 
 /// One line of a chart.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Line {
+pub(crate) struct ChartLine {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
 }
@@ -65,7 +65,7 @@ impl Findings {
     }
 
     /// Adds what a process used over the run, by thread, as charts and a section.
-    pub(crate) fn usage(&mut self, key: &str, title: &str, samples: &[(f64, Usage)]) {
+    pub(crate) fn usage(&mut self, key: &str, title: &str, samples: &[(f64, ProcessUsage)]) {
         let mut lines: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         for pair in samples.windows(2) {
             let [(before_at, before), (at, usage)] = pair else { unreachable!("windows of two") };
@@ -74,9 +74,10 @@ impl Findings {
                 lines.entry(thread.to_owned()).or_default().push((*at, percent));
             }
         }
-        let mut lines: Vec<Line> = lines.into_iter().map(|(name, points)| Line { name, points }).collect();
+        let mut lines: Vec<ChartLine> =
+            lines.into_iter().map(|(name, points)| ChartLine { name, points }).collect();
         // The busiest first, since a plot holds a limited number; threads that hardly run are left out.
-        let total = |line: &Line| line.points.iter().map(|point| point.1).sum::<f64>();
+        let total = |line: &ChartLine| line.points.iter().map(|point| point.1).sum::<f64>();
         lines.retain(|line| total(line) > 0.1 * line.points.len() as f64);
         lines.sort_by(|a, b| total(b).total_cmp(&total(a)));
         let time = || ("time".to_owned(), "s".to_owned());
@@ -92,7 +93,7 @@ impl Findings {
             x: time(),
             y: ("memory".to_owned(), "MiB".to_owned()),
             is_log: false,
-            lines: vec![Line {
+            lines: vec![ChartLine {
                 name: "resident".to_owned(),
                 points: samples
                     .iter()

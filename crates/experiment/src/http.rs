@@ -20,11 +20,11 @@ const REST_MAX: Duration = Duration::from_secs(1);
 const LINE_MAX: u64 = 8 << 10;
 
 /// A request in its wire form.
-pub(crate) struct Request {
+pub(crate) struct HttpRequest {
     text: String,
 }
 
-impl Request {
+impl HttpRequest {
     /// A request without a token, for public resources of that address.
     pub(crate) fn get(addr: SocketAddr, path: &str) -> Self {
         Self { text: format!("GET {path} HTTP/1.1\r\nHost: {addr}\r\n\r\n") }
@@ -51,12 +51,12 @@ impl Request {
 
 /// A connection to the server.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct HttpConnection {
     stream: BufReader<TcpStream>,
     answered_at: Instant,
 }
 
-impl Connection {
+impl HttpConnection {
     /// A new one, which belongs to the network of the thread that makes it and may then be used by any.
     pub(crate) fn new(addr: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&addr, PATIENCE)?;
@@ -66,7 +66,7 @@ impl Connection {
     }
 
     /// Asks; the body that comes back, unless the status says that something is wrong.
-    fn ask(&mut self, request: &Request) -> io::Result<String> {
+    fn ask(&mut self, request: &HttpRequest) -> io::Result<String> {
         self.stream.get_mut().write_all(request.text.as_bytes())?;
         let answer = answer(&mut self.stream);
         self.answered_at = clock::now();
@@ -114,23 +114,23 @@ fn answer(stream: &mut impl BufRead) -> io::Result<String> {
 
 /// The connection that is kept.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    connection: Mutex<Option<Connection>>,
+pub(crate) struct PersistentConnection {
+    connection: Mutex<Option<HttpConnection>>,
     rest_max: Duration,
 }
 
-impl Default for Kept {
+impl Default for PersistentConnection {
     fn default() -> Self {
         Self { connection: Mutex::default(), rest_max: REST_MAX }
     }
 }
 
-impl Kept {
+impl PersistentConnection {
     /// Sends a request over it, or over a connection that `connect` makes, and keeps that. Several threads may ask at once.
     pub(crate) fn ask(
         &self,
-        request: &Request,
-        connect: impl FnOnce() -> io::Result<Connection>,
+        request: &HttpRequest,
+        connect: impl FnOnce() -> io::Result<HttpConnection>,
     ) -> io::Result<String> {
         let kept = || self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = kept().take().filter(|connection| connection.answered_at.elapsed() < self.rest_max);
@@ -175,14 +175,14 @@ mod tests {
                 .for_each(|_| out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes").unwrap());
         };
         std::thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(serve));
-        let kept = Kept { rest_max, ..Kept::default() };
+        let kept = PersistentConnection { rest_max, ..PersistentConnection::default() };
         let mut connections = 0;
         for _ in 0..2 {
             let connect = || {
                 connections += 1;
-                Connection::new(addr)
+                HttpConnection::new(addr)
             };
-            assert_eq!(kept.ask(&Request::get(addr, "/"), connect).unwrap(), "yes");
+            assert_eq!(kept.ask(&HttpRequest::get(addr, "/"), connect).unwrap(), "yes");
         }
         connections
     }

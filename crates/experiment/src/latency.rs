@@ -4,8 +4,8 @@
 //! 5 ms on the same way: what it takes is the machine's, so a ping's own time is the difference of the two. What of it passes in
 //! which stage of the server, its own histograms say. Between two counts more walkers log in; all are on one server.
 
-use crate::bots::{Bots, Probes, Times};
-use crate::budget::{self, Budget, Limit, budget};
+use crate::bots::{Bots, ProbeFigures, TimeSummary};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::Sampler;
@@ -51,7 +51,7 @@ const TICK_MS: f64 = 50.0;
 /// Period at which the echo checks for its end.
 const ECHO_LOOK: Duration = Duration::from_millis(100);
 
-const BUDGETS: [Budget; 6] = [
+const BUDGETS: [FigureLimit; 6] = [
     budget(
         "ping_ms_p999_1400",
         "ping less the control echo, 1,400 clients, p99.9",
@@ -80,8 +80,8 @@ fn stage_figure(stage: &str, what: &str, count: u32) -> String {
 }
 
 /// Measurements beside one crowd.
-struct Measured {
-    probes: Probes,
+struct LatencyFigures {
+    probes: ProbeFigures,
     /// Of their pings in the server.
     stages: [StageTimes; STAGES.len()],
 }
@@ -92,7 +92,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let n_probes = run.pick(PROBES, PROBES_QUICK);
     let server = Server::start_with(run, "server", "", "size_m = 512\n")?;
     let sampler = Sampler::start(server.pid())?;
-    let echo = Echo::start(run)?;
+    let echo = EchoThread::start(run)?;
     let options = ["--behavior", "probe", "--last-name", "Probe", "--ping-every", "50ms"];
     let options = [&options[..], &["--control-echo", &echo.address]].concat();
     let mut probes = Bots::start(run, &server, "probes", n_probes, &options)?;
@@ -113,7 +113,8 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
         }
         clock::wait(run.pick(WINDOW, WINDOW_QUICK) / LOOKS);
         let stages = stages.end(&server)?;
-        measured.push(Measured { probes: probes.command("probes")?.probes.unwrap_or_default(), stages });
+        measured
+            .push(LatencyFigures { probes: probes.command("probes")?.probes.unwrap_or_default(), stages });
     }
     let reports = [crowd.leave()?, probes.leave()?];
     drop(echo);
@@ -122,7 +123,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 
     let nan = |ms: Option<f64>| ms.unwrap_or(f64::NAN);
     // Names of figures are those of a whole run, whatever a quick one counts.
-    for (&count, Measured { probes, stages }) in CROWDS.iter().zip(&measured) {
+    for (&count, LatencyFigures { probes, stages }) in CROWDS.iter().zip(&measured) {
         findings.figure(format!("ping_ms_p999_of_{count}"), nan(probes.pings.p999_ms));
         findings.figure(format!("control_ms_p999_of_{count}"), nan(probes.control.p999_ms));
         findings.figure(format!("chat_ms_p999_of_{count}"), nan(probes.echoes.p999_ms));
@@ -149,20 +150,20 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 }
 
 /// All times of all crowds.
-fn waits(crowds: &[u32], measured: &[Measured]) -> Section {
+fn waits(crowds: &[u32], measured: &[LatencyFigures]) -> Section {
     let times = ["min", "mean", "max", "standard deviation", "p99", "p99.9"];
     let mut columns =
         vec![Column::text("what"), Column::number("clients", ""), Column::number("measured", "")];
     columns.extend(times.map(|name| Column::number(name, "ms")));
     let mut table = Table::new(columns);
-    type Of = fn(&Probes) -> &Times;
+    type Of = fn(&ProbeFigures) -> &TimeSummary;
     let kinds: [(&str, Of); 3] = [
         ("ping", |probes| &probes.pings),
         ("control echo", |probes| &probes.control),
         ("chat echo", |probes| &probes.echoes),
     ];
     for (what, of) in kinds {
-        for (count, Measured { probes, .. }) in crowds.iter().zip(measured) {
+        for (count, LatencyFigures { probes, .. }) in crowds.iter().zip(measured) {
             let times = of(probes);
             let mut row = vec![what.into(), f64::from(*count).into(), (times.count as f64).into()];
             let all = [times.min_ms, times.mean_ms, times.max_ms, times.sd_ms, times.p99_ms, times.p999_ms];
@@ -174,13 +175,13 @@ fn waits(crowds: &[u32], measured: &[Measured]) -> Section {
 }
 
 /// A ping as its client sees it beside its stages in the server, for each crowd.
-fn ways(crowds: &[u32], measured: &[Measured]) -> Section {
+fn ways(crowds: &[u32], measured: &[LatencyFigures]) -> Section {
     let times = ["min", "mean", "max", "standard deviation", "p50", "p99", "p99.9"];
     let mut columns =
         vec![Column::number("clients", ""), Column::text("where"), Column::number("measured", "")];
     columns.extend(times.map(|name| Column::number(name, "µs")));
     let mut table = Table::new(columns);
-    for (count, Measured { probes, stages }) in crowds.iter().zip(measured) {
+    for (count, LatencyFigures { probes, stages }) in crowds.iter().zip(measured) {
         let mut row = |place: &str, n: f64, times: [f64; 7]| {
             let mut cells = vec![f64::from(*count).into(), place.into(), n.into()];
             cells.extend(times.map(Into::into));
@@ -203,14 +204,14 @@ fn ways(crowds: &[u32], measured: &[Measured]) -> Section {
 }
 
 /// A plain echo beside the server, on a thread of its own.
-struct Echo {
+struct EchoThread {
     /// Its address.
     address: String,
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Echo {
+impl EchoThread {
     fn start(run: &Run) -> Result<Self, ExperimentError> {
         let failed = |source| ExperimentError::Start { what: "the control echo".to_owned(), source };
         let ip = run.sink.server.ip;
@@ -236,7 +237,7 @@ impl Echo {
     }
 }
 
-impl Drop for Echo {
+impl Drop for EchoThread {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

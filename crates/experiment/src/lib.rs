@@ -51,7 +51,7 @@ mod usage;
 mod worlds;
 
 pub use error::ExperimentError;
-pub use outcome::Outcome;
+pub use outcome::ExperimentReport;
 pub use sink::SinkKind;
 pub use summary::{MedianBudget, RunsSummary, Spread, summarize};
 
@@ -98,7 +98,7 @@ pub const EXPERIMENTS: [Experiment; 12] = [
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RunParameters {
     /// Name of the experiment.
     pub name: String,
     /// A run of less than a minute that proves that every figure comes out, and no more.
@@ -152,8 +152,8 @@ impl Run {
 /// Runs an experiment and writes its reports.
 ///
 /// # Errors
-/// [`ExperimentError`] if it could not be run to its end. A run that misses a limit is no error: [`Outcome::failures`] lists it.
-pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
+/// [`ExperimentError`] if it could not be run to its end. A run that misses a limit is no error: [`ExperimentReport::failures`] lists it.
+pub fn run(request: &RunParameters) -> Result<ExperimentReport, ExperimentError> {
     let experiment = EXPERIMENTS
         .iter()
         .find(|experiment| experiment.name == request.name)
@@ -194,7 +194,7 @@ pub fn run(request: &Request) -> Result<Outcome, ExperimentError> {
             findings.failures.push(format!("the run yielded no figure {name}"));
         }
     }
-    let outcome = Outcome::new(experiment, request, &run, &calibration, findings);
+    let outcome = ExperimentReport::new(experiment, request, &run, &calibration, findings);
     outcome.write()?;
     Ok(outcome)
 }

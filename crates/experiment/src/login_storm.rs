@@ -3,13 +3,13 @@
 //! Passwords are hashed on one thread, in turn, so a storm of new users waits for it; a user verified in the last quarter of an hour is
 //! cached and does not wait. There are two servers: one without that cache, one with it. Both know all accounts before.
 
-use crate::bots::{Bots, BotsReport, Times};
-use crate::budget::{self, Budget, Limit, budget};
+use crate::bots::{Bots, BotsReport, TimeSummary};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::{Reading, Sampler, Window};
 use crate::server::Server;
-use crate::usage::Usage;
+use crate::usage::ProcessUsage;
 use crate::{Experiment, Run, clock};
 use report::{Column, Section, Table};
 use std::time::Duration;
@@ -32,7 +32,7 @@ const AT_ONCE: &str = "100000/s";
 const CALM: Duration = Duration::from_secs(60);
 const CALM_QUICK: Duration = Duration::from_secs(6);
 
-const BUDGETS: [Budget; 5] = [
+const BUDGETS: [FigureLimit; 5] = [
     budget("login_s_p99_cold", "login of a stranger among 1,000, p99", "s", Limit::AtMost(40.0)),
     budget("login_s_p99_warm", "login of who is remembered among 1,000, p99", "s", Limit::AtMost(8.0)),
     budget("logins_failed", "logins that failed", "", Limit::AtMost(0.0)),
@@ -55,14 +55,14 @@ fn figures() -> Vec<String> {
 
 /// Results of one server.
 struct Stormed {
-    calm: Times,
-    storm: Times,
+    calm: TimeSummary,
+    storm: TimeSummary,
     gap_s: f64,
     login_s_p50: f64,
     login_s_p99: f64,
     cpu_cores: f64,
     reports: Vec<BotsReport>,
-    samples: Vec<(f64, Usage)>,
+    samples: Vec<(f64, ProcessUsage)>,
 }
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {

@@ -2,9 +2,9 @@
 
 use crate::clock;
 use crate::error::ExperimentError;
-use crate::metrics::{Labels, Metrics};
+use crate::metrics::{Labels, MetricScrape};
 use crate::server::Server;
-use crate::usage::Usage;
+use crate::usage::ProcessUsage;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -25,8 +25,8 @@ const LOOK_EARLY: Duration = Duration::from_millis(60);
 /// Usage and counters at one moment, right after the server has exported its counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
-    pub(crate) usage: Usage,
-    pub(crate) metrics: Metrics,
+    pub(crate) usage: ProcessUsage,
+    pub(crate) metrics: MetricScrape,
     at: Instant,
 }
 
@@ -86,13 +86,13 @@ impl Window {
 
     /// Rate of a counter with this label, per second.
     pub(crate) fn rate_with(&self, name: &str, label: &str, value: &str) -> f64 {
-        let of = |metrics: &Metrics| metrics.with(name, label, value);
+        let of = |metrics: &MetricScrape| metrics.with(name, label, value);
         (of(&self.end.metrics) - of(&self.begin.metrics)) / self.seconds()
     }
 
     /// Rise of a counter that should not rise; NaN if the server does not export it. With a label and its value, or of all labels.
     pub(crate) fn rise_told(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
-        let of = |metrics: &Metrics| {
+        let of = |metrics: &MetricScrape| {
             label.map_or_else(|| metrics.told(name), |(label, value)| metrics.only(label, value).told(name))
         };
         of(&self.end.metrics) - of(&self.begin.metrics)
@@ -123,7 +123,7 @@ impl Window {
 
     /// Rate of a counter of threads per second, over all names with this prefix.
     pub(crate) fn rate_of_threads(&self, name: &str, prefix: &str) -> f64 {
-        let of = |metrics: &Metrics| -> f64 {
+        let of = |metrics: &MetricScrape| -> f64 {
             let threads = metrics.series(name);
             let is_wanted =
                 |labels: &Labels| labels.get("thread").is_some_and(|name| name.starts_with(prefix));
@@ -139,8 +139,8 @@ pub(crate) const fn least(a: f64, b: f64) -> f64 {
 }
 
 /// Current resource usage of a process.
-pub(crate) fn usage(pid: u32) -> Result<Usage, ExperimentError> {
-    Usage::of(pid).map_err(|source| ExperimentError::Usage { pid, source })
+pub(crate) fn usage(pid: u32) -> Result<ProcessUsage, ExperimentError> {
+    ProcessUsage::of(pid).map_err(|source| ExperimentError::Usage { pid, source })
 }
 
 /// Reads a process's usage once a second for as long as it exists, on a thread of its own.
@@ -148,7 +148,7 @@ pub(crate) fn usage(pid: u32) -> Result<Usage, ExperimentError> {
 pub(crate) struct Sampler {
     began: Instant,
     stop: Sender<()>,
-    thread: JoinHandle<Vec<(f64, Usage)>>,
+    thread: JoinHandle<Vec<(f64, ProcessUsage)>>,
 }
 
 impl Sampler {
@@ -157,7 +157,7 @@ impl Sampler {
         let began = clock::now();
         let sample = move || {
             let mut samples = Vec::new();
-            while let Ok(usage) = Usage::of(pid) {
+            while let Ok(usage) = ProcessUsage::of(pid) {
                 samples.push((began.elapsed().as_secs_f64(), usage));
                 if stopped.recv_timeout(Duration::from_secs(1)) != Err(RecvTimeoutError::Timeout) {
                     break;
@@ -178,7 +178,7 @@ impl Sampler {
     }
 
     /// The readings, with the seconds since the start.
-    pub(crate) fn finish(self) -> Vec<(f64, Usage)> {
+    pub(crate) fn finish(self) -> Vec<(f64, ProcessUsage)> {
         // It may have ended with the process.
         let _ = self.stop.send(());
         self.thread.join().expect("reading files does not panic")
@@ -190,8 +190,11 @@ mod tests {
     use super::*;
 
     fn window(begin: &str, end: &str) -> Window {
-        let reading =
-            |text| Reading { usage: Usage::default(), metrics: Metrics::parse(text), at: clock::now() };
+        let reading = |text| Reading {
+            usage: ProcessUsage::default(),
+            metrics: MetricScrape::parse(text),
+            at: clock::now(),
+        };
         Window { begin: reading(begin), end: reading(end) }
     }
 

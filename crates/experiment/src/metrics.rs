@@ -7,11 +7,11 @@ pub(crate) type Labels = BTreeMap<String, String>;
 
 /// A scrape: by name, the label sets and their values.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Metrics {
+pub(crate) struct MetricScrape {
     by_name: BTreeMap<String, Vec<(Labels, f64)>>,
 }
 
-impl Metrics {
+impl MetricScrape {
     /// Reads a scrape. Lines of another form are passed over: other versions may say more.
     pub(crate) fn parse(text: &str) -> Self {
         let mut metrics = Self::default();
@@ -155,7 +155,7 @@ mod tests {
     fn percentiles_of_a_histogram_are_of_what_it_took_in_between() {
         let scrape = |low: u32, middle: u32, all: u32| {
             let lines = [("0.001", low), ("0.01", middle), ("+Inf", all)];
-            Metrics::parse(&lines.map(|(le, n)| format!("t_bucket{{le=\"{le}\"}} {n}\n")).concat())
+            MetricScrape::parse(&lines.map(|(le, n)| format!("t_bucket{{le=\"{le}\"}} {n}\n")).concat())
         };
         let (before, after) = (scrape(100, 100, 100), scrape(190, 200, 200));
         let percentile = |share| after.percentile_since(&before, "t", share);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn series_are_summed_filtered_and_compared() {
-        let metrics = Metrics::parse(SCRAPE);
+        let metrics = MetricScrape::parse(SCRAPE);
         assert_eq!(metrics.sum("a"), 7.5);
         assert_eq!(metrics.with("a", "to", "out"), 4.5);
         assert_eq!(metrics.with("a", "world", "The \"Plaza\", {1}"), 3.0);

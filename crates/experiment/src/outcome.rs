@@ -4,7 +4,7 @@ use crate::budget::Judged;
 use crate::calibrate::{Calibration, DATAGRAM_BYTES, DESTINATIONS};
 use crate::findings::{Chart, Findings};
 use crate::references::ReferenceSample;
-use crate::{Experiment, ExperimentError, Request, Run, machine};
+use crate::{Experiment, ExperimentError, Run, RunParameters, machine};
 use report::{Cell, Column, Report, Section, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// The result of a run, in the form of `report.json`. Later versions may only add fields.
 #[derive(Debug, Serialize)]
-pub struct Outcome {
+pub struct ExperimentReport {
     /// Its name.
     pub experiment: String,
     /// The measured commit.
@@ -47,10 +47,10 @@ pub struct Outcome {
     page: String,
 }
 
-impl Outcome {
+impl ExperimentReport {
     pub(crate) fn new(
         experiment: &Experiment,
-        request: &Request,
+        request: &RunParameters,
         run: &Run,
         calibration: &Calibration,
         findings: Findings,

@@ -4,7 +4,7 @@
 //! A whole run builds the commit of the checkout twice, in two directories, and a third time with a change in a crate that
 //! no system has anything to do with; compiled dependencies are taken from where this executable was built. A quick one takes this executable as it is, and a copy of it.
 
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::{Experiment, Run, machine};
@@ -35,7 +35,7 @@ const SLOWDOWNS_QUICK: usize = 2;
 const COMPARISONS: usize = 10;
 const COMPARISONS_QUICK: usize = 1;
 
-const BUDGETS: [Budget; 2] = [
+const BUDGETS: [FigureLimit; 2] = [
     budget(
         "preflight_smallest_percent",
         "smallest slowdown from which on all are found",
@@ -51,7 +51,7 @@ fn figures() -> Vec<String> {
 }
 
 /// Two builds in which preflight should see no difference.
-struct Pair {
+struct BuildPair {
     /// Their origin.
     what: &'static str,
     base: PathBuf,
@@ -82,17 +82,17 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 }
 
 /// This executable in another place.
-fn copy(run: &Run) -> Result<Pair, ExperimentError> {
+fn copy(run: &Run) -> Result<BuildPair, ExperimentError> {
     let directory = run.out.join("in-another-directory");
     let head = directory.join("throng");
     fs::create_dir_all(&directory)
         .and_then(|()| fs::copy(&run.executable, &head))
         .map_err(|source| ExperimentError::File { path: head.clone(), source })?;
-    Ok(Pair { what: "a build and its copy", base: run.executable.clone(), head })
+    Ok(BuildPair { what: "a build and its copy", base: run.executable.clone(), head })
 }
 
 /// Of the commit of the checkout, which a clone of its own keeps free of what builds leave in it.
-fn build(run: &Run) -> Result<Vec<Pair>, ExperimentError> {
+fn build(run: &Run) -> Result<Vec<BuildPair>, ExperimentError> {
     let clone = run.out.join("repository");
     let _ = fs::remove_dir_all(&clone);
     let checkout = machine::checkout(&run.executable).ok_or_else(|| ExperimentError::Missing {
@@ -115,8 +115,8 @@ fn build(run: &Run) -> Result<Vec<Pair>, ExperimentError> {
     git(&clone, &[identity.as_slice(), &commit].concat(), None)?;
     let changed = here.build("HEAD")?.binary;
     Ok(vec![
-        Pair { what: "one commit, built in two directories", base: base.clone(), head: twin },
-        Pair { what: "a change in crate report, which no system uses", base, head: changed },
+        BuildPair { what: "one commit, built in two directories", base: base.clone(), head: twin },
+        BuildPair { what: "a change in crate report, which no system uses", base, head: changed },
     ])
 }
 

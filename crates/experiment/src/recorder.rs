@@ -6,7 +6,7 @@
 //! which a diagnosis needs: without them recording would be cheap and of no use.
 
 use crate::bots::Bots;
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::child::{self, Running};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -42,7 +42,7 @@ const SETTLE_QUICK: Duration = Duration::from_secs(1);
 const MEASURE: [&str; 3] = ["20000", "10", "3s"];
 const MEASURE_QUICK: [&str; 3] = ["200", "1", "500ms"];
 
-const BUDGETS: [Budget; 4] = [
+const BUDGETS: [FigureLimit; 4] = [
     budget("scope_extra_ns", "a scope beyond its two timestamps", "ns", Limit::AtMost(12.0)),
     budget("recorder_share", "recording, of a core", "", Limit::AtMost(0.005)),
     budget("save_stall_ratio", "p99.99 of recording during a save ÷ without", "", Limit::AtMost(1.5)),
@@ -57,13 +57,13 @@ fn figures() -> Vec<String> {
 
 /// The used part of the output of `throng measure-recorder`.
 #[derive(Clone, Debug, Deserialize)]
-struct Measured {
-    cost: Cost,
+struct RecorderBenchmark {
+    cost: ScopeCost,
     stall: Stall,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Cost {
+struct ScopeCost {
     timestamp_ns: f64,
     scope_extra_ns: f64,
     scope_extra_flat_ns: f64,
@@ -96,10 +96,10 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut walkers = Bots::start(run, &server, "walkers", bots, &["--behavior", "walk"])?;
     walkers.command(&format!("enter {bots}"))?;
     // The last seconds have logins in them.
-    let arriving = Capture::take(&server)?;
+    let arriving = CaptureFile::take(&server)?;
     clock::wait(run.pick(SETTLE, SETTLE_QUICK));
     let window = run.window(&server, run.pick(WINDOW, WINDOW_QUICK))?;
-    let walking = Capture::take(&server)?;
+    let walking = CaptureFile::take(&server)?;
     let report = walkers.leave()?;
     let samples = sampler.finish();
     server.stop()?;
@@ -126,12 +126,12 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 }
 
 /// Of a core: each scope with both of its timestamps.
-fn share(scopes_per_s: f64, cost: &Cost) -> f64 {
+fn share(scopes_per_s: f64, cost: &ScopeCost) -> f64 {
     scopes_per_s * 2.0f64.mul_add(cost.timestamp_ns, cost.scope_extra_ns) / 1e9
 }
 
 /// Has a process of the same build measure itself, before anything else runs.
-fn measure(run: &Run) -> Result<Measured, ExperimentError> {
+fn measure(run: &Run) -> Result<RecorderBenchmark, ExperimentError> {
     let log = run.out.join("measure.log");
     let [batches, rounds, phase] = run.pick(MEASURE, MEASURE_QUICK);
     let mut command = child::command(&run.executable, run.executable.as_os_str(), &log)?;
@@ -157,8 +157,8 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn tell_measured(measured: &Measured, findings: &mut Findings) {
-    let Measured { cost, stall } = measured;
+fn tell_measured(measured: &RecorderBenchmark, findings: &mut Findings) {
+    let RecorderBenchmark { cost, stall } = measured;
     findings.figure("timestamp_ns", cost.timestamp_ns);
     findings.figure("scope_extra_ns", cost.scope_extra_ns);
     findings.figure("scope_extra_flat_ns", cost.scope_extra_flat_ns);
@@ -201,13 +201,13 @@ fn tell_measured(measured: &Measured, findings: &mut Findings) {
 
 /// The used part of a capture's summary.
 #[derive(Clone, Debug, Deserialize)]
-struct Capture {
+struct CaptureFile {
     window_ns: u64,
-    costs: Costs,
+    costs: SystemCosts,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Costs {
+struct SystemCosts {
     systems: Vec<SystemCost>,
 }
 
@@ -218,11 +218,11 @@ struct SystemCost {
     self_ns: u64,
 }
 
-impl Capture {
+impl CaptureFile {
     /// Has a server take one, as operators do.
     fn take(server: &Server) -> Result<Self, ExperimentError> {
         #[derive(Deserialize)]
-        struct Told {
+        struct CaptureName {
             name: String,
         }
         let told = server.order("/v1/captures", serde_json::json!({}))?;
@@ -230,7 +230,7 @@ impl Capture {
             path: "/v1/captures".to_owned(),
             source: error.into(),
         };
-        let Told { name } = serde_json::from_str(&told).map_err(unreadable)?;
+        let CaptureName { name } = serde_json::from_str(&told).map_err(unreadable)?;
         let path = server.data.join("captures").join(format!("{name}.json"));
         let text = fs::read_to_string(&path).map_err(|source| ExperimentError::File { path, source })?;
         serde_json::from_str(&text).map_err(unreadable)
@@ -265,7 +265,7 @@ const SENT_TOGETHER_MAX: f64 = 1_024.0;
 /// Scopes that stand at the edge of a capture may be missing.
 const EDGE: u64 = 3;
 
-fn demands(arriving: &Capture, walking: &Capture, window: &Window, bots: u32) -> Vec<Demand> {
+fn demands(arriving: &CaptureFile, walking: &CaptureFile, window: &Window, bots: u32) -> Vec<Demand> {
     let mut demands = Vec::new();
     // A capture reaches back as long as its threads remember; ticks of that time, by the server's own count.
     let ticks = window.rate("throng_world_tick_seconds_count") * walking.seconds();
@@ -330,7 +330,7 @@ fn demand(demands: &[Demand], findings: &mut Findings) {
     findings.sections.push(Section::new("Scopes that have to be there").table(table));
 }
 
-fn tell_costs(capture: &Capture, findings: &mut Findings) {
+fn tell_costs(capture: &CaptureFile, findings: &mut Findings) {
     let mut table = Table::new(vec![
         Column::text("scope"),
         Column::number("recorded", "per second"),
@@ -352,7 +352,7 @@ fn tell_costs(capture: &Capture, findings: &mut Findings) {
 mod tests {
     use super::*;
 
-    fn measured() -> Measured {
+    fn measured() -> RecorderBenchmark {
         let text = r#"{"cost":{"timestamp_ns":20.0,"scope_extra_ns":10.0,"scope_extra_flat_ns":9.0,"scope_idle_ns":2.0,
             "frame_end_ns":50.0,"batches":3,"batch_scopes":510},"stall":{"quiet_p9999_ns":[900.0,1000.0,5000.0],
             "saving_p9999_ns":[1100.0,100.0,9000.0],"p50_ns":[600.0,610.0],"waits":0,"saves":4,"saved_slices":1000,
@@ -360,9 +360,12 @@ mod tests {
         serde_json::from_str(text).expect("what measure-recorder prints")
     }
 
-    fn capture(counts: &[(&str, u64)]) -> Capture {
+    fn capture(counts: &[(&str, u64)]) -> CaptureFile {
         let system = |&(name, count): &(&str, u64)| SystemCost { name: name.to_owned(), count, self_ns: 0 };
-        Capture { window_ns: 5_000_000_000, costs: Costs { systems: counts.iter().map(system).collect() } }
+        CaptureFile {
+            window_ns: 5_000_000_000,
+            costs: SystemCosts { systems: counts.iter().map(system).collect() },
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 
 use crate::calibrate::{Calibration, Calibrator, ROUNDS, ROUNDS_QUICK, thread_cpu};
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::sink::Sink;
 use crate::{Run, clock};
 use report::{Column, Section, Table};
@@ -166,7 +166,7 @@ pub(crate) fn tell(run: &Run, findings: &mut Findings) {
         let numbers = [median, least, most, samples.len() as f64];
         table.row([name, unit].map(Into::into).into_iter().chain(numbers.map(Into::into)).collect());
         let points = samples.iter().map(|sample| (sample.at_s, sample.of(reference) / median)).collect();
-        lines.push(Line { name: name.to_owned(), points });
+        lines.push(ChartLine { name: name.to_owned(), points });
     }
     let chart = Chart {
         title: "References over the run".to_owned(),

@@ -3,8 +3,8 @@
 use crate::Run;
 use crate::child::{self, Running};
 use crate::error::ExperimentError;
-use crate::http::{Connection, Kept, Request};
-use crate::metrics::Metrics;
+use crate::http::{HttpConnection, HttpRequest, PersistentConnection};
+use crate::metrics::MetricScrape;
 use crate::sink::Sink;
 use serde::Deserialize;
 use std::fs;
@@ -32,7 +32,7 @@ const CONFIG_TO_CRASH: &str = "[diagnose]\nallow_faults = true\n";
 
 /// The used part of `run.json`.
 #[derive(Debug, Deserialize)]
-struct RunFile {
+struct RunFileExtract {
     pid: u32,
     admin: SocketAddr,
     login_uri: String,
@@ -40,7 +40,7 @@ struct RunFile {
 
 const RUN_FILE: &str = "run.json";
 
-fn run_file(data: &Path) -> io::Result<RunFile> {
+fn run_file(data: &Path) -> io::Result<RunFileExtract> {
     serde_json::from_str(&fs::read_to_string(data.join(RUN_FILE))?).map_err(io::Error::other)
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Operator {
     sink: Arc<Sink>,
     admin: SocketAddr,
     token: String,
-    connection: Arc<Kept>,
+    connection: Arc<PersistentConnection>,
 }
 
 impl Operator {
@@ -96,17 +96,17 @@ impl Operator {
         path: &str,
         body: Option<&serde_json::Value>,
     ) -> Result<String, ExperimentError> {
-        self.exchange(path, &Request::order(self.admin, method, path, &self.token, body))
+        self.exchange(path, &HttpRequest::order(self.admin, method, path, &self.token, body))
     }
 
     /// Asks for what needs no token.
     fn get(&self, path: &str) -> Result<String, ExperimentError> {
-        self.exchange(path, &Request::get(self.admin, path))
+        self.exchange(path, &HttpRequest::get(self.admin, path))
     }
 
-    fn exchange(&self, path: &str, request: &Request) -> Result<String, ExperimentError> {
+    fn exchange(&self, path: &str, request: &HttpRequest) -> Result<String, ExperimentError> {
         let admin = self.admin;
-        let connect = || self.sink.server.run(move || Connection::new(admin));
+        let connect = || self.sink.server.run(move || HttpConnection::new(admin));
         self.connection
             .ask(request, connect)
             .map_err(|source| ExperimentError::Operator { path: path.to_owned(), source })
@@ -214,7 +214,7 @@ impl Server {
         if BufReader::new(output).read_line(&mut line).unwrap_or(0) == 0 {
             return Err(process.error("ended before it was ready"));
         }
-        let RunFile { admin, login_uri, .. } =
+        let RunFileExtract { admin, login_uri, .. } =
             run_file(&data).map_err(|source| ExperimentError::File { path: data.join(RUN_FILE), source })?;
         let path = data.join("admin.token");
         let token = fs::read_to_string(&path).map_err(file(&path))?.trim().to_owned();
@@ -243,8 +243,8 @@ impl Server {
     }
 
     /// Its counters.
-    pub(crate) fn metrics(&self) -> Result<Metrics, ExperimentError> {
-        Ok(Metrics::parse(&self.scrape()?))
+    pub(crate) fn metrics(&self) -> Result<MetricScrape, ExperimentError> {
+        Ok(MetricScrape::parse(&self.scrape()?))
     }
 
     /// True if it reports that all its threads and worlds run.

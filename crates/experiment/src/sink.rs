@@ -61,14 +61,14 @@ impl SinkKind {
 
 /// Network namespace for processes and sockets.
 #[derive(Debug)]
-pub struct Place {
+pub struct ProcessNamespace {
     /// None: where we are.
     namespace: Option<Namespace>,
     /// Its address.
     pub(crate) ip: Ipv4Addr,
 }
 
-impl Place {
+impl ProcessNamespace {
     /// Runs something there and waits for it.
     pub(crate) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
         match &self.namespace {
@@ -85,8 +85,8 @@ pub struct Sink {
     pub kind: SinkKind,
     /// True if the kernel granted segmentation offload on both devices; never on loopback.
     pub uso: bool,
-    pub(crate) server: Place,
-    pub(crate) clients: Place,
+    pub(crate) server: ProcessNamespace,
+    pub(crate) clients: ProcessNamespace,
     /// Networks of bots that were given away.
     networks: AtomicU8,
     /// Carries packets for as long as this exists.
@@ -101,7 +101,7 @@ impl Sink {
     pub fn open(kind: SinkKind, executable: &Path) -> Result<Self, ExperimentError> {
         match kind {
             SinkKind::Lo => {
-                let here = || Place { namespace: None, ip: Ipv4Addr::LOCALHOST };
+                let here = || ProcessNamespace { namespace: None, ip: Ipv4Addr::LOCALHOST };
                 Ok(Self {
                     kind,
                     uso: false,
@@ -136,7 +136,7 @@ impl Sink {
             let device = namespace
                 .run(move || Tun::create("throng0", ip, PREFIX_BITS))
                 .map_err(|source| ExperimentError::NoTun { step: "make a device", source: source.into() })?;
-            Ok::<_, ExperimentError>((Place { namespace: Some(namespace), ip }, device))
+            Ok::<_, ExperimentError>((ProcessNamespace { namespace: Some(namespace), ip }, device))
         };
         let (server, near) = place(SERVER)?;
         let (clients, far) = place(CLIENTS)?;

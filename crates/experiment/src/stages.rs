@@ -1,7 +1,7 @@
 //! The stages of a ping's way through the server, out of the histograms that it keeps.
 
 use crate::error::ExperimentError;
-use crate::metrics::Metrics;
+use crate::metrics::MetricScrape;
 use crate::server::Server;
 
 /// The stages, in their order, by their labels.
@@ -31,7 +31,7 @@ pub(crate) struct StageTimes {
 /// Pings of a window, looked at from time to time.
 #[derive(Debug)]
 pub(crate) struct StageWindow {
-    begin: Metrics,
+    begin: MetricScrape,
     /// By stage, in seconds.
     longest_s: [f64; STAGES.len()],
 }
@@ -54,13 +54,13 @@ impl StageWindow {
         Ok(self.times(&end))
     }
 
-    fn note_longest(&mut self, now: &Metrics) {
+    fn note_longest(&mut self, now: &MetricScrape) {
         for (longest_s, stage) in self.longest_s.iter_mut().zip(STAGES) {
             *longest_s = longest_s.max(now.with(LONGEST, "stage", stage));
         }
     }
 
-    fn times(&self, end: &Metrics) -> [StageTimes; STAGES.len()] {
+    fn times(&self, end: &MetricScrape) -> [StageTimes; STAGES.len()] {
         std::array::from_fn(|n| {
             let [begin, end] = [&self.begin, end].map(|scrape| scrape.only("stage", STAGES[n]));
             let rise = |name: &str| end.sum(name) - begin.sum(name);
@@ -87,7 +87,7 @@ impl StageWindow {
 }
 
 /// The pings in a scrape.
-fn pings(scrape: &Metrics) -> Metrics {
+fn pings(scrape: &MetricScrape) -> MetricScrape {
     scrape.only("datagram", "ping")
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     /// A scrape after so many pings of 2 µs and of 5 µs in the kernel, and others that are no pings.
-    fn scrape(short: u32, long: u32) -> Metrics {
+    fn scrape(short: u32, long: u32) -> MetricScrape {
         let (sum, squares) = (2e-6 * f64::from(short) + 5e-6 * f64::from(long), [4e-12, 25e-12]);
         let squares = squares[0] * f64::from(short) + squares[1] * f64::from(long);
         let ping = r#"datagram="ping",stage="kernel""#;
@@ -107,7 +107,7 @@ mod tests {
             text += &format!("{METRIC}{name}{{{ping}}} {value}\n");
             text += &format!("{METRIC}{name}{{datagram=\"other\",stage=\"kernel\"}} 7\n");
         }
-        Metrics::parse(&(text + &format!("{SQUARES}{{{ping}}} {squares}\n")))
+        MetricScrape::parse(&(text + &format!("{SQUARES}{{{ping}}} {squares}\n")))
     }
 
     #[test]

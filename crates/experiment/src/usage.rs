@@ -6,7 +6,7 @@ use std::io;
 
 /// A thread's share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Thread {
+pub(crate) struct ThreadCpu {
     pub(crate) name: String,
     /// Nanoseconds on a core, since its start.
     pub(crate) ran_ns: u64,
@@ -16,9 +16,9 @@ pub(crate) struct Thread {
 
 /// A process at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub(crate) struct ProcessUsage {
     /// By thread id.
-    pub(crate) threads: BTreeMap<u32, Thread>,
+    pub(crate) threads: BTreeMap<u32, ThreadCpu>,
     /// Resident memory.
     pub(crate) rss_bytes: u64,
     /// Of that, what it shares or could: files, and the ring of the flight recorder, which is as large as it is configured whatever there is to
@@ -26,7 +26,7 @@ pub(crate) struct Usage {
     pub(crate) shared_bytes: u64,
 }
 
-impl Usage {
+impl ProcessUsage {
     /// Reads a process of this machine, in whatever namespace it is.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let mut threads = BTreeMap::new();
@@ -38,7 +38,7 @@ impl Usage {
             let (Ok(name), Ok(schedstat)) = (read("comm"), read("schedstat")) else { continue };
             let mut numbers = schedstat.split_ascii_whitespace().filter_map(|number| number.parse().ok());
             let (Some(ran_ns), Some(waited_ns)) = (numbers.next(), numbers.next()) else { continue };
-            threads.insert(tid, Thread { name: name.trim_end().to_owned(), ran_ns, waited_ns });
+            threads.insert(tid, ThreadCpu { name: name.trim_end().to_owned(), ran_ns, waited_ns });
         }
         let statm = fs::read_to_string(format!("/proc/{pid}/statm"))?;
         let bytes = |nth| {
@@ -75,11 +75,11 @@ impl Usage {
 mod tests {
     use super::*;
 
-    fn usage(threads: &[(u32, &str, u64)]) -> Usage {
+    fn usage(threads: &[(u32, &str, u64)]) -> ProcessUsage {
         let threads = threads
             .iter()
-            .map(|&(tid, name, ran_ns)| (tid, Thread { name: name.to_owned(), ran_ns, waited_ns: 0 }));
-        Usage { threads: threads.collect(), ..Usage::default() }
+            .map(|&(tid, name, ran_ns)| (tid, ThreadCpu { name: name.to_owned(), ran_ns, waited_ns: 0 }));
+        ProcessUsage { threads: threads.collect(), ..ProcessUsage::default() }
     }
 
     #[test]
@@ -92,8 +92,8 @@ mod tests {
 
     #[test]
     fn this_process_can_be_read_and_others_that_are_not_there_cannot() {
-        let own = Usage::of(std::process::id()).expect("our own");
+        let own = ProcessUsage::of(std::process::id()).expect("our own");
         assert!(own.rss_bytes > own.shared_bytes && own.shared_bytes > 0 && !own.threads.is_empty());
-        assert!(Usage::of(u32::MAX).is_err());
+        assert!(ProcessUsage::of(u32::MAX).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! `throng experiment`: from the command line to the experiments and their reports.
 
 use crate::cli::{ExperimentArgs, SinkName, SummaryArgs};
-use experiment::{EXPERIMENTS, ExperimentError, Outcome, Request, RunsSummary, SinkKind};
+use experiment::{EXPERIMENTS, ExperimentError, ExperimentReport, RunParameters, RunsSummary, SinkKind};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
         what: "another process of this program".into(),
         source,
     })?;
-    let request = Request {
+    let request = RunParameters {
         name: args.name.clone(),
         quick: args.quick,
         sink,
@@ -52,7 +52,7 @@ pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
     if args.runs > 1 {
         let out = args.out.clone().unwrap_or_else(|| experiment::usual_out(&args.name));
         let run = |n| {
-            Ok(experiment::run(&Request { out: Some(out.join(format!("run-{n}"))), ..request.clone() })?
+            Ok(experiment::run(&RunParameters { out: Some(out.join(format!("run-{n}"))), ..request.clone() })?
                 .directory)
         };
         let runs = (1..=args.runs).map(run).collect::<Result<Vec<PathBuf>, ExperimentError>>()?;
@@ -102,7 +102,7 @@ pub const fn exit_status(error: &ExperimentError) -> u8 {
     }
 }
 
-fn summary(outcome: &Outcome) -> String {
+fn summary(outcome: &ExperimentReport) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -117,7 +117,7 @@ fn summary(outcome: &Outcome) -> String {
     out
 }
 
-fn failures(outcome: &Outcome) -> String {
+fn failures(outcome: &ExperimentReport) -> String {
     outcome.failures.iter().map(|failure| format!("DID NOT HOLD: {failure}\n")).collect()
 }
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_experiment_that_does_not_exist_is_a_usage_error_that_names_those_that_do() {
-        let error = experiment::run(&Request {
+        let error = experiment::run(&RunParameters {
             name: "nothing".into(),
             quick: true,
             sink: SinkKind::Lo,
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_option_of_another_experiment_is_a_usage_error() {
-        let error = experiment::run(&Request {
+        let error = experiment::run(&RunParameters {
             name: "worlds".into(),
             quick: true,
             sink: SinkKind::Lo,

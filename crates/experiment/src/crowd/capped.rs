@@ -1,9 +1,9 @@
 //! The crowd that the targets name, with limits for each client.
 
-use super::clients::{Crowd, await_scenery};
+use super::clients::{CrowdProcesses, await_scenery};
 use super::costs::{self, Lost};
-use super::watch::Watched;
-use super::{CAP_BYTES_PER_S, SPREAD, Size, VISIBLE, WINDOW_COST, WINDOW_QUICK, shown};
+use super::watch::CrowdMeasurements;
+use super::{CAP_BYTES_PER_S, CrowdSize, SPREAD, VISIBLE, WINDOW_COST, WINDOW_QUICK, shown};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::{Sampler, Window};
@@ -25,7 +25,7 @@ pub(super) struct Windows {
 }
 
 /// The region's size and boxes, and the limits of clients.
-pub(super) fn settings(size: &Size) -> String {
+pub(super) fn settings(size: &CrowdSize) -> String {
     format!(
         "size_m = 512\nboxes = {}\nmax_avatars = 20000\n\n[gateway]\nmax_sessions = 20000\nclient_bytes_per_s = {CAP_BYTES_PER_S}\n\
          send_hz = 10\nvisible_max = {VISIBLE}\n",
@@ -33,10 +33,14 @@ pub(super) fn settings(size: &Size) -> String {
     )
 }
 
-pub(super) fn measure(run: &Run, size: &Size, findings: &mut Findings) -> Result<Section, ExperimentError> {
+pub(super) fn measure(
+    run: &Run,
+    size: &CrowdSize,
+    findings: &mut Findings,
+) -> Result<Section, ExperimentError> {
     let server = Server::start_with(run, "server", "", &settings(size))?;
     let sampler = Sampler::start(server.pid())?;
-    let mut crowd = Crowd::start(run, &server, size, "")?;
+    let mut crowd = CrowdProcesses::start(run, &server, size, "")?;
 
     let mut enter = |count: u32, findings: &mut Findings| {
         crowd.enter(size, count)?;
@@ -50,7 +54,7 @@ pub(super) fn measure(run: &Run, size: &Size, findings: &mut Findings) -> Result
     enter(size.middle, findings)?;
     let middle = run.window(&server, cost)?;
     enter(size.many - size.arriving, findings)?;
-    let mut watched = Watched::open(run, &server, &mut crowd, size)?;
+    let mut watched = CrowdMeasurements::open(run, &server, &mut crowd, size)?;
     server.keep_metrics()?;
     crowd.command("behavior plaza")?;
     clock::wait(run.pick(GATHER, GATHER_QUICK));

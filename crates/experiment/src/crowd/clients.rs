@@ -1,6 +1,6 @@
 //! The processes of bots that make a crowd.
 
-use super::Size;
+use super::CrowdSize;
 use crate::bots::{Bots, BotsReport};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -15,7 +15,7 @@ const THROTTLE_BITS_PER_S: &str = "1536000";
 const SCENERY_MAX: Duration = Duration::from_secs(120);
 
 /// A crowd's processes: most only walk, some look.
-pub(super) struct Crowd {
+pub(super) struct CrowdProcesses {
     fillers: Bots,
     observers: Bots,
     lossy: Bots,
@@ -23,9 +23,14 @@ pub(super) struct Crowd {
     tag: String,
 }
 
-impl Crowd {
+impl CrowdProcesses {
     /// Starts them; none is in yet. `tag` tells the crowds of a run apart.
-    pub(super) fn start(run: &Run, server: &Server, size: &Size, tag: &str) -> Result<Self, ExperimentError> {
+    pub(super) fn start(
+        run: &Run,
+        server: &Server,
+        size: &CrowdSize,
+        tag: &str,
+    ) -> Result<Self, ExperimentError> {
         let start = |name: &str, count: u32, options: &[&str]| {
             let name = &format!("{name}{tag}");
             let mut all = vec!["--behavior", "walk", "--last-name", name, "--throttle", THROTTLE_BITS_PER_S];
@@ -52,7 +57,7 @@ impl Crowd {
     }
 
     /// Observers first, then others up to `count`.
-    pub(super) fn enter(&mut self, size: &Size, count: u32) -> Result<(), ExperimentError> {
+    pub(super) fn enter(&mut self, size: &CrowdSize, count: u32) -> Result<(), ExperimentError> {
         self.observers.command(&format!("enter {}", size.observers))?;
         self.lossy.command(&format!("enter {}", size.lossy))?;
         self.fillers.command(&format!("enter {}", count - size.observers - size.lossy)).map(drop)
@@ -78,7 +83,12 @@ pub(super) fn views(run: &Run, name: &str, tag: &str) -> PathBuf {
 }
 
 /// Starts the bots that log in during a window and record their views; none is in yet.
-pub(super) fn arriving(run: &Run, server: &Server, size: &Size, tag: &str) -> Result<Bots, ExperimentError> {
+pub(super) fn arriving(
+    run: &Run,
+    server: &Server,
+    size: &CrowdSize,
+    tag: &str,
+) -> Result<Bots, ExperimentError> {
     let name = format!("arriving{tag}");
     let (path, count) = (views(run, "arriving", tag).display().to_string(), size.arriving.to_string());
     let options = ["--behavior", "walk", "--last-name", &name, "--observers", &count, "--views", &path];

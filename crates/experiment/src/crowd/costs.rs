@@ -1,11 +1,11 @@
 //! Costs of crowds, and lost circuits with their reasons.
 
 use super::capped::Windows;
-use super::{CAP_BYTES_PER_S, Size};
+use super::{CAP_BYTES_PER_S, CrowdSize};
 use crate::bots::BotsReport;
 use crate::findings::Findings;
 use crate::meter::{Window, least};
-use crate::metrics::Metrics;
+use crate::metrics::MetricScrape;
 use report::{Column, Section, Table};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) fn cores(window: &Window) -> f64 {
 }
 
 /// Adds what crowds cost, as figures and a section.
-pub(super) fn tell(size: &Size, windows: &Windows, findings: &mut Findings) {
+pub(super) fn tell(size: &CrowdSize, windows: &Windows, findings: &mut Findings) {
     let Windows { few, middle, many, plaza } = windows;
     let per_client = |window: &Window, clients: u32| cores(window) / f64::from(clients);
     let datagrams = |window: &Window, outcome| window.rate_with("throng_datagrams_total", "outcome", outcome);
@@ -98,7 +98,7 @@ pub(super) struct Lost {
 }
 
 impl Lost {
-    pub(super) fn of(reports: &[BotsReport], server: &Metrics) -> Self {
+    pub(super) fn of(reports: &[BotsReport], server: &MetricScrape) -> Self {
         let mut reasons = BTreeMap::new();
         for (reason, count) in reports.iter().flat_map(|report| &report.failures) {
             *reasons.entry(reason.clone()).or_default() += count;
@@ -170,7 +170,7 @@ mod tests {
             report(0, 1, "refused"),
         ];
         let metrics = "throng_circuits_lost_total{reason=\"timed_out\"} 3\nthrong_circuits_lost_total{reason=\"unresponsive\"} 1\n";
-        let lost = Lost::of(&reports, &Metrics::parse(metrics));
+        let lost = Lost::of(&reports, &MetricScrape::parse(metrics));
         assert_eq!(lost.reasons, [("refused".to_owned(), 1), ("the circuit is silent".to_owned(), 6)].into());
         let mut findings = Findings::default();
         lost.tell("_starved", &mut findings);

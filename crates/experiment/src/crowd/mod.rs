@@ -21,7 +21,7 @@ mod tenfold;
 mod uncapped;
 mod watch;
 
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::references::Reference;
@@ -46,7 +46,7 @@ pub(crate) const NO_THROTTLE_BITS_PER_S: &str = "134000000";
 
 /// Number of bots of each kind.
 #[derive(Clone, Copy)]
-struct Size {
+struct CrowdSize {
     few: u32,
     /// Between few and many: only what it costs is looked at.
     middle: u32,
@@ -57,10 +57,17 @@ struct Size {
     boxes: u32,
 }
 
-const SIZE: Size =
-    Size { few: 1_000, middle: 2_000, many: 5_000, observers: 100, lossy: 40, arriving: 20, boxes: 10_000 };
-const SIZE_QUICK: Size =
-    Size { few: 12, middle: 16, many: 24, observers: 4, lossy: 4, arriving: 4, boxes: 200 };
+const SIZE: CrowdSize = CrowdSize {
+    few: 1_000,
+    middle: 2_000,
+    many: 5_000,
+    observers: 100,
+    lossy: 40,
+    arriving: 20,
+    boxes: 10_000,
+};
+const SIZE_QUICK: CrowdSize =
+    CrowdSize { few: 12, middle: 16, many: 24, observers: 4, lossy: 4, arriving: 4, boxes: 200 };
 
 /// Duration of the window, quick or not.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -70,7 +77,7 @@ const WINDOW_COST: Duration = Duration::from_secs(40);
 /// Time for a crowd to spread out after its arrival.
 const SPREAD: Duration = Duration::from_secs(20);
 
-const BUDGETS: [Budget; 21] = [
+const BUDGETS: [FigureLimit; 21] = [
     budget("circuits_lost", "circuits lost", "", Limit::AtMost(0.0)),
     budget("logins_failed", "logins failed", "", Limit::AtMost(0.0)),
     budget("dilation_min", "lowest dilation", "", Limit::AtLeast(0.95)),

@@ -1,11 +1,11 @@
 //! The crowd of the 5,000 on a machine that has too little CPU for it: beside it, another process takes a part of a core.
 
 use super::capped::settings;
-use super::clients::{Crowd, await_scenery};
+use super::clients::{CrowdProcesses, await_scenery};
 use super::costs::{Lost, cores};
-use super::watch::Watched;
-use super::{SPREAD, Size, shown};
-use crate::budget::{self, Budget, Limit, budget};
+use super::watch::CrowdMeasurements;
+use super::{CrowdSize, SPREAD, shown};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::burner::Burner;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -15,7 +15,7 @@ use crate::{Run, clock};
 use report::Section;
 use std::time::Duration;
 
-const BUDGETS: [Budget; 4] = [
+const BUDGETS: [FigureLimit; 4] = [
     budget("circuits_lost_starved", "circuits lost beside the other process", "", Limit::AtMost(0.0)),
     budget("logins_failed_starved", "logins failed beside it", "", Limit::AtMost(0.0)),
     budget(
@@ -55,13 +55,13 @@ const SETTLE_QUICK: Duration = Duration::from_secs(1);
 /// Measures beside a process that takes this share of a core, and judges.
 pub(super) fn measure(
     run: &Run,
-    size: &Size,
+    size: &CrowdSize,
     share: f64,
     findings: &mut Findings,
 ) -> Result<Section, ExperimentError> {
     let server = Server::start_with(run, "server-starved", "", &settings(size))?;
     let sampler = Sampler::start(server.pid())?;
-    let mut crowd = Crowd::start(run, &server, size, "-starved")?;
+    let mut crowd = CrowdProcesses::start(run, &server, size, "-starved")?;
     crowd.enter(size, size.many - size.arriving)?;
     await_scenery(&server, size.many - size.arriving, findings)?;
     clock::wait(run.pick(SPREAD, Duration::ZERO));
@@ -69,7 +69,7 @@ pub(super) fn measure(
     clock::wait(run.pick(SETTLE, SETTLE_QUICK));
     let burnt_before = burner.cpu_s()?;
     let began = clock::now();
-    let mut watched = Watched::open(run, &server, &mut crowd, size)?;
+    let mut watched = CrowdMeasurements::open(run, &server, &mut crowd, size)?;
     findings.figure("burner_cores_starved", (burner.cpu_s()? - burnt_before) / began.elapsed().as_secs_f64());
     server.keep_metrics()?;
     watched.close()?;

@@ -1,10 +1,10 @@
 //! Ten times as many as the few: 10,000 walkers on a server of their own. It is reported how they are served; nothing is judged.
 
 use super::capped::settings;
-use super::clients::{Crowd, await_scenery};
+use super::clients::{CrowdProcesses, await_scenery};
 use super::costs::{Lost, cores, tick_ms_p99};
-use super::watch::Watched;
-use super::{SPREAD, Size, shown};
+use super::watch::CrowdMeasurements;
+use super::{CrowdSize, SPREAD, shown};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::Sampler;
@@ -16,16 +16,20 @@ use std::time::Duration;
 const MANY: u32 = 10_000;
 const MANY_QUICK: u32 = 40;
 
-pub(super) fn measure(run: &Run, size: &Size, findings: &mut Findings) -> Result<Section, ExperimentError> {
+pub(super) fn measure(
+    run: &Run,
+    size: &CrowdSize,
+    findings: &mut Findings,
+) -> Result<Section, ExperimentError> {
     let many = run.pick(MANY, MANY_QUICK);
-    let size = &Size { many, ..*size };
+    let size = &CrowdSize { many, ..*size };
     let server = Server::start_with(run, "server-10000", "", &settings(size))?;
     let sampler = Sampler::start(server.pid())?;
-    let mut crowd = Crowd::start(run, &server, size, "-10000")?;
+    let mut crowd = CrowdProcesses::start(run, &server, size, "-10000")?;
     crowd.enter(size, many - size.arriving)?;
     await_scenery(&server, many - size.arriving, findings)?;
     clock::wait(run.pick(SPREAD, Duration::ZERO));
-    let mut watched = Watched::open(run, &server, &mut crowd, size)?;
+    let mut watched = CrowdMeasurements::open(run, &server, &mut crowd, size)?;
     server.keep_metrics()?;
     watched.close()?;
     let mut reports = crowd.leave()?;

@@ -1,7 +1,7 @@
 //! A thousand walkers, each displayed to all clients, without limits: the maximum throughput of the machinery.
 
 use super::clients::await_scenery;
-use super::{NO_CAP_BYTES_PER_S, NO_THROTTLE_BITS_PER_S, SPREAD, Size, WINDOW_COST, WINDOW_QUICK};
+use super::{CrowdSize, NO_CAP_BYTES_PER_S, NO_THROTTLE_BITS_PER_S, SPREAD, WINDOW_COST, WINDOW_QUICK};
 use crate::bots::Bots;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -10,7 +10,7 @@ use crate::server::Server;
 use crate::{Run, clock};
 use std::time::Duration;
 
-pub(super) fn measure(run: &Run, size: &Size, findings: &mut Findings) -> Result<(), ExperimentError> {
+pub(super) fn measure(run: &Run, size: &CrowdSize, findings: &mut Findings) -> Result<(), ExperimentError> {
     let settings = format!(
         "size_m = 512\nboxes = {}\n\n[gateway]\nclient_bytes_per_s = {NO_CAP_BYTES_PER_S}\nsend_hz = 10\nvisible_max = 0\n\
          dead_reckoning = false\n",

@@ -1,11 +1,11 @@
 //! A window in which a crowd is watched: what its observers are shown, beside a recording of the world.
 
-use super::clients::{Crowd, arriving, views};
-use super::{Size, WINDOW, WINDOW_QUICK};
+use super::clients::{CrowdProcesses, arriving, views};
+use super::{CrowdSize, WINDOW, WINDOW_QUICK};
 use crate::bots::BotsReport;
 use crate::child::Running;
 use crate::error::ExperimentError;
-use crate::freshness::{self, Freshness, Kind, Source};
+use crate::freshness::{self, Freshness, ObserverFile, ObserverKind};
 use crate::meter::Window;
 use crate::server::Server;
 use crate::{Run, clock};
@@ -22,7 +22,7 @@ const RECORD_LONGER_QUICK: Duration = Duration::from_secs(8);
 const SETTLE: Duration = Duration::from_secs(10);
 
 /// Measurements, and the files to compare once the server has stopped.
-pub(super) struct Watched {
+pub(super) struct CrowdMeasurements {
     pub(super) window: Window,
     /// Report of the bots that arrived during the window.
     pub(super) arrived: BotsReport,
@@ -32,13 +32,13 @@ pub(super) struct Watched {
     tag: String,
 }
 
-impl Watched {
+impl CrowdMeasurements {
     /// Watches a crowd for a window, in which some more log in.
     pub(super) fn open(
         run: &Run,
         server: &Server,
-        crowd: &mut Crowd,
-        size: &Size,
+        crowd: &mut CrowdProcesses,
+        size: &CrowdSize,
     ) -> Result<Self, ExperimentError> {
         let tag = crowd.tag().to_owned();
         let world = run.out.join(format!("world{tag}.recording"));
@@ -79,9 +79,9 @@ impl Watched {
         let path = |name| views(run, name, &self.tag);
         let (clear, lossy, arriving) = (path("observers"), path("lossy"), path("arriving"));
         let sources = [
-            Source { views: &clear, kind: Kind::Clear },
-            Source { views: &lossy, kind: Kind::Lossy },
-            Source { views: &arriving, kind: Kind::Arriving },
+            ObserverFile { views: &clear, kind: ObserverKind::Clear },
+            ObserverFile { views: &lossy, kind: ObserverKind::Lossy },
+            ObserverFile { views: &arriving, kind: ObserverKind::Arriving },
         ];
         let settle = run.pick(SETTLE, Duration::ZERO);
         let fresh = freshness::measure(&self.world, &sources, self.window_ns.clone(), settle, None)?;

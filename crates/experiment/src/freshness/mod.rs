@@ -23,10 +23,10 @@ use crate::error::ExperimentError;
 use bots::views::{View, Views};
 pub(crate) use oldest::Oldest;
 use recording::{Recording, Replay};
-use scene::Scene;
+use scene::ObservedScene;
 use std::path::Path;
 use std::time::Duration;
-pub(crate) use steps::Steps;
+pub(crate) use steps::LinearHistogram;
 use truth::Truth;
 
 /// Metres and radians above which an error counts, on top of the dead-reckoning threshold.
@@ -72,14 +72,14 @@ impl WrongFrom {
 }
 
 /// The observers of one file.
-pub(crate) struct Source<'a> {
+pub(crate) struct ObserverFile<'a> {
     pub(crate) views: &'a Path,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ObserverKind,
 }
 
 /// Purpose of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ObserverKind {
     /// Everything but stops and arrivals.
     Clear,
     /// Stops: their network loses datagrams.
@@ -92,11 +92,11 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
     /// Milliseconds between two updates of an avatar.
-    pub(crate) gap_ms: Steps,
+    pub(crate) gap_ms: LinearHistogram,
     /// Millimetres.
-    pub(crate) error_mm: Steps,
+    pub(crate) error_mm: LinearHistogram,
     /// Milliseconds.
-    pub(crate) age_ms: Steps,
+    pub(crate) age_ms: LinearHistogram,
 }
 
 /// All that was found.
@@ -105,21 +105,21 @@ pub(crate) struct Freshness {
     /// By [`BANDS_M`].
     pub(crate) bands: [Band; BANDS_M.len()],
     /// Of the nearest 20, millimetres.
-    pub(crate) near_error_mm: Steps,
+    pub(crate) near_error_mm: LinearHistogram,
     /// Of those among the nearest 20 who move and are shown, millimetres.
-    pub(crate) moving_error_mm: Steps,
+    pub(crate) moving_error_mm: LinearHistogram,
     /// Of the nearest 20, milliseconds.
-    pub(crate) near_age_ms: Steps,
+    pub(crate) near_age_ms: LinearHistogram,
     /// The oldest of each scene that was compared, milliseconds.
-    pub(crate) oldest_ms: Steps,
+    pub(crate) oldest_ms: LinearHistogram,
     /// The avatars that were wrong for the longest time.
     pub(crate) oldest: Oldest,
     /// Avatars shown in each scene that was compared, the own one not counted.
-    pub(crate) visible: Steps,
+    pub(crate) visible: LinearHistogram,
     /// After stops, millimetres.
-    pub(crate) stop_error_mm: Steps,
+    pub(crate) stop_error_mm: LinearHistogram,
     /// Arrivals, milliseconds; those that did not end count as long as they were watched.
-    pub(crate) arrival_ms: Steps,
+    pub(crate) arrival_ms: LinearHistogram,
     /// Times that one of the nearest 20 was not shown, of those in [`Self::near_age_ms`].
     pub(crate) n_missing: u64,
     /// Scenes that were compared.
@@ -128,8 +128,8 @@ pub(crate) struct Freshness {
 
 impl Freshness {
     fn new() -> Self {
-        let ms = || Steps::new(1.0, 120_000);
-        let mm = || Steps::new(1.0, 100_000);
+        let ms = || LinearHistogram::new(1.0, 120_000);
+        let mm = || LinearHistogram::new(1.0, 100_000);
         let band = || Band { gap_ms: ms(), error_mm: mm(), age_ms: ms() };
         Self {
             bands: std::array::from_fn(|_| band()),
@@ -138,7 +138,7 @@ impl Freshness {
             near_age_ms: ms(),
             oldest_ms: ms(),
             oldest: Oldest::default(),
-            visible: Steps::new(1.0, 20_000),
+            visible: LinearHistogram::new(1.0, 20_000),
             stop_error_mm: mm(),
             arrival_ms: ms(),
             n_missing: 0,
@@ -151,7 +151,7 @@ impl Freshness {
 /// observer is only watched arriving. Avatars with the last name `judged` are compared, or all; the nearest 20 are the nearest of them.
 pub(crate) fn measure(
     world: &Path,
-    sources: &[Source<'_>],
+    sources: &[ObserverFile<'_>],
     window_ns: std::ops::Range<u64>,
     settle: Duration,
     judged: Option<&str>,
@@ -165,7 +165,7 @@ pub(crate) fn measure(
     for source in sources {
         let views = Views::open(source.views)
             .map_err(|error| failed(format!("{}: {error}", source.views.display())))?;
-        streams.push(Stream { kind: source.kind, views: Merge::new(views), scenes: Vec::new() });
+        streams.push(Stream { kind: source.kind, views: ViewMerge::new(views), scenes: Vec::new() });
     }
     let mut found = Freshness::new();
     let steps = recording.steps().map_err(|error| failed(error.to_string()))?;
@@ -192,19 +192,19 @@ pub(crate) fn measure(
 
 /// The views of one file on their way into scenes.
 struct Stream {
-    kind: Kind,
-    views: Merge,
+    kind: ObserverKind,
+    views: ViewMerge,
     /// By observer.
-    scenes: Vec<Scene>,
+    scenes: Vec<ObservedScene>,
 }
 
 /// Views with the next one in sight.
-struct Merge {
+struct ViewMerge {
     zero_ns: u64,
     views: std::iter::Peekable<Views>,
 }
 
-impl Merge {
+impl ViewMerge {
     fn new(views: Views) -> Self {
         Self { zero_ns: views.clock_zero_ns, views: views.peekable() }
     }
@@ -227,9 +227,10 @@ impl Stream {
         while let Some((at_ns, view)) = self.views.next_until(now_ns) {
             let observer = view.observer as usize;
             if self.scenes.len() <= observer {
-                self.scenes.resize_with(observer + 1, Scene::default);
+                self.scenes.resize_with(observer + 1, ObservedScene::default);
             }
-            let gaps = (self.kind == Kind::Clear && window_ns.contains(&at_ns)).then_some(&mut found.bands);
+            let gaps =
+                (self.kind == ObserverKind::Clear && window_ns.contains(&at_ns)).then_some(&mut found.bands);
             self.scenes[observer].see(at_ns, &view.what, truth, gaps);
         }
     }
@@ -238,10 +239,10 @@ impl Stream {
         for scene in &mut self.scenes {
             let is_settled = scene.placed_ns() + settle_ns <= now_ns;
             match self.kind {
-                Kind::Arriving => scene.watch_arrival(truth, found),
-                Kind::Clear | Kind::Lossy if !is_settled => {}
-                Kind::Clear => scene.compare(now_ns, truth, found),
-                Kind::Lossy => scene.check_stops(now_ns, truth, found),
+                ObserverKind::Arriving => scene.watch_arrival(truth, found),
+                ObserverKind::Clear | ObserverKind::Lossy if !is_settled => {}
+                ObserverKind::Clear => scene.compare(now_ns, truth, found),
+                ObserverKind::Lossy => scene.check_stops(now_ns, truth, found),
             }
         }
     }

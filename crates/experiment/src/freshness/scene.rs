@@ -1,7 +1,7 @@
 //! The scene of one observer, and how it compares with the world.
 
 use super::oldest::Old;
-use super::truth::{Person, Pose, Truth, Who};
+use super::truth::{Person, TruePose, Truth, Who};
 use super::{BANDS_M, Band, Freshness, MIDDLE, NEAR, WrongFrom};
 use bots::views::Sight;
 use glam::{Quat, Vec3};
@@ -17,7 +17,7 @@ const TICK_S: f32 = 0.05;
 
 /// An avatar as displayed.
 #[derive(Clone, Copy, Debug)]
-struct Shown {
+struct DisplayedAvatar {
     position: Vec3,
     velocity: Vec3,
     rotation: Quat,
@@ -29,14 +29,14 @@ struct Shown {
     band: usize,
 }
 
-impl Shown {
+impl DisplayedAvatar {
     /// Position at which a viewer draws it now.
     fn place(&self, now_ns: u64) -> Vec3 {
         self.position + self.velocity * ((now_ns - self.at_ns) as f32 / 1e9)
     }
 
     /// True if its error at this moment is above the limits.
-    fn is_wrong(&self, now_ns: u64, pose: &Pose, from: WrongFrom) -> bool {
+    fn is_wrong(&self, now_ns: u64, pose: &TruePose, from: WrongFrom) -> bool {
         let error_m = self.place(now_ns).distance(pose.position);
         error_m > from.error_m || pose.rotation.angle_between(self.rotation) > from.turned_rad
     }
@@ -44,13 +44,13 @@ impl Shown {
 
 /// The scene of one observer.
 #[derive(Debug, Default)]
-pub(super) struct Scene {
+pub(super) struct ObservedScene {
     own: Option<AgentId>,
     placed_ns: u64,
-    shown: BTreeMap<Who, Shown>,
+    shown: BTreeMap<Who, DisplayedAvatar>,
     /// Avatars among the nearest 20 that are not displayed, with the start of that state.
     missing: BTreeMap<Who, u64>,
-    arrival: Arrival,
+    arrival: NearestSet,
     /// Time of the last check of stops.
     stops_ns: Option<u64>,
     /// All avatars by distance; kept for its allocation.
@@ -59,14 +59,14 @@ pub(super) struct Scene {
 
 /// The nearest when the observer was placed.
 #[derive(Debug, Default)]
-enum Arrival {
+enum NearestSet {
     #[default]
     Before,
     Watched(Vec<Who>),
     Over,
 }
 
-impl Scene {
+impl ObservedScene {
     pub(super) const fn placed_ns(&self) -> u64 {
         self.placed_ns
     }
@@ -92,7 +92,7 @@ impl Scene {
                 {
                     gaps[former.band].gap_ms.add((at_ns - former.at_ns) as f64 / 1e6);
                 }
-                let shown = Shown {
+                let shown = DisplayedAvatar {
                     position,
                     velocity,
                     rotation,
@@ -234,20 +234,20 @@ impl Scene {
     /// Waits until all avatars near the observer's placement are displayed.
     pub(super) fn watch_arrival(&mut self, truth: &Truth, found: &mut Freshness) {
         match &self.arrival {
-            Arrival::Over => {}
-            Arrival::Before => {
+            NearestSet::Over => {}
+            NearestSet::Before => {
                 if self.rank(truth, MIDDLE).is_some() {
-                    self.arrival = Arrival::Watched(self.near.iter().map(|&(_, who)| who).collect());
+                    self.arrival = NearestSet::Watched(self.near.iter().map(|&(_, who)| who).collect());
                 }
             }
-            Arrival::Watched(nearest) => {
+            NearestSet::Watched(nearest) => {
                 let here = nearest.iter().filter(|&&who| truth.person(who).is_here);
                 let shown: Option<Vec<u64>> =
                     here.map(|who| self.shown.get(who).map(|shown| shown.first_ns)).collect();
                 if let Some(shown) = shown {
                     let last_ns = shown.into_iter().max().unwrap_or(self.placed_ns);
                     found.arrival_ms.add(last_ns.saturating_sub(self.placed_ns) as f64 / 1e6);
-                    self.arrival = Arrival::Over;
+                    self.arrival = NearestSet::Over;
                 }
             }
         }
@@ -255,14 +255,14 @@ impl Scene {
 
     /// The window is over.
     pub(super) fn end(&mut self, now_ns: u64, found: &mut Freshness) {
-        if matches!(self.arrival, Arrival::Watched(_)) {
+        if matches!(self.arrival, NearestSet::Watched(_)) {
             found.arrival_ms.add(now_ns.saturating_sub(self.placed_ns) as f64 / 1e6);
         }
     }
 }
 
 /// Error in millimetres and age in nanoseconds, after noting whether it is wrong.
-fn judge(shown: &mut Shown, now_ns: u64, person: &Person, from: WrongFrom) -> (f64, u64) {
+fn judge(shown: &mut DisplayedAvatar, now_ns: u64, person: &Person, from: WrongFrom) -> (f64, u64) {
     let error_m = shown.place(now_ns).distance(person.poses[0].position);
     if shown.is_wrong(now_ns, &person.poses[0], from) {
         shown.wrong_since_ns.get_or_insert(now_ns);

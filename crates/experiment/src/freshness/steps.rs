@@ -2,14 +2,14 @@
 
 /// Histogram with steps of equal width.
 #[derive(Clone, Debug)]
-pub(crate) struct Steps {
+pub(crate) struct LinearHistogram {
     width: f64,
     counts: Vec<u64>,
     n: u64,
     sum: f64,
 }
 
-impl Steps {
+impl LinearHistogram {
     /// `steps` steps of a width; the last one takes all samples beyond.
     pub(crate) fn new(width: f64, steps: usize) -> Self {
         Self { width, counts: vec![0; steps], n: 0, sum: 0.0 }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_the_samples_to_a_step() {
-        let mut steps = Steps::new(1.0, 1_000);
+        let mut steps = LinearHistogram::new(1.0, 1_000);
         assert!(steps.percentile(0.5).is_nan());
         (0..100).for_each(|n| steps.add(f64::from(n)));
         assert_eq!((steps.percentile(0.0), steps.percentile(0.5), steps.percentile(0.99)), (0.0, 49.0, 98.0));
@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn the_mean_is_that_of_the_samples_and_none_counts_more_than_the_last_step() {
-        let mut steps = Steps::new(2.0, 10);
+        let mut steps = LinearHistogram::new(2.0, 10);
         assert!(steps.mean().is_nan());
         [0.5, 1.0, 3.0].into_iter().for_each(|sample| steps.add(sample));
         assert_eq!(steps.mean(), 1.5);
-        let mut beyond = Steps::new(2.0, 10);
+        let mut beyond = LinearHistogram::new(2.0, 10);
         [f64::NAN, 1e9].into_iter().for_each(|sample| beyond.add(sample));
         assert_eq!(beyond.mean(), 18.0);
         steps.add_all(&beyond);

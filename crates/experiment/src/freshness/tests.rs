@@ -1,6 +1,6 @@
 //! One walker and one observer: what is found of what the observer was told.
 
-use super::scene::Scene;
+use super::scene::ObservedScene;
 use super::truth::Truth;
 use super::{BANDS_M, Freshness, WrongFrom};
 use bots::views::Sight;
@@ -33,7 +33,7 @@ fn avatar(id: u32, position: Vec3) -> Arc<Entity> {
 /// A world of the observer and somebody who walks, and the observer's scene.
 struct Play {
     truth: Truth,
-    scene: Scene,
+    scene: ObservedScene,
     found: Freshness,
     now_ns: u64,
     motion: Motion,
@@ -57,7 +57,7 @@ impl Play {
         let place = Vec3::new(far_m, 0.0, 0.0);
         let nearer = (0..n_nearer).map(|n| avatar(3 + n, Vec3::new(1.0, 0.0, 0.0)));
         let truth = Truth::new([avatar(1, Vec3::ZERO), avatar(2, place)].into_iter().chain(nearer), judged);
-        let mut scene = Scene::default();
+        let mut scene = ObservedScene::default();
         scene.see(0, &Sight::Placed(OWN), &truth, None);
         let motion = Motion { position: place, ..Motion::default() };
         let mut play = Self { truth, scene, found: Freshness::new(), now_ns: START_NS, motion };
@@ -223,7 +223,7 @@ fn a_stop_is_looked_at_a_second_later() {
 #[test]
 fn an_arrival_ends_when_the_nearest_are_shown() {
     let mut play = Play::begin();
-    let mut scene = Scene::default();
+    let mut scene = ObservedScene::default();
     scene.see(play.now_ns, &Sight::Placed(OWN), &play.truth, None);
     scene.watch_arrival(&play.truth, &mut play.found);
     play.step(Vec3::ZERO);
@@ -235,7 +235,7 @@ fn an_arrival_ends_when_the_nearest_are_shown() {
     scene.watch_arrival(&play.truth, &mut play.found);
     scene.watch_arrival(&play.truth, &mut play.found);
     assert_eq!((play.found.arrival_ms.len(), play.found.arrival_ms.percentile(1.0)), (1, 70.0));
-    let mut nobody = Scene::default();
+    let mut nobody = ObservedScene::default();
     nobody.see(play.now_ns, &Sight::Placed(OWN), &play.truth, None);
     nobody.watch_arrival(&play.truth, &mut play.found);
     nobody.end(play.now_ns + 9_000_000_000, &mut play.found);

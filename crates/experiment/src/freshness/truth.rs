@@ -16,7 +16,7 @@ pub(super) struct Person {
     /// True if its display is judged.
     pub(super) is_judged: bool,
     /// Now, and a tick before.
-    pub(super) poses: [Pose; 2],
+    pub(super) poses: [TruePose; 2],
     pub(super) is_moving: bool,
     /// Time at which it came to rest, while it rests.
     pub(super) stopped_ns: Option<u64>,
@@ -24,12 +24,12 @@ pub(super) struct Person {
 
 /// Position and direction of an avatar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pose {
+pub(super) struct TruePose {
     pub(super) position: Vec3,
     pub(super) rotation: Quat,
 }
 
-impl Pose {
+impl TruePose {
     const fn of(motion: &Motion) -> Self {
         Self { position: motion.position, rotation: motion.rotation }
     }
@@ -101,7 +101,7 @@ impl Truth {
         self.people.push(Person {
             is_here: true,
             is_judged: self.judged.as_ref().is_none_or(|name| *name == avatar.last_name),
-            poses: [Pose::of(&entity.motion); 2],
+            poses: [TruePose::of(&entity.motion); 2],
             is_moving: !entity.motion.at_rest(),
             stopped_ns: None,
         });
@@ -112,7 +112,7 @@ impl Truth {
     fn move_to(&mut self, now_ns: u64, who: Who, motion: &Motion) {
         let person = &mut self.people[who as usize];
         let was_shifted = person.poses[1] != person.poses[0];
-        person.poses[0] = Pose::of(motion);
+        person.poses[0] = TruePose::of(motion);
         if !was_shifted {
             self.stirred.push(who);
         }

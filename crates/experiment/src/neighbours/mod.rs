@@ -11,18 +11,18 @@ mod shown;
 mod stage;
 
 use crate::bots::{Bots, BotsReport};
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
-use crate::freshness::{self, Kind, Source};
+use crate::freshness::{self, ObserverFile, ObserverKind};
 use crate::meter::{Sampler, Window};
-use crate::metrics::Metrics;
+use crate::metrics::MetricScrape;
 use crate::server::Server;
-use crate::usage::Usage;
+use crate::usage::ProcessUsage;
 use crate::{Experiment, Run, clock};
 use report::{Column, Section, Table};
 use shown::OF_PHASE;
-use stage::{PHASES, Phase, STORM_MAX, STORM_MAX_QUICK, Stage};
+use stage::{FinishedPhase, PHASES, PhaseRunner, STORM_MAX, STORM_MAX_QUICK};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Number of bots of each kind.
-struct Size {
+struct NeighboursSize {
     walkers: u32,
     observers: u32,
     attackers: u32,
@@ -43,9 +43,11 @@ struct Size {
     storm: u32,
 }
 
-const SIZE: Size = Size { walkers: 200, observers: 40, attackers: 50, slow: 50, storm: 300 };
+const SIZE: NeighboursSize =
+    NeighboursSize { walkers: 200, observers: 40, attackers: 50, slow: 50, storm: 300 };
 /// An attacker of each kind at least.
-const SIZE_QUICK: Size = Size { walkers: 12, observers: 4, attackers: 3, slow: 2, storm: 4 };
+const SIZE_QUICK: NeighboursSize =
+    NeighboursSize { walkers: 12, observers: 4, attackers: 3, slow: 2, storm: 4 };
 
 /// Last name of those whose freshness is compared.
 const WALKERS: &str = "Walker";
@@ -59,7 +61,7 @@ const AT_ONCE: &str = "100000/s";
 /// Allowed ratio of the walkers' errors to those in quiet phases.
 const RATIO_MAX: Limit = Limit::AtMost(1.1);
 
-const BUDGETS: [Budget; 15] = [
+const BUDGETS: [FigureLimit; 15] = [
     budget("hostile_error_ratio", "error of walkers among attackers ÷ alone", "", RATIO_MAX),
     budget("hostile_error_p95_ratio", "p95 of it ÷ alone", "", RATIO_MAX),
     budget("slow_error_ratio", "error of walkers among slow readers ÷ alone", "", RATIO_MAX),
@@ -105,7 +107,7 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let views = views(run);
     let mut fresh = Vec::new();
     for phase in &street.phases {
-        let source = Source { views: &views, kind: Kind::Clear };
+        let source = ObserverFile { views: &views, kind: ObserverKind::Clear };
         let window = phase.window_ns.clone();
         fresh.push(freshness::measure(&phase.recording, &[source], window, Duration::ZERO, Some(WALKERS))?);
         // It is large, and everything that is wanted of it is in the report.
@@ -122,19 +124,19 @@ fn run(run: &Run) -> Result<Findings, ExperimentError> {
 /// All that happened in the region.
 struct Street {
     /// By [`PHASES`].
-    phases: Vec<Phase>,
+    phases: Vec<FinishedPhase>,
     walkers: BotsReport,
     slow: BotsReport,
     /// Attackers and newcomers of the storm, before it and in it.
     others: Vec<BotsReport>,
-    samples: Vec<(f64, Usage)>,
+    samples: Vec<(f64, ProcessUsage)>,
 }
 
 fn views(run: &Run) -> PathBuf {
     run.out.join("walkers.views")
 }
 
-fn play(run: &Run, size: &Size, findings: &mut Findings) -> Result<Street, ExperimentError> {
+fn play(run: &Run, size: &NeighboursSize, findings: &mut Findings) -> Result<Street, ExperimentError> {
     // No verified password is cached, so that a storm is as long as possible; and all avatars are displayed to all clients, so that
     // newcomers displace none from a visible set.
     let region = "size_m = 512\n\n[gateway]\nvisible_max = 0\n";
@@ -160,7 +162,7 @@ fn play(run: &Run, size: &Size, findings: &mut Findings) -> Result<Street, Exper
     }
     clock::wait(run.pick(SPREAD, SPREAD_QUICK));
 
-    let mut stage = Stage { run, server: &server, phases: Vec::new() };
+    let mut stage = PhaseRunner { run, server: &server, phases: Vec::new() };
     stage.quiet()?;
     stage.act(&mut attackers, "hostile")?;
     stage.quiet()?;
@@ -189,7 +191,7 @@ fn play(run: &Run, size: &Size, findings: &mut Findings) -> Result<Street, Exper
 /// The attack's messages that the server dropped, by reason.
 fn drops(attack: &Window, findings: &mut Findings) {
     let mut table = Table::new(vec![Column::text("reason"), Column::number("dropped", "1/s")]);
-    let of = |metrics: &Metrics, reason| metrics.with("throng_dropped_total", "reason", reason);
+    let of = |metrics: &MetricScrape, reason| metrics.with("throng_dropped_total", "reason", reason);
     for reason in DROPS {
         let dropped = of(&attack.end.metrics, reason) - of(&attack.begin.metrics, reason);
         findings.figure(format!("dropped_{reason}"), dropped);

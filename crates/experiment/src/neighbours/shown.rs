@@ -1,8 +1,8 @@
 //! Display of walkers to each other, phase by phase.
 
-use super::stage::{PHASES, Phase};
+use super::stage::{FinishedPhase, PHASES};
 use crate::findings::Findings;
-use crate::freshness::{Freshness, Steps, WrongFrom};
+use crate::freshness::{Freshness, LinearHistogram, WrongFrom};
 use report::{Cell, Column, Section, Table};
 
 /// Figures of each phase.
@@ -13,7 +13,7 @@ pub(super) const OF_PHASE: [&str; 7] =
 const BESIDE: [&str; 3] = ["error_ratio", "error_p95_ratio", "age_more_ms"];
 
 /// Display of walkers in a phase.
-struct Shown {
+struct WalkerDisplay {
     error_mm: f64,
     error_mm_p95: f64,
     age_ms: f64,
@@ -22,10 +22,10 @@ struct Shown {
     gap_ms_p99: f64,
 }
 
-impl Shown {
+impl WalkerDisplay {
     fn of(fresh: &Freshness) -> Self {
         let gaps = fresh.bands.iter().map(|band| band.gap_ms.clone());
-        let gap_ms = gaps.reduce(|mut all: Steps, band| {
+        let gap_ms = gaps.reduce(|mut all: LinearHistogram, band| {
             all.add_all(&band);
             all
         });
@@ -41,9 +41,9 @@ impl Shown {
 }
 
 /// Sets the phases against the quiet ones around them.
-pub(super) fn compare(phases: &[Phase], fresh: &[Freshness], findings: &mut Findings) {
-    let shown: Vec<Shown> = fresh.iter().map(Shown::of).collect();
-    let all = |of: fn(&Shown) -> f64| shown.iter().map(of).collect::<Vec<f64>>();
+pub(super) fn compare(phases: &[FinishedPhase], fresh: &[Freshness], findings: &mut Findings) {
+    let shown: Vec<WalkerDisplay> = fresh.iter().map(WalkerDisplay::of).collect();
+    let all = |of: fn(&WalkerDisplay) -> f64| shown.iter().map(of).collect::<Vec<f64>>();
     let (errors, errors_p95, ages) =
         (all(|shown| shown.error_mm), all(|shown| shown.error_mm_p95), all(|shown| shown.age_ms));
     let mut table = Table::new(vec![

@@ -31,7 +31,7 @@ pub(super) const STORM_MAX: Duration = Duration::from_secs(60);
 pub(super) const STORM_MAX_QUICK: Duration = Duration::from_secs(4);
 
 /// A phase that is over.
-pub(super) struct Phase {
+pub(super) struct FinishedPhase {
     pub(super) recording: PathBuf,
     /// On the monotonic clock.
     pub(super) window_ns: Range<u64>,
@@ -39,13 +39,13 @@ pub(super) struct Phase {
 }
 
 /// Runs the phases, one after the other.
-pub(super) struct Stage<'a> {
+pub(super) struct PhaseRunner<'a> {
     pub(super) run: &'a Run,
     pub(super) server: &'a Server,
-    pub(super) phases: Vec<Phase>,
+    pub(super) phases: Vec<FinishedPhase>,
 }
 
-impl Stage<'_> {
+impl PhaseRunner<'_> {
     /// All bots stand and walk only.
     pub(super) fn quiet(&mut self) -> Result<(), ExperimentError> {
         clock::wait(self.run.pick(SETTLE, SETTLE_QUICK));
@@ -104,7 +104,7 @@ impl Stage<'_> {
             return Err(recording.error(format!("ended with {status}")));
         }
         let server = Window { begin, end };
-        self.phases.push(Phase { recording: path, window_ns: begin_ns..end_ns, server });
+        self.phases.push(FinishedPhase { recording: path, window_ns: begin_ns..end_ns, server });
         Ok(())
     }
 }

@@ -1,12 +1,12 @@
 //! Worlds come, are visited and go while the others run: what frames take with that and without, in turn.
 
-use super::frames::{Frame, Frames, beats, quantile_ms};
+use super::frames::{Frames, ScheduleFrame, beats, quantile_ms};
 use super::grounds;
-use super::stage::{Stage, create};
+use super::stage::{WorldsTestbed, create};
 use super::visitors::Visitors;
 use crate::clock;
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use report::{Column, Section, Table};
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ const VISITORS: u32 = 2 * PER_S;
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Measures both kinds of windows, in turn; which comes first changes from pair to pair. The visitors are logged in in both.
-pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     let switches = || Ok::<_, ExperimentError>(stage.server.metrics()?.sum("throng_world_switches_total"));
     let switches_before = switches()?;
     stage.run.references.sample();
@@ -43,7 +43,7 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
             churn.pass(churns, LEAD_IN)?;
             let before = beats(frames.take()?);
             churn.pass(churns, window)?;
-            let measured = Measured::behind(&before, beats(frames.take()?));
+            let measured = ChurnFrames::behind(&before, beats(frames.take()?));
             churn.calm()?;
             if churns { with.push(measured) } else { without.push(measured) }
         }
@@ -65,16 +65,16 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
 }
 
 /// Frames of a window.
-struct Measured {
-    frames: Vec<Frame>,
+struct ChurnFrames {
+    frames: Vec<ScheduleFrame>,
     /// In which they were due. The server tells of frames once a second, and a turn of churn may end behind its window: windows are not
     /// as long as they were waited for.
     seconds: f64,
 }
 
-impl Measured {
+impl ChurnFrames {
     /// Behind others; of no length when there is none to measure it by.
-    fn behind(before: &[Frame], frames: Vec<Frame>) -> Self {
+    fn behind(before: &[ScheduleFrame], frames: Vec<ScheduleFrame>) -> Self {
         let ends = before.last().zip(frames.last());
         let seconds = ends.map_or(f64::NAN, |(before, last)| last.due_s_behind(before));
         Self { frames, seconds }
@@ -87,25 +87,25 @@ impl Measured {
     }
 
     /// The frames of several windows.
-    fn all(windows: &[Self]) -> Vec<Frame> {
+    fn all(windows: &[Self]) -> Vec<ScheduleFrame> {
         windows.iter().flat_map(|window| &window.frames).copied().collect()
     }
 }
 
 /// A world that is there for a second.
-struct Life {
+struct ShortLivedWorld {
     world: String,
     /// Its visitor, inside or on the way.
     visitor: Option<u32>,
 }
 
 struct Churn<'a> {
-    stage: &'a Stage<'a>,
+    stage: &'a WorldsTestbed<'a>,
     visitors: Visitors,
     /// Classes of the worlds that are made, again and again.
     classes: Vec<usize>,
     /// The oldest first.
-    lives: Vec<Life>,
+    lives: Vec<ShortLivedWorld>,
     made: u32,
     /// In the worlds that were made.
     npcs: u32,
@@ -118,7 +118,7 @@ struct Churn<'a> {
 }
 
 impl<'a> Churn<'a> {
-    fn begin(stage: &'a Stage<'a>) -> Result<Self, ExperimentError> {
+    fn begin(stage: &'a WorldsTestbed<'a>) -> Result<Self, ExperimentError> {
         let visitors = Visitors::start(stage, VISITORS)?;
         let lives = Vec::with_capacity(LASTS + 1);
         let classes = grounds::mixed(&stage.classes);
@@ -149,7 +149,7 @@ impl<'a> Churn<'a> {
         self.npcs += class.npcs;
         let visitor = self.visitors.send(self.stage, &world);
         self.entered += u32::from(visitor.is_some());
-        self.lives.push(Life { world, visitor });
+        self.lives.push(ShortLivedWorld { world, visitor });
         self.fetch(self.lives.len().saturating_sub(VISIT));
         if self.lives.len() > LASTS {
             let oldest = self.lives.remove(0);
@@ -167,7 +167,7 @@ impl<'a> Churn<'a> {
         }
     }
 
-    fn end(&mut self, life: Life) -> Result<(), ExperimentError> {
+    fn end(&mut self, life: ShortLivedWorld) -> Result<(), ExperimentError> {
         self.stage.end(&life.world)?;
         if let Some(visitor) = life.visitor {
             self.visitors.is_out(visitor);
@@ -182,7 +182,7 @@ impl<'a> Churn<'a> {
             self.fetch(self.lives.len());
             let is_over = began.elapsed() > FAREWELL;
             let lives = std::mem::take(&mut self.lives).into_iter();
-            let (empty, visited): (Vec<Life>, Vec<Life>) =
+            let (empty, visited): (Vec<ShortLivedWorld>, Vec<ShortLivedWorld>) =
                 lives.partition(|life| is_over || life.visitor.is_none());
             self.lives = visited;
             empty.into_iter().try_for_each(|life| self.end(life))?;
@@ -194,16 +194,16 @@ impl<'a> Churn<'a> {
     }
 }
 
-fn tell(with: &[Measured], without: &[Measured], findings: &mut Findings) {
-    let p99 = |window: &Measured| quantile_ms(&window.frames, 0.99);
-    let ratio = |(with, without): (&Measured, &Measured)| p99(with) / p99(without);
+fn tell(with: &[ChurnFrames], without: &[ChurnFrames], findings: &mut Findings) {
+    let p99 = |window: &ChurnFrames| quantile_ms(&window.frames, 0.99);
+    let ratio = |(with, without): (&ChurnFrames, &ChurnFrames)| p99(with) / p99(without);
     let mut ratios: Vec<f64> = with.iter().zip(without).map(ratio).collect();
     ratios.sort_unstable_by(f64::total_cmp);
     // All windows of a kind together: a tail of 160 frames is one or two of them.
-    let (all_with, all_without) = (Measured::all(with), Measured::all(without));
+    let (all_with, all_without) = (ChurnFrames::all(with), ChurnFrames::all(without));
     findings.figure("churn_p99_ratio", quantile_ms(&all_with, 0.99) / quantile_ms(&all_without, 0.99));
     findings.figure("churn_p99_ratio_median", ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN));
-    findings.figure("churn_frames_ratio", Measured::rate_hz(with) / Measured::rate_hz(without));
+    findings.figure("churn_frames_ratio", ChurnFrames::rate_hz(with) / ChurnFrames::rate_hz(without));
     let mut table = Table::new(vec![
         Column::text("frames"),
         Column::number("", "frames"),
@@ -218,7 +218,7 @@ fn tell(with: &[Measured], without: &[Measured], findings: &mut Findings) {
         row.extend([0.5, 0.99, 0.999, 1.0].map(|share| quantile_ms(frames, share).into()));
         table.row(row);
     }
-    let line = |name: &str, windows: &[Measured]| Line {
+    let line = |name: &str, windows: &[ChurnFrames]| ChartLine {
         name: name.to_owned(),
         points: windows.iter().enumerate().map(|(pair, window)| (pair as f64 + 1.0, p99(window))).collect(),
     };
@@ -244,15 +244,15 @@ mod tests {
             (0..n).map(|at| frame(at, from_ms + at * 50, 1, true, 1)).collect::<Vec<_>>()
         };
         let before = due(1_000, 20);
-        let whole = Measured::behind(&before, due(2_000, 160));
-        let longer = Measured::behind(&before, due(2_000, 180));
+        let whole = ChurnFrames::behind(&before, due(2_000, 160));
+        let longer = ChurnFrames::behind(&before, due(2_000, 180));
         assert_eq!((whole.seconds, longer.seconds), (8.0, 9.0));
         let mut missed = due(2_000, 160);
         missed.drain(40..80);
-        let rate_hz = |window| Measured::rate_hz(&[window]);
-        assert_eq!(rate_hz(Measured::behind(&before, missed)), 15.0);
-        assert!(rate_hz(Measured::behind(&[], due(2_000, 160))).is_nan());
-        assert!(rate_hz(Measured::behind(&before, Vec::new())).is_nan());
-        assert_eq!(Measured::rate_hz(&[whole, longer]), 20.0);
+        let rate_hz = |window| ChurnFrames::rate_hz(&[window]);
+        assert_eq!(rate_hz(ChurnFrames::behind(&before, missed)), 15.0);
+        assert!(rate_hz(ChurnFrames::behind(&[], due(2_000, 160))).is_nan());
+        assert!(rate_hz(ChurnFrames::behind(&before, Vec::new())).is_nan());
+        assert_eq!(ChurnFrames::rate_hz(&[whole, longer]), 20.0);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::frames::ask;
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::server::Operator;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,19 +11,19 @@ use std::collections::BTreeMap;
 const TAIL: usize = 3;
 
 #[derive(Deserialize)]
-struct World {
+struct WorldRow {
     id: String,
     cost_us: f64,
 }
 
 /// Step duration of each world, a mean over its latest steps, microseconds; by its id.
-pub(super) struct Costs {
+pub(super) struct StepDurations {
     by_id: BTreeMap<String, f64>,
 }
 
-impl Costs {
+impl StepDurations {
     pub(super) fn ask(operator: &Operator) -> Result<Self, ExperimentError> {
-        let worlds: Vec<World> = ask(operator, "/v1/worlds")?;
+        let worlds: Vec<WorldRow> = ask(operator, "/v1/worlds")?;
         Ok(Self { by_id: worlds.into_iter().map(|world| (world.id, world.cost_us)).collect() })
     }
 
@@ -54,7 +54,7 @@ fn alpha(in_order: &[f64]) -> f64 {
 }
 
 /// Tells of both ends of a window.
-pub(super) fn tell(costs: &Costs, later: &Costs, findings: &mut Findings) {
+pub(super) fn tell(costs: &StepDurations, later: &StepDurations, findings: &mut Findings) {
     let in_order = costs.in_order();
     let at = |share: f64| {
         let last = in_order.len().saturating_sub(1) as f64;
@@ -68,12 +68,12 @@ pub(super) fn tell(costs: &Costs, later: &Costs, findings: &mut Findings) {
 }
 
 /// Number of worlds at or above a cost: a straight line if costs follow a Pareto distribution, cut off at its end.
-pub(super) fn chart(costs: &Costs, later: &Costs) -> Chart {
-    let line = |name: &str, costs: &Costs| {
+pub(super) fn chart(costs: &StepDurations, later: &StepDurations) -> Chart {
+    let line = |name: &str, costs: &StepDurations| {
         let in_order = costs.in_order();
         let n = in_order.len();
         let points = in_order.into_iter().enumerate().map(|(rank, us)| (us, (n - rank) as f64)).collect();
-        Line { name: name.to_owned(), points }
+        ChartLine { name: name.to_owned(), points }
     };
     Chart {
         title: "What a step of a world takes".to_owned(),
@@ -96,7 +96,7 @@ mod tests {
         assert!(alpha(&[]).is_nan());
         let costs = |factor: f64| {
             let each = all.iter().enumerate().map(|(n, us)| (n.to_string(), us * factor));
-            Costs { by_id: each.collect() }
+            StepDurations { by_id: each.collect() }
         };
         assert!((costs(1.2).drift_since(&costs(1.0)) - 0.2).abs() < 1e-9);
     }

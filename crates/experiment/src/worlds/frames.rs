@@ -1,7 +1,7 @@
 //! Frames of all worlds together, as the server tells them.
 
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::server::Operator;
 use report::{Slice, TimelinePlot};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use std::io;
 
 /// Worlds of one rate, from when they were due until the last of them was done.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct Frame {
+pub(super) struct ScheduleFrame {
     number: u64,
     /// False of what runs between the frames: worlds that were made, woken or too slow.
     is_beat: bool,
@@ -21,7 +21,7 @@ pub(super) struct Frame {
     pub(super) level: u8,
 }
 
-impl Frame {
+impl ScheduleFrame {
     fn ms(&self) -> f64 {
         (self.ended_us - self.due_us) as f64 / 1e3
     }
@@ -37,9 +37,9 @@ impl Frame {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct FramesPage {
     next: u64,
-    frames: Vec<Frame>,
+    frames: Vec<ScheduleFrame>,
 }
 
 /// Reads the server's frames one after the other.
@@ -60,8 +60,8 @@ impl<'a> Frames<'a> {
     }
 
     /// Those that have ended since the last call, as of the server's latest export.
-    pub(super) fn take(&mut self) -> Result<Vec<Frame>, ExperimentError> {
-        let told: Told = ask(self.operator, &format!("/v1/frames?from={}", self.next))?;
+    pub(super) fn take(&mut self) -> Result<Vec<ScheduleFrame>, ExperimentError> {
+        let told: FramesPage = ask(self.operator, &format!("/v1/frames?from={}", self.next))?;
         self.n_lost += told.n_missing(self.next);
         self.next = told.next;
         Ok(told.frames.into_iter().filter(|frame| frame.worlds > 0).collect())
@@ -73,7 +73,7 @@ impl<'a> Frames<'a> {
     }
 }
 
-impl Told {
+impl FramesPage {
     /// Number of requested frames that are missing here: the server has evicted them, or could not keep them in the first place, which
     /// leaves gaps.
     fn n_missing(&self, from: u64) -> u64 {
@@ -155,20 +155,20 @@ const MISSED_PATH: &str = "/v1/frames/missed";
 const UNTOLD_LISTED: usize = 10;
 
 /// Those that were due between two moments of the server, in seconds since it began.
-pub(super) fn due_within(frames: &[Frame], from_s: f64, to_s: f64) -> Vec<Frame> {
-    let is_within = |frame: &&Frame| (from_s..to_s).contains(&frame.due_s());
+pub(super) fn due_within(frames: &[ScheduleFrame], from_s: f64, to_s: f64) -> Vec<ScheduleFrame> {
+    let is_within = |frame: &&ScheduleFrame| (from_s..to_s).contains(&frame.due_s());
     frames.iter().filter(is_within).copied().collect()
 }
 
 /// Share of the worlds' steps that were made in frames, and not between them.
-pub(super) fn in_beats_ratio(frames: &[Frame]) -> f64 {
-    let steps = |frame: &Frame| f64::from(frame.worlds);
+pub(super) fn in_beats_ratio(frames: &[ScheduleFrame]) -> f64 {
+    let steps = |frame: &ScheduleFrame| f64::from(frame.worlds);
     let in_beats: f64 = frames.iter().filter(|frame| frame.is_beat).map(steps).sum();
     in_beats / frames.iter().map(steps).sum::<f64>()
 }
 
 /// Frames of all worlds of a rate. What runs between them, of worlds that were made, woken or too slow, is no measure of these.
-pub(super) fn beats(frames: Vec<Frame>) -> Vec<Frame> {
+pub(super) fn beats(frames: Vec<ScheduleFrame>) -> Vec<ScheduleFrame> {
     frames.into_iter().filter(|frame| frame.is_beat).collect()
 }
 
@@ -179,21 +179,21 @@ pub(super) fn ask<T: for<'a> Deserialize<'a>>(operator: &Operator, path: &str) -
 }
 
 /// Quantile of the frames at this share, milliseconds; NaN without frames.
-pub(super) fn quantile_ms(frames: &[Frame], share: f64) -> f64 {
-    let mut all: Vec<f64> = frames.iter().map(Frame::ms).collect();
+pub(super) fn quantile_ms(frames: &[ScheduleFrame], share: f64) -> f64 {
+    let mut all: Vec<f64> = frames.iter().map(ScheduleFrame::ms).collect();
     all.sort_unstable_by(f64::total_cmp);
     let last = all.len().saturating_sub(1);
     all.get((last as f64 * share).ceil() as usize).copied().unwrap_or(f64::NAN)
 }
 
 /// Frame times over the seconds since a moment of the server.
-pub(super) fn chart(title: &str, frames: &[Frame], from_s: f64) -> Chart {
+pub(super) fn chart(title: &str, frames: &[ScheduleFrame], from_s: f64) -> Chart {
     Chart {
         title: title.to_owned(),
         x: ("time".to_owned(), "s".to_owned()),
         y: ("frame".to_owned(), "ms".to_owned()),
         is_log: false,
-        lines: vec![Line {
+        lines: vec![ChartLine {
             name: "from due until the last world was done".to_owned(),
             points: frames.iter().map(|frame| (frame.due_s() - from_s, frame.ms())).collect(),
         }],
@@ -201,13 +201,13 @@ pub(super) fn chart(title: &str, frames: &[Frame], from_s: f64) -> Chart {
 }
 
 #[derive(Deserialize)]
-struct Trace {
-    frames: Vec<Frame>,
-    steps: Vec<Step>,
+struct TraceResponse {
+    frames: Vec<ScheduleFrame>,
+    steps: Vec<WorkerStep>,
 }
 
 #[derive(Deserialize)]
-struct Step {
+struct WorkerStep {
     frame: usize,
     worker: u16,
     world: Option<u32>,
@@ -217,7 +217,7 @@ struct Step {
 
 /// The next frame as the server's workers make it: a track for each, a slice for each world.
 pub(super) fn timeline(operator: &Operator) -> Result<Option<TimelinePlot>, ExperimentError> {
-    let trace: Trace = ask(operator, "/v1/frames/trace?frames=3")?;
+    let trace: TraceResponse = ask(operator, "/v1/frames/trace?frames=3")?;
     let beats = trace.frames.iter().enumerate().filter(|(_, frame)| frame.is_beat);
     let Some((index, frame)) = beats.max_by_key(|(_, frame)| frame.worlds) else { return Ok(None) };
     let ms = |ns: u64| (ns as f64 - frame.due_us as f64 * 1e3) / 1e6;
@@ -247,14 +247,20 @@ pub(super) fn timeline(operator: &Operator) -> Result<Option<TimelinePlot>, Expe
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::worlds) fn frame(number: u64, due_ms: u64, ms: u64, is_beat: bool, worlds: u32) -> Frame {
+    pub(in crate::worlds) fn frame(
+        number: u64,
+        due_ms: u64,
+        ms: u64,
+        is_beat: bool,
+        worlds: u32,
+    ) -> ScheduleFrame {
         let due_us = due_ms * 1_000;
-        Frame { number, is_beat, due_us, ended_us: due_us + ms * 1_000, worlds, level: 0 }
+        ScheduleFrame { number, is_beat, due_us, ended_us: due_us + ms * 1_000, worlds, level: 0 }
     }
 
     #[test]
     fn quantiles_are_of_whole_frames_and_none_is_no_number() {
-        let frames: Vec<Frame> = (1..=100).rev().map(|ms| frame(0, 5, ms, true, 1)).collect();
+        let frames: Vec<ScheduleFrame> = (1..=100).rev().map(|ms| frame(0, 5, ms, true, 1)).collect();
         assert_eq!((quantile_ms(&frames, 0.0), quantile_ms(&frames, 1.0)), (1.0, 100.0));
         assert_eq!(quantile_ms(&frames, 0.99), 100.0);
         assert!(quantile_ms(&[], 0.5).is_nan());
@@ -262,7 +268,7 @@ pub(super) mod tests {
 
     #[test]
     fn frames_that_the_server_no_longer_had_are_counted() {
-        let told = |numbers: &[u64], next| Told {
+        let told = |numbers: &[u64], next| FramesPage {
             next,
             frames: numbers.iter().map(|&number| frame(number, 0, 1, true, 1)).collect(),
         };

@@ -4,7 +4,7 @@
 //! the store's caches. It excludes the program's text and the flight recorder's ring: one ring of 64 MiB whose touched share grows with
 //! time. The baseline is the server at its start, with its templates and without an instance.
 
-use super::stage::Stage;
+use super::stage::WorldsTestbed;
 use crate::clock;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -23,7 +23,7 @@ const TOLD_WITHIN: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Readings of the server's resident memory, in their order.
-pub(super) struct Memory {
+pub(super) struct ResidentReadings {
     pid: u32,
     n_instances: f64,
     readings: Vec<Weight>,
@@ -36,7 +36,7 @@ struct Weight {
     shared: f64,
 }
 
-impl Memory {
+impl ResidentReadings {
     /// Memory of a server with `n_instances` planned instances.
     pub(super) fn of(pid: u32, n_instances: u32) -> Self {
         Self { pid, n_instances: n_instances.into(), readings: Vec::new() }
@@ -72,7 +72,7 @@ impl Memory {
     }
 }
 
-/// The states behind the figures, as given to [`Memory::weigh`].
+/// The states behind the figures, as given to [`ResidentReadings::weigh`].
 pub(super) const EMPTY: &str = "templates, and no instance";
 pub(super) const ASLEEP: &str = "all instances, asleep";
 pub(super) const LOGGED_IN: &str = "players logged in, in the region";
@@ -84,7 +84,7 @@ const PARKED: &str = "all instances parked";
 const PARKED_NEW: &str = "as many again, parked and never entered";
 
 /// Suspends all instances, which the players have left, and as many new ones, and reports the memory of each.
-pub(super) fn measure(stage: &mut Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+pub(super) fn measure(stage: &mut WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     rest(stage);
     stage.memory.weigh(ALONE)?;
     park_all(stage, &stage.worlds)?;
@@ -98,7 +98,7 @@ pub(super) fn measure(stage: &mut Stage<'_>, findings: &mut Findings) -> Result<
 }
 
 /// Adds a finding if an instance is not suspended. The server reports their number once a second.
-fn check(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+fn check(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     let ends_at = clock::now() + TOLD_WITHIN;
     loop {
         let metrics = Reading::take(&stage.server)?.metrics;
@@ -115,19 +115,19 @@ fn check(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentErr
 }
 
 /// Leaves the server alone.
-pub(super) fn rest(stage: &Stage<'_>) {
+pub(super) fn rest(stage: &WorldsTestbed<'_>) {
     clock::wait(stage.run.pick(REST, Duration::ZERO));
 }
 
 /// Suspends instances and waits until their memory is returned.
-fn park_all(stage: &Stage<'_>, worlds: &[String]) -> Result<(), ExperimentError> {
+fn park_all(stage: &WorldsTestbed<'_>, worlds: &[String]) -> Result<(), ExperimentError> {
     worlds.iter().try_for_each(|world| park(stage, world))?;
     clock::wait(stage.run.pick(GIVEN_BACK, Duration::ZERO));
     Ok(())
 }
 
 /// Suspends an instance as soon as it is empty.
-fn park(stage: &Stage<'_>, world: &str) -> Result<(), ExperimentError> {
+fn park(stage: &WorldsTestbed<'_>, world: &str) -> Result<(), ExperimentError> {
     let ends_at = clock::now() + PATIENCE;
     loop {
         match stage.operator.order("POST", &format!("/v1/worlds/{world}/suspend"), None) {
@@ -137,7 +137,7 @@ fn park(stage: &Stage<'_>, world: &str) -> Result<(), ExperimentError> {
     }
 }
 
-fn tell(stage: &Stage<'_>, findings: &mut Findings) {
+fn tell(stage: &WorldsTestbed<'_>, findings: &mut Findings) {
     let memory = &stage.memory;
     let asleep = memory.each_kib(ASLEEP, EMPTY);
     findings.figure("asleep_kib", asleep);
@@ -169,7 +169,7 @@ mod tests {
     fn what_was_not_read_is_no_number_and_less_than_before_is_told_as_such() {
         let readings = [(EMPTY, 1_000.0), (ASLEEP, 1_400.0), (PARKED, 900.0)];
         let readings = readings.map(|(state, own)| Weight { state, own, shared: 0.0 }).into();
-        let memory = Memory { pid: 0, n_instances: 4.0, readings };
+        let memory = ResidentReadings { pid: 0, n_instances: 4.0, readings };
         assert_eq!(memory.each_kib(ASLEEP, EMPTY), 100.0);
         assert_eq!(memory.each_kib(PARKED, EMPTY), -25.0);
         assert!(memory.each_kib(STEADY, EMPTY).is_nan());

@@ -26,12 +26,12 @@ mod storm;
 mod visitors;
 mod watcher;
 
-use crate::budget::{self, Budget, Limit, budget};
+use crate::budget::{self, FigureLimit, Limit, budget};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::Sampler;
 use crate::{Experiment, Run};
-use stage::Stage;
+use stage::WorldsTestbed;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "worlds",
@@ -45,7 +45,7 @@ const WORLDS: u32 = 1_000;
 const WORLDS_QUICK: u32 = 12;
 const NPCS: u32 = 20;
 
-const BUDGETS: [Budget; 32] = [
+const BUDGETS: [FigureLimit; 32] = [
     budget("circuits_lost", "circuits of players lost", "", Limit::AtMost(0.0)),
     budget("visitors_lost", "circuits of visitors lost", "", Limit::AtMost(0.0)),
     budget("players_inside_ratio", "players in their worlds", "", Limit::AtLeast(1.0)),
@@ -138,7 +138,7 @@ fn figures() -> Vec<String> {
 
 fn run(run: &Run) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
-    let mut stage = Stage::set(run, run.pick(WORLDS, WORLDS_QUICK), NPCS)?;
+    let mut stage = WorldsTestbed::set(run, run.pick(WORLDS, WORLDS_QUICK), NPCS)?;
     let sampler = Sampler::start(stage.server.pid())?;
     stage.found(&mut findings)?;
     stage.enter(&mut findings)?;

@@ -4,7 +4,7 @@
 //! and drift; and a full node has a minute of too much long work, with the control of starvation and without.
 
 use crate::Run;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use report::{Section, Slice, TimelinePlot};
 use schedule::FrameTrace;
 use schedule::model::packing::{PackingSettings, WorldPacking, packing};
@@ -88,7 +88,7 @@ fn starved(run: &Run, findings: &mut Findings) {
     findings.figure("model_backlog_s", with.backlog_max().as_secs_f64());
     findings.figure("model_backlog_s_uncontrolled", without.backlog_max().as_secs_f64());
     let both = |of: fn(&EpisodePoint) -> f64| {
-        let line = |name: &str, episode: &Episode| Line {
+        let line = |name: &str, episode: &Episode| ChartLine {
             name: name.to_owned(),
             points: episode.points.iter().map(|point| (point.at.0 as f64 / 1e9, of(point))).collect(),
         };

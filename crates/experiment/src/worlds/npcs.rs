@@ -1,22 +1,22 @@
 //! The activity of NPCs, at each reading and over the whole window, as evidence of an honest load.
 
 use super::steady::RATE_HZ;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::{Window, least};
-use crate::metrics::Metrics;
+use crate::metrics::MetricScrape;
 use report::{Column, Table};
 
 /// Their activity since the server began, as of one of its exports.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct NpcActivity {
     /// Seconds since the server began.
     at_s: f64,
     npcs: f64,
     moving: f64,
 }
 
-impl Look {
-    pub(super) fn of(metrics: &Metrics) -> Self {
+impl NpcActivity {
+    pub(super) fn of(metrics: &MetricScrape) -> Self {
         Self {
             at_s: metrics.sum("throng_uptime_seconds"),
             npcs: metrics.sum("throng_npcs"),
@@ -32,7 +32,7 @@ impl Look {
 }
 
 /// Tells what they did in the window; `looks` are those in it.
-pub(super) fn tell(window: &Window, looks: &[Look], n_worlds: u32, findings: &mut Findings) -> Table {
+pub(super) fn tell(window: &Window, looks: &[NpcActivity], n_worlds: u32, findings: &mut Findings) -> Table {
     let npcs = window.end.metrics.sum("throng_npcs");
     let work = |what| window.rate_with("throng_npc_work_total", "what", what);
     findings.figure("npcs", npcs);
@@ -52,21 +52,21 @@ pub(super) fn tell(window: &Window, looks: &[Look], n_worlds: u32, findings: &mu
 }
 
 /// The smallest share that moved between two looks.
-fn least_moving(looks: &[Look]) -> f64 {
+fn least_moving(looks: &[NpcActivity]) -> f64 {
     let shares = looks.windows(2).map(|pair| pair[1].moving_since(&pair[0]));
     shares.reduce(least).unwrap_or(f64::NAN)
 }
 
 /// The share that moves, over time.
-pub(super) fn chart(looks: &[Look]) -> Chart {
+pub(super) fn chart(looks: &[NpcActivity]) -> Chart {
     let from_s = looks.first().map_or(0.0, |look| look.at_s);
-    let share = |pair: &[Look]| (pair[1].at_s - from_s, pair[1].moving_since(&pair[0]) * 100.0);
+    let share = |pair: &[NpcActivity]| (pair[1].at_s - from_s, pair[1].moving_since(&pair[0]) * 100.0);
     Chart {
         title: "NPCs that move".to_owned(),
         x: ("time".to_owned(), "s".to_owned()),
         y: ("of all NPCs".to_owned(), "%".to_owned()),
         is_log: false,
-        lines: vec![Line { name: "moving".to_owned(), points: looks.windows(2).map(share).collect() }],
+        lines: vec![ChartLine { name: "moving".to_owned(), points: looks.windows(2).map(share).collect() }],
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn the_worst_look_counts_and_a_missing_one_is_not_passed_over() {
         // 10 NPCs make 200 steps a second.
-        let look = |at_s, moving| Look { at_s, npcs: 10.0, moving };
+        let look = |at_s, moving| NpcActivity { at_s, npcs: 10.0, moving };
         let looks = [look(5.0, 900.0), look(7.0, 1_200.0), look(8.0, 1_280.0), look(9.0, 1_480.0)];
         assert_eq!(least_moving(&looks), 0.4);
         assert!(least_moving(&looks[..1]).is_nan());

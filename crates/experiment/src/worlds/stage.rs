@@ -1,7 +1,7 @@
 //! The server with its templates, worlds and players.
 
 use super::grounds::{self, Class};
-use super::memory::{self, Memory};
+use super::memory::{self, ResidentReadings};
 use crate::bots::{Bots, BotsReport};
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -16,7 +16,7 @@ const PLAYER: &str = "Player";
 const ARRIVAL_MAX: Duration = Duration::from_secs(60);
 
 /// A server, worlds, players.
-pub(super) struct Stage<'a> {
+pub(super) struct WorldsTestbed<'a> {
     pub(super) run: &'a Run,
     pub(super) server: Server,
     pub(super) operator: Operator,
@@ -27,10 +27,10 @@ pub(super) struct Stage<'a> {
     pub(super) worlds: Vec<String>,
     /// Planned number of worlds.
     pub(super) count: u32,
-    pub(super) memory: Memory,
+    pub(super) memory: ResidentReadings,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> WorldsTestbed<'a> {
     /// Starts server and bots. No player is in a world yet.
     pub(super) fn set(run: &'a Run, count: u32, npcs: u32) -> Result<Self, ExperimentError> {
         let classes = grounds::classes(count, npcs);
@@ -39,7 +39,7 @@ impl<'a> Stage<'a> {
         let options = ["--behavior", "quest", "--last-name", PLAYER];
         let players = Some(Bots::start(run, &server, "players", count, &options)?);
         let operator = server.operator();
-        let memory = Memory::of(server.pid(), count);
+        let memory = ResidentReadings::of(server.pid(), count);
         Ok(Self { run, server, operator, players, classes, worlds: Vec::new(), count, memory })
     }
 

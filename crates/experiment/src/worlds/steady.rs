@@ -1,14 +1,14 @@
 //! All worlds with their players, for a while, and nothing else.
 
-use super::costs::{self, Costs};
-use super::frames::{self, Frame, Frames, quantile_ms};
+use super::costs::{self, StepDurations};
+use super::frames::{self, Frames, ScheduleFrame, quantile_ms};
 use super::npcs;
-use super::stage::Stage;
+use super::stage::WorldsTestbed;
 use crate::clock;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
 use crate::meter::{Reading, Window, least};
-use crate::metrics::Metrics;
+use crate::metrics::MetricScrape;
 use report::{Column, Section, Table};
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ pub(super) const RATE_HZ: f64 = 20.0;
 const FRAMES_TOLD: Duration = Duration::from_millis(1_200);
 
 /// Observations of the window.
-struct Seen {
+struct WindowObservations {
     window: Window,
-    frames: Vec<Frame>,
-    npcs: Vec<npcs::Look>,
+    frames: Vec<ScheduleFrame>,
+    npcs: Vec<npcs::NpcActivity>,
     /// The fewest players that were in their worlds.
     players: f64,
     /// Time that a worker had the schedule for each step, of the second before each look.
@@ -36,14 +36,14 @@ struct Seen {
 }
 
 /// Measures, and tells what NPCs did.
-pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     clock::wait(stage.run.pick(SETTLE, Duration::ZERO));
-    let costs = Costs::ask(&stage.operator)?;
+    let costs = StepDurations::ask(&stage.operator)?;
     let seen = watch(stage, findings)?;
-    let later = Costs::ask(&stage.operator)?;
+    let later = StepDurations::ask(&stage.operator)?;
     let timeline = frames::timeline(&stage.operator)?;
 
-    let Seen { window, frames, npcs: looks, players, schedule_s } = &seen;
+    let WindowObservations { window, frames, npcs: looks, players, schedule_s } = &seen;
     let count = f64::from(stage.count);
     findings.figure("worlds", count);
     findings.figure("players_inside_ratio", players / count);
@@ -82,18 +82,18 @@ pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), 
     Ok(())
 }
 
-fn watch(stage: &Stage<'_>, findings: &mut Findings) -> Result<Seen, ExperimentError> {
+fn watch(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<WindowObservations, ExperimentError> {
     stage.run.references.sample();
     let mut frames = Frames::from_now(&stage.operator)?;
     let begin = Reading::take(&stage.server)?;
     let mut seen = Vec::new();
-    let mut looks = vec![npcs::Look::of(&begin.metrics)];
+    let mut looks = vec![npcs::NpcActivity::of(&begin.metrics)];
     let mut schedule_s = Vec::new();
     let mut players = inside(&begin.metrics);
     let ends_at = clock::now() + stage.run.pick(WINDOW, WINDOW_QUICK);
-    let mut look = |metrics: &Metrics| {
+    let mut look = |metrics: &MetricScrape| {
         players = least(players, inside(metrics));
-        looks.push(npcs::Look::of(metrics));
+        looks.push(npcs::NpcActivity::of(metrics));
         schedule_s.push(metrics.sum("throng_schedule_per_step_seconds"));
     };
     while clock::now() + LOOK < ends_at {
@@ -108,16 +108,16 @@ fn watch(stage: &Stage<'_>, findings: &mut Findings) -> Result<Seen, ExperimentE
     seen.extend(frames.take()?);
     frames.tell_lost(findings);
     let frames = frames::due_within(&seen, uptime(&window.begin.metrics), uptime(&window.end.metrics));
-    Ok(Seen { window, frames, npcs: looks, players, schedule_s })
+    Ok(WindowObservations { window, frames, npcs: looks, players, schedule_s })
 }
 
 /// Time of the server's export, in seconds since it began.
-fn uptime(metrics: &Metrics) -> f64 {
+fn uptime(metrics: &MetricScrape) -> f64 {
     metrics.sum("throng_uptime_seconds")
 }
 
 /// Players in instances.
-fn inside(metrics: &Metrics) -> f64 {
+fn inside(metrics: &MetricScrape) -> f64 {
     metrics.with("throng_world_avatars", "world", "instances")
 }
 
@@ -145,7 +145,7 @@ fn missions(window: &Window, count: f64, findings: &mut Findings) {
     findings.figure("journal_per_world_s", journalled / count);
 }
 
-fn frame_times(window: &Window, frames: &[Frame], findings: &mut Findings) {
+fn frame_times(window: &Window, frames: &[ScheduleFrame], findings: &mut Findings) {
     findings.figure("steps_in_frames_ratio", frames::in_beats_ratio(frames));
     let n_all = frames.len();
     let beats = frames::beats(frames.to_vec());

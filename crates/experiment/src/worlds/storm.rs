@@ -2,8 +2,8 @@
 //! seconds of work wait at any time, and besides worlds made and ended by many clients at once.
 
 use super::frames::{chart, due_within, quantile_ms};
-use super::stage::{Stage, create};
-use super::watcher::Watcher;
+use super::stage::{WorldsTestbed, create};
+use super::watcher::ServerPoller;
 use crate::clock;
 use crate::error::ExperimentError;
 use crate::findings::Findings;
@@ -40,8 +40,8 @@ pub(super) const LOOK: Duration = Duration::from_millis(250);
 pub(super) const STORM_MIN_S: f64 = 0.4;
 
 /// Measures.
-pub(super) fn measure(stage: &Stage<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
-    let mut watcher = Watcher::start(stage)?;
+pub(super) fn measure(stage: &WorldsTestbed<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+    let mut watcher = ServerPoller::start(stage)?;
     let calm = stage.run.pick(CALM, CALM_QUICK);
     watcher.watch(calm)?;
     let from_s = watcher.server_s();
@@ -94,7 +94,7 @@ struct Raged {
 }
 
 /// The storm itself. It returns when all requests are done, and their completion is observed like the rest.
-fn rage(stage: &Stage<'_>, watcher: &mut Watcher<'_>) -> Result<Raged, ExperimentError> {
+fn rage(stage: &WorldsTestbed<'_>, watcher: &mut ServerPoller<'_>) -> Result<Raged, ExperimentError> {
     let stops = AtomicBool::new(false);
     let (made, refused) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = |n: usize| {
@@ -123,7 +123,7 @@ fn rage(stage: &Stage<'_>, watcher: &mut Watcher<'_>) -> Result<Raged, Experimen
 }
 
 /// Hands in as much as there has to be; how many drills were taken.
-fn drill(stage: &Stage<'_>, watcher: &mut Watcher<'_>) -> Result<u32, ExperimentError> {
+fn drill(stage: &WorldsTestbed<'_>, watcher: &mut ServerPoller<'_>) -> Result<u32, ExperimentError> {
     let wanted_s = stage.run.pick(WAITING_S, WAITING_S_QUICK);
     let ends_at = clock::now() + stage.run.pick(STORM, STORM_QUICK);
     let mut drills = 0;
@@ -133,7 +133,7 @@ fn drill(stage: &Stage<'_>, watcher: &mut Watcher<'_>) -> Result<u32, Experiment
             let order = json!({ "count": count, "million_rounds": MILLION_ROUNDS });
             // It is refused when a thousand wait: more than that there cannot be.
             if let Ok(answer) = stage.operator.order("POST", "/v1/long-tasks", Some(&order)) {
-                let Begun { begun } = serde_json::from_str(&answer).unwrap_or_default();
+                let BegunTasks { begun } = serde_json::from_str(&answer).unwrap_or_default();
                 drills += begun;
             }
         }
@@ -143,7 +143,7 @@ fn drill(stage: &Stage<'_>, watcher: &mut Watcher<'_>) -> Result<u32, Experiment
 }
 
 #[derive(Default, Deserialize)]
-struct Begun {
+struct BegunTasks {
     begun: u32,
 }
 
@@ -155,7 +155,7 @@ struct LongTask {
 }
 
 /// Long tasks that wait, now: the server's own counters are up to a second old.
-fn waiting(stage: &Stage<'_>) -> Result<Vec<LongTask>, ExperimentError> {
+fn waiting(stage: &WorldsTestbed<'_>) -> Result<Vec<LongTask>, ExperimentError> {
     let mut all: Vec<LongTask> = super::frames::ask(&stage.operator, "/v1/long-tasks")?;
     all.retain(|task| task.state == "waiting");
     Ok(all)
@@ -170,7 +170,7 @@ fn n_missing(waiting: &[LongTask], wanted_s: f64) -> u32 {
 }
 
 /// Makes a world and ends it.
-fn turn_over(stage: &Stage<'_>, n: usize) -> Result<(), ExperimentError> {
+fn turn_over(stage: &WorldsTestbed<'_>, n: usize) -> Result<(), ExperimentError> {
     let class = &stage.classes[n % stage.classes.len()];
     let world = create(&stage.operator, &class.name)?;
     for _ in 1..END_TRIES {

@@ -1,6 +1,6 @@
 //! A few who go into worlds that are made and are out of them again before these end.
 
-use super::stage::Stage;
+use super::stage::WorldsTestbed;
 use crate::bots::{Bots, BotsReport};
 use crate::error::ExperimentError;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(super) struct Visitors {
 
 impl Visitors {
     /// Logs them in.
-    pub(super) fn start(stage: &Stage<'_>, count: u32) -> Result<Self, ExperimentError> {
+    pub(super) fn start(stage: &WorldsTestbed<'_>, count: u32) -> Result<Self, ExperimentError> {
         let options = ["--behavior", "walk", "--last-name", VISITOR];
         let mut bots = Bots::start(stage.run, &stage.server, "visitors", count, &options)?;
         bots.command(&format!("enter {count}"))?;
@@ -27,7 +27,7 @@ impl Visitors {
     }
 
     /// Sends a visitor into a world; `None` if none could go.
-    pub(super) fn send(&mut self, stage: &Stage<'_>, world: &str) -> Option<u32> {
+    pub(super) fn send(&mut self, stage: &WorldsTestbed<'_>, world: &str) -> Option<u32> {
         for _ in 0..TRIES.min(self.outside.len()) {
             let visitor = self.outside.pop_front()?;
             if stage.send(&name(visitor), world).is_ok() {
@@ -39,7 +39,7 @@ impl Visitors {
     }
 
     /// Sends one out of the world again. False when that was not possible: only who has arrived in a world can leave it.
-    pub(super) fn fetch(&mut self, stage: &Stage<'_>, visitor: u32) -> bool {
+    pub(super) fn fetch(&mut self, stage: &WorldsTestbed<'_>, visitor: u32) -> bool {
         let user = json!({ "user": { "name": name(visitor) } });
         let has_left = stage.operator.order("POST", "/v1/worlds/leave", Some(&user)).is_ok();
         if has_left {

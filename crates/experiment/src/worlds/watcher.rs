@@ -1,11 +1,11 @@
 //! The effect of long work on the server over time: its backlog, the level of starvation and the frames, on the server's own clock.
 
-use super::frames::{Frame, Frames, beats};
-use super::stage::Stage;
+use super::frames::{Frames, ScheduleFrame, beats};
+use super::stage::WorldsTestbed;
 use super::storm::LOOK;
 use crate::clock;
 use crate::error::ExperimentError;
-use crate::findings::{Chart, Findings, Line};
+use crate::findings::{Chart, ChartLine, Findings};
 use crate::meter::least;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const NORMAL_S: f64 = 0.1;
 
 /// One export of the server, which has one a second.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct ServerExport {
     /// Seconds since the server began.
     at_s: f64,
     backlog_s: f64,
@@ -23,7 +23,7 @@ struct Look {
     dilation: f64,
 }
 
-impl Look {
+impl ServerExport {
     /// True if long work is at its level without a storm.
     fn is_normal(&self) -> bool {
         self.backlog_s <= NORMAL_S && self.waiting == 0.0
@@ -31,17 +31,17 @@ impl Look {
 }
 
 /// Looks at the server four times a second.
-pub(super) struct Watcher<'a> {
-    stage: &'a Stage<'a>,
+pub(super) struct ServerPoller<'a> {
+    stage: &'a WorldsTestbed<'a>,
     told: Frames<'a>,
-    frames: Vec<Frame>,
-    looks: Vec<Look>,
+    frames: Vec<ScheduleFrame>,
+    looks: Vec<ServerExport>,
     /// Arrival of the newest export.
     seen_at: Instant,
 }
 
-impl<'a> Watcher<'a> {
-    pub(super) fn start(stage: &'a Stage<'a>) -> Result<Self, ExperimentError> {
+impl<'a> ServerPoller<'a> {
+    pub(super) fn start(stage: &'a WorldsTestbed<'a>) -> Result<Self, ExperimentError> {
         let told = Frames::from_now(&stage.operator)?;
         let mut watcher = Self { stage, told, frames: Vec::new(), looks: Vec::new(), seen_at: clock::now() };
         watcher.look()?;
@@ -59,7 +59,7 @@ impl<'a> Watcher<'a> {
 
     fn look(&mut self) -> Result<(), ExperimentError> {
         let metrics = self.stage.server.metrics()?;
-        let look = Look {
+        let look = ServerExport {
             at_s: metrics.sum("throng_uptime_seconds"),
             backlog_s: metrics.sum("throng_long_backlog_seconds"),
             waiting: metrics.sum("throng_long_waiting"),
@@ -96,7 +96,7 @@ impl<'a> Watcher<'a> {
             .is_some_and(|after_s| newest_s - (from_s + after_s) >= duration.as_secs_f64())
     }
 
-    pub(super) fn frames(&self) -> &[Frame] {
+    pub(super) fn frames(&self) -> &[ScheduleFrame] {
         &self.frames
     }
 
@@ -125,7 +125,7 @@ impl<'a> Watcher<'a> {
         self.chart("starvation level", "", |look| look.level)
     }
 
-    fn chart(&self, name: &str, unit: &str, of: fn(&Look) -> f64) -> Chart {
+    fn chart(&self, name: &str, unit: &str, of: fn(&ServerExport) -> f64) -> Chart {
         let begin_s = self.begin_s();
         let points = self.looks.iter().map(|look| (look.at_s - begin_s, of(look))).collect();
         Chart {
@@ -133,12 +133,12 @@ impl<'a> Watcher<'a> {
             x: ("time".to_owned(), "s".to_owned()),
             y: (name.to_owned(), unit.to_owned()),
             is_log: false,
-            lines: vec![Line { name: name.to_owned(), points }],
+            lines: vec![ChartLine { name: name.to_owned(), points }],
         }
     }
 }
 
-fn normal_after(looks: &[Look], from_s: f64) -> Option<f64> {
+fn normal_after(looks: &[ServerExport], from_s: f64) -> Option<f64> {
     let after = &looks[looks.partition_point(|look| look.at_s <= from_s)..];
     let n_before = after.iter().rposition(|look| !look.is_normal()).map_or(0, |last| last + 1);
     after.get(n_before).map(|look| look.at_s - from_s)
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn long_work_is_normal_when_it_stays_so_and_not_by_what_was_seen_before() {
-        let looks = |backlogs: &[f64]| -> Vec<Look> {
-            let look = |(second, &backlog_s): (u32, &f64)| Look {
+        let looks = |backlogs: &[f64]| -> Vec<ServerExport> {
+            let look = |(second, &backlog_s): (u32, &f64)| ServerExport {
                 at_s: f64::from(second),
                 backlog_s,
                 waiting: 0.0,
