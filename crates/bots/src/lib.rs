@@ -42,4 +42,4 @@ pub mod views;
 pub mod whereabouts;
 
 pub use driver::{BotsConfig, BotsError, run, run_controlled};
-pub use report::Report;
+pub use report::RunReport;

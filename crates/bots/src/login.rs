@@ -58,7 +58,7 @@ pub struct Credentials {
 
 /// Failure of a login.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LoginError {
+pub enum LoginFailure {
     /// The server said no.
     #[error("refused ({reason}): {message}")]
     Refused {
@@ -106,21 +106,21 @@ pub fn request(first: &str, last: &str, password: &str) -> String {
 ///
 /// # Errors
 /// Why there is no session.
-pub fn read_reply(body: &[u8]) -> Result<Credentials, LoginError> {
+pub fn read_reply(body: &[u8]) -> Result<Credentials, LoginFailure> {
     let reply = match xmlrpc::decode_response(body, Limits::REPLY)? {
         Response::Value(value) => value,
-        Response::Fault(fault) => return Err(LoginError::Fault(fault.message)),
+        Response::Fault(fault) => return Err(LoginFailure::Fault(fault.message)),
     };
     if reply.get("login").as_bool() != Some(true) {
         let text = |key: &str| reply.get(key).to_text().unwrap_or_default();
-        return Err(LoginError::Refused { reason: text("reason"), message: text("message") });
+        return Err(LoginFailure::Refused { reason: text("reason"), message: text("message") });
     }
-    let uuid = |key| reply.get(key).as_uuid().ok_or(LoginError::Field(key));
-    let number = |key| reply.get(key).as_i32().ok_or(LoginError::Field(key));
-    let metres = |key| number(key).and_then(|metres| u32::try_from(metres).or(Err(LoginError::Field(key))));
+    let uuid = |key| reply.get(key).as_uuid().ok_or(LoginFailure::Field(key));
+    let number = |key| reply.get(key).as_i32().ok_or(LoginFailure::Field(key));
+    let metres = |key| number(key).and_then(|metres| u32::try_from(metres).or(Err(LoginFailure::Field(key))));
     let ip: Ipv4Addr =
-        reply.get("sim_ip").as_str().and_then(|ip| ip.parse().ok()).ok_or(LoginError::Field("sim_ip"))?;
-    let port = u16::try_from(number("sim_port")?).or(Err(LoginError::Field("sim_port")))?;
+        reply.get("sim_ip").as_str().and_then(|ip| ip.parse().ok()).ok_or(LoginFailure::Field("sim_ip"))?;
+    let port = u16::try_from(number("sim_port")?).or(Err(LoginFailure::Field("sim_port")))?;
     let size_m = reply.get("region_size_x").as_i32().and_then(|metres| u32::try_from(metres).ok());
     Ok(Credentials {
         identity: Identity {
@@ -134,14 +134,14 @@ pub fn read_reply(body: &[u8]) -> Result<Credentials, LoginError> {
         seed_capability: reply
             .get("seed_capability")
             .as_str()
-            .ok_or(LoginError::Field("seed_capability"))?
+            .ok_or(LoginFailure::Field("seed_capability"))?
             .to_owned(),
         inventory_root: reply
             .get("inventory-root")
             .at(0)
             .get("folder_id")
             .as_uuid()
-            .ok_or(LoginError::Field("inventory-root"))?,
+            .ok_or(LoginFailure::Field("inventory-root"))?,
     })
 }
 
@@ -176,7 +176,7 @@ mod tests {
         Llsd::map(fields.into_iter().chain(changes.iter().cloned()))
     }
 
-    fn read(reply: &Llsd) -> Result<Credentials, LoginError> {
+    fn read(reply: &Llsd) -> Result<Credentials, LoginFailure> {
         read_reply(xmlrpc::encode_response(reply).as_bytes())
     }
 
@@ -197,16 +197,16 @@ mod tests {
         let refused = Llsd::map(
             [("login", "false"), ("reason", "key"), ("message", "No.")].map(|(k, v)| (k, v.into())),
         );
-        let error = LoginError::Refused { reason: "key".to_owned(), message: "No.".to_owned() };
+        let error = LoginFailure::Refused { reason: "key".to_owned(), message: "No.".to_owned() };
         assert_eq!(read(&refused), Err(error));
     }
 
     #[test]
     fn what_is_missing_is_named() {
         for field in ["agent_id", "circuit_code", "sim_ip", "sim_port", "region_x", "inventory-root"] {
-            assert_eq!(read(&reply(&[(field, Llsd::from("?"))])), Err(LoginError::Field(field)));
+            assert_eq!(read(&reply(&[(field, Llsd::from("?"))])), Err(LoginFailure::Field(field)));
         }
-        assert!(matches!(read_reply(b"<html>"), Err(LoginError::Malformed(_))));
+        assert!(matches!(read_reply(b"<html>"), Err(LoginFailure::Malformed(_))));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub const NAMES_MAX_OBSERVER: usize = 16_384;
 
 /// Names known to a bot.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct NameCache {
     /// Avatars whose names were or will be requested, so that none is requested twice.
     seen: BTreeSet<AgentId>,
     wanted: Vec<AgentId>,
@@ -26,7 +26,7 @@ pub struct Names {
     keeps: bool,
 }
 
-impl Names {
+impl NameCache {
     /// Without names. Only observers keep them; others count the answers.
     #[must_use]
     pub const fn new(observer: bool) -> Self {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn everybody_is_asked_for_once_and_in_batches() {
-        let mut names = Names::new(false);
+        let mut names = NameCache::new(false);
         for number in (0..100).chain(0..100) {
             names.want(agent(number));
         }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_full_table_asks_for_nobody_else() {
-        let mut names = Names::new(false);
+        let mut names = NameCache::new(false);
         for number in 0..2 * NAMES_MAX {
             names.want(agent(number));
         }
@@ -132,7 +132,7 @@ mod tests {
             first_name: b"Ada\0".to_vec(),
             last_name: b"Lovelace\0".to_vec(),
         };
-        let mut names = Names::new(true);
+        let mut names = NameCache::new(true);
         names.want(agent(1));
         names.on_reply(&UUIDNameReply { uuid_name_block: vec![row(1), row(2)] });
         assert_eq!(names.get(agent(1)), Some("Ada Lovelace"));

@@ -1,6 +1,6 @@
 //! View of an observing bot: it decodes every message of the scene and keeps the displayed avatars, like a viewer.
 
-use crate::views::Sight;
+use crate::views::ViewChange;
 use glam::{Quat, Vec3};
 use ids::{AgentId, Instant, LocalId};
 use std::collections::{BTreeMap, VecDeque};
@@ -47,14 +47,14 @@ pub struct SeenAvatar {
 }
 
 impl SeenAvatar {
-    const fn sight(&self, id: LocalId) -> Sight {
-        Sight::Avatar { id, position: self.position, velocity: self.velocity, rotation: self.rotation }
+    const fn sight(&self, id: LocalId) -> ViewChange {
+        ViewChange::Avatar { id, position: self.position, velocity: self.velocity, rotation: self.rotation }
     }
 }
 
 /// A line of chat as heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct HeardChat {
     /// Displayed name of the speaker.
     pub from: String,
     /// 0 whisper, 1 say, 2 shout, 4 and 5 start and stop of typing.
@@ -65,7 +65,7 @@ pub struct Heard {
 
 /// Counters of an observer; each only rises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObserverCounters {
     /// Blocks of full updates of avatars.
     pub full_blocks: u64,
     /// Blocks of full updates of things that stand in the world.
@@ -90,7 +90,7 @@ pub struct Seen {
     pub malformed: u64,
 }
 
-impl Seen {
+impl ObserverCounters {
     /// Blocks of full and terse updates of avatars.
     #[must_use]
     pub const fn updates(&self) -> u64 {
@@ -106,12 +106,12 @@ pub struct Observer {
     /// Positions of displayed objects.
     things: BTreeMap<LocalId, Vec3>,
     /// Changes since the last [`Self::take_sights`], if they are recorded.
-    sights: Option<Vec<Sight>>,
+    sights: Option<Vec<ViewChange>>,
     /// Avatars that appeared since the last [`Self::take_newcomers`].
     newcomers: Vec<AgentId>,
-    chat: VecDeque<Heard>,
+    chat: VecDeque<HeardChat>,
     dots: usize,
-    seen: Seen,
+    seen: ObserverCounters,
     /// Time of the last change of the displayed scene.
     changed_at: Option<Instant>,
     /// The longest time without such news since the last call of [`Self::take_gap`].
@@ -126,11 +126,11 @@ impl Observer {
 
     /// The own avatar was placed.
     pub(crate) fn note_placed(&mut self, own: AgentId) {
-        note(&mut self.sights, Sight::Placed(own));
+        note(&mut self.sights, ViewChange::Placed(own));
     }
 
     /// Drains the changes since the last call.
-    pub(crate) fn take_sights(&mut self) -> impl Iterator<Item = Sight> {
+    pub(crate) fn take_sights(&mut self) -> impl Iterator<Item = ViewChange> {
         self.sights.iter_mut().flat_map(|sights| sights.drain(..))
     }
 
@@ -164,7 +164,7 @@ impl Observer {
     }
 
     /// The newest lines of chat, oldest first.
-    pub fn chat(&self) -> impl Iterator<Item = &Heard> {
+    pub fn chat(&self) -> impl Iterator<Item = &HeardChat> {
         self.chat.iter()
     }
 
@@ -176,7 +176,7 @@ impl Observer {
 
     /// Counters.
     #[must_use]
-    pub const fn seen(&self) -> &Seen {
+    pub const fn seen(&self) -> &ObserverCounters {
         &self.seen
     }
 
@@ -244,7 +244,7 @@ impl Observer {
         let stale = self.by_agent.get(&agent).copied().filter(|&former| former != object.local_id);
         if let Some(stale) = stale {
             self.avatars.remove(&stale);
-            note(&mut self.sights, Sight::Gone(stale));
+            note(&mut self.sights, ViewChange::Gone(stale));
         }
         let former = self.avatars.remove(&object.local_id);
         if former.is_none() && self.avatars.len() >= AVATARS_MAX {
@@ -305,7 +305,7 @@ impl Observer {
             self.seen.kills += 1;
             self.things.remove(&LocalId(killed.id));
             if let Some(avatar) = self.avatars.remove(&LocalId(killed.id)) {
-                note(&mut self.sights, Sight::Gone(LocalId(killed.id)));
+                note(&mut self.sights, ViewChange::Gone(LocalId(killed.id)));
                 self.by_agent.remove(&avatar.agent);
                 self.note_change(now);
             }
@@ -320,7 +320,7 @@ impl Observer {
             self.chat.pop_front();
         }
         let (from, text) = (text::from_wire(&chat.from_name), text::from_wire(&chat.message));
-        self.chat.push_back(Heard { from, kind: chat.chat_type, text });
+        self.chat.push_back(HeardChat { from, kind: chat.chat_type, text });
         Ok(())
     }
 
@@ -354,7 +354,7 @@ impl Observer {
     }
 }
 
-fn note(sights: &mut Option<Vec<Sight>>, what: Sight) {
+fn note(sights: &mut Option<Vec<ViewChange>>, what: ViewChange) {
     if let Some(sights) = sights {
         sights.push(what);
     }

@@ -17,7 +17,7 @@ use wire::text;
 const OWN: LocalId = LocalId(77);
 
 /// A region with one avatar, as the server's end of one circuit.
-pub(crate) struct Region {
+pub(crate) struct ServedRegion {
     pub(crate) circuit: Circuit,
     /// Messages of the bot, in order of arrival.
     pub(crate) received: Vec<(Instant, Message)>,
@@ -30,7 +30,7 @@ pub(crate) struct Region {
     agent: AgentId,
 }
 
-impl Region {
+impl ServedRegion {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             circuit: Circuit::new(now, &Config::server(), 1),

@@ -8,7 +8,7 @@ use std::fmt;
 /// Findings of a run. As JSON the fields have exactly these names and this order; later versions may only add fields. The *window*
 /// lasts `--duration` from the last login; logins before and logouts after it are not part of its costs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct RunReport {
     /// Bots that logged in and were placed in a region (AgentMovementComplete).
     pub logins_ok: u32,
     /// Bots that were refused, got no answer, or lost their circuit before they were placed.
@@ -68,7 +68,7 @@ pub struct Report {
     pub failures: BTreeMap<String, u32>,
 }
 
-impl Report {
+impl RunReport {
     /// True if every login succeeded, no circuit was lost and every ping was answered.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
@@ -83,7 +83,7 @@ impl Report {
 }
 
 /// A few lines for people, and the messages that made most of the traffic.
-impl fmt::Display for Report {
+impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
         writeln!(
@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn the_names_of_the_fields_are_fixed() {
-        let report = Report {
+        let report = RunReport {
             messages: BTreeMap::from([("AgentUpdate".to_owned(), Tally::default())]),
-            ..Report::default()
+            ..RunReport::default()
         };
         let json: serde_json::Value = serde_json::from_str(&report.to_json()).expect("JSON");
         let object = json.as_object().expect("an object");
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn any_failure_makes_a_run_unclean() {
-        assert!(Report::default().is_clean());
+        assert!(RunReport::default().is_clean());
         for unclean in [
-            Report { logins_failed: 1, ..Report::default() },
-            Report { circuits_lost: 1, ..Report::default() },
-            Report { pings_unanswered: 1, ..Report::default() },
+            RunReport { logins_failed: 1, ..RunReport::default() },
+            RunReport { circuits_lost: 1, ..RunReport::default() },
+            RunReport { pings_unanswered: 1, ..RunReport::default() },
         ] {
             assert!(!unclean.is_clean());
         }
@@ -196,7 +196,8 @@ mod tests {
 
     #[test]
     fn people_read_what_matters() {
-        let report = Report { logins_ok: 3, ping_ms_p50: Some(1.25), window_s: 10.0, ..Report::default() };
+        let report =
+            RunReport { logins_ok: 3, ping_ms_p50: Some(1.25), window_s: 10.0, ..RunReport::default() };
         let text = report.to_string();
         assert!(text.contains("3 ok, 0 failed") && text.contains("p50 1.250 ms"), "{text}");
     }

@@ -1,6 +1,6 @@
 //! The agent updates that a bot sends: its pose and camera in the message's form, steady or with jitter.
 
-use crate::behavior::Pose;
+use crate::behavior::BodyPose;
 use crate::identity::Identity;
 use crate::profile::Profile;
 use crate::rng::Rng;
@@ -61,7 +61,13 @@ impl Sender {
     }
 
     /// The update for a pose. `position` is where the bot thinks it is.
-    pub fn update(&mut self, identity: &Identity, pose: &Pose, position: Vec3, rng: &mut Rng) -> AgentUpdate {
+    pub fn update(
+        &mut self,
+        identity: &Identity,
+        pose: &BodyPose,
+        position: Vec3,
+        rng: &mut Rng,
+    ) -> AgentUpdate {
         if pose.walking {
             self.anchor = position;
         }
@@ -120,7 +126,7 @@ mod tests {
     const TURN_RAD: f32 = 0.0087;
     const SHIFT: f32 = 0.01;
 
-    fn updates(steadiness: Steadiness, pose: Pose, count: usize) -> Vec<AgentUpdateAgentData> {
+    fn updates(steadiness: Steadiness, pose: BodyPose, count: usize) -> Vec<AgentUpdateAgentData> {
         let mut rng = Rng::new(5, 0);
         let mut sender = Sender::new(Profile::Viewer, steadiness, Vec3::new(128.0, 128.0, 25.0));
         let position = |index: usize| Vec3::new(128.0, 128.0 + index as f32, 25.0);
@@ -134,9 +140,9 @@ mod tests {
         (0..count).map(update).map(sent).collect()
     }
 
-    fn idle(heading: f32) -> Pose {
+    fn idle(heading: f32) -> BodyPose {
         let rotation = Quat::from_rotation_z(Vec2::from_angle(heading).to_angle());
-        Pose { rotation, control_flags: 0, walking: false }
+        BodyPose { rotation, control_flags: 0, walking: false }
     }
 
     #[test]
@@ -172,7 +178,7 @@ mod tests {
     #[test]
     fn node_metaverses_camera_stays_where_it_is() {
         let mut sender = Sender::new(Profile::NodeMetaverse, Steadiness::Stable, Vec3::ONE);
-        let walking = Pose { walking: true, ..idle(0.0) };
+        let walking = BodyPose { walking: true, ..idle(0.0) };
         let mut update = |x| {
             let position = Vec3::new(x, 1.0, 25.0);
             sender.update(&crate::scene::IDENTITY, &walking, position, &mut Rng::new(1, 0)).agent_data
@@ -183,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_camera_follows_a_walk() {
-        let walking = Pose { walking: true, ..idle(0.0) };
+        let walking = BodyPose { walking: true, ..idle(0.0) };
         let sent = updates(Steadiness::Stable, walking, 3);
         assert_eq!(sent[2].camera_center - sent[0].camera_center, Vec3::new(0.0, 2.0, 0.0));
     }

@@ -29,12 +29,12 @@ pub struct View {
     /// The observer's number among the bots of its process.
     pub observer: u32,
     /// Change.
-    pub what: Sight,
+    pub what: ViewChange,
 }
 
 /// Change of an observer's view.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Sight {
+pub enum ViewChange {
     /// The server placed the observer's own avatar; this is its account.
     Placed(AgentId),
     /// An avatar was shown, by a full or a terse update.
@@ -165,13 +165,13 @@ mod tests {
     fn views_come_back_as_they_were_written() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("views");
-        let avatar = Sight::Avatar {
+        let avatar = ViewChange::Avatar {
             id: LocalId(7),
             position: Vec3::new(1.0, 2.0, 3.0),
             velocity: Vec3::X,
             rotation: Quat::IDENTITY,
         };
-        let sights = [Sight::Placed(AgentId(Uuid::from_u128(9))), avatar, Sight::Gone(LocalId(7))];
+        let sights = [ViewChange::Placed(AgentId(Uuid::from_u128(9))), avatar, ViewChange::Gone(LocalId(7))];
         let views: Vec<View> = (0..)
             .zip(sights)
             .map(|(n, what)| View { at: Instant::from_millis(n), observer: 3, what })

@@ -52,8 +52,11 @@ pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
     if args.runs > 1 {
         let out = args.out.clone().unwrap_or_else(|| experiment::usual_out(&args.name));
         let run = |n| {
-            Ok(experiment::run(&RunParameters { out: Some(out.join(format!("run-{n}"))), ..request.clone() })?
-                .directory)
+            Ok(experiment::run(&RunParameters {
+                out: Some(out.join(format!("run-{n}"))),
+                ..request.clone()
+            })?
+            .directory)
         };
         let runs = (1..=args.runs).map(run).collect::<Result<Vec<PathBuf>, ExperimentError>>()?;
         return summed(&runs, Some(&out), args.json);

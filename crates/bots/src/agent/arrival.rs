@@ -16,7 +16,7 @@
 //! so the circuit repairs losses; a step without progress ends at a deadline.
 
 use super::{Agent, AgentConfig, Event, LossReason};
-use crate::behavior::Actor;
+use crate::behavior::RunningBehavior;
 use crate::destination::Destination;
 use crate::profile::Profile;
 use crate::sender::Sender;
@@ -62,7 +62,7 @@ const MAP_FLAGS: u32 = 2;
 
 /// See the module's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ArrivalStage {
     Opening,
     Entering,
     Introducing,
@@ -76,13 +76,13 @@ pub(super) enum Stage {
 
 /// A circuit to a region.
 #[derive(Clone, Debug)]
-pub(super) struct Visit {
+pub(super) struct RegionCircuit {
     pub(super) remote: SocketAddrV4,
     pub(super) region: RegionHandle,
     pub(super) circuit: Circuit,
 }
 
-impl Visit {
+impl RegionCircuit {
     /// `first_sequence` continues a circuit to the same address; without one, numbers begin as the profile says.
     pub(super) fn new(
         now: Instant,
@@ -103,7 +103,7 @@ impl Visit {
 /// Circuit to a former region: it acks late packets.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
-    pub(super) visit: Visit,
+    pub(super) visit: RegionCircuit,
     pub(super) until: Instant,
 }
 
@@ -116,7 +116,7 @@ impl Agent {
             id: self.identity.agent.0,
         };
         self.send(Reliability::Reliable, false, |out| UseCircuitCode { circuit_code }.encode(out));
-        self.stage = Stage::Opening;
+        self.stage = ArrivalStage::Opening;
         self.deadline = Some(now + ARRIVAL_MAX);
     }
 
@@ -126,15 +126,15 @@ impl Agent {
             return;
         }
         match self.stage {
-            Stage::Opening => self.enter(),
-            Stage::Introducing => {
+            ArrivalStage::Opening => self.enter(),
+            ArrivalStage::Introducing => {
                 self.send_throttle();
-                self.stage = Stage::Throttling;
+                self.stage = ArrivalStage::Throttling;
             }
-            Stage::Throttling => {
+            ArrivalStage::Throttling => {
                 self.request_agent_data();
                 self.request_wearables();
-                self.stage = Stage::Settling;
+                self.stage = ArrivalStage::Settling;
             }
             _ => {}
         }
@@ -147,17 +147,17 @@ impl Agent {
             circuit_code: self.identity.circuit_code.0,
         };
         self.send(Reliability::Reliable, false, |out| CompleteAgentMovement { agent_data }.encode(out));
-        self.stage = Stage::Entering;
+        self.stage = ArrivalStage::Entering;
     }
 
     /// The region introduces itself: on arrival, and again when another world stands behind the same circuit.
     pub(super) fn on_region_handshake(&mut self, now: Instant, handshake: &RegionHandshake) {
-        if self.stage == Stage::Opening {
+        if self.stage == ArrivalStage::Opening {
             // The circuit is open, even if the ack was lost.
             self.enter();
         }
         self.send_handshake_reply();
-        if self.stage != Stage::Entering {
+        if self.stage != ArrivalStage::Entering {
             return;
         }
         match self.config.profile {
@@ -174,14 +174,14 @@ impl Agent {
             Profile::NodeMetaverse => {
                 self.request_region_info();
                 self.request_map_name(&handshake.region_info.sim_name);
-                self.stage = Stage::Introducing;
+                self.stage = ArrivalStage::Introducing;
             }
         }
     }
 
     /// The avatar's outfit is known: a viewer shows how it looks, node-metaverse is connected.
     pub(super) fn on_wearables(&mut self, now: Instant) {
-        if self.stage == Stage::Settling {
+        if self.stage == ArrivalStage::Settling {
             self.settle(now + self.update_period());
         }
         if self.config.profile == Profile::Viewer && !std::mem::replace(&mut self.dressed, true) {
@@ -190,7 +190,7 @@ impl Agent {
     }
 
     fn settle(&mut self, first_update_at: Instant) {
-        self.stage = Stage::Present;
+        self.stage = ArrivalStage::Present;
         self.next_update_at = Some(first_update_at);
     }
 
@@ -199,7 +199,7 @@ impl Agent {
         self.whereabouts.place(now, position);
         self.sender = Sender::new(self.config.profile, self.config.steadiness, position);
         self.teleporting = false;
-        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering) {
+        if matches!(self.stage, ArrivalStage::LoggingOut | ArrivalStage::Lingering) {
             return;
         }
         self.arrived = true;
@@ -212,7 +212,7 @@ impl Agent {
 
     /// Goes where a TeleportFinish leads: a new circuit, while the old one stays until the server ends it.
     pub(super) fn transfer(&mut self, now: Instant, destination: &Destination) {
-        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering | Stage::Gone) {
+        if matches!(self.stage, ArrivalStage::LoggingOut | ArrivalStage::Lingering | ArrivalStage::Gone) {
             return;
         }
         // A peer remembers a circuit's numbers for a minute, so a circuit to the same address continues them.
@@ -222,7 +222,7 @@ impl Agent {
             .flatten()
             .find(|visit| visit.remote == remote)
             .map(|visit| visit.circuit.next_sequence());
-        let visit = Visit::new(now, &self.config, remote, destination.region, same);
+        let visit = RegionCircuit::new(now, &self.config, remote, destination.region, same);
         let left = std::mem::replace(&mut self.here, visit);
         self.left = (left.remote != remote).then_some(Left { visit: left, until: now + LEFT_MAX });
         self.arrived = false;
@@ -231,7 +231,7 @@ impl Agent {
         self.newest = None;
         self.next_update_at = None;
         self.whereabouts = Whereabouts::new(now, self.identity.agent, destination.region_size_m as f32);
-        self.actor = Actor::new(self.config.behavior, self.config.number, &mut self.rng);
+        self.actor = RunningBehavior::new(self.config.behavior, self.config.number, &mut self.rng);
         if let Some(observer) = &mut self.observer {
             observer.clear();
         }
@@ -240,9 +240,9 @@ impl Agent {
 
     /// LogoutReply came.
     pub(super) fn on_logged_out(&mut self, now: Instant) {
-        if self.stage == Stage::LoggingOut {
+        if self.stage == ArrivalStage::LoggingOut {
             self.emit(Event::LoggedOut { answered: true });
-            self.stage = Stage::Lingering;
+            self.stage = ArrivalStage::Lingering;
             self.deadline = Some(now + LINGER);
         }
     }
@@ -257,10 +257,10 @@ impl Agent {
     pub(super) fn on_deadline(&mut self, now: Instant) {
         self.deadline = None;
         match self.stage {
-            Stage::Lingering => self.end(),
-            Stage::LoggingOut => {
+            ArrivalStage::Lingering => self.end(),
+            ArrivalStage::LoggingOut => {
                 self.emit(Event::LoggedOut { answered: false });
-                self.stage = Stage::Lingering;
+                self.stage = ArrivalStage::Lingering;
                 self.deadline = Some(now + LINGER);
             }
             _ => self.lose(LossReason::NeverArrived),

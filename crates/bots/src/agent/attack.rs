@@ -2,8 +2,8 @@
 
 use super::Agent;
 use super::requests::Loudness;
-use crate::behavior::{Behavior, Pose, Spot};
-use crate::hostile::{BURST_MAX, Garbage, Hostile, Kind, SHOUT_EVERY, TURN_RAD};
+use crate::behavior::{Behavior, BodyPose, BotPosition};
+use crate::hostile::{AttackKind, BURST_MAX, Garbage, Hostile, SHOUT_EVERY, TURN_RAD};
 use circuit::Reliability;
 use glam::Quat;
 use ids::Instant;
@@ -15,7 +15,7 @@ impl Agent {
     /// Takes part in an attack, or does not, as it behaves.
     pub(super) fn arm(&mut self) {
         let is_hostile = self.config.behavior == Behavior::Hostile;
-        self.hostile = is_hostile.then(|| Hostile::new(Kind::of(self.config.number)));
+        self.hostile = is_hostile.then(|| Hostile::new(AttackKind::of(self.config.number)));
     }
 
     /// Due time of the next part of an attack. Attacks begin after a normal login and end at the logout.
@@ -32,9 +32,9 @@ impl Agent {
         for _ in 0..hostile.take_due(now) {
             let turn = hostile.take_turn();
             match hostile.kind() {
-                Kind::Garbage => self.send_garbage(turn),
-                Kind::Updates => self.send_turned(now, turn),
-                Kind::Chat => {
+                AttackKind::Garbage => self.send_garbage(turn),
+                AttackKind::Updates => self.send_turned(now, turn),
+                AttackKind::Chat => {
                     let loudness =
                         if turn.is_multiple_of(SHOUT_EVERY) { Loudness::Shout } else { Loudness::Say };
                     self.say(loudness, &format!("{FLOOD_WORDS} {turn}"));
@@ -60,10 +60,11 @@ impl Agent {
     /// An agent update that turns the body to one side or the other.
     fn send_turned(&mut self, now: Instant, turn: u64) {
         let position = self.whereabouts.position(now);
-        let spot = Spot { position: position.truncate(), region_size_m: self.whereabouts.region_size_m() };
+        let spot =
+            BotPosition { position: position.truncate(), region_size_m: self.whereabouts.region_size_m() };
         let pose = self.actor.act(now, spot, &mut self.rng);
         let aside = if turn.is_multiple_of(2) { TURN_RAD } else { -TURN_RAD };
         let rotation = pose.rotation * Quat::from_rotation_z(aside);
-        self.say_pose(&Pose { rotation, ..pose }, position);
+        self.say_pose(&BodyPose { rotation, ..pose }, position);
     }
 }

@@ -1,7 +1,7 @@
 //! Handling of received messages. Bots that do not observe read only messages about themselves: of the scene's updates, nearly all of
 //! the traffic, they read a few bytes.
 
-use super::arrival::Stage;
+use super::arrival::ArrivalStage;
 use super::{Agent, Event, LossReason, NAMES_PERIOD};
 use crate::destination::{Destination, TELEPORT_FINISH};
 use crate::profile::Profile;
@@ -41,7 +41,7 @@ impl Agent {
 
     /// Reads a datagram from this address.
     pub(super) fn take_in(&mut self, now: Instant, remote: SocketAddrV4, bytes: &[u8]) {
-        if self.stage == Stage::Gone {
+        if self.stage == ArrivalStage::Gone {
             return;
         }
         // Lent out for as long as the message is read.
@@ -81,7 +81,7 @@ impl Agent {
             Err(reason) => Err(reason),
         };
         self.stats.dropped += u64::from(result.is_err());
-        if self.stage == Stage::Gone {
+        if self.stage == ArrivalStage::Gone {
             return;
         }
         if self.here.circuit.stats().pings_answered > answered
@@ -141,7 +141,7 @@ impl Agent {
                 if animation.sender.id == self.identity.agent.0 {
                     let finished = |row: &&AvatarAnimationAnimationList| NM_FINISHES.contains(&row.anim_id);
                     let count = animation.animation_list.iter().filter(finished).count();
-                    if count > 0 && self.stage == Stage::Present {
+                    if count > 0 && self.stage == ArrivalStage::Present {
                         self.finish_animations(now, count);
                     }
                 }
@@ -200,7 +200,7 @@ impl Agent {
     }
 
     fn on_server_closed(&mut self, now: Instant) {
-        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering) {
+        if matches!(self.stage, ArrivalStage::LoggingOut | ArrivalStage::Lingering) {
             self.on_logged_out(now);
         } else {
             self.lose(LossReason::ServerClosed);

@@ -17,19 +17,19 @@ pub use arrival::{ARRIVAL_MAX, LOGOUT_MAX, VISUAL_PARAMS};
 pub use requests::Loudness;
 pub use slow::SLOW_LINE;
 
-use crate::behavior::{Actor, Behavior, FINISH_ANIM, Pose, Spot};
+use crate::behavior::{Behavior, BodyPose, BotPosition, FINISH_ANIM, RunningBehavior};
 use crate::echo::Echo;
 use crate::hostile::Hostile;
 use crate::identity::Identity;
 use crate::login::Credentials;
-use crate::names::Names;
+use crate::names::NameCache;
 use crate::observer::Observer;
 use crate::profile::{Profile, THROTTLE_BITS_PER_S};
 use crate::rng::Rng;
 use crate::sender::{Sender, Steadiness};
-use crate::views::Sight;
+use crate::views::ViewChange;
 use crate::whereabouts::Whereabouts;
-use arrival::{Left, Stage, Visit};
+use arrival::{ArrivalStage, Left, RegionCircuit};
 use circuit::{CloseReason, Reliability};
 use glam::Vec3;
 use ids::{Instant, RegionHandle};
@@ -163,10 +163,10 @@ pub struct Agent {
     identity: Identity,
     rng: Rng,
     /// The circuit to the region where the avatar is, or is on its way to.
-    here: Visit,
+    here: RegionCircuit,
     /// The circuit to the region that it left last, until the server ends it.
     left: Option<Left>,
-    stage: Stage,
+    stage: ArrivalStage,
     /// Deadline of the current stage.
     deadline: Option<Instant>,
     /// True once AgentMovementComplete came on this circuit.
@@ -176,11 +176,11 @@ pub struct Agent {
     /// True while a requested teleport has neither happened nor failed.
     teleporting: bool,
     appearance_serial: u32,
-    actor: Actor,
+    actor: RunningBehavior,
     sender: Sender,
     whereabouts: Whereabouts,
     next_update_at: Option<Instant>,
-    names: Names,
+    names: NameCache,
     next_names_at: Option<Instant>,
     observer: Option<Box<Observer>>,
     /// Its own lines under way.
@@ -210,23 +210,23 @@ impl Agent {
         let mut rng = Rng::new(seed, 0);
         let size_m = credentials.region_size_m as f32;
         let whereabouts = Whereabouts::new(now, credentials.identity.agent, size_m);
-        let here = Visit::new(now, config, credentials.simulator, credentials.region, None);
+        let here = RegionCircuit::new(now, config, credentials.simulator, credentials.region, None);
         let mut agent = Self {
             config: *config,
             identity: credentials.identity,
             here,
             left: None,
-            stage: Stage::Opening,
+            stage: ArrivalStage::Opening,
             deadline: None,
             arrived: false,
             dressed: false,
             teleporting: false,
             appearance_serial: 0,
-            actor: Actor::new(config.behavior, config.number, &mut rng),
+            actor: RunningBehavior::new(config.behavior, config.number, &mut rng),
             sender: Sender::new(config.profile, config.steadiness, whereabouts.position(now)),
             whereabouts,
             next_update_at: None,
-            names: Names::new(config.observes),
+            names: NameCache::new(config.observes),
             next_names_at: None,
             observer: config.observes.then(Box::default),
             echo: (config.behavior == Behavior::Probe).then(Box::default),
@@ -249,11 +249,11 @@ impl Agent {
 
     /// Handles the passage of time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if self.stage == Stage::Gone {
+        if self.stage == ArrivalStage::Gone {
             return;
         }
         self.read_line(now);
-        if self.stage == Stage::Gone {
+        if self.stage == ArrivalStage::Gone {
             return;
         }
         self.here.circuit.handle_timeout(now);
@@ -286,7 +286,7 @@ impl Agent {
     /// Latest time for [`Self::handle_timeout`]; `None` once the session is over.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        if self.stage == Stage::Gone {
+        if self.stage == ArrivalStage::Gone {
             return None;
         }
         let left = self
@@ -300,7 +300,7 @@ impl Agent {
 
     /// Appends the next datagram that should leave now to `out` and says where to, or gives `None`.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<SocketAddrV4> {
-        if self.stage == Stage::Gone {
+        if self.stage == ArrivalStage::Gone {
             return None;
         }
         if let Some(datagram) = self.garbage.pop_front() {
@@ -350,13 +350,13 @@ impl Agent {
     /// True once the avatar is in the region and all requests of a client's arrival were sent.
     #[must_use]
     pub fn is_present(&self) -> bool {
-        self.arrived && self.stage == Stage::Present
+        self.arrived && self.stage == ArrivalStage::Present
     }
 
     /// True once the session is over.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        self.stage == Stage::Gone
+        self.stage == ArrivalStage::Gone
     }
 
     /// Its view, if it observes.
@@ -378,13 +378,13 @@ impl Agent {
     }
 
     /// Drains the changes of its view since the last call.
-    pub fn take_sights(&mut self) -> impl Iterator<Item = Sight> {
+    pub fn take_sights(&mut self) -> impl Iterator<Item = ViewChange> {
         self.observer.iter_mut().flat_map(|observer| observer.take_sights())
     }
 
     /// The names that it asked for.
     #[must_use]
-    pub const fn names(&self) -> &Names {
+    pub const fn names(&self) -> &NameCache {
         &self.names
     }
 
@@ -407,7 +407,7 @@ impl Agent {
     fn send_update(&mut self, now: Instant) {
         let position = self.whereabouts.position(now);
         let region_size_m = self.whereabouts.region_size_m();
-        let spot = Spot { position: position.truncate(), region_size_m };
+        let spot = BotPosition { position: position.truncate(), region_size_m };
         let pose = self.actor.act(now, spot, &mut self.rng);
         self.say_pose(&pose, position);
         if self.actor.take_words() {
@@ -425,7 +425,7 @@ impl Agent {
         }
     }
 
-    fn say_pose(&mut self, pose: &Pose, position: Vec3) {
+    fn say_pose(&mut self, pose: &BodyPose, position: Vec3) {
         let update = self.sender.update(&self.identity, pose, position, &mut self.rng);
         self.send(Reliability::Unreliable, true, |out| update.encode(out));
         self.stats.updates_sent += 1;
@@ -436,10 +436,10 @@ impl Agent {
     fn finish_animations(&mut self, now: Instant, count: usize) {
         let position = self.whereabouts.position(now);
         let region_size_m = self.whereabouts.region_size_m();
-        let spot = Spot { position: position.truncate(), region_size_m };
+        let spot = BotPosition { position: position.truncate(), region_size_m };
         let pose = self.actor.act(now, spot, &mut self.rng);
         for _ in 0..count {
-            self.say_pose(&Pose { control_flags: FINISH_ANIM, ..pose }, position);
+            self.say_pose(&BodyPose { control_flags: FINISH_ANIM, ..pose }, position);
         }
         if pose.control_flags != 0 {
             self.say_pose(&pose, position);
@@ -447,7 +447,7 @@ impl Agent {
     }
 
     fn ask_for_names(&mut self, now: Instant) {
-        let may_ask = self.stage == Stage::Present;
+        let may_ask = self.stage == ArrivalStage::Present;
         if may_ask && let Some(request) = self.names.request() {
             self.send(Reliability::Reliable, false, |out| request.encode(out));
         }
@@ -484,7 +484,7 @@ impl Agent {
 
     /// Ends everything at once.
     fn end(&mut self) {
-        self.stage = Stage::Gone;
+        self.stage = ArrivalStage::Gone;
         self.here.circuit.close(CloseReason::Local);
         self.left = None;
     }

@@ -1,7 +1,7 @@
 //! Requests of a script: another behaviour, speech, teleport, logout.
 
 use super::Agent;
-use super::arrival::{LOGOUT_MAX, Stage};
+use super::arrival::{ArrivalStage, LOGOUT_MAX};
 use crate::behavior::Behavior;
 use crate::sender::Steadiness;
 use circuit::Reliability;
@@ -95,13 +95,13 @@ impl Agent {
     /// Leaves the grid. It ends with [`Event::LoggedOut`](super::Event::LoggedOut), after 5 s at the latest. Nothing
     /// happens if that is under way or the session is over.
     pub fn log_out(&mut self, now: Instant) {
-        if matches!(self.stage, Stage::LoggingOut | Stage::Lingering | Stage::Gone) {
+        if matches!(self.stage, ArrivalStage::LoggingOut | ArrivalStage::Lingering | ArrivalStage::Gone) {
             return;
         }
         let agent_data =
             LogoutRequestAgentData { agent_id: self.identity.agent.0, session_id: self.identity.session.0 };
         self.send(Reliability::Reliable, false, |out| LogoutRequest { agent_data }.encode(out));
-        self.stage = Stage::LoggingOut;
+        self.stage = ArrivalStage::LoggingOut;
         self.next_update_at = None;
         self.next_names_at = None;
         self.deadline = Some(now + LOGOUT_MAX);

@@ -5,7 +5,7 @@
 
 use super::Agent;
 use crate::behavior::Behavior;
-use crate::link::{Capacity, Narrow, Passage};
+use crate::link::{Capacity, LinkFate, Narrow};
 use circuit::message_number;
 use ids::Instant;
 use std::net::SocketAddrV4;
@@ -28,7 +28,7 @@ impl Agent {
     /// Puts a datagram of the server on the line.
     pub(super) fn enqueue(&mut self, now: Instant, remote: SocketAddrV4, bytes: &[u8]) {
         let Some(line) = &mut self.line else { return };
-        if line.push(now, bytes.len(), (remote, bytes.to_vec())) == Passage::Lost {
+        if line.push(now, bytes.len(), (remote, bytes.to_vec())) == LinkFate::Lost {
             self.stats.overflowed += 1;
             if message_number(bytes) == Some(CompletePingCheck::NUMBER) {
                 self.forgive_ping();

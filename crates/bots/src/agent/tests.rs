@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::behavior::SIT_ON_GROUND;
-use crate::hostile::{GARBAGE_PER_S, Kind, LINES_PER_S, TURN_RAD, UPDATES_PER_S};
-use crate::link::{Conditions, Link};
-use crate::region::Region;
+use crate::hostile::{AttackKind, GARBAGE_PER_S, LINES_PER_S, TURN_RAD, UPDATES_PER_S};
+use crate::link::{Conditions, ImpairedLink};
+use crate::region::ServedRegion;
 use crate::scene::{self, IDENTITY};
 use ids::{AgentId, LocalId, Uuid};
 use std::collections::BTreeMap;
@@ -24,9 +24,9 @@ const TICK: Duration = Duration::from_millis(10);
 struct Pair {
     now: Instant,
     bot: Agent,
-    servers: BTreeMap<SocketAddrV4, Region>,
-    up: Link<(SocketAddrV4, Vec<u8>)>,
-    down: Link<(SocketAddrV4, Vec<u8>)>,
+    servers: BTreeMap<SocketAddrV4, ServedRegion>,
+    up: ImpairedLink<(SocketAddrV4, Vec<u8>)>,
+    down: ImpairedLink<(SocketAddrV4, Vec<u8>)>,
     events: Vec<Event>,
     /// FNV-1a over everything that the bot sent.
     trace: u64,
@@ -46,9 +46,9 @@ impl Pair {
         Self {
             now,
             bot: Agent::new(now, &config, &credentials, seed),
-            servers: BTreeMap::from([(HERE, Region::new(now))]),
-            up: Link::new(conditions, Rng::new(seed, 1)),
-            down: Link::new(conditions, Rng::new(seed, 2)),
+            servers: BTreeMap::from([(HERE, ServedRegion::new(now))]),
+            up: ImpairedLink::new(conditions, Rng::new(seed, 1)),
+            down: ImpairedLink::new(conditions, Rng::new(seed, 2)),
             events: Vec::new(),
             trace: 0xCBF2_9CE4_8422_2325,
         }
@@ -58,7 +58,7 @@ impl Pair {
         Self::new(1, config, Conditions::default())
     }
 
-    fn server(&mut self) -> &mut Region {
+    fn server(&mut self) -> &mut ServedRegion {
         self.servers.get_mut(&HERE).expect("always there")
     }
 
@@ -209,16 +209,16 @@ fn equal_seeds_send_equal_bytes() {
 
 #[test]
 fn attackers_log_in_as_others_do_and_then_send_their_kind_until_they_behave() {
-    for (number, kind) in (0..).zip(Kind::ALL) {
+    for (number, kind) in (0..).zip(AttackKind::ALL) {
         let config = AgentConfig { behavior: Behavior::Stand, number, ..AgentConfig::default() };
         let mut pair = Pair::perfect(config);
         pair.run_for(Duration::from_secs(2));
-        let quiet = |server: &Region| {
+        let quiet = |server: &ServedRegion| {
             let foreign = |update: &AgentUpdateAgentData| update.session_id != IDENTITY.session.0;
             server.refused.is_empty() && !server.updates().any(|(_, update)| foreign(update))
         };
         assert!(pair.bot.is_present() && quiet(pair.server()));
-        let count = |server: &Region| {
+        let count = |server: &ServedRegion| {
             let lines = server.received.iter().filter_map(|(_, message)| match message {
                 Message::ChatFromViewer(chat) => Some(chat.chat_data.r#type),
                 _ => None,
@@ -233,7 +233,7 @@ fn attackers_log_in_as_others_do_and_then_send_their_kind_until_they_behave() {
         let [refused, updates, shouts, others] = std::array::from_fn(|n| after[n] - before[n]);
         let near = |sent: u32, wanted: u32| sent.abs_diff(wanted) * 50 < wanted;
         match kind {
-            Kind::Garbage => {
+            AttackKind::Garbage => {
                 // An eighth is valid but for its session.
                 assert!(near(refused, 10 * GARBAGE_PER_S / 8 * 7), "{refused}");
                 for reason in ["truncated", "zero_code", "unknown_message"] {
@@ -242,18 +242,18 @@ fn attackers_log_in_as_others_do_and_then_send_their_kind_until_they_behave() {
                 assert!(near(updates, 10 * (10 + GARBAGE_PER_S / 8)), "{updates}");
                 assert!(!quiet(pair.server()));
             }
-            Kind::Updates => {
+            AttackKind::Updates => {
                 assert!(near(updates, 10 * (10 + UPDATES_PER_S)), "{updates}");
                 let turned = pair.server().updates().map(|(_, update)| update.body_rotation);
                 let turned: Vec<_> = turned.collect();
                 let changes = turned.windows(2).filter(|pair| pair[0].angle_between(pair[1]) > TURN_RAD);
                 assert!(changes.count() > 9 * UPDATES_PER_S as usize, "each of them is another one");
             }
-            Kind::Chat => {
+            AttackKind::Chat => {
                 assert!(near(shouts, 10 * LINES_PER_S / 3) && near(others, 20 * LINES_PER_S / 3));
             }
         }
-        if kind != Kind::Garbage {
+        if kind != AttackKind::Garbage {
             assert!(quiet(pair.server()), "{kind:?} sends what could be read");
         }
         assert!(pair.bot.is_present() && pair.bot.stats().unsent == 0, "{kind:?}");
@@ -429,7 +429,7 @@ fn who_does_not_observe_learns_of_others_from_the_map() {
 fn a_teleport_is_followed_and_the_old_circuit_served_until_it_ends() {
     let mut pair = Pair::new(4, AgentConfig { observes: true, ..AgentConfig::default() }, ROUGH);
     pair.run_for(Duration::from_secs(30));
-    pair.servers.insert(THERE, Region::new(pair.now));
+    pair.servers.insert(THERE, ServedRegion::new(pair.now));
     let region = RegionHandle::from_grid(1001, 1000);
     pair.bot.teleport_to(region, Vec3::ONE);
     let info = Llsd::map([

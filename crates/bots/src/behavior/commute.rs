@@ -1,7 +1,7 @@
 //! To and fro between two places on opposite sides of the region. The ways of all commuters cross near its middle.
 
-use super::course::Course;
-use super::{AT_POS, Body, Spot};
+use super::course::WalkTarget;
+use super::{AT_POS, AvatarControls, BotPosition};
 use crate::rng::Rng;
 use glam::Vec2;
 use ids::Instant;
@@ -24,40 +24,46 @@ pub(super) struct Commuter {
     places: [Vec2; 2],
     /// Index of the next place.
     next: usize,
-    doing: Doing,
+    doing: CommuteStage,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Doing {
+enum CommuteStage {
     Beginning,
     Pausing { until: Instant },
-    Walking(Course),
+    Walking(WalkTarget),
 }
 
 impl Commuter {
     pub(super) fn new(rng: &mut Rng) -> Self {
         let one = rng.direction();
         let other = (-one).rotate(Vec2::from_angle(rng.within(COMMUTE_BEND_RAD)));
-        Self { places: [one, other], next: 0, doing: Doing::Beginning }
+        Self { places: [one, other], next: 0, doing: CommuteStage::Beginning }
     }
 
     /// The keys held from now on.
-    pub(super) fn act(&mut self, now: Instant, spot: Spot, body: &mut Body, rng: &mut Rng) -> u32 {
+    pub(super) fn act(
+        &mut self,
+        now: Instant,
+        spot: BotPosition,
+        body: &mut AvatarControls,
+        rng: &mut Rng,
+    ) -> u32 {
         let (shortest, longest) = COMMUTE_PAUSE_S;
         match &mut self.doing {
             // Not all at once.
-            Doing::Beginning => self.pause(now, rng.between(0.0, longest)),
-            Doing::Pausing { until } if now < *until => {}
-            Doing::Pausing { .. } => {
+            CommuteStage::Beginning => self.pause(now, rng.between(0.0, longest)),
+            CommuteStage::Pausing { until } if now < *until => {}
+            CommuteStage::Pausing { .. } => {
                 let aside = self.places[self.next] * COMMUTE_REACH_EDGES * spot.region_size_m;
-                let mut course = Course::to(spot.middle() + aside);
+                let mut course = WalkTarget::to(spot.middle() + aside);
                 if course.follow(spot.position, body) {
-                    self.doing = Doing::Walking(course);
+                    self.doing = CommuteStage::Walking(course);
                     return AT_POS;
                 }
                 self.arrive(now, rng.between(shortest, longest));
             }
-            Doing::Walking(course) => {
+            CommuteStage::Walking(course) => {
                 if course.follow(spot.position, body) {
                     return AT_POS;
                 }
@@ -73,7 +79,7 @@ impl Commuter {
     }
 
     fn pause(&mut self, now: Instant, seconds: f32) {
-        self.doing = Doing::Pausing { until: now + Duration::from_secs_f32(seconds) };
+        self.doing = CommuteStage::Pausing { until: now + Duration::from_secs_f32(seconds) };
     }
 }
 

@@ -1,6 +1,6 @@
 //! A walk to a place.
 
-use super::Body;
+use super::AvatarControls;
 use glam::Vec2;
 
 /// Distance that counts as arrival, in metres: twice the walk between two updates, so that no bot walks past for ever.
@@ -11,19 +11,19 @@ const COURSE_RAD: f32 = 0.1;
 
 /// On the way to a place, or there. A bot pushed away after its arrival does not return.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Course {
+pub(super) struct WalkTarget {
     goal: Vec2,
     has_arrived: bool,
 }
 
-impl Course {
+impl WalkTarget {
     /// To a place in metres from the region's corner.
     pub(super) const fn to(goal: Vec2) -> Self {
         Self { goal, has_arrived: false }
     }
 
     /// Turns a body that is elsewhere towards the place; gives whether it has to walk.
-    pub(super) fn follow(&mut self, position: Vec2, body: &mut Body) -> bool {
+    pub(super) fn follow(&mut self, position: Vec2, body: &mut AvatarControls) -> bool {
         let way = self.goal - position;
         self.has_arrived |= way.length() <= ARRIVED_M;
         if !self.has_arrived && body.direction.angle_to(way).abs() > COURSE_RAD {
@@ -39,9 +39,9 @@ mod tests {
 
     #[test]
     fn a_course_leads_to_its_goal_with_few_turns_and_ends_there() {
-        let mut body = Body::facing(Vec2::NEG_Y);
+        let mut body = AvatarControls::facing(Vec2::NEG_Y);
         let (mut position, mut turns) = (Vec2::new(10.0, 20.0), 0);
-        let mut course = Course::to(Vec2::new(200.0, 90.0));
+        let mut course = WalkTarget::to(Vec2::new(200.0, 90.0));
         for _ in 0..1_000 {
             let before = body.direction;
             if !course.follow(position, &mut body) {

@@ -3,8 +3,8 @@
 //! There is no leader: group and destinations follow from the bot's number and the time since the start of the run, so that bots of a
 //! group agree without communication. Bots with the same number in two processes are of the same group.
 
-use super::course::Course;
-use super::{AT_POS, BORDER_M, Body, Spot, WALK_M_PER_S};
+use super::course::WalkTarget;
+use super::{AT_POS, AvatarControls, BORDER_M, BotPosition, WALK_M_PER_S};
 use crate::rng::Rng;
 use glam::Vec2;
 use ids::Instant;
@@ -27,15 +27,15 @@ const FLOCKS: u64 = 0xF10C;
 
 /// One of a flock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
+pub(super) struct FlockMember {
     flock: u32,
     /// From the middle of the flock, metres.
     place: Vec2,
     /// The flock's turn, and the way of this one in it.
-    under_way: Option<(u64, Course)>,
+    under_way: Option<(u64, WalkTarget)>,
 }
 
-impl Member {
+impl FlockMember {
     pub(super) fn new(number: u32, rng: &mut Rng) -> Self {
         // The root spreads them evenly over the disc.
         let place = rng.direction() * FLOCK_RADIUS_M * (rng.unit() as f32).sqrt();
@@ -43,14 +43,20 @@ impl Member {
     }
 
     /// The keys held from now on.
-    pub(super) fn act(&mut self, now: Instant, spot: Spot, body: &mut Body, rng: &mut Rng) -> u32 {
+    pub(super) fn act(
+        &mut self,
+        now: Instant,
+        spot: BotPosition,
+        body: &mut AvatarControls,
+        rng: &mut Rng,
+    ) -> u32 {
         let turn = turn(self.flock, now, spot.region_size_m);
         let course = match &mut self.under_way {
             Some((current, course)) if *current == turn => course,
             _ => {
                 let aside = Vec2::new(rng.within(FLOCK_SPREAD_M), rng.within(FLOCK_SPREAD_M));
                 let goal = destination(self.flock, turn, spot.region_size_m) + self.place + aside;
-                &mut self.under_way.insert((turn, Course::to(goal))).1
+                &mut self.under_way.insert((turn, WalkTarget::to(goal))).1
             }
         };
         if course.follow(spot.position, body) { AT_POS } else { 0 }

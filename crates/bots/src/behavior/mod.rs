@@ -25,7 +25,7 @@ pub use walk::{Habits, MARKET_GOER, ROAMER, WALKER};
 
 use crate::rng::Rng;
 use commute::Commuter;
-use flock::Member;
+use flock::FlockMember;
 use glam::{Quat, Vec2};
 use ids::Instant;
 use mingle::Mingler;
@@ -136,7 +136,7 @@ impl Behavior {
 
 /// Position of a bot, as far as its decisions need it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spot {
+pub struct BotPosition {
     /// Metres from the region's south-west corner.
     pub position: Vec2,
     /// Edge of the region in metres.
@@ -145,7 +145,7 @@ pub struct Spot {
 
 /// Body fields of the next update.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pose {
+pub struct BodyPose {
     /// Direction of the body.
     pub rotation: Quat,
     /// Keys held.
@@ -156,18 +156,18 @@ pub struct Pose {
 
 /// A behaviour under way.
 #[derive(Clone, Debug)]
-pub struct Actor {
+pub struct RunningBehavior {
     /// Number of the bot.
     number: u32,
     /// Updates that ask to get up, before all else.
     rising: u8,
-    doing: Doing,
-    body: Body,
+    doing: BehaviorState,
+    body: AvatarControls,
 }
 
 /// What behaviours turn and have speak.
 #[derive(Clone, Copy, Debug)]
-struct Body {
+struct AvatarControls {
     direction: Vec2,
     rotation: Quat,
     /// True if a chat line is due.
@@ -177,45 +177,45 @@ struct Body {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Doing {
+enum BehaviorState {
     Standing,
     Sitting(Sitter),
     Walking(Walker),
     Mingling(Mingler),
     Probing(Talker),
-    Flocking(Member),
+    Flocking(FlockMember),
     Commuting(Commuter),
     Playing(Player),
 }
 
-impl Actor {
+impl RunningBehavior {
     /// Begins in a region, facing any direction. `number` says which of its run's bots it is: those of a flock follow each other.
     pub fn new(behavior: Behavior, number: u32, rng: &mut Rng) -> Self {
         let doing = match behavior {
-            Behavior::Stand | Behavior::SlowReader | Behavior::Hostile => Doing::Standing,
-            Behavior::Sit => Doing::Sitting(Sitter::new()),
-            Behavior::Walk => Doing::Walking(Walker::new(WALKER)),
-            Behavior::Roam => Doing::Walking(Walker::new(ROAMER)),
-            Behavior::Plaza => Doing::Walking(Walker::new(MARKET_GOER)),
+            Behavior::Stand | Behavior::SlowReader | Behavior::Hostile => BehaviorState::Standing,
+            Behavior::Sit => BehaviorState::Sitting(Sitter::new()),
+            Behavior::Walk => BehaviorState::Walking(Walker::new(WALKER)),
+            Behavior::Roam => BehaviorState::Walking(Walker::new(ROAMER)),
+            Behavior::Plaza => BehaviorState::Walking(Walker::new(MARKET_GOER)),
             Behavior::Stadium if rng.unit() * f64::from(STEWARDS) < 1.0 => {
-                Doing::Walking(Walker::new(WALKER))
+                BehaviorState::Walking(Walker::new(WALKER))
             }
-            Behavior::Stadium => Doing::Sitting(Sitter::facing_the_middle()),
-            Behavior::Mingle => Doing::Mingling(Mingler::default()),
-            Behavior::Probe => Doing::Probing(Talker::default()),
-            Behavior::Flock => Doing::Flocking(Member::new(number, rng)),
-            Behavior::Commute => Doing::Commuting(Commuter::new(rng)),
-            Behavior::Play => Doing::Playing(Player::new(true)),
-            Behavior::Quest => Doing::Playing(Player::new(false)),
+            Behavior::Stadium => BehaviorState::Sitting(Sitter::facing_the_middle()),
+            Behavior::Mingle => BehaviorState::Mingling(Mingler::default()),
+            Behavior::Probe => BehaviorState::Probing(Talker::default()),
+            Behavior::Flock => BehaviorState::Flocking(FlockMember::new(number, rng)),
+            Behavior::Commute => BehaviorState::Commuting(Commuter::new(rng)),
+            Behavior::Play => BehaviorState::Playing(Player::new(true)),
+            Behavior::Quest => BehaviorState::Playing(Player::new(false)),
         };
-        Self { number, rising: 0, doing, body: Body::facing(rng.direction()) }
+        Self { number, rising: 0, doing, body: AvatarControls::facing(rng.direction()) }
     }
 
     /// Does something else from now on; who sat gets up first, unless it is to sit.
     pub fn change(&mut self, behavior: Behavior, rng: &mut Rng) {
-        let sat = matches!(self.doing, Doing::Sitting(_));
+        let sat = matches!(self.doing, BehaviorState::Sitting(_));
         *self = Self::new(behavior, self.number, rng);
-        if sat && !matches!(self.doing, Doing::Sitting(_)) {
+        if sat && !matches!(self.doing, BehaviorState::Sitting(_)) {
             self.rising = POSTURE_UPDATES;
         }
     }
@@ -231,34 +231,34 @@ impl Actor {
     }
 
     /// The pose of an update that is made now.
-    pub fn act(&mut self, now: Instant, spot: Spot, rng: &mut Rng) -> Pose {
+    pub fn act(&mut self, now: Instant, spot: BotPosition, rng: &mut Rng) -> BodyPose {
         if self.rising > 0 {
             self.rising -= 1;
             return self.pose(STAND_UP);
         }
         let body = &mut self.body;
         let control_flags = match &mut self.doing {
-            Doing::Standing => 0,
-            Doing::Sitting(sitter) => sitter.act(spot, body),
-            Doing::Walking(walker) => walker.act(now, spot, body, rng),
-            Doing::Mingling(mingler) => mingler.act(now, body, rng),
-            Doing::Probing(talker) => {
+            BehaviorState::Standing => 0,
+            BehaviorState::Sitting(sitter) => sitter.act(spot, body),
+            BehaviorState::Walking(walker) => walker.act(now, spot, body, rng),
+            BehaviorState::Mingling(mingler) => mingler.act(now, body, rng),
+            BehaviorState::Probing(talker) => {
                 talker.act(now, body, rng);
                 0
             }
-            Doing::Flocking(member) => member.act(now, spot, body, rng),
-            Doing::Commuting(commuter) => commuter.act(now, spot, body, rng),
-            Doing::Playing(player) => player.act(now, spot, body, rng),
+            BehaviorState::Flocking(member) => member.act(now, spot, body, rng),
+            BehaviorState::Commuting(commuter) => commuter.act(now, spot, body, rng),
+            BehaviorState::Playing(player) => player.act(now, spot, body, rng),
         };
         self.pose(control_flags)
     }
 
-    const fn pose(&self, control_flags: u32) -> Pose {
-        Pose { rotation: self.body.rotation, control_flags, walking: control_flags & AT_POS != 0 }
+    const fn pose(&self, control_flags: u32) -> BodyPose {
+        BodyPose { rotation: self.body.rotation, control_flags, walking: control_flags & AT_POS != 0 }
     }
 }
 
-impl Body {
+impl AvatarControls {
     fn facing(direction: Vec2) -> Self {
         let mut body = Self { direction, rotation: Quat::IDENTITY, speaks: false, strikes: false };
         body.face(direction);
@@ -271,7 +271,7 @@ impl Body {
     }
 }
 
-impl Spot {
+impl BotPosition {
     /// True if a point is on the ground in the middle, or at least far enough from every border.
     fn holds(&self, point: Vec2, ground_m: Option<f32>) -> bool {
         let middle_m = self.region_size_m / 2.0;
@@ -301,10 +301,10 @@ mod tests {
 
     #[test]
     fn who_does_not_move_holds_one_pose() {
-        let spot = Spot { position: Vec2::splat(128.0), region_size_m: 256.0 };
+        let spot = BotPosition { position: Vec2::splat(128.0), region_size_m: 256.0 };
         for behavior in [Behavior::Stand, Behavior::SlowReader, Behavior::Hostile] {
             let mut rng = Rng::new(1, 0);
-            let mut actor = Actor::new(behavior, 0, &mut rng);
+            let mut actor = RunningBehavior::new(behavior, 0, &mut rng);
             let mut act = |second: u64| actor.act(Instant::from_millis(second * 1000), spot, &mut rng);
             let first = act(0);
             assert_eq!(first.control_flags, 0);

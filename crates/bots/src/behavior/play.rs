@@ -4,8 +4,8 @@
 //! Nothing tells a body which world it is in. Both portals have to stand at [`PLAY_PORTAL`]: a player that is near it and then
 //! somewhere else has passed. Elsewhere a jump is a fall, after which the server puts the avatar into the middle of the world.
 
-use super::course::Course;
-use super::{AT_POS, Body, Spot};
+use super::course::WalkTarget;
+use super::{AT_POS, AvatarControls, BotPosition};
 use crate::rng::Rng;
 use glam::Vec2;
 use ids::Instant;
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Player {
     /// True if it goes through portals.
     has_portal: bool,
-    doing: Doing,
+    doing: PlayStage,
     round: WaypointRound,
     next_strike_at: Option<Instant>,
     /// Position at the last update.
@@ -51,21 +51,21 @@ pub(super) struct Player {
 struct WaypointRound {
     /// Index of the next one.
     next: usize,
-    course: Course,
+    course: WalkTarget,
     give_up_at: Option<Instant>,
 }
 
 impl WaypointRound {
     const fn new() -> Self {
-        Self { next: 0, course: Course::to(PLAY_WAYPOINTS[0]), give_up_at: None }
+        Self { next: 0, course: WalkTarget::to(PLAY_WAYPOINTS[0]), give_up_at: None }
     }
 
     /// The keys held from now on.
-    fn follow(&mut self, now: Instant, position: Vec2, body: &mut Body) -> u32 {
+    fn follow(&mut self, now: Instant, position: Vec2, body: &mut AvatarControls) -> u32 {
         let give_up_at = *self.give_up_at.get_or_insert(now + WAYPOINT_PATIENCE);
         if now >= give_up_at || !self.course.follow(position, body) {
             self.next = (self.next + 1) % PLAY_WAYPOINTS.len();
-            self.course = Course::to(PLAY_WAYPOINTS[self.next]);
+            self.course = WalkTarget::to(PLAY_WAYPOINTS[self.next]);
             self.give_up_at = Some(now + WAYPOINT_PATIENCE);
             self.course.follow(position, body);
         }
@@ -74,17 +74,17 @@ impl WaypointRound {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Doing {
+enum PlayStage {
     Arriving,
     Fighting { until: Instant },
-    Leaving { course: Course, there_since: Option<Instant> },
+    Leaving { course: WalkTarget, there_since: Option<Instant> },
 }
 
 impl Player {
     pub(super) const fn new(has_portal: bool) -> Self {
         Self {
             has_portal,
-            doing: Doing::Arriving,
+            doing: PlayStage::Arriving,
             round: WaypointRound::new(),
             next_strike_at: None,
             last: None,
@@ -92,19 +92,25 @@ impl Player {
     }
 
     /// The keys held from now on.
-    pub(super) fn act(&mut self, now: Instant, spot: Spot, body: &mut Body, rng: &mut Rng) -> u32 {
+    pub(super) fn act(
+        &mut self,
+        now: Instant,
+        spot: BotPosition,
+        body: &mut AvatarControls,
+        rng: &mut Rng,
+    ) -> u32 {
         let has_passed = self.last.is_some_and(|last| {
             last.distance(spot.position) > JUMP_M && last.distance(PLAY_PORTAL) < AT_PORTAL_M
         });
         self.last = Some(spot.position);
         match &mut self.doing {
-            Doing::Arriving => self.stay(now, rng),
-            Doing::Fighting { .. } if !self.has_portal => {}
-            Doing::Fighting { until } if now < *until => {}
-            Doing::Fighting { .. } => {
-                self.doing = Doing::Leaving { course: Course::to(PLAY_PORTAL), there_since: None };
+            PlayStage::Arriving => self.stay(now, rng),
+            PlayStage::Fighting { .. } if !self.has_portal => {}
+            PlayStage::Fighting { until } if now < *until => {}
+            PlayStage::Fighting { .. } => {
+                self.doing = PlayStage::Leaving { course: WalkTarget::to(PLAY_PORTAL), there_since: None };
             }
-            Doing::Leaving { course, there_since } => {
+            PlayStage::Leaving { course, there_since } => {
                 if has_passed || there_since.is_some_and(|since| now - since > PATIENCE) {
                     self.stay(now, rng);
                 } else {
@@ -126,14 +132,15 @@ impl Player {
 
     fn stay(&mut self, now: Instant, rng: &mut Rng) {
         let seconds = rng.between(PLAY_STAY_S.0, PLAY_STAY_S.1);
-        self.doing = Doing::Fighting { until: now + Duration::from_secs_f32(seconds) };
+        self.doing = PlayStage::Fighting { until: now + Duration::from_secs_f32(seconds) };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::behavior::{
-        ARRIVED_M, Actor, BORDER_M, Behavior, PLAY_PORTAL, PLAY_WAYPOINTS, Pose, Spot, WALK_M_PER_S,
+        ARRIVED_M, BORDER_M, Behavior, BodyPose, BotPosition, PLAY_PORTAL, PLAY_WAYPOINTS, RunningBehavior,
+        WALK_M_PER_S,
     };
     use crate::rng::Rng;
     use glam::{Vec2, Vec3};
@@ -145,11 +152,12 @@ mod tests {
     /// were.
     fn play(seed: u64, seconds: u64, reach_m: Option<f32>) -> (u32, u32) {
         let mut rng = Rng::new(seed, 0);
-        let mut actor = Actor::new(Behavior::Play, 0, &mut rng);
+        let mut actor = RunningBehavior::new(Behavior::Play, 0, &mut rng);
         let (mut position, mut passed, mut blows) = (MIDDLE, 0, 0);
         for tick in 0..seconds * 10 {
-            let spot = Spot { position, region_size_m: 256.0 };
-            let Pose { rotation, walking, .. } = actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
+            let spot = BotPosition { position, region_size_m: 256.0 };
+            let BodyPose { rotation, walking, .. } =
+                actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
             blows += u32::from(actor.take_strike());
             if walking {
                 position += (rotation * Vec3::X).truncate() * WALK_M_PER_S * 0.1;
@@ -176,11 +184,11 @@ mod tests {
     fn a_player_goes_round_the_waypoints_in_their_order_wherever_it_falls() {
         for falls in [false, true] {
             let mut rng = Rng::new(7, 0);
-            let mut actor = Actor::new(Behavior::Quest, 0, &mut rng);
+            let mut actor = RunningBehavior::new(Behavior::Quest, 0, &mut rng);
             let (mut position, mut reached) = (Vec2::new(30.0, 200.0), Vec::new());
             for tick in 0..6_000 {
-                let spot = Spot { position, region_size_m: 256.0 };
-                let Pose { rotation, .. } = actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
+                let spot = BotPosition { position, region_size_m: 256.0 };
+                let BodyPose { rotation, .. } = actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
                 position += (rotation * Vec3::X).truncate() * WALK_M_PER_S * 0.1;
                 let at = PLAY_WAYPOINTS.iter().position(|waypoint| waypoint.distance(position) <= ARRIVED_M);
                 if let Some(at) = at.filter(|at| reached.last() != Some(at)) {
@@ -199,11 +207,12 @@ mod tests {
     #[test]
     fn a_fall_on_the_way_to_the_portal_is_no_passage() {
         let mut rng = Rng::new(3, 0);
-        let mut actor = Actor::new(Behavior::Play, 0, &mut rng);
+        let mut actor = RunningBehavior::new(Behavior::Play, 0, &mut rng);
         let (mut position, mut farthest, mut fallen_at, mut passed_at) = (MIDDLE, 0.0_f32, None, None);
         for tick in 0..3_000 {
-            let spot = Spot { position, region_size_m: 256.0 };
-            let Pose { rotation, walking, .. } = actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
+            let spot = BotPosition { position, region_size_m: 256.0 };
+            let BodyPose { rotation, walking, .. } =
+                actor.act(Instant::from_millis(tick * 100), spot, &mut rng);
             if walking {
                 position += (rotation * Vec3::X).truncate() * WALK_M_PER_S * 0.1;
             }

@@ -1,6 +1,6 @@
 //! Sitting down on the ground and getting up again.
 
-use super::{Body, SIT_ON_GROUND, Spot};
+use super::{AvatarControls, BotPosition, SIT_ON_GROUND};
 
 /// Updates that carry SIT_ON_GROUND or STAND_UP. They are unreliable, and it takes one to change the posture.
 pub(super) const POSTURE_UPDATES: u8 = 3;
@@ -25,7 +25,7 @@ impl Sitter {
     }
 
     /// The keys held from now on.
-    pub(super) fn act(&mut self, spot: Spot, body: &mut Body) -> u32 {
+    pub(super) fn act(&mut self, spot: BotPosition, body: &mut AvatarControls) -> u32 {
         if std::mem::replace(&mut self.faces_middle, false) {
             body.face(spot.inward());
             return 0;
@@ -42,12 +42,12 @@ impl Sitter {
 mod tests {
     use super::*;
     use crate::behavior::trial::behave;
-    use crate::behavior::{Actor, Behavior, STAND_UP};
+    use crate::behavior::{Behavior, RunningBehavior, STAND_UP};
     use crate::rng::Rng;
     use glam::Vec2;
     use ids::Instant;
 
-    const SPOT: Spot = Spot { position: Vec2::splat(128.0), region_size_m: 256.0 };
+    const SPOT: BotPosition = BotPosition { position: Vec2::splat(128.0), region_size_m: 256.0 };
 
     #[test]
     fn a_stadium_sits_facing_the_middle_and_a_few_walk() {
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_sitter_presses_the_key_and_lets_go() {
         let mut rng = Rng::new(1, 0);
-        let mut actor = Actor::new(Behavior::Sit, 0, &mut rng);
+        let mut actor = RunningBehavior::new(Behavior::Sit, 0, &mut rng);
         let flags: Vec<u32> =
             (0..6).map(|tick| actor.act(Instant::from_millis(tick), SPOT, &mut rng).control_flags).collect();
         assert_eq!(flags, [SIT_ON_GROUND, SIT_ON_GROUND, SIT_ON_GROUND, 0, 0, 0]);
@@ -77,13 +77,13 @@ mod tests {
     #[test]
     fn who_sat_gets_up_before_it_does_something_else() {
         let mut rng = Rng::new(1, 0);
-        let mut actor = Actor::new(Behavior::Sit, 0, &mut rng);
+        let mut actor = RunningBehavior::new(Behavior::Sit, 0, &mut rng);
         actor.act(Instant::ZERO, SPOT, &mut rng);
         actor.change(Behavior::Stand, &mut rng);
         let mut flags = || actor.act(Instant::ZERO, SPOT, &mut rng).control_flags;
         assert_eq!([(); 4].map(|()| flags()), [STAND_UP, STAND_UP, STAND_UP, 0]);
 
-        let mut actor = Actor::new(Behavior::Stand, 0, &mut rng);
+        let mut actor = RunningBehavior::new(Behavior::Stand, 0, &mut rng);
         actor.change(Behavior::Sit, &mut rng);
         assert_eq!(actor.act(Instant::ZERO, SPOT, &mut rng).control_flags, SIT_ON_GROUND);
     }

@@ -1,6 +1,6 @@
 //! Words at a steady pace, to measure how long they take.
 
-use super::Body;
+use super::AvatarControls;
 use crate::rng::Rng;
 use ids::Instant;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) struct Talker {
 
 impl Talker {
     /// Has the body speak when it is time.
-    pub(super) fn act(&mut self, now: Instant, body: &mut Body, rng: &mut Rng) {
+    pub(super) fn act(&mut self, now: Instant, body: &mut AvatarControls, rng: &mut Rng) {
         // The first time anywhere in a period, so that not all speak in one tick.
         let at = *self.speaks_at.get_or_insert_with(|| now + PROBE_PERIOD.mul_f64(rng.unit()));
         body.speaks = at <= now;

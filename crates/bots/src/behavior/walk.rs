@@ -1,6 +1,6 @@
 //! Legs in random directions, and rests between them.
 
-use super::{AT_POS, Body, Spot, WALK_M_PER_S};
+use super::{AT_POS, AvatarControls, BotPosition, WALK_M_PER_S};
 use crate::rng::Rng;
 use glam::Vec2;
 use ids::Instant;
@@ -36,11 +36,11 @@ const DIRECTION_TRIES: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walker {
     habits: Habits,
-    doing: Doing,
+    doing: WalkStage,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Doing {
+enum WalkStage {
     Pausing { until: Option<Instant> },
     Walking { until: Instant },
 }
@@ -48,18 +48,26 @@ enum Doing {
 impl Walker {
     /// Pauses first, so that walkers that arrive together do not march in step.
     pub(super) const fn new(habits: Habits) -> Self {
-        Self { habits, doing: Doing::Pausing { until: None } }
+        Self { habits, doing: WalkStage::Pausing { until: None } }
     }
 
     /// The keys held from now on.
-    pub(super) fn act(&mut self, now: Instant, spot: Spot, body: &mut Body, rng: &mut Rng) -> u32 {
+    pub(super) fn act(
+        &mut self,
+        now: Instant,
+        spot: BotPosition,
+        body: &mut AvatarControls,
+        rng: &mut Rng,
+    ) -> u32 {
         match self.doing {
-            Doing::Pausing { until: None } => self.pause(now, rng),
-            Doing::Pausing { until: Some(until) } if now < until => 0,
-            Doing::Pausing { .. } => self.set_out(now, spot, body, rng),
-            Doing::Walking { until } if until <= now && self.habits.pause_s.1 > 0.0 => self.pause(now, rng),
-            Doing::Walking { until } if until <= now => self.set_out(now, spot, body, rng),
-            Doing::Walking { .. } => {
+            WalkStage::Pausing { until: None } => self.pause(now, rng),
+            WalkStage::Pausing { until: Some(until) } if now < until => 0,
+            WalkStage::Pausing { .. } => self.set_out(now, spot, body, rng),
+            WalkStage::Walking { until } if until <= now && self.habits.pause_s.1 > 0.0 => {
+                self.pause(now, rng)
+            }
+            WalkStage::Walking { until } if until <= now => self.set_out(now, spot, body, rng),
+            WalkStage::Walking { .. } => {
                 steer(spot, body, rng);
                 AT_POS
             }
@@ -68,12 +76,12 @@ impl Walker {
 
     fn pause(&mut self, now: Instant, rng: &mut Rng) -> u32 {
         let seconds = rng.between(self.habits.pause_s.0, self.habits.pause_s.1);
-        self.doing = Doing::Pausing { until: Some(now + Duration::from_secs_f32(seconds)) };
+        self.doing = WalkStage::Pausing { until: Some(now + Duration::from_secs_f32(seconds)) };
         0
     }
 
     /// Begins a leg that ends on the permitted ground, or leads there from outside.
-    fn set_out(&mut self, now: Instant, spot: Spot, body: &mut Body, rng: &mut Rng) -> u32 {
+    fn set_out(&mut self, now: Instant, spot: BotPosition, body: &mut AvatarControls, rng: &mut Rng) -> u32 {
         let Habits { leg_m, ground_m, .. } = self.habits;
         let mut length_m = rng.between(leg_m.0, leg_m.1);
         if let Some(ground_m) = ground_m
@@ -84,13 +92,13 @@ impl Walker {
         let mut directions = (0..DIRECTION_TRIES).map(|_| rng.direction());
         let inside = directions.find(|direction| spot.holds(spot.position + direction * length_m, ground_m));
         body.face(inside.unwrap_or_else(|| spot.inward()));
-        self.doing = Doing::Walking { until: now + Duration::from_secs_f32(length_m / WALK_M_PER_S) };
+        self.doing = WalkStage::Walking { until: now + Duration::from_secs_f32(length_m / WALK_M_PER_S) };
         AT_POS
     }
 }
 
 /// Turns back before the region's border.
-fn steer(spot: Spot, body: &mut Body, rng: &mut Rng) {
+fn steer(spot: BotPosition, body: &mut AvatarControls, rng: &mut Rng) {
     let heads_out = !spot.holds(spot.position + body.direction * LOOKAHEAD_M, None);
     let inward = spot.inward();
     if heads_out && body.direction.dot(inward) <= 0.0 {

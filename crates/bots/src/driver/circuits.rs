@@ -3,18 +3,18 @@
 //! It works in turns. Between two turns with datagrams it rests for [`REST`], so that the datagrams of a burst are read together: a
 //! system call for each would cost more than all the rest. Ping times are too long by up to that.
 
-use super::clock::Clock;
-use super::control::{Answer, Command, Probes};
+use super::clock::RunClock;
+use super::control::{CommandAnswer, ControlCommand, Probes};
 use super::control_echo::ControlEcho;
-use super::findings::{Findings, Harvest, Life, Reading, report};
-use super::port::{self, Port};
+use super::findings::{BotStage, Harvest, MeterReading, RunTally, report};
+use super::port::{self, BotSocket};
 use super::rates::{Rates, Second};
-use super::session::{HttpThread, Mailbox, NOTICES_MAX, Notice};
+use super::session::{HttpThread, NOTICES_MAX, Notice, NoticeSender};
 use super::timers::Timers;
 use super::wires::Wires;
 use super::{BotsConfig, BotsError};
 use crate::agent::{Agent, AgentConfig, LOGOUT_MAX};
-use crate::report::Report;
+use crate::report::RunReport;
 use crate::rng::Rng;
 use crate::views::{View, ViewWriter};
 use ids::Instant;
@@ -47,8 +47,8 @@ const PACKETS_PER_TURN: usize = 4_096;
 /// One bot and its place in the network.
 struct Bot {
     agent: Agent,
-    port: Port,
-    life: Life,
+    port: BotSocket,
+    life: BotStage,
     second: Second,
 }
 
@@ -74,7 +74,7 @@ impl Buffers {
 /// All bots of a run.
 pub(super) struct Circuits {
     config: BotsConfig,
-    clock: Clock,
+    clock: RunClock,
     poller: Poller,
     /// Behind which all bots are, if they have no sockets; and its network.
     device: Option<(Device, Network)>,
@@ -84,18 +84,18 @@ pub(super) struct Circuits {
     bots: Vec<Option<Bot>>,
     timers: Timers,
     wires: Wires,
-    findings: Findings,
+    findings: RunTally,
     /// Bytes that bots received in each second of the window.
     rates: Rates,
     /// Destination of the observers' views.
     views: Option<ViewWriter>,
     control_echo: Option<ControlEcho>,
     /// Commands that were read and not carried out, with their text.
-    commands: VecDeque<(String, Result<Command, &'static str>)>,
+    commands: VecDeque<(String, Result<ControlCommand, &'static str>)>,
 }
 
 impl Circuits {
-    pub(super) fn new(config: &BotsConfig, clock: Clock) -> Result<Self, BotsError> {
+    pub(super) fn new(config: &BotsConfig, clock: RunClock) -> Result<Self, BotsError> {
         let poller =
             Poller::new().map_err(|source| BotsError::System { what: "wait for sockets", source })?;
         let device = match (config.device.map(Network::of), config.server_pid) {
@@ -111,10 +111,10 @@ impl Circuits {
         if let Some(remote) = config.control_echo {
             // Behind the bots in their network.
             let port = match &device {
-                Some((_, network)) => Port::Host(network.host(config.count)),
-                None => Port::Socket(Port::open_socket()?),
+                Some((_, network)) => BotSocket::Host(network.host(config.count)),
+                None => BotSocket::Socket(BotSocket::open_socket()?),
             };
-            if let Port::Socket(socket) = &port {
+            if let BotSocket::Socket(socket) = &port {
                 poller
                     .add(socket, ECHO, Interest::Readable)
                     .map_err(|source| BotsError::System { what: "watch a socket", source })?;
@@ -133,7 +133,7 @@ impl Circuits {
             bots: (0..config.count).map(|_| None).collect(),
             timers: Timers::new(clock.now(), config.count),
             wires: Wires::new(config.conditions, config.seed),
-            findings: Findings::default(),
+            findings: RunTally::default(),
             rates: Rates::default(),
             views,
             control_echo,
@@ -142,12 +142,12 @@ impl Circuits {
     }
 
     /// Mailbox for notices of the HTTP thread.
-    pub(super) fn mailbox(&self) -> Mailbox {
-        Mailbox { notices: self.mailbox.clone(), waker: self.poller.waker() }
+    pub(super) fn mailbox(&self) -> NoticeSender {
+        NoticeSender { notices: self.mailbox.clone(), waker: self.poller.waker() }
     }
 
     /// The run: logins, window, logouts.
-    pub(super) fn run(mut self, http: HttpThread) -> Result<Report, BotsError> {
+    pub(super) fn run(mut self, http: HttpThread) -> Result<RunReport, BotsError> {
         let mut buffers = Buffers::new();
         while self.findings.logins_resolved() < self.config.count {
             assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
@@ -167,7 +167,7 @@ impl Circuits {
         mut self,
         http: HttpThread,
         output: &mut dyn Write,
-    ) -> Result<Report, BotsError> {
+    ) -> Result<RunReport, BotsError> {
         let mut buffers = Buffers::new();
         let mut begin = self.begin_window();
         loop {
@@ -177,9 +177,9 @@ impl Circuits {
             };
             let (mut gap_s, mut pings, mut probes) = (None, None, None);
             let answer = match command {
-                Ok(Command::Leave) => break,
-                Ok(Command::Enter(count)) if count > self.config.count => Err("more than --count"),
-                Ok(Command::Enter(count)) => {
+                Ok(ControlCommand::Leave) => break,
+                Ok(ControlCommand::Enter(count)) if count > self.config.count => Err("more than --count"),
+                Ok(ControlCommand::Enter(count)) => {
                     http.want(count);
                     while self.findings.logins_resolved() < count {
                         assert!(!http.is_finished(), "the HTTP thread ended before the logins did");
@@ -188,37 +188,37 @@ impl Circuits {
                     begin = self.begin_window();
                     Ok(())
                 }
-                Ok(Command::Mark) => {
+                Ok(ControlCommand::Mark) => {
                     begin = self.begin_window();
                     Ok(())
                 }
-                Ok(Command::Behave(behavior)) => {
+                Ok(ControlCommand::Behave(behavior)) => {
                     self.config.agent.behavior = behavior;
                     http.behave(behavior);
                     self.agents().for_each(|agent| agent.behave(behavior));
                     Ok(())
                 }
-                Ok(Command::Steady(steadiness)) => {
+                Ok(ControlCommand::Steady(steadiness)) => {
                     self.config.agent.steadiness = steadiness;
                     self.agents().for_each(|agent| agent.steady(steadiness));
                     Ok(())
                 }
-                Ok(Command::Rate(rate_hz)) => {
+                Ok(ControlCommand::Rate(rate_hz)) => {
                     self.config.agent.rate_hz = rate_hz;
                     self.agents().for_each(|agent| agent.set_rate_hz(rate_hz));
                     Ok(())
                 }
-                Ok(Command::Gap) => {
+                Ok(ControlCommand::Gap) => {
                     let now = self.clock.now();
                     let gaps = self.agents().filter_map(|agent| agent.take_gap(now));
                     gap_s = gaps.max().map(|gap| gap.as_secs_f64());
                     gap_s.map(drop).ok_or("nobody observes (--observers)")
                 }
-                Ok(Command::Pings) => {
+                Ok(ControlCommand::Pings) => {
                     pings = Some(self.findings.take_pings());
                     Ok(())
                 }
-                Ok(Command::Probes) => {
+                Ok(ControlCommand::Probes) => {
                     probes = Some(Box::new(self.probes()));
                     Ok(())
                 }
@@ -226,8 +226,8 @@ impl Circuits {
             };
             let (logins_ok, logins_failed) = self.findings.logins();
             let answer = match answer {
-                Ok(()) => Answer::Done { done: &text, logins_ok, logins_failed, gap_s, pings, probes },
-                Err(reason) => Answer::Refused { refused: &text, reason },
+                Ok(()) => CommandAnswer::Done { done: &text, logins_ok, logins_failed, gap_s, pings, probes },
+                Err(reason) => CommandAnswer::Refused { refused: &text, reason },
             };
             if answer.write(output).is_err() {
                 // The source of commands has ended.
@@ -262,8 +262,8 @@ impl Circuits {
         mut self,
         http: HttpThread,
         buffers: &mut Buffers,
-        begin: &Reading,
-    ) -> Result<Report, BotsError> {
+        begin: &MeterReading,
+    ) -> Result<RunReport, BotsError> {
         let end = self.read_meters();
         let harvest = self.harvest();
         if let Some(views) = self.views.take() {
@@ -277,12 +277,12 @@ impl Circuits {
         Ok(report(self.findings, harvest, begin, &end))
     }
 
-    fn read_meters(&self) -> Reading {
-        Reading::take(self.clock.now(), self.config.server_pid, self.wires.traffic().total())
+    fn read_meters(&self) -> MeterReading {
+        MeterReading::take(self.clock.now(), self.config.server_pid, self.wires.traffic().total())
     }
 
     /// Begins the window, or begins it again.
-    fn begin_window(&mut self) -> Reading {
+    fn begin_window(&mut self) -> MeterReading {
         self.rates = Rates::default();
         self.read_meters()
     }
@@ -295,9 +295,9 @@ impl Circuits {
             let now = self.clock.now();
             for index in staying.by_ref().take(LOGOUTS_PER_TURN) {
                 if let Some(bot) = &mut self.bots[index]
-                    && bot.life != Life::Over
+                    && bot.life != BotStage::Over
                 {
-                    bot.life = Life::Leaving;
+                    bot.life = BotStage::Leaving;
                     bot.agent.log_out(now);
                     self.serve(now, index as u32);
                 }
@@ -394,8 +394,12 @@ impl Circuits {
                         agent.keep_sights();
                     }
                     let port = self.open_port(bot)?;
-                    self.bots[bot as usize] =
-                        Some(Bot { agent, port, life: Life::Entering(began_at), second: Second::default() });
+                    self.bots[bot as usize] = Some(Bot {
+                        agent,
+                        port,
+                        life: BotStage::Entering(began_at),
+                        second: Second::default(),
+                    });
                     self.serve(now, bot);
                 }
                 Notice::LoginFailed { bot, reason } => {
@@ -419,15 +423,15 @@ impl Circuits {
         Ok(())
     }
 
-    fn open_port(&self, bot: u32) -> Result<Port, BotsError> {
+    fn open_port(&self, bot: u32) -> Result<BotSocket, BotsError> {
         if let Some((_, network)) = self.device {
-            return Ok(Port::Host(network.host(bot)));
+            return Ok(BotSocket::Host(network.host(bot)));
         }
-        let socket = Port::open_socket()?;
+        let socket = BotSocket::open_socket()?;
         self.poller
             .add(&socket, u64::from(bot), Interest::Readable)
             .map_err(|source| BotsError::System { what: "watch a socket", source })?;
-        Ok(Port::Socket(socket))
+        Ok(BotSocket::Socket(socket))
     }
 
     /// Reads waiting packets of the device.
@@ -468,7 +472,7 @@ impl Circuits {
 
     /// Reads answers of the control echo from its socket.
     fn hear_echo(&mut self, batch: &mut RecvBatch) -> Result<(), BotsError> {
-        if let Some(ControlEcho { port: Port::Socket(socket), .. }) = &mut self.control_echo {
+        if let Some(ControlEcho { port: BotSocket::Socket(socket), .. }) = &mut self.control_echo {
             socket
                 .recv_batch(batch)
                 .map_err(|source| BotsError::System { what: "receive datagrams", source })?;
@@ -483,7 +487,7 @@ impl Circuits {
     /// Reads waiting datagrams of a bot's socket.
     fn receive(&mut self, now: Instant, index: u32, batch: &mut RecvBatch) -> Result<(), BotsError> {
         let Some(bot) = &mut self.bots[index as usize] else { return Ok(()) };
-        let Port::Socket(socket) = &mut bot.port else { return Ok(()) };
+        let BotSocket::Socket(socket) = &mut bot.port else { return Ok(()) };
         socket.recv_batch(batch).map_err(|source| BotsError::System { what: "receive datagrams", source })?;
         for datagram in batch.iter() {
             self.rates.note(&mut bot.second, now, datagram.bytes.len());

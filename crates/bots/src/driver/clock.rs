@@ -4,7 +4,7 @@ use ids::Instant;
 
 /// Counts from its start.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct RunClock {
     started_at: std::time::Instant,
 }
 
@@ -12,7 +12,7 @@ pub(super) struct Clock {
     clippy::disallowed_methods,
     reason = "this is where the driver reads the time that everything else is given"
 )]
-impl Clock {
+impl RunClock {
     pub(super) fn start() -> Self {
         Self { started_at: std::time::Instant::now() }
     }

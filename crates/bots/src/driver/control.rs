@@ -16,7 +16,7 @@
 //! "logins_failed":0}`, for `gap` with `"gap_s":0.1`, for `pings` with
 //! `"pings":{…}` ([`Summary`]), for `probes` with `"probes":{…}` ([`Probes`]), or `{"refused":"…","reason":"…"}`.
 
-use super::session::{Mailbox, Notice};
+use super::session::{Notice, NoticeSender};
 use crate::behavior::Behavior;
 use crate::sender::Steadiness;
 use crate::summary::Summary;
@@ -28,7 +28,7 @@ const LINE_MAX: usize = 200;
 
 /// Commands for the bots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum ControlCommand {
     Enter(u32),
     Behave(Behavior),
     Steady(Steadiness),
@@ -40,7 +40,7 @@ pub(super) enum Command {
     Leave,
 }
 
-impl Command {
+impl ControlCommand {
     fn parse(line: &str) -> Result<Self, &'static str> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
@@ -85,7 +85,7 @@ pub(super) struct Probes {
 /// An answer to a command.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Answer<'a> {
+pub(super) enum CommandAnswer<'a> {
     Done {
         done: &'a str,
         logins_ok: u32,
@@ -103,7 +103,7 @@ pub(super) enum Answer<'a> {
     },
 }
 
-impl Answer<'_> {
+impl CommandAnswer<'_> {
     pub(super) fn write(&self, output: &mut dyn Write) -> io::Result<()> {
         let line = serde_json::to_string(self).expect("numbers and strings");
         writeln!(output, "{line}")?;
@@ -112,7 +112,7 @@ impl Answer<'_> {
 }
 
 /// Reads commands until their end, on a thread of its own: reading blocks.
-pub(super) fn listen(mut input: impl BufRead + Send + 'static, mailbox: Mailbox) -> io::Result<()> {
+pub(super) fn listen(mut input: impl BufRead + Send + 'static, mailbox: NoticeSender) -> io::Result<()> {
     let listen = move || {
         let mut line = String::new();
         loop {
@@ -125,10 +125,10 @@ pub(super) fn listen(mut input: impl BufRead + Send + 'static, mailbox: Mailbox)
             if text.is_empty() {
                 continue;
             }
-            let command = Command::parse(&text);
+            let command = ControlCommand::parse(&text);
             mailbox.post(Notice::Command { text, command });
         }
-        mailbox.post(Notice::Command { text: "leave".to_owned(), command: Ok(Command::Leave) });
+        mailbox.post(Notice::Command { text: "leave".to_owned(), command: Ok(ControlCommand::Leave) });
     };
     std::thread::Builder::new().name("bots-control".to_owned()).spawn(listen).map(drop)
 }
@@ -139,32 +139,38 @@ mod tests {
 
     #[test]
     fn commands_are_words_and_what_is_none_is_refused_with_a_reason() {
-        assert_eq!(Command::parse("enter 200"), Ok(Command::Enter(200)));
-        assert_eq!(Command::parse(" behavior  mingle "), Ok(Command::Behave(Behavior::Mingle)));
+        assert_eq!(ControlCommand::parse("enter 200"), Ok(ControlCommand::Enter(200)));
+        assert_eq!(ControlCommand::parse(" behavior  mingle "), Ok(ControlCommand::Behave(Behavior::Mingle)));
         for (name, behavior) in Behavior::NAMES {
-            assert_eq!(Command::parse(&format!("behavior {name}")), Ok(Command::Behave(behavior)));
+            assert_eq!(
+                ControlCommand::parse(&format!("behavior {name}")),
+                Ok(ControlCommand::Behave(behavior))
+            );
             // Whoever asks for another one is told of this one.
-            let known = Command::parse("behavior dance").expect_err("no such behaviour");
+            let known = ControlCommand::parse("behavior dance").expect_err("no such behaviour");
             assert!(known.split([' ', ',']).any(|word| word == name), "{known}");
         }
-        assert_eq!(Command::parse("sender unstable"), Ok(Command::Steady(Steadiness::Unstable)));
-        assert_eq!(Command::parse("rate 125"), Ok(Command::Rate(125)));
-        assert_eq!(Command::parse("mark"), Ok(Command::Mark));
-        assert_eq!(Command::parse("gap"), Ok(Command::Gap));
-        assert_eq!(Command::parse("pings"), Ok(Command::Pings));
-        assert_eq!(Command::parse("probes"), Ok(Command::Probes));
-        assert_eq!(Command::parse("leave"), Ok(Command::Leave));
+        assert_eq!(
+            ControlCommand::parse("sender unstable"),
+            Ok(ControlCommand::Steady(Steadiness::Unstable))
+        );
+        assert_eq!(ControlCommand::parse("rate 125"), Ok(ControlCommand::Rate(125)));
+        assert_eq!(ControlCommand::parse("mark"), Ok(ControlCommand::Mark));
+        assert_eq!(ControlCommand::parse("gap"), Ok(ControlCommand::Gap));
+        assert_eq!(ControlCommand::parse("pings"), Ok(ControlCommand::Pings));
+        assert_eq!(ControlCommand::parse("probes"), Ok(ControlCommand::Probes));
+        assert_eq!(ControlCommand::parse("leave"), Ok(ControlCommand::Leave));
         for wrong in
             ["", "enter", "enter -1", "rate 126", "rate 0", "sender shaky", "behavior dance", "leave now"]
         {
-            assert!(Command::parse(wrong).is_err(), "{wrong:?}");
+            assert!(ControlCommand::parse(wrong).is_err(), "{wrong:?}");
         }
     }
 
     #[test]
     fn answers_are_lines_of_json() {
         let mut out = Vec::new();
-        Answer::Done {
+        CommandAnswer::Done {
             done: "enter 2",
             logins_ok: 2,
             logins_failed: 0,
@@ -174,7 +180,7 @@ mod tests {
         }
         .write(&mut out)
         .unwrap();
-        Answer::Done {
+        CommandAnswer::Done {
             done: "gap",
             logins_ok: 2,
             logins_failed: 0,
@@ -184,7 +190,7 @@ mod tests {
         }
         .write(&mut out)
         .unwrap();
-        Answer::Refused { refused: "x\"", reason: "why" }.write(&mut out).unwrap();
+        CommandAnswer::Refused { refused: "x\"", reason: "why" }.write(&mut out).unwrap();
         let expected = "{\"done\":\"enter 2\",\"logins_ok\":2,\"logins_failed\":0}\n\
                         {\"done\":\"gap\",\"logins_ok\":2,\"logins_failed\":0,\"gap_s\":0.5}\n\
                         {\"refused\":\"x\\\"\",\"reason\":\"why\"}\n";

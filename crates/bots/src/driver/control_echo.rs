@@ -2,7 +2,7 @@
 //!
 //! A ping of ten milliseconds carries no information about a server on a machine where an echo takes nine.
 
-use super::port::Port;
+use super::port::BotSocket;
 use crate::summary::{Summary, Times};
 use ids::Instant;
 use std::net::SocketAddrV4;
@@ -19,13 +19,13 @@ pub(super) struct ControlEcho {
     /// Address of the echo.
     pub(super) remote: SocketAddrV4,
     /// Source of the datagrams.
-    pub(super) port: Port,
+    pub(super) port: BotSocket,
     next_at: Instant,
     times: Times,
 }
 
 impl ControlEcho {
-    pub(super) fn new(now: Instant, remote: SocketAddrV4, port: Port) -> Self {
+    pub(super) fn new(now: Instant, remote: SocketAddrV4, port: BotSocket) -> Self {
         Self { remote, port, next_at: now, times: Times::default() }
     }
 
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn datagrams_leave_in_their_time_and_are_timed_when_they_are_back() {
         let remote = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7);
-        let mut echo = ControlEcho::new(Instant::from_millis(10), remote, Port::Host(remote));
+        let mut echo = ControlEcho::new(Instant::from_millis(10), remote, BotSocket::Host(remote));
         let datagram = echo.poll(Instant::from_millis(10)).expect("one is due");
         assert_eq!(echo.poll(Instant::from_millis(12)), None);
         echo.take(Instant::from_millis(13), &datagram);

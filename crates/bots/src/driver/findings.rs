@@ -3,7 +3,7 @@
 use super::usage::{self, Usage};
 use crate::agent::{AgentStats, Event, LossReason};
 use crate::distribution::Distribution;
-use crate::report::Report;
+use crate::report::RunReport;
 use crate::summary::{Summary, Times};
 use circuit::Tally;
 use ids::Instant;
@@ -15,7 +15,7 @@ const FAILURES_MAX: usize = 100;
 
 /// Stage of a bot's life, as far as the report counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum BotStage {
     /// On the way in, since this moment.
     Entering(Instant),
     /// In.
@@ -28,7 +28,7 @@ pub(super) enum Life {
 
 /// Counts, times and reasons of a run.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct RunTally {
     logins_ok: u32,
     logins_failed: u32,
     circuits_lost: u32,
@@ -44,7 +44,7 @@ pub(super) struct Findings {
     failures: BTreeMap<String, u32>,
 }
 
-impl Findings {
+impl RunTally {
     /// Bots with a successful or failed login.
     pub(super) const fn logins_resolved(&self) -> u32 {
         self.logins_ok + self.logins_failed
@@ -66,14 +66,14 @@ impl Findings {
     }
 
     /// Handles a bot's event.
-    pub(super) fn on_event(&mut self, now: Instant, life: &mut Life, event: Event) {
+    pub(super) fn on_event(&mut self, now: Instant, life: &mut BotStage, event: Event) {
         match event {
             Event::Arrived(_) => {
-                if let Life::Entering(began_at) = *life {
+                if let BotStage::Entering(began_at) = *life {
                     self.logins_ok += 1;
                     self.logins.record(now - began_at);
                     self.login_first_at.get_or_insert(now);
-                    *life = Life::Staying;
+                    *life = BotStage::Staying;
                 }
             }
             Event::Ping(round_trip) => {
@@ -84,24 +84,24 @@ impl Findings {
             Event::TeleportFailed(reason) => self.fail(format!("teleport: {reason}")),
             Event::LoggedOut { answered } => {
                 self.logouts_ok += u32::from(answered);
-                *life = Life::Over;
+                *life = BotStage::Over;
             }
             Event::Lost(reason) => {
                 self.on_lost(*life, reason);
-                *life = Life::Over;
+                *life = BotStage::Over;
             }
         }
     }
 
-    fn on_lost(&mut self, life: Life, reason: LossReason) {
+    fn on_lost(&mut self, life: BotStage, reason: LossReason) {
         match life {
-            Life::Entering(_) => self.on_login_failed(format!("circuit {}", reason.as_str())),
-            Life::Staying => {
+            BotStage::Entering(_) => self.on_login_failed(format!("circuit {}", reason.as_str())),
+            BotStage::Staying => {
                 self.circuits_lost += 1;
                 self.fail(format!("circuit: {}", reason.as_str()));
             }
             // The session ends either way.
-            Life::Leaving | Life::Over => {}
+            BotStage::Leaving | BotStage::Over => {}
         }
     }
 
@@ -126,14 +126,14 @@ impl Findings {
 
 /// The meters at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading {
+pub(super) struct MeterReading {
     at: Instant,
     own_cpu: Duration,
     server: Option<Usage>,
     traffic: Tally,
 }
 
-impl Reading {
+impl MeterReading {
     /// A server that has ended reads as none.
     pub(super) fn take(now: Instant, server_pid: Option<u32>, traffic: &Tally) -> Self {
         Self {
@@ -168,11 +168,16 @@ impl Harvest {
 }
 
 /// Puts everything together.
-pub(super) fn report(findings: Findings, harvest: Harvest, begin: &Reading, end: &Reading) -> Report {
+pub(super) fn report(
+    findings: RunTally,
+    harvest: Harvest,
+    begin: &MeterReading,
+    end: &MeterReading,
+) -> RunReport {
     let seconds = |time: Duration| time.as_secs_f64();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
     let server_cpu = end.server.zip(begin.server).map(|(end, begin)| end.cpu.saturating_sub(begin.cpu));
-    Report {
+    RunReport {
         logins_ok: findings.logins_ok,
         logins_failed: findings.logins_failed,
         circuits_lost: findings.circuits_lost,
@@ -213,28 +218,28 @@ mod tests {
 
     #[test]
     fn a_life_is_counted_once_however_it_ends() {
-        let mut findings = Findings::default();
-        let mut life = Life::Entering(Instant::from_millis(500));
+        let mut findings = RunTally::default();
+        let mut life = BotStage::Entering(Instant::from_millis(500));
         findings.on_event(Instant::from_millis(1500), &mut life, Event::Arrived(HERE));
         findings.on_event(Instant::from_millis(9000), &mut life, Event::Arrived(HERE));
-        assert_eq!((findings.logins_ok, life), (1, Life::Staying));
+        assert_eq!((findings.logins_ok, life), (1, BotStage::Staying));
         findings.on_event(Instant::from_millis(9500), &mut life, Event::Lost(LossReason::Kicked));
-        assert_eq!((findings.circuits_lost, life), (1, Life::Over));
+        assert_eq!((findings.circuits_lost, life), (1, BotStage::Over));
 
-        let mut life = Life::Entering(Instant::ZERO);
+        let mut life = BotStage::Entering(Instant::ZERO);
         findings.on_event(Instant::ZERO, &mut life, Event::Lost(LossReason::NeverArrived));
         assert_eq!((findings.logins_failed, findings.circuits_lost), (1, 1));
         assert_eq!(findings.logins_resolved(), 2);
 
-        let mut life = Life::Leaving;
+        let mut life = BotStage::Leaving;
         findings.on_event(Instant::ZERO, &mut life, Event::Lost(LossReason::ServerClosed));
-        assert_eq!((findings.circuits_lost, life), (1, Life::Over));
+        assert_eq!((findings.circuits_lost, life), (1, BotStage::Over));
         assert_eq!(findings.login_first_at, Some(Instant::from_millis(1500)));
     }
 
     #[test]
     fn reasons_are_told_apart_up_to_a_bound() {
-        let mut findings = Findings::default();
+        let mut findings = RunTally::default();
         for number in 0..2 * FAILURES_MAX {
             findings.on_login_failed(number.to_string());
         }

@@ -15,7 +15,7 @@ const IDLE_MAX: usize = 64;
 
 /// An answer, of any status.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
 }
@@ -57,7 +57,7 @@ impl Http {
         content_type: &'static str,
         body: String,
         timeout: Duration,
-    ) -> Result<Answer, HttpError> {
+    ) -> Result<HttpAnswer, HttpError> {
         let request = Request::builder()
             .method(Method::POST)
             .uri(uri)
@@ -67,10 +67,10 @@ impl Http {
         tokio::time::timeout(timeout, self.answer(request)).await.map_err(|_| HttpError::Timeout(timeout))?
     }
 
-    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Answer, HttpError> {
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, HttpError> {
         let (head, body) = self.client.request(request).await?.into_parts();
         let body = Limited::new(body, Limits::REPLY.bytes_max).collect().await.map_err(HttpError::Body)?;
-        Ok(Answer { status: head.status, body: body.to_bytes() })
+        Ok(HttpAnswer { status: head.status, body: body.to_bytes() })
     }
 }
 

@@ -23,10 +23,10 @@ mod tests;
 
 use crate::agent::AgentConfig;
 use crate::link::Conditions;
-use crate::report::Report;
+use crate::report::RunReport;
 use crate::views::ViewsError;
 use circuits::Circuits;
-use clock::Clock;
+use clock::RunClock;
 use net::network::Network;
 use session::HttpThread;
 use std::io::{self, BufRead, Write};
@@ -94,7 +94,7 @@ impl Default for BotsConfig {
     }
 }
 
-/// Failure of a whole run. Failures of single bots are in the [`Report`].
+/// Failure of a whole run. Failures of single bots are in the [`RunReport`].
 #[derive(Debug, thiserror::Error)]
 pub enum BotsError {
     /// The login address is no address.
@@ -152,7 +152,7 @@ pub enum BotsError {
 ///
 /// # Errors
 /// Failures of the whole run only.
-pub fn run(config: &BotsConfig) -> Result<Report, BotsError> {
+pub fn run(config: &BotsConfig) -> Result<RunReport, BotsError> {
     let (circuits, http) = start(config, config.count)?;
     circuits.run(http)
 }
@@ -167,7 +167,7 @@ pub fn run_controlled(
     config: &BotsConfig,
     input: impl BufRead + Send + 'static,
     output: &mut dyn Write,
-) -> Result<Report, BotsError> {
+) -> Result<RunReport, BotsError> {
     let (circuits, http) = start(config, 0)?;
     control::listen(input, circuits.mailbox())
         .map_err(|source| BotsError::System { what: "start the control thread", source })?;
@@ -176,7 +176,7 @@ pub fn run_controlled(
 
 /// The two halves, with the first logins begun.
 fn start(config: &BotsConfig, first: u32) -> Result<(Circuits, HttpThread), BotsError> {
-    let clock = Clock::start();
+    let clock = RunClock::start();
     let uri = http::parse_uri(&config.login_uri)
         .map_err(|reason| BotsError::LoginUri { uri: config.login_uri.clone(), reason })?;
     raise_file_limit(config.count)?;

@@ -18,12 +18,12 @@ const SOCKET: SocketOptions = SocketOptions {
 
 /// A bot's place in the network.
 #[derive(Debug)]
-pub(super) enum Port {
+pub(super) enum BotSocket {
     Socket(UdpSocket),
     Host(SocketAddrV4),
 }
 
-impl Port {
+impl BotSocket {
     pub(super) fn open_socket() -> Result<UdpSocket, BotsError> {
         Ok(UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), &SOCKET)?)
     }

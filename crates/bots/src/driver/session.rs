@@ -4,9 +4,9 @@
 //! notices are unread.
 
 use super::BotsConfig;
-use super::clock::Clock;
-use super::control::Command;
-use super::http::{self, Answer, Http, HttpError};
+use super::clock::RunClock;
+use super::control::ControlCommand;
+use super::http::{self, Http, HttpAnswer, HttpError};
 use crate::behavior::Behavior;
 use crate::destination::{Destination, TELEPORT_FINISH};
 use crate::login::{self, Credentials};
@@ -72,17 +72,17 @@ pub(super) enum Notice {
     /// A request to a capability failed.
     Trouble { bot: u32, reason: String },
     /// A command for the bots; `text` is the line as read.
-    Command { text: String, command: Result<Command, &'static str> },
+    Command { text: String, command: Result<ControlCommand, &'static str> },
 }
 
 /// The sending end of the notices.
 #[derive(Clone, Debug)]
-pub(super) struct Mailbox {
+pub(super) struct NoticeSender {
     pub(super) notices: SyncSender<Notice>,
     pub(super) waker: net::PollWaker,
 }
 
-impl Mailbox {
+impl NoticeSender {
     pub(super) fn post(&self, notice: Notice) {
         // There is no reader once the run is over.
         if self.notices.send(notice).is_ok() {
@@ -93,7 +93,7 @@ impl Mailbox {
 
 /// Progress of the HTTP half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Phase {
+enum LoginPhase {
     Staying,
     /// Bots log out; a session that the server has forgotten is no trouble any more.
     Leaving,
@@ -103,7 +103,7 @@ enum Phase {
 /// The thread's handle.
 #[derive(Debug)]
 pub(super) struct HttpThread {
-    phase: watch::Sender<Phase>,
+    phase: watch::Sender<LoginPhase>,
     wanted: watch::Sender<u32>,
     answers_lie: watch::Sender<Duration>,
     thread: JoinHandle<()>,
@@ -122,12 +122,12 @@ impl HttpThread {
 
     /// The bots log out now.
     pub(super) fn leave(&self) {
-        self.phase.send_replace(Phase::Leaving);
+        self.phase.send_replace(LoginPhase::Leaving);
     }
 
     /// Says goodbye to all event queues and waits for that.
     pub(super) fn finish(self) {
-        self.phase.send_replace(Phase::Over);
+        self.phase.send_replace(LoginPhase::Over);
         // Its panic was printed when it happened.
         let _ = self.thread.join();
     }
@@ -141,13 +141,13 @@ impl HttpThread {
 /// Begins the first logins; [`HttpThread::want`] may ask for more, up to the number in the configuration.
 pub(super) fn start(
     config: &BotsConfig,
-    clock: Clock,
+    clock: RunClock,
     login_uri: Uri,
-    mailbox: Mailbox,
+    mailbox: NoticeSender,
     first: u32,
 ) -> io::Result<HttpThread> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (sender, receiver) = watch::channel(Phase::Staying);
+    let (sender, receiver) = watch::channel(LoginPhase::Staying);
     let (wanted, wants) = watch::channel(first);
     let (answers_lie, lying) = watch::channel(answers_lie(config.agent.behavior));
     let config = config.clone();
@@ -165,12 +165,18 @@ fn answers_lie(behavior: Behavior) -> Duration {
 
 /// Signals to the running thread.
 struct Signals {
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<LoginPhase>,
     wants: watch::Receiver<u32>,
     lying: watch::Receiver<Duration>,
 }
 
-async fn log_in_all(config: &BotsConfig, clock: Clock, login_uri: Uri, mailbox: Mailbox, signals: Signals) {
+async fn log_in_all(
+    config: &BotsConfig,
+    clock: RunClock,
+    login_uri: Uri,
+    mailbox: NoticeSender,
+    signals: Signals,
+) {
     let Signals { mut phase, mut wants, lying } = signals;
     let http = Http::new();
     let mut sessions = JoinSet::new();
@@ -180,15 +186,15 @@ async fn log_in_all(config: &BotsConfig, clock: Clock, login_uri: Uri, mailbox: 
         if bot >= *wants.borrow() {
             tokio::select! {
                 _ = wants.wait_for(|&wanted| bot < wanted) => turn = clock.now(),
-                () = until(&mut phase, Phase::Leaving) => break,
+                () = until(&mut phase, LoginPhase::Leaving) => break,
             }
         }
         tokio::select! {
             () = tokio::time::sleep(turn - clock.now()) => turn += period,
-            () = until(&mut phase, Phase::Leaving) => break,
+            () = until(&mut phase, LoginPhase::Leaving) => break,
         }
         let first = first_name(bot);
-        let session = Session {
+        let session = HttpSession {
             bot,
             http: http.clone(),
             mailbox: mailbox.clone(),
@@ -198,7 +204,7 @@ async fn log_in_all(config: &BotsConfig, clock: Clock, login_uri: Uri, mailbox: 
         let request = login::request(&first, &config.last_name, &config.password);
         sessions.spawn(session.run(clock, login_uri.clone(), request));
     }
-    until(&mut phase, Phase::Over).await;
+    until(&mut phase, LoginPhase::Over).await;
     while let Some(ended) = sessions.join_next().await {
         ended.expect("a session's task neither panics nor is cancelled");
     }
@@ -209,7 +215,7 @@ fn first_name(bot: u32) -> String {
     format!("Bot{:04}", u64::from(bot) + 1)
 }
 
-async fn until(phase: &mut watch::Receiver<Phase>, wanted: Phase) {
+async fn until(phase: &mut watch::Receiver<LoginPhase>, wanted: LoginPhase) {
     // The sender is dropped with the run, which is as good as over.
     let _ = phase.wait_for(|phase| *phase >= wanted).await;
 }
@@ -224,28 +230,28 @@ enum Departure {
 
 /// Content of a poll request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Poll {
+enum PollContent {
     Next,
     Farewell,
 }
 
 /// The HTTP half of one bot.
-struct Session {
+struct HttpSession {
     bot: u32,
     http: Http,
-    mailbox: Mailbox,
-    phase: watch::Receiver<Phase>,
+    mailbox: NoticeSender,
+    phase: watch::Receiver<LoginPhase>,
     /// Delay before event-queue answers are taken.
     lying: watch::Receiver<Duration>,
 }
 
-impl Session {
-    async fn run(mut self, clock: Clock, login_uri: Uri, request: String) {
+impl HttpSession {
+    async fn run(mut self, clock: RunClock, login_uri: Uri, request: String) {
         let began_at = clock.now();
         let mut phase = self.phase.clone();
         let credentials = tokio::select! {
             credentials = self.log_in(&login_uri, request) => credentials,
-            () = until(&mut phase, Phase::Leaving) => return,
+            () = until(&mut phase, LoginPhase::Leaving) => return,
         };
         match credentials {
             Ok(credentials) => {
@@ -320,7 +326,7 @@ impl Session {
         xml::decode(&answer.body, Limits::REPLY).map_err(|reason| reason.to_string())
     }
 
-    async fn post(&self, uri: &Uri, request: &Llsd, timeout: Duration) -> Result<Answer, HttpError> {
+    async fn post(&self, uri: &Uri, request: &Llsd, timeout: Duration) -> Result<HttpAnswer, HttpError> {
         self.http.post(uri, "application/llsd+xml", xml::encode(request), timeout).await
     }
 
@@ -330,16 +336,16 @@ impl Session {
         let mut phase = self.phase.clone();
         loop {
             let asked_at = tokio::time::Instant::now();
-            let request = poll_request(&ack, Poll::Next);
+            let request = poll_request(&ack, PollContent::Next);
             let answer = tokio::select! {
                 answer = self.post(queue, &request, POLL_MAX) => answer,
-                () = until(&mut phase, Phase::Over) => {
+                () = until(&mut phase, LoginPhase::Over) => {
                     self.take_leave(queue, &ack).await;
                     return Departure::End;
                 }
             };
             match answer {
-                Ok(Answer { status: StatusCode::OK, body }) => {
+                Ok(HttpAnswer { status: StatusCode::OK, body }) => {
                     self.let_lie().await;
                     let Ok(reply) = xml::decode(&body, Limits::REPLY) else {
                         self.fail_poll("event queue: unreadable reply".to_owned()).await;
@@ -351,8 +357,8 @@ impl Session {
                         return Departure::Teleport(seed);
                     }
                 }
-                Ok(Answer { status: StatusCode::NOT_FOUND, .. }) => {
-                    if *self.phase.borrow() == Phase::Staying {
+                Ok(HttpAnswer { status: StatusCode::NOT_FOUND, .. }) => {
+                    if *self.phase.borrow() == LoginPhase::Staying {
                         self.trouble("event queue: status 404".to_owned());
                     }
                     return Departure::End;
@@ -375,7 +381,7 @@ impl Session {
         tokio::select! {
             () = tokio::time::sleep(lies_for) => {}
             _ = self.lying.wait_for(Duration::is_zero) => {}
-            () = until(&mut phase, Phase::Over) => {}
+            () = until(&mut phase, LoginPhase::Over) => {}
         }
     }
 
@@ -396,7 +402,7 @@ impl Session {
     /// Ends an event queue as node-metaverse does. Behind a logout or teleport the server knows the queue for a few
     /// seconds longer, so this is answered.
     async fn take_leave(&self, queue: &Uri, ack: &Llsd) {
-        match self.post(queue, &poll_request(ack, Poll::Farewell), FAREWELL_MAX).await {
+        match self.post(queue, &poll_request(ack, PollContent::Farewell), FAREWELL_MAX).await {
             Ok(answer) if answer.status.is_success() => {}
             Ok(answer) => self.trouble(format!("event queue: farewell: status {}", answer.status.as_u16())),
             Err(error) => self.trouble(format!("event queue: farewell: {error}")),
@@ -404,7 +410,7 @@ impl Session {
     }
 
     async fn fail_poll(&self, reason: String) {
-        if *self.phase.borrow() == Phase::Staying {
+        if *self.phase.borrow() == LoginPhase::Staying {
             self.trouble(reason);
         }
         tokio::time::sleep(POLL_PAUSE).await;
@@ -415,8 +421,8 @@ impl Session {
     }
 }
 
-fn poll_request(ack: &Llsd, poll: Poll) -> Llsd {
-    Llsd::map([("ack", ack.clone()), ("done", Llsd::from(poll == Poll::Farewell))])
+fn poll_request(ack: &Llsd, poll: PollContent) -> Llsd {
+    Llsd::map([("ack", ack.clone()), ("done", Llsd::from(poll == PollContent::Farewell))])
 }
 
 /// True if a late end of a poll with this status only means "no events".
@@ -440,9 +446,9 @@ mod tests {
 
     #[test]
     fn a_poll_acks_what_came_before() {
-        let first = poll_request(&Llsd::Undef, Poll::Next);
+        let first = poll_request(&Llsd::Undef, PollContent::Next);
         assert!(first.get("ack").is_undef() && first.get("done").as_bool() == Some(false));
-        let last = poll_request(&Llsd::from(7), Poll::Farewell);
+        let last = poll_request(&Llsd::from(7), PollContent::Farewell);
         assert!(last.get("ack").as_i32() == Some(7) && last.get("done").as_bool() == Some(true));
     }
 

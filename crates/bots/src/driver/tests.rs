@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::behavior::Behavior;
-use crate::region::Region;
+use crate::region::ServedRegion;
 use ids::{Instant, RegionHandle, Uuid};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -84,14 +84,14 @@ impl Drop for Server {
 
 fn serve_circuits(udp: &UdpSocket, over: &AtomicBool) {
     udp.set_read_timeout(Some(Duration::from_millis(5))).expect("a timeout");
-    let clock = Clock::start();
-    let mut regions: BTreeMap<SocketAddr, Region> = BTreeMap::new();
+    let clock = RunClock::start();
+    let mut regions: BTreeMap<SocketAddr, ServedRegion> = BTreeMap::new();
     let (mut buffer, mut datagram) = ([0; 2048], Vec::new());
     let mut stepped_at = Instant::ZERO;
     while !over.load(Ordering::Relaxed) {
         if let Ok((len, from)) = udp.recv_from(&mut buffer) {
             let now = clock.now();
-            regions.entry(from).or_insert_with(|| Region::new(now)).handle(now, &buffer[..len]);
+            regions.entry(from).or_insert_with(|| ServedRegion::new(now)).handle(now, &buffer[..len]);
         }
         let now = clock.now();
         let is_tick = now - stepped_at >= Duration::from_millis(100);

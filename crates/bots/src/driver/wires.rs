@@ -1,8 +1,8 @@
 //! Links between the bots and their sockets: counts the traffic, and passes it through a bad network on request.
 
-use super::port::Port;
+use super::port::BotSocket;
 use crate::agent::Agent;
-use crate::link::{Conditions, Link, Passage};
+use crate::link::{Conditions, ImpairedLink, LinkFate};
 use crate::rng::Rng;
 use circuit::{Traffic, message_number};
 use ids::Instant;
@@ -15,15 +15,15 @@ use wire::messages::{CompletePingCheck, StartPingCheck};
 pub(super) type UnderWay = (u32, SocketAddrV4, Vec<u8>);
 
 /// Both directions of a bad network.
-struct Links {
-    up: Link<UnderWay>,
-    down: Link<UnderWay>,
+struct ImpairedLinks {
+    up: ImpairedLink<UnderWay>,
+    down: ImpairedLink<UnderWay>,
 }
 
 /// All links between bots and sockets. Traffic is counted at the server's side: datagrams lost on the links were received but not sent.
 pub(super) struct Wires {
     traffic: Traffic,
-    links: Option<Links>,
+    links: Option<ImpairedLinks>,
     outgoing: SendBatch,
     /// The datagram at hand.
     datagram: Vec<u8>,
@@ -32,10 +32,10 @@ pub(super) struct Wires {
 impl Wires {
     pub(super) fn new(conditions: Conditions, seed: u64) -> Self {
         // The streams of the bots count up from 0, these two count down from the end.
-        let link = |stream| Link::new(conditions, Rng::new(seed, u64::MAX - stream));
+        let link = |stream| ImpairedLink::new(conditions, Rng::new(seed, u64::MAX - stream));
         Self {
             traffic: Traffic::default(),
-            links: (!conditions.is_clear()).then(|| Links { up: link(0), down: link(1) }),
+            links: (!conditions.is_clear()).then(|| ImpairedLinks { up: link(0), down: link(1) }),
             outgoing: SendBatch::new(),
             datagram: Vec::new(),
         }
@@ -55,7 +55,7 @@ impl Wires {
             return self.deliver(now, index, agent, remote, bytes);
         };
         let passage = links.down.push(now, (index, remote, bytes.to_vec()));
-        if passage == Passage::Lost && message_number(bytes) == Some(CompletePingCheck::NUMBER) {
+        if passage == LinkFate::Lost && message_number(bytes) == Some(CompletePingCheck::NUMBER) {
             agent.forgive_ping();
         }
     }
@@ -84,7 +84,7 @@ impl Wires {
                 }
                 Some(links) => {
                     let passage = links.up.push(now, (index, remote, self.datagram.clone()));
-                    if passage == Passage::Lost
+                    if passage == LinkFate::Lost
                         && message_number(&self.datagram) == Some(StartPingCheck::NUMBER)
                     {
                         agent.forgive_ping();
@@ -115,7 +115,7 @@ impl Wires {
     }
 
     /// Sends the batched datagrams of one bot.
-    pub(super) fn flush(&mut self, port: &Port, device: Option<&Device>) {
+    pub(super) fn flush(&mut self, port: &BotSocket, device: Option<&Device>) {
         if !self.outgoing.is_empty() && port.flush(&mut self.outgoing, device) == FlushStatus::Blocked {
             // The kernel holds a second's worth already; the circuit resends reliable messages.
             self.outgoing.abandon();
@@ -125,7 +125,7 @@ impl Wires {
     /// Sends a datagram that is no bot's: it is not counted.
     pub(super) fn send_past(
         &mut self,
-        port: &Port,
+        port: &BotSocket,
         device: Option<&Device>,
         remote: SocketAddrV4,
         datagram: &[u8],

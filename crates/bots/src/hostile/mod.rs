@@ -31,7 +31,7 @@ pub const BURST_MAX: u32 = 16;
 
 /// Kind of attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AttackKind {
     /// Malformed datagrams, and messages that no client may send.
     Garbage,
     /// Agent updates, each of which is valid and turns the body.
@@ -40,7 +40,7 @@ pub enum Kind {
     Chat,
 }
 
-impl Kind {
+impl AttackKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Garbage, Self::Updates, Self::Chat];
 
@@ -62,7 +62,7 @@ impl Kind {
 /// An attack under way.
 #[derive(Clone, Debug)]
 pub struct Hostile {
-    kind: Kind,
+    kind: AttackKind,
     next_at: Option<Instant>,
     /// Sent so far.
     n: u64,
@@ -71,13 +71,13 @@ pub struct Hostile {
 impl Hostile {
     /// Begins whenever [`Self::take_due`] is asked first.
     #[must_use]
-    pub const fn new(kind: Kind) -> Self {
+    pub const fn new(kind: AttackKind) -> Self {
         Self { kind, next_at: None, n: 0 }
     }
 
     /// Kind.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> AttackKind {
         self.kind
     }
 
@@ -114,12 +114,12 @@ mod tests {
 
     #[test]
     fn bots_that_follow_each_other_are_of_all_kinds() {
-        assert_eq!([6, 7, 8].map(Kind::of), Kind::ALL);
+        assert_eq!([6, 7, 8].map(AttackKind::of), AttackKind::ALL);
     }
 
     #[test]
     fn each_kind_keeps_its_pace_whenever_it_is_asked() {
-        for (kind, wanted) in Kind::ALL.into_iter().zip([GARBAGE_PER_S, UPDATES_PER_S, LINES_PER_S]) {
+        for (kind, wanted) in AttackKind::ALL.into_iter().zip([GARBAGE_PER_S, UPDATES_PER_S, LINES_PER_S]) {
             // Every millisecond, and every twentieth.
             for every_ms in [1, 20] {
                 let mut hostile = Hostile::new(kind);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_a_long_stop_missed_is_not_made_up_for() {
-        let mut hostile = Hostile::new(Kind::Updates);
+        let mut hostile = Hostile::new(AttackKind::Updates);
         hostile.take_due(Instant::ZERO);
         let late = Instant::from_millis(60_000);
         assert_eq!(hostile.take_due(late), BURST_MAX);

@@ -35,10 +35,10 @@ impl Conditions {
     }
 }
 
-/// Fate of an item given to [`Link::push`].
+/// Fate of an item given to [`ImpairedLink::push`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
-    /// [`Link::poll`] will give it.
+pub enum LinkFate {
+    /// [`ImpairedLink::poll`] will give it.
     UnderWay,
     /// It is lost.
     Lost,
@@ -46,7 +46,7 @@ pub enum Passage {
 
 /// One direction of a bad network.
 #[derive(Clone, Debug)]
-pub struct Link<T> {
+pub struct ImpairedLink<T> {
     conditions: Conditions,
     rng: Rng,
     /// By arrival, then by departure.
@@ -54,7 +54,7 @@ pub struct Link<T> {
     departures: u64,
 }
 
-impl<T> Link<T> {
+impl<T> ImpairedLink<T> {
     /// A link that does the same to the same things whenever the seed is the same.
     #[must_use]
     pub const fn new(conditions: Conditions, rng: Rng) -> Self {
@@ -62,18 +62,18 @@ impl<T> Link<T> {
     }
 
     /// Sends a thing on its way.
-    pub fn push(&mut self, now: Instant, thing: T) -> Passage {
+    pub fn push(&mut self, now: Instant, thing: T) -> LinkFate {
         // Both numbers are drawn in any case, so that another loss rate changes no delays.
         let (luck, place) = (self.rng.unit(), self.rng.unit());
         if luck < self.conditions.loss || self.under_way.len() >= UNDER_WAY_MAX {
-            return Passage::Lost;
+            return LinkFate::Lost;
         }
         let earliest = self.conditions.delay.saturating_sub(self.conditions.jitter);
         let latest = self.conditions.delay + self.conditions.jitter;
         let arrives_at = now + earliest + (latest - earliest).mul_f64(place);
         self.departures += 1;
         self.under_way.insert((arrives_at, self.departures), thing);
-        Passage::UnderWay
+        LinkFate::UnderWay
     }
 
     /// The next thing that has arrived by now.
@@ -98,7 +98,7 @@ mod tests {
 
     /// Sends a number each millisecond; returns the arrivals and their delays.
     fn carry(conditions: Conditions, seed: u64, count: u32) -> Vec<(u32, Duration)> {
-        let mut link = Link::new(conditions, Rng::new(seed, 0));
+        let mut link = ImpairedLink::new(conditions, Rng::new(seed, 0));
         let mut arrived = Vec::new();
         for ms in 0..u64::from(count) + 1000 {
             let now = Instant::from_millis(ms);
@@ -139,12 +139,12 @@ mod tests {
 
     #[test]
     fn a_full_link_loses_the_newest() {
-        let mut link = Link::new(Conditions::default(), Rng::new(1, 0));
+        let mut link = ImpairedLink::new(Conditions::default(), Rng::new(1, 0));
         for number in 0..UNDER_WAY_MAX {
-            assert_eq!(link.push(Instant::ZERO, number), Passage::UnderWay);
+            assert_eq!(link.push(Instant::ZERO, number), LinkFate::UnderWay);
         }
-        assert_eq!(link.push(Instant::ZERO, usize::MAX), Passage::Lost);
+        assert_eq!(link.push(Instant::ZERO, usize::MAX), LinkFate::Lost);
         assert_eq!(link.poll(Instant::ZERO), Some(0));
-        assert_eq!(link.push(Instant::ZERO, 0), Passage::UnderWay);
+        assert_eq!(link.push(Instant::ZERO, 0), LinkFate::UnderWay);
     }
 }

@@ -1,6 +1,6 @@
 //! A line slower than its traffic: items queue in front of it, and overflow is lost.
 
-use super::Passage;
+use super::LinkFate;
 use ids::Instant;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -33,16 +33,16 @@ impl<T> Narrow<T> {
     }
 
     /// Sends an item of `bytes` down the line; one without any counts as one.
-    pub fn push(&mut self, now: Instant, bytes: usize, thing: T) -> Passage {
+    pub fn push(&mut self, now: Instant, bytes: usize, thing: T) -> LinkFate {
         let room = self.capacity.queue_bytes - self.waiting_bytes;
         let Some(bytes) = u32::try_from(bytes.max(1)).ok().filter(|&bytes| bytes <= room) else {
-            return Passage::Lost;
+            return LinkFate::Lost;
         };
         let takes = Duration::from_secs_f64(f64::from(bytes) / f64::from(self.capacity.bytes_per_s));
         self.free_at = self.free_at.max(now) + takes;
         self.waiting.push_back((self.free_at, bytes, thing));
         self.waiting_bytes += bytes;
-        Passage::UnderWay
+        LinkFate::UnderWay
     }
 
     /// The next thing that is through by now.
@@ -72,7 +72,7 @@ mod tests {
         for ms in 0..10_000 {
             let now = Instant::from_millis(ms);
             if ms % every_ms == 0 {
-                lost += u32::from(line.push(now, 100, ms) == Passage::Lost);
+                lost += u32::from(line.push(now, 100, ms) == LinkFate::Lost);
             }
             while let Some(sent_ms) = line.poll(now) {
                 delays.push(ms - sent_ms);
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn a_thing_longer_than_the_queue_never_passes_and_one_without_bytes_still_takes_room() {
         let mut line = Narrow::new(CAPACITY);
-        assert_eq!(line.push(Instant::ZERO, 501, ()), Passage::Lost);
-        let taken = (0..1_000).filter(|_| line.push(Instant::ZERO, 0, ()) == Passage::UnderWay).count();
+        assert_eq!(line.push(Instant::ZERO, 501, ()), LinkFate::Lost);
+        let taken = (0..1_000).filter(|_| line.push(Instant::ZERO, 0, ()) == LinkFate::UnderWay).count();
         assert_eq!(taken, 500);
     }
 }

@@ -3,7 +3,7 @@
 use super::oldest::Old;
 use super::truth::{Person, TruePose, Truth, Who};
 use super::{BANDS_M, Band, Freshness, MIDDLE, NEAR, WrongFrom};
-use bots::views::Sight;
+use bots::views::ViewChange;
 use glam::{Quat, Vec3};
 use ids::AgentId;
 use replicate::{NEAR_MAX, band_of};
@@ -75,16 +75,16 @@ impl ObservedScene {
     pub(super) fn see(
         &mut self,
         at_ns: u64,
-        what: &Sight,
+        what: &ViewChange,
         truth: &Truth,
         gaps: Option<&mut [Band; BANDS_M.len()]>,
     ) {
         match what {
-            Sight::Placed(agent) => {
+            ViewChange::Placed(agent) => {
                 self.own = Some(*agent);
                 self.placed_ns = at_ns;
             }
-            &Sight::Avatar { id, position, velocity, rotation } => {
+            &ViewChange::Avatar { id, position, velocity, rotation } => {
                 let Some(who) = truth.of_id(id) else { return };
                 let former = self.shown.get(&who);
                 if let (Some(former), Some(gaps)) = (former, gaps)
@@ -104,7 +104,7 @@ impl ObservedScene {
                 self.shown.insert(who, shown);
                 self.missing.remove(&who);
             }
-            Sight::Gone(id) => {
+            ViewChange::Gone(id) => {
                 if let Some(who) = truth.of_id(*id) {
                     self.shown.remove(&who);
                 }

@@ -3,7 +3,7 @@
 use super::scene::ObservedScene;
 use super::truth::Truth;
 use super::{BANDS_M, Freshness, WrongFrom};
-use bots::views::Sight;
+use bots::views::ViewChange;
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Uuid};
 use link::{Audience, Avatar, Change, Entity, Frame, Motion};
@@ -58,7 +58,7 @@ impl Play {
         let nearer = (0..n_nearer).map(|n| avatar(3 + n, Vec3::new(1.0, 0.0, 0.0)));
         let truth = Truth::new([avatar(1, Vec3::ZERO), avatar(2, place)].into_iter().chain(nearer), judged);
         let mut scene = ObservedScene::default();
-        scene.see(0, &Sight::Placed(OWN), &truth, None);
+        scene.see(0, &ViewChange::Placed(OWN), &truth, None);
         let motion = Motion { position: place, ..Motion::default() };
         let mut play = Self { truth, scene, found: Freshness::new(), now_ns: START_NS, motion };
         play.tell(0);
@@ -68,7 +68,7 @@ impl Play {
     /// Tells the observer where the walker is, some time after the tick.
     fn tell(&mut self, late_ns: u64) {
         let Motion { position, velocity, rotation, .. } = self.motion;
-        let sight = Sight::Avatar { id: WALKER, position, velocity, rotation };
+        let sight = ViewChange::Avatar { id: WALKER, position, velocity, rotation };
         self.scene.see(self.now_ns + late_ns, &sight, &self.truth, Some(&mut self.found.bands));
     }
 
@@ -192,7 +192,7 @@ fn who_is_shown_turned_otherwise_is_wrong_too() {
 #[test]
 fn a_near_one_who_is_not_shown_ages() {
     let mut play = Play::begin();
-    play.scene.see(play.now_ns, &Sight::Gone(WALKER), &play.truth, None);
+    play.scene.see(play.now_ns, &ViewChange::Gone(WALKER), &play.truth, None);
     for _ in 0..5 {
         play.step(Vec3::ZERO);
         play.compare();
@@ -224,19 +224,19 @@ fn a_stop_is_looked_at_a_second_later() {
 fn an_arrival_ends_when_the_nearest_are_shown() {
     let mut play = Play::begin();
     let mut scene = ObservedScene::default();
-    scene.see(play.now_ns, &Sight::Placed(OWN), &play.truth, None);
+    scene.see(play.now_ns, &ViewChange::Placed(OWN), &play.truth, None);
     scene.watch_arrival(&play.truth, &mut play.found);
     play.step(Vec3::ZERO);
     scene.watch_arrival(&play.truth, &mut play.found);
     assert_eq!(play.found.arrival_ms.len(), 0);
     let Motion { position, velocity, rotation, .. } = play.motion;
-    let sight = Sight::Avatar { id: WALKER, position, velocity, rotation };
+    let sight = ViewChange::Avatar { id: WALKER, position, velocity, rotation };
     scene.see(play.now_ns + 20_000_000, &sight, &play.truth, None);
     scene.watch_arrival(&play.truth, &mut play.found);
     scene.watch_arrival(&play.truth, &mut play.found);
     assert_eq!((play.found.arrival_ms.len(), play.found.arrival_ms.percentile(1.0)), (1, 70.0));
     let mut nobody = ObservedScene::default();
-    nobody.see(play.now_ns, &Sight::Placed(OWN), &play.truth, None);
+    nobody.see(play.now_ns, &ViewChange::Placed(OWN), &play.truth, None);
     nobody.watch_arrival(&play.truth, &mut play.found);
     nobody.end(play.now_ns + 9_000_000_000, &mut play.found);
     assert_eq!(play.found.arrival_ms.percentile(1.0), 9_000.0, "as long as it was watched");
