@@ -17,8 +17,9 @@ mod village;
 use behavior::{
     BehaviorSet, Go, Intent, Mind, Pace,
     senses::{
-        Attention, Candidate, DetailPolicy, EntityId, Journey, KindId, KindSet, Listener, Onlooker,
-        Perception, PerceptionCounts, Progress, Senses, Sight, Sound, SoundKind, SoundSet, Sounds, WorldTime,
+        Acuity, Attention, Candidate, DetailPolicy, EntityId, Journey, KindId, KindSet, Listener,
+        MoveProgress, Onlooker, Perception, PerceptionCounts, Senses, Sound, SoundKind, SoundSet, Sounds,
+        WorldTime,
     },
 };
 use glam::{Vec2, Vec3};
@@ -203,7 +204,7 @@ impl Village {
                 interest: npc.interest,
                 target: npc.mind.target(),
             };
-            let sight = Sight::default();
+            let sight = Acuity::default();
             // A wall of sorts; what a ray costs is another matter.
             let mut is_clear = |from: Vec3, to: Vec3| (from.x < 100.0) == (to.x < 100.0);
             npc.perception.look(&eyes, &sight, &self.candidates, now, &mut is_clear, &mut spent.counts);
@@ -241,7 +242,7 @@ impl Village {
             spent.visits += u64::from(visits);
             spent.visits_max = spent.visits_max.max(visits);
             if npc.intent.leg != npc.journey.leg {
-                npc.journey = Journey { leg: npc.intent.leg, progress: Progress::Going };
+                npc.journey = Journey { leg: npc.intent.leg, progress: MoveProgress::Going };
             }
         }
     }
@@ -269,7 +270,7 @@ impl Village {
             let way = way.truncate();
             let left = way.length();
             if left < 0.3 {
-                npc.journey.progress = Progress::Arrived;
+                npc.journey.progress = MoveProgress::Arrived;
                 npc.attention.hasten(now);
                 npc.intent.go = Go::Stay;
                 continue;

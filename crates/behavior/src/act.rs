@@ -4,14 +4,14 @@
 //! to undo. What an NPC does where it stands is in `deeds`.
 
 use super::{
-    intent::{Face, Go, Pose},
-    mind::{GAVE_UP, Leaf, Phase},
-    node::{Action, Animation, Dm, Gait, People, Spot, Tenths},
+    intent::{Facing, Go, Pose},
+    mind::{GAVE_UP, Leaf, LeafProgress},
+    node::{AnimationIndex, Dm, Gait, LeafAction, People, PlaceRef, Tenths},
     think::{
-        Outcome::{self, Failure, Running, Success},
+        NodeOutcome::{self, Failure, Running, Success},
         Thought,
     },
-    way::{ARRIVED_M, Way, nearest},
+    way::{ARRIVED_M, Approach, nearest},
 };
 use core::f32::consts::TAU;
 
@@ -25,49 +25,51 @@ const FRIGHT: Tenths = Tenths(80);
 const NEWS_M: f32 = 2.0;
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
-    pub(super) fn act(&mut self, action: Action, leaf: &mut Leaf) -> Outcome {
+    pub(super) fn act(&mut self, action: LeafAction, leaf: &mut Leaf) -> NodeOutcome {
         match action {
-            Action::Wander { pace, around, within, pause, lasting } => {
+            LeafAction::Wander { pace, around, within, pause, lasting } => {
                 if self.is_over(leaf, lasting) {
                     return Success;
                 }
                 self.wander(leaf, pace, around, within, pause)
             }
-            Action::Patrol { pace, once, route, pause, lasting } => {
+            LeafAction::Patrol { pace, once, route, pause, lasting } => {
                 if self.is_over(leaf, lasting) {
                     return Success;
                 }
                 self.patrol(leaf, pace, once, route, pause)
             }
-            Action::Guard { pace, post, lasting } => self.guard(leaf, pace, post, lasting),
-            Action::Flee { pace, from, until } => self.flee(leaf, pace, from, until),
-            Action::Chase { pace, within, leash, lost } => self.chase(leaf, pace, within, leash, lost),
-            Action::Follow { pace, within, lost } => match self.hunt(leaf, pace, within, lost) {
+            LeafAction::Guard { pace, post, lasting } => self.guard(leaf, pace, post, lasting),
+            LeafAction::Flee { pace, from, until } => self.flee(leaf, pace, from, until),
+            LeafAction::Chase { pace, within, leash, lost } => self.chase(leaf, pace, within, leash, lost),
+            LeafAction::Follow { pace, within, lost } => match self.hunt(leaf, pace, within, lost) {
                 Success => {
-                    self.out.face = self.mind.target.map_or(Face::Ahead, Face::Toward);
+                    self.out.face = self.mind.target.map_or(Facing::Ahead, Facing::Toward);
                     Running
                 }
                 other => other,
             },
-            Action::Sit { pace, at, lasting } => {
-                self.stay(leaf, pace, at, lasting, Pose::Sit, Animation::NONE)
+            LeafAction::Sit { pace, at, lasting } => {
+                self.stay(leaf, pace, at, lasting, Pose::Sit, AnimationIndex::NONE)
             }
-            Action::Work { pace, at, play, lasting } => self.stay(leaf, pace, at, lasting, Pose::Stand, play),
-            Action::Go { pace, to, within } => self.go(leaf, pace, to, within),
-            Action::Attack { timer, range, every, damage, play } => {
+            LeafAction::Work { pace, at, play, lasting } => {
+                self.stay(leaf, pace, at, lasting, Pose::Stand, play)
+            }
+            LeafAction::Go { pace, to, within } => self.go(leaf, pace, to, within),
+            LeafAction::Attack { timer, range, every, damage, play } => {
                 self.attack(leaf, timer, range, every, damage, play)
             }
-            Action::Gather { pace, resource, amount, taking, play } => {
+            LeafAction::Gather { pace, resource, amount, taking, play } => {
                 self.gather(leaf, pace, resource, amount, taking, play)
             }
-            Action::Deliver { pace, to } => self.deliver(leaf, pace, to),
-            Action::Talk { n, first, pause } => self.talk(leaf, n, first, pause),
-            Action::Wait { span } => self.wait(leaf, span),
-            Action::Play { animation, lasting } => self.play(leaf, animation, lasting),
-            Action::Say { n, first } => self.say(n, first),
-            Action::Face { spot } => self.face(spot),
-            Action::Sound { sound, reach } => self.sound(sound, reach),
-            Action::Forget => self.forget(),
+            LeafAction::Deliver { pace, to } => self.deliver(leaf, pace, to),
+            LeafAction::Talk { n, first, pause } => self.talk(leaf, n, first, pause),
+            LeafAction::Wait { span } => self.wait(leaf, span),
+            LeafAction::Play { animation, lasting } => self.play(leaf, animation, lasting),
+            LeafAction::Say { n, first } => self.say(n, first),
+            LeafAction::Face { spot } => self.face(spot),
+            LeafAction::Sound { sound, reach } => self.sound(sound, reach),
+            LeafAction::Forget => self.forget(),
         }
     }
 
@@ -75,14 +77,14 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         &mut self,
         leaf: &mut Leaf,
         pace: Gait,
-        around: Spot,
+        around: PlaceRef,
         within: Dm,
         pause: (Tenths, Tenths),
-    ) -> Outcome {
+    ) -> NodeOutcome {
         match (leaf.phase, self.way(leaf, ARRIVED_M)) {
-            (Phase::There, _) if !self.now.has_reached(leaf.due) => return Running,
-            (Phase::Going, Way::Going) => return self.walk(leaf, pace),
-            (Phase::Going, _) if pause.1.0 > 0 => return self.pause(leaf, pause),
+            (LeafProgress::There, _) if !self.now.has_reached(leaf.due) => return Running,
+            (LeafProgress::Going, Approach::Going) => return self.walk(leaf, pace),
+            (LeafProgress::Going, _) if pause.1.0 > 0 => return self.pause(leaf, pause),
             _ => {}
         }
         let middle = self.place(around).unwrap_or(self.mind.home);
@@ -98,7 +100,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         once: bool,
         route: u16,
         pause: (Tenths, Tenths),
-    ) -> Outcome {
+    ) -> NodeOutcome {
         let points = self.set.route(route);
         // After an interruption the patrol continues at its last point; a new one begins at the nearest.
         if self.mind.route != route {
@@ -106,9 +108,9 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             self.mind.waypoint = nearest(points, self.senses.position);
         }
         match (leaf.phase, self.way(leaf, ARRIVED_M)) {
-            (Phase::There, _) if !self.now.has_reached(leaf.due) => return Running,
-            (Phase::Going, Way::Going) => return self.walk(leaf, pace),
-            (Phase::Going, _) => {
+            (LeafProgress::There, _) if !self.now.has_reached(leaf.due) => return Running,
+            (LeafProgress::Going, Approach::Going) => return self.walk(leaf, pace),
+            (LeafProgress::Going, _) => {
                 let n = points.len() as u16;
                 self.mind.waypoint = (self.mind.waypoint % n + 1) % n;
                 leaf.count = leaf.count.saturating_add(1);
@@ -127,9 +129,9 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         self.walk(leaf, pace)
     }
 
-    fn guard(&mut self, leaf: &mut Leaf, pace: Gait, post: Spot, lasting: Tenths) -> Outcome {
-        let is_astray = leaf.phase == Phase::There
-            && post != Spot::HERE
+    fn guard(&mut self, leaf: &mut Leaf, pace: Gait, post: PlaceRef, lasting: Tenths) -> NodeOutcome {
+        let is_astray = leaf.phase == LeafProgress::There
+            && post != PlaceRef::HERE
             && leaf.spot.distance_squared(self.senses.position) > ASTRAY_M * ASTRAY_M;
         if is_astray && !self.is_over(leaf, lasting) {
             let spot = leaf.spot;
@@ -151,23 +153,23 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             leaf.count = self.below(1 << 16) as u16;
             leaf.due = self.now.after(self.between(LOOK_ROUND));
         }
-        self.out.face = Face::Heading(f32::from(leaf.count) * (TAU / 65_536.0));
+        self.out.face = Facing::Heading(f32::from(leaf.count) * (TAU / 65_536.0));
         Running
     }
 
-    fn flee(&mut self, leaf: &mut Leaf, pace: Gait, from: People, until: Dm) -> Outcome {
+    fn flee(&mut self, leaf: &mut Leaf, pace: Gait, from: People, until: Dm) -> NodeOutcome {
         if from != People::Target {
             let threat = self.nearest_seen(from, Dm(u16::MAX), FRIGHT);
             self.take(threat);
         }
-        let safe = if leaf.phase == Phase::New { Failure } else { Success };
+        let safe = if leaf.phase == LeafProgress::New { Failure } else { Success };
         let is_known = self.mind.target.is_some() && self.now.since(self.mind.last_seen_at) <= FRIGHT.ms();
         let far_m = until.metres();
         if !is_known || self.mind.last_seen.distance_squared(self.senses.position) > far_m * far_m {
             return safe;
         }
         let threat = self.mind.last_seen;
-        if leaf.phase == Phase::New || leaf.spot.distance_squared(threat) > NEWS_M * NEWS_M {
+        if leaf.phase == LeafProgress::New || leaf.spot.distance_squared(threat) > NEWS_M * NEWS_M {
             self.set_out(leaf, threat);
         }
         self.out.go = Go::Away { from: leaf.spot };
@@ -175,7 +177,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         Running
     }
 
-    fn chase(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, leash: Dm, lost: Tenths) -> Outcome {
+    fn chase(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, leash: Dm, lost: Tenths) -> NodeOutcome {
         if leash.0 > 0 {
             let far_m = self.mind.home.distance(self.senses.position);
             // After giving up at the leash's end it goes back half of the way before it chases again: it would turn round there for ever.
@@ -191,7 +193,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// After the target while it is in view, else to where it was, and for so long no further.
-    fn hunt(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, lost: Tenths) -> Outcome {
+    fn hunt(&mut self, leaf: &mut Leaf, pace: Gait, within: Dm, lost: Tenths) -> NodeOutcome {
         let Some(who) = self.mind.target else { return Failure };
         let within_m = within.metres();
         match self.target_sighting() {
@@ -202,13 +204,14 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             Some(sighting) if sighting.is_fresh => {
                 let near = self.square_to(sighting.place) <= within_m * within_m;
                 // There: in view, with the world steering after it.
-                let is_reached = leaf.phase == Phase::There && matches!(self.way(leaf, 0.0), Way::There);
+                let is_reached =
+                    leaf.phase == LeafProgress::There && matches!(self.way(leaf, 0.0), Approach::There);
                 if near || is_reached {
                     return Success;
                 }
-                if leaf.phase != Phase::There {
+                if leaf.phase != LeafProgress::There {
                     self.set_out(leaf, sighting.place);
-                    leaf.phase = Phase::There;
+                    leaf.phase = LeafProgress::There;
                 }
                 self.out.go = Go::Toward { who, within_m };
                 self.out.pace = pace.into();
@@ -221,31 +224,31 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             self.mind.target = None;
             return Failure;
         }
-        if leaf.phase != Phase::Going || leaf.spot.distance_squared(trail) > NEWS_M * NEWS_M {
+        if leaf.phase != LeafProgress::Going || leaf.spot.distance_squared(trail) > NEWS_M * NEWS_M {
             self.set_out(leaf, trail);
         }
         match self.way(leaf, ARRIVED_M) {
-            Way::Going => self.walk(leaf, pace),
+            Approach::Going => self.walk(leaf, pace),
             // It was here. Perhaps it comes back into view.
-            Way::There | Way::Blocked => Running,
+            Approach::There | Approach::Blocked => Running,
         }
     }
 
-    fn go(&mut self, leaf: &mut Leaf, pace: Gait, to: Spot, within: Dm) -> Outcome {
-        if let (Phase::Going, Spot::TARGET | Spot::LAST_SEEN) = (leaf.phase, to)
+    fn go(&mut self, leaf: &mut Leaf, pace: Gait, to: PlaceRef, within: Dm) -> NodeOutcome {
+        if let (LeafProgress::Going, PlaceRef::TARGET | PlaceRef::LAST_SEEN) = (leaf.phase, to)
             && let Some(place) = self.place(to)
             && leaf.spot.distance_squared(place) > NEWS_M * NEWS_M
         {
             self.set_out(leaf, place);
         }
-        if leaf.phase == Phase::New {
+        if leaf.phase == LeafProgress::New {
             let Some(spot) = self.point_of(to) else { return Failure };
             self.set_out(leaf, spot);
         }
         match self.way(leaf, within.metres()) {
-            Way::There => Success,
-            Way::Blocked => Failure,
-            Way::Going => self.walk(leaf, pace),
+            Approach::There => Success,
+            Approach::Blocked => Failure,
+            Approach::Going => self.walk(leaf, pace),
         }
     }
 
@@ -254,11 +257,11 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         &mut self,
         leaf: &mut Leaf,
         pace: Gait,
-        at: Spot,
+        at: PlaceRef,
         lasting: Tenths,
         pose: Pose,
-        play: Animation,
-    ) -> Outcome {
+        play: AnimationIndex,
+    ) -> NodeOutcome {
         match self.arrive(leaf, pace, at) {
             Some(Success) | None => {}
             Some(other) => return other,

@@ -5,8 +5,8 @@
 
 use super::{
     fault::BehaviorFault,
-    node::{Action, Op},
-    tree::{Part, Tree},
+    node::{LeafAction, Op},
+    tree::{NodeForm, Tree},
 };
 use outline::FileReport;
 
@@ -37,7 +37,11 @@ pub(super) fn order(
     definitions: &[Definition<'_>],
     mut report: impl FnMut(&Definition<'_>, &Tree, BehaviorFault),
 ) -> (Vec<usize>, bool) {
-    let mut search = Search { definitions, states: vec![State::New; definitions.len()], ..Search::default() };
+    let mut search = ReachabilitySearch {
+        definitions,
+        states: vec![VisitState::New; definitions.len()],
+        ..ReachabilitySearch::default()
+    };
     for index in 0..definitions.len() {
         search.visit(index, &mut report);
     }
@@ -45,7 +49,7 @@ pub(super) fn order(
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+enum VisitState {
     New,
     /// On the way from where the search began.
     Open,
@@ -53,27 +57,27 @@ enum State {
 }
 
 #[derive(Debug, Default)]
-struct Search<'d, 'a> {
+struct ReachabilitySearch<'d, 'a> {
     definitions: &'d [Definition<'a>],
-    states: Vec<State>,
+    states: Vec<VisitState>,
     way: Vec<usize>,
     order: Vec<usize>,
     has_circle: bool,
 }
 
-impl Search<'_, '_> {
+impl ReachabilitySearch<'_, '_> {
     /// As deep on the stack as there are behaviours.
     fn visit(&mut self, index: usize, report: &mut impl FnMut(&Definition<'_>, &Tree, BehaviorFault)) {
-        if self.states[index] != State::New {
+        if self.states[index] != VisitState::New {
             return;
         }
-        self.states[index] = State::Open;
+        self.states[index] = VisitState::Open;
         self.way.push(index);
         let definition = &self.definitions[index];
         let mut uses = Vec::new();
         collect_uses(&definition.body, &mut uses);
         for (tree, used) in uses {
-            if self.states[used] == State::Open {
+            if self.states[used] == VisitState::Open {
                 let from = self.way.iter().position(|&open| open == used).unwrap_or(0);
                 let circle = self.way[from..].iter().chain([&used]);
                 let names: Vec<&str> = circle.map(|&open| self.definitions[open].name).collect();
@@ -83,14 +87,14 @@ impl Search<'_, '_> {
             self.visit(used, report);
         }
         self.way.pop();
-        self.states[index] = State::Done;
+        self.states[index] = VisitState::Done;
         self.order.push(index);
     }
 }
 
 fn collect_uses<'t>(trees: &'t [Tree], uses: &mut Vec<(&'t Tree, usize)>) {
     for tree in trees {
-        if let Part::Use(used) = tree.part {
+        if let NodeForm::Use(used) = tree.part {
             uses.push((tree, usize::from(used)));
         }
         collect_uses(&tree.children, uses);
@@ -191,11 +195,11 @@ impl Judge<'_, '_, '_> {
     fn tree(&mut self, tree: &Tree) -> Traits {
         let children = &tree.children;
         let op = match tree.part {
-            Part::Op(op) => op,
-            Part::Use(used) => {
+            NodeForm::Op(op) => op,
+            NodeForm::Use(used) => {
                 return self.known.get(usize::from(used)).copied().flatten().unwrap_or(UNKNOWN);
             }
-            Part::Broken => {
+            NodeForm::Broken => {
                 self.in_order(children);
                 return UNKNOWN;
             }
@@ -232,7 +236,7 @@ impl Judge<'_, '_, '_> {
     fn times_rise(&mut self, trees: &[Tree]) {
         let mut last = None;
         for tree in trees {
-            let Part::Op(Op::From { minute }) = tree.part else { continue };
+            let NodeForm::Op(Op::From { minute }) = tree.part else { continue };
             if last.is_some_and(|last| minute <= last) {
                 self.report.add(tree.line, tree.column, BehaviorFault::UnsortedTimes);
             }
@@ -246,7 +250,7 @@ impl Judge<'_, '_, '_> {
     }
 }
 
-impl Action {
+impl LeafAction {
     const fn traits(self) -> Traits {
         let (succeeds, fails, takes_time) = match self {
             Self::Wander { lasting, .. } | Self::Guard { lasting, .. } => (lasting.0 > 0, false, true),

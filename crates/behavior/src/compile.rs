@@ -4,9 +4,9 @@ use super::{
     DEPTH_MAX, NODES_MAX, TIMERS_MAX,
     check::Definition,
     fault::BehaviorFault,
-    node::{Action, Condition, Node, Op, People},
-    set::Interest,
-    tree::{Part, Tree},
+    node::{LeafAction, Op, People, Predicate, TreeNode},
+    set::NoticedKinds,
+    tree::{NodeForm, Tree},
 };
 use crate::senses::{KindSet, SoundKind, SoundSet};
 use outline::TextFault;
@@ -14,10 +14,10 @@ use outline::TextFault;
 /// A behaviour, put together.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<TreeNode>,
     /// Timers with a meaning of their own for as long as an NPC has this behaviour, the first ones. Nested ones have the last.
     pub(super) n_timers: u8,
-    pub(super) interest: Interest,
+    pub(super) interest: NoticedKinds,
 }
 
 /// Puts a behaviour together. `masks` are the kinds that numbers in the nodes stand for.
@@ -28,7 +28,7 @@ pub(super) fn compile(
 ) -> Result<Compiled, BehaviorFault> {
     let mut builder = Builder { definitions, nodes: Vec::new(), n_timers: 0, nested_max: 0 };
     builder.body(&definitions[index].body, 0, 0)?;
-    let mut interest = Interest::default();
+    let mut interest = NoticedKinds::default();
     for node in &builder.nodes {
         interest.add(node.op, masks);
     }
@@ -37,7 +37,7 @@ pub(super) fn compile(
 
 struct Builder<'d, 'a> {
     definitions: &'d [Definition<'a>],
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     n_timers: u8,
     /// Most nested timers on any way.
     nested_max: u8,
@@ -50,16 +50,16 @@ impl Builder<'_, '_> {
 
     fn tree(&mut self, tree: &Tree, depth: usize, nested: u8) -> Result<(), BehaviorFault> {
         let mut op = match tree.part {
-            Part::Op(op) => op,
-            Part::Use(used) => return self.used(usize::from(used), depth, nested),
-            Part::Broken => unreachable!("a set with a problem is not put together"),
+            NodeForm::Op(op) => op,
+            NodeForm::Use(used) => return self.used(usize::from(used), depth, nested),
+            NodeForm::Broken => unreachable!("a set with a problem is not put together"),
         };
         let mut nested = nested;
         match &mut op {
             Op::Random { total } => *total = tree.children.iter().map(weight).sum(),
-            Op::Cooldown { timer, .. } | Op::Chance { timer, .. } | Op::Do(Action::Attack { timer, .. }) => {
-                *timer = self.timer()?
-            }
+            Op::Cooldown { timer, .. }
+            | Op::Chance { timer, .. }
+            | Op::Do(LeafAction::Attack { timer, .. }) => *timer = self.timer()?,
             // Of timers that do not enclose each other only one runs, so that all of a level share one.
             Op::Repeat { timer, .. } | Op::Timeout { timer, .. } => {
                 nested += 1;
@@ -71,7 +71,7 @@ impl Builder<'_, '_> {
         }
         let at = self.begin(op, depth)?;
         for child in &tree.children {
-            if matches!(op, Op::Random { .. }) && !matches!(child.part, Part::Op(Op::Weight(_))) {
+            if matches!(op, Op::Random { .. }) && !matches!(child.part, NodeForm::Op(Op::Weight(_))) {
                 let weighted = self.begin(Op::Weight(1), depth + 1)?;
                 self.tree(child, depth + 2, nested)?;
                 self.end(weighted);
@@ -106,7 +106,7 @@ impl Builder<'_, '_> {
             }
             .into());
         }
-        self.nodes.push(Node { end: 0, op });
+        self.nodes.push(TreeNode { end: 0, op });
         Ok(self.nodes.len() - 1)
     }
 
@@ -134,14 +134,14 @@ impl Builder<'_, '_> {
 }
 
 fn weight(tree: &Tree) -> u16 {
-    if let Part::Op(Op::Weight(weight)) = tree.part { weight } else { 1 }
+    if let NodeForm::Op(Op::Weight(weight)) = tree.part { weight } else { 1 }
 }
 
-impl Interest {
+impl NoticedKinds {
     fn add(&mut self, op: Op, masks: &[KindSet]) {
         match op {
-            Op::Check { condition: Condition::Sees { whom, .. }, .. }
-            | Op::Do(Action::Flee { from: whom, .. }) => match whom {
+            Op::Check { condition: Predicate::Sees { whom, .. }, .. }
+            | Op::Do(LeafAction::Flee { from: whom, .. }) => match whom {
                 People::Anyone => self.kinds = KindSet::ALL,
                 People::Enemy => self.enemies = true,
                 People::Friend => self.friends = true,
@@ -149,7 +149,7 @@ impl Interest {
                 People::Target => {}
                 People::Kinds(number) => self.kinds = self.kinds.or(masks[usize::from(number)]),
             },
-            Op::Check { condition: Condition::Hears { sound, .. }, .. } => {
+            Op::Check { condition: Predicate::Hears { sound, .. }, .. } => {
                 self.sounds.0 |= SoundSet::only(SoundKind(sound)).0;
             }
             _ => {}

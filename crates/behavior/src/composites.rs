@@ -2,9 +2,9 @@
 
 use super::{
     mind::{Leaf, NONE},
-    node::{Action, Node, Op, Tenths},
+    node::{LeafAction, Op, Tenths, TreeNode},
     think::{
-        Outcome::{self, Failure, Running, Success},
+        NodeOutcome::{self, Failure, Running, Success},
         Thought,
     },
 };
@@ -24,9 +24,9 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
     }
 
-    fn visit(&mut self, at: u16) -> Outcome {
+    fn visit(&mut self, at: u16) -> NodeOutcome {
         self.visits += 1;
-        let Node { end, op } = self.nodes[usize::from(at)];
+        let TreeNode { end, op } = self.nodes[usize::from(at)];
         match op {
             Op::Sequence | Op::Weight(_) | Op::From { .. } => self.in_order(at + 1, end),
             Op::Select => self.first_of(at + 1, end),
@@ -65,7 +65,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// One after the other from the one that is running.
-    fn in_order(&mut self, first: u16, end: u16) -> Outcome {
+    fn in_order(&mut self, first: u16, end: u16) -> NodeOutcome {
         let mut child = first;
         if self.is_resumed(first, end) {
             while self.end_of(child) <= self.resumed {
@@ -81,7 +81,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         Success
     }
 
-    fn first_of(&mut self, first: u16, end: u16) -> Outcome {
+    fn first_of(&mut self, first: u16, end: u16) -> NodeOutcome {
         let mut child = first;
         while child < end {
             match self.visit(child) {
@@ -92,7 +92,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         Failure
     }
 
-    fn at_once(&mut self, first: u16, end: u16) -> Outcome {
+    fn at_once(&mut self, first: u16, end: u16) -> NodeOutcome {
         let mut child = first;
         let mut outcome = Success;
         while child < end {
@@ -102,7 +102,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         outcome
     }
 
-    fn one_of(&mut self, at: u16, end: u16, total: u16) -> Outcome {
+    fn one_of(&mut self, at: u16, end: u16, total: u16) -> NodeOutcome {
         let mut child = at + 1;
         if self.is_resumed(at, end) {
             while self.end_of(child) <= self.resumed {
@@ -123,7 +123,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// The last child that began today; before the first of the day, the last of yesterday.
-    fn on_time(&mut self, first: u16, end: u16) -> Outcome {
+    fn on_time(&mut self, first: u16, end: u16) -> NodeOutcome {
         let mut child = first;
         let mut begun = None;
         let mut last = first;
@@ -140,7 +140,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// Runs the nodes behind the conditions, as long as these hold.
-    fn while_held(&mut self, at: u16, end: u16, conditions: u8, any: bool) -> Outcome {
+    fn while_held(&mut self, at: u16, end: u16, conditions: u8, any: bool) -> NodeOutcome {
         let first = at + 1 + u16::from(conditions);
         let mut held = !any;
         let mut found = None;
@@ -164,7 +164,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// Another round after each success: in this thought if it ended what was running, else in the next.
-    fn again(&mut self, at: u16, end: u16, times: u16, timer: u8) -> Outcome {
+    fn again(&mut self, at: u16, end: u16, times: u16, timer: u8) -> NodeOutcome {
         let before = *self.timer(timer);
         if !self.is_resumed(at, end) {
             *self.timer(timer) = 0;
@@ -192,7 +192,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// A node that fails at once has not been begun.
-    fn not_too_often(&mut self, at: u16, end: u16, span: Tenths, timer: u8) -> Outcome {
+    fn not_too_often(&mut self, at: u16, end: u16, span: Tenths, timer: u8) -> NodeOutcome {
         if self.is_resumed(at, end) {
             return self.in_order(at + 1, end);
         }
@@ -206,7 +206,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         outcome
     }
 
-    fn not_too_long(&mut self, at: u16, end: u16, span: Tenths, timer: u8) -> Outcome {
+    fn not_too_long(&mut self, at: u16, end: u16, span: Tenths, timer: u8) -> NodeOutcome {
         let before = *self.timer(timer);
         if !self.is_resumed(at, end) {
             *self.timer(timer) = self.due_in(span.ms());
@@ -222,7 +222,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         outcome
     }
 
-    fn by_chance(&mut self, at: u16, end: u16, percent: u8, every: Tenths, timer: u8) -> Outcome {
+    fn by_chance(&mut self, at: u16, end: u16, percent: u8, every: Tenths, timer: u8) -> NodeOutcome {
         if !self.is_resumed(at, end) {
             if *self.timer(timer) != 0 {
                 return Failure;
@@ -235,7 +235,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         self.in_order(at + 1, end)
     }
 
-    fn perform(&mut self, at: u16, action: Action) -> Outcome {
+    fn perform(&mut self, at: u16, action: LeafAction) -> NodeOutcome {
         let is_new = at != self.resumed;
         let leg = self.mind.state.leg;
         let mut leaf =

@@ -1,11 +1,11 @@
 //! Actions that do something: blows, words, work, and waiting.
 
 use super::{
-    intent::{Attack, Deed, Face, SoundMade},
-    mind::{HAS_TRAIL, Leaf, Phase, SPEECH_GAP_MS},
-    node::{Animation, Dm, Gait, LineId, PlaceId, ResourceId, Spot, Tenths},
+    intent::{Attack, Deed, Facing, SoundMade},
+    mind::{HAS_TRAIL, Leaf, LeafProgress, SPEECH_GAP_MS},
+    node::{AnimationIndex, Dm, Gait, LineId, NamedPlaceId, PlaceRef, ResourceId, Tenths},
     think::{
-        Outcome::{self, Failure, Running, Success},
+        NodeOutcome::{self, Failure, Running, Success},
         Thought,
     },
     way::nearest,
@@ -29,14 +29,14 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         range: Dm,
         every: Tenths,
         damage: u16,
-        play: Animation,
-    ) -> Outcome {
+        play: AnimationIndex,
+    ) -> NodeOutcome {
         let Some(sighting) = self.target_sighting() else { return Failure };
         if sighting.has_fallen {
             self.forget();
             return Success;
         }
-        let is_new = leaf.phase == Phase::New;
+        let is_new = leaf.phase == LeafProgress::New;
         let reach_m = range.metres() * if is_new { 1.0 } else { FIGHT_REACH };
         let square = self.square_to(sighting.place);
         if !sighting.is_fresh || square > reach_m * reach_m {
@@ -44,7 +44,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
         let mut blows = 0;
         if is_new {
-            leaf.phase = Phase::There;
+            leaf.phase = LeafProgress::There;
             // The timer outlives the leaf, so that an interruption does not speed up blows.
             leaf.due = if *self.timer(timer) == 0 { self.now } else { Stamp(*self.timer(timer)) };
         }
@@ -60,7 +60,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             self.out.attack = Some(Attack { who: sighting.who, damage, blows });
             self.out.gesture = play.id();
         }
-        self.out.face = Face::Toward(sighting.who);
+        self.out.face = Facing::Toward(sighting.who);
         Running
     }
 
@@ -71,9 +71,9 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         resource: u8,
         wanted: u8,
         taking: Tenths,
-        play: Animation,
-    ) -> Outcome {
-        if leaf.phase == Phase::There && self.senses.is_refused {
+        play: AnimationIndex,
+    ) -> NodeOutcome {
+        if leaf.phase == LeafProgress::There && self.senses.is_refused {
             self.mind.amount = self.mind.amount.saturating_sub(leaf.count as u8);
             return Failure;
         }
@@ -83,7 +83,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         if self.mind.amount >= wanted {
             return Success;
         }
-        if leaf.phase != Phase::There {
+        if leaf.phase != LeafProgress::There {
             return self.go_gathering(leaf, pace, resource, taking);
         }
         leaf.count = 0;
@@ -98,16 +98,16 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
         // The last one is not over until the world has had its say.
         self.out.animation = play.id();
-        self.out.face = Face::At(leaf.spot);
+        self.out.face = Facing::At(leaf.spot);
         Running
     }
 
-    fn go_gathering(&mut self, leaf: &mut Leaf, pace: Gait, resource: u8, taking: Tenths) -> Outcome {
+    fn go_gathering(&mut self, leaf: &mut Leaf, pace: Gait, resource: u8, taking: Tenths) -> NodeOutcome {
         let spots = self.set.spots(resource);
-        if leaf.phase == Phase::New {
+        if leaf.phase == LeafProgress::New {
             self.set_out(leaf, spots[usize::from(nearest(spots, self.senses.position))]);
         }
-        match self.arrive(leaf, pace, Spot::HERE) {
+        match self.arrive(leaf, pace, PlaceRef::HERE) {
             Some(Failure) if leaf.count < TRIES_MAX => {
                 leaf.count += 1;
                 let other = self.below(spots.len() as u32) as usize;
@@ -117,7 +117,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             Some(Success) => {
                 leaf.count = 0;
                 leaf.due = self.now.after(taking.ms());
-                self.out.face = Face::At(leaf.spot);
+                self.out.face = Facing::At(leaf.spot);
                 Running
             }
             Some(other) => other,
@@ -125,7 +125,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         }
     }
 
-    pub(super) fn deliver(&mut self, leaf: &mut Leaf, pace: Gait, to: Spot) -> Outcome {
+    pub(super) fn deliver(&mut self, leaf: &mut Leaf, pace: Gait, to: PlaceRef) -> NodeOutcome {
         if self.mind.amount == 0 {
             return Failure;
         }
@@ -134,20 +134,20 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
             Some(other) => return other,
         }
         let (resource, amount) = (ResourceId(self.mind.carried), self.mind.amount);
-        let place = self.set.place(to).map(|_| PlaceId(to.0));
+        let place = self.set.place(to).map(|_| NamedPlaceId(to.0));
         self.out.deed = Some(Deed::Delivered { resource, amount, place });
         self.mind.amount = 0;
         Success
     }
 
-    pub(super) fn talk(&mut self, leaf: &mut Leaf, n: u8, first: u16, pause: Tenths) -> Outcome {
+    pub(super) fn talk(&mut self, leaf: &mut Leaf, n: u8, first: u16, pause: Tenths) -> NodeOutcome {
         let partner = self.target_sighting().filter(|partner| {
             let square = self.square_to(partner.place);
             partner.is_fresh && square <= TALK_M * TALK_M
         });
         let Some(partner) = partner else { return Failure };
-        if leaf.phase == Phase::New {
-            leaf.phase = Phase::There;
+        if leaf.phase == LeafProgress::New {
+            leaf.phase = LeafProgress::There;
             leaf.due = self.now;
         }
         if self.now.has_reached(leaf.due) {
@@ -160,24 +160,29 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
                 leaf.due = self.now.after(pause.ms());
             }
         }
-        self.out.face = Face::Toward(partner.who);
+        self.out.face = Facing::Toward(partner.who);
         Running
     }
 
-    pub(super) fn wait(&mut self, leaf: &mut Leaf, span: (Tenths, Tenths)) -> Outcome {
-        if leaf.phase == Phase::New {
-            leaf.phase = Phase::There;
+    pub(super) fn wait(&mut self, leaf: &mut Leaf, span: (Tenths, Tenths)) -> NodeOutcome {
+        if leaf.phase == LeafProgress::New {
+            leaf.phase = LeafProgress::There;
             leaf.due = self.now.after(self.between(span));
         }
         if self.now.has_reached(leaf.due) { Success } else { Running }
     }
 
-    pub(super) fn play(&mut self, leaf: &mut Leaf, animation: Animation, lasting: Tenths) -> Outcome {
+    pub(super) fn play(
+        &mut self,
+        leaf: &mut Leaf,
+        animation: AnimationIndex,
+        lasting: Tenths,
+    ) -> NodeOutcome {
         if lasting.0 == 0 {
             self.out.gesture = animation.id();
             return Success;
         }
-        leaf.phase = Phase::There;
+        leaf.phase = LeafProgress::There;
         if self.is_over(leaf, lasting) {
             return Success;
         }
@@ -185,26 +190,26 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         Running
     }
 
-    pub(super) fn say(&mut self, n: u8, first: u16) -> Outcome {
+    pub(super) fn say(&mut self, n: u8, first: u16) -> NodeOutcome {
         let chosen = self.below(u32::from(n)) as u16;
         self.speak(LineId(first + chosen));
         Success
     }
 
-    pub(super) fn face(&mut self, spot: Spot) -> Outcome {
+    pub(super) fn face(&mut self, spot: PlaceRef) -> NodeOutcome {
         self.out.face = match (spot, self.mind.target) {
-            (Spot::TARGET, Some(who)) => Face::Toward(who),
-            _ => self.place(spot).map_or(Face::Ahead, Face::At),
+            (PlaceRef::TARGET, Some(who)) => Facing::Toward(who),
+            _ => self.place(spot).map_or(Facing::Ahead, Facing::At),
         };
         Success
     }
 
-    pub(super) fn sound(&mut self, sound: u8, reach: Dm) -> Outcome {
+    pub(super) fn sound(&mut self, sound: u8, reach: Dm) -> NodeOutcome {
         self.out.sound = Some(SoundMade { kind: SoundKind(sound), reach_dm: reach.0 });
         Success
     }
 
-    pub(super) fn forget(&mut self) -> Outcome {
+    pub(super) fn forget(&mut self) -> NodeOutcome {
         self.mind.target = None;
         self.mind.flags &= !HAS_TRAIL;
         Success

@@ -6,7 +6,7 @@ use super::mind::TARGET_MEMORY_MS;
 
 /// The sort of node that a word makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum NodeSort {
     /// Has others under it.
     Header,
     /// Holds or does not, at once.
@@ -60,7 +60,7 @@ pub(crate) enum Expect {
 
 /// Something that a node takes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parameter {
+pub(crate) struct FormParameter {
     /// The word before the value; empty for what stands directly behind the node's word.
     pub(crate) key: &'static str,
     pub(crate) value: Expect,
@@ -71,8 +71,8 @@ pub(crate) struct Parameter {
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) word: &'static str,
-    pub(crate) role: Role,
-    pub(crate) parameters: &'static [Parameter],
+    pub(crate) role: NodeSort,
+    pub(crate) parameters: &'static [FormParameter],
 }
 
 impl Form {
@@ -81,11 +81,11 @@ impl Form {
         FORMS.iter().find(|form| form.word == word)
     }
 
-    pub(crate) fn positional(&self) -> Option<&'static Parameter> {
+    pub(crate) fn positional(&self) -> Option<&'static FormParameter> {
         self.parameters.iter().find(|parameter| parameter.key.is_empty())
     }
 
-    pub(crate) fn keyed(&self, key: &str) -> Option<&'static Parameter> {
+    pub(crate) fn keyed(&self, key: &str) -> Option<&'static FormParameter> {
         self.parameters.iter().find(|parameter| !key.is_empty() && parameter.key == key)
     }
 
@@ -115,31 +115,31 @@ pub(crate) const SPAN_MAX: u16 = 60_000;
 /// The weights of half of the nodes that a behaviour may have, which is all that one `random` can have, add up to 16 bits.
 const WEIGHT_MAX: u16 = 500;
 
-const fn needs(key: &'static str, value: Expect) -> Parameter {
-    Parameter { key, value, is_required: true }
+const fn needs(key: &'static str, value: Expect) -> FormParameter {
+    FormParameter { key, value, is_required: true }
 }
 
-const fn may(key: &'static str, value: Expect) -> Parameter {
-    Parameter { key, value, is_required: false }
+const fn may(key: &'static str, value: Expect) -> FormParameter {
+    FormParameter { key, value, is_required: false }
 }
 
-const CREEP: Parameter = may("creep", Expect::Flag);
-const WALK: Parameter = may("walk", Expect::Flag);
-const RUN: Parameter = may("run", Expect::Flag);
-const SPEED: Parameter = may("speed", Expect::Speed);
+const CREEP: FormParameter = may("creep", Expect::Flag);
+const WALK: FormParameter = may("walk", Expect::Flag);
+const RUN: FormParameter = may("run", Expect::Flag);
+const SPEED: FormParameter = may("speed", Expect::Speed);
 /// `chase target` reads better than `chase`.
-const TARGET: Parameter = may("target", Expect::Flag);
-const WITHIN: Parameter = may("within", LENGTH);
-const IN_LAST: Parameter = may("in", Expect::Last);
-const LASTING: Parameter = may("for", SPAN);
-const PAUSE: Parameter = may("pause", Expect::Spans);
-const PLAY: Parameter = may("play", Expect::Animation);
+const TARGET: FormParameter = may("target", Expect::Flag);
+const WITHIN: FormParameter = may("within", LENGTH);
+const IN_LAST: FormParameter = may("in", Expect::Last);
+const LASTING: FormParameter = may("for", SPAN);
+const PAUSE: FormParameter = may("pause", Expect::Spans);
+const PLAY: FormParameter = may("play", Expect::Animation);
 /// No longer than minds remember a target.
-const LOST: Parameter = may("lost", Expect::Span(1, (TARGET_MEMORY_MS / 100) as u16));
+const LOST: FormParameter = may("lost", Expect::Span(1, (TARGET_MEMORY_MS / 100) as u16));
 
 macro_rules! forms {
     ($($role:ident $word:literal [$($parameter:expr),* $(,)?])*) => {
-        &[$(Form { word: $word, role: Role::$role, parameters: &[$($parameter),*] }),*]
+        &[$(Form { word: $word, role: NodeSort::$role, parameters: &[$($parameter),*] }),*]
     };
 }
 

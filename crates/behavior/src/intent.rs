@@ -3,7 +3,7 @@
 //! A thought writes all of it anew. Movement, pose, animation and where to look last until then; words, sounds, gestures, blows
 //! and deeds happen once.
 
-use super::node::{AnimationId, LineId, PlaceId, ResourceId};
+use super::node::{AnimationId, LineId, NamedPlaceId, ResourceId};
 use crate::senses::{EntityId, SoundKind};
 use glam::Vec3;
 
@@ -17,7 +17,7 @@ pub struct Intent {
     /// The pace of the move.
     pub pace: Pace,
     /// The direction to face once the move is over.
-    pub face: Face,
+    pub face: Facing,
     /// Upright or seated.
     pub pose: Pose,
     /// Plays as long as intents say so.
@@ -75,7 +75,7 @@ pub enum Pace {
 
 /// The direction to face.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Face {
+pub enum Facing {
     /// As it stands.
     #[default]
     Ahead,
@@ -134,6 +134,6 @@ pub enum Deed {
         /// The amount.
         amount: u8,
         /// The place; none at its home.
-        place: Option<PlaceId>,
+        place: Option<NamedPlaceId>,
     },
 }

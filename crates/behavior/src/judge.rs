@@ -1,39 +1,39 @@
 //! Evaluation of conditions, with the entity or place that they found.
 
 use super::{
-    node::{Condition, Dm, People, Tenths},
-    think::{Found, Thought},
+    node::{Dm, People, Predicate, Tenths},
+    think::{ConditionMatch, Thought},
 };
 use crate::senses::{KindSet, Sighting};
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
-    pub(super) fn judge(&self, condition: Condition) -> (bool, Option<Found>) {
+    pub(super) fn judge(&self, condition: Predicate) -> (bool, Option<ConditionMatch>) {
         let senses = self.senses;
         let holds = match condition {
-            Condition::Sees { whom, within, last } => return found(self.nearest_seen(whom, within, last)),
-            Condition::Hears { sound, from, within, last } => {
+            Predicate::Sees { whom, within, last } => return found(self.nearest_seen(whom, within, last)),
+            Predicate::Hears { sound, from, within, last } => {
                 return found(self.heard(sound, from, within, last));
             }
-            Condition::Hurt { last } => return self.hurt(last),
-            Condition::HealthBelow { percent } => senses.health * 100.0 < f32::from(percent),
-            Condition::HealthAbove { percent } => senses.health * 100.0 > f32::from(percent),
-            Condition::Time { from, to } if from <= to => (from..to).contains(&senses.minute),
-            Condition::Time { from, to } => senses.minute >= from || senses.minute < to,
-            Condition::Within { spot, far } => {
+            Predicate::Hurt { last } => return self.hurt(last),
+            Predicate::HealthBelow { percent } => senses.health * 100.0 < f32::from(percent),
+            Predicate::HealthAbove { percent } => senses.health * 100.0 > f32::from(percent),
+            Predicate::Time { from, to } if from <= to => (from..to).contains(&senses.minute),
+            Predicate::Time { from, to } => senses.minute >= from || senses.minute < to,
+            Predicate::Within { spot, far } => {
                 self.place(spot).is_some_and(|place| is_within(place.distance_squared(senses.position), far))
             }
             // A missing position is not far away either.
-            Condition::Beyond { spot, far } => {
+            Predicate::Beyond { spot, far } => {
                 self.place(spot).is_some_and(|place| !is_within(place.distance_squared(senses.position), far))
             }
-            Condition::HasTarget => self.mind.target.is_some(),
-            Condition::TargetIs { whom } => {
+            Predicate::HasTarget => self.mind.target.is_some(),
+            Predicate::TargetIs { whom } => {
                 self.mind.target.is_some() && self.kinds(whom).has(self.mind.target_kind)
             }
-            Condition::Carries { resource, at_least } => {
+            Predicate::Carries { resource, at_least } => {
                 self.mind.amount >= at_least && self.mind.amount > 0 && self.mind.carried == resource
             }
-            Condition::CarriesNothing => self.mind.amount == 0,
+            Predicate::CarriesNothing => self.mind.amount == 0,
         };
         (holds, None)
     }
@@ -49,7 +49,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// The nearest of the entities seen lately; the target if it is among several, so that no NPC leaves its target for a passer-by.
-    pub(super) fn nearest_seen(&self, whom: People, within: Dm, last: Tenths) -> Option<Found> {
+    pub(super) fn nearest_seen(&self, whom: People, within: Dm, last: Tenths) -> Option<ConditionMatch> {
         let kinds = self.kinds(whom);
         let mut nearest: Option<(f32, &Sighting)> = None;
         for sighting in self.senses.seen {
@@ -71,7 +71,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
                 nearest = Some((rank, sighting));
             }
         }
-        nearest.map(|(_, &Sighting { who, kind, place, seen_at, .. })| Found {
+        nearest.map(|(_, &Sighting { who, kind, place, seen_at, .. })| ConditionMatch {
             who: Some(who),
             kind,
             place,
@@ -79,7 +79,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         })
     }
 
-    fn heard(&self, sound: u8, from: People, within: Dm, last: Tenths) -> Option<Found> {
+    fn heard(&self, sound: u8, from: People, within: Dm, last: Tenths) -> Option<ConditionMatch> {
         let kinds = self.kinds(from);
         let heard = self.senses.heard.iter().find(|heard| {
             heard.sound.0 == sound
@@ -90,18 +90,23 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         })?;
         // An NPC that is called to a target deals with the target, not with the caller.
         Some(match heard.about {
-            Some(about) => {
-                Found { who: Some(about.who), kind: about.kind, place: about.place, at: heard.heard_at }
+            Some(about) => ConditionMatch {
+                who: Some(about.who),
+                kind: about.kind,
+                place: about.place,
+                at: heard.heard_at,
+            },
+            None => {
+                ConditionMatch { who: heard.by, kind: heard.by_kind, place: heard.place, at: heard.heard_at }
             }
-            None => Found { who: heard.by, kind: heard.by_kind, place: heard.place, at: heard.heard_at },
         })
     }
 
-    fn hurt(&self, last: Tenths) -> (bool, Option<Found>) {
+    fn hurt(&self, last: Tenths) -> (bool, Option<ConditionMatch>) {
         match self.senses.hurt {
             Some(hurt) if self.now.since(hurt.at) <= last.ms() => {
                 // A fall hurts without an attacker.
-                let found = hurt.by.map(|by| Found {
+                let found = hurt.by.map(|by| ConditionMatch {
                     who: Some(by),
                     kind: hurt.kind,
                     place: hurt.place,
@@ -114,7 +119,7 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 }
 
-fn found(found: Option<Found>) -> (bool, Option<Found>) {
+fn found(found: Option<ConditionMatch>) -> (bool, Option<ConditionMatch>) {
     (found.is_some(), found)
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Lexicon<'a> {
 impl<'a> Lexicon<'a> {
     /// Reads a vocabulary and reports what is wrong with it.
     pub(crate) fn of(vocabulary: &'a Vocabulary, report: &mut Report<BehaviorFault>) -> Self {
-        let mut faults = Faults(report);
+        let mut faults = FaultReporter(report);
         let names = |list: &'a [String]| list.iter().map(String::as_str);
         let mut lexicon = Self {
             places: faults.names(
@@ -80,7 +80,7 @@ impl<'a> Lexicon<'a> {
         lexicon
     }
 
-    fn read_people(&mut self, vocabulary: &'a Vocabulary, faults: &mut Faults<'_>) {
+    fn read_people(&mut self, vocabulary: &'a Vocabulary, faults: &mut FaultReporter<'_>) {
         let kinds_max = KindId::COUNT_MAX - 1;
         let kinds = vocabulary.kinds.iter().take(kinds_max);
         if vocabulary.kinds.len() > kinds_max {
@@ -105,7 +105,13 @@ impl<'a> Lexicon<'a> {
         }
     }
 
-    fn add_people(&mut self, what: &'static str, name: &'a str, mask: KindSet, faults: &mut Faults<'_>) {
+    fn add_people(
+        &mut self,
+        what: &'static str,
+        name: &'a str,
+        mask: KindSet,
+        faults: &mut FaultReporter<'_>,
+    ) {
         if !faults.is_good_name(what, name, &PEOPLE) {
             return;
         }
@@ -115,7 +121,7 @@ impl<'a> Lexicon<'a> {
         self.masks.push(mask);
     }
 
-    fn set_of(&self, names: &[String], faults: &mut Faults<'_>) -> KindSet {
+    fn set_of(&self, names: &[String], faults: &mut FaultReporter<'_>) -> KindSet {
         let mut set = KindSet::NONE;
         for name in names {
             match self.people.get(name.as_str()) {
@@ -130,9 +136,9 @@ impl<'a> Lexicon<'a> {
     }
 }
 
-struct Faults<'a>(&'a mut Report<BehaviorFault>);
+struct FaultReporter<'a>(&'a mut Report<BehaviorFault>);
 
-impl Faults<'_> {
+impl FaultReporter<'_> {
     fn add(&mut self, fault: impl Into<BehaviorFault>) {
         self.0.add(0, Problem::new(TEMPLATE, 0, 0, fault));
     }

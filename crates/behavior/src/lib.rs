@@ -40,13 +40,13 @@ mod way;
 
 pub use adoption::Adoption;
 pub use fault::BehaviorFault;
-pub use intent::{Attack, Deed, Face, Go, Intent, Pace, Pose, SoundMade};
+pub use intent::{Attack, Deed, Facing, Go, Intent, Pace, Pose, SoundMade};
 pub use load::{Loaded, Source};
 pub use mind::{Mind, SPEECH_GAP_MS, TARGET_MEMORY_MS};
-pub use node::{AnimationId, BehaviorId, LineId, PlaceId, ResourceId};
+pub use node::{AnimationId, BehaviorId, LineId, NamedPlaceId, ResourceId};
 pub use outline::PROBLEMS_MAX;
 pub use set::{BehaviorSet, Names};
-pub use vocabulary::{Group, Kind, Place, Resource, Route, Vocabulary};
+pub use vocabulary::{Kind, KindGroup, NamedPlace, Resource, Route, Vocabulary};
 
 /// A fault in a set, and its place; the file is `template` when the vocabulary itself is wrong.
 pub type Problem = outline::Problem<BehaviorFault>;

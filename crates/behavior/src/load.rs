@@ -8,7 +8,7 @@ use super::{
     interner::Interner,
     lexicon::{Lexicon, Names, TEMPLATE},
     read,
-    set::{Behavior, BehaviorSet, Names as SetNames, Range},
+    set::{BehaviorSet, CompiledBehavior, IndexRange, Names as SetNames},
     values::Values,
     vocabulary::Vocabulary,
 };
@@ -100,7 +100,7 @@ impl BehaviorSet {
         let mut range = |list: &[Vec3]| {
             let first = points.len() as u32;
             points.extend_from_slice(list);
-            Range { first, len: list.len() as u32 }
+            IndexRange { first, len: list.len() as u32 }
         };
         let routes = vocabulary.routes.iter().map(|route| range(&route.points)).collect();
         let resources = vocabulary.resources.iter().map(|resource| range(&resource.spots)).collect();
@@ -137,7 +137,7 @@ impl BehaviorSet {
                     let (first, len) = (nodes.len() as u32, compiled.nodes.len() as u32);
                     nodes.extend(compiled.nodes);
                     let (n_timers, interest) = (compiled.n_timers, compiled.interest);
-                    behaviors.push(Behavior { nodes: Range { first, len }, n_timers, interest });
+                    behaviors.push(CompiledBehavior { nodes: IndexRange { first, len }, n_timers, interest });
                     self.names.behaviors.push(definition.name.to_owned());
                 }
                 Err(fault) => {
@@ -169,7 +169,7 @@ impl BehaviorSet {
 }
 
 /// A line with a behaviour's name.
-struct Head<'a> {
+struct BehaviorHeading<'a> {
     name: &'a str,
     file: usize,
     item: usize,
@@ -181,8 +181,8 @@ fn heads<'a>(
     sources: &[Source<'_>],
     outlines: &[Outline<'a>],
     report: &mut Report<BehaviorFault>,
-) -> (Vec<Head<'a>>, Names<'a>) {
-    let mut heads: Vec<Head<'a>> = Vec::new();
+) -> (Vec<BehaviorHeading<'a>>, Names<'a>) {
+    let mut heads: Vec<BehaviorHeading<'a>> = Vec::new();
     let mut names = Names::new();
     for (file, (source, outline)) in sources.iter().zip(outlines).enumerate() {
         let mut report = FileReport { file: source.file, index: file + 1, report };
@@ -198,7 +198,7 @@ fn heads<'a>(
                 return (heads, names);
             }
             if let Some(&known) = names.get(name) {
-                let first: &Head<'_> = &heads[usize::from(known)];
+                let first: &BehaviorHeading<'_> = &heads[usize::from(known)];
                 let line = outlines[first.file].items[first.item].line;
                 let file = sources[first.file].file.to_owned();
                 let fault = BehaviorFault::DuplicateBehavior { name: shown(name), file, line };
@@ -206,7 +206,7 @@ fn heads<'a>(
             } else if !name.is_empty() {
                 names.insert(name, heads.len() as u16);
             }
-            heads.push(Head { name, file, item: index });
+            heads.push(BehaviorHeading { name, file, item: index });
         }
     }
     (heads, names)

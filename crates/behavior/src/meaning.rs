@@ -1,9 +1,9 @@
 //! From a word and its arguments to what a mind follows: here stands what holds where a file says nothing.
 
 use super::{
-    node::{Action, Animation, Condition, Dm, Gait, Op, People, Spot, Tenths},
-    tree::Part,
-    values::Value,
+    node::{AnimationIndex, Dm, Gait, LeafAction, Op, People, PlaceRef, Predicate, Tenths},
+    tree::NodeForm,
+    values::WordValue,
 };
 use crate::senses::SoundKind;
 
@@ -13,47 +13,47 @@ const DAWN: u16 = 6 * 60;
 const DUSK: u16 = 20 * 60;
 
 /// The condition that a word and its arguments make. None where what they say leaves it open.
-pub(super) fn ask(word: &str, arguments: &Arguments) -> Option<Condition> {
+pub(super) fn ask(word: &str, arguments: &NodeArguments) -> Option<Predicate> {
     let within = arguments.length("within", 0);
     let last = arguments.span("in", 0);
     Some(match word {
-        "sees" => Condition::Sees { whom: arguments.people("", People::Anyone), within, last },
+        "sees" => Predicate::Sees { whom: arguments.people("", People::Anyone), within, last },
         "hears" => {
             let from = arguments.people("from", People::Anyone);
             // A sound is noticed once, and the condition must hold for as long as a turn takes.
-            Condition::Hears { sound: arguments.name("") as u8, from, within, last: arguments.span("in", 30) }
+            Predicate::Hears { sound: arguments.name("") as u8, from, within, last: arguments.span("in", 30) }
         }
-        "hurt" => Condition::Hurt { last: arguments.span("in", 50) },
+        "hurt" => Predicate::Hurt { last: arguments.span("in", 50) },
         "health" => match (arguments.percent("below"), arguments.percent("above")) {
-            (Some(percent), None) => Condition::HealthBelow { percent },
-            (None, Some(percent)) => Condition::HealthAbove { percent },
+            (Some(percent), None) => Predicate::HealthBelow { percent },
+            (None, Some(percent)) => Predicate::HealthAbove { percent },
             _ => return None,
         },
-        "time" => Condition::Time { from: arguments.minute(""), to: arguments.minute("to") },
-        "daytime" => Condition::Time { from: DAWN, to: DUSK },
-        "night" => Condition::Time { from: DUSK, to: DAWN },
+        "time" => Predicate::Time { from: arguments.minute(""), to: arguments.minute("to") },
+        "daytime" => Predicate::Time { from: DAWN, to: DUSK },
+        "night" => Predicate::Time { from: DUSK, to: DAWN },
         "within" => {
-            Condition::Within { spot: arguments.spot("of", Spot::HOME), far: arguments.length("", 0) }
+            Predicate::Within { spot: arguments.spot("of", PlaceRef::HOME), far: arguments.length("", 0) }
         }
         "beyond" => {
-            Condition::Beyond { spot: arguments.spot("of", Spot::HOME), far: arguments.length("", 0) }
+            Predicate::Beyond { spot: arguments.spot("of", PlaceRef::HOME), far: arguments.length("", 0) }
         }
-        "has" => Condition::HasTarget,
-        "target" => Condition::TargetIs { whom: arguments.people("is", People::Anyone) },
+        "has" => Predicate::HasTarget,
+        "target" => Predicate::TargetIs { whom: arguments.people("is", People::Anyone) },
         "carries" => match arguments.get("") {
-            Some(Value::Name(number)) => {
-                Condition::Carries { resource: number as u8, at_least: arguments.count("at", 1) as u8 }
+            Some(WordValue::Name(number)) => {
+                Predicate::Carries { resource: number as u8, at_least: arguments.count("at", 1) as u8 }
             }
-            _ => Condition::CarriesNothing,
+            _ => Predicate::CarriesNothing,
         },
         _ => return None,
     })
 }
 
 /// The node that a word and its arguments make.
-pub(super) fn build(word: &str, arguments: &Arguments) -> Option<Part> {
+pub(super) fn build(word: &str, arguments: &NodeArguments) -> Option<NodeForm> {
     let op = match word {
-        "use" => return Some(Part::Use(arguments.name(""))),
+        "use" => return Some(NodeForm::Use(arguments.name(""))),
         "sequence" => Op::Sequence,
         "select" => Op::Select,
         "parallel" => Op::Parallel,
@@ -73,92 +73,94 @@ pub(super) fn build(word: &str, arguments: &Arguments) -> Option<Part> {
         }
         action => Op::Do(act(action, arguments)?),
     };
-    Some(Part::Op(op))
+    Some(NodeForm::Op(op))
 }
 
 /// The action that a word and its arguments make, with what holds where nothing is said.
-fn act(word: &str, arguments: &Arguments) -> Option<Action> {
+fn act(word: &str, arguments: &NodeArguments) -> Option<LeafAction> {
     let pace = arguments.pace(Gait::WALK);
     let at_a_run = arguments.pace(Gait::RUN);
     let lasting = arguments.span("for", 0);
     let play = arguments.animation("play");
     Some(match word {
-        "wander" => Action::Wander {
+        "wander" => LeafAction::Wander {
             pace,
-            around: arguments.spot("around", Spot::HOME),
+            around: arguments.spot("around", PlaceRef::HOME),
             within: arguments.length("within", 100),
             pause: arguments.spans("pause"),
             lasting,
         },
-        "patrol" => Action::Patrol {
+        "patrol" => LeafAction::Patrol {
             pace,
             once: arguments.has("once"),
             route: arguments.name(""),
             pause: arguments.spans("pause"),
             lasting,
         },
-        "guard" => Action::Guard { pace, post: arguments.spot("", Spot::HOME), lasting },
-        "flee" => Action::Flee {
+        "guard" => LeafAction::Guard { pace, post: arguments.spot("", PlaceRef::HOME), lasting },
+        "flee" => LeafAction::Flee {
             pace: at_a_run,
             from: arguments.people("from", People::Target),
             until: arguments.length("until", 400),
         },
-        "chase" => Action::Chase {
+        "chase" => LeafAction::Chase {
             pace: at_a_run,
             within: arguments.length("within", 20),
             leash: arguments.length("leash", 0),
             lost: arguments.span("lost", 50),
         },
-        "follow" => Action::Follow {
+        "follow" => LeafAction::Follow {
             pace: at_a_run,
             within: arguments.length("within", 30),
             lost: arguments.span("lost", 100),
         },
-        "attack" => Action::Attack {
+        "attack" => LeafAction::Attack {
             timer: 0,
             range: arguments.length("range", 20),
             every: arguments.span("every", 10),
             damage: arguments.count("damage", 0),
             play,
         },
-        "gather" => Action::Gather {
+        "gather" => LeafAction::Gather {
             pace,
             resource: arguments.name("") as u8,
             amount: arguments.count("amount", 1) as u8,
             taking: arguments.span("taking", 30),
             play,
         },
-        "deliver" => Action::Deliver { pace, to: arguments.spot("to", Spot::HOME) },
+        "deliver" => LeafAction::Deliver { pace, to: arguments.spot("to", PlaceRef::HOME) },
         "talk" => {
             let (first, n) = arguments.lines();
-            Action::Talk { n, first, pause: arguments.span("pause", 40) }
+            LeafAction::Talk { n, first, pause: arguments.span("pause", 40) }
         }
-        "sit" => Action::Sit { pace, at: arguments.spot("at", Spot::HERE), lasting },
-        "work" => Action::Work { pace, at: arguments.spot("at", Spot::HOME), play, lasting },
-        "go" => {
-            Action::Go { pace, to: arguments.spot("to", Spot::HOME), within: arguments.length("within", 10) }
-        }
-        "wait" => Action::Wait { span: arguments.spans("") },
+        "sit" => LeafAction::Sit { pace, at: arguments.spot("at", PlaceRef::HERE), lasting },
+        "work" => LeafAction::Work { pace, at: arguments.spot("at", PlaceRef::HOME), play, lasting },
+        "go" => LeafAction::Go {
+            pace,
+            to: arguments.spot("to", PlaceRef::HOME),
+            within: arguments.length("within", 10),
+        },
+        "wait" => LeafAction::Wait { span: arguments.spans("") },
         "say" => {
             let (first, n) = arguments.lines();
-            Action::Say { n, first }
+            LeafAction::Say { n, first }
         }
-        "play" => Action::Play { animation: arguments.animation(""), lasting },
-        "face" => Action::Face { spot: arguments.spot("", Spot::TARGET) },
-        "sound" => Action::Sound {
+        "play" => LeafAction::Play { animation: arguments.animation(""), lasting },
+        "face" => LeafAction::Face { spot: arguments.spot("", PlaceRef::TARGET) },
+        "sound" => LeafAction::Sound {
             sound: u8::try_from(arguments.name("")).unwrap_or(SoundKind::CHAT.0),
             reach: arguments.length("within", 200),
         },
-        "forget" => Action::Forget,
+        "forget" => LeafAction::Forget,
         _ => return None,
     })
 }
 
 /// Arguments behind a node's word.
-pub(super) struct Arguments(pub(super) Vec<(&'static str, Value)>);
+pub(super) struct NodeArguments(pub(super) Vec<(&'static str, WordValue)>);
 
-impl Arguments {
-    fn get(&self, key: &str) -> Option<Value> {
+impl NodeArguments {
+    fn get(&self, key: &str) -> Option<WordValue> {
         self.0.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
     }
 
@@ -168,52 +170,56 @@ impl Arguments {
 
     /// Decimetres.
     fn length(&self, key: &str, otherwise: u16) -> Dm {
-        if let Some(Value::Length(length)) = self.get(key) { length } else { Dm(otherwise) }
+        if let Some(WordValue::Length(length)) = self.get(key) { length } else { Dm(otherwise) }
     }
 
     fn span(&self, key: &str, otherwise: u16) -> Tenths {
-        if let Some(Value::Span(span)) = self.get(key) { span } else { Tenths(otherwise) }
+        if let Some(WordValue::Span(span)) = self.get(key) { span } else { Tenths(otherwise) }
     }
 
     fn spans(&self, key: &str) -> (Tenths, Tenths) {
-        if let Some(Value::Spans(min, max)) = self.get(key) { (min, max) } else { Default::default() }
+        if let Some(WordValue::Spans(min, max)) = self.get(key) { (min, max) } else { Default::default() }
     }
 
     fn count(&self, key: &str, otherwise: u16) -> u16 {
-        if let Some(Value::Count(count)) = self.get(key) { count } else { otherwise }
+        if let Some(WordValue::Count(count)) = self.get(key) { count } else { otherwise }
     }
 
     fn percent(&self, key: &str) -> Option<u8> {
-        if let Some(Value::Percent(percent)) = self.get(key) { Some(percent) } else { None }
+        if let Some(WordValue::Percent(percent)) = self.get(key) { Some(percent) } else { None }
     }
 
     fn minute(&self, key: &str) -> u16 {
-        if let Some(Value::Minute(minute)) = self.get(key) { minute } else { 0 }
+        if let Some(WordValue::Minute(minute)) = self.get(key) { minute } else { 0 }
     }
 
     fn people(&self, key: &str, otherwise: People) -> People {
-        if let Some(Value::People(people)) = self.get(key) { people } else { otherwise }
+        if let Some(WordValue::People(people)) = self.get(key) { people } else { otherwise }
     }
 
-    fn spot(&self, key: &str, otherwise: Spot) -> Spot {
-        if let Some(Value::Spot(spot)) = self.get(key) { spot } else { otherwise }
+    fn spot(&self, key: &str, otherwise: PlaceRef) -> PlaceRef {
+        if let Some(WordValue::Spot(spot)) = self.get(key) { spot } else { otherwise }
     }
 
     fn name(&self, key: &str) -> u16 {
-        if let Some(Value::Name(number)) = self.get(key) { number } else { 0 }
+        if let Some(WordValue::Name(number)) = self.get(key) { number } else { 0 }
     }
 
-    fn animation(&self, key: &str) -> Animation {
-        if let Some(Value::Animation(animation)) = self.get(key) { animation } else { Animation::NONE }
+    fn animation(&self, key: &str) -> AnimationIndex {
+        if let Some(WordValue::Animation(animation)) = self.get(key) {
+            animation
+        } else {
+            AnimationIndex::NONE
+        }
     }
 
     fn lines(&self) -> (u16, u8) {
-        if let Some(Value::Lines { first, n }) = self.get("") { (first, n) } else { (0, 0) }
+        if let Some(WordValue::Lines { first, n }) = self.get("") { (first, n) } else { (0, 0) }
     }
 
     fn pace(&self, otherwise: Gait) -> Gait {
         match self.get("speed") {
-            Some(Value::Speed(speed)) => speed,
+            Some(WordValue::Speed(speed)) => speed,
             _ if self.has("creep") => Gait::CREEP,
             _ if self.has("walk") => Gait::WALK,
             _ if self.has("run") => Gait::RUN,

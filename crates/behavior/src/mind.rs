@@ -8,7 +8,7 @@ use super::{
     node::{BehaviorId, ResourceId},
     set::BehaviorSet,
 };
-use crate::senses::{About, EntityId, KindId, Stamp, WorldTime};
+use crate::senses::{EntityId, KindId, SoundSubject, Stamp, WorldTime};
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
@@ -60,14 +60,14 @@ pub(super) struct Leaf {
     /// Its goal.
     pub(super) spot: Vec3,
     pub(super) count: u16,
-    pub(super) phase: Phase,
+    pub(super) phase: LeafProgress,
     /// Of the way to `spot`, for reports about it.
     pub(super) leg: u8,
 }
 
 /// Progress of a leaf that goes somewhere and then does something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Phase {
+pub(super) enum LeafProgress {
     #[default]
     New,
     Going,
@@ -91,7 +91,7 @@ impl Mind {
                 due: Stamp(0),
                 spot: Vec3::ZERO,
                 count: 0,
-                phase: Phase::New,
+                phase: LeafProgress::New,
                 leg: 0,
             },
             timers: [0; TIMERS_MAX],
@@ -123,8 +123,8 @@ impl Mind {
 
     /// The entity that its sounds report.
     #[must_use]
-    pub fn about(&self) -> Option<About> {
-        Some(About { who: self.target?, kind: self.target_kind, place: self.last_seen })
+    pub fn about(&self) -> Option<SoundSubject> {
+        Some(SoundSubject { who: self.target?, kind: self.target_kind, place: self.last_seen })
     }
 
     /// Its home.

@@ -26,18 +26,18 @@ pub struct ResourceId(pub u8);
 
 /// A place, by its number in [`Vocabulary::places`](super::Vocabulary::places).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct PlaceId(pub u16);
+pub struct NamedPlaceId(pub u16);
 
 /// One node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Node {
+pub(crate) struct TreeNode {
     /// Index behind the last node under this one.
     pub(crate) end: u16,
     pub(crate) op: Op,
 }
 
 // Four to a line of cache, and a whole behaviour in a few of them.
-const _: () = assert!(size_of::<Node>() == 14);
+const _: () = assert!(size_of::<TreeNode>() == 14);
 
 /// A node's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,14 +71,14 @@ pub(crate) enum Op {
     /// Begun so likely, and tried so often.
     Chance { percent: u8, every: Tenths, timer: u8 },
     /// Holds or does not.
-    Check { not: bool, condition: Condition },
+    Check { not: bool, condition: Predicate },
     /// Something to do.
-    Do(Action),
+    Do(LeafAction),
 }
 
 /// Conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Condition {
+pub(crate) enum Predicate {
     /// An entity in view within a distance; or one that was, at most `last` ago.
     Sees {
         whom: People,
@@ -108,11 +108,11 @@ pub(crate) enum Condition {
         to: u16,
     },
     Within {
-        spot: Spot,
+        spot: PlaceRef,
         far: Dm,
     },
     Beyond {
-        spot: Spot,
+        spot: PlaceRef,
         far: Dm,
     },
     HasTarget,
@@ -128,24 +128,24 @@ pub(crate) enum Condition {
 
 /// Actions. Zero stands for "no end" and "not said" throughout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Action {
-    Wander { pace: Gait, around: Spot, within: Dm, pause: (Tenths, Tenths), lasting: Tenths },
+pub(crate) enum LeafAction {
+    Wander { pace: Gait, around: PlaceRef, within: Dm, pause: (Tenths, Tenths), lasting: Tenths },
     Patrol { pace: Gait, once: bool, route: u16, pause: (Tenths, Tenths), lasting: Tenths },
-    Guard { pace: Gait, post: Spot, lasting: Tenths },
+    Guard { pace: Gait, post: PlaceRef, lasting: Tenths },
     Flee { pace: Gait, from: People, until: Dm },
     Chase { pace: Gait, within: Dm, leash: Dm, lost: Tenths },
     Follow { pace: Gait, within: Dm, lost: Tenths },
-    Attack { timer: u8, range: Dm, every: Tenths, damage: u16, play: Animation },
-    Gather { pace: Gait, resource: u8, amount: u8, taking: Tenths, play: Animation },
-    Deliver { pace: Gait, to: Spot },
+    Attack { timer: u8, range: Dm, every: Tenths, damage: u16, play: AnimationIndex },
+    Gather { pace: Gait, resource: u8, amount: u8, taking: Tenths, play: AnimationIndex },
+    Deliver { pace: Gait, to: PlaceRef },
     Talk { n: u8, first: u16, pause: Tenths },
-    Sit { pace: Gait, at: Spot, lasting: Tenths },
-    Work { pace: Gait, at: Spot, play: Animation, lasting: Tenths },
-    Go { pace: Gait, to: Spot, within: Dm },
+    Sit { pace: Gait, at: PlaceRef, lasting: Tenths },
+    Work { pace: Gait, at: PlaceRef, play: AnimationIndex, lasting: Tenths },
+    Go { pace: Gait, to: PlaceRef, within: Dm },
     Wait { span: (Tenths, Tenths) },
     Say { n: u8, first: u16 },
-    Play { animation: Animation, lasting: Tenths },
-    Face { spot: Spot },
+    Play { animation: AnimationIndex, lasting: Tenths },
+    Face { spot: PlaceRef },
     Sound { sound: u8, reach: Dm },
     Forget,
 }
@@ -196,9 +196,9 @@ pub(crate) enum People {
 
 /// A place of the template, or one that an NPC remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Spot(pub(crate) u16);
+pub(crate) struct PlaceRef(pub(crate) u16);
 
-impl Spot {
+impl PlaceRef {
     pub(crate) const HOME: Self = Self(u16::MAX);
     /// The NPC's own position.
     pub(crate) const HERE: Self = Self(u16::MAX - 1);
@@ -210,9 +210,9 @@ impl Spot {
 
 /// An animation, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Animation(pub(crate) u16);
+pub(crate) struct AnimationIndex(pub(crate) u16);
 
-impl Animation {
+impl AnimationIndex {
     pub(crate) const NONE: Self = Self(u16::MAX);
 
     pub(crate) const fn id(self) -> Option<AnimationId> {
@@ -247,7 +247,7 @@ impl Op {
     }
 }
 
-impl Condition {
+impl Predicate {
     const fn word(self) -> &'static str {
         match self {
             Self::Sees { .. } => "sees",
@@ -264,7 +264,7 @@ impl Condition {
     }
 }
 
-impl Action {
+impl LeafAction {
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Wander { .. } => "wander",

@@ -4,26 +4,26 @@
 
 use super::{
     fault::BehaviorFault,
-    forms::{FORMS, Form, Parameter, Role, words},
-    meaning::{Arguments, ask, build},
+    forms::{FORMS, Form, FormParameter, NodeSort, words},
+    meaning::{NodeArguments, ask, build},
     node::Op,
-    tree::{Part, Tree},
+    tree::{NodeForm, Tree},
     values::Values,
 };
 use outline::{Item, Lexeme, Outline, TextFault, Token, Words, shown};
 
 /// Reads what stands under a behaviour's name.
 pub(super) fn body(outline: &Outline<'_>, root: usize, values: &mut Values<'_, '_>) -> Vec<Tree> {
-    let mut reader = Reader { outline, values };
+    let mut reader = NodeReader { outline, values };
     reader.children(&outline.items[root], "behaviour")
 }
 
-struct Reader<'o, 'a, 'r, 'v, 'm> {
+struct NodeReader<'o, 'a, 'r, 'v, 'm> {
     outline: &'o Outline<'a>,
     values: &'m mut Values<'r, 'v>,
 }
 
-impl Reader<'_, '_, '_, '_, '_> {
+impl NodeReader<'_, '_, '_, '_, '_> {
     fn children(&mut self, item: &Item<'_>, parent: &'static str) -> Vec<Tree> {
         item.children.iter().map(|&child| self.item(child, parent)).collect()
     }
@@ -34,15 +34,15 @@ impl Reader<'_, '_, '_, '_, '_> {
         let (part, mut conditions) = match words.peek().map(|token| &token.lexeme) {
             Some(Lexeme::Word("behaviour" | "behavior")) => {
                 self.values.add(&words, BehaviorFault::NestedBehavior);
-                (Part::Broken, Vec::new())
+                (NodeForm::Broken, Vec::new())
             }
             Some(&Lexeme::Word(word)) => self.node(item, word, &mut words, parent),
             // An empty item was reported by the outline.
-            None => (Part::Broken, Vec::new()),
+            None => (NodeForm::Broken, Vec::new()),
             Some(other) => {
                 let wanted = "a node such as `select` or `wander`".to_owned();
                 self.values.add(&words, TextFault::Expected { wanted, found: other.to_string() });
-                (Part::Broken, Vec::new())
+                (NodeForm::Broken, Vec::new())
             }
         };
         // Children of an unknown word may be in their place.
@@ -58,15 +58,15 @@ impl Reader<'_, '_, '_, '_, '_> {
         word: &str,
         words: &mut Words<'_, '_>,
         parent: &'static str,
-    ) -> (Part, Vec<Tree>) {
+    ) -> (NodeForm, Vec<Tree>) {
         // `not` begins a condition, as `sees` does.
         let Some(form) = Form::of(if word == "not" { "sees" } else { word }) else {
             let nearest = self.values.report.nearest(word, self::words());
             self.values.add(words, BehaviorFault::UnknownWord { word: shown(word), nearest });
-            return (Part::Broken, Vec::new());
+            return (NodeForm::Broken, Vec::new());
         };
         self.placed(item, form, parent);
-        if form.word == "when" || form.role == Role::Condition {
+        if form.word == "when" || form.role == NodeSort::Condition {
             let node = if form.word == "when" { "when" } else { "a condition" };
             if form.word == "when" {
                 words.skip();
@@ -76,7 +76,7 @@ impl Reader<'_, '_, '_, '_, '_> {
         words.skip();
         let arguments = self.arguments(form, words);
         let part = arguments.and_then(|arguments| build(form.word, &arguments));
-        (part.unwrap_or(Part::Broken), Vec::new())
+        (part.unwrap_or(NodeForm::Broken), Vec::new())
     }
 
     /// Checks that a node stands where it can, with and without others under it.
@@ -96,22 +96,22 @@ impl Reader<'_, '_, '_, '_, '_> {
             _ => {}
         }
         match (form.role, item.has_colon, item.children.is_empty()) {
-            (Role::Header, false, _) => add(BehaviorFault::MissingColon { node: form.word }),
-            (Role::Header, true, true) => add(BehaviorFault::Empty { node: form.word }),
-            (Role::Condition, true, _) => add(BehaviorFault::NeedsWhen),
-            (Role::Action, true, _) => add(BehaviorFault::NoChildren { node: form.word }),
+            (NodeSort::Header, false, _) => add(BehaviorFault::MissingColon { node: form.word }),
+            (NodeSort::Header, true, true) => add(BehaviorFault::Empty { node: form.word }),
+            (NodeSort::Condition, true, _) => add(BehaviorFault::NeedsWhen),
+            (NodeSort::Action, true, _) => add(BehaviorFault::NoChildren { node: form.word }),
             _ => {}
         }
     }
 
     /// Conditions with `and` or `or` between them.
-    fn conditions(&mut self, words: &Words<'_, '_>, node: &'static str) -> (Part, Vec<Tree>) {
+    fn conditions(&mut self, words: &Words<'_, '_>, node: &'static str) -> (NodeForm, Vec<Tree>) {
         let is_between = |token: &Token<'_>| matches!(token.lexeme, Lexeme::Word("and" | "or"));
         let has = |word| words.tokens.iter().any(|token| token.lexeme == Lexeme::Word(word));
         let any = has("or");
         if any && has("and") {
             self.values.add(words, BehaviorFault::AndOr);
-            return (Part::Broken, Vec::new());
+            return (NodeForm::Broken, Vec::new());
         }
         let mut conditions = Vec::new();
         let mut last_column = words.last_column;
@@ -125,7 +125,7 @@ impl Reader<'_, '_, '_, '_, '_> {
                 let only = conditions.pop().expect("there is one");
                 (only.part, Vec::new())
             }
-            n => (Part::Op(Op::When { conditions: n.min(255) as u8, any }), conditions),
+            n => (NodeForm::Op(Op::When { conditions: n.min(255) as u8, any }), conditions),
         }
     }
 
@@ -135,7 +135,7 @@ impl Reader<'_, '_, '_, '_, '_> {
         if not {
             words.skip();
         }
-        let form = words.peek_word().and_then(Form::of).filter(|form| form.role == Role::Condition);
+        let form = words.peek_word().and_then(Form::of).filter(|form| form.role == NodeSort::Condition);
         let op = if let Some(form) = form {
             words.skip();
             let arguments = self.arguments(form, words);
@@ -151,7 +151,7 @@ impl Reader<'_, '_, '_, '_, '_> {
             self.unknown_condition(words, node);
             None
         };
-        Tree { line, column, part: op.map_or(Part::Broken, Part::Op), children: Vec::new() }
+        Tree { line, column, part: op.map_or(NodeForm::Broken, NodeForm::Op), children: Vec::new() }
     }
 
     fn unknown_condition(&mut self, words: &Words<'_, '_>, node: &'static str) {
@@ -161,7 +161,7 @@ impl Reader<'_, '_, '_, '_, '_> {
                 needs: "a condition, such as `sees player within 20 m`".to_owned(),
             },
             Some(word) => {
-                let known = words_of(Role::Condition).chain(["not"]);
+                let known = words_of(NodeSort::Condition).chain(["not"]);
                 BehaviorFault::UnknownWord {
                     word: shown(word),
                     nearest: self.values.report.nearest(word, known),
@@ -172,9 +172,9 @@ impl Reader<'_, '_, '_, '_, '_> {
     }
 
     /// Reads all that stands behind a node's word. None when something is wrong, all of which is reported.
-    fn arguments(&mut self, form: &'static Form, words: &mut Words<'_, '_>) -> Option<Arguments> {
+    fn arguments(&mut self, form: &'static Form, words: &mut Words<'_, '_>) -> Option<NodeArguments> {
         let head = words.last_column;
-        let mut arguments = Arguments(Vec::new());
+        let mut arguments = NodeArguments(Vec::new());
         let mut is_whole = true;
         if let Some(parameter) = form.positional()
             && (parameter.is_required || self.has_positional(form, words))
@@ -214,10 +214,10 @@ impl Reader<'_, '_, '_, '_, '_> {
 
     fn option(
         &mut self,
-        parameter: &'static Parameter,
+        parameter: &'static FormParameter,
         form: &'static Form,
         words: &mut Words<'_, '_>,
-        arguments: &mut Arguments,
+        arguments: &mut NodeArguments,
     ) -> bool {
         const PACES: [&str; 4] = ["creep", "walk", "run", "speed"];
         let is_pace = PACES.contains(&parameter.key);
@@ -268,7 +268,7 @@ fn first_word<'a>(item: &Item<'a>) -> Option<&'a str> {
     }
 }
 
-fn words_of(role: Role) -> impl Iterator<Item = &'static str> {
+fn words_of(role: NodeSort) -> impl Iterator<Item = &'static str> {
     FORMS.iter().filter(move |form| form.role == role).map(|form| form.word)
 }
 

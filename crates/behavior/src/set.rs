@@ -1,6 +1,6 @@
 //! Behaviours that were loaded: immutable, shared by all worlds of a template, and nothing in them points anywhere.
 
-use super::node::{BehaviorId, LineId, Node, Spot};
+use super::node::{BehaviorId, LineId, PlaceRef, TreeNode};
 use crate::senses::{KindId, KindSet, SoundSet};
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug)]
 pub struct BehaviorSet {
     /// Of all behaviours, one after the other; indexes within nodes count from the beginning of their behaviour.
-    pub(super) nodes: Box<[Node]>,
-    pub(super) behaviors: Box<[Behavior]>,
+    pub(super) nodes: Box<[TreeNode]>,
+    pub(super) behaviors: Box<[CompiledBehavior]>,
     pub(super) masks: Box<[KindSet]>,
     /// Enemies and friends of each kind.
     pub(super) relations: Box<[(KindSet, KindSet)]>,
@@ -18,29 +18,29 @@ pub struct BehaviorSet {
     /// Of routes and resources.
     pub(super) points: Box<[Vec3]>,
     /// The range of each one's points.
-    pub(super) routes: Box<[Range]>,
-    pub(super) resources: Box<[Range]>,
+    pub(super) routes: Box<[IndexRange]>,
+    pub(super) resources: Box<[IndexRange]>,
     pub(super) lines: Box<[Box<str>]>,
     pub(super) names: Names,
     pub(super) fingerprint: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Range {
+pub(super) struct IndexRange {
     pub(super) first: u32,
     pub(super) len: u32,
 }
 
 #[derive(Clone, Copy, Debug, Hash)]
-pub(super) struct Behavior {
-    pub(super) nodes: Range,
+pub(super) struct CompiledBehavior {
+    pub(super) nodes: IndexRange,
     pub(super) n_timers: u8,
-    pub(super) interest: Interest,
+    pub(super) interest: NoticedKinds,
 }
 
 /// The kinds and sounds that a behaviour has to notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Interest {
+pub(super) struct NoticedKinds {
     pub(super) kinds: KindSet,
     pub(super) enemies: bool,
     pub(super) friends: bool,
@@ -88,7 +88,7 @@ impl BehaviorSet {
     /// The kinds that matter to an NPC of this kind with this behaviour: for others it needs no line of sight.
     #[must_use]
     pub fn interest(&self, behavior: BehaviorId, kind: KindId) -> KindSet {
-        let Some(Behavior { interest, .. }) = self.behaviors.get(usize::from(behavior.0)) else {
+        let Some(CompiledBehavior { interest, .. }) = self.behaviors.get(usize::from(behavior.0)) else {
             return KindSet::NONE;
         };
         let mut kinds = interest.kinds;
@@ -135,9 +135,9 @@ impl BehaviorSet {
     }
 
     /// A behaviour's nodes, and how many timers of its own it has.
-    pub(super) fn nodes(&self, behavior: BehaviorId) -> Option<(&[Node], u8)> {
+    pub(super) fn nodes(&self, behavior: BehaviorId) -> Option<(&[TreeNode], u8)> {
         let behavior = self.behaviors.get(usize::from(behavior.0))?;
-        let Range { first, len } = behavior.nodes;
+        let IndexRange { first, len } = behavior.nodes;
         Some((&self.nodes[first as usize..(first + len) as usize], behavior.n_timers))
     }
 
@@ -146,7 +146,7 @@ impl BehaviorSet {
     }
 
     /// Middle and radius of a place. None for what is no place of the template.
-    pub(super) fn place(&self, spot: Spot) -> Option<(Vec3, f32)> {
+    pub(super) fn place(&self, spot: PlaceRef) -> Option<(Vec3, f32)> {
         self.places.get(usize::from(spot.0)).copied()
     }
 
@@ -160,7 +160,7 @@ impl BehaviorSet {
         self.range(self.resources[usize::from(resource)])
     }
 
-    fn range(&self, Range { first, len }: Range) -> &[Vec3] {
+    fn range(&self, IndexRange { first, len }: IndexRange) -> &[Vec3] {
         &self.points[first as usize..(first + len) as usize]
     }
 }

@@ -10,7 +10,7 @@
 use super::{
     intent::Intent,
     mind::{HAS_TRAIL, Mind, TARGET_MEMORY_MS},
-    node::{Gait, Node, Spot, Tenths},
+    node::{Gait, PlaceRef, Tenths, TreeNode},
     set::BehaviorSet,
 };
 use crate::senses::{EntityId, KindId, Senses, Sighting, Stamp, WorldTime};
@@ -18,7 +18,7 @@ use glam::Vec3;
 
 /// Outcome of a node in this thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum NodeOutcome {
     Success,
     Failure,
     Running,
@@ -26,7 +26,7 @@ pub(super) enum Outcome {
 
 /// An entity or a sound that a condition found.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct ConditionMatch {
     pub(super) who: Option<EntityId>,
     pub(super) kind: KindId,
     pub(super) place: Vec3,
@@ -40,7 +40,7 @@ pub(super) struct Thought<'a, R> {
     pub(super) senses: &'a Senses<'a>,
     pub(super) now: Stamp,
     pub(super) out: &'a mut Intent,
-    pub(super) nodes: &'a [Node],
+    pub(super) nodes: &'a [TreeNode],
     random: &'a mut R,
     /// The leaf that was running when this thought began, until it ends or another takes over.
     pub(super) resumed: u16,
@@ -121,8 +121,8 @@ impl Mind {
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
     /// Deals with what a condition found.
-    pub(super) fn take(&mut self, found: Option<Found>) {
-        let Some(Found { who, kind, place, at }) = found else { return };
+    pub(super) fn take(&mut self, found: Option<ConditionMatch>) {
+        let Some(ConditionMatch { who, kind, place, at }) = found else { return };
         // Older news of the same target, or a noise without a source, lead away from it.
         let is_new = if who.is_none() {
             self.mind.target.is_none()
@@ -172,12 +172,12 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     }
 
     /// A place's middle. None where there is none: no target, nothing seen or heard.
-    pub(super) fn place(&self, spot: Spot) -> Option<Vec3> {
+    pub(super) fn place(&self, spot: PlaceRef) -> Option<Vec3> {
         match spot {
-            Spot::HOME => Some(self.mind.home),
-            Spot::HERE => Some(self.senses.position),
-            Spot::LAST_SEEN => (self.mind.flags & HAS_TRAIL != 0).then_some(self.mind.last_seen),
-            Spot::TARGET => self.mind.target.map(|_| self.mind.last_seen),
+            PlaceRef::HOME => Some(self.mind.home),
+            PlaceRef::HERE => Some(self.senses.position),
+            PlaceRef::LAST_SEEN => (self.mind.flags & HAS_TRAIL != 0).then_some(self.mind.last_seen),
+            PlaceRef::TARGET => self.mind.target.map(|_| self.mind.last_seen),
             place => self.set.place(place).map(|(middle, _)| middle),
         }
     }

@@ -7,13 +7,13 @@ use super::node::Op;
 pub(super) struct Tree {
     pub(super) line: u32,
     pub(super) column: u32,
-    pub(super) part: Part,
+    pub(super) part: NodeForm,
     pub(super) children: Vec<Self>,
 }
 
 /// Kinds of nodes as read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Part {
+pub(super) enum NodeForm {
     Op(Op),
     /// Another behaviour of the set.
     Use(u16),
@@ -21,7 +21,7 @@ pub(super) enum Part {
     Broken,
 }
 
-impl Part {
+impl NodeForm {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Op(op) => op.word(),

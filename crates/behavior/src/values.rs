@@ -8,13 +8,13 @@ use super::{
     forms::{Expect, SPAN_MAX},
     interner::Interner,
     lexicon::{Lexicon, Names, PEOPLE, SPOTS},
-    node::{Animation, Dm, Gait, People, Spot, Tenths},
+    node::{AnimationIndex, Dm, Gait, People, PlaceRef, Tenths},
 };
 use outline::{FileReport, Lexeme, TextFault, Token, Words, shown};
 
 /// A value as the table of words distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum WordValue {
     Length(Dm),
     Span(Tenths),
     Spans(Tenths, Tenths),
@@ -22,11 +22,11 @@ pub(super) enum Value {
     Count(u16),
     Minute(u16),
     People(People),
-    Spot(Spot),
+    Spot(PlaceRef),
     /// Of a route, a resource, a sound, a behaviour.
     Name(u16),
     Nothing,
-    Animation(Animation),
+    Animation(AnimationIndex),
     Lines {
         first: u16,
         n: u8,
@@ -55,54 +55,56 @@ const UNITS: [&str; 9] = ["m", "s", "min", "h", "ms", "cm", "km", "%", "m/s"];
 
 impl Values<'_, '_> {
     /// Reads one value. None when there is something wrong, which is reported.
-    pub(super) fn read(&mut self, words: &mut Words<'_, '_>, expect: Expect) -> Option<Value> {
+    pub(super) fn read(&mut self, words: &mut Words<'_, '_>, expect: Expect) -> Option<WordValue> {
         Some(match expect {
-            Expect::Length(min, max) => Value::Length(Dm(self.length(words, min, max)?)),
-            Expect::Span(min, max) => Value::Span(Tenths(self.span(words, min, max)?)),
+            Expect::Length(min, max) => WordValue::Length(Dm(self.length(words, min, max)?)),
+            Expect::Span(min, max) => WordValue::Span(Tenths(self.span(words, min, max)?)),
             Expect::Spans => self.spans(words)?,
             Expect::Last => {
                 self.keyword(words, "last", "`last` and a duration, as in `in last 5 s`")?;
-                Value::Span(Tenths(self.span(words, 1, SPAN_MAX)?))
+                WordValue::Span(Tenths(self.span(words, 1, SPAN_MAX)?))
             }
             Expect::Percent => {
                 let wanted = "1 % to 100 %";
                 let number = self.number(words, wanted)?;
                 let factor = self.unit(words, &number, &[("%", 1.0)], wanted)?;
-                Value::Percent(self.in_range(words, &number, factor, (1, 100), wanted)? as u8)
+                WordValue::Percent(self.in_range(words, &number, factor, (1, 100), wanted)? as u8)
             }
-            Expect::Count(min, max) => Value::Count(self.count(words, min, max)?),
+            Expect::Count(min, max) => WordValue::Count(self.count(words, min, max)?),
             Expect::Times => {
                 let count = self.count(words, 1, 10_000)?;
                 self.keyword(words, "times", "`times`, as in `repeat 3 times:`")?;
-                Value::Count(count)
+                WordValue::Count(count)
             }
             Expect::Least => {
                 self.keyword(words, "least", "`least` and a number, as in `at least 3`")?;
-                Value::Count(self.count(words, 1, 255)?)
+                WordValue::Count(self.count(words, 1, 255)?)
             }
             Expect::Speed => {
                 let wanted = "a speed from 0.1 m/s to 25 m/s";
                 let number = self.number(words, wanted)?;
                 let factor = self.unit(words, &number, &[("m/s", 10.0)], wanted)?;
                 let range = (1, u16::from(Gait::SPEED_MAX));
-                Value::Speed(Gait(self.in_range(words, &number, factor, range, wanted)? as u8))
+                WordValue::Speed(Gait(self.in_range(words, &number, factor, range, wanted)? as u8))
             }
-            Expect::Clock => Value::Minute(self.clock(words)?),
-            Expect::People => Value::People(self.people(words)?),
-            Expect::Place => Value::Spot(self.spot(words, &["home", "here"])?),
-            Expect::Spot => Value::Spot(self.spot(words, &SPOTS)?),
-            Expect::Route => Value::Name(self.name(words, "route", &self.lexicon.routes)?),
-            Expect::Load if words.skip_word("nothing") => Value::Nothing,
+            Expect::Clock => WordValue::Minute(self.clock(words)?),
+            Expect::People => WordValue::People(self.people(words)?),
+            Expect::Place => WordValue::Spot(self.spot(words, &["home", "here"])?),
+            Expect::Spot => WordValue::Spot(self.spot(words, &SPOTS)?),
+            Expect::Route => WordValue::Name(self.name(words, "route", &self.lexicon.routes)?),
+            Expect::Load if words.skip_word("nothing") => WordValue::Nothing,
             Expect::Resource | Expect::Load => {
-                Value::Name(self.name(words, "resource", &self.lexicon.resources)?)
+                WordValue::Name(self.name(words, "resource", &self.lexicon.resources)?)
             }
-            Expect::Animation => {
-                Value::Animation(Animation(self.name(words, "animation", &self.lexicon.animations)?))
-            }
-            Expect::Sound => Value::Name(self.name(words, "sound", &self.lexicon.sounds)?),
+            Expect::Animation => WordValue::Animation(AnimationIndex(self.name(
+                words,
+                "animation",
+                &self.lexicon.animations,
+            )?)),
+            Expect::Sound => WordValue::Name(self.name(words, "sound", &self.lexicon.sounds)?),
             Expect::Lines => self.lines(words)?,
-            Expect::Behavior => Value::Name(self.behavior(words)?),
-            Expect::Flag => Value::Flag,
+            Expect::Behavior => WordValue::Name(self.behavior(words)?),
+            Expect::Flag => WordValue::Flag,
         })
     }
 
@@ -197,11 +199,11 @@ impl Values<'_, '_> {
         self.in_range(words, &number, factor, (min, max), &wanted)
     }
 
-    fn spans(&mut self, words: &mut Words<'_, '_>) -> Option<Value> {
+    fn spans(&mut self, words: &mut Words<'_, '_>) -> Option<WordValue> {
         let column = words.peek().map_or(words.last_column, |token| token.column);
         let shortest = self.span(words, 1, SPAN_MAX)?;
         if !words.skip_word("to") {
-            return Some(Value::Spans(Tenths(shortest), Tenths(shortest)));
+            return Some(WordValue::Spans(Tenths(shortest), Tenths(shortest)));
         }
         let longest = self.span(words, 1, SPAN_MAX)?;
         if longest < shortest {
@@ -210,7 +212,7 @@ impl Values<'_, '_> {
             self.report.add(words.line, column, TextFault::Expected { wanted, found });
             return None;
         }
-        Some(Value::Spans(Tenths(shortest), Tenths(longest)))
+        Some(WordValue::Spans(Tenths(shortest), Tenths(longest)))
     }
 
     fn count(&mut self, words: &mut Words<'_, '_>, min: u16, max: u16) -> Option<u16> {
@@ -263,14 +265,14 @@ impl Values<'_, '_> {
         Some(people)
     }
 
-    fn spot(&mut self, words: &mut Words<'_, '_>, known: &[&str]) -> Option<Spot> {
+    fn spot(&mut self, words: &mut Words<'_, '_>, known: &[&str]) -> Option<PlaceRef> {
         let spot = match words.peek_word() {
-            Some("home") => Spot::HOME,
-            Some("here") if known.contains(&"here") => Spot::HERE,
-            Some("target") if known.contains(&"target") => Spot::TARGET,
-            Some("last-seen") if known.contains(&"last-seen") => Spot::LAST_SEEN,
+            Some("home") => PlaceRef::HOME,
+            Some("here") if known.contains(&"here") => PlaceRef::HERE,
+            Some("target") if known.contains(&"target") => PlaceRef::TARGET,
+            Some("last-seen") if known.contains(&"last-seen") => PlaceRef::LAST_SEEN,
             Some(name) => match self.lexicon.places.get(name) {
-                Some(&number) => Spot(number),
+                Some(&number) => PlaceRef(number),
                 None => {
                     let known = known.iter().copied().chain(self.lexicon.places.keys().copied());
                     let nearest = self.report.nearest(name, known);
@@ -316,7 +318,7 @@ impl Values<'_, '_> {
         number
     }
 
-    fn lines(&mut self, words: &mut Words<'_, '_>) -> Option<Value> {
+    fn lines(&mut self, words: &mut Words<'_, '_>) -> Option<WordValue> {
         let mut said = Vec::new();
         let start = words.clone();
         while let Some(Token { lexeme: Lexeme::Quoted(line), .. }) = words.peek() {
@@ -338,6 +340,6 @@ impl Values<'_, '_> {
             );
             return None;
         };
-        Some(Value::Lines { first, n: said.len() as u8 })
+        Some(WordValue::Lines { first, n: said.len() as u8 })
     }
 }

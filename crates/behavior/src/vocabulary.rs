@@ -12,9 +12,9 @@ pub struct Vocabulary {
     /// Kinds of NPCs, at most 63: the first has [`KindId`](crate::senses::KindId) 1, since 0 are players.
     pub kinds: Vec<Kind>,
     /// Names for several kinds together, at most 64.
-    pub groups: Vec<Group>,
+    pub groups: Vec<KindGroup>,
     /// At most 1,024.
-    pub places: Vec<Place>,
+    pub places: Vec<NamedPlace>,
     /// At most 1,024.
     pub routes: Vec<Route>,
     /// At most 255.
@@ -44,7 +44,7 @@ pub struct Kind {
 /// Several kinds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Group {
+pub struct KindGroup {
     /// As behaviours name it.
     pub name: String,
     /// Kinds, or `player`.
@@ -54,7 +54,7 @@ pub struct Group {
 /// A place to go to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct NamedPlace {
     /// As behaviours name it.
     pub name: String,
     /// Its middle.

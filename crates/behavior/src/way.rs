@@ -2,14 +2,14 @@
 
 use super::{
     intent::Go,
-    mind::{Leaf, NONE, Phase},
-    node::{Gait, Spot, Tenths},
+    mind::{Leaf, LeafProgress, NONE},
+    node::{Gait, PlaceRef, Tenths},
     think::{
-        Outcome::{self, Failure, Running, Success},
+        NodeOutcome::{self, Failure, Running, Success},
         Thought,
     },
 };
-use crate::senses::{Journey, Progress};
+use crate::senses::{Journey, MoveProgress};
 use core::f32::consts::TAU;
 use glam::{Vec2, Vec3};
 
@@ -21,7 +21,7 @@ const FLOOR_M: f32 = 2.5;
 const WAY_MS_MAX: u32 = 120_000;
 
 /// Progress of a way.
-pub(super) enum Way {
+pub(super) enum Approach {
     Going,
     There,
     /// There is no way, or it took too long.
@@ -30,24 +30,24 @@ pub(super) enum Way {
 
 impl<R: FnMut() -> u32> Thought<'_, R> {
     /// On the way to a place. `None` after the first arrival, which nothing undoes.
-    pub(super) fn arrive(&mut self, leaf: &mut Leaf, pace: Gait, at: Spot) -> Option<Outcome> {
+    pub(super) fn arrive(&mut self, leaf: &mut Leaf, pace: Gait, at: PlaceRef) -> Option<NodeOutcome> {
         match leaf.phase {
-            Phase::There => return None,
-            Phase::New if at == Spot::HERE => {
+            LeafProgress::There => return None,
+            LeafProgress::New if at == PlaceRef::HERE => {
                 leaf.spot = self.senses.position;
                 self.settle(leaf);
                 return Some(Success);
             }
-            Phase::New => {
+            LeafProgress::New => {
                 let Some(spot) = self.point_of(at) else { return Some(Failure) };
                 self.set_out(leaf, spot);
             }
-            Phase::Going => {}
+            LeafProgress::Going => {}
         }
         Some(match self.way(leaf, ARRIVED_M) {
-            Way::Going => self.walk(leaf, pace),
-            Way::Blocked => Failure,
-            Way::There => {
+            Approach::Going => self.walk(leaf, pace),
+            Approach::Blocked => Failure,
+            Approach::There => {
                 self.settle(leaf);
                 Success
             }
@@ -56,13 +56,13 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
 
     /// It is where it wanted to be: how long it stays counts from here.
     pub(super) fn settle(&self, leaf: &mut Leaf) {
-        leaf.phase = Phase::There;
+        leaf.phase = LeafProgress::There;
         leaf.since = self.now;
         leaf.due = self.now;
     }
 
-    pub(super) fn pause(&mut self, leaf: &mut Leaf, pause: (Tenths, Tenths)) -> Outcome {
-        leaf.phase = Phase::There;
+    pub(super) fn pause(&mut self, leaf: &mut Leaf, pause: (Tenths, Tenths)) -> NodeOutcome {
+        leaf.phase = LeafProgress::There;
         leaf.due = self.now.after(self.between(pause));
         Running
     }
@@ -70,12 +70,12 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
     /// Chooses another goal.
     pub(super) fn set_out(&self, leaf: &mut Leaf, spot: Vec3) {
         leaf.spot = spot;
-        leaf.phase = Phase::Going;
+        leaf.phase = LeafProgress::Going;
         leaf.due = self.now.after(WAY_MS_MAX);
         leaf.leg = leaf.leg.wrapping_add(1);
     }
 
-    pub(super) fn walk(&mut self, leaf: &Leaf, pace: Gait) -> Outcome {
+    pub(super) fn walk(&mut self, leaf: &Leaf, pace: Gait) -> NodeOutcome {
         self.out.go = Go::To(leaf.spot);
         self.out.pace = pace.into();
         Running
@@ -88,21 +88,21 @@ impl<R: FnMut() -> u32> Thought<'_, R> {
         if way.z.abs() <= FLOOR_M { way.truncate().length_squared() } else { way.length_squared() }
     }
 
-    pub(super) fn way(&self, leaf: &Leaf, within_m: f32) -> Way {
+    pub(super) fn way(&self, leaf: &Leaf, within_m: f32) -> Approach {
         let way = leaf.spot - self.senses.position;
         if way.truncate().length_squared() <= within_m * within_m && way.z.abs() <= FLOOR_M {
-            return Way::There;
+            return Approach::There;
         }
         match self.senses.journey {
-            Journey { leg, progress: Progress::Arrived } if leg == leaf.leg => Way::There,
-            Journey { leg, progress: Progress::Unreachable } if leg == leaf.leg => Way::Blocked,
-            _ if self.now.has_reached(leaf.due) => Way::Blocked,
-            _ => Way::Going,
+            Journey { leg, progress: MoveProgress::Arrived } if leg == leaf.leg => Approach::There,
+            Journey { leg, progress: MoveProgress::Unreachable } if leg == leaf.leg => Approach::Blocked,
+            _ if self.now.has_reached(leaf.due) => Approach::Blocked,
+            _ => Approach::Going,
         }
     }
 
     /// The NPC's own point of a place.
-    pub(super) fn point_of(&mut self, spot: Spot) -> Option<Vec3> {
+    pub(super) fn point_of(&mut self, spot: PlaceRef) -> Option<Vec3> {
         match self.set.place(spot) {
             Some((middle, radius_m)) if radius_m > 0.0 => Some(self.point_near(middle, radius_m)),
             Some((middle, _)) => Some(middle),

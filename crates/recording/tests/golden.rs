@@ -5,7 +5,7 @@
 //! `cargo test -p recording --test golden -- --ignored`, and those that come to other states move to `golden/changed`: they are kept, read
 //! and replayed, and only their hashes are no longer compared.
 
-use behavior::{Group, Kind, Vocabulary};
+use behavior::{Kind, KindGroup, Vocabulary};
 use game::{Game, Mission, MissionScript, Waypoint};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
@@ -114,7 +114,7 @@ fn config() -> WorldConfig {
     let script = Script {
         vocabulary: Vocabulary {
             kinds: vec![kind("wolf", &["folk", "player"]), kind("folk", &[])],
-            groups: vec![Group { name: "pack".into(), members: vec!["wolf".into()] }],
+            groups: vec![KindGroup { name: "pack".into(), members: vec!["wolf".into()] }],
             ..Vocabulary::default()
         },
         actors: vec![Actor { health: 30, lies_s: 2, respawn_s: 3, ..Actor::default() }; 2],

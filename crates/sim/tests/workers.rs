@@ -2,7 +2,7 @@
 //! which thread that is, decides nothing.
 #![expect(clippy::disallowed_methods, reason = "a real pool runs on the wall's time")]
 
-use behavior::{Kind, Place, Route, Vocabulary};
+use behavior::{Kind, NamedPlace, Route, Vocabulary};
 use glam::{Quat, Vec3};
 use ids::{AgentId, Epoch, Instant, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, ChatKind, Command, Control, ControlFlags, Enter, Frame, Scenery, Terrain};
@@ -107,7 +107,7 @@ fn cast(terrain: &Terrain, scenery: &Scenery) -> Cast {
     };
     let vocabulary = Vocabulary {
         kinds: vec![kind("guard", &["bandit"]), kind("villager", &[]), kind("bandit", &["guard", "player"])],
-        places: vec![Place { name: "camp".into(), position: at(140.0, 140.0), radius_m: 10.0 }],
+        places: vec![NamedPlace { name: "camp".into(), position: at(140.0, 140.0), radius_m: 10.0 }],
         routes: vec![Route {
             name: "round".into(),
             points: vec![at(115.0, 115.0), at(145.0, 115.0), at(145.0, 145.0), at(115.0, 145.0)],

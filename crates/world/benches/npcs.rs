@@ -9,7 +9,7 @@
     reason = "a benchmark reads the clock and prints"
 )]
 
-use behavior::{Kind, Place, Route, Vocabulary};
+use behavior::{Kind, NamedPlace, Route, Vocabulary};
 use glam::Vec3;
 use ids::{AgentId, Epoch, SessionKey, Tick, Uuid, WorldId};
 use link::{Action, Command, Enter, Frame, Scenery, Terrain};
@@ -132,7 +132,7 @@ fn script(terrain: &Terrain) -> Script {
             kind("villager", &["bandit"]),
             kind("bandit", &["guard", "player"]),
         ],
-        places: vec![Place { name: "camp".into(), position: at(150.0, 150.0), radius_m: 10.0 }],
+        places: vec![NamedPlace { name: "camp".into(), position: at(150.0, 150.0), radius_m: 10.0 }],
         routes: vec![Route {
             name: "round".into(),
             points: vec![at(100.0, 100.0), at(160.0, 100.0), at(160.0, 160.0), at(100.0, 160.0)],

@@ -9,7 +9,7 @@ use crate::{
 };
 use behavior::{
     BehaviorId, BehaviorSet, Names, Problems, Source, Vocabulary,
-    senses::{DetailPolicy, KindId, Sight},
+    senses::{Acuity, DetailPolicy, KindId},
 };
 use glam::{Vec2, Vec3};
 use ids::Uuid;
@@ -33,7 +33,7 @@ pub struct Actor {
     /// Metres a second.
     pub run_m_per_s: f32,
     /// How well it sees and hears.
-    pub sight: Sight,
+    pub sight: Acuity,
     /// Seconds that it lies where it fell.
     pub lies_s: u16,
     /// Seconds from then until it is back where it began; 0 is never.
@@ -48,7 +48,7 @@ impl Default for Actor {
             health: 100,
             walk_m_per_s: crate::WALK_M_PER_S,
             run_m_per_s: crate::RUN_M_PER_S,
-            sight: Sight::default(),
+            sight: Acuity::default(),
             lies_s: 5,
             respawn_s: 20,
             looks: Looks::Person,
@@ -220,7 +220,7 @@ impl CastMark {
 #[derive(Debug)]
 pub struct Cast {
     pub(crate) mesh: NavMesh,
-    pub(crate) view: nav::Sight,
+    pub(crate) view: nav::SightObstacles,
     pub(crate) behaviors: BehaviorSet,
     pub(crate) policy: DetailPolicy,
     pub(crate) actors: Vec<Actor>,
@@ -271,7 +271,7 @@ impl Cast {
         let solids: Vec<Solid> = scenery.prims().iter().map(solid).collect();
         let solids = Arc::new(Solids::new(terrain.size_m(), &solids)?);
         let mesh = NavMesh::build(ground, &solids, &Walker { water_m, ..Walker::default() }, go_on)?;
-        Self::put_together(script, terrain, mesh, nav::Sight::new(ground, solids))
+        Self::put_together(script, terrain, mesh, nav::SightObstacles::new(ground, solids))
     }
 
     /// Others, or the same with other behaviours, on the same ground: the mesh, which takes the time, is taken over. `terrain` is the
@@ -292,7 +292,7 @@ impl Cast {
         script: Script,
         terrain: &Terrain,
         mesh: NavMesh,
-        view: nav::Sight,
+        view: nav::SightObstacles,
     ) -> Result<Self, CastErrors> {
         let mut errors = check(&script);
         let Script { vocabulary, actors, animations, files, spawns, day_s, game } = &script;
@@ -510,7 +510,7 @@ fn members(name: &str, Script { vocabulary, spawns, .. }: &Script) -> Option<Npc
 
 /// Numbers that would make somebody walk backwards, for ever or nowhere are errors.
 fn check_numbers(kind: &str, actor: &Actor, errors: &mut Vec<CastError>) {
-    let Sight { radius_m, half_view_cos, close_m, eyes_m, memory_ms: _, hearing } = actor.sight;
+    let Acuity { radius_m, half_view_cos, close_m, eyes_m, memory_ms: _, hearing } = actor.sight;
     let (speeds, lengths) = (0.1..=SPEED_MAX_M_PER_S, 0.0..=1_000.0);
     let ranges = [
         ("walk_m_per_s", actor.walk_m_per_s, &speeds, "between 0.1 and 128"),
@@ -535,7 +535,7 @@ fn hash_people(hasher: &mut state_hash::StateHasher, actors: &[Actor], roles: &[
         hasher.f32(actor.walk_m_per_s);
         hasher.f32(actor.run_m_per_s);
         actor.looks.fold_into(hasher);
-        let Sight { radius_m, half_view_cos, close_m, eyes_m, memory_ms, hearing } = actor.sight;
+        let Acuity { radius_m, half_view_cos, close_m, eyes_m, memory_ms, hearing } = actor.sight;
         [radius_m, half_view_cos, close_m, eyes_m, hearing].into_iter().for_each(|value| hasher.f32(value));
         hasher.u32(memory_ms);
     }

@@ -7,7 +7,7 @@ mod village;
 
 use behavior::{
     BehaviorId, BehaviorSet, Intent, Mind, NODES_MAX, Source, Vocabulary,
-    senses::{Journey, KindId, Progress, Senses, WorldTime},
+    senses::{Journey, KindId, MoveProgress, Senses, WorldTime},
 };
 use glam::Vec3;
 use libfuzzer_sys::fuzz_target;
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
         let mut intent = Intent::default();
         let mut random = 1u32;
         for step in 0..50u64 {
-            let progress = if step % 3 == 0 { Progress::Arrived } else { Progress::Going };
+            let progress = if step % 3 == 0 { MoveProgress::Arrived } else { MoveProgress::Going };
             let senses = Senses {
                 position: Vec3::ZERO,
                 kind: KindId(1),

@@ -58,7 +58,7 @@ impl SoundSet {
 
 /// The entity that a sound reports, as alarms do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub struct SoundSubject {
     /// The entity.
     pub who: EntityId,
     /// Its kind.
@@ -81,7 +81,7 @@ pub struct Sound {
     /// What that is.
     pub by_kind: KindId,
     /// The entity that it reports.
-    pub about: Option<About>,
+    pub about: Option<SoundSubject>,
 }
 
 /// A sound that an NPC heard.
@@ -96,14 +96,14 @@ pub struct Heard {
     /// The entity that made it.
     pub by: Option<EntityId>,
     /// The entity that it reported.
-    pub about: Option<About>,
+    pub about: Option<SoundSubject>,
     /// Its place.
     pub place: Vec3,
     /// The time at which it sounded.
     pub heard_at: Stamp,
 }
 
-impl About {
+impl SoundSubject {
     pub(super) fn renamed(about: Option<Self>, name: impl Fn(EntityId) -> Option<EntityId>) -> Option<Self> {
         about.and_then(|about| Some(Self { who: name(about.who)?, ..about }))
     }
@@ -123,7 +123,7 @@ impl Heard {
         let Self { sound, strength, by_kind, by, about, place, heard_at } = *self;
         let small = u32::from_le_bytes([sound.0, strength, by_kind.0, 0]);
         hasher.u64(u64::from(small) << 32 | u64::from(by.map_or(0, EntityId::get)));
-        About::hash(about, hasher);
+        SoundSubject::hash(about, hasher);
         hasher.vec3(place);
         hasher.u32(heard_at.0);
     }
@@ -146,7 +146,7 @@ pub struct Listener {
     pub me: EntityId,
     /// Position of its ears.
     pub position: Vec3,
-    /// Factor on a person's range of hearing ([`Sight::hearing`](super::Sight::hearing)).
+    /// Factor on a person's range of hearing ([`Acuity::hearing`](super::Acuity::hearing)).
     pub keenness: f32,
     /// Kinds that matter to its behaviour ([`BehaviorSet::hearing`](crate::BehaviorSet::hearing)).
     pub interest: SoundSet,
@@ -204,7 +204,7 @@ impl Sounds {
             hasher.u64(small | u64::from(by.map_or(0, EntityId::get)));
             hasher.u64(u64::from(at.0) << 32 | u64::from(reach_m.to_bits()));
             hasher.vec3(*place);
-            About::hash(*about, &mut hasher);
+            SoundSubject::hash(*about, &mut hasher);
         }
         hasher.u64(self.n_dropped);
         hasher.finish()
@@ -223,7 +223,7 @@ impl Sounds {
     pub fn rename(&mut self, name: impl Fn(EntityId) -> Option<EntityId>) {
         for (_, sound) in &mut self.list {
             sound.by = sound.by.and_then(&name);
-            sound.about = About::renamed(sound.about, &name);
+            sound.about = SoundSubject::renamed(sound.about, &name);
         }
     }
 

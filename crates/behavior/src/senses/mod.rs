@@ -15,9 +15,11 @@ mod time;
 pub use attention::{
     Attention, DWELL_MS, Detail, DetailPolicy, LEVELS, MARGIN, PERIOD_MAX_MS, PERIOD_MIN_MS,
 };
-pub use hearing::{About, HEARABLE_MS, Heard, Listener, SOUNDS_MAX, Sound, SoundKind, SoundSet, Sounds};
+pub use hearing::{
+    HEARABLE_MS, Heard, Listener, SOUNDS_MAX, Sound, SoundKind, SoundSet, SoundSubject, Sounds,
+};
 pub use perception::{HEARD_MAX, HURT_MS, Hurt, Perception, PerceptionCounts, SEEN_MAX, Sighting};
-pub use sight::{Candidate, Onlooker, Sight};
+pub use sight::{Acuity, Candidate, Onlooker};
 pub use time::{Stamp, WorldTime};
 
 use glam::Vec3;
@@ -93,12 +95,12 @@ pub struct Journey {
     /// Of the intent that began it ([`Intent::leg`](crate::Intent::leg)). A report on an earlier leg is ignored.
     pub leg: u8,
     /// Its progress.
-    pub progress: Progress,
+    pub progress: MoveProgress,
 }
 
 /// Progress of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Progress {
+pub enum MoveProgress {
     /// Under way, or not begun.
     #[default]
     Going,

@@ -5,8 +5,8 @@
 
 use super::{
     EntityId, KindId, Stamp, WorldTime,
-    hearing::{About, HEARD_MEMORY_MS, Heard, Listener, Sounds},
-    sight::{Candidate, Considered, Onlooker, Sight},
+    hearing::{HEARD_MEMORY_MS, Heard, Listener, SoundSubject, Sounds},
+    sight::{Acuity, Candidate, Considered, Onlooker},
 };
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,7 @@ impl Perception {
     pub fn look(
         &mut self,
         eyes: &Onlooker,
-        sight: &Sight,
+        sight: &Acuity,
         candidates: &[Candidate],
         now: WorldTime,
         is_clear: &mut impl FnMut(Vec3, Vec3) -> bool,
@@ -204,7 +204,7 @@ impl Perception {
         self.n_seen = n_seen as u8;
         for heard in &mut self.heard {
             heard.by = heard.by.and_then(&name);
-            heard.about = About::renamed(heard.about, &name);
+            heard.about = SoundSubject::renamed(heard.about, &name);
         }
         if let Some(hurt) = &mut self.hurt {
             hurt.by = hurt.by.and_then(&name);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Acuity of a kind of NPC's senses; a template has one for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Sight {
+pub struct Acuity {
     /// Range of sight, metres.
     pub radius_m: f32,
     /// Cosine of half of the field of view: −1 sees all around, 0 sees what is in front.
@@ -25,7 +25,7 @@ pub struct Sight {
     pub hearing: f32,
 }
 
-impl Default for Sight {
+impl Default for Acuity {
     /// A person: 200° of view.
     fn default() -> Self {
         Self {
@@ -76,7 +76,7 @@ pub(super) struct Considered {
 }
 
 impl Considered {
-    pub(super) fn of(eyes: &Onlooker, sight: &Sight, candidates: &[Candidate]) -> Self {
+    pub(super) fn of(eyes: &Onlooker, sight: &Acuity, candidates: &[Candidate]) -> Self {
         let mut considered = Self { nearest: [(f32::INFINITY, 0); SEEN_MAX], len: 0 };
         let reach = sight.radius_m * sight.radius_m;
         for (index, candidate) in (0..).zip(candidates) {
@@ -116,7 +116,7 @@ impl Considered {
 }
 
 /// True if a direction lies in the field of view; without a root: the signs first, then squares.
-fn is_in_view(facing: Vec2, way: Vec2, sight: &Sight) -> bool {
+fn is_in_view(facing: Vec2, way: Vec2, sight: &Acuity) -> bool {
     let square = way.length_squared();
     if square <= sight.close_m * sight.close_m {
         return true;
@@ -149,7 +149,7 @@ mod tests {
         Onlooker { me: id(99), position, facing: Vec2::X, interest: KindSet::ALL, target: None }
     }
 
-    fn whom(eyes: &Onlooker, sight: &Sight, candidates: &[Candidate]) -> Vec<u32> {
+    fn whom(eyes: &Onlooker, sight: &Acuity, candidates: &[Candidate]) -> Vec<u32> {
         Considered::of(eyes, sight, candidates).indexes().map(|index| candidates[index].who.get()).collect()
     }
 
@@ -158,12 +158,12 @@ mod tests {
         let mut candidates: Vec<Candidate> =
             (1..=20).map(|n| candidate(n, 2.0 * ((n * 7 % 20) as f32) + 1.0, 0.0)).collect();
         candidates.push(candidate(99, 0.0, 0.0));
-        assert_eq!(whom(&eyes(), &Sight::default(), &candidates), [20, 3, 6, 9]);
+        assert_eq!(whom(&eyes(), &Acuity::default(), &candidates), [20, 3, 6, 9]);
     }
 
     #[test]
     fn nobody_behind_one_s_back_is_seen_unless_close_by() {
-        let sight = Sight { half_view_cos: 0.5, ..Sight::default() };
+        let sight = Acuity { half_view_cos: 0.5, ..Acuity::default() };
         let candidates = [
             candidate(1, -10.0, 0.0),
             candidate(2, -1.0, 0.0),
@@ -181,9 +181,9 @@ mod tests {
         candidates[0].has_fallen = true;
         candidates[1].kind = KindId(7);
         let eyes = Onlooker { interest: KindSet::only(KindId::PLAYER), ..eyes() };
-        assert_eq!(whom(&eyes, &Sight::default(), &candidates), [3]);
+        assert_eq!(whom(&eyes, &Acuity::default(), &candidates), [3]);
         let eyes = Onlooker { target: Some(id(1)), ..eyes };
-        assert_eq!(whom(&eyes, &Sight::default(), &candidates), [1, 3]);
+        assert_eq!(whom(&eyes, &Acuity::default(), &candidates), [1, 3]);
     }
 
     proptest! {
@@ -194,7 +194,7 @@ mod tests {
             let between = (heading - direction).abs();
             let between = between.min(core::f32::consts::TAU - between);
             prop_assume!((between - half).abs() > 0.01);
-            let sight = Sight { half_view_cos: libm::cosf(half), ..Sight::default() };
+            let sight = Acuity { half_view_cos: libm::cosf(half), ..Acuity::default() };
             let facing = Vec2::from_angle(heading);
             let is_seen = is_in_view(facing, Vec2::from_angle(direction) * far, &sight);
             prop_assert_eq!(is_seen, between < half);

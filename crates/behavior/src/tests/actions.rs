@@ -35,7 +35,7 @@ fn who_cannot_get_there_wanders_elsewhere() {
     npc.drawn = u32::MAX / 3;
     npc.think(250);
     assert_eq!((npc.goal(), npc.intent.leg), (goal, leg));
-    npc.progress = Progress::Unreachable;
+    npc.progress = MoveProgress::Unreachable;
     npc.think(250);
     assert_ne!(npc.goal(), goal);
     assert_ne!(npc.intent.leg, leg);
@@ -53,10 +53,10 @@ fn reports_on_an_earlier_leg_are_ignored() {
     npc.think(250);
     let senses_leg = npc.intent.leg;
     npc.intent.leg = senses_leg.wrapping_sub(1);
-    npc.progress = Progress::Arrived;
+    npc.progress = MoveProgress::Arrived;
     assert_eq!(npc.think(250), "go");
     npc.intent.leg = senses_leg;
-    npc.progress = Progress::Arrived;
+    npc.progress = MoveProgress::Arrived;
     assert_eq!(npc.think(250), "sit");
 }
 
@@ -104,7 +104,7 @@ fn a_guard_goes_to_its_post_looks_about_and_comes_back_when_pushed() {
     for step in 0..80u32 {
         npc.drawn = step.wrapping_mul(0x9E37_79B9);
         npc.think(250);
-        let Face::Heading(heading) = npc.intent.face else { panic!("{:?}", npc.intent) };
+        let Facing::Heading(heading) = npc.intent.face else { panic!("{:?}", npc.intent) };
         headings.push(heading);
         assert_eq!(npc.intent.go, Go::Stay);
     }
@@ -122,7 +122,7 @@ fn a_guard_goes_to_its_post_looks_about_and_comes_back_when_pushed() {
 fn a_guard_without_a_way_to_its_post_guards_where_it_is() {
     let mut npc = Npc::new("guard inn");
     npc.think(250);
-    npc.progress = Progress::Unreachable;
+    npc.progress = MoveProgress::Unreachable;
     npc.think(250);
     npc.think(250);
     assert_eq!(npc.intent.go, Go::Stay);
@@ -193,7 +193,7 @@ fn following_never_ends_while_there_is_somebody_to_follow() {
     npc.mind.set_target(id(4), KindId(0), Vec3::X, WorldTime(npc.now));
     npc.see(4, 0, 2.0);
     assert_eq!(npc.think(250), "follow");
-    assert_eq!((npc.intent.go, npc.intent.face), (Go::Stay, Face::Toward(id(4))));
+    assert_eq!((npc.intent.go, npc.intent.face), (Go::Stay, Facing::Toward(id(4))));
     npc.see(4, 0, 9.0);
     assert_eq!(npc.think(250), "follow");
     assert_eq!(npc.intent.go, Go::Toward { who: id(4), within_m: 3.0 });
@@ -212,7 +212,7 @@ fn blows_in_a_minute(every_ms: u64) -> u32 {
             assert_eq!(npc.intent.gesture, Some(AnimationId(0)));
             blows += u32::from(attack.blows);
         }
-        assert_eq!(npc.intent.face, Face::Toward(id(4)));
+        assert_eq!(npc.intent.face, Facing::Toward(id(4)));
     }
     blows
 }
@@ -328,7 +328,7 @@ fn talk_says_its_lines_in_turn_to_who_is_there() {
     assert_eq!(npc.think(250), "sit", "nobody is in view");
     npc.see(4, 0, 3.0);
     assert_eq!(npc.think(250), "talk");
-    assert_eq!((npc.said(), npc.intent.face), (Some("a"), Face::Toward(id(4))));
+    assert_eq!((npc.said(), npc.intent.face), (Some("a"), Facing::Toward(id(4))));
     assert_eq!(npc.think(4_900), "talk");
     assert_eq!(npc.said(), None);
     npc.think(100);
@@ -357,7 +357,7 @@ fn sitting_working_and_going_end_as_they_say() {
     assert_eq!(npc.think(250), "wait");
     let mut npc = Npc::new("select:\n    go to inn\n    sit");
     npc.think(250);
-    npc.progress = Progress::Unreachable;
+    npc.progress = MoveProgress::Unreachable;
     assert_eq!(npc.think(250), "sit");
 }
 
@@ -375,7 +375,7 @@ fn gestures_sounds_and_turns_happen_once() {
     let mut npc = Npc::new("play bow\nface inn\nsound horn within 30 m\nplay dig for 2 s\nwait 1 s");
     assert_eq!(npc.think(250), "play");
     assert_eq!(npc.intent.gesture, Some(AnimationId(0)));
-    assert_eq!(npc.intent.face, Face::At(Vec3::new(100.0, 0.0, 0.0)));
+    assert_eq!(npc.intent.face, Facing::At(Vec3::new(100.0, 0.0, 0.0)));
     assert_eq!(npc.intent.sound, Some(SoundMade { kind: SoundKind(4), reach_dm: 300 }));
     npc.think(250);
     assert_eq!((npc.intent.gesture, npc.intent.sound), (None, None));
@@ -450,7 +450,7 @@ fn an_alarm_tells_of_its_target() {
     let mut npc = Npc::new("select:\n    when hears alarm: chase\n    sit");
     npc.hear(SoundKind::ALARM, 9, 20.0);
     let place = Vec3::new(25.0, 5.0, 0.0);
-    npc.heard[0].about = Some(About { who: id(4), kind: KindId(2), place });
+    npc.heard[0].about = Some(SoundSubject { who: id(4), kind: KindId(2), place });
     assert_eq!(npc.think(250), "chase");
     assert_eq!((npc.goal(), npc.mind.target()), (place, Some(id(4))));
     assert_eq!(npc.mind.about(), npc.heard[0].about);

@@ -209,7 +209,7 @@ fn a_behaviour_that_ended_begins_again_in_the_same_thought_once() {
     assert_eq!(npc.think(1_000), "wait");
     let mut npc = Npc::new("face home");
     assert_eq!(npc.think(250), "nothing");
-    assert_eq!(npc.intent.face, Face::At(Vec3::ZERO));
+    assert_eq!(npc.intent.face, Facing::At(Vec3::ZERO));
 }
 
 #[test]

@@ -164,9 +164,9 @@ fn the_template_is_checked_too() {
     let mut vocabulary = vocabulary();
     vocabulary.kinds.push(Kind { name: "wolf".into(), enemies: names(&["sheep"]), friends: vec![] });
     vocabulary.kinds.push(Kind { name: "guard".into(), ..Kind::default() });
-    vocabulary.places.push(Place { name: "home".into(), ..Place::default() });
-    vocabulary.places.push(Place { name: "a b".into(), ..Place::default() });
-    vocabulary.places.push(Place { name: "hole".into(), position: Vec3::NAN, radius_m: 0.0 });
+    vocabulary.places.push(NamedPlace { name: "home".into(), ..NamedPlace::default() });
+    vocabulary.places.push(NamedPlace { name: "a b".into(), ..NamedPlace::default() });
+    vocabulary.places.push(NamedPlace { name: "hole".into(), position: Vec3::NAN, radius_m: 0.0 });
     vocabulary.routes.push(Route { name: "round".into(), points: vec![] });
     vocabulary.sounds.push("chat".into());
     vocabulary.entries.push("a".into());

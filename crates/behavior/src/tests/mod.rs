@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::senses::{
-    About, EntityId, Heard, Hurt, Journey, KindId, Progress, Senses, Sighting, SoundKind, WorldTime,
+    EntityId, Heard, Hurt, Journey, KindId, MoveProgress, Senses, Sighting, SoundKind, SoundSubject,
+    WorldTime,
 };
 use glam::Vec3;
 
@@ -22,10 +23,10 @@ pub(crate) fn vocabulary() -> Vocabulary {
     let at = |x: f32, y: f32| Vec3::new(x, y, 0.0);
     Vocabulary {
         kinds: vec![kind("guard", &["thief"]), kind("thief", &["guard", "player"])],
-        groups: vec![Group { name: "all".into(), members: names(&["guard", "thief", "player"]) }],
+        groups: vec![KindGroup { name: "all".into(), members: names(&["guard", "thief", "player"]) }],
         places: vec![
-            Place { name: "inn".into(), position: at(100.0, 0.0), radius_m: 0.0 },
-            Place { name: "square".into(), position: at(0.0, 100.0), radius_m: 5.0 },
+            NamedPlace { name: "inn".into(), position: at(100.0, 0.0), radius_m: 0.0 },
+            NamedPlace { name: "square".into(), position: at(0.0, 100.0), radius_m: 5.0 },
         ],
         routes: vec![Route {
             name: "round".into(),
@@ -59,7 +60,7 @@ struct Npc {
     position: Vec3,
     health: f32,
     minute: u16,
-    progress: Progress,
+    progress: MoveProgress,
     is_refused: bool,
     seen: Vec<Sighting>,
     heard: Vec<Heard>,
@@ -85,7 +86,7 @@ impl Npc {
             position: Vec3::ZERO,
             health: 1.0,
             minute: 12 * 60,
-            progress: Progress::Going,
+            progress: MoveProgress::Going,
             is_refused: false,
             seen: Vec::new(),
             heard: Vec::new(),
@@ -114,7 +115,7 @@ impl Npc {
         let visits =
             self.mind.think(&self.set, &senses, WorldTime(self.now), &mut || drawn, &mut self.intent);
         assert!(visits <= 2 * n_nodes);
-        (self.progress, self.is_refused) = (Progress::Going, false);
+        (self.progress, self.is_refused) = (MoveProgress::Going, false);
         self.mind.doing(&self.set).unwrap_or("nothing")
     }
 

@@ -169,7 +169,8 @@ impl Chaos {
                 place: self.place(),
                 at: Stamp(now.stamp().0.wrapping_sub(self.below(20_000))),
             };
-            let progress = [Progress::Going, Progress::Going, Progress::Arrived, Progress::Unreachable];
+            let progress =
+                [MoveProgress::Going, MoveProgress::Going, MoveProgress::Arrived, MoveProgress::Unreachable];
             let senses = Senses {
                 position: self.place(),
                 kind: KindId(1),
@@ -207,7 +208,7 @@ impl Chaos {
                 kind: KindId(self.draw() as u8),
                 health: f32::NAN,
                 minute: self.draw() as u16,
-                journey: Journey { leg: self.draw() as u8, progress: Progress::Arrived },
+                journey: Journey { leg: self.draw() as u8, progress: MoveProgress::Arrived },
                 target_is_gone: false,
                 is_refused: self.below(2) == 0,
                 seen: &[],
@@ -222,7 +223,7 @@ impl Chaos {
 }
 
 /// Invariants after every thought.
-fn check(mind: &Mind, intent: &Intent, nodes: &[node::Node]) {
+fn check(mind: &Mind, intent: &Intent, nodes: &[node::TreeNode]) {
     use node::Op;
     if mind.leaf != mind::NONE {
         let op = nodes[usize::from(mind.leaf)].op;

@@ -4,10 +4,10 @@
 //! thinks when, says [`Attention`], as in a real world.
 
 use behavior::{
-    BehaviorSet, Deed, Face, Go, Intent, Mind, Pace,
+    BehaviorSet, Deed, Facing, Go, Intent, Mind, Pace,
     senses::{
-        Attention, Candidate, DetailPolicy, EntityId, Journey, KindId, Listener, Onlooker, Perception,
-        PerceptionCounts, Progress, Senses, Sight, Sound, SoundKind, Sounds, WorldTime,
+        Acuity, Attention, Candidate, DetailPolicy, EntityId, Journey, KindId, Listener, MoveProgress,
+        Onlooker, Perception, PerceptionCounts, Senses, Sound, SoundKind, Sounds, WorldTime,
     },
 };
 use glam::{Vec2, Vec3};
@@ -191,7 +191,7 @@ impl Plane {
         let walls = &self.walls;
         let mut is_clear =
             |from: Vec3, to: Vec3| !walls.iter().any(|&wall| crosses(wall, from.truncate(), to.truncate()));
-        let sight = Sight::default();
+        let sight = Acuity::default();
         actor.perception.look(&eyes, &sight, candidates, self.now, &mut is_clear, &mut self.counts);
         let interest = self.set.hearing(mind.behavior());
         let ears = Listener { me: actor.id, position: here, keenness: sight.hearing, interest };
@@ -227,7 +227,7 @@ impl Plane {
         };
         mind.think(&self.set, &senses, self.now, &mut random, &mut actor.intent);
         if actor.intent.leg != actor.journey.leg {
-            actor.journey = Journey { leg: actor.intent.leg, progress: Progress::Going };
+            actor.journey = Journey { leg: actor.intent.leg, progress: MoveProgress::Going };
         }
         self.happen(index);
     }
@@ -291,17 +291,17 @@ impl Plane {
                 step(actor, actor.position + away * 10.0, speed, 0.0)
             }
         };
-        if is_there && actor.journey.progress == Progress::Going {
-            actor.journey.progress = Progress::Arrived;
+        if is_there && actor.journey.progress == MoveProgress::Going {
+            actor.journey.progress = MoveProgress::Arrived;
             actor.attention.hasten(self.now);
         }
         let look_at = match actor.intent.face {
-            Face::Ahead => None,
-            Face::Toward(who) => {
+            Facing::Ahead => None,
+            Facing::Toward(who) => {
                 candidates.iter().find(|candidate| candidate.who == who).map(|other| other.position)
             }
-            Face::At(place) => Some(place),
-            Face::Heading(angle) => Some(actor.position + Vec2::from_angle(angle).extend(0.0)),
+            Facing::At(place) => Some(place),
+            Facing::Heading(angle) => Some(actor.position + Vec2::from_angle(angle).extend(0.0)),
         };
         if let Some(place) = look_at
             && let Some(facing) = (place - actor.position).truncate().try_normalize()

@@ -1,7 +1,7 @@
 //! The village of the examples: what its template would offer, and the files themselves. Tests, the benchmark and the fuzz
 //! target share it.
 
-use behavior::{BehaviorSet, Group, Kind, Place, Resource, Route, Source, Vocabulary};
+use behavior::{BehaviorSet, Kind, KindGroup, NamedPlace, Resource, Route, Source, Vocabulary};
 use glam::Vec3;
 
 /// The examples by name.
@@ -22,7 +22,7 @@ pub(crate) fn vocabulary() -> Vocabulary {
         enemies: names(enemies),
         friends: names(friends),
     };
-    let place = |name: &str, x: f32, y: f32, radius_m: f32| Place {
+    let place = |name: &str, x: f32, y: f32, radius_m: f32| NamedPlace {
         name: name.into(),
         position: Vec3::new(x, y, 20.0),
         radius_m,
@@ -36,7 +36,7 @@ pub(crate) fn vocabulary() -> Vocabulary {
             kind("shopkeeper", &[], &["townsfolk"]),
             kind("deer", &["player", "bandit", "townsfolk"], &["deer"]),
         ],
-        groups: vec![Group {
+        groups: vec![KindGroup {
             name: "townsfolk".into(),
             members: names(&["villager", "guard", "shopkeeper"]),
         }],

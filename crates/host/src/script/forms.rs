@@ -2,8 +2,8 @@
 
 use super::ScriptProblems;
 use super::missions::{MissionEntry, WaypointEntry};
-use behavior::Group;
-use behavior::senses::Sight;
+use behavior::KindGroup;
+use behavior::senses::Acuity;
 use ids::Uuid;
 use outline::{Problem, position};
 use serde::Deserialize;
@@ -66,7 +66,7 @@ pub(super) struct File {
     pub(super) behaviours: Vec<Placed<PathBuf>>,
     pub(super) day_s: u32,
     pub(super) kinds: Vec<Placed<KindEntry>>,
-    pub(super) groups: Vec<Placed<Group>>,
+    pub(super) groups: Vec<Placed<KindGroup>>,
     pub(super) places: Vec<Placed<PlaceEntry>>,
     pub(super) routes: Vec<Placed<RouteEntry>>,
     pub(super) resources: Vec<Placed<ResourceEntry>>,
@@ -167,7 +167,7 @@ pub(super) struct KindEntry {
     pub(super) lies_s: Option<u16>,
     pub(super) respawn_s: Option<u16>,
     #[serde(default)]
-    pub(super) sight: Sight,
+    pub(super) sight: Acuity,
     #[serde(default)]
     pub(super) appearance: AppearanceEntry,
 }

@@ -9,7 +9,7 @@ mod missions;
 
 pub use looks::parse_worn_looks;
 
-use behavior::{Kind, Place, Resource, Route, Vocabulary};
+use behavior::{Kind, NamedPlace, Resource, Route, Vocabulary};
 use forms::{File, KindEntry, NpcEntry, Placed, Point};
 use game::{MissionFaults, MissionScript};
 use glam::Vec3;
@@ -204,7 +204,11 @@ fn script(file: File, files: Vec<(String, Vec<u8>)>, looks: Vec<Looks>, terrain:
         kinds: file.kinds.iter().map(|entry| kind(&entry.it)).collect(),
         groups: file.groups.into_iter().map(|entry| entry.it).collect(),
         places: (file.places.into_iter().map(|entry| entry.it))
-            .map(|place| Place { name: place.name, position: at(place.position), radius_m: place.radius_m })
+            .map(|place| NamedPlace {
+                name: place.name,
+                position: at(place.position),
+                radius_m: place.radius_m,
+            })
             .collect(),
         routes: (file.routes.into_iter().map(|entry| entry.it))
             .map(|route| Route { name: route.name, points: all(route.points) })

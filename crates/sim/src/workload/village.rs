@@ -1,6 +1,6 @@
 //! The NPCs of workload `npcs` and of setting `village`: guards on their round, people who stroll and talk, and some who are after both.
 
-use behavior::{Kind, Place, Route, Vocabulary};
+use behavior::{Kind, NamedPlace, Route, Vocabulary};
 use game::{Mission, MissionScript, Waypoint};
 use glam::{Vec2, Vec3};
 use link::{Scenery, Terrain};
@@ -103,7 +103,7 @@ fn script(terrain: &Terrain) -> Script {
             kind("villager", &["bandit"]),
             kind("bandit", &["guard", "player"]),
         ],
-        places: vec![Place { name: "camp".into(), position: at(150.0, 150.0), radius_m: 10.0 }],
+        places: vec![NamedPlace { name: "camp".into(), position: at(150.0, 150.0), radius_m: 10.0 }],
         routes: vec![Route {
             name: "round".into(),
             points: vec![at(110.0, 110.0), at(146.0, 110.0), at(146.0, 146.0), at(110.0, 146.0)],

@@ -5,8 +5,8 @@ use super::{
 };
 use crate::{cast::ground_of, outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::Setting};
 use behavior::{
-    Attack, Face, Go, Intent, Pace, Pose,
-    senses::{Candidate, EntityId, Journey, Progress, Sound, Stamp},
+    Attack, Facing, Go, Intent, Pace, Pose,
+    senses::{Candidate, EntityId, Journey, MoveProgress, Sound, Stamp},
 };
 use glam::{Vec2, Vec3};
 use ids::{LocalId, SessionKey, WorldId};
@@ -39,10 +39,10 @@ impl Npcs {
         let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
         legs.sits = intent.pose == Pose::Sit;
         head.errand.face = match intent.face {
-            Face::Ahead => Toward::Ahead,
-            Face::Toward(who) => Toward::Somebody(who),
-            Face::At(place) => Toward::Point(place),
-            Face::Heading(radians) => Toward::Heading(radians),
+            Facing::Ahead => Toward::Ahead,
+            Facing::Toward(who) => Toward::Somebody(who),
+            Facing::At(place) => Toward::Point(place),
+            Facing::Heading(radians) => Toward::Heading(radians),
         };
         let wanted = intent.animation.map(|animation| animation.0);
         let mut changes = smallvec::SmallVec::<[(ids::Uuid, bool); 4]>::new();
@@ -103,7 +103,7 @@ impl Npcs {
         let is_new = head.errand.leg != intent.leg;
         head.errand.leg = intent.leg;
         if is_new {
-            head.journey = Journey { leg: intent.leg, progress: Progress::Going };
+            head.journey = Journey { leg: intent.leg, progress: MoveProgress::Going };
         }
         let hint = legs.spot.poly;
         let at_feet = |position: Vec3| position - Vec3::Z * HALF_HEIGHT_M;
@@ -114,8 +114,8 @@ impl Npcs {
                 legs.wants_path = false;
                 head.errand.target = Target::None;
                 // Who stays after it arrived may go on to the same goal later, which may have moved meanwhile.
-                if head.journey.progress == Progress::Arrived {
-                    head.journey.progress = Progress::Going;
+                if head.journey.progress == MoveProgress::Arrived {
+                    head.journey.progress = MoveProgress::Going;
                 }
                 return;
             }
@@ -129,7 +129,7 @@ impl Npcs {
             }
             Go::Toward { who, within_m } => {
                 let Some(there) = candidates.iter().find(|candidate| candidate.who == who) else {
-                    head.journey.progress = Progress::Unreachable;
+                    head.journey.progress = MoveProgress::Unreachable;
                     legs.follower.stop();
                     return;
                 };
@@ -141,7 +141,7 @@ impl Npcs {
                     return;
                 }
                 if is_known && legs.spot.at.distance(at) <= within_m {
-                    head.journey.progress = Progress::Arrived;
+                    head.journey.progress = MoveProgress::Arrived;
                     return;
                 }
                 head.errand.target = Target::Somebody { who, within_m, at };
@@ -174,7 +174,7 @@ impl Npcs {
             _ => {
                 legs.follower.stop();
                 legs.wants_path = false;
-                head.journey.progress = Progress::Unreachable;
+                head.journey.progress = MoveProgress::Unreachable;
             }
         }
     }

@@ -5,7 +5,7 @@ use super::{
     act::direction, state::rehash,
 };
 use crate::{animations, cast::ground_of, periods::Span, setting::Setting};
-use behavior::senses::{Candidate, Progress};
+use behavior::senses::{Candidate, MoveProgress};
 use glam::Vec2;
 use ids::Uuid;
 use nav::{
@@ -42,7 +42,7 @@ impl Npcs {
             self.counts.path_nodes += u64::from(search.nodes);
             if search.end == End::Nowhere {
                 legs.follower.stop();
-                self.heads[number].journey.progress = Progress::Unreachable;
+                self.heads[number].journey.progress = MoveProgress::Unreachable;
                 legs.head_changed = true;
                 legs.attention.hasten(now);
             } else {
@@ -84,11 +84,11 @@ impl Npcs {
             match pace.status {
                 Status::NeedsPath => legs.wants_path = true,
                 Status::Arrived => {
-                    (head.journey.progress, legs.head_changed) = (Progress::Arrived, true);
+                    (head.journey.progress, legs.head_changed) = (MoveProgress::Arrived, true);
                     legs.attention.hasten(now);
                 }
                 Status::GaveUp => {
-                    (head.journey.progress, legs.head_changed) = (Progress::Unreachable, true);
+                    (head.journey.progress, legs.head_changed) = (MoveProgress::Unreachable, true);
                     legs.attention.hasten(now);
                     self.counts.given_up += 1;
                 }

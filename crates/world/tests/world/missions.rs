@@ -4,7 +4,7 @@ use super::{
     stage::{STANDING, Stage, enter_at},
     village::{GROUND_M, flat, script, setting_of, spawn, wall},
 };
-use behavior::Group;
+use behavior::KindGroup;
 use game::{
     Game, Mission, MissionFault, MissionFaults, MissionProblem, MissionScript, MissionStatus, Waypoint,
 };
@@ -31,7 +31,7 @@ fn adventure() -> Script {
         spawn("folk", "stroll", 150.0, 150.0),
     ]);
     script.vocabulary.groups =
-        vec![Group { name: "outlaws".into(), members: vec!["wolf".into(), "hound".into()] }];
+        vec![KindGroup { name: "outlaws".into(), members: vec!["wolf".into(), "hound".into()] }];
     let missions = vec![
         Mission {
             name: "Camp".into(),
@@ -365,7 +365,7 @@ fn missions_that_cannot_be_are_refused_with_all_that_is_wrong() {
     }
     assert!(refused.to_string().contains("mission 6, waypoint 1: there is no kind or group \"dragons\""));
     let mut nobody = adventure();
-    nobody.vocabulary.groups.push(Group { name: "ghosts".into(), members: vec!["player".into()] });
+    nobody.vocabulary.groups.push(KindGroup { name: "ghosts".into(), members: vec!["player".into()] });
     let mut missions = camp_and_home();
     missions[0].waypoints[0].clear = Some("ghosts".into());
     let nobody = with_missions(nobody, missions);

@@ -28,10 +28,10 @@ impl Watcher {
     /// Looks; a wall hides everything beyond so many metres.
     fn look(&mut self, now: u64, target: Option<u32>, candidates: &[Candidate], wall_m: f32) {
         let mut is_clear = |from: Vec3, to: Vec3| {
-            assert_eq!(from, Vec3::Z * Sight::default().eyes_m);
+            assert_eq!(from, Vec3::Z * Acuity::default().eyes_m);
             to.x < wall_m
         };
-        let (eyes, sight) = (eyes(target), Sight::default());
+        let (eyes, sight) = (eyes(target), Acuity::default());
         self.perception.look(&eyes, &sight, candidates, WorldTime(now), &mut is_clear, &mut self.counts);
     }
 
