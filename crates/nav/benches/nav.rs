@@ -15,8 +15,8 @@ mod site;
 
 use glam::{Vec2, Vec3};
 use nav::{
-    Follower, NavMesh, Path, PathFinder, PolyRef, Sight, Spot, Status,
-    crowd::{self, Body, Mover, Nearby, Neighbours},
+    MeshPoint, NavMesh, Path, PathFinder, PathFollower, PolyRef, SightObstacles, Status,
+    crowd::{self, CrowdBody, Nearby, Neighbours, SteeredBody},
 };
 use site::{Random, Site};
 use std::{hint::black_box, sync::Arc, time::Instant};
@@ -67,7 +67,7 @@ fn build(name: &str, site: &Site) -> NavMesh {
 /// Walkers that keep their direction until they hit something.
 fn slide(name: &str, site: &Site, mesh: &NavMesh, times: u64) {
     let mut random = Random(3);
-    let mut walkers: Vec<(Spot, Vec2)> =
+    let mut walkers: Vec<(MeshPoint, Vec2)> =
         (0..64).map(|_| (somewhere(site, mesh, &mut random), step(&mut random))).collect();
     let began = Instant::now();
     let mut hits = 0;
@@ -91,7 +91,7 @@ fn slide(name: &str, site: &Site, mesh: &NavMesh, times: u64) {
 fn paths(name: &str, site: &Site, mesh: &NavMesh, times: u64) {
     for reach in [20.0, 60.0] {
         let mut random = Random(5);
-        let ends: Vec<(Spot, Spot)> = (0..times)
+        let ends: Vec<(MeshPoint, MeshPoint)> = (0..times)
             .map(|n| {
                 let from = somewhere(site, mesh, &mut random);
                 (from, mesh.random_near(site.ground(), from, reach, n).unwrap())
@@ -116,7 +116,7 @@ fn paths(name: &str, site: &Site, mesh: &NavMesh, times: u64) {
 
 fn locate(name: &str, site: &Site, mesh: &NavMesh, times: u64) {
     let mut random = Random(9);
-    let spots: Vec<Spot> = (0..256).map(|_| somewhere(site, mesh, &mut random)).collect();
+    let spots: Vec<MeshPoint> = (0..256).map(|_| somewhere(site, mesh, &mut random)).collect();
     for (how, hinted) in [("with a hint", true), ("without", false)] {
         let began = Instant::now();
         let mut found = 0;
@@ -133,7 +133,7 @@ fn locate(name: &str, site: &Site, mesh: &NavMesh, times: u64) {
 
 /// From eye to eye over 30 m.
 fn sight(name: &str, site: &Site, times: u64) {
-    let sight = Sight::new(site.ground(), Arc::new(site.solids()));
+    let sight = SightObstacles::new(site.ground(), Arc::new(site.solids()));
     let mut random = Random(11);
     let eye = |at: Vec2| at.extend(site.ground().height(at) + 1.6);
     let size = site.size_m as f32;
@@ -158,16 +158,16 @@ fn sight(name: &str, site: &Site, times: u64) {
 
 struct World {
     neighbours: Neighbours,
-    walkers: Vec<Walker>,
+    walkers: Vec<WalkerSize>,
 }
 
-struct Walker {
-    spot: Spot,
+struct WalkerSize {
+    spot: MeshPoint,
     velocity: Vec2,
     hindered: bool,
     wish: Vec2,
     left_m: f32,
-    follower: Follower,
+    follower: PathFollower,
 }
 
 /// Everybody wanders within 30 m: follower, neighbours, steering, step. Searches are timed apart.
@@ -178,7 +178,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
         .map(|_| {
             let home = somewhere(site, &mesh, &mut random);
             let walkers = (0..each)
-                .map(|n| Walker {
+                .map(|n| WalkerSize {
                     spot: mesh
                         .random_near(site.ground(), home, 15.0, random.bits() ^ u64::from(n))
                         .unwrap_or(home),
@@ -186,7 +186,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
                     hindered: false,
                     wish: Vec2::ZERO,
                     left_m: f32::MAX,
-                    follower: Follower::default(),
+                    follower: PathFollower::default(),
                 })
                 .collect();
             World { neighbours: Neighbours::new(), walkers }
@@ -199,7 +199,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
         let began = Instant::now();
         let searched_before = searching;
         for world in &mut worlds {
-            let body = |walker: &Walker| Body {
+            let body = |walker: &WalkerSize| CrowdBody {
                 at: walker.spot.at,
                 velocity: walker.velocity,
                 z: 20.0,
@@ -222,7 +222,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
                 }
                 (walker.wish, walker.left_m) = (pace.velocity, pace.left_m);
                 world.neighbours.around(index, &mut nearby);
-                let mover = Mover { body: body(walker), pressing: pace.pressing };
+                let mover = SteeredBody { body: body(walker), pressing: pace.pressing };
                 let step = crowd::walk(&mesh, walker.spot, &mover, &nearby, DT);
                 touching += nearby.len() as u64;
                 moving += u64::from(step.velocity != Vec2::ZERO);
@@ -235,7 +235,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
         took += began.elapsed().as_secs_f64() - (searching - searched_before);
     }
     let steps = (worlds.len() as u32 * each * ticks) as f64;
-    let places: Vec<(Spot, Vec2)> =
+    let places: Vec<(MeshPoint, Vec2)> =
         worlds.iter().flat_map(|world| &world.walkers).map(|walker| (walker.spot, walker.velocity)).collect();
     println!(
         "{name:<20} walkers {:>8.1} ns  a tick, and {:.1} us a goal and search; {:.0} % move, {:.1} neighbours, {:.3} searches a tick and world, {} B each, {:08x}",
@@ -244,7 +244,7 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
         moving as f64 * 100.0 / steps,
         touching as f64 / steps,
         searches as f64 / (f64::from(ticks) * worlds.len() as f64),
-        size_of::<Walker>(),
+        size_of::<WalkerSize>(),
         sum(&places),
     );
 }
@@ -253,12 +253,12 @@ fn worlds_of_walkers(name: &str, site: &Site, worlds: u64, ticks: u32, each: u32
 fn neighbours(count: u32, rounds: u32) {
     let mut random = Random(13);
     let side = (count as f32 * 2.0).sqrt();
-    let body = |random: &mut Random| Body {
+    let body = |random: &mut Random| CrowdBody {
         at: Vec2::new(random.share(), random.share()) * side,
         radius: 0.3,
-        ..Body::default()
+        ..CrowdBody::default()
     };
-    let mut bodies: Vec<Body> = (0..count).map(|_| body(&mut random)).collect();
+    let mut bodies: Vec<CrowdBody> = (0..count).map(|_| body(&mut random)).collect();
     let (mut neighbours, mut nearby) = (Neighbours::new(), Nearby::new());
     let began = Instant::now();
     for _ in 0..rounds {
@@ -275,13 +275,13 @@ fn neighbours(count: u32, rounds: u32) {
 }
 
 fn steering(times: u32) {
-    let body = Body { radius: 0.3, wish: Vec2::new(2.0, 0.0), ..Body::default() };
-    let mover = Mover { body, pressing: false };
-    let body = |x: f32, y: f32, vx: f32| Body {
+    let body = CrowdBody { radius: 0.3, wish: Vec2::new(2.0, 0.0), ..CrowdBody::default() };
+    let mover = SteeredBody { body, pressing: false };
+    let body = |x: f32, y: f32, vx: f32| CrowdBody {
         at: Vec2::new(x, y),
         velocity: Vec2::new(vx, 0.3),
         radius: 0.3,
-        ..Body::default()
+        ..CrowdBody::default()
     };
     let scenes = [
         (
@@ -303,7 +303,7 @@ fn steering(times: u32) {
     }
 }
 
-fn somewhere(site: &Site, mesh: &NavMesh, random: &mut Random) -> Spot {
+fn somewhere(site: &Site, mesh: &NavMesh, random: &mut Random) -> MeshPoint {
     loop {
         let at = Vec2::new(random.share(), random.share()) * site.size_m as f32;
         let found = mesh.locate(site.ground(), at.extend(site.ground().height(at)), 1.0, PolyRef::NONE);
@@ -318,7 +318,7 @@ fn step(random: &mut Random) -> Vec2 {
     Vec2::from_angle(random.share() * core::f32::consts::TAU) * 0.1
 }
 
-fn sum(walkers: &[(Spot, Vec2)]) -> u32 {
+fn sum(walkers: &[(MeshPoint, Vec2)]) -> u32 {
     walkers.iter().fold(0u32, |sum, (spot, way)| {
         let bits = spot.at.x.to_bits() ^ spot.at.y.to_bits().rotate_left(7) ^ way.x.to_bits().rotate_left(13);
         (sum ^ bits).wrapping_mul(0x9E37_79B1)

@@ -5,7 +5,7 @@
 //! format has.
 
 use glam::{Quat, Vec3};
-use nav::{Ground, NavMesh, Solid, Solids, Walker};
+use nav::{GroundHeights, NavMesh, Solid, Solids, WalkerSize};
 use std::{io, path::PathBuf};
 
 fn main() -> io::Result<()> {
@@ -20,8 +20,9 @@ fn main() -> io::Result<()> {
         block(15.0, Vec3::new(2.0, 2.0, 0.6)),
         block(25.0, Vec3::new(5.0, 5.0, 1.1)),
     ];
-    let ground = Ground::new(size_m as u32, &heights).map_err(io::Error::other)?;
+    let ground = GroundHeights::new(size_m as u32, &heights).map_err(io::Error::other)?;
     let solids = Solids::new(size_m as u32, &solids).map_err(io::Error::other)?;
-    let mesh = NavMesh::build(ground, &solids, &Walker::default(), &mut || true).map_err(io::Error::other)?;
+    let mesh =
+        NavMesh::build(ground, &solids, &WalkerSize::default(), &mut || true).map_err(io::Error::other)?;
     std::fs::write(directory.join("mesh"), mesh.to_bytes())
 }

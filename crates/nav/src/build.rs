@@ -14,7 +14,7 @@ mod samples;
 mod shapes;
 
 use crate::{
-    ground::Ground,
+    ground::GroundHeights,
     mesh::{Border, NavMesh, Parts, TILE_CELLS, TILE_M, Tile, island::Islands, locate::Buckets, poly::Poly},
     solids::Solids,
 };
@@ -26,7 +26,7 @@ use thiserror::Error;
 
 /// Dimensions and abilities of a walker.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Walker {
+pub struct WalkerSize {
     /// Half of its width, metres: walls and ledges stay so far away.
     pub radius_m: f32,
     /// Height upright, metres: lower ceilings block it.
@@ -47,7 +47,7 @@ pub struct Walker {
     pub isle_min_m2: f32,
 }
 
-impl Default for Walker {
+impl Default for WalkerSize {
     /// An avatar on dry land.
     fn default() -> Self {
         Self {
@@ -115,7 +115,7 @@ pub enum BuildError {
 /// Heights beyond this are no region's, metres.
 const HEIGHT_MAX_M: f32 = 8_192.0;
 
-impl Walker {
+impl WalkerSize {
     fn check(&self) -> Result<(), BuildError> {
         let ranges = [
             ("radius_m", self.radius_m, 0.0, 0.6),
@@ -151,9 +151,9 @@ impl NavMesh {
     /// # Errors
     /// [`BuildError`].
     pub fn build(
-        ground: Ground<'_>,
+        ground: GroundHeights<'_>,
         solids: &Solids,
-        walker: &Walker,
+        walker: &WalkerSize,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Self, BuildError> {
         let side = ground.size_m().div_ceil(TILE_M);
@@ -176,9 +176,9 @@ impl NavMesh {
 
     fn build_tiles(
         &mut self,
-        ground: Ground<'_>,
+        ground: GroundHeights<'_>,
         solids: &Solids,
-        walker: &Walker,
+        walker: &WalkerSize,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), BuildError> {
         walker.check()?;
@@ -205,9 +205,9 @@ impl NavMesh {
 
 /// Buffers reused from tile to tile.
 struct Workshop<'a> {
-    ground: Ground<'a>,
+    ground: GroundHeights<'a>,
     solids: &'a Solids,
-    walker: &'a Walker,
+    walker: &'a WalkerSize,
     samples: Samples,
 }
 

@@ -7,7 +7,7 @@
 mod neighbours;
 mod steer;
 
-use crate::mesh::{NavMesh, Spot};
+use crate::mesh::{MeshPoint, NavMesh};
 use glam::Vec2;
 
 pub use neighbours::{Nearby, Neighbours};
@@ -32,7 +32,7 @@ const CREEP_M_PER_S: f32 = 0.05;
 
 /// A body that is or may be in the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Body {
+pub struct CrowdBody {
     /// Axis, metres from the region's south-west corner.
     pub at: Vec2,
     /// Velocity, metres a second.
@@ -50,18 +50,18 @@ pub struct Body {
 
 /// The moving body.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Mover {
+pub struct SteeredBody {
     /// Its place, present velocity and wish.
-    pub body: Body,
+    pub body: CrowdBody,
     /// Stuck for a while: it turns its shoulders and pushes past those that it precedes ([`OVERLAP_MAX_M`]).
     pub pressing: bool,
 }
 
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct CrowdStep {
     /// End of the step.
-    pub spot: Spot,
+    pub spot: MeshPoint,
     /// Resulting velocity: the requested one bit for bit without obstacles, else the distance made ÷ time, or zero.
     pub velocity: Vec2,
     /// True if a wall was in the way.
@@ -71,26 +71,32 @@ pub struct Step {
 /// Takes a step on the mesh, along walls in the way. `dt` in seconds.
 #[must_use]
 #[inline]
-pub fn advance(mesh: &NavMesh, from: Spot, velocity: Vec2, dt: f32) -> Step {
+pub fn advance(mesh: &NavMesh, from: MeshPoint, velocity: Vec2, dt: f32) -> CrowdStep {
     if velocity == Vec2::ZERO {
-        return Step { spot: from, velocity, hindered: false };
+        return CrowdStep { spot: from, velocity, hindered: false };
     }
     let slid = mesh.slide(from, from.at + velocity * dt);
     if !slid.hindered {
-        return Step { spot: slid.spot, velocity, hindered: false };
+        return CrowdStep { spot: slid.spot, velocity, hindered: false };
     }
     let made = (slid.spot.at - from.at) / dt;
     if made.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S || !made.is_finite() {
-        Step { spot: from, velocity: Vec2::ZERO, hindered: true }
+        CrowdStep { spot: from, velocity: Vec2::ZERO, hindered: true }
     } else {
-        Step { spot: slid.spot, velocity: made, hindered: true }
+        CrowdStep { spot: slid.spot, velocity: made, hindered: true }
     }
 }
 
 /// Steers and takes the step. `others` are the nearest, without the mover itself.
 #[must_use]
 #[inline]
-pub fn walk(mesh: &NavMesh, from: Spot, mover: &Mover, others: &[Body], dt: f32) -> Step {
+pub fn walk(
+    mesh: &NavMesh,
+    from: MeshPoint,
+    mover: &SteeredBody,
+    others: &[CrowdBody],
+    dt: f32,
+) -> CrowdStep {
     let velocity = steer(mover, others, dt);
     let step = advance(mesh, from, velocity, dt);
     if step.hindered && !others.is_empty() {
@@ -104,22 +110,22 @@ pub fn walk(mesh: &NavMesh, from: Spot, mover: &Mover, others: &[Body], dt: f32)
 /// body.
 fn along_wall(
     mesh: &NavMesh,
-    from: Spot,
-    mover: &Mover,
-    others: &[Body],
+    from: MeshPoint,
+    mover: &SteeredBody,
+    others: &[CrowdBody],
     velocity: Vec2,
-    blind: Step,
+    blind: CrowdStep,
     dt: f32,
-) -> Step {
-    let stay = Step { spot: from, velocity: Vec2::ZERO, hindered: true };
+) -> CrowdStep {
+    let stay = CrowdStep { spot: from, velocity: Vec2::ZERO, hindered: true };
     let is_fair =
-        |step: &Step| !others.iter().any(|other| steer::is_closer(mover, other, from.at, step.spot.at));
+        |step: &CrowdStep| !others.iter().any(|other| steer::is_closer(mover, other, from.at, step.spot.at));
     let wall = (velocity - blind.velocity).normalize_or_zero();
     let knowing = advance(mesh, from, steer::steer_along(mover, others, wall, dt), dt);
-    let gain = |step: &Step| (step.spot.at - from.at).dot(mover.body.wish);
+    let gain = |step: &CrowdStep| (step.spot.at - from.at).dot(mover.body.wish);
     let knowing = if is_fair(&knowing) { knowing } else { stay };
     let blind = if is_fair(&blind) { blind } else { stay };
     // To the side is better than nowhere.
     let is_better = gain(&knowing) > gain(&blind) || blind.velocity == Vec2::ZERO;
-    Step { hindered: true, ..if is_better { knowing } else { blind } }
+    CrowdStep { hindered: true, ..if is_better { knowing } else { blind } }
 }

@@ -1,6 +1,6 @@
 //! Path following: velocity, turns at corners, and progress.
 //!
-//! A [`Follower`] is plain data of one walker: a copy of a path's next corners, and its progress. [`Follower::step`] returns
+//! A [`PathFollower`] is plain data of one walker: a copy of a path's next corners, and its progress. [`PathFollower::step`] returns
 //! the wished velocity and a status once a tick; it searches nothing itself, since searches have a budget that only the world knows.
 //!
 //! Clients extrapolate a walker by its velocity until they receive another, so on a straight leg the velocity is the same bit for bit:
@@ -8,7 +8,7 @@
 //! change: the walker turns in the first tick in which it sees the next corner.
 
 use crate::{
-    mesh::{CELLS_PER_M, NavMesh, Spot},
+    mesh::{CELLS_PER_M, MeshPoint, NavMesh},
     path::Path,
 };
 use glam::Vec2;
@@ -60,7 +60,7 @@ const CROWD_MAX_M: f32 = 5.0;
 
 /// Progress of a walker on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Follower {
+pub struct PathFollower {
     /// Direction of the present leg, unit length; zero before the first step on it.
     heading: Vec2,
     /// The corner to which it leads, metres.
@@ -84,7 +84,7 @@ pub struct Follower {
     complete: bool,
     /// In quarters of a cell; the goal, which is the last of a complete path, is exact.
     corners: [[u16; 2]; CORNERS],
-    goal: Spot,
+    goal: MeshPoint,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ enum FollowerState {
 pub enum Status {
     /// Nothing: it has nowhere to go.
     Idle,
-    /// A path from where it is to its goal; see [`Follower::goal`] and [`Follower::take`].
+    /// A path from where it is to its goal; see [`PathFollower::goal`] and [`PathFollower::take`].
     NeedsPath,
     /// Nothing: it walks.
     Walking,
@@ -118,13 +118,13 @@ pub struct WalkStep {
     pub velocity: Vec2,
     /// Need of the walker.
     pub status: Status,
-    /// Stuck for a while, see [`crate::crowd::Mover::pressing`].
+    /// Stuck for a while, see [`crate::crowd::SteeredBody::pressing`].
     pub pressing: bool,
-    /// Metres to the next corner, see [`crate::crowd::Body::left_m`].
+    /// Metres to the next corner, see [`crate::crowd::CrowdBody::left_m`].
     pub left_m: f32,
 }
 
-impl Default for Follower {
+impl Default for PathFollower {
     fn default() -> Self {
         Self {
             heading: Vec2::ZERO,
@@ -140,14 +140,14 @@ impl Default for Follower {
             len: 0,
             complete: true,
             corners: [[0; 2]; CORNERS],
-            goal: Spot::NOWHERE,
+            goal: MeshPoint::NOWHERE,
         }
     }
 }
 
-impl Follower {
+impl PathFollower {
     /// Goes somewhere else from now on: waits for a path. `speed` in metres a second; `arrival_m` is how close is close enough.
-    pub fn go(&mut self, goal: Spot, speed: f32, arrival_m: f32) {
+    pub fn go(&mut self, goal: MeshPoint, speed: f32, arrival_m: f32) {
         *self = Self { goal, speed, arrival_m, state: FollowerState::Waiting, ..Self::default() };
     }
 
@@ -163,7 +163,7 @@ impl Follower {
 
     /// Goal, if there is one.
     #[must_use]
-    pub fn goal(&self) -> Option<Spot> {
+    pub fn goal(&self) -> Option<MeshPoint> {
         matches!(self.state, FollowerState::Waiting | FollowerState::Walking).then_some(self.goal)
     }
 
@@ -193,7 +193,7 @@ impl Follower {
     }
 
     /// Wish of a walker at a spot for a tick of `dt` seconds. `hindered`: a wall was in its way in the last tick.
-    pub fn step(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> WalkStep {
+    pub fn step(&mut self, mesh: &NavMesh, at: MeshPoint, hindered: bool, dt: f32) -> WalkStep {
         if self.goal().is_some() && self.is_still(at.at, dt) {
             self.stop();
             return WalkStep::stand(Status::GaveUp);
@@ -258,7 +258,7 @@ impl Follower {
             && [arrival_m, stuck_s, closest_m, still_s].into_iter().all(is_length)
     }
 
-    fn walk(&mut self, mesh: &NavMesh, at: Spot, hindered: bool, dt: f32) -> WalkStep {
+    fn walk(&mut self, mesh: &NavMesh, at: MeshPoint, hindered: bool, dt: f32) -> WalkStep {
         let stride = self.speed * dt;
         for _ in 0..TURNS_MAX {
             if self.is_last() || !self.turns(mesh, at) {
@@ -303,7 +303,7 @@ impl Follower {
     }
 
     /// True if the corner at the end of the leg is reached: close, and the next one in sight.
-    fn turns(&self, mesh: &NavMesh, at: Spot) -> bool {
+    fn turns(&self, mesh: &NavMesh, at: MeshPoint) -> bool {
         let square = self.aim.distance_squared(at.at);
         square <= AT_M * AT_M
             || square <= TURN_M * TURN_M && self.next < self.len && mesh.ray(at, self.corner(self.next)).clear

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Heights of a square region, borrowed.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
+pub struct GroundHeights<'a> {
     size_m: u32,
     heights: &'a [f32],
 }
@@ -17,7 +17,7 @@ pub struct Ground<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GroundError {
     /// Too narrow or too wide.
-    #[error("a ground of {0} m: it takes {min} to {max} m", min = Ground::SIZE_MIN_M, max = Ground::SIZE_MAX_M)]
+    #[error("a ground of {0} m: it takes {min} to {max} m", min = GroundHeights::SIZE_MIN_M, max = GroundHeights::SIZE_MAX_M)]
     Size(u32),
     /// Another number of samples than square metres.
     #[error("a ground of {size_m} m needs {expected} samples, not {found}")]
@@ -31,7 +31,7 @@ pub enum GroundError {
     },
 }
 
-impl<'a> Ground<'a> {
+impl<'a> GroundHeights<'a> {
     /// Narrowest ground: two samples, one square.
     pub const SIZE_MIN_M: u32 = 2;
     /// Widest ground, metres.
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn samples_have_to_fit_the_width() {
-        assert_eq!(Ground::new(1, &[0.0]).unwrap_err(), GroundError::Size(1));
+        assert_eq!(GroundHeights::new(1, &[0.0]).unwrap_err(), GroundError::Size(1));
         assert_eq!(
-            Ground::new(3, &[0.0; 4]).unwrap_err().to_string(),
+            GroundHeights::new(3, &[0.0; 4]).unwrap_err().to_string(),
             "a ground of 3 m needs 9 samples, not 4"
         );
     }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn height_lies_on_the_two_triangles_of_a_square() {
         let heights = [0.0, 1.0, 2.0, 5.0];
-        let ground = Ground::new(2, &heights).unwrap();
+        let ground = GroundHeights::new(2, &heights).unwrap();
         assert_eq!(ground.facet(Vec2::new(0.25, 0.5)), (1.25, Vec2::new(1.0, 2.0)));
         assert_eq!(ground.facet(Vec2::new(0.75, 0.5)), (2.25, Vec2::new(3.0, 4.0)));
         assert_eq!(ground.height(Vec2::new(9.0, 9.0)), 5.0);

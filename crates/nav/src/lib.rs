@@ -1,7 +1,7 @@
 //! Geometry of walking: meshes, paths, steering, collision shapes, lines of sight.
 //!
-//! [`NavMesh::build`] makes a mesh from [`Ground`] and [`Solids`], a [`PathFinder`] searches it, a [`Follower`] walks a path,
-//! [`crowd`] keeps walkers apart, [`Sight`] tests lines of sight. Decisions, NPCs and their senses are not here but in `behavior`;
+//! [`NavMesh::build`] makes a mesh from [`GroundHeights`] and [`Solids`], a [`PathFinder`] searches it, a [`PathFollower`] walks a path,
+//! [`crowd`] keeps walkers apart, [`SightObstacles`] tests lines of sight. Decisions, NPCs and their senses are not here but in `behavior`;
 //! a world joins the two.
 //!
 //! All of it is a function of its arguments: nothing here reads a clock, draws a number or iterates a hash map, budgets
@@ -16,10 +16,10 @@ mod path;
 mod sight;
 mod solids;
 
-pub use build::{BuildError, Walker};
-pub use follow::{Follower, GIVE_UP_S, Status, WalkStep};
-pub use ground::{Ground, GroundError};
-pub use mesh::{CELL_M, DecodeError, NavMesh, PolyRef, Ray, Slid, Spot, TILE_M, TOLERANCE_M};
-pub use path::{CORNERS_MAX, End, NODES_MAX, Path, PathFinder, Search};
-pub use sight::Sight;
+pub use build::{BuildError, WalkerSize};
+pub use follow::{GIVE_UP_S, PathFollower, Status, WalkStep};
+pub use ground::{GroundError, GroundHeights};
+pub use mesh::{CELL_M, DecodeError, MeshPoint, NavMesh, PolyRef, Ray, Slid, TILE_M, TOLERANCE_M};
+pub use path::{CORNERS_MAX, NODES_MAX, Path, PathEnd, PathFinder, PathSearch};
+pub use sight::SightObstacles;
 pub use solids::{Solid, Solids, SolidsError};

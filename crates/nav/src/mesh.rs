@@ -1,6 +1,6 @@
 //! The navmesh as it is walked on: convex polygons in tiles, linked edge to edge.
 //!
-//! Made by [`NavMesh::build`](crate::build), read by everything else. A [`Spot`] is somebody's place on it: a polygon and a point. Walking is
+//! Made by [`NavMesh::build`](crate::build), read by everything else. A [`MeshPoint`] is somebody's place on it: a polygon and a point. Walking is
 //! in `slide`, searching in `path`, finding one's place in `locate`.
 //!
 //! Corners lie on a grid of [`CELL_M`], which floats hold exactly, so that both polygons at an edge compute with the same line.
@@ -16,7 +16,7 @@ pub(crate) mod slide;
 pub(crate) mod stitch;
 mod wander;
 
-use crate::ground::Ground;
+use crate::ground::GroundHeights;
 use glam::Vec2;
 use poly::{EdgeLink, Plane, Poly, Side};
 use serde::{Deserialize, Serialize};
@@ -60,14 +60,14 @@ impl PolyRef {
 
 /// A place on the mesh. `at` lies in the polygon, or at most [`TOLERANCE_M`] outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct MeshPoint {
     /// The polygon.
     pub poly: PolyRef,
     /// Metres from the region's south-west corner.
     pub at: Vec2,
 }
 
-impl Spot {
+impl MeshPoint {
     /// A spot on no polygon: walks from it do not move.
     pub const NOWHERE: Self = Self { poly: PolyRef::NONE, at: Vec2::ZERO };
 }
@@ -151,13 +151,13 @@ impl NavMesh {
 
     /// Height of the floor at a spot, metres. `ground` is the one of the build. 0 on no polygon.
     #[must_use]
-    pub fn height(&self, ground: Ground<'_>, spot: Spot) -> f32 {
+    pub fn height(&self, ground: GroundHeights<'_>, spot: MeshPoint) -> f32 {
         self.facet(ground, spot).0
     }
 
     /// Height and slope (metres up per metre east and north) of the floor at a spot.
     #[must_use]
-    pub fn facet(&self, ground: Ground<'_>, spot: Spot) -> (f32, Vec2) {
+    pub fn facet(&self, ground: GroundHeights<'_>, spot: MeshPoint) -> (f32, Vec2) {
         match self.poly(spot.poly) {
             Some(poly) if poly.floor == Poly::GROUND => ground.facet(spot.at),
             Some(poly) => {
@@ -170,20 +170,20 @@ impl NavMesh {
 
     /// True if a spot's polygon lies on the ground, whose heights the caller may know already, and not on a box.
     #[must_use]
-    pub fn is_on_ground(&self, spot: Spot) -> bool {
+    pub fn is_on_ground(&self, spot: MeshPoint) -> bool {
         self.poly(spot.poly).is_some_and(|poly| poly.floor == Poly::GROUND)
     }
 
     /// True if a spot is valid: its polygon exists and contains its point.
     #[must_use]
-    pub fn holds(&self, spot: Spot) -> bool {
+    pub fn holds(&self, spot: MeshPoint) -> bool {
         self.poly(spot.poly).is_some_and(|poly| poly.holds(spot.at * CELLS_PER_M))
     }
 
     /// True if there is a way from one spot to the other and back. If false, there may still be a way down a ledge.
     #[must_use]
-    pub fn are_connected(&self, a: Spot, b: Spot) -> bool {
-        let island = |spot: Spot| self.poly(spot.poly).map(|_| self.islands.of(spot.poly));
+    pub fn are_connected(&self, a: MeshPoint, b: MeshPoint) -> bool {
+        let island = |spot: MeshPoint| self.poly(spot.poly).map(|_| self.islands.of(spot.poly));
         island(a).is_some_and(|of_a| Some(of_a) == island(b))
     }
 

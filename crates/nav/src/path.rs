@@ -6,7 +6,7 @@
 
 mod funnel;
 
-use crate::mesh::{CELLS_PER_M, NavMesh, PolyRef, Spot, poly::nearest_on_segment};
+use crate::mesh::{CELLS_PER_M, MeshPoint, NavMesh, PolyRef, poly::nearest_on_segment};
 use glam::Vec2;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -29,7 +29,7 @@ pub struct Path {
     corners: [Vec2; CORNERS_MAX],
     len: u8,
     /// End of the complete way: the goal, or the nearest place to it that was found.
-    pub end: Spot,
+    pub end: MeshPoint,
     /// True if the last corner is that end; else the way continues from there.
     pub complete: bool,
 }
@@ -37,7 +37,7 @@ pub struct Path {
 impl Path {
     /// From nowhere to nowhere.
     pub const EMPTY: Self =
-        Self { corners: [Vec2::ZERO; CORNERS_MAX], len: 0, end: Spot::NOWHERE, complete: true };
+        Self { corners: [Vec2::ZERO; CORNERS_MAX], len: 0, end: MeshPoint::NOWHERE, complete: true };
 
     /// Metres from the region's south-west corner, in the order of walking.
     #[must_use]
@@ -56,7 +56,7 @@ impl Path {
 
 /// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum PathEnd {
     /// At the goal.
     Goal,
     /// There is no way to the goal; the path leads to the nearest place that can be reached, as far as the search went.
@@ -69,9 +69,9 @@ pub enum End {
 
 /// Result and cost of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Search {
+pub struct PathSearch {
     /// Result.
-    pub end: End,
+    pub end: PathEnd,
     /// Polygons that it looked at: the work.
     pub nodes: u32,
 }
@@ -118,28 +118,35 @@ impl PathFinder {
     }
 
     /// Searches a way and writes its corners. Looks at no more than `nodes_max` polygons.
-    pub fn find(&mut self, mesh: &NavMesh, from: Spot, to: Spot, nodes_max: u32, path: &mut Path) -> Search {
+    pub fn find(
+        &mut self,
+        mesh: &NavMesh,
+        from: MeshPoint,
+        to: MeshPoint,
+        nodes_max: u32,
+        path: &mut Path,
+    ) -> PathSearch {
         *path = Path::EMPTY;
-        let is_there = |spot: Spot| mesh.poly(spot.poly).is_some() && spot.at.is_finite();
+        let is_there = |spot: MeshPoint| mesh.poly(spot.poly).is_some() && spot.at.is_finite();
         if !is_there(from) || !is_there(to) {
-            return Search { end: End::Nowhere, nodes: 0 };
+            return PathSearch { end: PathEnd::Nowhere, nodes: 0 };
         }
         if mesh.ray_within(from, to) {
             path.end = to;
             path.push(to.at);
-            return Search { end: End::Goal, nodes: 1 };
+            return PathSearch { end: PathEnd::Goal, nodes: 1 };
         }
         let (last, end) = self.search(mesh, from, to, nodes_max.clamp(1, NODES_MAX));
         path.end = match end {
-            End::Goal => to,
+            PathEnd::Goal => to,
             _ => self.nearest_end(mesh, last, to.at),
         };
         self.pull(mesh, from.at, last, path);
-        Search { end, nodes: self.nodes.len() as u32 }
+        PathSearch { end, nodes: self.nodes.len() as u32 }
     }
 
     /// The node at the goal or nearest to it.
-    fn search(&mut self, mesh: &NavMesh, from: Spot, to: Spot, nodes_max: u32) -> (u32, End) {
+    fn search(&mut self, mesh: &NavMesh, from: MeshPoint, to: MeshPoint, nodes_max: u32) -> (u32, PathEnd) {
         let is_elsewhere = !mesh.are_connected(from, to) && !mesh.islands.has_one_way();
         let limit = if is_elsewhere { nodes_max.min(NODES_ELSEWHERE_MAX) } else { nodes_max };
         self.reset(limit);
@@ -165,7 +172,7 @@ impl PathFinder {
                 continue;
             }
             if node.poly == to.poly {
-                return (place, End::Goal);
+                return (place, PathEnd::Goal);
             }
             let nearest = self.nodes[best as usize];
             if (node.left, node.cost) < (nearest.left, nearest.cost) {
@@ -173,7 +180,7 @@ impl PathFinder {
             }
             is_cut |= !self.expand(mesh, place, goal, limit);
         }
-        (best, if is_cut && !is_elsewhere { End::Budget } else { End::Nearest })
+        (best, if is_cut && !is_elsewhere { PathEnd::Budget } else { PathEnd::Nearest })
     }
 
     /// Looks at the neighbours of a node. False when one of them is beyond the budget.
@@ -244,10 +251,10 @@ impl PathFinder {
     }
 
     /// The point of the last polygon that is nearest to the goal.
-    fn nearest_end(&self, mesh: &NavMesh, last: u32, goal: Vec2) -> Spot {
+    fn nearest_end(&self, mesh: &NavMesh, last: u32, goal: Vec2) -> MeshPoint {
         let poly = self.nodes[last as usize].poly;
         let at = mesh.poly(poly).map_or(Vec2::ZERO, |poly| poly.nearest(goal * CELLS_PER_M) / CELLS_PER_M);
-        Spot { poly, at }
+        MeshPoint { poly, at }
     }
 
     /// Writes the corners of the way to a node.
@@ -303,7 +310,7 @@ fn narrowed(right: Vec2, left: Vec2) -> [Vec2; 2] {
 
 impl NavMesh {
     /// True if a straight line leads from spot to spot, to the very polygon.
-    fn ray_within(&self, from: Spot, to: Spot) -> bool {
+    fn ray_within(&self, from: MeshPoint, to: MeshPoint) -> bool {
         let ray = self.ray(from, to.at);
         ray.clear && ray.spot.poly == to.poly
     }

@@ -4,7 +4,7 @@
 //! below it are skipped. Boxes come from the grid of [`Solids`].
 
 use crate::{
-    ground::{Corners, Ground},
+    ground::{Corners, GroundHeights},
     solids::{Solids, Stride},
 };
 use glam::Vec3;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Obstacles to sight in a region. Immutable; to be shared in an `Arc`.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct SightObstacles {
     solids: Arc<Solids>,
     /// Blocks along a side.
     side: u32,
@@ -23,10 +23,10 @@ pub struct Sight {
 /// Metres along a block.
 const BLOCK_M: u32 = 8;
 
-impl Sight {
+impl SightObstacles {
     /// Looks over the ground once. `solids` belong to the same region.
     #[must_use]
-    pub fn new(ground: Ground<'_>, solids: Arc<Solids>) -> Self {
+    pub fn new(ground: GroundHeights<'_>, solids: Arc<Solids>) -> Self {
         let last = ground.size_m() - 1;
         let side = ground.size_m().div_ceil(BLOCK_M);
         let ridge = |block: u32| {
@@ -51,14 +51,14 @@ impl Sight {
     /// True if neither ground nor box is between two points. `ground` is the one of the build. Beyond the region's border nothing
     /// obstructs; a point that is not finite sees nothing.
     #[must_use]
-    pub fn is_clear(&self, ground: Ground<'_>, from: Vec3, to: Vec3) -> bool {
+    pub fn is_clear(&self, ground: GroundHeights<'_>, from: Vec3, to: Vec3) -> bool {
         from.is_finite()
             && to.is_finite()
             && self.is_above_ground(ground, from, to)
             && self.solids.is_clear(from, to)
     }
 
-    fn is_above_ground(&self, ground: Ground<'_>, from: Vec3, to: Vec3) -> bool {
+    fn is_above_ground(&self, ground: GroundHeights<'_>, from: Vec3, to: Vec3) -> bool {
         let rise = to.z - from.z;
         let mut blocks = Stride::new(from.truncate(), to.truncate(), BLOCK_M as f32);
         let mut enter = 0.0f32;
@@ -81,7 +81,7 @@ impl Sight {
 }
 
 /// True if all squares under a segment lie below it.
-fn squares_are_below(ground: Ground<'_>, from: Vec3, to: Vec3) -> bool {
+fn squares_are_below(ground: GroundHeights<'_>, from: Vec3, to: Vec3) -> bool {
     let way = to - from;
     let last = ground.size_m() - 1;
     let mut squares = Stride::new(from.truncate(), to.truncate(), 1.0);
@@ -131,14 +131,14 @@ mod tests {
     use glam::{Quat, Vec2};
     use proptest::prelude::*;
 
-    fn sight(ground: Ground<'_>, solids: &[Solid]) -> Sight {
-        Sight::new(ground, Arc::new(Solids::new(ground.size_m(), solids).unwrap()))
+    fn sight(ground: GroundHeights<'_>, solids: &[Solid]) -> SightObstacles {
+        SightObstacles::new(ground, Arc::new(Solids::new(ground.size_m(), solids).unwrap()))
     }
 
     #[test]
     fn a_wall_hides_what_is_behind_it_and_nothing_above() {
         let heights = vec![20.0; 64 * 64];
-        let ground = Ground::new(64, &heights).unwrap();
+        let ground = GroundHeights::new(64, &heights).unwrap();
         let wall = Solid {
             centre: Vec3::new(32.0, 32.0, 21.0),
             rotation: Quat::IDENTITY,
@@ -170,7 +170,7 @@ mod tests {
             from in (0.0f32..63.0, 0.0f32..63.0, 0.0f32..4.0), to in (0.0f32..63.0, 0.0f32..63.0, 0.0f32..4.0),
         ) {
             let heights = waves(phase);
-            let ground = Ground::new(64, &heights).unwrap();
+            let ground = GroundHeights::new(64, &heights).unwrap();
             let lift = |(x, y, z): (f32, f32, f32)| Vec3::new(x, y, ground.height(Vec2::new(x, y)) + z);
             let (from, to) = (lift(from), lift(to));
             let depth = (0..=4_000)

@@ -4,8 +4,8 @@ mod site;
 
 use glam::Vec2;
 use nav::{
-    Follower, Path, PathFinder, PolyRef, Sight, Status,
-    crowd::{self, Body, Mover, Nearby, Neighbours},
+    Path, PathFinder, PathFollower, PolyRef, SightObstacles, Status,
+    crowd::{self, CrowdBody, Nearby, Neighbours, SteeredBody},
 };
 use site::{Random, Site};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ fn steady_walking_searching_and_looking_ask_for_no_memory() {
     count_here("walk");
     let site = Site::flat(64).with_boxes(600, 1);
     let (mesh, ground) = (site.mesh(), site.ground());
-    let sight = Sight::new(ground, Arc::new(site.solids()));
+    let sight = SightObstacles::new(ground, Arc::new(site.solids()));
     let mut random = Random(1);
     let at = Vec2::splat(32.0);
     let home = mesh.locate(ground, at.extend(ground.height(at)), 8.0, PolyRef::NONE).unwrap();
     let mut walkers: Vec<_> = (0..100)
-        .map(|n| (mesh.random_near(ground, home, 20.0, n).unwrap(), Vec2::ZERO, Follower::default()))
+        .map(|n| (mesh.random_near(ground, home, 20.0, n).unwrap(), Vec2::ZERO, PathFollower::default()))
         .collect();
     let (mut finder, mut path, mut nearby, mut neighbours) =
         (PathFinder::new(), Path::EMPTY, Nearby::new(), Neighbours::new());
@@ -36,8 +36,13 @@ fn steady_walking_searching_and_looking_ask_for_no_memory() {
         if tick == 300 {
             before = counted()["walk"];
         }
-        let body =
-            |at: Vec2, velocity: Vec2| Body { at, velocity, wish: velocity, radius: 0.3, ..Body::default() };
+        let body = |at: Vec2, velocity: Vec2| CrowdBody {
+            at,
+            velocity,
+            wish: velocity,
+            radius: 0.3,
+            ..CrowdBody::default()
+        };
         neighbours.rebuild(walkers.iter().map(|(spot, velocity, _)| body(spot.at, *velocity)));
         for (index, (spot, velocity, follower)) in (0u32..).zip(&mut walkers) {
             let pace = follower.step(&mesh, *spot, false, 0.05);
@@ -47,8 +52,8 @@ fn steady_walking_searching_and_looking_ask_for_no_memory() {
                 follower.take(&path);
             }
             neighbours.around(index, &mut nearby);
-            let body_now = Body { wish: pace.velocity, ..body(spot.at, *velocity) };
-            let mover = Mover { body: body_now, pressing: pace.pressing };
+            let body_now = CrowdBody { wish: pace.velocity, ..body(spot.at, *velocity) };
+            let mover = SteeredBody { body: body_now, pressing: pace.pressing };
             let step = crowd::walk(&mesh, *spot, &mover, &nearby, 0.05);
             (*spot, *velocity) = (step.spot, step.velocity);
             neighbours.relocate(index, body(spot.at, *velocity));

@@ -3,16 +3,16 @@
 mod site;
 
 use glam::{Quat, Vec2, Vec3};
-use nav::{BuildError, CELL_M, NavMesh, PolyRef, Solid, Spot, TILE_M, Walker};
+use nav::{BuildError, CELL_M, MeshPoint, NavMesh, PolyRef, Solid, TILE_M, WalkerSize};
 use site::{Random, Site};
 
 /// The spot at a point, or none right there.
-fn spot(site: &Site, mesh: &NavMesh, at: Vec3) -> Option<Spot> {
+fn spot(site: &Site, mesh: &NavMesh, at: Vec3) -> Option<MeshPoint> {
     mesh.locate(site.ground(), at, 0.5, PolyRef::NONE).filter(|spot| spot.at == at.truncate())
 }
 
 /// The same on the ground.
-fn on_ground(site: &Site, mesh: &NavMesh, x: f32, y: f32) -> Option<Spot> {
+fn on_ground(site: &Site, mesh: &NavMesh, x: f32, y: f32) -> Option<MeshPoint> {
     let at = Vec2::new(x, y);
     spot(site, mesh, at.extend(site.ground().height(at)))
 }
@@ -40,9 +40,9 @@ fn is_free(site: &Site, feet: Vec3, radius: f32, above: f32) -> bool {
 }
 
 /// A spot on the largest island.
-fn main_island(mesh: &NavMesh) -> Spot {
-    let spots = || mesh.polys().map(|poly| Spot { poly, at: Vec2::ZERO });
-    let size = |of: &Spot| spots().step_by(7).filter(|other| mesh.are_connected(*of, *other)).count();
+fn main_island(mesh: &NavMesh) -> MeshPoint {
+    let spots = || mesh.polys().map(|poly| MeshPoint { poly, at: Vec2::ZERO });
+    let size = |of: &MeshPoint| spots().step_by(7).filter(|other| mesh.are_connected(*of, *other)).count();
     spots().step_by(97).max_by_key(size).unwrap()
 }
 
@@ -65,7 +65,7 @@ fn a_walker_on_the_mesh_touches_nothing() {
             // Corners are the worst; somewhere between three of them is anywhere.
             let inner = corners[0].lerp(corners[1], random.share()).lerp(corners[2], random.share());
             for at in [corners[0], inner] {
-                let here = Spot { poly, at };
+                let here = MeshPoint { poly, at };
                 let feet = at.extend(mesh.height(site.ground(), here));
                 // Lines are straightened by up to 1.25 cells, and a cell is known by its middle: so much nearer to a wall, and so much
                 // lower on a slope. Where one has stepped down from something, one may stand at it. There is no way back.
@@ -131,11 +131,11 @@ fn no_way_ends_at_the_border_of_a_tile() {
                 }
                 let middle = (from + to) / 2.0;
                 let beyond = middle + (to - from).normalize().perp() * -0.01;
-                let z = mesh.height(site.ground(), Spot { poly, at: middle });
+                let z = mesh.height(site.ground(), MeshPoint { poly, at: middle });
                 let there = mesh.locate(site.ground(), beyond.extend(z), 0.3, PolyRef::NONE);
                 // From the foot of something to the foot of another one there need be none.
-                let is_main = |poly: PolyRef| mesh.are_connected(main, Spot { poly, at: middle });
-                let is_lost = |there: Spot| there.at == beyond && is_main(poly) && is_main(there.poly);
+                let is_main = |poly: PolyRef| mesh.are_connected(main, MeshPoint { poly, at: middle });
+                let is_lost = |there: MeshPoint| there.at == beyond && is_main(poly) && is_main(there.poly);
                 assert!(!there.is_some_and(is_lost), "{name}: the way ends at {middle}, {z}");
             }
         }
@@ -239,7 +239,7 @@ fn tops_of_boxes_that_nobody_can_reach_are_no_mesh() {
     }
     let mesh = site.mesh();
     for poly in mesh.polys() {
-        assert!(mesh.is_on_ground(Spot { poly, at: Vec2::ZERO }), "{poly:?}");
+        assert!(mesh.is_on_ground(MeshPoint { poly, at: Vec2::ZERO }), "{poly:?}");
     }
     assert!(mesh.poly_count() < 60, "{}", mesh.poly_count());
 }
@@ -279,9 +279,9 @@ fn what_cannot_be_built_is_said() {
         asked < 3
     });
     assert_eq!(cancelled, Err(BuildError::Cancelled));
-    site.walker = Walker { radius_m: f32::NAN, ..Walker::default() };
+    site.walker = WalkerSize { radius_m: f32::NAN, ..WalkerSize::default() };
     assert!(matches!(build(&site), Err(BuildError::Walker { name: "radius_m", .. })));
-    site.walker = Walker::default();
+    site.walker = WalkerSize::default();
     site.heights[64 * 3 + 2] = f32::NAN;
     assert!(matches!(build(&site), Err(BuildError::Height { x: 2, y: 3, .. })));
 }

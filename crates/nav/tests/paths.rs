@@ -3,7 +3,7 @@
 mod site;
 
 use glam::{Vec2, Vec3};
-use nav::{End, NavMesh, Path, PathFinder, PolyRef, Spot};
+use nav::{MeshPoint, NavMesh, Path, PathEnd, PathFinder, PolyRef};
 use proptest::prelude::*;
 use site::{Random, Site};
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ static ROOMS: LazyLock<(Site, NavMesh)> = LazyLock::new(|| {
     (site, mesh)
 });
 
-fn somewhere((site, mesh): &(Site, NavMesh), random: &mut Random) -> Spot {
+fn somewhere((site, mesh): &(Site, NavMesh), random: &mut Random) -> MeshPoint {
     loop {
         let at = Vec2::new(random.share(), random.share()) * site.size_m as f32;
         let z = site.ground().height(at) + 3.0 * random.share();
@@ -31,7 +31,7 @@ fn somewhere((site, mesh): &(Site, NavMesh), random: &mut Random) -> Spot {
 }
 
 /// Walks along the corners; how far it came from the last of them, and the way.
-fn follow(mesh: &NavMesh, from: Spot, path: &Path) -> (Spot, f32) {
+fn follow(mesh: &NavMesh, from: MeshPoint, path: &Path) -> (MeshPoint, f32) {
     let (mut spot, mut way) = (from, 0.0);
     for &corner in path.corners() {
         let leg = corner - spot.at;
@@ -46,7 +46,12 @@ fn follow(mesh: &NavMesh, from: Spot, path: &Path) -> (Spot, f32) {
 }
 
 /// Searches on from where each path ends, until one is complete.
-fn whole(finder: &mut PathFinder, mesh: &NavMesh, from: Spot, to: Spot) -> (Spot, f32, End) {
+fn whole(
+    finder: &mut PathFinder,
+    mesh: &NavMesh,
+    from: MeshPoint,
+    to: MeshPoint,
+) -> (MeshPoint, f32, PathEnd) {
     let (mut spot, mut way, mut path) = (from, 0.0, Path::EMPTY);
     for _ in 0..40 {
         let search = finder.find(mesh, spot, to, 16_384, &mut path);
@@ -73,7 +78,7 @@ proptest! {
         let mut finder = PathFinder::new();
         let (end, way, how) = whole(&mut finder, mesh, from, to);
         if mesh.are_connected(from, to) {
-            prop_assert_eq!(how, End::Goal);
+            prop_assert_eq!(how, PathEnd::Goal);
             prop_assert!(end.at.distance(to.at) < 0.02, "{:?} instead of {:?}", end, to);
             prop_assert!(way >= from.at.distance(to.at) - 0.1);
             // The way back is no shorter than ledges and a greedy search let it be.
@@ -92,11 +97,11 @@ proptest! {
         prop_assert!(search.nodes <= budget);
         prop_assert!(mesh.holds(path.end));
         match search.end {
-            End::Goal => prop_assert_eq!(path.end, to),
-            End::Budget | End::Nearest => {
+            PathEnd::Goal => prop_assert_eq!(path.end, to),
+            PathEnd::Budget | PathEnd::Nearest => {
                 prop_assert!(path.end.at.distance(to.at) <= from.at.distance(to.at) + 0.01);
             }
-            End::Nowhere => prop_assert!(false, "both ends are on the mesh"),
+            PathEnd::Nowhere => prop_assert!(false, "both ends are on the mesh"),
         }
         // What was searched before does not matter.
         prop_assert_eq!(PathFinder::new().find(mesh, from, to, budget, &mut again), search);
@@ -105,12 +110,12 @@ proptest! {
 
     #[test]
     fn ends_that_are_none_have_no_path(poly: u32, x: f32, y: f32) {
-        let (from, to) = (Spot { poly: PolyRef(poly), at: Vec2::new(x, y) }, somewhere(&HILLS, &mut Random(1)));
+        let (from, to) = (MeshPoint { poly: PolyRef(poly), at: Vec2::new(x, y) }, somewhere(&HILLS, &mut Random(1)));
         let (mut finder, mut path) = (PathFinder::new(), Path::EMPTY);
-        for (from, to) in [(from, to), (to, from), (Spot::NOWHERE, to)] {
+        for (from, to) in [(from, to), (to, from), (MeshPoint::NOWHERE, to)] {
             let search = finder.find(&HILLS.1, from, to, 500, &mut path);
             prop_assert!(search.nodes <= 500);
-            prop_assert!(search.end != End::Nowhere || path == Path::EMPTY);
+            prop_assert!(search.end != PathEnd::Nowhere || path == Path::EMPTY);
         }
     }
 }
@@ -127,7 +132,7 @@ fn a_goal_behind_walls_is_approached_and_no_more() {
     let at = |x, y| mesh.locate(site.ground(), Vec3::new(x, y, 20.0), 1.0, PolyRef::NONE).unwrap();
     let (mut finder, mut path) = (PathFinder::new(), Path::EMPTY);
     let search = finder.find(&mesh, at(10.0, 33.0), at(45.0, 33.0), 2_000, &mut path);
-    assert_eq!(search.end, End::Nearest);
+    assert_eq!(search.end, PathEnd::Nearest);
     // The wall to the north is nearer than the one to the west.
     assert!((path.end.at - Vec2::new(45.0, 37.4)).length() < 0.3, "{:?}", path.end);
     assert!(path.complete);

@@ -3,7 +3,7 @@
 mod site;
 
 use glam::{Quat, Vec2, Vec3};
-use nav::{NavMesh, PolyRef, Sight, Solid, Spot, TOLERANCE_M};
+use nav::{MeshPoint, NavMesh, PolyRef, SightObstacles, Solid, TOLERANCE_M};
 use proptest::prelude::*;
 use site::{Random, Site};
 use std::{sync::Arc, sync::LazyLock};
@@ -24,20 +24,20 @@ fn maze(seed: u64) -> Site {
 struct Built {
     site: Site,
     mesh: NavMesh,
-    sight: Sight,
+    sight: SightObstacles,
 }
 
 static MAZES: LazyLock<Vec<Built>> = LazyLock::new(|| {
     (1..=4)
         .map(|seed| {
             let site = maze(seed);
-            let sight = Sight::new(site.ground(), Arc::new(site.solids()));
+            let sight = SightObstacles::new(site.ground(), Arc::new(site.solids()));
             Built { mesh: site.mesh(), sight, site }
         })
         .collect()
 });
 
-fn somewhere(built: &Built, random: &mut Random) -> Spot {
+fn somewhere(built: &Built, random: &mut Random) -> MeshPoint {
     loop {
         let at = Vec2::new(random.share(), random.share()) * 64.0;
         if let Some(spot) = built.mesh.locate(built.site.ground(), at.extend(20.0), 1.0, PolyRef::NONE) {
@@ -59,7 +59,7 @@ proptest! {
             prop_assert!(built.mesh.holds(slid.spot), "{slid:?} from {spot:?}");
             prop_assert_eq!(slid.hindered, slid.spot.at != wished);
             prop_assert!(slid.spot.at.distance(spot.at) <= longest * 1.001 + TOLERANCE_M, "{slid:?} from {spot:?}");
-            let head = |spot: Spot| spot.at.extend(21.3);
+            let head = |spot: MeshPoint| spot.at.extend(21.3);
             prop_assert!(built.sight.is_clear(built.site.ground(), head(spot), head(slid.spot)), "through a wall");
             if slid.hindered || random.share() < 0.05 {
                 way = Vec2::from_angle(random.share() * 6.3) * random.share();
@@ -90,7 +90,7 @@ proptest! {
         maze in 0usize..4, poly: u32, x: f32, y: f32, to_x: f32, to_y: f32, reach: f32, seed: u64,
     ) {
         let Built { site, mesh, .. } = &MAZES[maze];
-        let spot = Spot { poly: PolyRef(poly % 0x5_0000), at: Vec2::new(x, y) };
+        let spot = MeshPoint { poly: PolyRef(poly % 0x5_0000), at: Vec2::new(x, y) };
         let to = Vec2::new(to_x, to_y);
         let slid = mesh.slide(spot, to);
         prop_assert!(slid.spot == spot || mesh.holds(slid.spot) || !mesh.holds(spot));
@@ -112,12 +112,12 @@ proptest! {
     fn points_off_the_mesh_find_the_nearest(maze in 0usize..4, x in -3.0f32..67.0, y in -3.0f32..67.0, reach in 0.0f32..6.0) {
         let Built { site, mesh, .. } = &MAZES[maze];
         let at = Vec3::new(x, y, 20.0);
-        let off = |spot: Spot| spot.at.extend(mesh.height(site.ground(), spot)).distance(at);
+        let off = |spot: MeshPoint| spot.at.extend(mesh.height(site.ground(), spot)).distance(at);
         let least = mesh
             .polys()
             .map(|poly| {
                 let corners: Vec<Vec2> = mesh.outline(poly).map(|(at, _)| at).collect();
-                off(Spot { poly, at: nearest(&corners, at.truncate()) })
+                off(MeshPoint { poly, at: nearest(&corners, at.truncate()) })
             })
             .fold(f32::MAX, f32::min);
         match mesh.locate(site.ground(), at, reach, PolyRef::NONE) {

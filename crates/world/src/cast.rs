@@ -14,7 +14,7 @@ use behavior::{
 use glam::{Vec2, Vec3};
 use ids::Uuid;
 use link::{Appearance, Looks, Scenery, Terrain};
-use nav::{BuildError, Ground, NavMesh, PolyRef, Solid, Solids, SolidsError, Spot, Walker};
+use nav::{BuildError, GroundHeights, MeshPoint, NavMesh, PolyRef, Solid, Solids, SolidsError, WalkerSize};
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 use thiserror::Error;
@@ -243,7 +243,7 @@ pub(crate) struct Role {
     pub(crate) behavior: BehaviorId,
     pub(crate) first_name: String,
     pub(crate) last_name: String,
-    pub(crate) spot: Spot,
+    pub(crate) spot: MeshPoint,
     pub(crate) facing: Vec2,
     /// How it looks, in all worlds of the cast.
     pub(crate) appearance: Option<Arc<Appearance>>,
@@ -270,7 +270,7 @@ impl Cast {
         };
         let solids: Vec<Solid> = scenery.prims().iter().map(solid).collect();
         let solids = Arc::new(Solids::new(terrain.size_m(), &solids)?);
-        let mesh = NavMesh::build(ground, &solids, &Walker { water_m, ..Walker::default() }, go_on)?;
+        let mesh = NavMesh::build(ground, &solids, &WalkerSize { water_m, ..WalkerSize::default() }, go_on)?;
         Self::put_together(script, terrain, mesh, nav::SightObstacles::new(ground, solids))
     }
 
@@ -415,8 +415,9 @@ impl Cast {
 }
 
 /// A world's ground as meshes and rays know it.
-pub(crate) fn ground_of(terrain: &Terrain) -> Ground<'_> {
-    Ground::new(terrain.size_m(), terrain.heights()).expect("a terrain has as many samples as its size says")
+pub(crate) fn ground_of(terrain: &Terrain) -> GroundHeights<'_> {
+    GroundHeights::new(terrain.size_m(), terrain.heights())
+        .expect("a terrain has as many samples as its size says")
 }
 
 /// What is wrong with a script's numbers.
@@ -447,7 +448,7 @@ struct Casting<'a> {
     /// None when they are wrong, so that nobody knows which there are.
     behaviors: Option<&'a BehaviorSet>,
     mesh: &'a NavMesh,
-    ground: Ground<'a>,
+    ground: GroundHeights<'a>,
     actors: &'a [Actor],
 }
 

@@ -4,7 +4,7 @@
 
 use glam::{EulerRot, Quat, Vec2, Vec3};
 use libfuzzer_sys::fuzz_target;
-use nav::{End, Ground, NavMesh, Path, PathFinder, PolyRef, Sight, Solid, Solids, Spot, Walker};
+use nav::{PathEnd, GroundHeights, NavMesh, Path, PathFinder, PolyRef, SightObstacles, Solid, Solids, MeshPoint, WalkerSize};
 use std::sync::Arc;
 
 /// Numbers out of the input; zeros once it has ended.
@@ -33,14 +33,14 @@ fuzz_target!(|bytes: &[u8]| {
     let size_m = 2 + u32::from(bytes.byte()) % 40;
     let size = size_m as f32;
     let rough = f32::from(bytes.byte()) / 32.0;
-    let walker = Walker {
+    let walker = WalkerSize {
         water_m: bytes.within(-6.0, 1.0),
         border_m: bytes.within(0.0, 1.0),
         step_m: bytes.within(0.0, 0.5),
         drop_m: 0.6,
         slope_max: bytes.within(0.0, 3.0),
         isle_min_m2: bytes.within(0.0, 8.0),
-        ..Walker::default()
+        ..WalkerSize::default()
     };
     let n_solids = bytes.byte() % 32;
     let solids: Vec<Solid> = (0..n_solids)
@@ -63,13 +63,13 @@ fuzz_target!(|bytes: &[u8]| {
     for _ in 0..size_m * size_m {
         heights.push((f32::from(bytes.byte()) - 100.0) / 100.0 * rough);
     }
-    let ground = Ground::new(size_m, &heights).unwrap();
+    let ground = GroundHeights::new(size_m, &heights).unwrap();
     let Ok(solids) = Solids::new(size_m, &solids) else { return };
     let Ok(mesh) = NavMesh::build(ground, &solids, &walker, &mut || true) else { return };
     assert_eq!(NavMesh::from_bytes(&mesh.to_bytes()).as_ref(), Ok(&mesh));
-    let sight = Sight::new(ground, Arc::new(solids));
+    let sight = SightObstacles::new(ground, Arc::new(solids));
     let (mut finder, mut path) = (PathFinder::new(), Path::EMPTY);
-    let mut spots: Vec<Spot> = Vec::new();
+    let mut spots: Vec<MeshPoint> = Vec::new();
     for n in 0..12u32 {
         let at = Vec2::new(n as f32 * 7.3 % size, n as f32 * 11.9 % size);
         let near = at.extend(ground.height(at));
@@ -80,7 +80,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(mesh.holds(from));
         let search = finder.find(&mesh, from, to, 200, &mut path);
         assert!(search.nodes <= 200);
-        assert!(search.end != End::Goal || path.end == to);
+        assert!(search.end != PathEnd::Goal || path.end == to);
         assert!(mesh.holds(path.end));
         let mut spot = from;
         for &corner in path.corners() {
@@ -91,7 +91,7 @@ fuzz_target!(|bytes: &[u8]| {
                 spot = slid.spot;
             }
         }
-        if search.end == End::Goal && path.complete {
+        if search.end == PathEnd::Goal && path.complete {
             assert!(spot.at.distance(to.at) < 0.05, "{spot:?} instead of {to:?}");
         }
     }

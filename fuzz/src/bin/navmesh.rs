@@ -8,10 +8,10 @@ use nav::{NavMesh, Path, PathFinder};
 fuzz_target!(|bytes: &[u8]| {
     let Ok(mesh) = NavMesh::from_bytes(bytes) else { return };
     assert_eq!(NavMesh::from_bytes(&mesh.to_bytes()).as_ref(), Ok(&mesh));
-    let spots: Vec<nav::Spot> = mesh
+    let spots: Vec<nav::MeshPoint> = mesh
         .polys()
         .take(20)
-        .filter_map(|poly| Some(nav::Spot { poly, at: mesh.outline(poly).next()?.0 }))
+        .filter_map(|poly| Some(nav::MeshPoint { poly, at: mesh.outline(poly).next()?.0 }))
         .collect();
     let (mut finder, mut path) = (PathFinder::new(), Path::EMPTY);
     for (&from, &to) in spots.iter().zip(spots.iter().rev()) {

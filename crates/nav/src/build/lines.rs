@@ -1,6 +1,6 @@
 //! Upright lines through a box: intervals inside it, and inside the box widened by a walker's radius.
 
-use super::{Walker, samples::SAME_M};
+use super::{WalkerSize, samples::SAME_M};
 use crate::solids::Shape;
 use glam::{Vec2, Vec3};
 
@@ -53,7 +53,7 @@ pub(super) struct BoxLines<'a> {
 }
 
 impl<'a> BoxLines<'a> {
-    pub(super) fn new(shape: &'a Shape, walker: &Walker) -> Self {
+    pub(super) fn new(shape: &'a Shape, walker: &WalkerSize) -> Self {
         // Reach of a level circle of the walker's radius along an axis.
         let reach = |axis: Vec3| walker.radius_m * axis.truncate().length();
         let [x, y, z] = shape.axes.map(reach);

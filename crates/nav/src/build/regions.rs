@@ -3,7 +3,7 @@
 //! A floor is a function of place, so a region never lies above itself.
 
 use super::{
-    Walker,
+    WalkerSize,
     samples::{NONE, Sample, SampleState, Samples, WIDTH, column_of},
 };
 use crate::{
@@ -50,7 +50,7 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    pub(super) fn new(samples: &Samples, walker: &Walker) -> Self {
+    pub(super) fn new(samples: &Samples, walker: &WalkerSize) -> Self {
         let mut regions = Self {
             beside: vec![[NONE; SIDES as usize]; samples.list.len()],
             of: vec![NONE; samples.list.len()],
@@ -172,7 +172,7 @@ impl Regions {
     }
 
     /// Removes the samples of unreachable regions: those without a way from a region that continues beyond the tile or is large.
-    fn drop_isles(&mut self, samples: &Samples, walker: &Walker) {
+    fn drop_isles(&mut self, samples: &Samples, walker: &WalkerSize) {
         let count = self.floors.len();
         let mut group: Vec<u32> = (0..self.count()).collect();
         let (mut cells, mut is_reached) = (vec![0u32; count], vec![false; count]);

@@ -6,12 +6,12 @@
 //! necessary, and outlines have four corners instead of rounded ones.
 
 use super::{
-    BuildError, Walker,
+    BuildError, WalkerSize,
     lines::{BoxLines, LineHit, top_plane},
 };
 use crate::{
     CELL_M,
-    ground::Ground,
+    ground::GroundHeights,
     mesh::{TILE_CELLS, TILE_M, poly::Plane},
     solids::Solids,
 };
@@ -89,9 +89,9 @@ impl Samples {
     pub(super) fn take(
         &mut self,
         tile: [u32; 2],
-        ground: Ground<'_>,
+        ground: GroundHeights<'_>,
         solids: &Solids,
-        walker: &Walker,
+        walker: &WalkerSize,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), BuildError> {
         let corner = Vec2::new((tile[0] * TILE_M) as f32, (tile[1] * TILE_M) as f32) - MARGIN_M;
@@ -140,7 +140,7 @@ impl Samples {
         &mut self,
         corner: Vec2,
         solids: &Solids,
-        walker: &Walker,
+        walker: &WalkerSize,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<bool, BuildError> {
         let far = corner + WIDTH as f32 * CELL_M;
@@ -195,7 +195,7 @@ impl Samples {
     }
 
     /// Adds the samples of a column, ascending. `pile` are its hits.
-    fn column(&mut self, at: Vec2, pile: &mut [u32], ground: Ground<'_>, walker: &Walker) {
+    fn column(&mut self, at: Vec2, pile: &mut [u32], ground: GroundHeights<'_>, walker: &WalkerSize) {
         let size = ground.size_m() as f32;
         if !(at.x >= 0.0 && at.y >= 0.0 && at.x < size && at.y < size) || pile.len() > PILE_MAX {
             return;
@@ -251,7 +251,7 @@ impl Samples {
     }
 
     /// Blocks samples closer to a ledge or a steep slope than the walker's radius.
-    fn keep_from_ledges(&mut self, walker: &Walker) {
+    fn keep_from_ledges(&mut self, walker: &WalkerSize) {
         self.seeds.clear();
         for row in 1..WIDTH - 1 {
             for column in row * WIDTH + 1..row * WIDTH + WIDTH - 1 {
@@ -291,7 +291,7 @@ impl Samples {
     }
 
     /// True if a walker that comes from this height cannot enter this column.
-    fn is_ledge(&self, z: f32, column: u32, walker: &Walker) -> bool {
+    fn is_ledge(&self, z: f32, column: u32, walker: &WalkerSize) -> bool {
         let range = self.column_range(column);
         // Beyond the region, which no walker approaches, or among so many boxes that the floor is unknown.
         let is_unknown = range.is_empty();

@@ -3,7 +3,7 @@
 //! Few bodies are searched linearly: they lie side by side in memory. From [`GRID_MIN`] bodies on there is a grid of cells, folded like
 //! a torus onto some buckets, so that its size grows with the number of bodies and not with the region.
 
-use super::{Body, NEIGHBOURS_MAX, REACH_M, STOREY_M};
+use super::{CrowdBody, NEIGHBOURS_MAX, REACH_M, STOREY_M};
 use glam::{IVec2, Vec2};
 use smallvec::SmallVec;
 
@@ -16,12 +16,12 @@ const CELL_M: f32 = 2.5;
 const NOBODY: u32 = u32::MAX;
 
 /// The nearest bodies of one, nearest first.
-pub type Nearby = SmallVec<[Body; NEIGHBOURS_MAX]>;
+pub type Nearby = SmallVec<[CrowdBody; NEIGHBOURS_MAX]>;
 
 /// Positions of all bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
-    bodies: Vec<Body>,
+    bodies: Vec<CrowdBody>,
     /// First body of each bucket, row by row. Empty while there are few bodies.
     buckets: Vec<u32>,
     /// Columns and rows of buckets, less one: a mask of a cell's coordinates, as they are a power of two.
@@ -38,7 +38,7 @@ impl Neighbours {
     }
 
     /// Replaces all bodies. Their index is their order; a body with a position that is not finite is near to none.
-    pub fn rebuild(&mut self, bodies: impl Iterator<Item = Body>) {
+    pub fn rebuild(&mut self, bodies: impl Iterator<Item = CrowdBody>) {
         self.bodies.clear();
         self.bodies.extend(bodies);
         self.buckets.clear();
@@ -61,7 +61,7 @@ impl Neighbours {
 
     /// All bodies, by index.
     #[must_use]
-    pub fn bodies(&self) -> &[Body] {
+    pub fn bodies(&self) -> &[CrowdBody] {
         &self.bodies
     }
 
@@ -69,7 +69,7 @@ impl Neighbours {
     ///
     /// # Panics
     /// If there is no such body.
-    pub fn relocate(&mut self, index: u32, body: Body) {
+    pub fn relocate(&mut self, index: u32, body: CrowdBody) {
         let old = self.bodies[index as usize];
         if self.buckets.is_empty() || cell_of(old.at) == cell_of(body.at) {
             self.bodies[index as usize] = body;
@@ -113,7 +113,7 @@ impl Neighbours {
     }
 
     /// Bodies in the cells around a point.
-    fn each_near(&self, at: Vec2, reach: f32, mut visit: impl FnMut(u32, &Body)) {
+    fn each_near(&self, at: Vec2, reach: f32, mut visit: impl FnMut(u32, &CrowdBody)) {
         let (low, high) = (cell_of(at - reach), cell_of(at + reach));
         // A torus narrower than the query would be looked at twice.
         let wide = |low: i32, high: i32| low..=high.min(low + self.mask);
@@ -170,7 +170,7 @@ struct Ranked {
 
 impl Ranked {
     #[inline]
-    fn offer(&mut self, centre: &Body, index: u32, body: &Body) {
+    fn offer(&mut self, centre: &CrowdBody, index: u32, body: &CrowdBody) {
         let square = centre.at.distance_squared(body.at);
         let is_near = square < REACH_M * REACH_M && (centre.z - body.z).abs() < STOREY_M;
         if !is_near {
@@ -199,11 +199,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn body(x: f32, y: f32, z: f32) -> Body {
-        Body { at: Vec2::new(x, y), z, radius: 0.3, ..Body::default() }
+    fn body(x: f32, y: f32, z: f32) -> CrowdBody {
+        CrowdBody { at: Vec2::new(x, y), z, radius: 0.3, ..CrowdBody::default() }
     }
 
-    fn by_hand(bodies: &[Body], index: usize) -> Vec<Body> {
+    fn by_hand(bodies: &[CrowdBody], index: usize) -> Vec<CrowdBody> {
         let centre = bodies[index];
         let mut list: Vec<(f32, usize)> = (0..bodies.len())
             .filter(|&other| other != index && (bodies[other].z - centre.z).abs() < STOREY_M)
@@ -221,7 +221,7 @@ mod tests {
             moves in prop::collection::vec((0usize..300, -20.0f32..90.0, -20.0f32..90.0), 0..60),
             index in 0usize..300,
         ) {
-            let mut bodies: Vec<Body> = places.iter().map(|&(x, y, z)| body(x, y, f32::from(z) * 3.0)).collect();
+            let mut bodies: Vec<CrowdBody> = places.iter().map(|&(x, y, z)| body(x, y, f32::from(z) * 3.0)).collect();
             let mut neighbours = Neighbours::new();
             neighbours.rebuild(bodies.iter().copied());
             for (who, x, y) in moves {
@@ -240,7 +240,7 @@ mod tests {
     fn who_is_nowhere_is_near_to_nobody() {
         let mut neighbours = Neighbours::new();
         for count in [2, 100] {
-            let lost = Body { at: Vec2::NAN, ..body(0.0, 0.0, 0.0) };
+            let lost = CrowdBody { at: Vec2::NAN, ..body(0.0, 0.0, 0.0) };
             neighbours
                 .rebuild((0..count).map(|n| if n == 1 { lost } else { body(n as f32 * 9.0, 0.0, 0.0) }));
             let mut found = Nearby::new();

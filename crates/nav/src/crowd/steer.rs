@@ -5,7 +5,7 @@
 //! long as the wish does, so that velocities change rarely: each change is sent to every client that shows the walker. Ties go to the
 //! right. Last, no walker comes closer to another than contact by its own step.
 
-use super::{Body, CREEP_M_PER_S, Mover, NEIGHBOURS_MAX, OVERLAP_MAX_M};
+use super::{CREEP_M_PER_S, CrowdBody, NEIGHBOURS_MAX, OVERLAP_MAX_M, SteeredBody};
 use glam::Vec2;
 use smallvec::SmallVec;
 
@@ -50,7 +50,7 @@ const LEFT: f32 = 0.04;
 /// Chosen velocity. `others` are the nearest, without the mover; the first [`NEIGHBOURS_MAX`] count. A wish that is not finite counts
 /// as zero.
 #[must_use]
-pub fn steer(mover: &Mover, others: &[Body], dt: f32) -> Vec2 {
+pub fn steer(mover: &SteeredBody, others: &[CrowdBody], dt: f32) -> Vec2 {
     let others = &others[..others.len().min(NEIGHBOURS_MAX)];
     if !mover.body.wish.is_finite() || mover.body.wish == Vec2::ZERO {
         return part(mover, others, SLACK_M, dt);
@@ -72,7 +72,7 @@ pub fn steer(mover: &Mover, others: &[Body], dt: f32) -> Vec2 {
 }
 
 /// The same beside a wall. `wall` is the direction in which nothing goes, unit length or zero.
-pub(super) fn steer_along(mover: &Mover, others: &[Body], wall: Vec2, dt: f32) -> Vec2 {
+pub(super) fn steer_along(mover: &SteeredBody, others: &[CrowdBody], wall: Vec2, dt: f32) -> Vec2 {
     let others = &others[..others.len().min(NEIGHBOURS_MAX)];
     if mover.pressing {
         return press(mover, others, wall, dt);
@@ -83,7 +83,7 @@ pub(super) fn steer_along(mover: &Mover, others: &[Body], wall: Vec2, dt: f32) -
 }
 
 /// True if a step leads closer to a body than contact, and closer than before.
-pub(super) fn is_closer(mover: &Mover, other: &Body, from: Vec2, to: Vec2) -> bool {
+pub(super) fn is_closer(mover: &SteeredBody, other: &CrowdBody, from: Vec2, to: Vec2) -> bool {
     // Rounding stops no walker.
     let contact = contact_m(mover, other) - ROUNDING_M;
     let after = to.distance_squared(other.at);
@@ -91,7 +91,7 @@ pub(super) fn is_closer(mover: &Mover, other: &Body, from: Vec2, to: Vec2) -> bo
 }
 
 /// The best of the ways, of which nothing goes toward the wall.
-fn choose(mover: &Mover, threats: &[Threat], wall: Vec2) -> Vec2 {
+fn choose(mover: &SteeredBody, threats: &[Threat], wall: Vec2) -> Vec2 {
     let wish = mover.body.wish;
     let square = wish.length_squared().max(1e-6);
     let mut best = (f32::INFINITY, Vec2::ZERO);
@@ -113,7 +113,7 @@ fn choose(mover: &Mover, threats: &[Threat], wall: Vec2) -> Vec2 {
 }
 
 /// The way on which one gets on most at once, however close others are.
-fn press(mover: &Mover, others: &[Body], wall: Vec2, dt: f32) -> Vec2 {
+fn press(mover: &SteeredBody, others: &[CrowdBody], wall: Vec2, dt: f32) -> Vec2 {
     let wish = mover.body.wish;
     let square = wish.length_squared().max(1e-6);
     let mut best = (f32::INFINITY, Vec2::ZERO);
@@ -141,7 +141,7 @@ struct Threat {
 
 impl Threat {
     /// `None` for a body behind, which has to avoid the mover itself.
-    fn new(mover: &Mover, other: &Body, wish: Vec2) -> Option<Self> {
+    fn new(mover: &SteeredBody, other: &CrowdBody, wish: Vec2) -> Option<Self> {
         let rel = other.at - mover.body.at;
         if rel.dot(wish) < 0.0 {
             return None;
@@ -166,19 +166,19 @@ impl Threat {
 }
 
 /// Overlap of two bodies, metres; negative without one.
-fn overlap_m(mover: &Mover, other: &Body) -> f32 {
+fn overlap_m(mover: &SteeredBody, other: &CrowdBody) -> f32 {
     mover.body.radius + other.radius - mover.body.at.distance(other.at)
 }
 
 /// Distance of two bodies at contact, metres between axes.
-fn contact_m(mover: &Mover, other: &Body) -> f32 {
+fn contact_m(mover: &SteeredBody, other: &CrowdBody) -> f32 {
     let contact = mover.body.radius + other.radius;
     if mover.pressing && goes_first(mover, other) { contact - OVERLAP_MAX_M } else { contact }
 }
 
 /// True if the mover precedes another body. A body behind lets the other go first; of two that are in each other's way, or in
 /// neither's, the one farther from its next corner does.
-fn goes_first(mover: &Mover, other: &Body) -> bool {
+fn goes_first(mover: &SteeredBody, other: &CrowdBody) -> bool {
     let me = &mover.body;
     if other.left_m <= 0.0 || other.wish == Vec2::ZERO {
         return other.left_m > 0.0;
@@ -186,14 +186,14 @@ fn goes_first(mover: &Mover, other: &Body) -> bool {
     let rel = other.at - me.at;
     let (has_ahead, is_ahead) = (rel.dot(me.wish) > 0.0, rel.dot(other.wish) < 0.0);
     if has_ahead == is_ahead {
-        let key = |body: &Body| (body.left_m, body.at.x, body.at.y);
+        let key = |body: &CrowdBody| (body.left_m, body.at.x, body.at.y);
         return key(me) < key(other);
     }
     is_ahead
 }
 
 /// Part of a velocity that avoids contact with bodies at rest.
-fn keep_off(mover: &Mover, others: &[Body], velocity: Vec2, dt: f32) -> Vec2 {
+fn keep_off(mover: &SteeredBody, others: &[CrowdBody], velocity: Vec2, dt: f32) -> Vec2 {
     let reach = velocity.length() * dt;
     let mut kept = velocity;
     // The second pass is for bodies to which evasion of the first ones has led.
@@ -225,7 +225,7 @@ fn keep_off(mover: &Mover, others: &[Body], velocity: Vec2, dt: f32) -> Vec2 {
 }
 
 /// Direction to a body, and room until contact.
-fn room(mover: &Mover, other: &Body) -> (Vec2, f32) {
+fn room(mover: &SteeredBody, other: &CrowdBody) -> (Vec2, f32) {
     let rel = other.at - mover.body.at;
     let distance = rel.length();
     // Two at the same point: east and west of each other.
@@ -234,7 +234,7 @@ fn room(mover: &Mover, other: &Body) -> (Vec2, f32) {
 }
 
 /// Velocity away from bodies that overlap by more than the slack; otherwise a walker without a wish stands.
-fn part(mover: &Mover, others: &[Body], slack: f32, dt: f32) -> Vec2 {
+fn part(mover: &SteeredBody, others: &[CrowdBody], slack: f32, dt: f32) -> Vec2 {
     let mut away = Vec2::ZERO;
     for other in others {
         let rel = mover.body.at - other.at;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Ground, PathFinder, PolyRef, Solid, Solids, Walker};
+use crate::{GroundHeights, PathFinder, PolyRef, Solid, Solids, WalkerSize};
 use glam::{Quat, Vec3};
 
 const DT: f32 = 0.05;
@@ -13,17 +13,18 @@ fn mesh() -> NavMesh {
         size: Vec3::new(42.0, 0.2, 3.0),
     };
     let solids = Solids::new(64, &[wall]).unwrap();
-    NavMesh::build(Ground::new(64, &heights).unwrap(), &solids, &Walker::default(), &mut || true).unwrap()
+    NavMesh::build(GroundHeights::new(64, &heights).unwrap(), &solids, &WalkerSize::default(), &mut || true)
+        .unwrap()
 }
 
-fn spot(mesh: &NavMesh, x: f32, y: f32) -> Spot {
+fn spot(mesh: &NavMesh, x: f32, y: f32) -> MeshPoint {
     let heights = vec![20.0; 64 * 64];
-    let ground = Ground::new(64, &heights).unwrap();
+    let ground = GroundHeights::new(64, &heights).unwrap();
     mesh.locate(ground, Vec3::new(x, y, 20.0), 0.1, PolyRef::NONE).unwrap()
 }
 
-fn on_its_way(mesh: &NavMesh, from: Spot, to: Spot) -> Follower {
-    let mut follower = Follower::default();
+fn on_its_way(mesh: &NavMesh, from: MeshPoint, to: MeshPoint) -> PathFollower {
+    let mut follower = PathFollower::default();
     follower.go(to, 3.2, 0.1);
     assert_eq!(follower.step(mesh, from, false, DT).status, Status::NeedsPath);
     let mut path = Path::EMPTY;
@@ -33,7 +34,7 @@ fn on_its_way(mesh: &NavMesh, from: Spot, to: Spot) -> Follower {
 }
 
 /// Walks until it has arrived: velocities, each once, and the place.
-fn walk(mesh: &NavMesh, from: Spot, follower: &mut Follower) -> (Vec<Vec2>, Spot) {
+fn walk(mesh: &NavMesh, from: MeshPoint, follower: &mut PathFollower) -> (Vec<Vec2>, MeshPoint) {
     let (mut spot, mut velocities, mut hindered) = (from, Vec::new(), false);
     for _ in 0..1_000 {
         let pace = follower.step(mesh, spot, hindered, DT);
@@ -51,11 +52,11 @@ fn walk(mesh: &NavMesh, from: Spot, follower: &mut Follower) -> (Vec<Vec2>, Spot
 
 #[test]
 fn it_is_small_and_plain() {
-    assert!(size_of::<Follower>() <= 128, "{} bytes", size_of::<Follower>());
+    assert!(size_of::<PathFollower>() <= 128, "{} bytes", size_of::<PathFollower>());
     let mesh = mesh();
     let follower = on_its_way(&mesh, spot(&mesh, 30.0, 28.0), spot(&mesh, 30.0, 36.0));
     let bytes = postcard::to_allocvec(&follower).unwrap();
-    assert_eq!(postcard::from_bytes::<Follower>(&bytes), Ok(follower));
+    assert_eq!(postcard::from_bytes::<PathFollower>(&bytes), Ok(follower));
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn who_is_held_for_long_gives_up_and_says_so_once() {
     loop {
         // Pushed about, and searching again and again.
         let at = Vec2::from_angle(ticks as f32) * 0.2;
-        let pace = follower.step(&mesh, Spot { at: from.at + at, ..from }, false, DT);
+        let pace = follower.step(&mesh, MeshPoint { at: from.at + at, ..from }, false, DT);
         match pace.status {
             Status::GaveUp => break,
             Status::NeedsPath => {
@@ -143,7 +144,7 @@ fn numbers_that_are_none_do_no_harm() {
     let mesh = mesh();
     let mut follower = on_its_way(&mesh, spot(&mesh, 20.0, 28.0), spot(&mesh, 20.0, 36.0));
     for at in [Vec2::NAN, Vec2::INFINITY, Vec2::splat(1e30)] {
-        let _ = follower.step(&mesh, Spot { poly: PolyRef(7), at }, true, f32::NAN);
-        let _ = follower.step(&mesh, Spot { poly: PolyRef(u32::MAX), at }, true, DT);
+        let _ = follower.step(&mesh, MeshPoint { poly: PolyRef(7), at }, true, f32::NAN);
+        let _ = follower.step(&mesh, MeshPoint { poly: PolyRef(u32::MAX), at }, true, DT);
     }
 }

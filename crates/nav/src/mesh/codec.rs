@@ -17,7 +17,7 @@ use super::{
     locate::Buckets,
     poly::{EdgeLink, Plane, Poly, Side},
 };
-use crate::ground::Ground;
+use crate::ground::GroundHeights;
 use glam::Vec2;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl NavMesh {
             return Err(DecodeError::Version);
         }
         let size_m = reader.u32()?;
-        if !(Ground::SIZE_MIN_M..=Ground::SIZE_MAX_M).contains(&size_m) {
+        if !(GroundHeights::SIZE_MIN_M..=GroundHeights::SIZE_MAX_M).contains(&size_m) {
             return Err(DecodeError::Size(size_m));
         }
         let expected = u64::from_le_bytes(reader.take()?);

@@ -1,7 +1,7 @@
 //! From a point in space to a spot on the mesh.
 
-use super::{CELLS_PER_M, NavMesh, PolyRef, Spot, TILE_CELLS, poly::Poly};
-use crate::ground::Ground;
+use super::{CELLS_PER_M, MeshPoint, NavMesh, PolyRef, TILE_CELLS, poly::Poly};
+use crate::ground::GroundHeights;
 use glam::{Vec2, Vec3};
 
 /// Buckets along a tile: 4 m each.
@@ -62,12 +62,18 @@ impl NavMesh {
     /// The spot at a point, or the nearest within `reach_m` of it (16 m at most). The point's height is that of feet; among storeys the
     /// nearest counts. `hint` is a polygon to try first, such as the last position. `ground` is the one of the build.
     #[must_use]
-    pub fn locate(&self, ground: Ground<'_>, at: Vec3, reach_m: f32, hint: PolyRef) -> Option<Spot> {
+    pub fn locate(
+        &self,
+        ground: GroundHeights<'_>,
+        at: Vec3,
+        reach_m: f32,
+        hint: PolyRef,
+    ) -> Option<MeshPoint> {
         if !at.is_finite() || reach_m.is_nan() || reach_m < 0.0 {
             return None;
         }
         let reach = reach_m.min(REACH_MAX_M);
-        let here = Spot { poly: hint, at: at.truncate() };
+        let here = MeshPoint { poly: hint, at: at.truncate() };
         if self.holds(here) && (self.height(ground, here) - at.z).abs() <= reach.min(1.0) {
             return Some(here);
         }
@@ -75,10 +81,10 @@ impl NavMesh {
     }
 
     /// The spot right above or below.
-    fn at_point(&self, ground: Ground<'_>, at: Vec3, reach: f32) -> Option<Spot> {
-        let mut best: Option<(f32, Spot)> = None;
+    fn at_point(&self, ground: GroundHeights<'_>, at: Vec3, reach: f32) -> Option<MeshPoint> {
+        let mut best: Option<(f32, MeshPoint)> = None;
         self.each_at(at.truncate(), |reference| {
-            let spot = Spot { poly: reference, at: at.truncate() };
+            let spot = MeshPoint { poly: reference, at: at.truncate() };
             let off = (self.height(ground, spot) - at.z).abs();
             if off <= reach && best.is_none_or(|(least, _)| off < least) {
                 best = Some((off, spot));
@@ -88,12 +94,12 @@ impl NavMesh {
     }
 
     /// The nearest spot.
-    fn nearby(&self, ground: Ground<'_>, at: Vec3, reach: f32) -> Option<Spot> {
+    fn nearby(&self, ground: GroundHeights<'_>, at: Vec3, reach: f32) -> Option<MeshPoint> {
         let cell = at.truncate() * CELLS_PER_M;
         let around = Vec2::splat(reach * CELLS_PER_M);
-        let mut best: Option<(f32, Spot)> = None;
+        let mut best: Option<(f32, MeshPoint)> = None;
         self.each_in(cell - around, cell + around, |reference, poly| {
-            let spot = Spot { poly: reference, at: poly.nearest(cell) / CELLS_PER_M };
+            let spot = MeshPoint { poly: reference, at: poly.nearest(cell) / CELLS_PER_M };
             let level = spot.at.distance_squared(at.truncate());
             if level > best.map_or(reach * reach, |(least, _)| least) {
                 return;

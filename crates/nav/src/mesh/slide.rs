@@ -1,7 +1,7 @@
 //! Walking on the mesh: from polygon to polygon along a line, and along the walls that are in its way.
 
 use super::{
-    CELLS_PER_M, NavMesh, PolyRef, Spot,
+    CELLS_PER_M, MeshPoint, NavMesh, PolyRef,
     poly::{Exit, Poly},
 };
 use glam::Vec2;
@@ -10,7 +10,7 @@ use glam::Vec2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slid {
     /// The end, on the mesh.
-    pub spot: Spot,
+    pub spot: MeshPoint,
     /// True if a wall was in the way. If false, the end is the requested point bit for bit.
     pub hindered: bool,
 }
@@ -19,7 +19,7 @@ pub struct Slid {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
     /// The end: the wished point, or the last one before a wall.
-    pub spot: Spot,
+    pub spot: MeshPoint,
     /// True if the end is the requested point.
     pub clear: bool,
 }
@@ -40,16 +40,16 @@ impl NavMesh {
     /// finite, gives no movement and `hindered`.
     #[inline]
     #[must_use]
-    pub fn slide(&self, from: Spot, to: Vec2) -> Slid {
+    pub fn slide(&self, from: MeshPoint, to: Vec2) -> Slid {
         match self.poly(from.poly) {
             Some(poly) if poly.holds(to * CELLS_PER_M) => {
-                Slid { spot: Spot { poly: from.poly, at: to }, hindered: false }
+                Slid { spot: MeshPoint { poly: from.poly, at: to }, hindered: false }
             }
             _ => self.slide_on(from, to),
         }
     }
 
-    fn slide_on(&self, from: Spot, to: Vec2) -> Slid {
+    fn slide_on(&self, from: MeshPoint, to: Vec2) -> Slid {
         let stay = Slid { spot: from, hindered: true };
         if !to.is_finite() || !from.at.is_finite() {
             return stay;
@@ -62,7 +62,7 @@ impl NavMesh {
             let Some(poly) = self.poly(reference) else { return stay };
             let Some(Exit { edge, share }) = poly.exit(at, goal) else {
                 let end = if walls == 0 { to } else { goal / CELLS_PER_M };
-                return Slid { spot: Spot { poly: reference, at: end }, hindered: walls > 0 };
+                return Slid { spot: MeshPoint { poly: reference, at: end }, hindered: walls > 0 };
             };
             at += (goal - at) * share;
             if let Some(next) = self.across(reference, poly.links[edge]) {
@@ -87,14 +87,14 @@ impl NavMesh {
 
     /// A spot in a polygon at a point, in cells. At a sharp corner a line may leave by one edge while the point is barely outside of
     /// another one: then it is moved in.
-    fn settle(&self, reference: PolyRef, at: Vec2) -> Spot {
+    fn settle(&self, reference: PolyRef, at: Vec2) -> MeshPoint {
         let at = self.poly(reference).map_or(at, |poly| poly.nearest(at));
-        Spot { poly: reference, at: at / CELLS_PER_M }
+        MeshPoint { poly: reference, at: at / CELLS_PER_M }
     }
 
     /// Follows a straight line over the mesh to a point or the first wall.
     #[must_use]
-    pub fn ray(&self, from: Spot, to: Vec2) -> Ray {
+    pub fn ray(&self, from: MeshPoint, to: Vec2) -> Ray {
         let blocked = |poly: PolyRef, at: Vec2| Ray { spot: self.settle(poly, at), clear: false };
         if !to.is_finite() || !from.at.is_finite() {
             return Ray { spot: from, clear: false };
@@ -104,7 +104,7 @@ impl NavMesh {
         for _ in 0..RAY_STEPS_MAX {
             let Some(poly) = self.poly(reference) else { return Ray { spot: from, clear: false } };
             let Some(Exit { edge, share }) = poly.exit(at, goal) else {
-                return Ray { spot: Spot { poly: reference, at: to }, clear: true };
+                return Ray { spot: MeshPoint { poly: reference, at: to }, clear: true };
             };
             at += (goal - at) * share;
             if let Some(next) = self.across(reference, poly.links[edge]) {

@@ -1,7 +1,7 @@
 //! Somewhere to go: a random spot not far away.
 
-use super::{NavMesh, PolyRef, Spot};
-use crate::ground::Ground;
+use super::{MeshPoint, NavMesh, PolyRef};
+use crate::ground::GroundHeights;
 use glam::Vec2;
 use state_hash::mix;
 
@@ -12,7 +12,13 @@ impl NavMesh {
     /// A spot within `radius_m` of another one as the crow flies, on the same island, evenly spread; the same for the same seed. On narrow
     /// paths, where hardly any point is on the mesh, one in sight. `None` from a spot that is none.
     #[must_use]
-    pub fn random_near(&self, ground: Ground<'_>, from: Spot, radius_m: f32, seed: u64) -> Option<Spot> {
+    pub fn random_near(
+        &self,
+        ground: GroundHeights<'_>,
+        from: MeshPoint,
+        radius_m: f32,
+        seed: u64,
+    ) -> Option<MeshPoint> {
         if !self.holds(from) || !radius_m.is_finite() {
             return None;
         }
@@ -24,14 +30,14 @@ impl NavMesh {
             at = from.at + Vec2::new(cos, sin) * (radius_m * libm::sqrtf(far));
             let mut best: Option<(f32, PolyRef)> = None;
             self.each_at(at, |poly| {
-                let spot = Spot { poly, at };
+                let spot = MeshPoint { poly, at };
                 let off = (self.height(ground, spot) - height).abs();
                 if self.are_connected(from, spot) && best.is_none_or(|(least, _)| off < least) {
                     best = Some((off, poly));
                 }
             });
             if let Some((_, poly)) = best {
-                return Some(Spot { poly, at });
+                return Some(MeshPoint { poly, at });
             }
         }
         let seen = self.ray(from, at).spot;

@@ -34,7 +34,12 @@ fn walls(size_m: u32, seed: u64) -> Site {
 }
 
 /// Places near a middle that are not in each other.
-fn places(site: &Site, mesh: &NavMesh, count: usize, random: &mut Random) -> Option<(nav::Spot, Vec<Vec2>)> {
+fn places(
+    site: &Site,
+    mesh: &NavMesh,
+    count: usize,
+    random: &mut Random,
+) -> Option<(nav::MeshPoint, Vec<Vec2>)> {
     let middle = Vec2::new(random.share(), random.share()) * site.size_m as f32;
     let home = mesh.locate(site.ground(), middle.extend(20.0), 2.0, PolyRef::NONE)?;
     let mut places: Vec<Vec2> = Vec::new();

@@ -3,8 +3,8 @@
 use crate::site::Site;
 use glam::Vec2;
 use nav::{
-    Follower, NavMesh, Path, PathFinder, PolyRef, Sight, Spot, Status,
-    crowd::{self, Body, Mover, Nearby, Neighbours, STOREY_M},
+    MeshPoint, NavMesh, Path, PathFinder, PathFollower, PolyRef, SightObstacles, Status,
+    crowd::{self, CrowdBody, Nearby, Neighbours, STOREY_M, SteeredBody},
 };
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ pub(crate) const SPEED_MAX_M_PER_S: f32 = 3.2;
 /// From the soles to the eyes, metres: what hides one place from the next is no step and no kerb.
 const EYES_M: f32 = 1.5;
 
-pub(crate) struct Walker {
-    pub(crate) spot: Spot,
+pub(crate) struct WalkerSize {
+    pub(crate) spot: MeshPoint,
     /// Height of the soles.
     z: f32,
     pub(crate) velocity: Vec2,
     hindered: bool,
     wish: Vec2,
     left_m: f32,
-    pub(crate) follower: Follower,
+    pub(crate) follower: PathFollower,
     /// Ticks without 10 cm of way, while it wants to go somewhere.
     waiting: u32,
     since: Vec2,
@@ -33,8 +33,8 @@ pub(crate) struct Walker {
 pub(crate) struct Crowd<'a> {
     site: &'a Site,
     pub(crate) mesh: NavMesh,
-    sight: Sight,
-    pub(crate) walkers: Vec<Walker>,
+    sight: SightObstacles,
+    pub(crate) walkers: Vec<WalkerSize>,
     neighbours: Neighbours,
     finder: PathFinder,
     /// Longest wait of anybody, ticks.
@@ -50,21 +50,21 @@ impl<'a> Crowd<'a> {
         let mesh = site.mesh();
         let stand = |at: Vec2| {
             let spot = mesh.locate(site.ground(), at.extend(20.0), 1.0, PolyRef::NONE).unwrap();
-            Walker {
+            WalkerSize {
                 spot,
                 z: mesh.height(site.ground(), spot),
                 velocity: Vec2::ZERO,
                 hindered: false,
                 wish: Vec2::ZERO,
                 left_m: f32::MAX,
-                follower: Follower::default(),
+                follower: PathFollower::default(),
                 waiting: 0,
                 since: spot.at,
             }
         };
         let walkers = places.map(stand).collect();
         let (neighbours, finder) = (Neighbours::new(), PathFinder::new());
-        let sight = Sight::new(site.ground(), Arc::new(site.solids()));
+        let sight = SightObstacles::new(site.ground(), Arc::new(site.solids()));
         Self { site, walkers, mesh, sight, neighbours, finder, waited: 0, given_up: 0, deepest: f32::MIN }
     }
 
@@ -74,7 +74,7 @@ impl<'a> Crowd<'a> {
     }
 
     pub(crate) fn tick(&mut self) {
-        let body = |walker: &Walker| Body {
+        let body = |walker: &WalkerSize| CrowdBody {
             at: walker.spot.at,
             velocity: walker.velocity,
             z: walker.z,
@@ -93,7 +93,7 @@ impl<'a> Crowd<'a> {
             }
             (walker.wish, walker.left_m) = (pace.velocity, pace.left_m);
             self.neighbours.around(index, &mut nearby);
-            let mover = Mover { body: body(walker), pressing: pace.pressing };
+            let mover = SteeredBody { body: body(walker), pressing: pace.pressing };
             let step = crowd::walk(&self.mesh, walker.spot, &mover, &nearby, DT);
             assert!(self.mesh.holds(step.spot), "off the mesh: {:?}", step.spot);
             assert!(

@@ -2,21 +2,21 @@
 #![allow(dead_code, reason = "each test and benchmark takes what it needs")]
 
 use glam::{Quat, Vec2, Vec3};
-use nav::{Ground, NavMesh, Solid, Solids, Walker};
+use nav::{GroundHeights, NavMesh, Solid, Solids, WalkerSize};
 
 /// A region before its mesh.
 pub(crate) struct Site {
     pub(crate) size_m: u32,
     pub(crate) heights: Vec<f32>,
     pub(crate) solids: Vec<Solid>,
-    pub(crate) walker: Walker,
+    pub(crate) walker: WalkerSize,
 }
 
 impl Site {
     /// Level ground.
     pub(crate) fn flat(size_m: u32) -> Self {
         let heights = vec![20.0; (size_m * size_m) as usize];
-        Self { size_m, heights, solids: Vec::new(), walker: Walker::default() }
+        Self { size_m, heights, solids: Vec::new(), walker: WalkerSize::default() }
     }
 
     /// Hills of up to 25 m, steeper than 45° in places, with water in the hollows.
@@ -77,8 +77,8 @@ impl Site {
         self.solids.push(Solid { centre, rotation: Quat::IDENTITY, size });
     }
 
-    pub(crate) fn ground(&self) -> Ground<'_> {
-        Ground::new(self.size_m, &self.heights).unwrap()
+    pub(crate) fn ground(&self) -> GroundHeights<'_> {
+        GroundHeights::new(self.size_m, &self.heights).unwrap()
     }
 
     pub(crate) fn solids(&self) -> Solids {

@@ -11,7 +11,7 @@ use behavior::{
 use glam::{Vec2, Vec3};
 use ids::{LocalId, SessionKey, WorldId};
 use link::{CHAT_BYTES_MAX, Chat, ChatKind, Event, Frame};
-use nav::{PolyRef, Spot};
+use nav::{MeshPoint, PolyRef};
 use std::sync::Arc;
 
 /// A goal may lie so far from where one can walk, metres.
@@ -86,7 +86,7 @@ impl Npcs {
     fn set_out(
         &mut self,
         cast: &Cast,
-        ground: nav::Ground<'_>,
+        ground: nav::GroundHeights<'_>,
         number: usize,
         intent: &Intent,
         candidates: &[Candidate],
@@ -108,7 +108,7 @@ impl Npcs {
         let hint = legs.spot.poly;
         let at_feet = |position: Vec3| position - Vec3::Z * HALF_HEIGHT_M;
         let locate = |point: Vec3| cast.mesh.locate(ground, point, GOAL_REACH_M, PolyRef::NONE);
-        let goal: Option<(Spot, f32)> = match intent.go {
+        let goal: Option<(MeshPoint, f32)> = match intent.go {
             Go::Stay => {
                 legs.follower.stop();
                 legs.wants_path = false;

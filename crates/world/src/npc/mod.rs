@@ -39,8 +39,8 @@ use glam::{Vec2, Vec3};
 use ids::{LocalId, Uuid};
 use link::Frame;
 use nav::{
-    Follower, PathFinder, Spot,
-    crowd::{Body, Nearby, Neighbours},
+    MeshPoint, PathFinder, PathFollower,
+    crowd::{CrowdBody, Nearby, Neighbours},
 };
 use record::Part;
 use serde::{Deserialize, Serialize};
@@ -185,7 +185,7 @@ impl std::ops::AddAssign for NpcCounts {
 /// Where an NPC is and how it gets on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Legs {
-    pub(crate) spot: Spot,
+    pub(crate) spot: MeshPoint,
     /// Height of the soles, metres.
     pub(crate) feet_m: f32,
     pub(crate) velocity: Vec2,
@@ -197,7 +197,7 @@ pub(crate) struct Legs {
     pub(crate) climb: f32,
     /// Unit vector.
     pub(crate) facing: Vec2,
-    pub(crate) follower: Follower,
+    pub(crate) follower: PathFollower,
     pub(crate) attention: Attention,
     pub(crate) standing: Standing,
     /// Its number in messages; none while it is not in the world.
@@ -393,7 +393,7 @@ impl Legs {
             left_m: f32::MAX,
             climb: 0.0,
             facing: role.facing,
-            follower: Follower::default(),
+            follower: PathFollower::default(),
             attention: Attention::new(number, &cast.policy, now),
             standing: Standing::Up,
             id: Some(id),
@@ -417,8 +417,8 @@ impl Legs {
         EntityId::new(self.id?.0)
     }
 
-    fn body(&self) -> Body {
-        Body {
+    fn body(&self) -> CrowdBody {
+        CrowdBody {
             at: self.spot.at,
             velocity: self.velocity,
             wish: self.wish,

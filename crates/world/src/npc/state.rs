@@ -5,7 +5,7 @@ use crate::{ground::Ground, periods::TIME_MAX, presence::SPEED_MAX_M_PER_S, rena
 use behavior::senses::{EntityId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;
-use nav::Follower;
+use nav::PathFollower;
 use state_hash::StateHasher;
 
 /// What somebody who walks on slopes may climb, metres a second.
@@ -164,7 +164,7 @@ impl Head {
     }
 
     /// With the way that it chose.
-    fn state_hash(&self, follower: &Follower) -> u64 {
+    fn state_hash(&self, follower: &PathFollower) -> u64 {
         let mut hasher = StateHasher::new();
         hasher.u64(follower.way_hash());
         hasher.u64(self.mind.state_hash());

@@ -9,8 +9,8 @@ use behavior::senses::{Candidate, MoveProgress};
 use glam::Vec2;
 use ids::Uuid;
 use nav::{
-    End, Path, Status,
-    crowd::{self, Body, Mover},
+    Path, PathEnd, Status,
+    crowd::{self, CrowdBody, SteeredBody},
 };
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Npcs {
             let search = scratch.finder.find(&cast.mesh, legs.spot, goal, PATH_NODES_MAX, &mut path);
             self.counts.paths += 1;
             self.counts.path_nodes += u64::from(search.nodes);
-            if search.end == End::Nowhere {
+            if search.end == PathEnd::Nowhere {
                 legs.follower.stop();
                 self.heads[number].journey.progress = MoveProgress::Unreachable;
                 legs.head_changed = true;
@@ -104,7 +104,7 @@ impl Npcs {
                 continue;
             }
             scratch.neighbours.around(body, &mut scratch.nearby);
-            let mover = Mover { body: legs.body(), pressing: pace.pressing };
+            let mover = SteeredBody { body: legs.body(), pressing: pace.pressing };
             let step = crowd::walk(&cast.mesh, legs.spot, &mover, &scratch.nearby, dt_s);
             legs.hindered = step.hindered;
             let was = (legs.spot.at, legs.velocity, legs.facing);
@@ -135,9 +135,9 @@ impl Npcs {
 const STANDERS_MS: u64 = 200;
 const STANDERS_SHARES: usize = 4;
 
-fn visitor_body(candidate: &Candidate) -> Body {
+fn visitor_body(candidate: &Candidate) -> CrowdBody {
     // How fast they are is not theirs to say: who walks into NPCs finds them standing aside a moment later.
-    Body {
+    CrowdBody {
         at: candidate.position.truncate(),
         velocity: Vec2::ZERO,
         wish: Vec2::ZERO,

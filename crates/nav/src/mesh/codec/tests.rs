@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Solid, Solids, Walker};
+use crate::{Solid, Solids, WalkerSize};
 use glam::{Quat, Vec3};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -12,8 +12,8 @@ static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         size: Vec3::new(3.0, 5.0, 2.0 * height),
     };
     let solids = Solids::new(40, &[block(5.0, 2.0), block(30.0, 0.3), block(34.0, 0.5)]).unwrap();
-    let ground = Ground::new(40, &heights).unwrap();
-    NavMesh::build(ground, &solids, &Walker::default(), &mut || true).unwrap().to_bytes()
+    let ground = GroundHeights::new(40, &heights).unwrap();
+    NavMesh::build(ground, &solids, &WalkerSize::default(), &mut || true).unwrap().to_bytes()
 });
 
 /// The same bytes with a valid checksum, so that the checks behind it run.
@@ -64,7 +64,7 @@ proptest! {
         if let Ok(mesh) = NavMesh::from_bytes(&sealed(bytes)) {
             for poly in mesh.polys() {
                 let at = middle(mesh.poly(poly).unwrap()) / crate::mesh::CELLS_PER_M;
-                let slid = mesh.slide(crate::Spot { poly, at }, at + Vec2::new(7.0, 3.0));
+                let slid = mesh.slide(crate::MeshPoint { poly, at }, at + Vec2::new(7.0, 3.0));
                 prop_assert!(mesh.holds(slid.spot));
             }
         }
