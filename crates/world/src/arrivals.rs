@@ -5,11 +5,11 @@
 
 use crate::{
     contacts::Contacts,
-    ground::Ground,
+    ground::SolidGround,
     local_ids::LocalIds,
     presence::{Presence, Stance},
     roster::Roster,
-    setting::Setting,
+    setting::WorldSetting,
 };
 use glam::{Vec2, Vec3};
 use state_hash::mix;
@@ -33,7 +33,7 @@ const STEP_IN_M: f32 = 1.0;
 pub(crate) fn settle_arrivals(
     roster: &mut Roster,
     contacts: &mut Contacts,
-    setting: &Setting,
+    setting: &WorldSetting,
     local_ids: &LocalIds,
 ) {
     for (slot, presence) in roster.iter_mut() {
@@ -50,7 +50,7 @@ pub(crate) fn settle_arrivals(
 }
 
 /// Moves an avatar to a wished place; the movement phase finds the free spot nearby.
-pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &Ground) {
+pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &SolidGround) {
     let half = presence.half_height();
     let position = ground.recover(wished, half);
     let standing = ground.height(position.truncate()) + half;
@@ -66,7 +66,7 @@ pub(crate) fn place(presence: &mut Presence, wished: Vec3, ground: &Ground) {
     presence.news.touched = true;
 }
 
-fn free_spot(presence: &Presence, random: u64, ground: &Ground, contacts: &Contacts) -> Vec3 {
+fn free_spot(presence: &Presence, random: u64, ground: &SolidGround, contacts: &Contacts) -> Vec3 {
     let half = presence.half_height();
     let wished = presence.motion.position;
     let mut spot = wished;

@@ -225,7 +225,7 @@ pub struct Cast {
     pub(crate) policy: DetailPolicy,
     pub(crate) actors: Vec<Actor>,
     pub(crate) animations: Vec<Uuid>,
-    pub(crate) roles: Vec<Role>,
+    pub(crate) roles: Vec<SpawnRole>,
     pub(crate) day_s: u32,
     pub(crate) rules: Arc<dyn GameRules>,
     /// What it was made from, for whoever makes it elsewhere.
@@ -238,7 +238,7 @@ pub struct Cast {
 
 /// A spawn with all names looked up.
 #[derive(Clone, Debug)]
-pub(crate) struct Role {
+pub(crate) struct SpawnRole {
     pub(crate) kind: KindId,
     pub(crate) behavior: BehaviorId,
     pub(crate) first_name: String,
@@ -305,7 +305,7 @@ impl Cast {
             }
         };
         let mut roles = Vec::new();
-        let casting = Casting {
+        let casting = SpawnResolver {
             vocabulary,
             behaviors: behaviors.as_ref(),
             mesh: &mesh,
@@ -443,7 +443,7 @@ fn check(script: &Script) -> Vec<CastError> {
 }
 
 /// What spawns name, and where they may stand.
-struct Casting<'a> {
+struct SpawnResolver<'a> {
     vocabulary: &'a Vocabulary,
     /// None when they are wrong, so that nobody knows which there are.
     behaviors: Option<&'a BehaviorSet>,
@@ -452,8 +452,8 @@ struct Casting<'a> {
     actors: &'a [Actor],
 }
 
-impl Casting<'_> {
-    fn role(&self, number: usize, spawn: &Spawn, errors: &mut Vec<CastError>) -> Option<Role> {
+impl SpawnResolver<'_> {
+    fn role(&self, number: usize, spawn: &Spawn, errors: &mut Vec<CastError>) -> Option<SpawnRole> {
         let Spawn { kind, behavior, first_name, last_name, position, look_at } = spawn;
         let name = || format!("{first_name} {last_name}");
         let unknown = |what, wanted: &str| {
@@ -476,7 +476,7 @@ impl Casting<'_> {
         // Kinds count from 1: 0 are players.
         let kind = KindId(u8::try_from(index? + 1).ok()?);
         let looks = &self.actors.get(index?)?.looks;
-        Some(Role {
+        Some(SpawnRole {
             kind,
             behavior: known?,
             spot: spot?,
@@ -529,7 +529,7 @@ fn check_numbers(kind: &str, actor: &Actor, errors: &mut Vec<CastError>) {
     }
 }
 
-fn hash_people(hasher: &mut state_hash::StateHasher, actors: &[Actor], roles: &[Role]) {
+fn hash_people(hasher: &mut state_hash::StateHasher, actors: &[Actor], roles: &[SpawnRole]) {
     for actor in actors {
         hasher
             .u64(u64::from(actor.health) << 32 | u64::from(actor.lies_s) << 16 | u64::from(actor.respawn_s));

@@ -42,11 +42,11 @@ pub(crate) struct Contacts {
     /// Columns and rows of buckets, less one: a mask of a cell's coordinates, as they are a power of two.
     mask: u32,
     /// By slot.
-    bodies: Vec<Body>,
+    bodies: Vec<ContactBody>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Body {
+struct ContactBody {
     centre: Vec3,
     half_height: f32,
     cell: UVec2,
@@ -54,7 +54,8 @@ struct Body {
     next: u32,
 }
 
-const ABSENT: Body = Body { centre: Vec3::ZERO, half_height: 0.0, cell: UVec2::MAX, next: NOBODY };
+const ABSENT: ContactBody =
+    ContactBody { centre: Vec3::ZERO, half_height: 0.0, cell: UVec2::MAX, next: NOBODY };
 
 impl Contacts {
     /// Forgets everybody and makes room for so many slots.
@@ -75,7 +76,7 @@ impl Contacts {
         let cell = cell_of(centre.truncate());
         let bucket = self.bucket(cell);
         let next = std::mem::replace(&mut self.buckets[bucket], slot);
-        self.bodies[slot as usize] = Body { centre, half_height, cell, next };
+        self.bodies[slot as usize] = ContactBody { centre, half_height, cell, next };
     }
 
     /// Tells that somebody is elsewhere now.
@@ -130,7 +131,7 @@ impl Contacts {
     }
 
     fn unlink(&mut self, slot: u32) {
-        let Body { cell, next, .. } = self.bodies[slot as usize];
+        let ContactBody { cell, next, .. } = self.bodies[slot as usize];
         let bucket = self.bucket(cell);
         if self.buckets[bucket] == slot {
             self.buckets[bucket] = next;
@@ -149,7 +150,7 @@ impl Contacts {
     }
 }
 
-impl Body {
+impl ContactBody {
     /// How deep a body that comes from `from` would be in this one at `to`, if at all.
     fn hit(&self, from: Vec3, half_height: f32, to: Vec3) -> Option<(f32, Hit)> {
         let axis = self.centre.truncate();

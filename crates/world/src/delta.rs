@@ -1,6 +1,6 @@
 //! The frame phase: what is different from the frame before.
 
-use crate::{counters::WorldCounters, npc::Npcs, roster::Roster, setting::Setting};
+use crate::{counters::WorldCounters, npc::Npcs, roster::Roster, setting::WorldSetting};
 use ids::{LocalId, Tick};
 use link::{Change, Frame};
 use systems::System;
@@ -16,7 +16,7 @@ pub(crate) struct Delta {
 
 impl Delta {
     /// Begins the next frame of the epoch: frames are numbered without gaps.
-    pub(crate) fn begin(&mut self, setting: &Setting, tick: Tick, dilation: f32, out: &mut Frame) {
+    pub(crate) fn begin(&mut self, setting: &WorldSetting, tick: Tick, dilation: f32, out: &mut Frame) {
         out.begin(setting.id, setting.epoch, self.next_sequence, tick, dilation);
         self.next_sequence += 1;
     }
@@ -30,7 +30,7 @@ impl Delta {
         &mut self,
         roster: &mut Roster,
         npcs: &mut Npcs,
-        setting: &Setting,
+        setting: &WorldSetting,
         counters: &mut WorldCounters,
         out: &mut Frame,
     ) {

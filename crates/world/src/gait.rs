@@ -5,7 +5,7 @@
 
 use crate::{
     contacts::Contacts,
-    ground::Ground,
+    ground::SolidGround,
     presence::{Impact, Presence, Stance},
 };
 use glam::{Vec2, Vec3};
@@ -75,7 +75,7 @@ pub(crate) fn sub_step(
     presence: &mut Presence,
     slot: u32,
     wish: Vec3,
-    ground: &Ground,
+    ground: &SolidGround,
     contacts: &mut Contacts,
 ) {
     match presence.stance {
@@ -107,7 +107,7 @@ pub(crate) fn sub_step(
     contacts.relocate(slot, presence.motion.position);
 }
 
-fn walk(presence: &mut Presence, slot: u32, wish: Vec2, ground: &Ground, contacts: &Contacts) {
+fn walk(presence: &mut Presence, slot: u32, wish: Vec2, ground: &SolidGround, contacts: &Contacts) {
     let half = presence.half_height();
     let from = presence.motion.position;
     let velocity = climbable(wish, ground.slope(from.truncate()));
@@ -129,7 +129,7 @@ fn walk(presence: &mut Presence, slot: u32, wish: Vec2, ground: &Ground, contact
     presence.motion.velocity = level.extend(level.dot(slope));
 }
 
-fn fall(presence: &mut Presence, slot: u32, wish: Vec2, ground: &Ground, contacts: &Contacts) {
+fn fall(presence: &mut Presence, slot: u32, wish: Vec2, ground: &SolidGround, contacts: &Contacts) {
     let half = presence.half_height();
     let Vec3 { z: rise, .. } = presence.motion.velocity;
     let level =
@@ -149,7 +149,7 @@ fn fall(presence: &mut Presence, slot: u32, wish: Vec2, ground: &Ground, contact
     presence.stance = caught(-rise);
 }
 
-fn fly(presence: &mut Presence, slot: u32, wish: Vec3, ground: &Ground, contacts: &Contacts) {
+fn fly(presence: &mut Presence, slot: u32, wish: Vec3, ground: &SolidGround, contacts: &Contacts) {
     let half = presence.half_height();
     let from = presence.motion.position;
     let sunk = from.z < ground.surface(from.truncate()) + half;
@@ -194,7 +194,7 @@ fn advance(
     from: Vec3,
     half: f32,
     velocity: Vec2,
-    ground: &Ground,
+    ground: &SolidGround,
     contacts: &Contacts,
 ) -> (Vec2, Vec2) {
     let here = from.truncate();

@@ -6,7 +6,7 @@
 //! [`GameState::play`] after the NPCs. Calls are dynamic ([ADR 0023](../../../docs/adr/0023-games-behind-a-trait.md)).
 
 use crate::{
-    outcome::{NpcSet, Outcome},
+    outcome::{NpcDeeds, NpcSet},
     periods::Span,
     roster::Roster,
 };
@@ -121,7 +121,7 @@ pub struct GameTick<'a> {
     /// A step's length from its end on.
     pub(crate) span: Span,
     /// Results of the NPC phase.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a NpcDeeds,
     pub(crate) npcs_down: &'a dyn Fn() -> NpcSet,
     pub(crate) npc_id: &'a dyn Fn(usize) -> Option<LocalId>,
     pub(crate) roster: &'a Roster,

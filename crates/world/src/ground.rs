@@ -9,12 +9,12 @@ pub const BORDER_MARGIN_M: f32 = 0.5;
 
 /// The solid surroundings of a world.
 #[derive(Clone, Debug)]
-pub(crate) struct Ground {
+pub(crate) struct SolidGround {
     pub(crate) terrain: Arc<Terrain>,
     pub(crate) water_m: f32,
 }
 
-impl Ground {
+impl SolidGround {
     /// The nearest point within the borders.
     pub(crate) fn within(&self, at: Vec2) -> Vec2 {
         let far = self.terrain.size_m() as f32 - BORDER_MARGIN_M;

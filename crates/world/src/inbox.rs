@@ -4,13 +4,13 @@ use crate::{
     arrivals, chat,
     counters::WorldCounters,
     game::GameState,
-    ground::Ground,
+    ground::SolidGround,
     local_ids::LocalIds,
     npc::{self, Npcs},
     presence::{Presence, Stance, facing},
     resync::Resync,
     roster::Roster,
-    setting::Setting,
+    setting::WorldSetting,
 };
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey};
@@ -27,7 +27,7 @@ pub(crate) struct Inbox {
 /// The parts of a world that commands change.
 #[derive(Debug)]
 pub(crate) struct Receivers<'a> {
-    pub(crate) setting: &'a Setting,
+    pub(crate) setting: &'a WorldSetting,
     pub(crate) roster: &'a mut Roster,
     pub(crate) local_ids: &'a mut LocalIds,
     pub(crate) npcs: &'a Npcs,
@@ -145,7 +145,7 @@ impl Receivers<'_> {
 fn act(
     presence: &mut Presence,
     action: Action,
-    ground: &Ground,
+    ground: &SolidGround,
     counters: &mut WorldCounters,
     out: &mut Frame,
 ) {
@@ -185,7 +185,7 @@ pub(crate) fn relocate(
     presence: &mut Presence,
     to: Vec3,
     look_at: Vec3,
-    ground: &Ground,
+    ground: &SolidGround,
     counters: &mut WorldCounters,
 ) {
     if !ground.holds(to, presence.half_height()) {

@@ -43,7 +43,7 @@ pub use ground::BORDER_MARGIN_M;
 pub use life::{Beginning, Fault, Life, LifeBaggage};
 pub use local_ids::IdsUsed;
 pub use npc::{NpcCounts, Recast, RecastRefusal};
-pub use outcome::{Blow, NPCS_MAX, NpcSet, Outcome};
+pub use outcome::{Blow, NPCS_MAX, NpcDeeds, NpcSet};
 pub use progress::ProgressError;
 pub use resync::CHUNK_ENTITIES_MAX;
 pub use snapshot::{Checkpoint, RestoreError, SNAPSHOT_FORMAT, SNAPSHOT_PARTS, SNAPSHOT_VERSION};

@@ -14,7 +14,7 @@ use crate::{
     local_ids::LocalIds,
     presence::{Controls, Posture, Presence, Pressed, Stance, upright},
     roster::Roster,
-    setting::Setting,
+    setting::WorldSetting,
 };
 use glam::{Quat, Vec2, Vec3};
 use link::ControlFlags;
@@ -75,7 +75,7 @@ impl Movement {
         &mut self,
         dt: Duration,
         roster: &mut Roster,
-        setting: &Setting,
+        setting: &WorldSetting,
         local_ids: &LocalIds,
     ) {
         System::WorldMovement.enter();

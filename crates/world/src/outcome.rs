@@ -9,7 +9,7 @@ pub const NPCS_MAX: usize = 256;
 
 /// What NPCs did in a tick that matters beyond them. Begins empty in every tick.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct NpcDeeds {
     /// NPCs that fell.
     pub fell: NpcSet,
     /// NPCs that came back.
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub hits: Vec<Blow>,
 }
 
-impl Outcome {
+impl NpcDeeds {
     pub(crate) fn clear(&mut self) {
         (self.fell, self.rose) = (NpcSet::default(), NpcSet::default());
         self.blows.clear();

@@ -1,6 +1,6 @@
 //! One avatar in a world: who it is, how it moves, and what its owner last asked for.
 
-use crate::{animations::Animator, ground::Ground};
+use crate::{animations::Animator, ground::SolidGround};
 use glam::{Quat, Vec3};
 use ids::{AgentId, LocalId, SessionKey};
 use link::{Appearance, Audience, Avatar, Control, ControlFlags, Enter, Entity, Motion};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct Presence {
     pub(crate) id: LocalId,
     /// Shared with checkpoints.
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identity: Arc<AvatarIdentity>,
     pub(crate) appearance: Option<Arc<Appearance>>,
     /// Width, depth and height; follows from the appearance.
     #[serde(skip)]
@@ -24,7 +24,7 @@ pub(crate) struct Presence {
     pub(crate) animator: Animator,
     /// Of this tick only: empty between steps.
     #[serde(skip)]
-    pub(crate) news: News,
+    pub(crate) news: AvatarNews,
     /// What the last frame said; between steps, the same as `motion`.
     #[serde(skip)]
     pub(crate) shown: Motion,
@@ -34,7 +34,7 @@ pub(crate) struct Presence {
 
 /// What stays the same from arrival to departure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct AvatarIdentity {
     pub(crate) session: SessionKey,
     pub(crate) agent: AgentId,
     pub(crate) first_name: String,
@@ -143,7 +143,7 @@ impl Controls {
 
 /// What of an avatar the next frame has to tell.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct AvatarNews {
     /// Came in during this tick.
     pub(crate) created: bool,
     /// Waits for a free spot to stand on.
@@ -169,7 +169,7 @@ impl Presence {
         let rotation = facing(enter.look_at).unwrap_or(Quat::IDENTITY);
         let mut presence = Self {
             id,
-            identity: Arc::new(Identity {
+            identity: Arc::new(AvatarIdentity {
                 session,
                 agent: enter.agent,
                 first_name: enter.first_name,
@@ -187,7 +187,7 @@ impl Presence {
             stance: if enter.flying { Stance::Flying } else { Stance::Standing },
             controls: Controls::new(enter.flying, rotation),
             animator: Animator::new(),
-            news: News { created: true, ..News::default() },
+            news: AvatarNews { created: true, ..AvatarNews::default() },
             shown: Motion::default(),
             hashes: Hashes::default(),
         };
@@ -196,7 +196,7 @@ impl Presence {
     }
 
     /// Completes what came out of a snapshot; false when no step leaves an avatar like that.
-    pub(crate) fn revive(&mut self, slot: u32, ground: &Ground) -> bool {
+    pub(crate) fn revive(&mut self, slot: u32, ground: &SolidGround) -> bool {
         self.size = Appearance::avatar_size(self.appearance.as_deref());
         self.shown = self.motion;
         self.hash_cold();
@@ -235,7 +235,7 @@ impl Presence {
 
     /// Its state as frames tell it.
     pub(crate) fn entity(&self) -> Arc<Entity> {
-        let Identity { session, agent, first_name, last_name } = Identity::clone(&self.identity);
+        let AvatarIdentity { session, agent, first_name, last_name } = AvatarIdentity::clone(&self.identity);
         Arc::new(Entity {
             id: self.id,
             audience: Audience::All,

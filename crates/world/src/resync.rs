@@ -3,7 +3,7 @@
 //! A part holds avatars as they are after its frame's changes. So a replica that empties itself at part 0, applies
 //! changes (of avatars it does not know yet: none), and adds each part, is complete after the last.
 
-use crate::{npc::Npcs, roster::Roster, setting::Setting};
+use crate::{npc::Npcs, roster::Roster, setting::WorldSetting};
 use ids::LocalId;
 use link::{Frame, SnapshotChunk};
 use serde::{Deserialize, Serialize};
@@ -16,14 +16,14 @@ pub const CHUNK_ENTITIES_MAX: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Resync {
     requested: bool,
-    run: Option<Run>,
+    run: Option<SnapshotRun>,
 }
 
 /// Of NPCs.
 const NO_SLOT: u32 = u32::MAX;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Run {
+struct SnapshotRun {
     /// Who was here when it began, visitors with their slots and NPCs behind them. Later arrivals are in the changes.
     members: Vec<(u32, LocalId)>,
     next_index: u32,
@@ -40,7 +40,7 @@ impl Resync {
     }
 
     /// Puts the next part of a snapshot into a frame, if one was asked for.
-    pub(crate) fn tell(&mut self, roster: &Roster, npcs: &Npcs, setting: &Setting, out: &mut Frame) {
+    pub(crate) fn tell(&mut self, roster: &Roster, npcs: &Npcs, setting: &WorldSetting, out: &mut Frame) {
         if !self.is_done() {
             self.tell_next(roster, npcs, setting, out);
         }
@@ -53,13 +53,13 @@ impl Resync {
 
     /// Puts the next part into a frame that has all its changes.
     #[inline(never)]
-    fn tell_next(&mut self, roster: &Roster, npcs: &Npcs, setting: &Setting, out: &mut Frame) {
+    fn tell_next(&mut self, roster: &Roster, npcs: &Npcs, setting: &WorldSetting, out: &mut Frame) {
         System::WorldResync.enter();
         if self.run.is_none() && self.requested {
             self.requested = false;
             let visitors = roster.iter().map(|(slot, presence)| (slot, presence.id));
             let members = visitors.chain(npcs.ids().map(|id| (NO_SLOT, id))).collect();
-            self.run = Some(Run { members, next_index: 0 });
+            self.run = Some(SnapshotRun { members, next_index: 0 });
         }
         let Some(run) = &mut self.run else { return };
         out.snapshot = Some(run.chunk(roster, npcs, setting));
@@ -69,7 +69,7 @@ impl Resync {
     }
 }
 
-impl Run {
+impl SnapshotRun {
     /// Parts in all; an empty world has one, too, for the replica to know.
     fn count(&self) -> u32 {
         u32::try_from(self.members.len().div_ceil(CHUNK_ENTITIES_MAX).max(1)).expect("local ids are 32 bits")
@@ -79,7 +79,7 @@ impl Run {
         self.next_index == self.count()
     }
 
-    fn chunk(&mut self, roster: &Roster, npcs: &Npcs, setting: &Setting) -> SnapshotChunk {
+    fn chunk(&mut self, roster: &Roster, npcs: &Npcs, setting: &WorldSetting) -> SnapshotChunk {
         let index = self.next_index;
         self.next_index += 1;
         let part = self.members.chunks(CHUNK_ENTITIES_MAX).nth(index as usize).unwrap_or_default();

@@ -1,26 +1,26 @@
 //! The constant side of a world: nothing in it changes during a step.
 
-use crate::{cast::Cast, ground::Ground};
+use crate::{cast::Cast, ground::SolidGround};
 use ids::{Epoch, WorldId};
 use link::Scenery;
 use std::sync::Arc;
 
 /// A world's identity, rules and surroundings. Every phase may read it, and none writes it.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct WorldSetting {
     pub(crate) id: WorldId,
     pub(crate) epoch: Epoch,
     /// Decides everything that is left to chance.
     pub(crate) seed: u64,
     /// Visitors that are let in.
     pub(crate) max_avatars: usize,
-    pub(crate) ground: Ground,
+    pub(crate) ground: SolidGround,
     pub(crate) scenery: Arc<Scenery>,
     /// Replaced between two steps only, by [`crate::World::recast`].
     pub(crate) cast: Option<Arc<Cast>>,
 }
 
-impl Setting {
+impl WorldSetting {
     /// Fingerprint of the cast, 0 without one.
     pub(crate) fn cast_fingerprint(&self) -> u64 {
         self.cast.as_ref().map_or(0, |cast| cast.fingerprint())

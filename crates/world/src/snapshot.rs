@@ -83,7 +83,7 @@ pub enum RestoreError {
 /// The state as values; `S` holds the slots and `N` the NPCs, borrowed to write and owned to read. The game is in it as bytes, which only the game's
 /// own crate can read.
 #[derive(Clone, Debug)]
-struct Body<S, N> {
+struct SnapshotBody<S, N> {
     place: WorldIdentity,
     ids: IdsUsed,
     frames: FramesState,
@@ -134,7 +134,7 @@ pub struct Checkpoint {
     body: OwnedBody,
 }
 
-type OwnedBody = Body<Vec<Option<Presence>>, Npcs>;
+type OwnedBody = SnapshotBody<Vec<Option<Presence>>, Npcs>;
 
 impl Checkpoint {
     /// As bytes, the same that [`World::snapshot`] gives.
@@ -198,8 +198,8 @@ impl World {
         memory
     }
 
-    fn body<S, N>(&self, slots: S, npcs: N, game: Vec<u8>) -> Body<S, N> {
-        Body {
+    fn body<S, N>(&self, slots: S, npcs: N, game: Vec<u8>) -> SnapshotBody<S, N> {
+        SnapshotBody {
             place: WorldIdentity {
                 terrain: self.setting.ground.terrain.fingerprint(),
                 scenery: self.setting.scenery.fingerprint(),
@@ -285,7 +285,7 @@ impl World {
     }
 
     fn from_body(config: WorldConfig, body: OwnedBody, follow: Follow) -> Result<Self, RestoreError> {
-        let Body { place, ids, frames, movement, slots, mut npcs, game } = body;
+        let SnapshotBody { place, ids, frames, movement, slots, mut npcs, game } = body;
         let mut world = Self::new(config);
         world.is_the_place_of(&place)?;
         let keeps_game = world.can_go_on_with(&place.cast, follow)?;

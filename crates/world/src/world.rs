@@ -3,7 +3,7 @@
 //! A step is a list of phases. Each is a part with its own state, and its call in [`World::step`] names what it reads and changes:
 //! [`Inbox`] (commands) → [`Movement`] (steering and physics of visitors) → [`Npcs`] → [`GameState`] (a game of another crate) → [`Delta`] (the
 //! frame's changes) → [`Resync`] (a part of a snapshot, when one was asked for). Two more parts belong to no phase: the [`Roster`] of
-//! visitors and the [`LocalIds`]; [`Setting`] is what never changes in a step. Each part has its share of the state hash, and of a
+//! visitors and the [`LocalIds`]; [`WorldSetting`] is what never changes in a step. Each part has its share of the state hash, and of a
 //! snapshot (`snapshot`).
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     counters::WorldCounters,
     delta::Delta,
     game::{GameState, GameTick},
-    ground::Ground,
+    ground::SolidGround,
     inbox::{Inbox, Receivers},
     local_ids::LocalIds,
     movement::Movement,
@@ -19,7 +19,7 @@ use crate::{
     periods::Span,
     resync::Resync,
     roster::Roster,
-    setting::Setting,
+    setting::WorldSetting,
 };
 use ids::{Epoch, SessionKey, Tick, WorldId};
 use link::{Command, Entity, Frame, Scenery, Terrain};
@@ -101,7 +101,7 @@ impl WorldConfig {
 /// [`World::restore`].
 #[derive(Debug)]
 pub struct World {
-    pub(crate) setting: Setting,
+    pub(crate) setting: WorldSetting,
     pub(crate) local_ids: LocalIds,
     pub(crate) roster: Roster,
     pub(crate) inbox: Inbox,
@@ -136,12 +136,12 @@ impl World {
         Self {
             npcs: cast.as_ref().map(|cast| Npcs::of(cast, &terrain, local_ids.start)).unwrap_or_default(),
             game: cast.as_ref().map(|cast| Arc::clone(&cast.rules).begin()),
-            setting: Setting {
+            setting: WorldSetting {
                 id,
                 epoch,
                 seed,
                 max_avatars,
-                ground: Ground { terrain, water_m },
+                ground: SolidGround { terrain, water_m },
                 scenery,
                 cast,
             },

@@ -1,9 +1,9 @@
 //! From what a thought intends to what legs, mouth and fists do until the next one.
 
 use super::{
-    Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, Npcs, Scratch, Standing, Target, Toward, tell::agent_of,
+    Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, NpcStanding, Npcs, Scratch, Target, Toward, tell::agent_of,
 };
-use crate::{cast::ground_of, outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::Setting};
+use crate::{cast::ground_of, outcome::Blow, presence::SPEED_MAX_M_PER_S, setting::WorldSetting};
 use behavior::{
     Attack, Facing, Go, Intent, Pace, Pose,
     senses::{Candidate, EntityId, Journey, MoveProgress, Sound, Stamp},
@@ -28,7 +28,7 @@ impl Npcs {
     pub(super) fn begin_intent(
         &mut self,
         cast: &Cast,
-        setting: &Setting,
+        setting: &WorldSetting,
         number: usize,
         intent: &Intent,
         scratch: &Scratch,
@@ -205,7 +205,7 @@ impl Npcs {
         if there >= self.len() {
             let by = self.legs[number].id;
             self.outcome.blows.push(Blow { to: LocalId(attack.who.get()), by, points: damage });
-        } else if self.legs[there].standing == Standing::Up {
+        } else if self.legs[there].standing == NpcStanding::Up {
             self.hurt(cast, there, damage, by, cast.roles[number].kind, from, now);
         }
     }

@@ -1,7 +1,8 @@
 //! Blows, and what they come to: an NPC falls, lies, goes, and begins again where it began.
 
 use super::{
-    Cast, Head, Legs, News, Npcs, STRUCK_MAX, Scratch, Standing, Surroundings, home_of, state::rehash,
+    Cast, Legs, NpcHead, NpcNews, NpcStanding, Npcs, STRUCK_MAX, Scratch, Surroundings, home_of,
+    state::rehash,
 };
 use crate::{
     animations,
@@ -54,7 +55,7 @@ impl Npcs {
             legs.follower.stop();
             (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
             let lies_s = cast.actor(cast.roles[number].kind).lies_s;
-            legs.standing = Standing::Fallen(now.stamp().after(u32::from(lies_s) * 1_000));
+            legs.standing = NpcStanding::Fallen(now.stamp().after(u32::from(lies_s) * 1_000));
             legs.news.moved = true;
             let ended = [head.plays.take(), head.gesture.take().map(|(gesture, _)| gesture)];
             let id_of = |animation: u16| cast.animations.get(usize::from(animation)).copied();
@@ -69,7 +70,7 @@ impl Npcs {
 impl Npcs {
     /// Those who are not on their feet.
     pub(crate) fn down(&self) -> NpcSet {
-        (0..self.len()).filter(|number| self.legs[*number].standing != Standing::Up).collect()
+        (0..self.len()).filter(|number| self.legs[*number].standing != NpcStanding::Up).collect()
     }
 
     /// Makes those lie out of sight, for as long as it takes to come back, and brings back the others; returns the local ids
@@ -78,14 +79,14 @@ impl Npcs {
         let now = self.now().stamp();
         let mut gone = Vec::new();
         for number in 0..self.len() {
-            let is_up = self.legs[number].standing == Standing::Up;
+            let is_up = self.legs[number].standing == NpcStanding::Up;
             if is_up != down.has(number) {
                 continue;
             }
             let respawn_s = cast.actor(cast.roles[number].kind).respawn_s;
             let back = now.after(u32::from(respawn_s) * 1_000);
             let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
-            legs.standing = Standing::Gone(match down.has(number) {
+            legs.standing = NpcStanding::Gone(match down.has(number) {
                 true => (respawn_s > 0).then_some(back),
                 false => Some(now),
             });
@@ -94,7 +95,7 @@ impl Npcs {
             legs.head_changed = true;
             // Who was never told of is not told to be gone.
             gone.extend(legs.id.take().filter(|_| !legs.news.created));
-            legs.news = News::default();
+            legs.news = NpcNews::default();
             rehash(&mut self.hash, number, legs, head);
         }
         gone.into_iter()
@@ -134,7 +135,7 @@ impl Npcs {
             });
             let nearest = in_reach.min_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((_, number)) =
-                nearest.filter(|(_, number)| self.legs[*number].standing == Standing::Up)
+                nearest.filter(|(_, number)| self.legs[*number].standing == NpcStanding::Up)
             {
                 let hit = self.legs[number].id.map(|to| Blow { to, by: Some(id), points: PUNCH_DAMAGE });
                 self.outcome.hits.extend(hit);
@@ -152,28 +153,28 @@ impl Npcs {
             let actor = cast.actor(role.kind);
             match self.legs[number].standing {
                 // Not in the tick of its fall, which is told of it by its number; who lies for no time is gone in the next one.
-                Standing::Fallen(until)
+                NpcStanding::Fallen(until)
                     if now.stamp().has_reached(until) && !self.outcome.fell.has(number) =>
                 {
                     let legs = &mut self.legs[number];
                     let back = now.stamp().after(u32::from(actor.respawn_s) * 1_000);
-                    legs.standing = Standing::Gone((actor.respawn_s > 0).then_some(back));
-                    legs.news = News::default();
+                    legs.standing = NpcStanding::Gone((actor.respawn_s > 0).then_some(back));
+                    legs.news = NpcNews::default();
                     around.departures.extend(legs.id.take());
                 }
-                Standing::Gone(Some(until)) if now.stamp().has_reached(until) => {
+                NpcStanding::Gone(Some(until)) if now.stamp().has_reached(until) => {
                     // Nobody mistakes it for the one that fell.
                     let id = self.next_local_id(around.local_ids, around.roster);
                     let hash = self.legs[number].hash;
                     let mut legs = Legs::at_home(cast, role, terrain, id, number as u32, now);
                     legs.hash = hash;
                     self.legs[number] = legs;
-                    self.heads[number] = Head::new(cast, role, home_of(cast, role, terrain), now);
+                    self.heads[number] = NpcHead::new(cast, role, home_of(cast, role, terrain), now);
                     self.counts.respawns += 1;
                     self.outcome.rose.insert(number);
                 }
-                Standing::Up => continue,
-                Standing::Fallen(_) | Standing::Gone(_) => {}
+                NpcStanding::Up => continue,
+                NpcStanding::Fallen(_) | NpcStanding::Gone(_) => {}
             }
             let (legs, head) = (&mut self.legs[number], &self.heads[number]);
             rehash(&mut self.hash, number, legs, head);

@@ -4,7 +4,7 @@
 //! as the tick's budget goes; everybody walks (`walk`); who has fallen lies, goes and comes back (`fall`). Then `tell` says what is different. Between two ticks
 //! all may go over to other behaviours (`recast`). How they look is a [`link::Looks`].
 //!
-//! What every tick needs of an NPC ([`Legs`]) stands apart from what only thoughts need ([`Head`]): of twenty thousand NPCs most only walk in a
+//! What every tick needs of an NPC ([`Legs`]) stands apart from what only thoughts need ([`NpcHead`]): of twenty thousand NPCs most only walk in a
 //! given tick, and what they are made of comes out of memory. As state, hashed, checked and renamed, they are in `state`.
 //!
 //! Work is counted in looks, thoughts, paths and polygons, never in milliseconds, so that a run can be repeated. The scratch memory
@@ -23,13 +23,13 @@ pub use recast::{Recast, RecastRefusal};
 
 use crate::{
     animations::Animator,
-    cast::{Cast, Role, ground_of},
+    cast::{Cast, SpawnRole, ground_of},
     game::GameState,
     local_ids::LocalIds,
-    outcome::Outcome,
+    outcome::NpcDeeds,
     periods::Span,
     roster::Roster,
-    setting::Setting,
+    setting::WorldSetting,
 };
 use behavior::{
     Mind,
@@ -70,7 +70,7 @@ const OBSERVE_SHARES: u64 = 16;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Npcs {
     pub(crate) legs: Vec<Legs>,
-    pub(crate) heads: Vec<Head>,
+    pub(crate) heads: Vec<NpcHead>,
     sounds: Sounds,
     /// Visitors who struck a moment ago, and when.
     struck: Vec<(LocalId, Stamp)>,
@@ -80,7 +80,7 @@ pub(crate) struct Npcs {
     turns: u64,
     /// Results of the tick, for the game.
     #[serde(skip)]
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: NpcDeeds,
     /// Sum of the hashes of all.
     #[serde(skip)]
     hash: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Npcs {
 /// The other parts of a world, as far as its NPCs read or change them.
 #[derive(Debug)]
 pub(crate) struct Surroundings<'a> {
-    pub(crate) setting: &'a Setting,
+    pub(crate) setting: &'a WorldSetting,
     pub(crate) roster: &'a Roster,
     /// Knows which visitors have fallen.
     pub(crate) game: &'a dyn GameState,
@@ -199,7 +199,7 @@ pub(crate) struct Legs {
     pub(crate) facing: Vec2,
     pub(crate) follower: PathFollower,
     pub(crate) attention: Attention,
-    pub(crate) standing: Standing,
+    pub(crate) standing: NpcStanding,
     /// Its number in messages; none while it is not in the world.
     pub(crate) id: Option<LocalId>,
     /// A wall was in the way in the last step.
@@ -208,7 +208,7 @@ pub(crate) struct Legs {
     wants_path: bool,
     sits: bool,
     /// Between steps, of a world before its first one only.
-    pub(crate) news: News,
+    pub(crate) news: NpcNews,
     /// The animation of movement that the head's animator shows; nil when that has to be asked. Most ticks need nothing else of a head,
     /// which would have to come out of memory.
     #[serde(skip)]
@@ -224,7 +224,7 @@ pub(crate) struct Legs {
 
 /// How an NPC is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Standing {
+pub(crate) enum NpcStanding {
     Up,
     /// It lies where it fell, until then.
     Fallen(Stamp),
@@ -234,7 +234,7 @@ pub(crate) enum Standing {
 
 /// What the next frame has to tell of an NPC.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct News {
+pub(crate) struct NpcNews {
     pub(crate) created: bool,
     pub(crate) moved: bool,
     pub(crate) animated: bool,
@@ -245,7 +245,7 @@ pub(crate) struct News {
 
 /// What an NPC thinks with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct NpcHead {
     mind: Mind,
     perception: Perception,
     health: u16,
@@ -311,7 +311,7 @@ impl Npcs {
         let mut npcs = Self::default();
         for (number, role) in (0u32..).zip(&cast.roles) {
             npcs.legs.push(Legs::at_home(cast, role, terrain, LocalId(first_id + number), number, now));
-            npcs.heads.push(Head::new(cast, role, home_of(cast, role, terrain), now));
+            npcs.heads.push(NpcHead::new(cast, role, home_of(cast, role, terrain), now));
         }
         npcs.settle_hashes();
         npcs
@@ -379,7 +379,7 @@ impl Npcs {
 impl Legs {
     fn at_home(
         cast: &Cast,
-        role: &Role,
+        role: &SpawnRole,
         terrain: &link::Terrain,
         id: LocalId,
         number: u32,
@@ -395,12 +395,12 @@ impl Legs {
             facing: role.facing,
             follower: PathFollower::default(),
             attention: Attention::new(number, &cast.policy, now),
-            standing: Standing::Up,
+            standing: NpcStanding::Up,
             id: Some(id),
             hindered: false,
             wants_path: false,
             sits: false,
-            news: News { created: true, ..News::default() },
+            news: NpcNews { created: true, ..NpcNews::default() },
             movement: Uuid::nil(),
             head_hash: 0,
             head_changed: true,
@@ -429,8 +429,8 @@ impl Legs {
     }
 }
 
-impl Head {
-    fn new(cast: &Cast, role: &Role, home: Vec3, now: WorldTime) -> Self {
+impl NpcHead {
+    fn new(cast: &Cast, role: &SpawnRole, home: Vec3, now: WorldTime) -> Self {
         Self {
             mind: Mind::new(role.behavior, home),
             perception: Perception::new(now),
@@ -445,6 +445,6 @@ impl Head {
 }
 
 /// Where an NPC's middle is when it stands where it begins.
-fn home_of(cast: &Cast, role: &Role, terrain: &link::Terrain) -> Vec3 {
+fn home_of(cast: &Cast, role: &SpawnRole, terrain: &link::Terrain) -> Vec3 {
     role.spot.at.extend(cast.mesh.height(ground_of(terrain), role.spot) + HALF_HEIGHT_M)
 }

@@ -1,7 +1,7 @@
 //! NPCs as state: hashed, copied into checkpoints, checked when they come out of a snapshot, and given other local ids.
 
-use super::{Cast, Errand, Head, Legs, Npcs, STRUCK_MAX, Standing, Target, Toward};
-use crate::{ground::Ground, periods::TIME_MAX, presence::SPEED_MAX_M_PER_S, renaming::Renaming};
+use super::{Cast, Errand, Legs, NpcHead, NpcStanding, Npcs, STRUCK_MAX, Target, Toward};
+use crate::{ground::SolidGround, periods::TIME_MAX, presence::SPEED_MAX_M_PER_S, renaming::Renaming};
 use behavior::senses::{EntityId, WorldTime};
 use glam::Vec3;
 use ids::LocalId;
@@ -64,9 +64,9 @@ impl Npcs {
     }
 
     /// Whether it can have come out of a snapshot of ours, of a world with this cast.
-    pub(crate) fn is_sound(&self, cast: &Cast, ground: &Ground) -> bool {
+    pub(crate) fn is_sound(&self, cast: &Cast, ground: &SolidGround) -> bool {
         let known = &cast.roles;
-        let is_one = |((legs, head), role): ((&Legs, &Head), &super::Role)| {
+        let is_one = |((legs, head), role): ((&Legs, &NpcHead), &super::SpawnRole)| {
             legs.is_sound(cast, ground) && head.is_sound(cast) && head.health <= cast.actor(role.kind).health
         };
         self.legs.len() == known.len()
@@ -105,7 +105,7 @@ impl Npcs {
 
     /// Between steps nobody has anything to tell but those of a world before its first one.
     pub(crate) fn forget_news(&mut self) {
-        self.legs.iter_mut().for_each(|legs| legs.news = super::News::default());
+        self.legs.iter_mut().for_each(|legs| legs.news = super::NpcNews::default());
     }
 
     /// World time since the beginning.
@@ -120,7 +120,7 @@ impl Npcs {
 }
 
 impl Legs {
-    fn is_sound(&self, cast: &Cast, ground: &Ground) -> bool {
+    fn is_sound(&self, cast: &Cast, ground: &SolidGround) -> bool {
         let Self { spot, feet_m, velocity, wish, left_m, climb, facing, follower, standing, id, .. } = self;
         let slow = |speed: glam::Vec2| speed.is_finite() && speed.abs().max_element() <= SPEED_MAX_M_PER_S;
         cast.mesh.holds(*spot)
@@ -131,7 +131,7 @@ impl Legs {
             && climb.abs() <= CLIMB_MAX_M_PER_S
             && (facing.length_squared() - 1.0).abs() < 1e-3
             && follower.is_sound(&cast.mesh, SPEED_MAX_M_PER_S)
-            && id.is_some() != matches!(standing, Standing::Gone(_))
+            && id.is_some() != matches!(standing, NpcStanding::Gone(_))
     }
 
     /// Of all that decides its future, its mind included.
@@ -144,9 +144,9 @@ impl Legs {
         hasher.vec3(self.wish.extend(self.left_m));
         hasher.u64(u64::from(self.facing.x.to_bits()) << 32 | u64::from(self.facing.y.to_bits()));
         let (kind, until) = match self.standing {
-            Standing::Up => (0, 0),
-            Standing::Fallen(until) => (1, until.0),
-            Standing::Gone(until) => (2 + u64::from(until.is_some()), until.map_or(0, |until| until.0)),
+            NpcStanding::Up => (0, 0),
+            NpcStanding::Fallen(until) => (1, until.0),
+            NpcStanding::Gone(until) => (2 + u64::from(until.is_some()), until.map_or(0, |until| until.0)),
         };
         let flags = u64::from(self.hindered) | u64::from(self.wants_path) << 1 | u64::from(self.sits) << 2;
         hasher.u64(u64::from(until) << 32 | kind << 8 | flags);
@@ -158,7 +158,7 @@ impl Legs {
     }
 }
 
-impl Head {
+impl NpcHead {
     fn is_sound(&self, cast: &Cast) -> bool {
         self.mind.is_sound(&cast.behaviors) && self.perception.is_sound()
     }
@@ -216,7 +216,7 @@ impl Errand {
 }
 
 /// Brings the sum of all hashes up to date with one NPC: once a tick, after everything that happens to it.
-pub(super) fn rehash(sum: &mut u64, number: usize, legs: &mut Legs, head: &Head) {
+pub(super) fn rehash(sum: &mut u64, number: usize, legs: &mut Legs, head: &NpcHead) {
     // What is in a head is long, and changes with thoughts and looks only.
     if std::mem::take(&mut legs.head_changed) || legs.news.animated {
         legs.head_hash = head.state_hash(&legs.follower);

@@ -1,7 +1,7 @@
 //! What frames say of NPCs: avatars like any other, of no login.
 
 use super::{HALF_HEIGHT_M, Legs, Npcs};
-use crate::{counters::WorldCounters, setting::Setting};
+use crate::{counters::WorldCounters, setting::WorldSetting};
 use glam::{Quat, Vec2, Vec3};
 use ids::{AgentId, LocalId, SessionKey, Uuid, WorldId};
 use link::{Appearance, Audience, Avatar, Change, Entity, Frame, Motion};
@@ -12,7 +12,7 @@ const NPC_ID_SPACE: u64 = 0x7468_726f_6e67_5000;
 
 impl Npcs {
     /// Reports newcomers, by number.
-    pub(crate) fn tell_newcomers(&self, setting: &Setting, out: &mut Frame) {
+    pub(crate) fn tell_newcomers(&self, setting: &WorldSetting, out: &mut Frame) {
         for number in 0..self.len() {
             if self.legs[number].news.created {
                 out.changes.extend(self.entity(number, setting).map(Change::Created));
@@ -21,7 +21,12 @@ impl Npcs {
     }
 
     /// Reports the changes of the others.
-    pub(crate) fn tell_changes(&mut self, setting: &Setting, counters: &mut WorldCounters, out: &mut Frame) {
+    pub(crate) fn tell_changes(
+        &mut self,
+        setting: &WorldSetting,
+        counters: &mut WorldCounters,
+        out: &mut Frame,
+    ) {
         let roles = setting.cast.iter().flat_map(|cast| &cast.roles);
         for ((legs, head), role) in self.legs.iter_mut().zip(&self.heads).zip(roles) {
             let news = std::mem::take(&mut legs.news);
@@ -43,7 +48,7 @@ impl Npcs {
     }
 
     /// An NPC as frames describe it, if it is in the world.
-    fn entity(&self, number: usize, setting: &Setting) -> Option<Arc<Entity>> {
+    fn entity(&self, number: usize, setting: &WorldSetting) -> Option<Arc<Entity>> {
         let cast = setting.cast.as_ref()?;
         let (legs, head) = (self.legs.get(number)?, &self.heads[number]);
         let role = &cast.roles[number];
@@ -64,7 +69,7 @@ impl Npcs {
     }
 
     /// The entity of the NPC with this local id.
-    pub(crate) fn entity_with_id(&self, id: LocalId, setting: &Setting) -> Option<Arc<Entity>> {
+    pub(crate) fn entity_with_id(&self, id: LocalId, setting: &WorldSetting) -> Option<Arc<Entity>> {
         let number = self.legs.iter().position(|legs| legs.id == Some(id))?;
         self.entity(number, setting)
     }

@@ -1,7 +1,7 @@
 //! Who is due looks around, listens and thinks.
 
-use super::{Cast, HALF_HEIGHT_M, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch, Standing};
-use crate::{cast::ground_of, game::GameState, periods::Span, roster::Roster, setting::Setting};
+use super::{Cast, HALF_HEIGHT_M, NpcStanding, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch};
+use crate::{cast::ground_of, game::GameState, periods::Span, roster::Roster, setting::WorldSetting};
 use behavior::{
     Intent,
     senses::{
@@ -40,10 +40,10 @@ impl Npcs {
         scratch: &mut Scratch,
     ) {
         scratch.candidates.clear();
-        let npc = |(legs, role): (&super::Legs, &super::Role)| Candidate {
+        let npc = |(legs, role): (&super::Legs, &super::SpawnRole)| Candidate {
             who: legs.entity().unwrap_or(NOBODY),
             kind: role.kind,
-            has_fallen: legs.standing != Standing::Up,
+            has_fallen: legs.standing != NpcStanding::Up,
             position: if legs.id.is_some() { legs.position() } else { Vec3::INFINITY },
         };
         scratch.candidates.extend(self.legs.iter().zip(&cast.roles).map(npc));
@@ -99,12 +99,18 @@ impl Npcs {
     }
 
     /// Looks and thoughts that are due, and what comes of these.
-    pub(super) fn think(&mut self, cast: &Cast, setting: &Setting, scratch: &mut Scratch, out: &mut Frame) {
+    pub(super) fn think(
+        &mut self,
+        cast: &Cast,
+        setting: &WorldSetting,
+        scratch: &mut Scratch,
+        out: &mut Frame,
+    ) {
         let now = self.now();
         let ground = ground_of(&setting.ground.terrain);
         for number in 0..self.len() {
             let legs = &mut self.legs[number];
-            if legs.standing != Standing::Up {
+            if legs.standing != NpcStanding::Up {
                 continue;
             }
             let (looks, thinks) = (legs.attention.is_look_due(now), legs.attention.is_think_due(now));

@@ -1,10 +1,10 @@
 //! Everybody walks a tick further: along the path, around others, on the mesh.
 
 use super::{
-    Cast, Head, Legs, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Standing, Toward,
+    Cast, Legs, NpcHead, NpcStanding, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Toward,
     act::direction, state::rehash,
 };
-use crate::{animations, cast::ground_of, periods::Span, setting::Setting};
+use crate::{animations, cast::ground_of, periods::Span, setting::WorldSetting};
 use behavior::senses::{Candidate, MoveProgress};
 use glam::Vec2;
 use ids::Uuid;
@@ -26,7 +26,7 @@ impl Npcs {
         let now = self.now();
         for number in (first..n).chain(0..first) {
             let legs = &mut self.legs[number];
-            if !legs.wants_path || legs.standing != Standing::Up {
+            if !legs.wants_path || legs.standing != NpcStanding::Up {
                 continue;
             }
             if left == 0 {
@@ -53,7 +53,7 @@ impl Npcs {
     }
 
     /// Moves everybody by one tick.
-    pub(super) fn walk(&mut self, cast: &Cast, setting: &Setting, scratch: &mut Scratch, dt: Duration) {
+    pub(super) fn walk(&mut self, cast: &Cast, setting: &WorldSetting, scratch: &mut Scratch, dt: Duration) {
         let dt_s = dt.as_secs_f32();
         let ground = ground_of(&setting.ground.terrain);
         let now = self.now();
@@ -61,12 +61,12 @@ impl Npcs {
         scratch.bodies.clear();
         let mut n_bodies = 0;
         for legs in &self.legs {
-            let is_up = legs.standing == Standing::Up;
+            let is_up = legs.standing == NpcStanding::Up;
             scratch.bodies.push(if is_up { n_bodies } else { u32::MAX });
             n_bodies += u32::from(is_up);
         }
         let visitors = scratch.candidates[self.len()..].iter().map(visitor_body);
-        let up = self.legs.iter().filter(|legs| legs.standing == Standing::Up).map(Legs::body);
+        let up = self.legs.iter().filter(|legs| legs.standing == NpcStanding::Up).map(Legs::body);
         scratch.neighbours.rebuild(up.chain(visitors));
         let span = Span::new(self.elapsed_ns, dt);
         let makes_room: [bool; STANDERS_SHARES] = std::array::from_fn(|share| {
@@ -75,7 +75,7 @@ impl Npcs {
 
         for number in 0..self.len() {
             let (legs, head) = (&mut self.legs[number], &mut self.heads[number]);
-            if legs.standing != Standing::Up {
+            if legs.standing != NpcStanding::Up {
                 continue;
             }
             self.counts.ticks += 1;
@@ -173,7 +173,7 @@ fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
 }
 
 /// Plays the animation of how it gets on.
-fn show(legs: &mut Legs, head: &mut Head, movement: Uuid) {
+fn show(legs: &mut Legs, head: &mut NpcHead, movement: Uuid) {
     if legs.movement != movement {
         legs.movement = movement;
         legs.news.animated |= head.animator.show_movement(movement);

@@ -3,7 +3,7 @@
 //! A part that is added to the world gets a [`Part`] beside its state, a line in [`SNAPSHOT_PARTS`], one in [`encode`] and one in [`decode`]; the
 //! others do not change. `docs/internals/formats.md` has the rules for a part that changes.
 
-use super::{Body, FramesState, MovementState, OwnedBody, WorldIdentity, version6};
+use super::{FramesState, MovementState, OwnedBody, SnapshotBody, WorldIdentity, version6};
 use crate::{game::STATE_PART, local_ids::IdsUsed, npc::Npcs, roster::Roster};
 use record::{Format, Part, RecordBuffer, RecordError, Records};
 use serde::Serialize;
@@ -49,8 +49,8 @@ pub const SNAPSHOT_PARTS: [&Part; 7] = [
     &STATE_PART,
 ];
 
-pub(super) fn encode<S: Serialize, N: Serialize>(body: &Body<S, N>) -> Vec<u8> {
-    let Body { place, ids, frames, movement, slots, npcs, game } = body;
+pub(super) fn encode<S: Serialize, N: Serialize>(body: &SnapshotBody<S, N>) -> Vec<u8> {
+    let SnapshotBody { place, ids, frames, movement, slots, npcs, game } = body;
     let mut buffer = RecordBuffer::new(&SNAPSHOT_FORMAT);
     buffer.push(&WorldIdentity::PART, place);
     buffer.push(&IdsUsed::PART, ids);
@@ -65,7 +65,7 @@ pub(super) fn encode<S: Serialize, N: Serialize>(body: &Body<S, N>) -> Vec<u8> {
 pub(super) fn decode(bytes: &[u8]) -> Result<OwnedBody, RecordError> {
     let bytes = as_records(bytes)?;
     let records = Records::parse(&SNAPSHOT_FORMAT, &bytes, &SNAPSHOT_PARTS)?;
-    Ok(Body {
+    Ok(SnapshotBody {
         place: records.decode(&WorldIdentity::PART)?,
         ids: records.decode(&IdsUsed::PART)?,
         frames: records.decode(&FramesState::PART)?,
