@@ -1,6 +1,6 @@
 //! The small game that visitors of a world play: missions, and health where damage is on.
 //!
-//! [`MissionScript`] is what a template says of it. It is checked when the template's cast is made (`plan`), and becomes a [`Plan`]. The state in one
+//! [`MissionScript`] is what a template says of it. It is checked when the template's cast is made (`plan`), and becomes a [`MissionPlan`]. The state in one
 //! world is a [`Game`]: how far each mission has come (`missions`) and who is hurt (`health`). The world knows none of these types, only the traits
 //! of its module `game`; [`Game::of`] and [`MissionScript::of`] find them again.
 
@@ -11,15 +11,15 @@ mod plan;
 pub use health::HEALTH_MAX;
 pub use missions::MissionStatus;
 pub use plan::{
-    MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionProblem, MissionScript, Plan, WAYPOINTS_MAX,
-    Waypoint,
+    MISSIONS_MAX, Mission, MissionFault, MissionFaults, MissionPlan, MissionProblem, MissionScript,
+    WAYPOINTS_MAX, Waypoint,
 };
 
 use behavior::senses::WorldTime;
 use health::Wound;
 use ids::{AgentId, SessionKey};
 use link::Event;
-use missions::Course;
+use missions::MissionCourse;
 use state_hash::StateHasher;
 use std::{any::Any, sync::Arc};
 use world::{Cast, GameRules, GameSource, GameState, GameStateError, GameTick, World};
@@ -27,9 +27,9 @@ use world::{Cast, GameRules, GameSource, GameState, GameStateError, GameTick, Wo
 /// What became of the game in one world.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
-    plan: Arc<Plan>,
+    plan: Arc<MissionPlan>,
     /// One for each mission of the plan.
-    courses: Vec<Course>,
+    courses: Vec<MissionCourse>,
     /// Those who are not in full health, here or not.
     wounds: Vec<Wound>,
     hash: u64,
@@ -45,7 +45,7 @@ impl Game {
         state.downcast_ref()
     }
 
-    fn with_state(plan: Arc<Plan>, courses: Vec<Course>, wounds: Vec<Wound>) -> Self {
+    fn with_state(plan: Arc<MissionPlan>, courses: Vec<MissionCourse>, wounds: Vec<Wound>) -> Self {
         let mut game = Self { plan, courses, wounds, ..Self::default() };
         game.settle_hash();
         game
@@ -79,7 +79,7 @@ impl MissionScript {
     }
 }
 
-impl GameRules for Plan {
+impl GameRules for MissionPlan {
     fn fingerprint(&self) -> u64 {
         Self::fingerprint(self)
     }
@@ -89,13 +89,14 @@ impl GameRules for Plan {
     }
 
     fn begin(self: Arc<Self>) -> Box<dyn GameState> {
-        let courses = Course::all(&self);
+        let courses = MissionCourse::all(&self);
         Box::new(Game::with_state(self, courses, Vec::new()))
     }
 
     fn decode(self: Arc<Self>, bytes: &[u8]) -> Result<(Box<dyn GameState>, &[u8]), GameStateError> {
-        let ((courses, wounds), rest): ((Vec<Course>, Vec<Wound>), _) = postcard::take_from_bytes(bytes)?;
-        if !Course::are_sound(&courses, &self) || !Wound::are_sound(&wounds) {
+        let ((courses, wounds), rest): ((Vec<MissionCourse>, Vec<Wound>), _) =
+            postcard::take_from_bytes(bytes)?;
+        if !MissionCourse::are_sound(&courses, &self) || !Wound::are_sound(&wounds) {
             return Err(GameStateError::Unsound);
         }
         Ok((Box::new(Game::with_state(self, courses, wounds)), rest))

@@ -3,7 +3,7 @@
 //! A mission that is under way waits for two things at its next waypoint: that somebody is there, and that all of those who are to be cleared
 //! have fallen since it was next, or lay already. Who rises again meanwhile need not fall twice.
 
-use super::{Game, plan::Plan};
+use super::{Game, plan::MissionPlan};
 use behavior::senses::Stamp;
 use ids::{LocalId, SessionKey};
 use link::{Audience, Event, GameEvent};
@@ -17,15 +17,15 @@ const LOOK_MS: u64 = 200;
 
 /// One mission of one world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Course {
-    stage: Stage,
+pub(super) struct MissionCourse {
+    stage: MissionStage,
     completed: u32,
     /// Of those who are to be cleared at the next waypoint.
     felled: NpcSet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
+enum MissionStage {
     /// It begins then, or with the end of another one.
     Waiting(Option<Stamp>),
     /// The waypoint that is next.
@@ -45,29 +45,30 @@ pub struct MissionStatus<'a> {
     pub completed: u32,
 }
 
-impl Course {
+impl MissionCourse {
     /// As a world begins: those are under way that follow no other one.
-    pub(super) fn all(plan: &Plan) -> Vec<Self> {
-        let begin =
-            |after: Option<u8>| if after.is_some() { Stage::Waiting(None) } else { Stage::UnderWay(0) };
+    pub(super) fn all(plan: &MissionPlan) -> Vec<Self> {
+        let begin = |after: Option<u8>| {
+            if after.is_some() { MissionStage::Waiting(None) } else { MissionStage::UnderWay(0) }
+        };
         let course = |after| Self { stage: begin(after), completed: 0, felled: NpcSet::default() };
         plan.missions.iter().map(|mission| course(mission.after)).collect()
     }
 
-    pub(super) fn are_sound(courses: &[Self], plan: &Plan) -> bool {
+    pub(super) fn are_sound(courses: &[Self], plan: &MissionPlan) -> bool {
         let n = |mission: usize| plan.missions[mission].goals.len();
         let is_sound = |(mission, course): (usize, &Self)| match course.stage {
-            Stage::UnderWay(next) => usize::from(next) < n(mission),
-            Stage::Waiting(_) => true,
+            MissionStage::UnderWay(next) => usize::from(next) < n(mission),
+            MissionStage::Waiting(_) => true,
         };
         courses.len() == plan.missions.len() && courses.iter().enumerate().all(is_sound)
     }
 
     pub(super) fn hash(&self, hasher: &mut StateHasher) {
         let (kind, value) = match self.stage {
-            Stage::Waiting(None) => (0, 0),
-            Stage::Waiting(Some(until)) => (1, until.0),
-            Stage::UnderWay(next) => (2, u32::from(next)),
+            MissionStage::Waiting(None) => (0, 0),
+            MissionStage::Waiting(Some(until)) => (1, until.0),
+            MissionStage::UnderWay(next) => (2, u32::from(next)),
         };
         hasher.u64(u64::from(value) << 8 | kind);
         hasher.u32(self.completed);
@@ -75,9 +76,9 @@ impl Course {
     }
 
     /// Of one that was written down some time ago: what was to come after a while comes after all of it.
-    pub(super) fn wait_again(&mut self, plan: &Plan, mission: usize, now: Stamp) {
-        if let Stage::Waiting(Some(_)) = self.stage {
-            self.stage = Stage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
+    pub(super) fn wait_again(&mut self, plan: &MissionPlan, mission: usize, now: Stamp) {
+        if let MissionStage::Waiting(Some(_)) = self.stage {
+            self.stage = MissionStage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
         }
     }
 }
@@ -87,7 +88,7 @@ impl Game {
     pub fn missions(&self) -> impl Iterator<Item = MissionStatus<'_>> {
         self.plan.missions.iter().zip(&self.courses).map(|(mission, course)| MissionStatus {
             name: &mission.name,
-            done: if let Stage::UnderWay(next) = course.stage { Some(next) } else { None },
+            done: if let MissionStage::UnderWay(next) = course.stage { Some(next) } else { None },
             waypoints: mission.goals.len() as u8,
             completed: course.completed,
         })
@@ -96,7 +97,7 @@ impl Game {
     /// Tells a session that came in what is to be done.
     pub(super) fn tell_missions(&self, session: SessionKey, out: &mut Vec<Event>) {
         for (mission, course) in (0..).zip(&self.courses) {
-            if let Stage::UnderWay(next) = course.stage {
+            if let MissionStage::UnderWay(next) = course.stage {
                 out.push(said(&self.plan, mission, next, Some(session)));
             }
         }
@@ -115,7 +116,7 @@ impl Game {
         out.extend(told(fell, GameEvent::Fell));
         out.extend(told(rose, GameEvent::Rose));
         for (mission, course) in self.courses.iter_mut().enumerate() {
-            if let Stage::UnderWay(next) = course.stage
+            if let MissionStage::UnderWay(next) = course.stage
                 && let Some(clear) = self.plan.missions[mission].goals[usize::from(next)].clear
             {
                 course.felled = course.felled.or(fell.and(clear));
@@ -133,11 +134,11 @@ impl Game {
         let now = tick.now.stamp();
         for mission in 0..self.courses.len() {
             match self.courses[mission].stage {
-                Stage::Waiting(Some(until)) if now.has_reached(until) => {
+                MissionStage::Waiting(Some(until)) if now.has_reached(until) => {
                     self.go_on_to(tick, mission, 0);
                     out.push(said(&plan, mission as u8, 0, None));
                 }
-                Stage::UnderWay(next) if self.is_reached(tick, mission, next) => {
+                MissionStage::UnderWay(next) if self.is_reached(tick, mission, next) => {
                     let is_last = usize::from(next) + 1 == plan.missions[mission].goals.len();
                     if is_last {
                         self.complete(tick, mission, out);
@@ -146,7 +147,7 @@ impl Game {
                         out.push(said(&plan, mission as u8, next + 1, None));
                     }
                 }
-                Stage::Waiting(_) | Stage::UnderWay(_) => {}
+                MissionStage::Waiting(_) | MissionStage::UnderWay(_) => {}
             }
         }
     }
@@ -166,7 +167,7 @@ impl Game {
         assert!(usize::from(next) < goals.len(), "mission {mission} has no waypoint {next}");
         let clear = goals[usize::from(next)].clear;
         let course = &mut self.courses[mission];
-        course.stage = Stage::UnderWay(next);
+        course.stage = MissionStage::UnderWay(next);
         course.felled = clear.map_or_else(NpcSet::default, |clear| tick.npcs_down().and(clear));
         self.change();
     }
@@ -175,12 +176,12 @@ impl Game {
         let (plan, now) = (Arc::clone(&self.plan), tick.now.stamp());
         let course = &mut self.courses[mission];
         course.completed = course.completed.saturating_add(1);
-        course.stage = Stage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
+        course.stage = MissionStage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
         course.felled = NpcSet::default();
         self.change();
         out.push(said(&plan, mission as u8, plan.missions[mission].goals.len() as u8, None));
         for (follower, of) in plan.missions.iter().enumerate() {
-            let waits = matches!(self.courses[follower].stage, Stage::Waiting(_));
+            let waits = matches!(self.courses[follower].stage, MissionStage::Waiting(_));
             if waits && of.after.map(usize::from) == Some(mission) {
                 self.go_on_to(tick, follower, 0);
                 out.push(said(&plan, follower as u8, 0, None));
@@ -190,7 +191,7 @@ impl Game {
 }
 
 /// What is said where so many waypoints are done; to everybody who is there, without a session.
-fn said(plan: &Plan, mission: u8, done: u8, session: Option<SessionKey>) -> Event {
+fn said(plan: &MissionPlan, mission: u8, done: u8, session: Option<SessionKey>) -> Event {
     let of = &plan.missions[usize::from(mission)];
     let text = of.goals.get(usize::from(done)).map_or(&of.done, |goal| &goal.text);
     let text = Arc::clone(text);

@@ -1,6 +1,6 @@
 //! Missions as data: what visitors of a template's worlds are to do, checked before there is a world.
 //!
-//! What a template says ([`Mission`]) becomes a [`Plan`], which holds no names that could be missing: places are on the mesh,
+//! What a template says ([`Mission`]) becomes a [`MissionPlan`], which holds no names that could be missing: places are on the mesh,
 //! groups are sets of NPCs, and what follows on what ends somewhere.
 
 use glam::Vec3;
@@ -120,7 +120,7 @@ pub struct MissionFaults(pub Vec<MissionFault>);
 
 /// Missions with all names looked up.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct MissionPlan {
     pub(super) missions: Vec<Planned>,
     /// NPCs' blows hurt visitors.
     pub(super) damage: bool,
@@ -147,16 +147,16 @@ pub(super) struct Goal {
 
 impl GameSource for MissionScript {
     fn compile(&self, site: &GameSite<'_>) -> Result<Arc<dyn GameRules>, GameFaults> {
-        match Plan::new(self.missions.clone(), self.damage, site) {
+        match MissionPlan::new(self.missions.clone(), self.damage, site) {
             Ok(plan) => Ok(Arc::new(plan)),
             Err(faults) => Err(GameFaults(Box::new(faults))),
         }
     }
 }
 
-impl Plan {
+impl MissionPlan {
     fn new(missions: Vec<Mission>, damage: bool, site: &GameSite<'_>) -> Result<Self, MissionFaults> {
-        let mut faults = Faults::default();
+        let mut faults = PlanFaults::default();
         if missions.len() > MISSIONS_MAX {
             faults.add(None, too_many("missions", missions.len(), MISSIONS_MAX));
             return Err(MissionFaults(faults.list));
@@ -202,12 +202,12 @@ impl Plan {
 
 /// What is wrong so far, and where the next fault would be.
 #[derive(Default)]
-struct Faults {
+struct PlanFaults {
     list: Vec<MissionFault>,
     mission: usize,
 }
 
-impl Faults {
+impl PlanFaults {
     fn add(&mut self, waypoint: Option<usize>, problem: MissionProblem) {
         self.list.push(MissionFault { mission: self.mission, waypoint, problem });
     }
@@ -224,7 +224,7 @@ const fn too_many(what: &'static str, found: usize, most: usize) -> MissionProbl
 }
 
 /// For each mission the one after which it begins.
-fn order(missions: &[Mission], faults: &mut Faults) -> Vec<Option<u8>> {
+fn order(missions: &[Mission], faults: &mut PlanFaults) -> Vec<Option<u8>> {
     let number_of = |name: &str| missions.iter().position(|mission| mission.name == name);
     let mut after = Vec::new();
     for (number, mission) in missions.iter().enumerate() {
@@ -255,7 +255,7 @@ fn order(missions: &[Mission], faults: &mut Faults) -> Vec<Option<u8>> {
     after.into_iter().map(|after| after.map(|number| number as u8)).collect()
 }
 
-fn planned(mission: Mission, after: Option<u8>, site: &GameSite<'_>, faults: &mut Faults) -> Planned {
+fn planned(mission: Mission, after: Option<u8>, site: &GameSite<'_>, faults: &mut PlanFaults) -> Planned {
     let Mission { name, again_s, waypoints, done, .. } = mission;
     let n = waypoints.len();
     if n == 0 {
