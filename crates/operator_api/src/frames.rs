@@ -37,7 +37,7 @@ pub trait FrameTracer: Send + Sync {
 
 /// The latest frames.
 pub struct FrameLog {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptFrames>,
     tracer: Box<dyn FrameTracer>,
     missed: Arc<MissedTicks>,
     /// One trace at a time: another one would take its place.
@@ -45,7 +45,7 @@ pub struct FrameLog {
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptFrames {
     /// Each with its number.
     records: VecDeque<(u64, FrameRecord)>,
     /// Number of the next one.
@@ -72,7 +72,7 @@ impl FrameLog {
     }
 }
 
-impl Kept {
+impl KeptFrames {
     /// Numbers of those that were not kept are left out, so that a reader sees that it does not have all.
     fn add(&mut self, dropped: u64, records: &[FrameRecord]) {
         self.next += dropped;
@@ -279,14 +279,14 @@ fn describe(trace: &FrameTrace, worlds: &BTreeMap<TaskId, WorldId>) -> Json<Trac
 mod tests {
     use super::*;
 
-    fn numbers(kept: &Kept, from: u64) -> Vec<u64> {
+    fn numbers(kept: &KeptFrames, from: u64) -> Vec<u64> {
         kept.list_from(from).frames.iter().map(|frame| frame.number).collect()
     }
 
     #[test]
     fn who_asks_again_goes_on_where_it_left_off() {
         let record = FrameRecord { dt: Duration::from_millis(50), ..FrameRecord::default() };
-        let mut kept = Kept::default();
+        let mut kept = KeptFrames::default();
         kept.add(2, &[record; 3]);
         assert_eq!(numbers(&kept, 0), [2, 3, 4], "as far as they are kept");
         assert_eq!(numbers(&kept, 4), [4]);
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn frames_that_were_not_kept_are_missing_from_the_numbers() {
-        let mut kept = Kept::default();
+        let mut kept = KeptFrames::default();
         kept.add(0, &[FrameRecord { dt: Duration::from_millis(50), ..FrameRecord::default() }; 2]);
         kept.add(100, &[FrameRecord { dt: Duration::from_millis(50), ..FrameRecord::default() }; 2]);
         assert_eq!(numbers(&kept, 0), [0, 1, 102, 103]);

@@ -16,7 +16,7 @@ pub fn list() -> String {
 
 /// What a run has to say.
 #[derive(Debug)]
-pub struct Told {
+pub struct ExperimentOutput {
     /// To standard output.
     pub output: String,
     /// To standard error: what did not hold, a line each, unless `output` says so.
@@ -29,7 +29,7 @@ pub struct Told {
 ///
 /// # Errors
 /// When it could not be run to its end.
-pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
+pub fn run(args: &ExperimentArgs) -> Result<ExperimentOutput, ExperimentError> {
     let sink = match args.sink {
         Some(SinkName::Tun) => SinkKind::Tun,
         Some(SinkName::Lo) => SinkKind::Lo,
@@ -64,9 +64,9 @@ pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
     let outcome = experiment::run(&request)?;
     let is_well = outcome.failures.is_empty();
     Ok(if args.json {
-        Told { output: outcome.figures_json() + "\n", complaints: failures(&outcome), is_well }
+        ExperimentOutput { output: outcome.figures_json() + "\n", complaints: failures(&outcome), is_well }
     } else {
-        Told { output: summary(&outcome), complaints: String::new(), is_well }
+        ExperimentOutput { output: summary(&outcome), complaints: String::new(), is_well }
     })
 }
 
@@ -74,11 +74,11 @@ pub fn run(args: &ExperimentArgs) -> Result<Told, ExperimentError> {
 ///
 /// # Errors
 /// When they cannot be read, or are of different experiments.
-pub fn summarize(args: &SummaryArgs) -> Result<Told, ExperimentError> {
+pub fn summarize(args: &SummaryArgs) -> Result<ExperimentOutput, ExperimentError> {
     summed(&args.runs, args.out.as_deref(), args.json)
 }
 
-fn summed(runs: &[PathBuf], out: Option<&Path>, as_json: bool) -> Result<Told, ExperimentError> {
+fn summed(runs: &[PathBuf], out: Option<&Path>, as_json: bool) -> Result<ExperimentOutput, ExperimentError> {
     let summary = experiment::summarize(runs)?;
     if let Some(out) = out {
         summary.write(out)?;
@@ -87,9 +87,9 @@ fn summed(runs: &[PathBuf], out: Option<&Path>, as_json: bool) -> Result<Told, E
     let complaints: String = failures.iter().map(|failure| format!("DID NOT HOLD: {failure}\n")).collect();
     let is_well = failures.is_empty();
     Ok(if as_json {
-        Told { output: summary.figures_json() + "\n", complaints, is_well }
+        ExperimentOutput { output: summary.figures_json() + "\n", complaints, is_well }
     } else {
-        Told { output: summary.to_text() + &complaints, complaints: String::new(), is_well }
+        ExperimentOutput { output: summary.to_text() + &complaints, complaints: String::new(), is_well }
     })
 }
 

@@ -27,20 +27,20 @@ pub fn run(args: &BotsArgs) -> Result<(String, bool), BotsError> {
 fn config(args: &BotsArgs) -> BotsConfig {
     // Bots of different behaviours have different names, so that two runs at once do not end each other's sessions.
     let (behavior, last_name) = match args.behavior {
-        cli::Behavior::Stand => (Behavior::Stand, "Stander"),
-        cli::Behavior::Sit => (Behavior::Sit, "Sitter"),
-        cli::Behavior::Walk => (Behavior::Walk, "Walker"),
-        cli::Behavior::Roam => (Behavior::Roam, "Roamer"),
-        cli::Behavior::Plaza => (Behavior::Plaza, "Marketgoer"),
-        cli::Behavior::Stadium => (Behavior::Stadium, "Spectator"),
-        cli::Behavior::Mingle => (Behavior::Mingle, "Mingler"),
-        cli::Behavior::Probe => (Behavior::Probe, "Probe"),
-        cli::Behavior::Flock => (Behavior::Flock, "Starling"),
-        cli::Behavior::Commuter => (Behavior::Commute, "Commuter"),
-        cli::Behavior::Play => (Behavior::Play, "Player"),
-        cli::Behavior::Quest => (Behavior::Quest, "Quester"),
-        cli::Behavior::SlowReader => (Behavior::SlowReader, "Slowreader"),
-        cli::Behavior::Hostile => (Behavior::Hostile, "Attacker"),
+        cli::BehaviorName::Stand => (Behavior::Stand, "Stander"),
+        cli::BehaviorName::Sit => (Behavior::Sit, "Sitter"),
+        cli::BehaviorName::Walk => (Behavior::Walk, "Walker"),
+        cli::BehaviorName::Roam => (Behavior::Roam, "Roamer"),
+        cli::BehaviorName::Plaza => (Behavior::Plaza, "Marketgoer"),
+        cli::BehaviorName::Stadium => (Behavior::Stadium, "Spectator"),
+        cli::BehaviorName::Mingle => (Behavior::Mingle, "Mingler"),
+        cli::BehaviorName::Probe => (Behavior::Probe, "Probe"),
+        cli::BehaviorName::Flock => (Behavior::Flock, "Starling"),
+        cli::BehaviorName::Commuter => (Behavior::Commute, "Commuter"),
+        cli::BehaviorName::Play => (Behavior::Play, "Player"),
+        cli::BehaviorName::Quest => (Behavior::Quest, "Quester"),
+        cli::BehaviorName::SlowReader => (Behavior::SlowReader, "Slowreader"),
+        cli::BehaviorName::Hostile => (Behavior::Hostile, "Attacker"),
     };
     BotsConfig {
         login_uri: args.login.clone(),
@@ -49,12 +49,12 @@ fn config(args: &BotsArgs) -> BotsConfig {
         agent: AgentConfig {
             behavior,
             steadiness: match args.sender {
-                cli::Sender::Stable => Steadiness::Stable,
-                cli::Sender::Unstable => Steadiness::Unstable,
+                cli::SenderName::Stable => Steadiness::Stable,
+                cli::SenderName::Unstable => Steadiness::Unstable,
             },
             profile: match args.profile {
-                cli::Profile::Viewer => Profile::Viewer,
-                cli::Profile::NodeMetaverse => Profile::NodeMetaverse,
+                cli::ProfileName::Viewer => Profile::Viewer,
+                cli::ProfileName::NodeMetaverse => Profile::NodeMetaverse,
             },
             rate_hz: args.rate,
             throttle_bits_per_s: args.throttle,

@@ -109,7 +109,7 @@ fn main() -> ExitCode {
 }
 
 /// Ends a command of experiments.
-fn experiment_told(result: Result<experiments::Told, ExperimentError>) -> ExitCode {
+fn experiment_told(result: Result<experiments::ExperimentOutput, ExperimentError>) -> ExitCode {
     match result {
         Ok(told) => {
             let printed = print(&told.output);

@@ -17,7 +17,7 @@ pub enum MeasureError {
 }
 
 #[derive(Serialize)]
-struct Measured {
+struct MeasuredCosts {
     cost: RecordingCost,
     stall: SaverStall,
 }
@@ -30,6 +30,6 @@ pub fn run(args: &MeasureRecorderArgs) -> Result<String, MeasureError> {
     let cost = probe::cost(args.batches as usize).map_err(MeasureError::Recorder)?;
     let plan = StallPlan { rounds: args.rounds as usize, phase: args.phase, dir: args.dir.clone() };
     let stall = probe::stall(&plan)?;
-    let text = serde_json::to_string(&Measured { cost, stall }).expect("numbers and names");
+    let text = serde_json::to_string(&MeasuredCosts { cost, stall }).expect("numbers and names");
     Ok(text + "\n")
 }

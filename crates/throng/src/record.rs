@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why there is no recording.
 #[derive(Debug, thiserror::Error)]
-pub enum RecordError {
+pub enum RecordCommandError {
     /// The server.
     #[error(transparent)]
     Operator(#[from] OperatorError),
@@ -33,8 +33,8 @@ pub enum RecordError {
 ///
 /// # Errors
 /// When no server runs there, or it refuses, or its disk is full, or the file cannot be moved.
-pub fn run(args: &RecordArgs) -> Result<String, RecordError> {
-    let failed = |source| RecordError::File { path: args.out.clone(), source };
+pub fn run(args: &RecordArgs) -> Result<String, RecordCommandError> {
+    let failed = |source| RecordCommandError::File { path: args.out.clone(), source };
     // Before anything is recorded for nothing.
     if args.out.symlink_metadata().is_ok() {
         return Err(failed(io::ErrorKind::AlreadyExists.into()));

@@ -49,7 +49,7 @@ pub fn run(args: &ReplayArgs) -> Result<(String, bool), ReplayError> {
     let recorder = args.capture.as_ref().map(|_| record()).transpose()?;
     let mut all_equal = true;
     for number in 1..=args.repeat {
-        let run = Run::make(&mut recording)?;
+        let run = ReplayRun::make(&mut recording)?;
         all_equal &= run.first_difference.is_none();
         let _ = writeln!(text, "run {number}: {}", run.describe());
     }
@@ -81,14 +81,14 @@ fn capture(recorder: Recorder, world: &str, directory: PathBuf) -> Result<PathBu
 }
 
 /// One replay from beginning to end.
-struct Run {
+struct ReplayRun {
     /// Of each tick, in order of length.
     took: Vec<Duration>,
     first_difference: Option<String>,
     n_different: u64,
 }
 
-impl Run {
+impl ReplayRun {
     fn make(recording: &mut Recording) -> Result<Self, RecordingError> {
         let mut replay = Replay::new(recording)?;
         let ended_in_panic = recording.end().ending == Ending::Panicked;

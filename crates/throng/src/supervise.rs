@@ -6,7 +6,7 @@
 mod backoff;
 
 use crate::hangup::Hangup;
-use backoff::Backoff;
+use backoff::CrashBackoff;
 use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::io;
@@ -45,7 +45,7 @@ struct Waits {
     hangup: Hangup,
 }
 
-enum Event {
+enum SupervisorEvent {
     /// A child may have ended.
     Child,
     /// The service is asked to end.
@@ -62,12 +62,12 @@ impl Waits {
         })
     }
 
-    async fn next(&mut self) -> Event {
+    async fn next(&mut self) -> SupervisorEvent {
         tokio::select! {
-            _ = self.child.recv() => Event::Child,
-            _ = self.terminate.recv() => Event::Asked(Signal::TERM),
-            _ = self.interrupt.recv() => Event::Asked(Signal::INT),
-            () = self.hangup.recv() => Event::Asked(Signal::HUP),
+            _ = self.child.recv() => SupervisorEvent::Child,
+            _ = self.terminate.recv() => SupervisorEvent::Asked(Signal::TERM),
+            _ = self.interrupt.recv() => SupervisorEvent::Asked(Signal::INT),
+            () = self.hangup.recv() => SupervisorEvent::Asked(Signal::HUP),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Waits {
 )]
 async fn supervise() -> io::Result<u8> {
     let mut waits = Waits::new()?;
-    let mut backoff = Backoff::default();
+    let mut backoff = CrashBackoff::default();
     loop {
         let began_at = Instant::now();
         let mut server = start()?;
@@ -111,8 +111,8 @@ async fn wait(server: &mut Child, waits: &mut Waits) -> io::Result<(ExitStatus, 
             return Ok((status, asked));
         }
         match waits.next().await {
-            Event::Child => {}
-            Event::Asked(signal) => {
+            SupervisorEvent::Child => {}
+            SupervisorEvent::Asked(signal) => {
                 asked = true;
                 // It may have ended meanwhile; we learn of that next.
                 let _ = kill_process(pid, signal);
@@ -124,7 +124,12 @@ async fn wait(server: &mut Child, waits: &mut Waits) -> io::Result<(ExitStatus, 
 /// How long to wait before the next start; `None` to make the server's end our own. Only a death by a signal is a crash:
 /// a server that exits has said why, and would say it again. But one that could not start soon after a crash may have found
 /// that its predecessor's port was not free yet.
-fn next_start(status: ExitStatus, asked: bool, ran_for: Duration, backoff: &mut Backoff) -> Option<Duration> {
+fn next_start(
+    status: ExitStatus,
+    asked: bool,
+    ran_for: Duration,
+    backoff: &mut CrashBackoff,
+) -> Option<Duration> {
     let crashed = status.signal().is_some();
     let could_not_start = status.code() == Some(COULD_NOT_START) && backoff.has_crashed_before(ran_for);
     (!asked && (crashed || could_not_start)).then(|| backoff.after_crash(ran_for))
@@ -137,7 +142,7 @@ async fn stopped_within(pause: Duration, waits: &mut Waits) -> bool {
     loop {
         tokio::select! {
             () = &mut passed => return false,
-            event = waits.next() => if matches!(event, Event::Asked(_)) {
+            event = waits.next() => if matches!(event, SupervisorEvent::Asked(_)) {
                 return true;
             },
         }
@@ -180,14 +185,14 @@ mod tests {
             (exited(1), false, false),
             (exited(2), false, false),
         ] {
-            let pause = next_start(status, asked, SHORT, &mut Backoff::default());
+            let pause = next_start(status, asked, SHORT, &mut CrashBackoff::default());
             assert_eq!(pause.is_some(), again, "{status}, asked: {asked}");
         }
     }
 
     #[test]
     fn a_start_that_fails_after_a_crash_is_tried_again() {
-        let mut backoff = Backoff::default();
+        let mut backoff = CrashBackoff::default();
         assert!(next_start(died_of(6), false, SHORT, &mut backoff).is_some());
         assert!(next_start(exited(1), false, SHORT, &mut backoff).is_some(), "the port may not be free yet");
         assert!(next_start(exited(1), true, SHORT, &mut backoff).is_none());
@@ -196,14 +201,14 @@ mod tests {
 
     #[test]
     fn a_configuration_that_was_broken_before_a_crash_is_told_and_not_tried_again() {
-        let mut backoff = Backoff::default();
+        let mut backoff = CrashBackoff::default();
         assert!(next_start(died_of(11), false, LONG, &mut backoff).is_some());
         assert_eq!(next_start(exited(2), false, SHORT, &mut backoff), None);
     }
 
     #[test]
     fn a_server_that_was_well_since_its_crash_and_exits_is_not_started_again() {
-        let mut backoff = Backoff::default();
+        let mut backoff = CrashBackoff::default();
         assert!(next_start(died_of(11), false, LONG, &mut backoff).is_some());
         assert_eq!(next_start(exited(1), false, LONG, &mut backoff), None);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What bots do once they are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Behavior {
+pub enum BehaviorName {
     /// Stand where they arrived.
     Stand,
     /// Sit on the ground.
@@ -42,7 +42,7 @@ pub enum Behavior {
 
 /// How steady a bot's agent updates are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Sender {
+pub enum SenderName {
     /// Repeat the same update until something changes.
     Stable,
     /// Jitter slightly in every update, as some clients do.
@@ -51,7 +51,7 @@ pub enum Sender {
 
 /// Which client a bot resembles on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Profile {
+pub enum ProfileName {
     /// A viewer with a window.
     Viewer,
     /// The node-metaverse library.
@@ -69,13 +69,13 @@ pub struct BotsArgs {
     pub count: u32,
     /// What they do.
     #[arg(long, value_enum, default_value = "stand")]
-    pub behavior: Behavior,
+    pub behavior: BehaviorName,
     /// Last name of all of them; two runs at once need different ones [default: by what they do].
     #[arg(long, value_name = "NAME")]
     pub last_name: Option<String>,
     /// How steady their agent updates are.
     #[arg(long, value_enum, default_value = "stable")]
-    pub sender: Sender,
+    pub sender: SenderName,
     /// Agent updates a second of each bot.
     #[arg(long, value_name = "HZ", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=125))]
     pub rate: u32,
@@ -102,7 +102,7 @@ pub struct BotsArgs {
     pub jitter: Duration,
     /// Which client they resemble.
     #[arg(long, value_enum, default_value = "viewer")]
-    pub profile: Profile,
+    pub profile: ProfileName,
     /// Process id of the server, to report its CPU time and memory.
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,
@@ -141,10 +141,13 @@ mod tests {
              --server-pid 7 --device 10.1.0.0 --json",
         )
         .unwrap();
-        assert_eq!((args.count, args.behavior, args.sender), (1000, Behavior::Walk, Sender::Unstable));
+        assert_eq!(
+            (args.count, args.behavior, args.sender),
+            (1000, BehaviorName::Walk, SenderName::Unstable)
+        );
         assert_eq!((args.rate, args.observers, args.ramp), (125, 20, 30.0));
         assert_eq!((args.duration, args.delay), (Duration::from_secs(60), Duration::from_millis(50)));
-        assert_eq!((args.loss, args.profile, args.server_pid), (0.05, Profile::NodeMetaverse, Some(7)));
+        assert_eq!((args.loss, args.profile, args.server_pid), (0.05, ProfileName::NodeMetaverse, Some(7)));
         for (name, _) in bots::behavior::Behavior::NAMES {
             assert!(parse::<BotsArgs>(&format!("--login x --count 1 --behavior {name}")).is_ok(), "{name}");
         }

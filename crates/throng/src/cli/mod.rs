@@ -10,7 +10,7 @@ mod store;
 mod token;
 
 pub use accounts::{AlertArgs, KickArgs, UserCommand};
-pub use bots::{Behavior, BotsArgs, Profile, Sender};
+pub use bots::{BehaviorName, BotsArgs, ProfileName, SenderName};
 pub use diagnose::{CrashCommand, CrashMonitorArgs, RecordArgs, ReplayArgs, TraceCommand, TuneArgs};
 pub use measure::{
     ExperimentArgs, ExperimentCommand, MeasureRecorderArgs, PreflightArgs, SinkName, SummaryArgs,

@@ -1,14 +1,14 @@
 //! Refuses keys that do not exist, values that are not allowed, and values that contradict each other.
 
-use super::problem::Problem;
-use super::{Config, Portal, Section};
+use super::problem::ConfigProblem;
+use super::{Config, ConfigSection, PortalSection};
 use figment::value::{Dict, Value};
 
 /// Checks each value by itself. `origin` tells where a value came from.
-pub(super) fn values(values: &Dict, origin: impl Fn(&Value) -> String) -> Vec<Problem> {
+pub(super) fn values(values: &Dict, origin: impl Fn(&Value) -> String) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     for (name, value) in values {
-        let problem = |message: String| Problem {
+        let problem = |message: String| ConfigProblem {
             key: name.clone(),
             value: String::new(),
             origin: origin(value),
@@ -38,11 +38,11 @@ pub(super) fn values(values: &Dict, origin: impl Fn(&Value) -> String) -> Vec<Pr
 }
 
 fn table(
-    section: &Section,
+    section: &ConfigSection,
     path: &str,
     table: &Dict,
     origin: &impl Fn(&Value) -> String,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ConfigProblem>,
 ) {
     for (name, value) in table {
         let key = format!("{path}.{name}");
@@ -50,11 +50,16 @@ fn table(
             None => {
                 let nearest = nearest(&format!("{}.{name}", section.name));
                 let message = format!("is not a known key; the nearest is `{nearest}`");
-                problems.push(Problem { key, value: String::new(), origin: origin(value), message });
+                problems.push(ConfigProblem { key, value: String::new(), origin: origin(value), message });
             }
             Some(known) if !known.kind.allows(value) => {
                 let message = format!("must be {}", known.kind);
-                problems.push(Problem { key, value: known.kind.show(value), origin: origin(value), message });
+                problems.push(ConfigProblem {
+                    key,
+                    value: known.kind.show(value),
+                    origin: origin(value),
+                    message,
+                });
             }
             Some(_) => {}
         }
@@ -62,10 +67,10 @@ fn table(
 }
 
 /// Checks what only the whole can tell.
-pub(super) fn together(config: &Config) -> Vec<Problem> {
+pub(super) fn together(config: &Config) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     let mut problem = |key: &str, value: String, message: String| {
-        problems.push(Problem { key: key.to_owned(), value, origin: String::new(), message });
+        problems.push(ConfigProblem { key: key.to_owned(), value, origin: String::new(), message });
     };
     let server = &config.server;
     if server.udp.port() != 0 && u32::from(server.udp.port()) + u32::from(server.udp_ports) > 65_536 {
@@ -113,7 +118,7 @@ pub(super) fn together(config: &Config) -> Vec<Problem> {
             problem(&key, String::new(), "is missing: every template has a name".into());
         }
         let is_it = |other: &str| other.eq_ignore_ascii_case(&template.name);
-        if is_it(Portal::BACK) {
+        if is_it(PortalSection::BACK) {
             problem(&key, format!("{:?}", template.name), "is what leads back, and no template".into());
         }
         if let Some(other) = config.template.iter().take(index).position(|other| is_it(&other.name)) {
@@ -145,13 +150,13 @@ pub(super) fn together(config: &Config) -> Vec<Problem> {
                 }
             }
         }
-        let leads = portal.to.eq_ignore_ascii_case(Portal::BACK)
+        let leads = portal.to.eq_ignore_ascii_case(PortalSection::BACK)
             || config.template.iter().any(|one| one.name.eq_ignore_ascii_case(&portal.to));
         if !leads {
-            let message = format!("names no template, and is not {:?}", Portal::BACK);
+            let message = format!("names no template, and is not {:?}", PortalSection::BACK);
             problem(&key("to"), format!("{:?}", portal.to), message);
         }
-        if let Some(region) = region.filter(|_| portal.to.eq_ignore_ascii_case(Portal::BACK)) {
+        if let Some(region) = region.filter(|_| portal.to.eq_ignore_ascii_case(PortalSection::BACK)) {
             let message =
                 format!("leads out of an instance, and {:?} is a region; name a template", region.name);
             problem(&key("to"), format!("{:?}", portal.to), message);

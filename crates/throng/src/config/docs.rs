@@ -2,7 +2,7 @@
 
 use super::show::to_toml;
 use super::sources::ENV_PREFIX;
-use super::{Config, Key, Section};
+use super::{Config, ConfigSection, Key};
 use figment::value::{Dict, Value};
 use std::fmt::Write as _;
 
@@ -28,9 +28,9 @@ value and what is allowed.
 pub fn docs() -> String {
     // Of what may stand several times the keys' defaults come from its own struct: a region has no name by default.
     let defaults = Value::serialize(Config::default()).expect("a configuration serialises");
-    let region = Value::serialize(super::Region::default()).expect("a region serialises");
-    let template = Value::serialize(super::Template::default()).expect("a template serialises");
-    let portal = Value::serialize(super::Portal::default()).expect("a portal serialises");
+    let region = Value::serialize(super::RegionSection::default()).expect("a region serialises");
+    let template = Value::serialize(super::TemplateSection::default()).expect("a template serialises");
+    let portal = Value::serialize(super::PortalSection::default()).expect("a portal serialises");
     let mut out = INTRODUCTION.to_owned();
     for section in Config::SECTIONS {
         let defaults = match section.name {
@@ -44,7 +44,7 @@ pub fn docs() -> String {
     out
 }
 
-fn section_docs(out: &mut String, section: &Section, defaults: &Dict) {
+fn section_docs(out: &mut String, section: &ConfigSection, defaults: &Dict) {
     let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
     let _ =
         write!(out, "\n## `{open}{}{close}`\n\n{}\n", section.name, paragraphs(section.about).join("\n\n"));

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 
 /// A table of the configuration file.
 #[derive(Debug)]
-pub struct Section {
+pub struct ConfigSection {
     /// Its name in the file, without brackets.
     pub name: &'static str,
     /// What it is about, in lines.
@@ -29,12 +29,12 @@ pub struct Key {
     /// What the value counts; "–" when it counts nothing.
     pub unit: &'static str,
     /// Which values are allowed.
-    pub kind: Kind,
+    pub kind: KeyKind,
 }
 
 /// Which values a key allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum KeyKind {
     /// `true` or `false`.
     Flag,
     /// A whole number in a closed range.
@@ -77,14 +77,14 @@ pub enum Kind {
     Networks,
 }
 
-impl Kind {
+impl KeyKind {
     /// A whole number from `min` to `max`.
     pub(super) const fn whole(min: i64, max: i64) -> Self {
         Self::Whole { min, max, step: 1 }
     }
 
     /// Reads a value that came as text, from the environment or a flag. What does not parse stays text, for
-    /// [`Kind::allows`] to refuse.
+    /// [`KeyKind::allows`] to refuse.
     pub(super) fn read(self, text: &str) -> Value {
         match self {
             Self::Flag => text.parse::<bool>().map(Value::from).ok(),
@@ -143,7 +143,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for KeyKind {
     /// Completes the sentence "the value must be …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -218,7 +218,7 @@ fn alternatives<T: fmt::Display>(f: &mut fmt::Formatter<'_>, all: &[T]) -> fmt::
     Ok(())
 }
 
-/// Declares a section: the struct, its `Default`, and its [`Section`] as the constant `SECTION`.
+/// Declares a section: the struct, its `Default`, and its [`ConfigSection`] as the constant `SECTION`.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
@@ -244,7 +244,7 @@ macro_rules! section {
 
         impl $Name {
             /// The section as documented and checked.
-            pub const SECTION: $crate::config::Section = $crate::config::Section {
+            pub const SECTION: $crate::config::ConfigSection = $crate::config::ConfigSection {
                 name: $path,
                 about: &[$($about),+],
                 keys: &[$( $crate::config::Key {

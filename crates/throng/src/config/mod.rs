@@ -24,12 +24,13 @@ pub(crate) mod tunables;
 pub use address::PublicAddress;
 pub use docs::docs;
 pub(crate) use key::network;
-pub use key::{Key, Kind, Section};
-pub use problem::{ConfigError, Problem};
+pub use key::{ConfigSection, Key, KeyKind};
+pub use problem::{ConfigError, ConfigProblem};
 pub(crate) use sections::hz_or;
 pub use sections::{
-    AgentUpdateFilter, Captures, Database, Diagnose, Gateway, Instances, Login, Page, Portal, PublicChat,
-    Recorder, Region, Server, Template, TerrainShape, World,
+    AgentUpdateFilter, CapturesSection, Database, DiagnoseSection, Gateway, InstancesSection, LoginSection,
+    Page, PortalSection, PublicChatAudience, RecorderSection, RegionSection, ServerSection, TemplateSection,
+    TerrainShape, WorldSection,
 };
 pub use show::Effective;
 pub use sources::{ENV_PREFIX, Flag, Sources};
@@ -46,68 +47,74 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Name, data directory and addresses.
-    pub server: Server,
+    pub server: ServerSection,
     /// The database.
     pub store: Database,
     /// Accounts and attempts.
-    pub login: Login,
+    pub login: LoginSection,
     /// Circuits.
     pub gateway: Gateway,
     /// Stepping.
-    pub world: World,
+    pub world: WorldSection,
     /// The page with the live map.
     pub page: Page,
     /// What threads remember.
-    pub recorder: Recorder,
+    pub recorder: RecorderSection,
     /// What is kept of it.
-    pub captures: Captures,
+    pub captures: CapturesSection,
     /// Crashes and faults.
-    pub diagnose: Diagnose,
+    pub diagnose: DiagnoseSection,
     /// Instances.
-    pub instances: Instances,
+    pub instances: InstancesSection,
     /// The regions, in order of creation.
-    pub region: Vec<Region>,
+    pub region: Vec<RegionSection>,
     /// What instances are made from.
-    pub template: Vec<Template>,
+    pub template: Vec<TemplateSection>,
     /// Ways between worlds.
-    pub portal: Vec<Portal>,
+    pub portal: Vec<PortalSection>,
 }
 
 impl Config {
     /// Every section, in the order of the documentation.
-    pub const SECTIONS: [Section; 13] = [
-        Server::SECTION,
+    pub const SECTIONS: [ConfigSection; 13] = [
+        ServerSection::SECTION,
         Database::SECTION,
-        Login::SECTION,
+        LoginSection::SECTION,
         Gateway::SECTION,
-        World::SECTION,
+        WorldSection::SECTION,
         Page::SECTION,
-        Recorder::SECTION,
-        Captures::SECTION,
-        Diagnose::SECTION,
-        Instances::SECTION,
-        Region::SECTION,
-        Template::SECTION,
-        Portal::SECTION,
+        RecorderSection::SECTION,
+        CapturesSection::SECTION,
+        DiagnoseSection::SECTION,
+        InstancesSection::SECTION,
+        RegionSection::SECTION,
+        TemplateSection::SECTION,
+        PortalSection::SECTION,
     ];
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let hills = Region { name: "Harbour".into(), ..Region::default() };
+        let hills = RegionSection { name: "Harbour".into(), ..RegionSection::default() };
         // Not adjacent to the first: clients would draw them as one landscape that cannot be crossed.
-        let large = Region { name: "Meadows".into(), x: 1010, size_m: 512, seed: 2, ..Region::default() };
+        let large = RegionSection {
+            name: "Meadows".into(),
+            x: 1010,
+            size_m: 512,
+            seed: 2,
+            ..RegionSection::default()
+        };
         Self {
-            server: Server::default(),
+            server: ServerSection::default(),
             store: Database::default(),
-            login: Login::default(),
+            login: LoginSection::default(),
             gateway: Gateway::default(),
-            world: World::default(),
+            world: WorldSection::default(),
             page: Page::default(),
-            recorder: Recorder::default(),
-            captures: Captures::default(),
-            diagnose: Diagnose::default(),
-            instances: Instances::default(),
+            recorder: RecorderSection::default(),
+            captures: CapturesSection::default(),
+            diagnose: DiagnoseSection::default(),
+            instances: InstancesSection::default(),
             region: vec![hills, large],
             template: Vec::new(),
             portal: Vec::new(),

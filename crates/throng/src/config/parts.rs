@@ -1,6 +1,6 @@
 //! What the configuration says, in the types of the parts that it is for.
 
-use super::{Config, PublicChat};
+use super::{Config, PublicChatAudience};
 use gateway::http::live;
 use gateway::http::{Hostnames, Proxies, ProxyHeader, Settings};
 use grid::attempts::{Allowance, AttemptLimits};
@@ -56,9 +56,9 @@ pub(crate) fn settings(config: &Config, http_port: u16, admin: SocketAddr, unix_
         unix_start_s,
         hostnames: Hostnames::new(&config.server.hostnames),
         public_chat: match config.page.public_chat {
-            PublicChat::Loopback => live::PublicChat::Loopback,
-            PublicChat::Everyone => live::PublicChat::Everyone,
-            PublicChat::Nobody => live::PublicChat::Nobody,
+            PublicChatAudience::Loopback => live::PublicChat::Loopback,
+            PublicChatAudience::Everyone => live::PublicChat::Everyone,
+            PublicChatAudience::Nobody => live::PublicChat::Nobody,
         },
         features: SimulatorFeatures {
             grid_name: config.server.name.clone(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// One thing wrong with one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The key, such as `gateway.send_hz` or `region[0].name`.
     pub key: String,
     /// The value that was given, as TOML; empty when the key itself is the problem.
@@ -16,7 +16,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.key)?;
         if !self.value.is_empty() {
@@ -38,11 +38,11 @@ pub struct ConfigError {
 #[derive(Debug)]
 enum ConfigErrorKind {
     Unreadable { path: PathBuf, source: Box<figment::Error> },
-    Problems(Vec<Problem>),
+    Problems(Vec<ConfigProblem>),
 }
 
 impl ConfigError {
-    pub(super) const fn new(problems: Vec<Problem>) -> Self {
+    pub(super) const fn new(problems: Vec<ConfigProblem>) -> Self {
         Self { kind: ConfigErrorKind::Problems(problems) }
     }
 
@@ -52,7 +52,7 @@ impl ConfigError {
 
     /// What is wrong, key by key; empty when the file could not be read at all.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ConfigProblem] {
         match &self.kind {
             ConfigErrorKind::Unreadable { .. } => &[],
             ConfigErrorKind::Problems(problems) => problems,

@@ -1,7 +1,7 @@
 //! Every key of the configuration. The doc comments are the operator's documentation (`throng config docs`): the first
 //! paragraph says what the key does, the second what changing it costs or brings.
 
-use super::key::{Kind, section};
+use super::key::{KeyKind, section};
 use super::{PublicAddress, StoreAddress};
 use gateway::hub::PORTS_MAX;
 use gateway::shard::FilterMode;
@@ -19,69 +19,69 @@ const fn local(port: u16) -> SocketAddrV4 {
 
 section! {
     /// The process: what it is called, where it keeps its data and on which addresses it listens.
-    pub struct Server in "server", repeated: false {
+    pub struct ServerSection in "server", repeated: false {
         /// The grid's name, shown by clients and on the page.
         ///
         /// Viewers file the grid and the logins they remember under it, so choose it before people come.
-        name: String = "Throng".into(), "–", Kind::Name;
+        name: String = "Throng".into(), "–", KeyKind::Name;
         /// Directory of the database, the admin token and `run.json`. Created when missing.
         ///
         /// Put it on a local disk that keeps what it acknowledged; the server waits for it at every account change.
-        data: PathBuf = "data".into(), "path", Kind::Line;
+        data: PathBuf = "data".into(), "path", KeyKind::Line;
         /// Where HTTP listens: login, capabilities and the page. Port 0 picks a free one.
         ///
         /// Loopback admits this machine only. `0.0.0.0:9000` admits everyone who can reach it, without encryption:
         /// clients of this protocol log in over plain HTTP.
-        http: SocketAddr = SocketAddr::V4(local(9000)), "address", Kind::Address;
+        http: SocketAddr = SocketAddr::V4(local(9000)), "address", KeyKind::Address;
         /// The first of the consecutive UDP ports of `udp_ports`. Port 0 picks free ones.
         ///
         /// As for `http`. A firewall has to let all the ports through.
-        udp: SocketAddrV4 = local(9000), "address", Kind::AddressV4;
+        udp: SocketAddrV4 = local(9000), "address", KeyKind::AddressV4;
         /// How many UDP ports to use.
         ///
         /// A client tells regions apart by port, and after a teleport a port rests for 60 s before it may stand for
         /// another region to the same client. More ports allow more teleports a minute; each costs a socket per shard.
-        udp_ports: u16 = 4, "ports", Kind::whole(1, PORTS_MAX as i64);
+        udp_ports: u16 = 4, "ports", KeyKind::whole(1, PORTS_MAX as i64);
         /// Where metrics, health checks and the commands of the operator listen.
         ///
         /// Metrics tell how many people are here, and commands need the token in the data directory; even so keep
         /// it on loopback or in a private network.
-        admin: SocketAddr = SocketAddr::V4(local(9009)), "address", Kind::Address;
+        admin: SocketAddr = SocketAddr::V4(local(9009)), "address", KeyKind::Address;
         /// The IPv4 address under which clients reach this server from outside, when it is behind NAT; with a port if the
         /// router maps HTTP to another one. Empty: the addresses that clients asked for.
         ///
         /// A wrong address lets people log in and then leaves them waiting for a region that never answers.
-        advertise: PublicAddress = PublicAddress::default(), "address", Kind::PublicAddress;
+        advertise: PublicAddress = PublicAddress::default(), "address", KeyKind::PublicAddress;
         /// Names under which browsers reach the page and the operator's address, in front of a proxy or by DNS. Addresses, `localhost` and names
         /// without a dot need not be listed.
         ///
         /// Under any other name the page's live part and the operator's address answer 421: a stranger's page could otherwise point a name of its own
         /// at this machine and read along.
-        hostnames: Vec<String> = Vec::new(), "names", Kind::Hostnames;
+        hostnames: Vec<String> = Vec::new(), "names", KeyKind::Hostnames;
         /// Addresses and networks of proxies in front of the HTTP address. A client's address is then the rightmost in the header of
         /// `proxy_header` that is none of theirs.
         ///
         /// Without it all clients behind a proxy count as one, towards limits of attempts and of connections. An address that is listed here
         /// and is no proxy may claim to be anyone. Nothing that comes through a proxy counts as this machine.
-        trusted_proxies: Vec<String> = Vec::new(), "addresses", Kind::Networks;
+        trusted_proxies: Vec<String> = Vec::new(), "addresses", KeyKind::Networks;
         /// Header in which trusted proxies name the client: nginx's `X-Forwarded-For`, or `Forwarded` of RFC 7239.
         ///
         /// The proxy has to append to it; the other header is passed on as the client sent it, and not read.
-        proxy_header: String = "x-forwarded-for".into(), "–", Kind::Choice(&["x-forwarded-for", "forwarded"]);
+        proxy_header: String = "x-forwarded-for".into(), "–", KeyKind::Choice(&["x-forwarded-for", "forwarded"]);
         /// Form of log lines on standard error: for people, or one JSON object a line.
         ///
         /// JSON takes more space and is what log collectors want.
-        log_format: String = "text".into(), "–", Kind::Choice(&["text", "json"]);
+        log_format: String = "text".into(), "–", KeyKind::Choice(&["text", "json"]);
         /// Which log lines to write: a level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part, such as
         /// `info,gateway=debug`.
         ///
         /// The server writes little below `info`; `debug` and `trace` add what its libraries have to say.
-        log_filter: String = "info".into(), "–", Kind::Line;
+        log_filter: String = "info".into(), "–", KeyKind::Line;
         /// After SIGTERM: how long clients get to take notice and leave before the rest is cut off.
         ///
         /// Longer is kinder to people; shorter makes a restart quicker. Keep it below the time after which a service
         /// manager kills (systemd: 90 s).
-        drain_s: u32 = 10, "s", Kind::whole(0, 3600);
+        drain_s: u32 = 10, "s", KeyKind::whole(0, 3600);
     }
 }
 
@@ -94,47 +94,47 @@ section! {
         /// SQLite needs no administration. With PostgreSQL the rows outlive the machine that serves, and may be backed up and
         /// replicated by its own means. A server's password is better kept in the environment variable `PGPASSWORD` than here;
         /// `throng config show` and logs leave it out.
-        url: StoreAddress = StoreAddress::default(), "–", Kind::StoreUrl;
+        url: StoreAddress = StoreAddress::default(), "–", KeyKind::StoreUrl;
     }
 }
 
 section! {
     /// Who may log in, and how often one may try.
-    pub struct Login in "login", repeated: false {
+    pub struct LoginSection in "login", repeated: false {
         /// Whether the first login under a new name creates the account, with the password given.
         ///
         /// Convenient on loopback and for experiments. Anyone can take any free name, so on other addresses it is
         /// refused unless `force_open_registration` is set too.
-        open_registration: bool = false, "–", Kind::Flag;
+        open_registration: bool = false, "–", KeyKind::Flag;
         /// Allows `open_registration` on addresses other than loopback.
         ///
         /// Strangers then create accounts as they like, and each stays in the database.
-        force_open_registration: bool = false, "–", Kind::Flag;
+        force_open_registration: bool = false, "–", KeyKind::Flag;
         /// How long a verified login lets its user in again without hashing the password; 0 is not at all.
         ///
         /// A crowd whose server or network went down comes back at once, where hashing lets in some thirty a second. Whoever has
         /// learned a password that was changed meanwhile gains nothing.
-        remember_min: u32 = 15, "min", Kind::whole(0, 1_440);
+        remember_min: u32 = 15, "min", KeyKind::whole(0, 1_440);
         /// Whether the limits of attempts do not apply to logins from this machine.
         ///
         /// Load tests log in hundreds of accounts from one address. Turn it off when a proxy on this machine makes
         /// strangers look local.
-        loopback_exempt: bool = true, "–", Kind::Flag;
+        loopback_exempt: bool = true, "–", KeyKind::Flag;
         /// Failed logins that one address may make in a minute before further ones are refused unread.
         ///
         /// Lower slows guessing down; a school or office behind one address shares the limit.
-        address_failures_per_min: u32 = 30, "failures/min", Kind::whole(1, 100_000);
+        address_failures_per_min: u32 = 30, "failures/min", KeyKind::whole(1, 100_000);
         /// Failed logins that one address may make against one account in a minute before further ones are refused
         /// unread. After three times as many from anywhere, an address from which nobody has logged in to the account
         /// has one a minute.
         ///
         /// Lower slows guessing down, also from many addresses. The owner is not locked out: an address of an earlier
         /// successful login keeps its own count.
-        account_failures_per_min: u32 = 10, "failures/min", Kind::whole(1, 100_000);
+        account_failures_per_min: u32 = 10, "failures/min", KeyKind::whole(1, 100_000);
         /// What clients show at login.
         ///
         /// Keep it to one line: some clients show no more.
-        welcome: String = "Welcome to Throng.".into(), "–", Kind::Text;
+        welcome: String = "Welcome to Throng.".into(), "–", KeyKind::Text;
     }
 }
 
@@ -177,114 +177,114 @@ section! {
         /// Threads that own circuits; 0 takes half the cores, at least one.
         ///
         /// The fan-out to clients scales with them. More than there are cores only adds switching.
-        shards: u16 = 0, "threads", Kind::whole(0, 256);
+        shards: u16 = 0, "threads", KeyKind::whole(0, 256);
         /// Sessions that may exist at once; beyond that logins are refused with a message.
         ///
         /// With neighbours that move, each session needs the bandwidth of `client_bytes_per_s`.
-        max_sessions: u32 = 10_000, "sessions", Kind::whole(1, 1_000_000);
+        max_sessions: u32 = 10_000, "sessions", KeyKind::whole(1, 1_000_000);
         /// Memory that the process may have in RAM; 0 is as much as its control group may, if that has a limit.
         ///
         /// From nine tenths of it on logins are refused, so that nobody who is inside is lost to a kernel that has to kill
         /// somebody. Instances without visitors are suspended for others that are wanted, which are refused when that is not
         /// enough. What only saves time is given back before that. Can be tuned while the server runs.
-        memory_max_mib: u32 = 0, "MiB", Kind::whole(0, 16_777_216);
+        memory_max_mib: u32 = 0, "MiB", KeyKind::whole(0, 16_777_216);
         /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle), or if much of it gets lost
         /// or queued on the way.
         ///
         /// More keeps distant avatars fresher. 5,000 clients at the default need 2.6 Gbit/s.
-        client_bytes_per_s: u32 = 65_536, "bytes/s", Kind::whole(8_192, 16_777_216);
+        client_bytes_per_s: u32 = 65_536, "bytes/s", KeyKind::whole(8_192, 16_777_216);
         /// What all clients together are sent at most, with the headers of IP and UDP; 0 is without limit.
         ///
         /// For a line that holds less than `client_bytes_per_s` times the clients. When they would need more, each gets the same share at most,
         /// and what some do not need goes to the others: far avatars become less fresh for everybody, instead of anything being lost in
         /// a full queue. Each of the `shards` has an equal part and shares it among its own clients, 1,000 bytes/s for each at least. Only what goes over
         /// circuits counts, not HTTP.
-        egress_mbit_per_s: u32 = 0, "Mbit/s", Kind::whole(0, 400_000);
+        egress_mbit_per_s: u32 = 0, "Mbit/s", KeyKind::whole(0, 400_000);
         /// Avatars that a client is shown, the nearest ones; 0 is all of them.
         ///
         /// Viewers can hardly draw more than the default, and bandwidth for more is taken from the nearest. Others are dots on
         /// the map at most.
-        visible_max: u32 = 200, "avatars", Kind::whole(0, 100_000);
+        visible_max: u32 = 200, "avatars", KeyKind::whole(0, 100_000);
         /// How often a client is sent what moved.
         ///
         /// Higher is smoother for the nearest avatars and costs packets; the byte limit stays the same, so fewer
         /// avatars fit into each send.
-        send_hz: u32 = 10, "1/s", Kind::whole(1, 45);
+        send_hz: u32 = 10, "1/s", KeyKind::whole(1, 45);
         /// Whether a movement that a client goes on to show by itself, along the velocity it was told, is left out.
         ///
         /// For experiments: without it whoever moves is sent to everybody who sees them, as far as the bytes go.
-        dead_reckoning: bool = true, "–", Kind::Flag;
+        dead_reckoning: bool = true, "–", KeyKind::Flag;
         /// Movements in one datagram at most.
         ///
         /// For experiments. Fewer cost 18 bytes of header each and a packet more.
-        terse_per_datagram: u32 = 18, "blocks", Kind::whole(1, 18);
+        terse_per_datagram: u32 = 18, "blocks", KeyKind::whole(1, 18);
         /// Avatars that are shown for the first time in one datagram at most; four or five fit.
         ///
         /// As for `terse_per_datagram`.
-        full_per_datagram: u32 = 8, "blocks", Kind::whole(1, 8);
+        full_per_datagram: u32 = 8, "blocks", KeyKind::whole(1, 8);
         /// Things that stand in one datagram at most; four or five fit.
         ///
         /// As for `terse_per_datagram`.
-        objects_per_datagram: u32 = 8, "blocks", Kind::whole(1, 8);
+        objects_per_datagram: u32 = 8, "blocks", KeyKind::whole(1, 8);
         /// Bytes of such a datagram at most.
         ///
         /// As for `terse_per_datagram`. Every viewer takes 1,200, and so does every network.
-        datagram_bytes: u32 = 1_200, "bytes", Kind::whole(400, 1_200);
+        datagram_bytes: u32 = 1_200, "bytes", KeyKind::whole(400, 1_200);
         /// Whether buffers of one turn serve the next one.
         ///
         /// For experiments: without it every turn asks for its memory anew, which costs time and nothing else.
-        reuse_buffers: bool = true, "–", Kind::Flag;
+        reuse_buffers: bool = true, "–", KeyKind::Flag;
         /// Which agent updates to drop before they reach a world: none, byte-equal ones, or all without visible effect.
         ///
         /// Clients send about ten a second even when their user does nothing. `off` and `equality` are for experiments
         /// and cost the worlds time.
-        agent_update_filter: AgentUpdateFilter = AgentUpdateFilter::Significance, "–", Kind::Choice(&["off", "equality", "significance"]);
+        agent_update_filter: AgentUpdateFilter = AgentUpdateFilter::Significance, "–", KeyKind::Choice(&["off", "equality", "significance"]);
         /// How long a login may wait for the client's first datagram before it is forgotten.
         ///
         /// Slow clients load for a while between the login and the first datagram; each waiting login holds a place
         /// of `max_sessions`.
-        ticket_s: u32 = 60, "s", Kind::whole(5, 600);
+        ticket_s: u32 = 60, "s", KeyKind::whole(5, 600);
         /// Silence after which a client's circuit counts as lost. Time in which the server itself stood still does not
         /// count.
         ///
         /// Shorter frees places and avatars of crashed clients sooner; longer forgives bad networks.
-        idle_timeout_s: u32 = 60, "s", Kind::whole(10, 3600);
+        idle_timeout_s: u32 = 60, "s", KeyKind::whole(10, 3600);
         /// How often each client is pinged.
         ///
         /// Pings measure the round trip and notice loss of the line. Each costs a datagram both ways.
-        ping_s: u32 = 5, "s", Kind::whole(1, 60);
+        ping_s: u32 = 5, "s", KeyKind::whole(1, 60);
         /// Unread datagrams that the kernel keeps per UDP socket.
         ///
         /// A larger buffer survives longer pauses of a shard. The kernel grants at most `net.core.rmem_max` unless the
         /// server has CAP_NET_ADMIN; `throng_udp_receive_drops_total` says whether it was enough.
-        receive_buffer_bytes: u32 = 8 << 20, "bytes", Kind::whole(65_536, 1 << 30);
+        receive_buffer_bytes: u32 = 8 << 20, "bytes", KeyKind::whole(65_536, 1 << 30);
         /// Unsent datagrams that the kernel keeps per UDP socket.
         ///
         /// A larger buffer takes bursts of a crowd while the network card is behind; too large delays fresh state. As
         /// above, with `net.core.wmem_max`.
-        send_buffer_bytes: u32 = 4 << 20, "bytes", Kind::whole(65_536, 1 << 30);
+        send_buffer_bytes: u32 = 4 << 20, "bytes", KeyKind::whole(65_536, 1 << 30);
     }
 }
 
 section! {
     /// How worlds are stepped.
-    pub struct World in "world", repeated: false {
+    pub struct WorldSection in "world", repeated: false {
         /// Steps a second of every region and instance that is given no rate of its own.
         ///
         /// Higher makes movement follow the keys more closely and costs CPU in proportion. A world that cannot
         /// hold its rate slows its time down rather than dropping inputs.
-        hz: u32 = 20, "1/s", Kind::whole(10, 45);
+        hz: u32 = 20, "1/s", KeyKind::whole(10, 45);
         /// Threads that step worlds; 0 takes as many as there are cores.
         ///
         /// A world runs on one thread at a time, so more threads than worlds bring nothing. Those that have nothing to do sleep.
-        threads: u16 = 0, "threads", Kind::whole(0, 256);
+        threads: u16 = 0, "threads", KeyKind::whole(0, 256);
     }
 }
 
 /// Where the page shows public chat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum PublicChat {
+pub enum PublicChatAudience {
     /// Only to browsers on this machine.
     #[default]
     Loopback,
@@ -300,78 +300,78 @@ section! {
         /// Whether the page shows what is said in public: to browsers on this machine, to everyone or to nobody.
         ///
         /// People in the world do not see who reads along on the page, hence the default.
-        public_chat: PublicChat = PublicChat::Loopback, "–", Kind::Choice(&["loopback", "everyone", "nobody"]);
+        public_chat: PublicChatAudience = PublicChatAudience::Loopback, "–", KeyKind::Choice(&["loopback", "everyone", "nobody"]);
         /// Browsers that may watch at once; further ones see the page without the live part.
         ///
         /// Each receives 10 bytes per avatar five times a second.
-        watchers_max: u32 = 100, "browsers", Kind::whole(0, 10_000);
+        watchers_max: u32 = 100, "browsers", KeyKind::whole(0, 10_000);
         /// Of them, those from one address.
         ///
         /// Fewer and one address takes less from the others; visitors behind one router share it. A browser that is 64 messages behind is dropped.
-        watchers_per_address_max: u32 = 20, "browsers", Kind::whole(0, 10_000);
+        watchers_per_address_max: u32 = 20, "browsers", KeyKind::whole(0, 10_000);
     }
 }
 
 section! {
     /// The flight recorder: what every thread did in the last seconds ([captures.md](captures.md)).
-    pub struct Recorder in "recorder", repeated: false {
+    pub struct RecorderSection in "recorder", repeated: false {
         /// Whether threads record at all.
         ///
         /// Recording takes less than half a percent of a core at a thousand clients. Without it there are no captures
         /// of slow frames, and crash dumps do not tell what led to them.
-        enabled: bool = true, "–", Kind::Flag;
+        enabled: bool = true, "–", KeyKind::Flag;
         /// Memory for what threads record, taken as it is used.
         ///
         /// An event takes 32 bytes; at 5,000 clients 64 MiB hold more than five seconds. When it is too little, the
         /// record reaches less far back than `horizon_s` and `throng_recorder_blocks_recycled_total` rises.
-        memory_mib: u32 = 64, "MiB", Kind::whole(4, 4_096);
+        memory_mib: u32 = 64, "MiB", KeyKind::whole(4, 4_096);
         /// How far back captures reach. Can be tuned while the server runs.
         ///
         /// Longer shows more of what led to a slow frame, and makes captures larger and slower to write.
-        horizon_s: u32 = 5, "s", Kind::whole(1, 60);
+        horizon_s: u32 = 5, "s", KeyKind::whole(1, 60);
     }
 }
 
 section! {
     /// What is kept of the flight recorder when something was too slow, in `DATA/captures`
     /// ([captures.md](captures.md)). All of it can be tuned while the server runs.
-    pub struct Captures in "captures", repeated: false {
+    pub struct CapturesSection in "captures", repeated: false {
         /// Disk space for captures of a world's step that took longer than its tick; then the oldest of them go.
         ///
         /// More keeps captures of more days. The size of one grows with what was done: some 50 bytes a slice.
-        frame_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+        frame_quota_mib: u32 = 128, "MiB", KeyKind::whole(1, 1_000_000);
         /// Least time from one such capture to the next; what happens in between is captured
         /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
         ///
         /// Shorter catches more of them, and gives the disk and the `recorder` thread more to do. It is no less than 300 times
         /// the CPU time of the latest capture, whatever it was for: with a thousand worlds that is what counts.
-        frame_interval_s: u32 = 10, "s", Kind::whole(0, 86_400);
+        frame_interval_s: u32 = 10, "s", KeyKind::whole(0, 86_400);
         /// Disk space for captures of a phase of a step that took longer than it may; then the oldest of them go.
         ///
         /// As for `frame_quota_mib`.
-        system_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+        system_quota_mib: u32 = 128, "MiB", KeyKind::whole(1, 1_000_000);
         /// Least time from one such capture to the next; what happens in between is captured
         /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
         ///
         /// As for `frame_interval_s`.
-        system_interval_s: u32 = 10, "s", Kind::whole(0, 86_400);
+        system_interval_s: u32 = 10, "s", KeyKind::whole(0, 86_400);
         /// Disk space for captures of any other scope that took longer than its limit; then the oldest of them go.
         ///
         /// As for `frame_quota_mib`.
-        scope_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+        scope_quota_mib: u32 = 128, "MiB", KeyKind::whole(1, 1_000_000);
         /// Least time from one such capture to the next; what happens in between is captured
         /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
         ///
         /// As for `frame_interval_s`.
-        scope_interval_s: u32 = 10, "s", Kind::whole(0, 86_400);
+        scope_interval_s: u32 = 10, "s", KeyKind::whole(0, 86_400);
         /// Disk space for captures that the operator asked for (`throng trace save`); then the oldest of them go.
         ///
         /// As for `frame_quota_mib`.
-        operator_quota_mib: u32 = 128, "MiB", Kind::whole(1, 1_000_000);
+        operator_quota_mib: u32 = 128, "MiB", KeyKind::whole(1, 1_000_000);
     }
 }
 
-impl Captures {
+impl CapturesSection {
     /// The limits of each trigger.
     #[must_use]
     pub fn limits(&self) -> BTreeMap<Trigger, CaptureLimits> {
@@ -401,185 +401,185 @@ pub enum TerrainShape {
 
 section! {
     /// What the server keeps of its own troubles ([crashes.md](crashes.md)).
-    pub struct Diagnose in "diagnose", repeated: false {
+    pub struct DiagnoseSection in "diagnose", repeated: false {
         /// Crash dumps to keep in `DATA/crashes`: so many of what ended the server and as many of panics that
         /// it survived; the oldest of their kind go. 0 writes none and starts no monitor process.
         ///
         /// A dump holds the stacks of all threads and the environment, about a megabyte. The monitor takes a few
         /// megabytes of memory.
-        crash_dumps_max: u32 = 20, "dumps", Kind::whole(0, 1_000);
+        crash_dumps_max: u32 = 20, "dumps", KeyKind::whole(0, 1_000);
         /// Space of the dumps of one kind, with their summaries and the flight recorder's last seconds.
         ///
         /// As for `crash_dumps_max`, whichever is reached first.
-        crash_mib_max: u32 = 512, "MiB", Kind::whole(1, 1_000_000);
+        crash_mib_max: u32 = 512, "MiB", KeyKind::whole(1, 1_000_000);
         /// Whether the operator's address takes `POST /v1/fault`, which makes a thread panic, crash or dawdle.
         ///
         /// For tests and experiments. Who knows the token can then crash the server.
-        allow_faults: bool = false, "–", Kind::Flag;
+        allow_faults: bool = false, "–", KeyKind::Flag;
     }
 }
 
 section! {
     /// Worlds that are made while the server runs, by `POST /v1/worlds` on the operator's address and by portals
     /// ([worlds.md](worlds.md)).
-    pub struct Instances in "instances", repeated: false {
+    pub struct InstancesSection in "instances", repeated: false {
         /// How many there may be; more are refused.
         ///
         /// One that is suspended takes some hundred bytes of memory, and some kilobytes on the disk.
-        max: u32 = 10_000, "worlds", Kind::whole(0, 100_000);
+        max: u32 = 10_000, "worlds", KeyKind::whole(0, 100_000);
         /// Share of `max` for instances that portals create; the rest is left for the API.
         ///
         /// With 100, visitors who walk into portals may leave no instance for programs.
-        portal_percent: u32 = 90, "%", Kind::whole(0, 100);
+        portal_percent: u32 = 90, "%", KeyKind::whole(0, 100);
         /// Instances that portals create for one user at most, one for each template; 0 is without limit.
         ///
         /// An instance that has ended, or has expired (`template.keep_h`), makes room for another one.
-        per_user_max: u32 = 16, "worlds", Kind::whole(0, 100_000);
+        per_user_max: u32 = 16, "worlds", KeyKind::whole(0, 100_000);
         /// Instances in memory at once. Another one is resumed when one without visitors can be suspended for it; otherwise the visitor is
         /// refused.
         ///
         /// Each takes memory, and time in every step while somebody is in it.
-        active_max: u32 = 1_000, "worlds", Kind::whole(0, 100_000);
+        active_max: u32 = 1_000, "worlds", KeyKind::whole(0, 100_000);
         /// Time without visitors after which an instance is suspended: saved, and taken out of memory. Its former name
         /// `park_after_s` is accepted with a warning.
         ///
         /// Longer, and a visitor who comes back soon waits for nothing; shorter, and less memory lies idle. With 0 it happens at once.
-        suspend_after_s: u32 = 60, "s", Kind::whole(0, 86_400);
+        suspend_after_s: u32 = 60, "s", KeyKind::whole(0, 86_400);
         /// Share of the time of `world.threads` that all worlds may need. When they have needed more for five seconds, or three quarters of the frames
         /// were late, none is resumed and new ones are created suspended, until they have needed a tenth less for as long. 0 is without limit.
         ///
         /// Beyond 100 all worlds dilate, those that people are in already, too. Can be tuned while the server runs.
-        load_max_percent: u32 = 95, "%", Kind::whole(0, 1_000);
+        load_max_percent: u32 = 95, "%", KeyKind::whole(0, 1_000);
     }
 }
 
 section! {
     /// A region, one table for each. Without any there are two: a 256 m one with hills and a 512 m one.
-    pub struct Region in "region", repeated: true {
+    pub struct RegionSection in "region", repeated: true {
         /// Its name, unique without regard to case.
         ///
         /// People type it to teleport; landmarks and `start` addresses contain it.
-        name: String = String::new(), "–", Kind::Name;
+        name: String = String::new(), "–", KeyKind::Name;
         /// Column of its south-west corner on the grid's map, in squares of 256 m.
         ///
         /// Clients draw regions with adjacent squares as one landscape, but one cannot walk across yet, so leave a gap.
-        x: u32 = 1000, "squares", Kind::whole(1, 64_000);
+        x: u32 = 1000, "squares", KeyKind::whole(1, 64_000);
         /// Row of its south-west corner on the grid's map, in squares of 256 m.
         ///
         /// As for `x`.
-        y: u32 = 1000, "squares", Kind::whole(1, 64_000);
+        y: u32 = 1000, "squares", KeyKind::whole(1, 64_000);
         /// Length of its sides.
         ///
         /// Above 256 only clients that know variable regions show all of it (most of today's do). A larger ground takes
         /// longer to reach them.
-        size_m: u32 = 256, "m", Kind::Whole { min: 256, max: 1024, step: 256 };
+        size_m: u32 = 256, "m", KeyKind::Whole { min: 256, max: 1024, step: 256 };
         /// Shape of its ground, made anew at every start.
         ///
         /// Flat ground is easier on experiments with many avatars; hills are nicer.
-        terrain: TerrainShape = TerrainShape::Hills, "–", Kind::Choice(&["hills", "flat"]);
+        terrain: TerrainShape = TerrainShape::Hills, "–", KeyKind::Choice(&["hills", "flat"]);
         /// Which hills: the same seed always makes the same ground.
         ///
         /// Any number is as good as any other.
-        seed: u32 = 1, "–", Kind::whole(0, 4_294_967_295);
+        seed: u32 = 1, "–", KeyKind::whole(0, 4_294_967_295);
         /// Height of the water.
         ///
         /// Generated hills and the flat level are made for the default.
-        water_m: f32 = 20.0, "m", Kind::Number { min: 0.0, max: 255.0 };
+        water_m: f32 = 20.0, "m", KeyKind::Number { min: 0.0, max: 255.0 };
         /// Avatars that may be in it at once; beyond that arrivals are refused with a message.
         ///
         /// A region is stepped by one core, which is what really limits a crowd.
-        max_avatars: u32 = 10_000, "avatars", Kind::whole(1, 100_000);
+        max_avatars: u32 = 10_000, "avatars", KeyKind::whole(1, 100_000);
         /// Boxes scattered over the ground, for tests and experiments. Nobody bumps into them.
         ///
         /// A client is sent those within 64 m, about 260 bytes each; half a kilobyte of memory each.
-        boxes: u32 = 0, "boxes", Kind::whole(0, 100_000);
+        boxes: u32 = 0, "boxes", KeyKind::whole(0, 100_000);
         /// Name of these boxes, as clients show it.
         ///
         /// Their owner and creator is the grid's operator.
-        box_name: String = gateway::places::BOX_NAME.into(), "–", Kind::Name;
+        box_name: String = gateway::places::BOX_NAME.into(), "–", KeyKind::Name;
         /// Steps a second of this region; 0 is as many as `world.hz`.
         ///
         /// As for `world.hz`. Worlds of one rate are stepped together, so each further rate costs some microseconds a step.
-        hz: u32 = 0, "1/s", Kind::OneOf(&[0, 20, 30, 45]);
+        hz: u32 = 0, "1/s", KeyKind::OneOf(&[0, 20, 30, 45]);
     }
 }
 
 section! {
     /// What instances are made from, one table for each. Without any there are no instances.
-    pub struct Template in "template", repeated: true {
+    pub struct TemplateSection in "template", repeated: true {
         /// Its name, unique without regard to case: what `POST /v1/worlds` asks for.
         ///
         /// Instances that are given no name of their own are called so, too, and clients show it.
-        name: String = String::new(), "–", Kind::Name;
+        name: String = String::new(), "–", KeyKind::Name;
         /// Length of its sides.
         ///
         /// Whoever comes from a region of the same size stays on their circuit and sees the world change around them; others are
         /// teleported, which takes a second or two.
-        size_m: u32 = 256, "m", Kind::Whole { min: 256, max: 1024, step: 256 };
+        size_m: u32 = 256, "m", KeyKind::Whole { min: 256, max: 1024, step: 256 };
         /// Shape of its ground. All instances share one copy.
         ///
         /// As for regions.
-        terrain: TerrainShape = TerrainShape::Hills, "–", Kind::Choice(&["hills", "flat"]);
+        terrain: TerrainShape = TerrainShape::Hills, "–", KeyKind::Choice(&["hills", "flat"]);
         /// Which hills: the same seed always makes the same ground.
         ///
         /// Any number is as good as any other.
-        seed: u32 = 1, "–", Kind::whole(0, 4_294_967_295);
+        seed: u32 = 1, "–", KeyKind::whole(0, 4_294_967_295);
         /// Height of the water.
         ///
         /// Generated hills and the flat level are made for the default.
-        water_m: f32 = 20.0, "m", Kind::Number { min: 0.0, max: 255.0 };
+        water_m: f32 = 20.0, "m", KeyKind::Number { min: 0.0, max: 255.0 };
         /// Avatars that may be in an instance at once.
         ///
         /// Instances are for few: what is told of them is encoded in their own step.
-        max_avatars: u32 = 20, "avatars", Kind::whole(1, 1_000);
+        max_avatars: u32 = 20, "avatars", KeyKind::whole(1, 1_000);
         /// Boxes scattered over the ground. Visitors walk through them, NPCs around them.
         ///
         /// As for regions; with NPCs at most 16,384.
-        boxes: u32 = 0, "boxes", Kind::whole(0, 100_000);
+        boxes: u32 = 0, "boxes", KeyKind::whole(0, 100_000);
         /// Name of these boxes, as clients show it.
         ///
         /// Their owner and creator is the grid's operator.
-        box_name: String = gateway::places::BOX_NAME.into(), "–", Kind::Name;
+        box_name: String = gateway::places::BOX_NAME.into(), "–", KeyKind::Name;
         /// File that says who lives in its instances ([npcs.md](npcs.md)), beside the configuration file; empty: nobody.
         ///
         /// Where one can walk is worked out at the start, about half a second for 256 m. A few hundred nanoseconds of each NPC's tick
         /// while a visitor is there, and about two kilobytes of memory.
-        npcs: PathBuf = PathBuf::new(), "path", Kind::Text;
+        npcs: PathBuf = PathBuf::new(), "path", KeyKind::Text;
         /// Time without visitors after which an instance that a portal created ends, with all that is saved of it; 0 is never.
         ///
         /// Instances created by the API are kept until they are ended. A user who walks into the portal after that gets a new instance.
-        keep_h: u32 = 720, "h", Kind::whole(0, 87_600);
+        keep_h: u32 = 720, "h", KeyKind::whole(0, 87_600);
         /// Steps a second of its instances; 0 is as many as `world.hz`.
         ///
         /// As for regions.
-        hz: u32 = 0, "1/s", Kind::OneOf(&[0, 20, 30, 45]);
+        hz: u32 = 0, "1/s", KeyKind::OneOf(&[0, 20, 30, 45]);
     }
 }
 
 section! {
     /// Where one walks from one world into another, one table for each. An arch stands over it.
-    pub struct Portal in "portal", repeated: true {
+    pub struct PortalSection in "portal", repeated: true {
         /// Name of the region or template that it stands in.
         ///
         /// In a template it stands in every instance.
-        from: String = String::new(), "–", Kind::Name;
+        from: String = String::new(), "–", KeyKind::Name;
         /// Metres from the western border.
         ///
         /// Keep away from where visitors arrive, which is the middle of the world.
-        x: f32 = 128.0, "m", Kind::Number { min: 1.0, max: 1_023.0 };
+        x: f32 = 128.0, "m", KeyKind::Number { min: 1.0, max: 1_023.0 };
         /// Metres from the southern border.
         ///
         /// As for `x`.
-        y: f32 = 128.0, "m", Kind::Number { min: 1.0, max: 1_023.0 };
+        y: f32 = 128.0, "m", KeyKind::Number { min: 1.0, max: 1_023.0 };
         /// How far from its middle it reaches.
         ///
         /// Avatars are 0.6 m wide, and what is too narrow is walked past.
-        radius_m: f32 = 1.5, "m", Kind::Number { min: 0.5, max: 20.0 };
+        radius_m: f32 = 1.5, "m", KeyKind::Number { min: 0.5, max: 20.0 };
         /// Where it leads: the name of a template, of which each visitor has an instance of their own, or `back`.
         ///
         /// `back` stands in templates only: it leads to where the visitor was before in a region. An instance without a way back is left by its end, by the API, by a
         /// teleport home or by logging out.
-        to: String = Portal::BACK.into(), "–", Kind::Name;
+        to: String = PortalSection::BACK.into(), "–", KeyKind::Name;
     }
 }
 
@@ -588,7 +588,7 @@ pub(crate) const fn hz_or(given: u32, usual: u32) -> u32 {
     if given == 0 { usual } else { given }
 }
 
-impl Portal {
+impl PortalSection {
     /// What leads back.
     pub const BACK: &'static str = "back";
 }

@@ -1,6 +1,6 @@
 //! The configuration in effect, and where each value came from.
 
-use super::{Config, Section};
+use super::{Config, ConfigSection};
 use figment::Figment;
 use figment::value::{Dict, Tag, Value};
 use std::fmt::Write as _;
@@ -57,7 +57,7 @@ impl Effective {
     fn show_table(
         &self,
         out: &mut String,
-        section: &Section,
+        section: &ConfigSection,
         table: &Value,
         tag: impl Fn(&str) -> Option<Tag>,
     ) {

@@ -1,6 +1,6 @@
 //! Values that come as text, one at a time: the environment and the command line.
 
-use super::problem::Problem;
+use super::problem::ConfigProblem;
 use super::renamed::present_name;
 use super::{Config, Key, check};
 use figment::value::{Dict, Map, Tag, Value};
@@ -60,10 +60,10 @@ impl Sources {
     }
 
     /// What the environment and the flags set, in order of precedence, and the variables that name no key. Former names are warned of.
-    pub(super) fn overrides(&self, warnings: &mut Vec<String>) -> (Vec<Override>, Vec<Problem>) {
+    pub(super) fn overrides(&self, warnings: &mut Vec<String>) -> (Vec<Override>, Vec<ConfigProblem>) {
         let (mut overrides, mut problems) = (Vec::new(), Vec::new());
         for name in &self.unreadable_env {
-            problems.push(Problem {
+            problems.push(ConfigProblem {
                 key: key_path(name),
                 value: String::new(),
                 origin: format!("environment variable {name}"),
@@ -84,7 +84,7 @@ impl Sources {
                 Some((section, key)) => {
                     overrides.push(Override { section, key, value: key.kind.read(text), origin })
                 }
-                None if is_repeated(&path) => problems.push(Problem {
+                None if is_repeated(&path) => problems.push(ConfigProblem {
                     key: path,
                     value: String::new(),
                     origin,
@@ -94,7 +94,7 @@ impl Sources {
                     let nearest = check::nearest(&path);
                     let variable = format!("{ENV_PREFIX}{}", nearest.to_uppercase().replace('.', "__"));
                     let message = format!("is not a known key; the nearest is `{nearest}` ({variable})");
-                    problems.push(Problem { key: path, value: String::new(), origin, message });
+                    problems.push(ConfigProblem { key: path, value: String::new(), origin, message });
                 }
             }
         }

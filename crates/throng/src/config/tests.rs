@@ -188,10 +188,10 @@ fn the_fields_hold_the_whole_allowed_range() {
     for section in Config::SECTIONS.into_iter().filter(|section| !section.repeated) {
         for key in section.keys {
             let values = match key.kind {
-                Kind::Whole { min, max, .. } => vec![min.to_string(), max.to_string()],
-                Kind::OneOf(numbers) => numbers.iter().map(ToString::to_string).collect(),
-                Kind::Choice(words) => words.iter().map(|&word| word.to_owned()).collect(),
-                Kind::Flag => vec!["true".into(), "false".into()],
+                KeyKind::Whole { min, max, .. } => vec![min.to_string(), max.to_string()],
+                KeyKind::OneOf(numbers) => numbers.iter().map(ToString::to_string).collect(),
+                KeyKind::Choice(words) => words.iter().map(|&word| word.to_owned()).collect(),
+                KeyKind::Flag => vec!["true".into(), "false".into()],
                 _ => continue,
             };
             for value in values {
@@ -202,10 +202,10 @@ fn the_fields_hold_the_whole_allowed_range() {
             }
         }
     }
-    for key in Region::SECTION.keys {
+    for key in RegionSection::SECTION.keys {
         let values = match key.kind {
-            Kind::Whole { min, max, .. } => vec![min, max],
-            Kind::OneOf(numbers) => numbers.to_vec(),
+            KeyKind::Whole { min, max, .. } => vec![min, max],
+            KeyKind::OneOf(numbers) => numbers.to_vec(),
             _ => continue,
         };
         for value in values {

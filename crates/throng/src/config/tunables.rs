@@ -3,7 +3,7 @@
 //! `POST /v1/tune` sets one; it lasts until the server ends, or, when the operator wants it kept, is written to
 //! `DATA/tuning.toml`, which the next start applies on top of the configuration.
 
-use super::{AgentUpdateFilter, Captures, Config, Gateway, Key, Kind};
+use super::{AgentUpdateFilter, CapturesSection, Config, Gateway, Key, KeyKind};
 
 use data_dir::{DataDir, DataDirError};
 use figment::value::Value;
@@ -224,7 +224,7 @@ impl Tunables {
         for (name, value) in SENDING.iter().zip(&self.sending) {
             let value = value.load(Ordering::Relaxed);
             let key = format!("{}.{name}", Gateway::SECTION.name);
-            let is_flag = settable(&key).is_some_and(|known| known.kind == Kind::Flag);
+            let is_flag = settable(&key).is_some_and(|known| known.kind == KeyKind::Flag);
             values.push((key, if is_flag { (value != 0).into() } else { value.into() }));
         }
         values.retain(|(key, _)| settable(key).is_some());
@@ -345,7 +345,7 @@ fn settable(key: &str) -> Option<&'static Key> {
     let (section, name) = key.split_once('.')?;
     let now = matches!(key, FILTER | HORIZON | LOAD | MEMORY)
         || place_in_sending(key).is_some()
-        || section == Captures::SECTION.name;
+        || section == CapturesSection::SECTION.name;
     let section = Config::SECTIONS.into_iter().find(|known| now && known.name == section)?;
     section.keys.iter().find(|known| known.name == name)
 }

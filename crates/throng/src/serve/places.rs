@@ -22,7 +22,7 @@ const GROUND_ESTIMATE: Duration = Duration::from_millis(20);
 const MESH_ESTIMATE: Duration = Duration::from_millis(500);
 
 pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
-    let place = |(n, region): (u32, &config::Region)| {
+    let place = |(n, region): (u32, &config::RegionSection)| {
         let (land, portals) = Ground::of_region(region).build(config);
         PlaceSettings {
             name: region.name.clone(),
@@ -42,7 +42,7 @@ pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
 /// # Errors
 /// When a template's NPCs cannot be had.
 pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<Template>, ServeError> {
-    let template = |template: &config::Template| {
+    let template = |template: &config::TemplateSection| {
         let (name, whole) = (template.name.clone(), config.clone());
         let failed = |source| ServeError::Template { name: name.clone(), source };
         let squares = (template.size_m / 256).pow(2).max(1);
@@ -57,7 +57,7 @@ pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<Templa
 }
 
 fn build(
-    template: &config::Template,
+    template: &config::TemplateSection,
     config: &Config,
     context: &LongContext,
 ) -> Result<Template, ScriptProblems> {
@@ -88,14 +88,16 @@ struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    fn of_region(region: &'a config::Region) -> Self {
-        let config::Region { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } = region;
+    fn of_region(region: &'a config::RegionSection) -> Self {
+        let config::RegionSection { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } =
+            region;
         let (shape, size_m, seed, water_m, boxes) = (*shape, *size_m, *seed, *water_m, *boxes);
         Self { name, shape, size_m, seed, water_m, boxes, box_name }
     }
 
-    fn of_template(template: &'a config::Template) -> Self {
-        let config::Template { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } = template;
+    fn of_template(template: &'a config::TemplateSection) -> Self {
+        let config::TemplateSection { name, terrain: shape, size_m, seed, water_m, boxes, box_name, .. } =
+            template;
         let (shape, size_m, seed, water_m, boxes) = (*shape, *size_m, *seed, *water_m, *boxes);
         Self { name, shape, size_m, seed, water_m, boxes, box_name }
     }
@@ -121,9 +123,9 @@ impl<'a> Ground<'a> {
     }
 }
 
-fn portal(settings: &config::Portal, terrain: &Terrain) -> Portal {
+fn portal(settings: &config::PortalSection, terrain: &Terrain) -> Portal {
     let (x, y) = (settings.x, settings.y);
-    let to = if settings.to.eq_ignore_ascii_case(config::Portal::BACK) {
+    let to = if settings.to.eq_ignore_ascii_case(config::PortalSection::BACK) {
         PortalTo::Back
     } else {
         PortalTo::Own(settings.to.as_str().into())

@@ -10,11 +10,11 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// Counts crashes in quick succession.
 #[derive(Debug, Default)]
-pub(super) struct Backoff {
+pub(super) struct CrashBackoff {
     quick_crashes: u32,
 }
 
-impl Backoff {
+impl CrashBackoff {
     /// The pause after a crash of a server that ran for so long: none at first, since people are waiting.
     pub(super) fn after_crash(&mut self, ran_for: Duration) -> Duration {
         if ran_for >= GOOD_TIME {
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_first_restart_is_at_once_and_further_ones_wait_longer_and_longer() {
-        let mut backoff = Backoff::default();
+        let mut backoff = CrashBackoff::default();
         let pauses: Vec<u64> =
             (0..9).map(|_| backoff.after_crash(Duration::from_secs(5)).as_secs()).collect();
         assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_good_time_forgives_what_was_before() {
-        let mut backoff = Backoff::default();
+        let mut backoff = CrashBackoff::default();
         for _ in 0..5 {
             backoff.after_crash(Duration::ZERO);
         }
