@@ -135,7 +135,7 @@ impl Cells {
     }
 
     /// The squares of a level around a place.
-    fn block(&self, eye: Vec3, level: u32) -> Block {
+    fn block(&self, eye: Vec3, level: u32) -> CellBlock {
         let side_m = self.cell_m * (1 << level) as f32;
         let last = (1 << (self.bits - level)) - 1;
         let axis = |at: f32, cell: u32| {
@@ -148,16 +148,16 @@ impl Cells {
         };
         let (west, east, certain_x) = axis(eye.x, self.cell(eye.x));
         let (south, north, certain_y) = axis(eye.y, self.cell(eye.y));
-        Block { west, east, south, north, certain_m: certain_x.min(certain_y).max(0.0) }
+        CellBlock { west, east, south, north, certain_m: certain_x.min(certain_y).max(0.0) }
     }
 
-    fn count(&self, block: &Block, level: u32) -> usize {
+    fn count(&self, block: &CellBlock, level: u32) -> usize {
         let mut count = 0;
         self.each_range(block, level, |entries| count += entries.len());
         count
     }
 
-    fn each_range(&self, block: &Block, level: u32, mut visit: impl FnMut(&[Entry])) {
+    fn each_range(&self, block: &CellBlock, level: u32, mut visit: impl FnMut(&[Entry])) {
         for y in block.south..=block.north {
             for x in block.west..=block.east {
                 let code = interleave(x, y) as usize;
@@ -174,7 +174,7 @@ impl Cells {
 }
 
 /// Squares of one level, ends included.
-struct Block {
+struct CellBlock {
     west: u32,
     east: u32,
     south: u32,

@@ -80,7 +80,7 @@ pub enum Intake {
 pub struct Encoder {
     /// The next frame expected; `None` before the first.
     expected: Option<(Epoch, u64)>,
-    resync: Option<Resync>,
+    resync: Option<PartialSnapshot>,
     /// Blocks encoded since the start.
     pub blocks_encoded: u64,
     /// Gaps and new epochs seen since the start.
@@ -105,7 +105,7 @@ struct Tracked {
 /// A snapshot being put together. Later changes are applied to what has come, so that the result is the state
 /// after the frame that completes it.
 #[derive(Debug, Default)]
-struct Resync {
+struct PartialSnapshot {
     frames_waited: u32,
     next_index: u32,
     entities: BTreeMap<LocalId, Arc<Entity>>,
@@ -152,7 +152,7 @@ impl Encoder {
         };
         self.expected = Some((frame.epoch, frame.sequence + 1));
         if !in_order {
-            self.resync = Some(Resync::default());
+            self.resync = Some(PartialSnapshot::default());
             self.resyncs += 1;
             // A restarted world sends a snapshot by itself, and the beginning of a snapshot requested elsewhere serves as well: it
             // holds the content of the lost frames.
@@ -178,12 +178,12 @@ impl Encoder {
         }
         resync.frames_waited += 1;
         if resync.frames_waited > Self::RESYNC_FRAMES_MAX {
-            *resync = Resync::default();
+            *resync = PartialSnapshot::default();
             return Intake::NeedsSnapshot;
         }
         let Some(chunk) = &frame.snapshot else { return Intake::Waiting };
         if chunk.index == 0 {
-            *resync = Resync { frames_waited: resync.frames_waited, ..Resync::default() };
+            *resync = PartialSnapshot { frames_waited: resync.frames_waited, ..PartialSnapshot::default() };
         } else if chunk.index != resync.next_index {
             // The tail of a snapshot requested elsewhere; ours begins with chunk 0.
             return Intake::Waiting;
@@ -248,7 +248,7 @@ impl Encoder {
     }
 }
 
-impl Resync {
+impl PartialSnapshot {
     /// Adds a chunk, whose entities are as new as this frame; true for the last one.
     fn take(&mut self, chunk: &SnapshotChunk) -> bool {
         for entity in &chunk.entities {
