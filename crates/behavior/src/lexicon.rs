@@ -3,7 +3,7 @@
 use super::{Problem, fault::BehaviorFault, vocabulary::Vocabulary};
 use crate::senses::{KindId, KindSet, SoundKind};
 use glam::Vec3;
-use outline::{Report, TextFault, is_name, shown};
+use outline::{ProblemReport, TextFault, is_name, shown};
 use std::collections::BTreeMap;
 
 /// The file that problems of the template are reported for.
@@ -45,7 +45,7 @@ pub(crate) struct Lexicon<'a> {
 
 impl<'a> Lexicon<'a> {
     /// Reads a vocabulary and reports what is wrong with it.
-    pub(crate) fn of(vocabulary: &'a Vocabulary, report: &mut Report<BehaviorFault>) -> Self {
+    pub(crate) fn of(vocabulary: &'a Vocabulary, report: &mut ProblemReport<BehaviorFault>) -> Self {
         let mut faults = FaultReporter(report);
         let names = |list: &'a [String]| list.iter().map(String::as_str);
         let mut lexicon = Self {
@@ -136,7 +136,7 @@ impl<'a> Lexicon<'a> {
     }
 }
 
-struct FaultReporter<'a>(&'a mut Report<BehaviorFault>);
+struct FaultReporter<'a>(&'a mut ProblemReport<BehaviorFault>);
 
 impl FaultReporter<'_> {
     fn add(&mut self, fault: impl Into<BehaviorFault>) {

@@ -13,12 +13,12 @@ use super::{
     vocabulary::Vocabulary,
 };
 use glam::Vec3;
-use outline::{FileReport, Item, Lexeme, Limits, Outline, Report, TextFault, is_name, shown};
+use outline::{FileLimits, FileReport, Lexeme, NodeText, Outline, ProblemReport, TextFault, is_name, shown};
 use state_hash::StateHasher;
 use std::hash::Hash;
 
 /// Bounds of a file, as the reader of text keeps them.
-const LIMITS: Limits = Limits {
+const LIMITS: FileLimits = FileLimits {
     file_bytes: FILE_BYTES_MAX,
     quotation_bytes: SPEECH_BYTES_MAX,
     items: ITEMS_MAX,
@@ -52,7 +52,7 @@ impl BehaviorSet {
     ///
     /// All that is wrong with any of the files, up to [`PROBLEMS_MAX`](super::PROBLEMS_MAX).
     pub fn load(sources: &[Source<'_>], vocabulary: &Vocabulary) -> Result<Loaded, Problems> {
-        let mut report = Report::<BehaviorFault>::default();
+        let mut report = ProblemReport::<BehaviorFault>::default();
         let lexicon = Lexicon::of(vocabulary, &mut report);
         let mut lines = Interner::default();
         if sources.len() > FILES_MAX {
@@ -127,7 +127,7 @@ impl BehaviorSet {
         &mut self,
         definitions: &[Definition<'_>],
         sources: &[Source<'_>],
-        report: &mut Report<BehaviorFault>,
+        report: &mut ProblemReport<BehaviorFault>,
     ) {
         let mut nodes = Vec::new();
         let mut behaviors = Vec::new();
@@ -180,7 +180,7 @@ struct BehaviorHeading<'a> {
 fn heads<'a>(
     sources: &[Source<'_>],
     outlines: &[Outline<'a>],
-    report: &mut Report<BehaviorFault>,
+    report: &mut ProblemReport<BehaviorFault>,
 ) -> (Vec<BehaviorHeading<'a>>, Names<'a>) {
     let mut heads: Vec<BehaviorHeading<'a>> = Vec::new();
     let mut names = Names::new();
@@ -213,7 +213,7 @@ fn heads<'a>(
 }
 
 /// The name on a line with a behaviour's name; empty when it has none, which is reported. None for another line.
-fn head<'a>(item: &Item<'a>, report: &mut FileReport<'_, BehaviorFault>) -> Option<&'a str> {
+fn head<'a>(item: &NodeText<'a>, report: &mut FileReport<'_, BehaviorFault>) -> Option<&'a str> {
     let mut tokens = item.tokens.iter().map(|token| &token.lexeme);
     match tokens.next() {
         Some(Lexeme::Word("behaviour" | "behavior")) => {}
@@ -253,7 +253,7 @@ fn head<'a>(item: &Item<'a>, report: &mut FileReport<'_, BehaviorFault>) -> Opti
 fn check_all(
     definitions: &[Definition<'_>],
     sources: &[Source<'_>],
-    report: &mut Report<BehaviorFault>,
+    report: &mut ProblemReport<BehaviorFault>,
 ) -> bool {
     let (order, has_circle) = check::order(definitions, |definition, tree, fault| {
         definition.report(sources, report).add(tree.line, tree.column, fault);
@@ -267,7 +267,11 @@ fn check_all(
 }
 
 /// The behaviours that NPCs of the template begin with.
-fn entries(vocabulary: &Vocabulary, behaviors: &Names<'_>, report: &mut Report<BehaviorFault>) -> Vec<usize> {
+fn entries(
+    vocabulary: &Vocabulary,
+    behaviors: &Names<'_>,
+    report: &mut ProblemReport<BehaviorFault>,
+) -> Vec<usize> {
     let mut entries = Vec::new();
     for name in &vocabulary.entries {
         match behaviors.get(name.as_str()) {
@@ -282,7 +286,7 @@ fn entries(vocabulary: &Vocabulary, behaviors: &Names<'_>, report: &mut Report<B
 }
 
 fn unused(definitions: &[Definition<'_>], entries: &[usize], sources: &[Source<'_>]) -> Problems {
-    let mut warnings = Report::<BehaviorFault>::default();
+    let mut warnings = ProblemReport::<BehaviorFault>::default();
     if !entries.is_empty() {
         let is_used = check::used_from(definitions, entries);
         for (definition, _) in definitions.iter().zip(is_used).filter(|(_, is_used)| !is_used) {
@@ -293,7 +297,7 @@ fn unused(definitions: &[Definition<'_>], entries: &[usize], sources: &[Source<'
     warnings.into_problems()
 }
 
-fn add_to_template(report: &mut Report<BehaviorFault>, fault: impl Into<BehaviorFault>) {
+fn add_to_template(report: &mut ProblemReport<BehaviorFault>, fault: impl Into<BehaviorFault>) {
     report.add(0, Problem::new(TEMPLATE, 0, 0, fault));
 }
 
@@ -301,7 +305,7 @@ impl Definition<'_> {
     fn report<'r>(
         &self,
         sources: &[Source<'r>],
-        report: &'r mut Report<BehaviorFault>,
+        report: &'r mut ProblemReport<BehaviorFault>,
     ) -> FileReport<'r, BehaviorFault> {
         FileReport { file: sources[self.file].file, index: self.file + 1, report }
     }

@@ -10,7 +10,7 @@ use super::{
     tree::{NodeForm, Tree},
     values::Values,
 };
-use outline::{Item, Lexeme, Outline, TextFault, Token, Words, shown};
+use outline::{Lexeme, NodeText, Outline, TextFault, Token, Words, shown};
 
 /// Reads what stands under a behaviour's name.
 pub(super) fn body(outline: &Outline<'_>, root: usize, values: &mut Values<'_, '_>) -> Vec<Tree> {
@@ -24,7 +24,7 @@ struct NodeReader<'o, 'a, 'r, 'v, 'm> {
 }
 
 impl NodeReader<'_, '_, '_, '_, '_> {
-    fn children(&mut self, item: &Item<'_>, parent: &'static str) -> Vec<Tree> {
+    fn children(&mut self, item: &NodeText<'_>, parent: &'static str) -> Vec<Tree> {
         item.children.iter().map(|&child| self.item(child, parent)).collect()
     }
 
@@ -54,7 +54,7 @@ impl NodeReader<'_, '_, '_, '_, '_> {
     /// A node, and the conditions that stand on its line.
     fn node(
         &mut self,
-        item: &Item<'_>,
+        item: &NodeText<'_>,
         word: &str,
         words: &mut Words<'_, '_>,
         parent: &'static str,
@@ -80,7 +80,7 @@ impl NodeReader<'_, '_, '_, '_, '_> {
     }
 
     /// Checks that a node stands where it can, with and without others under it.
-    fn placed(&mut self, item: &Item<'_>, form: &Form, parent: &'static str) {
+    fn placed(&mut self, item: &NodeText<'_>, form: &Form, parent: &'static str) {
         let mut add = |fault| self.values.report.add(item.line, item.column, fault);
         match form.word {
             _ if parent.is_empty() => {}
@@ -261,7 +261,7 @@ impl NodeReader<'_, '_, '_, '_, '_> {
 }
 
 /// The word with which an item begins.
-fn first_word<'a>(item: &Item<'a>) -> Option<&'a str> {
+fn first_word<'a>(item: &NodeText<'a>) -> Option<&'a str> {
     match item.tokens.first()?.lexeme {
         Lexeme::Word(word) => Some(word),
         _ => None,

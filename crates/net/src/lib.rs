@@ -26,7 +26,7 @@ mod socket;
 pub mod tun;
 
 pub use poll::{Events, Interest, PollEvent, PollWaker, Poller};
-pub use recv::{Datagram, RecvBatch};
+pub use recv::{ReceivedDatagram, RecvBatch};
 pub use send::{FlushStatus, SendBatch, SendCounters, SendDrop};
 pub use socket::{BindError, SocketOptions, UdpSocket};
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// One received datagram, borrowed from its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Datagram<'a> {
+pub struct ReceivedDatagram<'a> {
     /// Sender.
     pub remote: SocketAddrV4,
     /// Local destination address; to be passed to [`SendBatch::push`](crate::SendBatch::push) with the answer.
@@ -31,7 +31,7 @@ pub struct Datagram<'a> {
     pub arrived_unix: Option<Duration>,
 }
 
-impl Datagram<'_> {
+impl ReceivedDatagram<'_> {
     /// Time since its arrival, if known. `now_unix` is the wall clock, since 1970; a clock set back meanwhile gives zero.
     #[must_use]
     pub fn age(&self, now_unix: Duration) -> Option<Duration> {
@@ -85,13 +85,15 @@ impl RecvBatch {
     }
 
     /// Datagrams of the last receive call, in the order in which they arrived.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Datagram<'_>> {
-        self.received.iter().zip(self.arena.chunks_exact(RECV_SLOT_BYTES)).map(|(slot, bytes)| Datagram {
-            remote: slot.remote,
-            local: slot.local,
-            bytes: &bytes[..slot.length],
-            truncated: slot.truncated,
-            arrived_unix: slot.arrived_unix,
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = ReceivedDatagram<'_>> {
+        self.received.iter().zip(self.arena.chunks_exact(RECV_SLOT_BYTES)).map(|(slot, bytes)| {
+            ReceivedDatagram {
+                remote: slot.remote,
+                local: slot.local,
+                bytes: &bytes[..slot.length],
+                truncated: slot.truncated,
+                arrived_unix: slot.arrived_unix,
+            }
         })
     }
 

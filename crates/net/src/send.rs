@@ -164,7 +164,7 @@ impl SendBatch {
     }
 
     /// Adds a copy of `bytes` for `remote`, to leave from our address `local`
-    /// ([`Datagram::local`](crate::Datagram::local)); the unspecified address leaves the choice to the kernel.
+    /// ([`ReceivedDatagram::local`](crate::ReceivedDatagram::local)); the unspecified address leaves the choice to the kernel.
     ///
     /// # Panics
     /// When the batch [is full](SendBatch::is_full): the caller forgot to flush.

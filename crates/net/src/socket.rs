@@ -20,11 +20,11 @@ pub struct SocketOptions {
     /// True if other sockets of this user may bind the same address; the kernel then spreads clients over them by address and port.
     /// Prefer [`UdpSocket::bind_group`], which also detects a second server.
     pub reuse_port: bool,
-    /// True if datagrams carry their arrival time ([`Datagram::arrived_unix`]). The kernel then reads its clock for every packet
+    /// True if datagrams carry their arrival time ([`ReceivedDatagram::arrived_unix`]). The kernel then reads its clock for every packet
     /// received by any process of the machine, so only measuring servers should ask. Stamps begin a moment after the first request;
     /// until then the time is that of reading.
     ///
-    /// [`Datagram::arrived_unix`]: crate::Datagram::arrived_unix
+    /// [`ReceivedDatagram::arrived_unix`]: crate::Datagram::arrived_unix
     pub arrival_times: bool,
 }
 

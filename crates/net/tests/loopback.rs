@@ -1,7 +1,7 @@
 //! Sockets of this crate against each other and against the standard library's, over loopback.
 
 use net::{
-    Datagram, Events, FlushStatus, Interest, Poller, RECV_SLOT_BYTES, RecvBatch, SendBatch, SendDrop,
+    Events, FlushStatus, Interest, Poller, RECV_SLOT_BYTES, ReceivedDatagram, RecvBatch, SendBatch, SendDrop,
     SocketOptions, UdpSocket,
 };
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -19,7 +19,7 @@ fn plain() -> std::net::UdpSocket {
 }
 
 /// Waits for datagrams and hands each to `look` until `count` have come.
-fn receive(socket: &mut UdpSocket, count: usize, mut look: impl FnMut(Datagram<'_>)) {
+fn receive(socket: &mut UdpSocket, count: usize, mut look: impl FnMut(ReceivedDatagram<'_>)) {
     let poller = Poller::new().unwrap();
     poller.add(&*socket, 0, Interest::Readable).unwrap();
     let (mut events, mut batch) = (Events::with_capacity(1), RecvBatch::new());

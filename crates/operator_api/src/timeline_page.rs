@@ -1,6 +1,6 @@
 //! A capture as a page: its summary, and the threads around the moment that it was taken for as a timeline.
 
-use report::{Report, Section, Slice, TimelinePlot};
+use report::{Report, Section, TimelinePlot, TimelineSlice};
 use telemetry::captures::perfetto::Timeline;
 use telemetry::captures::{CaptureSummary, OverrunReport};
 
@@ -38,8 +38,8 @@ pub fn plot(overrun: Option<&OverrunReport>, timeline: &Timeline) -> TimelinePlo
     let mut plot = TimelinePlot::new(&title, "ms", begin, end);
     for thread in threads {
         let rows = thread.rows.iter().filter(|row| ms(row.begin_ns) < end && ms(row.end_ns) > begin);
-        let slices: Vec<Slice> = rows
-            .map(|row| Slice {
+        let slices: Vec<TimelineSlice> = rows
+            .map(|row| TimelineSlice {
                 name: row.name.clone(),
                 about: row.about.trim().to_owned(),
                 depth: row.depth,

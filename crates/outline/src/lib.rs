@@ -4,7 +4,7 @@
 //! cannot be read is reported and left out, and the rest keeps its meaning, so that one reading finds all problems of a file.
 //!
 //! Start with [`lines`], which splits a file into [`Token`]s, and [`Outline::of`], which nests the lines; [`Words`] goes through the
-//! words of one node. Problems go to a [`Report`], by way of a [`FileReport`] which adds the file's name, and leave it as
+//! words of one node. Problems go to a [`ProblemReport`], by way of a [`FileReport`] which adds the file's name, and leave it as
 //! [`Problems`]. All of them are generic over the language's faults, which include [`TextFault`].
 //!
 //! ```
@@ -26,14 +26,14 @@ mod text;
 mod words;
 
 pub use fault::TextFault;
-pub use nesting::{Item, Outline};
-pub use problem::{FileReport, PROBLEMS_MAX, Problem, Problems, Report, position, shown, suggestion};
-pub use text::{Lexeme, Line, Token, is_name, lines};
+pub use nesting::{NodeText, Outline};
+pub use problem::{FileReport, PROBLEMS_MAX, Problem, ProblemReport, Problems, position, shown, suggestion};
+pub use text::{Lexeme, TextLine, Token, is_name, lines};
 pub use words::Words;
 
 /// Bounds of a file, chosen by the language.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct FileLimits {
     /// Bytes of a file; a longer one is not read at all.
     pub file_bytes: usize,
     /// Bytes between quotation marks; a longer quotation is reported.

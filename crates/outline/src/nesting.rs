@@ -3,16 +3,16 @@
 //! Two notations mean the same: a block under `when …:`, and one node behind the colon on the same line.
 
 use crate::{
-    Limits,
+    FileLimits,
     fault::TextFault,
     problem::FileReport,
-    text::{Lexeme, Line, Token},
+    text::{Lexeme, TextLine, Token},
     words::Words,
 };
 
 /// A node as it is written: the words up to a colon or to the line's end.
 #[derive(Debug)]
-pub struct Item<'a> {
+pub struct NodeText<'a> {
     /// From 1.
     pub line: u32,
     /// Position of its first token, in characters from 1.
@@ -29,7 +29,7 @@ pub struct Item<'a> {
 #[derive(Debug, Default)]
 pub struct Outline<'a> {
     /// In the order of the file.
-    pub items: Vec<Item<'a>>,
+    pub items: Vec<NodeText<'a>>,
     /// Indexes of the items under no other.
     pub roots: Vec<usize>,
 }
@@ -44,7 +44,7 @@ struct Open {
     depth: usize,
 }
 
-impl<'a> Item<'a> {
+impl<'a> NodeText<'a> {
     /// A cursor at its first word.
     #[must_use]
     pub fn words(&self) -> Words<'_, 'a> {
@@ -56,8 +56,8 @@ impl<'a> Outline<'a> {
     /// Nests a file's lines. Each misplaced line is reported and put at the place it most likely belongs.
     #[must_use]
     pub fn of<F: From<TextFault>>(
-        lines: Vec<Line<'a>>,
-        limits: &Limits,
+        lines: Vec<TextLine<'a>>,
+        limits: &FileLimits,
         report: &mut FileReport<'_, F>,
     ) -> Self {
         let mut outline = Self::default();
@@ -105,15 +105,15 @@ impl<'a> Outline<'a> {
     /// Adds a line's items, each under the one before. The last one and its depth; `None` when that is too deep.
     fn add_line<F: From<TextFault>>(
         &mut self,
-        line: Line<'a>,
+        line: TextLine<'a>,
         mut parent: Option<usize>,
         mut depth: usize,
-        limits: &Limits,
+        limits: &FileLimits,
         report: &mut FileReport<'_, F>,
     ) -> Option<(usize, usize)> {
         let mut tokens = line.tokens.into_iter().peekable();
         loop {
-            let mut item = Item {
+            let mut item = NodeText {
                 line: line.number,
                 column: 1,
                 tokens: Vec::new(),
@@ -156,13 +156,14 @@ impl<'a> Outline<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{problem::Report, text};
+    use crate::{problem::ProblemReport, text};
 
-    const LIMITS: Limits = Limits { file_bytes: 1 << 20, quotation_bytes: 100, items: 2_000, depth: 24 };
+    const LIMITS: FileLimits =
+        FileLimits { file_bytes: 1 << 20, quotation_bytes: 100, items: 2_000, depth: 24 };
 
     /// The tree with each item's first word, children in brackets; then the problems.
     fn outline(source: &str) -> (String, Vec<String>) {
-        let mut report: Report<TextFault> = Report::default();
+        let mut report: ProblemReport<TextFault> = ProblemReport::default();
         let mut file = FileReport { file: "f", index: 1, report: &mut report };
         let lines = text::lines(source.as_bytes(), &LIMITS, &mut file).unwrap();
         let outline = Outline::of(lines, &LIMITS, &mut file);

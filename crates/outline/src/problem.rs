@@ -94,19 +94,19 @@ impl<F: fmt::Debug + fmt::Display> std::error::Error for Problems<F> {}
 
 /// Collects the problems of several files, within their bound.
 #[derive(Debug)]
-pub struct Report<F> {
+pub struct ProblemReport<F> {
     /// With the number of the file, to sort by.
     list: Vec<(usize, Problem<F>)>,
     n_more: usize,
 }
 
-impl<F> Default for Report<F> {
+impl<F> Default for ProblemReport<F> {
     fn default() -> Self {
         Self { list: Vec::new(), n_more: 0 }
     }
 }
 
-impl<F> Report<F> {
+impl<F> ProblemReport<F> {
     /// Adds a problem of the file with this number.
     pub fn add(&mut self, file_index: usize, problem: Problem<F>) {
         if self.list.len() < PROBLEMS_MAX {
@@ -144,7 +144,7 @@ pub struct FileReport<'r, F> {
     /// Its place in the order of problems.
     pub index: usize,
     /// Receives the problems.
-    pub report: &'r mut Report<F>,
+    pub report: &'r mut ProblemReport<F>,
 }
 
 impl<F> FileReport<'_, F> {
@@ -153,7 +153,7 @@ impl<F> FileReport<'_, F> {
         self.report.add(self.index, Problem::new(self.file, line, column, fault));
     }
 
-    /// See [`Report::nearest`].
+    /// See [`ProblemReport::nearest`].
     pub fn nearest<'a>(&self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
         self.report.nearest(word, known)
     }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn problems_are_bounded_and_sorted() {
-        let mut report = Report::default();
+        let mut report = ProblemReport::default();
         for line in (0..PROBLEMS_MAX as u32 + 7).rev() {
             report.add(0, Problem { file: "a".into(), line, column: 1, fault: "wrong" });
         }

@@ -1,7 +1,7 @@
 //! A file's lines and their tokens: words, numbers, times of day, quotations, colons.
 
 use crate::{
-    Limits,
+    FileLimits,
     fault::TextFault,
     problem::{FileReport, shown},
 };
@@ -43,7 +43,7 @@ impl fmt::Display for Lexeme<'_> {
 
 /// A line that is not empty.
 #[derive(Debug)]
-pub struct Line<'a> {
+pub struct TextLine<'a> {
     /// From 1.
     pub number: u32,
     /// Tabs or spaces before its first word.
@@ -55,9 +55,9 @@ pub struct Line<'a> {
 /// Splits a file into its lines, without empty ones and comments. `None` when it is too long or no text, which is reported.
 pub fn lines<'a, F: From<TextFault>>(
     bytes: &'a [u8],
-    limits: &Limits,
+    limits: &FileLimits,
     report: &mut FileReport<'_, F>,
-) -> Option<Vec<Line<'a>>> {
+) -> Option<Vec<TextLine<'a>>> {
     if bytes.len() > limits.file_bytes {
         report.add(0, 0, TextFault::TooLong { bytes: bytes.len(), max: limits.file_bytes });
         return None;
@@ -73,10 +73,10 @@ pub fn lines<'a, F: From<TextFault>>(
     let mut lines = Vec::new();
     let mut first_indent = None;
     for (number, text) in (1..).zip(text.lines()) {
-        let tokens = Reader { text, at: 0, column: 1, line: number, limits }.tokens(report);
+        let tokens = LineReader { text, at: 0, column: 1, line: number, limits }.tokens(report);
         if !tokens.is_empty() {
             let indent = indent(text, number, &mut first_indent, report);
-            lines.push(Line { number, indent, tokens });
+            lines.push(TextLine { number, indent, tokens });
         }
     }
     Some(lines)
@@ -119,17 +119,17 @@ fn indent<F: From<TextFault>>(
 }
 
 /// Reads one line.
-struct Reader<'a, 'l> {
+struct LineReader<'a, 'l> {
     text: &'a str,
     /// Bytes read.
     at: usize,
     /// Characters read, and one.
     column: u32,
     line: u32,
-    limits: &'l Limits,
+    limits: &'l FileLimits,
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> LineReader<'a, '_> {
     fn tokens<F: From<TextFault>>(mut self, report: &mut FileReport<'_, F>) -> Vec<Token<'a>> {
         let mut tokens = Vec::new();
         while let Some(letter) = self.peek() {
@@ -233,14 +233,14 @@ impl<'a> Reader<'a, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Report;
+    use crate::problem::ProblemReport;
     use proptest::prelude::*;
 
-    const LIMITS: Limits = Limits { file_bytes: 1_000, quotation_bytes: 20, items: 100, depth: 8 };
+    const LIMITS: FileLimits = FileLimits { file_bytes: 1_000, quotation_bytes: 20, items: 100, depth: 8 };
 
     /// The tokens of a text as `column:token`, and its problems.
     fn read(text: &str) -> (Vec<String>, Vec<String>) {
-        let mut report: Report<TextFault> = Report::default();
+        let mut report: ProblemReport<TextFault> = ProblemReport::default();
         let mut file = FileReport { file: "f", index: 1, report: &mut report };
         let lines = lines(text.as_bytes(), &LIMITS, &mut file);
         let tokens = lines.into_iter().flatten().flat_map(|line| line.tokens);
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_or_too_long_is_not_read() {
-        let mut report: Report<TextFault> = Report::default();
+        let mut report: ProblemReport<TextFault> = ProblemReport::default();
         let mut file = FileReport { file: "f", index: 1, report: &mut report };
         assert!(lines(b"a\nb\xff", &LIMITS, &mut file).is_none());
         assert!(lines(&[b' '; 1_001], &LIMITS, &mut file).is_none());

@@ -29,6 +29,6 @@ mod table;
 
 pub use number::number;
 pub use page::Report;
-pub use plot::{Axis, BarPlot, LinePlot, SERIES_MAX, Scale, Series, Slice, TimelinePlot};
+pub use plot::{Axis, BarPlot, LinePlot, SERIES_MAX, Scale, Series, TimelinePlot, TimelineSlice};
 pub use section::Section;
 pub use table::{Cell, Column, Table, Verdict};

@@ -5,7 +5,7 @@ use crate::plot::{BarPlot, LinePlot, TimelinePlot};
 use crate::table::Table;
 
 #[derive(Clone, Debug, PartialEq)]
-enum Block {
+enum SectionBlock {
     Text(String),
     Verbatim(String),
     Table(Table),
@@ -18,7 +18,7 @@ enum Block {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     heading: String,
-    blocks: Vec<Block>,
+    blocks: Vec<SectionBlock>,
 }
 
 impl Section {
@@ -31,40 +31,40 @@ impl Section {
     /// Adds a paragraph of plain text.
     #[must_use]
     pub fn text(self, text: &str) -> Self {
-        self.block(Block::Text(text.to_owned()))
+        self.block(SectionBlock::Text(text.to_owned()))
     }
 
     /// Adds preformatted text, such as another program's output.
     #[must_use]
     pub fn verbatim(self, text: &str) -> Self {
-        self.block(Block::Verbatim(text.to_owned()))
+        self.block(SectionBlock::Verbatim(text.to_owned()))
     }
 
     /// Adds a table.
     #[must_use]
     pub fn table(self, table: Table) -> Self {
-        self.block(Block::Table(table))
+        self.block(SectionBlock::Table(table))
     }
 
     /// Adds a plot of lines.
     #[must_use]
     pub fn line_plot(self, plot: LinePlot) -> Self {
-        self.block(Block::LinePlot(plot))
+        self.block(SectionBlock::LinePlot(plot))
     }
 
     /// Adds a plot of bars.
     #[must_use]
     pub fn bar_plot(self, plot: BarPlot) -> Self {
-        self.block(Block::BarPlot(plot))
+        self.block(SectionBlock::BarPlot(plot))
     }
 
     /// Adds a timeline.
     #[must_use]
     pub fn timeline(self, plot: TimelinePlot) -> Self {
-        self.block(Block::Timeline(plot))
+        self.block(SectionBlock::Timeline(plot))
     }
 
-    fn block(mut self, block: Block) -> Self {
+    fn block(mut self, block: SectionBlock) -> Self {
         self.blocks.push(block);
         self
     }
@@ -73,12 +73,12 @@ impl Section {
         out.push_str(&format!("<section>\n<h2>{}</h2>\n", text(&self.heading)));
         for block in &self.blocks {
             match block {
-                Block::Text(text) => wrapped(out, "p", text),
-                Block::Verbatim(text) => wrapped(out, "pre", text),
-                Block::Table(table) => table.write(out),
-                Block::LinePlot(plot) => plot.write(out),
-                Block::BarPlot(plot) => plot.write(out),
-                Block::Timeline(plot) => plot.write(out),
+                SectionBlock::Text(text) => wrapped(out, "p", text),
+                SectionBlock::Verbatim(text) => wrapped(out, "pre", text),
+                SectionBlock::Table(table) => table.write(out),
+                SectionBlock::LinePlot(plot) => plot.write(out),
+                SectionBlock::BarPlot(plot) => plot.write(out),
+                SectionBlock::Timeline(plot) => plot.write(out),
             }
         }
         out.push_str("</section>\n");

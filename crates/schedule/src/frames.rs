@@ -110,7 +110,7 @@ pub(crate) struct OpenRecord {
 
 /// Records, summary and trace. Its memory is allocated at its creation, or by the caller that requests a trace.
 #[derive(Debug)]
-pub(crate) struct FrameLog {
+pub(crate) struct FrameHistory {
     recent: VecDeque<FrameRecord>,
     summary: FrameSummary,
     tracing: Option<Tracing>,
@@ -129,7 +129,7 @@ struct Tracing {
     n_open: usize,
 }
 
-impl FrameLog {
+impl FrameHistory {
     pub(crate) fn new() -> Self {
         Self {
             recent: VecDeque::with_capacity(FRAMES_MAX),
@@ -288,7 +288,7 @@ mod tests {
         JobResult { outcome: StepOutcome::Awake, worker: 0, began_at, late_by: Duration::ZERO, took }
     }
 
-    fn run(log: &mut FrameLog, due_ms: u64, steps: &[(u64, u64)]) {
+    fn run(log: &mut FrameHistory, due_ms: u64, steps: &[(u64, u64)]) {
         let mut open = log.open(due(at(due_ms)));
         for (task, &(began, took)) in (1..).zip(steps) {
             let made = step(began, took);
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_frame_lasts_from_when_it_was_due_until_its_last_world_is_done() {
-        let mut log = FrameLog::new();
+        let mut log = FrameHistory::new();
         run(&mut log, 100, &[(103, 20), (102, 5), (120, 10)]);
         run(&mut log, 150, &[(150, 60)]);
         let mut records = Vec::new();
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_worst_is_kept_without_a_reader() {
-        let mut log = FrameLog::new();
+        let mut log = FrameHistory::new();
         run(&mut log, 0, &[(0, 400)]);
         for frame in 1..=FRAMES_MAX as u64 {
             run(&mut log, frame * 50, &[(frame * 50, 1)]);
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_trace_has_the_frames_that_were_asked_for_once_all_are_over() {
-        let mut log = FrameLog::new();
+        let mut log = FrameHistory::new();
         assert_eq!(log.trace(FrameTrace::with_room(2, 3), 2), None);
         run(&mut log, 0, &[(0, 1), (1, 2)]);
         let unended = log.open(due(at(50)));
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_batch_of_a_trace_that_was_given_up_disturbs_no_other() {
-        let mut log = FrameLog::new();
+        let mut log = FrameHistory::new();
         assert_eq!(log.trace(FrameTrace::with_room(1, 1), 1), None);
         let mut open = log.open(due(at(0)));
         let former = log.trace(FrameTrace::with_room(1, 1), 1).expect("the former trace was not collected");

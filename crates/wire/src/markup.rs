@@ -21,7 +21,7 @@ pub(crate) struct Markup<'a> {
 pub(crate) struct Element<'a>(BytesStart<'a>);
 
 /// Result of one step of the cursor.
-enum Item<'a> {
+enum MarkupItem<'a> {
     Open(Element<'a>),
     Close,
     Text(String),
@@ -55,11 +55,11 @@ impl<'a> Markup<'a> {
     pub(crate) fn child(&mut self) -> Result<Option<Element<'a>>, Malformed> {
         loop {
             match self.step()? {
-                Item::Open(element) => return Ok(Some(element)),
-                Item::Close | Item::End => return Ok(None),
-                Item::Text(text) if text.chars().all(is_blank) => {}
-                Item::Text(_) => return Err(Malformed::Syntax),
-                Item::Nothing => {}
+                MarkupItem::Open(element) => return Ok(Some(element)),
+                MarkupItem::Close | MarkupItem::End => return Ok(None),
+                MarkupItem::Text(text) if text.chars().all(is_blank) => {}
+                MarkupItem::Text(_) => return Err(Malformed::Syntax),
+                MarkupItem::Nothing => {}
             }
         }
     }
@@ -94,39 +94,39 @@ impl<'a> Markup<'a> {
         let mut whole = String::new();
         loop {
             match self.step()? {
-                Item::Text(text) if whole.is_empty() => whole = text,
-                Item::Text(text) => whole.push_str(&text),
-                Item::Open(element) => return Ok((whole, Some(element))),
-                Item::Close | Item::End => return Ok((whole, None)),
-                Item::Nothing => {}
+                MarkupItem::Text(text) if whole.is_empty() => whole = text,
+                MarkupItem::Text(text) => whole.push_str(&text),
+                MarkupItem::Open(element) => return Ok((whole, Some(element))),
+                MarkupItem::Close | MarkupItem::End => return Ok((whole, None)),
+                MarkupItem::Nothing => {}
             }
         }
     }
 
-    fn step(&mut self) -> Result<Item<'a>, Malformed> {
+    fn step(&mut self) -> Result<MarkupItem<'a>, Malformed> {
         let event = self.reader.read_event().map_err(|_| Malformed::Syntax)?;
         Ok(match event {
             Event::Start(start) | Event::Empty(start) => {
                 self.depth += 1;
-                Item::Open(Element(start))
+                MarkupItem::Open(Element(start))
             }
             Event::End(_) => {
                 self.depth -= 1;
-                Item::Close
+                MarkupItem::Close
             }
-            Event::Text(text) => Item::Text(text.xml10_content().into_owned()),
-            Event::CData(text) => Item::Text(text.xml10_content().into_owned()),
+            Event::Text(text) => MarkupItem::Text(text.xml10_content().into_owned()),
+            Event::CData(text) => MarkupItem::Text(text.xml10_content().into_owned()),
             Event::GeneralRef(reference) => match reference.resolve_char_ref() {
-                Ok(Some(character)) => Item::Text(character.into()),
+                Ok(Some(character)) => MarkupItem::Text(character.into()),
                 Ok(None) => {
-                    Item::Text(resolve_predefined_entity(&reference).ok_or(Malformed::Syntax)?.into())
+                    MarkupItem::Text(resolve_predefined_entity(&reference).ok_or(Malformed::Syntax)?.into())
                 }
                 Err(_) => return Err(Malformed::Syntax),
             },
-            Event::Comment(_) | Event::PI(_) | Event::Decl(_) => Item::Nothing,
+            Event::Comment(_) | Event::PI(_) | Event::Decl(_) => MarkupItem::Nothing,
             Event::DocType(_) => return Err(Malformed::Syntax),
             Event::Eof if self.depth > 0 => return Err(Malformed::Truncated),
-            Event::Eof => Item::End,
+            Event::Eof => MarkupItem::End,
         })
     }
 }

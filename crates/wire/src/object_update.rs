@@ -9,7 +9,7 @@
 
 use crate::Malformed;
 use crate::messages::{
-    BlockCodec as _, ObjectUpdate, ObjectUpdateObjectData, Reader, quaternion_from_xyz, xyz_of_quaternion,
+    BlockCodec as _, BodyReader, ObjectUpdate, ObjectUpdateObjectData, quaternion_from_xyz, xyz_of_quaternion,
 };
 use crate::text;
 use glam::{Quat, Vec3, Vec4};
@@ -263,7 +263,7 @@ pub(crate) fn write_region_data(out: &mut Vec<u8>, region_handle: RegionHandle, 
     out.extend_from_slice(&dilation.to_le_bytes());
 }
 
-pub(crate) fn read_region_data(reader: &mut Reader<'_>) -> Result<RegionData, Malformed> {
+pub(crate) fn read_region_data(reader: &mut BodyReader<'_>) -> Result<RegionData, Malformed> {
     let region_handle = RegionHandle(u64::from_le_bytes(reader.take()?));
     let time_dilation = f32::from(reader.take_u16()?) / 65_535.0;
     Ok(RegionData { region_handle, time_dilation })
@@ -311,13 +311,13 @@ impl SeenObject {
 /// 76 bytes: the quantised forms are not sent by any server we know.
 pub fn decode(body: &[u8]) -> Result<(RegionData, Vec<SeenObject>), Malformed> {
     let message = ObjectUpdate::decode(body)?;
-    let region_data = read_region_data(&mut Reader::new(body))?;
+    let region_data = read_region_data(&mut BodyReader::new(body))?;
     let objects = message.object_data.iter().map(see).collect::<Result<_, _>>()?;
     Ok((region_data, objects))
 }
 
 fn see(block: &ObjectUpdateObjectData) -> Result<SeenObject, Malformed> {
-    let mut blob = Reader::new(&block.object_data);
+    let mut blob = BodyReader::new(&block.object_data);
     let collision_plane = match blob.len() {
         PRIM_DATA_LEN => None,
         AVATAR_DATA_LEN => Some(Vec4::from_array(blob.take_f32s()?)),
@@ -516,7 +516,7 @@ mod tests {
         fn dilation_is_kept_to_a_step(dilation in 0.0_f32..=1.0) {
             let mut bytes = Vec::new();
             write_region_data(&mut bytes, RegionHandle(1), dilation);
-            let read = read_region_data(&mut Reader::new(&bytes)).expect("ten bytes");
+            let read = read_region_data(&mut BodyReader::new(&bytes)).expect("ten bytes");
             prop_assert!((read.time_dilation - dilation).abs() <= 1.0 / 65_535.0);
         }
     }

@@ -21,7 +21,7 @@
 //! Start with [`encode_avatar`] and [`write_prefix`]; [`decode`] is for observers.
 
 use crate::Malformed;
-use crate::messages::{ImprovedTerseObjectUpdate, Reader};
+use crate::messages::{BodyReader, ImprovedTerseObjectUpdate};
 use crate::object_update::{RegionData, read_region_data, write_region_data};
 use glam::{Quat, Vec3, Vec4};
 use ids::{LocalId, RegionHandle};
@@ -220,7 +220,7 @@ pub struct Blocks<'a> {
     /// Region and dilation.
     pub region_data: RegionData,
     left: u8,
-    reader: Reader<'a>,
+    reader: BodyReader<'a>,
 }
 
 /// Reads the body behind the message number; the blocks themselves are read while iterating.
@@ -229,7 +229,7 @@ pub struct Blocks<'a> {
 /// [`Malformed::Truncated`] when it ends before the first block. The iterator yields `Truncated` for a block cut
 /// short and [`Malformed::Value`] for one whose length, numbers or rotation make no sense.
 pub fn decode(body: &[u8]) -> Result<Blocks<'_>, Malformed> {
-    let mut reader = Reader::new(body);
+    let mut reader = BodyReader::new(body);
     let region_data = read_region_data(&mut reader)?;
     let left = reader.take_u8()?;
     Ok(Blocks { region_data, left, reader })
@@ -248,9 +248,9 @@ impl Iterator for Blocks<'_> {
     }
 }
 
-fn read_block(reader: &mut Reader<'_>) -> Result<Terse, Malformed> {
+fn read_block(reader: &mut BodyReader<'_>) -> Result<Terse, Malformed> {
     let len = reader.take_u8()?;
-    let mut data = Reader::new(reader.take_slice(usize::from(len))?);
+    let mut data = BodyReader::new(reader.take_slice(usize::from(len))?);
     let texture_entry_len = reader.take_u16()?;
     reader.take_slice(usize::from(texture_entry_len))?;
 
@@ -277,7 +277,7 @@ fn read_block(reader: &mut Reader<'_>) -> Result<Terse, Malformed> {
     if data.len() == 0 { Ok(terse) } else { Err(Malformed::Value) }
 }
 
-fn take_quantised<const N: usize>(reader: &mut Reader<'_>, range: f32) -> Result<[f32; N], Malformed> {
+fn take_quantised<const N: usize>(reader: &mut BodyReader<'_>, range: f32) -> Result<[f32; N], Malformed> {
     let mut parts = [0.0; N];
     for part in &mut parts {
         *part = dequantise(reader.take_u16()?, range);

@@ -152,7 +152,7 @@ impl TextureEntry {
     /// [`Malformed::Truncated`] if it ends within a field, [`Malformed::Value`] for a face beyond
     /// [`FACES_MAX`], [`Malformed::Oversized`] for bytes after the end.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut source = Source { rest: bytes, entry: Self::plain(Uuid::nil()) };
+        let mut source = EntrySource { rest: bytes, entry: Self::plain(Uuid::nil()) };
         source.field(|face, value| face.texture_id = Uuid::from_bytes(value))?;
         source.field(|face, value: [u8; 4]| face.color = value.map(|channel| 255 - channel))?;
         source.field(|face, value| face.repeat_u = f32::from_le_bytes(value))?;
@@ -179,12 +179,12 @@ fn write_face_set(set: u64, out: &mut Vec<u8>) {
 }
 
 /// An entry that is filled field by field.
-struct Source<'a> {
+struct EntrySource<'a> {
     rest: &'a [u8],
     entry: TextureEntry,
 }
 
-impl Source<'_> {
+impl EntrySource<'_> {
     /// Reads one field into the default and the faces that differ.
     fn field<const N: usize>(&mut self, set: impl Fn(&mut Face, [u8; N])) -> Result<(), Malformed> {
         let default = self.value()?;

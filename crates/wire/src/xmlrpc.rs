@@ -30,7 +30,7 @@ pub struct MethodCall {
 
 /// A server's reply to a call that it cannot parse. A refused login is not a fault but a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct XmlRpcFault {
     /// For programs.
     pub code: i32,
     /// For people.
@@ -43,7 +43,7 @@ pub enum Response {
     /// The one value that the method returned.
     Value(Llsd),
     /// The call failed.
-    Fault(Fault),
+    Fault(XmlRpcFault),
 }
 
 /// Reads a `<methodCall>`.
@@ -95,7 +95,7 @@ pub fn decode_response(document: &[u8], limits: Limits) -> Result<Response, Malf
         }
         Some("fault") => {
             let fault = read_only_value(&mut markup, &mut budget)?;
-            Response::Fault(Fault {
+            Response::Fault(XmlRpcFault {
                 code: fault.get("faultCode").as_i32().ok_or(Malformed::Value)?,
                 message: fault.get("faultString").to_text().ok_or(Malformed::Value)?,
             })
@@ -199,7 +199,7 @@ pub fn encode_response(value: &Llsd) -> String {
 
 /// Writes a `<methodResponse>` with a fault.
 #[must_use]
-pub fn encode_fault(fault: &Fault) -> String {
+pub fn encode_fault(fault: &XmlRpcFault) -> String {
     let mut out = format!("{PROLOG}<methodResponse><fault>");
     let members =
         Llsd::map([("faultCode", Llsd::from(fault.code)), ("faultString", fault.message.as_str().into())]);
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn fault_survives_the_way() {
-        let fault = Fault { code: -32_600, message: "no such <method>".into() };
+        let fault = XmlRpcFault { code: -32_600, message: "no such <method>".into() };
         assert_eq!(
             decode_response(encode_fault(&fault).as_bytes(), Limits::REPLY),
             Ok(Response::Fault(fault))

@@ -3,7 +3,7 @@
 use crate::error::ExperimentError;
 use crate::findings::{Chart, ChartLine, Findings};
 use crate::server::Operator;
-use report::{Slice, TimelinePlot};
+use report::{TimelinePlot, TimelineSlice};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -230,7 +230,7 @@ pub(super) fn timeline(operator: &Operator) -> Result<Option<TimelinePlot>, Expe
             let took_us = (step.ended_ns - step.began_ns) as f64 / 1e3;
             let world =
                 step.world.map_or_else(|| "a world that has ended".to_owned(), |n| format!("world {n}"));
-            Slice {
+            TimelineSlice {
                 name: super::model::class(took_us).to_owned(),
                 about: format!("{world}: {took_us:.0} µs"),
                 depth: 0,

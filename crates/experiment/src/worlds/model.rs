@@ -5,7 +5,7 @@
 
 use crate::Run;
 use crate::findings::{Chart, ChartLine, Findings};
-use report::{Section, Slice, TimelinePlot};
+use report::{Section, TimelinePlot, TimelineSlice};
 use schedule::FrameTrace;
 use schedule::model::packing::{PackingSettings, WorldPacking, packing};
 use schedule::model::starvation::{Episode, EpisodePoint, EpisodeSettings, episode};
@@ -53,7 +53,7 @@ pub(super) fn timeline(title: &str, trace: &FrameTrace) -> Option<TimelinePlot> 
         let of_worker = steps().filter(|step| step.worker == worker);
         let slices = of_worker.map(|step| {
             let took_us = step.ended_at.since(step.began_at).as_secs_f64() * 1e6;
-            Slice {
+            TimelineSlice {
                 name: class(took_us).to_owned(),
                 about: format!("world {}: {took_us:.0} µs", step.task.0),
                 depth: 0,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::{Account, Location};
 use wire::llsd::{Limits, Llsd};
-use wire::xmlrpc::{self, Fault};
+use wire::xmlrpc::{self, XmlRpcFault};
 
 /// The one method.
 const METHOD: &str = "login_to_simulator";
@@ -34,7 +34,7 @@ pub(super) async fn login(
         Err(why) => return error(StatusCode::BAD_REQUEST, &format!("This is no XML-RPC call: {why}.")),
     };
     if call.method != METHOD {
-        let fault = Fault { code: 1, message: format!("There is no method {:?} here.", call.method) };
+        let fault = XmlRpcFault { code: 1, message: format!("There is no method {:?} here.", call.method) };
         return xml_text(xmlrpc::encode_fault(&fault));
     }
     let request = call.params.first().unwrap_or(&Llsd::Undef);

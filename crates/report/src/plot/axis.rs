@@ -50,7 +50,7 @@ impl Axis {
     }
 
     /// Fits the axis to values; values without a position are ignored.
-    pub(super) fn range(&self, values: impl Iterator<Item = f64>) -> Range {
+    pub(super) fn range(&self, values: impl Iterator<Item = f64>) -> AxisRange {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| self.shows(*value)) {
             low = low.min(value);
@@ -60,15 +60,15 @@ impl Axis {
             (low, high) = (1.0, 1.0);
         }
         match self.scale {
-            Scale::Linear => Range::linear(low, high),
-            Scale::Log => Range::log(low, high),
+            Scale::Linear => AxisRange::linear(low, high),
+            Scale::Log => AxisRange::log(low, high),
         }
     }
 }
 
 /// A fitted axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Range {
+pub(super) struct AxisRange {
     scale: Scale,
     low: f64,
     high: f64,
@@ -76,7 +76,7 @@ pub(super) struct Range {
     pub(super) ticks: Vec<f64>,
 }
 
-impl Range {
+impl AxisRange {
     fn linear(low: f64, high: f64) -> Self {
         let (low, high) = (low.min(0.0), high.max(0.0));
         let span = if high > low { high - low } else { 1.0 };

@@ -3,7 +3,7 @@
 //! They are horizontal, so that long names fit, and begin at zero, since their lengths are compared; for that reason a bar has no
 //! logarithmic scale. Negative values extend to the left.
 
-use super::axis::{Axis, Range};
+use super::axis::{Axis, AxisRange};
 use super::{COLOURS, WIDTH, at, colour, write_head};
 use crate::escape::text;
 use crate::number::number;
@@ -85,7 +85,7 @@ impl BarPlot {
         out.push_str("</svg>\n</figure>\n");
     }
 
-    fn write_group(&self, out: &mut String, range: &Range, top: f64, name: &str, values: &[f64]) {
+    fn write_group(&self, out: &mut String, range: &AxisRange, top: f64, name: &str, values: &[f64]) {
         let middle = top + values.len() as f64 * (BAR + GAP) / 2.0;
         out.push_str(&format!(
             "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
@@ -120,7 +120,7 @@ impl BarPlot {
     }
 }
 
-fn x_of(range: &Range, value: f64) -> f64 {
+fn x_of(range: &AxisRange, value: f64) -> f64 {
     // Labels of negative bars need room on the left.
     let left = if range.ticks[0] < 0.0 { NAMES + VALUES } else { NAMES };
     left + range.place(value) * (WIDTH - VALUES - left)

@@ -1,6 +1,6 @@
 //! Lines: values over a number, such as time or the count of bots.
 
-use super::axis::{Axis, Range};
+use super::axis::{Axis, AxisRange};
 use super::{SERIES_MAX, WIDTH, at, colour, dash, write_head};
 use crate::escape::text;
 use crate::number::number;
@@ -68,7 +68,7 @@ impl LinePlot {
             format!("<path d=\"M1 5H23\" class=\"ln\" stroke=\"{colour}\"{dash}/>")
         });
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let frame = Frame {
+        let frame = AxisFrame {
             x: self.x.range(points().map(|point| point.0)),
             y: self.y.range(points().map(|point| point.1)),
         };
@@ -85,7 +85,7 @@ impl LinePlot {
         out.push_str("</svg>\n</figure>\n");
     }
 
-    fn write_grid(&self, out: &mut String, frame: &Frame) {
+    fn write_grid(&self, out: &mut String, frame: &AxisFrame) {
         let (right, bottom) = (at(WIDTH - RIGHT), HEIGHT - BOTTOM);
         for (index, &tick) in frame.y.ticks.iter().enumerate() {
             let (y, class) = (frame.y(tick), if index == 0 { "base" } else { "grid" });
@@ -120,7 +120,7 @@ impl LinePlot {
         ));
     }
 
-    fn write_series(&self, out: &mut String, frame: &Frame, index: usize, series: &Series) {
+    fn write_series(&self, out: &mut String, frame: &AxisFrame, index: usize, series: &Series) {
         let mut path = String::new();
         let mut pen_is_down = false;
         let mut marks = String::new();
@@ -162,12 +162,12 @@ fn with_unit(value: f64, unit: &str) -> String {
 }
 
 /// Both axes, fitted.
-struct Frame {
-    x: Range,
-    y: Range,
+struct AxisFrame {
+    x: AxisRange,
+    y: AxisRange,
 }
 
-impl Frame {
+impl AxisFrame {
     fn x(&self, value: f64) -> f64 {
         LEFT + self.x.place(value) * (WIDTH - LEFT - RIGHT)
     }

@@ -12,7 +12,7 @@ mod timeline;
 pub use axis::{Axis, Scale};
 pub use bars::BarPlot;
 pub use lines::{LinePlot, Series};
-pub use timeline::{Slice, TimelinePlot};
+pub use timeline::{TimelinePlot, TimelineSlice};
 
 use crate::escape::text;
 

@@ -1,6 +1,6 @@
 //! Timelines: concurrent activities on several tracks, as nested slices, such as the scopes of threads.
 
-use super::axis::{Axis, Range};
+use super::axis::{Axis, AxisRange};
 use super::{COLOURS, WIDTH, at, colour, write_head};
 use crate::escape::text;
 use crate::number::number;
@@ -23,7 +23,7 @@ const SLICES_MAX: usize = 4_000;
 
 /// Something that took time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slice {
+pub struct TimelineSlice {
     /// Activity; slices of one name share a colour.
     pub name: String,
     /// Tooltip.
@@ -43,7 +43,7 @@ pub struct TimelinePlot {
     unit: String,
     begin: f64,
     end: f64,
-    tracks: Vec<(String, Vec<Slice>)>,
+    tracks: Vec<(String, Vec<TimelineSlice>)>,
     marks: Vec<f64>,
 }
 
@@ -57,7 +57,7 @@ impl TimelinePlot {
 
     /// Adds a track below the others. Slices outside of the time shown are cut or left out.
     #[must_use]
-    pub fn track(mut self, name: &str, slices: Vec<Slice>) -> Self {
+    pub fn track(mut self, name: &str, slices: Vec<TimelineSlice>) -> Self {
         self.tracks.push((name.to_owned(), slices));
         self
     }
@@ -117,7 +117,7 @@ impl TimelinePlot {
         out.push_str("</svg>\n</figure>\n");
     }
 
-    fn write_slice(&self, out: &mut String, range: &Range, top: f64, slice: &Slice) {
+    fn write_slice(&self, out: &mut String, range: &AxisRange, top: f64, slice: &TimelineSlice) {
         let (left, right) = (x_of(range, slice.begin.max(self.begin)), x_of(range, slice.end.min(self.end)));
         let y = top + slice.depth as f64 * ROW;
         // Minimum visible width.
@@ -144,7 +144,7 @@ impl TimelinePlot {
         }
     }
 
-    fn shows(&self, slice: &Slice) -> bool {
+    fn shows(&self, slice: &TimelineSlice) -> bool {
         slice.begin < self.end && slice.end > self.begin && slice.end >= slice.begin
     }
 
@@ -157,12 +157,12 @@ impl TimelinePlot {
     }
 }
 
-fn height(slices: &[Slice]) -> f64 {
+fn height(slices: &[TimelineSlice]) -> f64 {
     let rows = slices.iter().map(|slice| slice.depth + 1).max().unwrap_or(1);
     rows as f64 * ROW + TRACK_GAP
 }
 
-fn x_of(range: &Range, time: f64) -> f64 {
+fn x_of(range: &AxisRange, time: f64) -> f64 {
     LEFT + range.place(time) * (WIDTH - RIGHT - LEFT)
 }
 
@@ -175,8 +175,8 @@ fn hue(name: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn slice(name: &str, depth: usize, begin: f64, end: f64) -> Slice {
-        Slice { name: name.into(), about: "world=\"<Harbour>\"".into(), depth, begin, end }
+    fn slice(name: &str, depth: usize, begin: f64, end: f64) -> TimelineSlice {
+        TimelineSlice { name: name.into(), about: "world=\"<Harbour>\"".into(), depth, begin, end }
     }
 
     fn drawn(plot: &TimelinePlot) -> String {

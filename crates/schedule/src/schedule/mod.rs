@@ -23,7 +23,7 @@ use crate::{
     StepStats,
     batch::Stay,
     flags::WorkerFlags,
-    frames::{FrameLog, FrameRecord, FrameSummary, FrameTrace},
+    frames::{FrameHistory, FrameRecord, FrameSummary, FrameTrace},
 };
 use flight::Flight;
 use form::BeatOrder;
@@ -73,7 +73,7 @@ pub struct Schedule<H> {
     spare: Vec<Flight<H>>,
     order: BeatOrder,
     load: Overload,
-    log: FrameLog,
+    log: FrameHistory,
     flags: Arc<WorkerFlags>,
     level: u8,
 }
@@ -93,7 +93,7 @@ impl<H: Clone> Schedule<H> {
             spare: Vec::new(),
             order: BeatOrder::default(),
             load: Overload::default(),
-            log: FrameLog::new(),
+            log: FrameHistory::new(),
             flags: Arc::new(WorkerFlags::new(n_workers)),
             level: 0,
         }

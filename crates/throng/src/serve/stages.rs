@@ -3,7 +3,7 @@
 use super::Clock;
 use gateway::shard::{Handled, Measured, PacketStage, Stages};
 use ids::Instant;
-use net::Datagram;
+use net::ReceivedDatagram;
 use std::time::{Duration, SystemTime};
 use telemetry::{FineTiming, Metrics};
 
@@ -43,7 +43,7 @@ impl Stopwatch {
     }
 
     /// The next datagram's handler begins. None if it is not measured.
-    pub(super) fn begin(&mut self, is_ping: bool, datagram: &Datagram<'_>) -> Option<Begun> {
+    pub(super) fn begin(&mut self, is_ping: bool, datagram: &ReceivedDatagram<'_>) -> Option<Begun> {
         let measured = self.stages.choose(is_ping)?;
         Some(Begun { measured, began_at: (self.clock)(), age: datagram.age((self.wall)()) })
     }
@@ -95,7 +95,7 @@ mod tests {
         let mut stopwatch = Stopwatch::new(timings(&metrics), Arc::new(clock));
         stopwatch.wall = || ARRIVED + Duration::from_micros(120);
         let local = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
-        let ping = Datagram {
+        let ping = ReceivedDatagram {
             remote: local,
             local: *local.ip(),
             bytes: &[],

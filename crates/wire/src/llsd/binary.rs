@@ -30,17 +30,18 @@ pub fn decode(bytes: &[u8], limits: Limits) -> Result<Llsd, Malformed> {
     if bytes.len() > limits.bytes_max {
         return Err(Malformed::Oversized);
     }
-    let mut source = Source { rest: after_opening_line(bytes, "llsd/binary")?, budget: Budget::new(limits) };
+    let mut source =
+        BinarySource { rest: after_opening_line(bytes, "llsd/binary")?, budget: Budget::new(limits) };
     let value = source.value(1)?;
     if source.rest.is_empty() { Ok(value) } else { Err(Malformed::Syntax) }
 }
 
-struct Source<'a> {
+struct BinarySource<'a> {
     rest: &'a [u8],
     budget: Budget,
 }
 
-impl Source<'_> {
+impl BinarySource<'_> {
     fn value(&mut self, level: usize) -> Result<Llsd, Malformed> {
         self.budget.spend(level)?;
         Ok(match self.byte()? {

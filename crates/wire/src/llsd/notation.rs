@@ -32,18 +32,19 @@ pub fn decode(text: &[u8], limits: Limits) -> Result<Llsd, Malformed> {
     if text.len() > limits.bytes_max {
         return Err(Malformed::Oversized);
     }
-    let mut source = Source { rest: after_opening_line(text, "llsd/notation")?, budget: Budget::new(limits) };
+    let mut source =
+        NotationSource { rest: after_opening_line(text, "llsd/notation")?, budget: Budget::new(limits) };
     let value = source.value(1)?;
     source.skip_blanks();
     if source.rest.is_empty() { Ok(value) } else { Err(Malformed::Syntax) }
 }
 
-struct Source<'a> {
+struct NotationSource<'a> {
     rest: &'a [u8],
     budget: Budget,
 }
 
-impl<'a> Source<'a> {
+impl<'a> NotationSource<'a> {
     fn value(&mut self, level: usize) -> Result<Llsd, Malformed> {
         self.budget.spend(level)?;
         self.skip_blanks();

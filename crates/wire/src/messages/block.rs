@@ -1,6 +1,6 @@
 //! Blocks as they repeat: once, twice, or as often as a count says.
 
-use super::reader::Reader;
+use super::reader::BodyReader;
 use super::schema::Field;
 use crate::Malformed;
 
@@ -10,7 +10,7 @@ pub(crate) trait BlockCodec: Default {
     const LEN_MIN: usize;
     const FIELDS: &'static [Field];
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed>;
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed>;
     fn write(&self, out: &mut Vec<u8>);
 
     /// A value for property tests, made of random words.
@@ -18,15 +18,15 @@ pub(crate) trait BlockCodec: Default {
     fn arbitrary(next: &mut dyn FnMut() -> u64) -> Self;
 }
 
-pub(crate) fn read_one<B: BlockCodec>(reader: &mut Reader<'_>) -> Result<B, Malformed> {
+pub(crate) fn read_one<B: BlockCodec>(reader: &mut BodyReader<'_>) -> Result<B, Malformed> {
     if reader.block_is_missing() { Ok(B::default()) } else { B::read(reader) }
 }
 
-pub(crate) fn read_twice<B: BlockCodec>(reader: &mut Reader<'_>) -> Result<[B; 2], Malformed> {
+pub(crate) fn read_twice<B: BlockCodec>(reader: &mut BodyReader<'_>) -> Result<[B; 2], Malformed> {
     if reader.block_is_missing() { Ok(Default::default()) } else { Ok([B::read(reader)?, B::read(reader)?]) }
 }
 
-pub(crate) fn read_many<B: BlockCodec>(reader: &mut Reader<'_>) -> Result<Vec<B>, Malformed> {
+pub(crate) fn read_many<B: BlockCodec>(reader: &mut BodyReader<'_>) -> Result<Vec<B>, Malformed> {
     if reader.block_is_missing() {
         return Ok(Vec::new());
     }

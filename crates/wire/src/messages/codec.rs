@@ -3,8 +3,8 @@
 //! A codec is named by its word in the message tables: the Rust type itself where that is specific enough (`u32`, `Uuid`, `Vec3`),
 //! otherwise one of the marker types below (`Port`, `Variable1`).
 
-use super::reader::Reader;
-use super::schema::Kind;
+use super::reader::BodyReader;
+use super::schema::FieldKind;
 use crate::Malformed;
 use glam::{DVec3, Quat, Vec3, Vec4};
 use uuid::Uuid;
@@ -13,11 +13,11 @@ use uuid::Uuid;
 pub(crate) trait Codec {
     /// Type of the field in a message struct.
     type Value;
-    const KIND: Kind;
+    const KIND: FieldKind;
     /// Fewest bytes that it takes.
     const LEN_MIN: usize;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self::Value, Malformed>;
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self::Value, Malformed>;
     fn write(value: &Self::Value, out: &mut Vec<u8>);
 
     /// A value for property tests, made of random words.
@@ -41,10 +41,10 @@ macro_rules! integer {
     ($($Type:ty => $kind:ident,)*) => {$(
         impl Codec for $Type {
             type Value = Self;
-            const KIND: Kind = Kind::$kind;
+            const KIND: FieldKind = FieldKind::$kind;
             const LEN_MIN: usize = size_of::<Self>();
 
-            fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+            fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
                 reader.take().map(Self::from_le_bytes)
             }
 
@@ -73,10 +73,10 @@ integer! {
 
 impl Codec for f32 {
     type Value = Self;
-    const KIND: Kind = Kind::F32;
+    const KIND: FieldKind = FieldKind::F32;
     const LEN_MIN: usize = 4;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         reader.take_f32()
     }
 
@@ -93,10 +93,10 @@ impl Codec for f32 {
 
 impl Codec for f64 {
     type Value = Self;
-    const KIND: Kind = Kind::F64;
+    const KIND: FieldKind = FieldKind::F64;
     const LEN_MIN: usize = 8;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         reader.take_f64()
     }
 
@@ -113,10 +113,10 @@ impl Codec for f64 {
 
 impl Codec for bool {
     type Value = Self;
-    const KIND: Kind = Kind::Bool;
+    const KIND: FieldKind = FieldKind::Bool;
     const LEN_MIN: usize = 1;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         reader.take_u8().map(|byte| byte != 0)
     }
 
@@ -132,10 +132,10 @@ impl Codec for bool {
 
 impl Codec for Uuid {
     type Value = Self;
-    const KIND: Kind = Kind::Uuid;
+    const KIND: FieldKind = FieldKind::Uuid;
     const LEN_MIN: usize = 16;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         reader.take().map(Self::from_bytes)
     }
 
@@ -151,10 +151,10 @@ impl Codec for Uuid {
 
 impl Codec for Vec3 {
     type Value = Self;
-    const KIND: Kind = Kind::Vector3;
+    const KIND: FieldKind = FieldKind::Vector3;
     const LEN_MIN: usize = 12;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         reader.take_f32s().map(Self::from_array)
     }
 
@@ -170,10 +170,10 @@ impl Codec for Vec3 {
 
 impl Codec for DVec3 {
     type Value = Self;
-    const KIND: Kind = Kind::Vector3d;
+    const KIND: FieldKind = FieldKind::Vector3d;
     const LEN_MIN: usize = 24;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         Ok(Self::new(reader.take_f64()?, reader.take_f64()?, reader.take_f64()?))
     }
 
@@ -189,10 +189,10 @@ impl Codec for DVec3 {
 
 impl Codec for Vec4 {
     type Value = Self;
-    const KIND: Kind = Kind::Vector4;
+    const KIND: FieldKind = FieldKind::Vector4;
     const LEN_MIN: usize = 16;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         reader.take_f32s().map(Self::from_array)
     }
 
@@ -208,10 +208,10 @@ impl Codec for Vec4 {
 
 impl Codec for Quat {
     type Value = Self;
-    const KIND: Kind = Kind::Quaternion;
+    const KIND: FieldKind = FieldKind::Quaternion;
     const LEN_MIN: usize = 12;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         Vec3::read(reader).map(quaternion_from_xyz)
     }
 
@@ -249,10 +249,10 @@ pub(crate) fn xyz_of_quaternion(rotation: Quat) -> Vec3 {
 
 impl Codec for Ip {
     type Value = [u8; 4];
-    const KIND: Kind = Kind::IpAddress;
+    const KIND: FieldKind = FieldKind::IpAddress;
     const LEN_MIN: usize = 4;
 
-    fn read(reader: &mut Reader<'_>) -> Result<[u8; 4], Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<[u8; 4], Malformed> {
         reader.take()
     }
 
@@ -268,10 +268,10 @@ impl Codec for Ip {
 
 impl Codec for Port {
     type Value = u16;
-    const KIND: Kind = Kind::IpPort;
+    const KIND: FieldKind = FieldKind::IpPort;
     const LEN_MIN: usize = 2;
 
-    fn read(reader: &mut Reader<'_>) -> Result<u16, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<u16, Malformed> {
         reader.take().map(u16::from_be_bytes)
     }
 
@@ -288,10 +288,10 @@ impl Codec for Port {
 impl<const N: usize> Codec for [u8; N] {
     type Value = Self;
     #[expect(clippy::cast_possible_truncation, reason = "no field of the protocol is as long as 256 bytes")]
-    const KIND: Kind = Kind::Fixed(N as u8);
+    const KIND: FieldKind = FieldKind::Fixed(N as u8);
     const LEN_MIN: usize = N;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
         reader.take()
     }
 
@@ -307,10 +307,10 @@ impl<const N: usize> Codec for [u8; N] {
 
 impl Codec for Variable1 {
     type Value = Vec<u8>;
-    const KIND: Kind = Kind::Variable1;
+    const KIND: FieldKind = FieldKind::Variable1;
     const LEN_MIN: usize = 1;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Vec<u8>, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Vec<u8>, Malformed> {
         let len = reader.take_u8()?;
         reader.take_slice(usize::from(len)).map(<[u8]>::to_vec)
     }
@@ -329,10 +329,10 @@ impl Codec for Variable1 {
 
 impl Codec for Variable2 {
     type Value = Vec<u8>;
-    const KIND: Kind = Kind::Variable2;
+    const KIND: FieldKind = FieldKind::Variable2;
     const LEN_MIN: usize = 2;
 
-    fn read(reader: &mut Reader<'_>) -> Result<Vec<u8>, Malformed> {
+    fn read(reader: &mut BodyReader<'_>) -> Result<Vec<u8>, Malformed> {
         let len = reader.take_u16()?;
         reader.take_slice(usize::from(len)).map(<[u8]>::to_vec)
     }

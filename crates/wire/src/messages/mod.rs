@@ -21,11 +21,11 @@ mod tests;
 
 pub use catalog::MessageName;
 pub use number::MessageNumber;
-pub use schema::{Block, Field, Kind, Repeat, Schema, Sender};
+pub use schema::{Block, Field, FieldKind, MessageOrigin, Repeat, Schema};
 
 pub(crate) use block::BlockCodec;
 pub(crate) use codec::{quaternion_from_xyz, xyz_of_quaternion};
-pub(crate) use reader::Reader;
+pub(crate) use reader::BodyReader;
 
 use crate::Malformed;
 

@@ -4,12 +4,12 @@ use crate::Malformed;
 
 /// The rest of a body. Every read takes from the front, or fails without a panic.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct BodyReader<'a> {
     rest: &'a [u8],
     full_len: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BodyReader<'a> {
     pub(crate) const fn new(body: &'a [u8]) -> Self {
         Self { rest: body, full_len: body.len() }
     }

@@ -13,7 +13,7 @@ pub struct Schema {
     /// Zero-coding in the template. A hint for senders; receivers obey the datagram's flag.
     pub zero_coded: bool,
     /// The end of the circuit that sends it.
-    pub sender: Sender,
+    pub sender: MessageOrigin,
     /// Its blocks, in the order of the wire.
     pub blocks: &'static [Block],
 }
@@ -38,12 +38,12 @@ const fn is_uuid(field: &Field, name: &str) -> bool {
         }
         at += 1;
     }
-    actual.len() == expected.len() && matches!(field.kind, Kind::Uuid)
+    actual.len() == expected.len() && matches!(field.kind, FieldKind::Uuid)
 }
 
 /// The end of a circuit that sends a message. A message from the other end is dropped by its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sender {
+pub enum MessageOrigin {
     /// The viewer or bot.
     Client,
     /// The simulator.
@@ -82,12 +82,12 @@ pub struct Field {
     /// The template's name in snake case: `agent_id`.
     pub name: &'static str,
     /// Its form on the wire.
-    pub kind: Kind,
+    pub kind: FieldKind,
 }
 
 /// Forms of a field. Numbers are little-endian unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     /// One byte.
     U8,
     /// Two bytes.

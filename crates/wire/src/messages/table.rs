@@ -30,8 +30,8 @@ macro_rules! messages {
     )*) => {
         use super::block::BlockCodec as _;
         use super::codec::Codec as _;
-        use super::reader::Reader;
-        use super::schema::{Block, Field, Repeat, Schema, Sender, plain_name};
+        use super::reader::BodyReader;
+        use super::schema::{Block, Field, Repeat, Schema, MessageOrigin, plain_name};
         use super::MessageNumber;
         use crate::Malformed;
 
@@ -59,7 +59,7 @@ macro_rules! messages {
                     name: stringify!($Message),
                     number: Self::NUMBER,
                     zero_coded: Self::ZERO_CODED,
-                    sender: Sender::$sender,
+                    sender: MessageOrigin::$sender,
                     blocks: &[$(
                         Block {
                             name: stringify!($block),
@@ -87,7 +87,7 @@ macro_rules! messages {
                 /// [`Malformed::Value`] when a floating-point number is not finite.
                 pub fn decode(body: &[u8]) -> Result<Self, Malformed> {
                     #[allow(unused_mut, unused_variables, reason = "messages without blocks read nothing")]
-                    let mut reader = Reader::new(body);
+                    let mut reader = BodyReader::new(body);
                     Ok(Self { $( $block: repeat!(read $repeat, &mut reader)?, )* })
                 }
 
@@ -122,7 +122,7 @@ macro_rules! messages {
                         Field { name: plain_name(stringify!($field)), kind: <codec!($kind $($len)?)>::KIND },
                     )*];
 
-                    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+                    fn read(reader: &mut BodyReader<'_>) -> Result<Self, Malformed> {
                         Ok(Self { $( $field: <codec!($kind $($len)?)>::read(reader)?, )* })
                     }
 

@@ -170,7 +170,10 @@ fn agent_update_has_the_size_of_the_protocol_and_nothing_on_the_heap() {
     assert_eq!(body.len(), 121 - 6, "121 bytes include the six of the datagram's header");
     assert!(AgentUpdate::SCHEMA.blocks.iter().all(|block| {
         block.repeat == Repeat::Single
-            && block.fields.iter().all(|field| !matches!(field.kind, Kind::Variable1 | Kind::Variable2))
+            && block
+                .fields
+                .iter()
+                .all(|field| !matches!(field.kind, FieldKind::Variable1 | FieldKind::Variable2))
     }));
 }
 
@@ -220,7 +223,7 @@ fn the_set_agrees_with_the_template() {
         assert_eq!(schema.number, described.number, "{}", schema.name);
         assert_eq!(schema.zero_coded, described.zero_coded, "{}", schema.name);
         assert!(
-            !described.trusted || schema.sender != Sender::Client,
+            !described.trusted || schema.sender != MessageOrigin::Client,
             "clients may not send {}",
             schema.name
         );
@@ -293,7 +296,7 @@ fn template_path() -> Option<PathBuf> {
 struct BlockLayout {
     name: String,
     repeat: Repeat,
-    fields: Vec<(String, Kind)>,
+    fields: Vec<(String, FieldKind)>,
 }
 
 impl From<&Block> for BlockLayout {
@@ -375,30 +378,30 @@ fn repeat(words: &[&str]) -> Repeat {
     }
 }
 
-fn kind(words: &[&str]) -> Kind {
+fn kind(words: &[&str]) -> FieldKind {
     match words {
-        ["U8"] => Kind::U8,
-        ["U16"] => Kind::U16,
-        ["U32"] => Kind::U32,
-        ["U64"] => Kind::U64,
-        ["S8"] => Kind::S8,
-        ["S16"] => Kind::S16,
-        ["S32"] => Kind::S32,
-        ["F32"] => Kind::F32,
-        ["F64"] => Kind::F64,
-        ["BOOL"] => Kind::Bool,
-        ["LLUUID"] => Kind::Uuid,
-        ["LLVector3"] => Kind::Vector3,
-        ["LLVector3d"] => Kind::Vector3d,
-        ["LLVector4"] => Kind::Vector4,
-        ["LLQuaternion"] => Kind::Quaternion,
-        ["IPADDR"] => Kind::IpAddress,
-        ["IPPORT"] => Kind::IpPort,
-        ["Fixed", len] => Kind::Fixed(len.parse().expect("a length")),
-        ["Variable", "1"] => Kind::Variable1,
-        ["Variable", "2"] => Kind::Variable2,
+        ["U8"] => FieldKind::U8,
+        ["U16"] => FieldKind::U16,
+        ["U32"] => FieldKind::U32,
+        ["U64"] => FieldKind::U64,
+        ["S8"] => FieldKind::S8,
+        ["S16"] => FieldKind::S16,
+        ["S32"] => FieldKind::S32,
+        ["F32"] => FieldKind::F32,
+        ["F64"] => FieldKind::F64,
+        ["BOOL"] => FieldKind::Bool,
+        ["LLUUID"] => FieldKind::Uuid,
+        ["LLVector3"] => FieldKind::Vector3,
+        ["LLVector3d"] => FieldKind::Vector3d,
+        ["LLVector4"] => FieldKind::Vector4,
+        ["LLQuaternion"] => FieldKind::Quaternion,
+        ["IPADDR"] => FieldKind::IpAddress,
+        ["IPPORT"] => FieldKind::IpPort,
+        ["Fixed", len] => FieldKind::Fixed(len.parse().expect("a length")),
+        ["Variable", "1"] => FieldKind::Variable1,
+        ["Variable", "2"] => FieldKind::Variable2,
         // Kinds of messages outside our set.
-        _ => Kind::Fixed(0),
+        _ => FieldKind::Fixed(0),
     }
 }
 
