@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// A bucket: how many failures at once, and how soon one is forgiven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allowance {
+pub struct FailureBudget {
     /// Failures in a row.
     pub burst: u32,
     /// One failure is forgiven after so long.
@@ -31,13 +31,13 @@ pub struct Allowance {
 pub struct AttemptLimits {
     /// Per address. Default 100, one forgiven every 6 s: a class room behind one address logs in at once, and a
     /// sprayer gets 14,400 guesses a day over all accounts.
-    pub address: Allowance,
+    pub address: FailureBudget,
     /// Per account and address. Default 10, one forgiven every 30 s.
-    pub pair: Allowance,
+    pub pair: FailureBudget,
     /// Per account. Default 30, one forgiven every 20 s.
-    pub account: Allowance,
+    pub account: FailureBudget,
     /// Per account and unknown address while the account's bucket is empty. Default 1, forgiven after 60 s.
-    pub suspicious_pair: Allowance,
+    pub suspicious_pair: FailureBudget,
     /// True if attempts from this machine are free, unless they come through a proxy. Default true: the bots and the operator live
     /// there.
     pub exempt_loopback: bool,
@@ -46,7 +46,7 @@ pub struct AttemptLimits {
 impl Default for AttemptLimits {
     fn default() -> Self {
         let allowance =
-            |burst, forgiven_s| Allowance { burst, forgiven_after: Duration::from_secs(forgiven_s) };
+            |burst, forgiven_s| FailureBudget { burst, forgiven_after: Duration::from_secs(forgiven_s) };
         Self {
             address: allowance(100, 6),
             pair: allowance(10, 30),
@@ -82,7 +82,7 @@ pub struct TooManyAttempts {
 
 /// The state of all buckets.
 #[derive(Debug)]
-pub struct Attempts {
+pub struct AttemptTable {
     limits: AttemptLimits,
     addresses: Expiring<ClientNetwork>,
     pairs: Expiring<(AgentId, ClientNetwork)>,
@@ -106,7 +106,7 @@ impl ClientNetwork {
     }
 }
 
-impl Attempts {
+impl AttemptTable {
     /// Entries in each table, about 100 bytes each. Only failures leave entries, and they vanish when forgiven. When
     /// a table is full, the entry that would vanish next goes: forgetting it changes the least, and to push out a
     /// heavy offender needs as many addresses that offend more.
@@ -171,7 +171,7 @@ impl Attempts {
         self.limits.exempt_loopback && peer.is_direct && peer.ip.to_canonical().is_loopback()
     }
 
-    fn pair_allowance(&self, now: Instant, agent: AgentId, address: ClientNetwork) -> Allowance {
+    fn pair_allowance(&self, now: Instant, agent: AgentId, address: ClientNetwork) -> FailureBudget {
         let attacked = self.accounts.wait(now, agent, self.limits.account) > Duration::ZERO;
         if attacked && self.trusted.until(now, (agent, address)) == now {
             self.limits.suspicious_pair
@@ -200,21 +200,21 @@ impl<K: Copy + Ord> Expiring<K> {
     }
 
     /// Wait for an attempt within this allowance; zero if one is available.
-    fn wait(&self, now: Instant, key: K, allowance: Allowance) -> Duration {
+    fn wait(&self, now: Instant, key: K, allowance: FailureBudget) -> Duration {
         let debt = self.until(now, key).since(now);
         let affordable = allowance.forgiven_after.saturating_mul(allowance.burst.saturating_sub(1));
         debt.saturating_sub(affordable)
     }
 
     /// Adds one failure, but never more than the burst: else a long attack would be remembered for days.
-    fn charge(&mut self, now: Instant, key: K, allowance: Allowance) {
+    fn charge(&mut self, now: Instant, key: K, allowance: FailureBudget) {
         let full = now + allowance.forgiven_after.saturating_mul(allowance.burst);
         let until = self.until(now, key);
         self.set(now, key, (until + allowance.forgiven_after).min(full).max(until));
     }
 
     /// Takes one failure back.
-    fn refund(&mut self, now: Instant, key: K, allowance: Allowance) {
+    fn refund(&mut self, now: Instant, key: K, allowance: FailureBudget) {
         let debt = self.until(now, key).since(now);
         self.set(now, key, now + debt.saturating_sub(allowance.forgiven_after));
     }
@@ -225,7 +225,7 @@ impl<K: Copy + Ord> Expiring<K> {
         if until <= now {
             return;
         }
-        if self.until.len() == Attempts::TABLE_MAX
+        if self.until.len() == AttemptTable::TABLE_MAX
             && let Some((_, next)) = self.by_end.first().copied()
         {
             self.remove(next);
@@ -262,8 +262,8 @@ mod tests {
         Ipv4Addr::from_bits(0x0A00_0000 + n).into()
     }
 
-    fn attempts() -> Attempts {
-        Attempts::new(AttemptLimits::default())
+    fn attempts() -> AttemptTable {
+        AttemptTable::new(AttemptLimits::default())
     }
 
     fn seconds(s: u64) -> Instant {
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn loopback_behind_a_proxy_is_charged_like_any_address() {
-        let mut attempts = Attempts::new(AttemptLimits::default());
+        let mut attempts = AttemptTable::new(AttemptLimits::default());
         let proxied = ClientAddress { ip: IpAddr::from([127, 0, 0, 1]), is_direct: false };
         let agent = |n| AgentId(Uuid::from_u128(n));
         let is_tried = |n: &u128| attempts.begin(Instant::ZERO, proxied, agent(*n)).is_ok();
@@ -361,7 +361,7 @@ mod tests {
     fn loopback_is_free_unless_told_otherwise() {
         for (exempt, free) in [(true, true), (false, false)] {
             let mut attempts =
-                Attempts::new(AttemptLimits { exempt_loopback: exempt, ..AttemptLimits::default() });
+                AttemptTable::new(AttemptLimits { exempt_loopback: exempt, ..AttemptLimits::default() });
             let mapped: IpAddr = Ipv4Addr::LOCALHOST.to_ipv6_mapped().into();
             for peer in [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into(), mapped] {
                 let all = (0..1_000).all(|_| attempts.begin(seconds(0), peer, ADA).is_ok());
@@ -373,10 +373,10 @@ mod tests {
     #[test]
     fn a_full_table_forgets_who_would_be_forgiven_next() {
         let mut table = Expiring::<u64>::new();
-        for key in 0..=Attempts::TABLE_MAX as u64 {
+        for key in 0..=AttemptTable::TABLE_MAX as u64 {
             table.set(Instant::ZERO, key, Instant(key + 10));
         }
-        assert_eq!(table.until.len(), Attempts::TABLE_MAX);
+        assert_eq!(table.until.len(), AttemptTable::TABLE_MAX);
         assert_eq!(table.until(Instant::ZERO, 0), Instant::ZERO);
         assert_eq!(table.until(Instant::ZERO, 1), Instant(11));
     }

@@ -16,10 +16,10 @@ const SECRET_BYTES: usize = 32;
 
 /// A part of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum TokenScope {
     /// To see instances.
     WorldsRead,
-    /// To make and end instances, and to send users in and out. Includes [`Scope::WorldsRead`].
+    /// To make and end instances, and to send users in and out. Includes [`TokenScope::WorldsRead`].
     WorldsWrite,
     /// To have templates read again.
     TemplatesWrite,
@@ -27,7 +27,7 @@ pub enum Scope {
     Operate,
 }
 
-impl Scope {
+impl TokenScope {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::WorldsRead, Self::WorldsWrite, Self::TemplatesWrite, Self::Operate];
 
@@ -48,13 +48,13 @@ impl Scope {
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for TokenScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Scope {
+impl FromStr for TokenScope {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -70,7 +70,7 @@ pub struct Caller {
     /// The token's name; of the operator's own, its file's, which no other token can have.
     pub name: String,
     /// None: all.
-    scopes: Option<BTreeSet<Scope>>,
+    scopes: Option<BTreeSet<TokenScope>>,
     /// Existing instances made with it at most.
     pub worlds_max: Option<u32>,
 }
@@ -90,7 +90,7 @@ impl Caller {
 
     /// True if its scopes include `needed`.
     #[must_use]
-    pub fn may(&self, needed: Scope) -> bool {
+    pub fn may(&self, needed: TokenScope) -> bool {
         self.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|scope| scope.includes(needed)))
     }
 }
@@ -101,7 +101,7 @@ pub struct NewToken {
     /// 1 to 32 small letters, digits and hyphens.
     pub name: String,
     /// Scopes.
-    pub scopes: BTreeSet<Scope>,
+    pub scopes: BTreeSet<TokenScope>,
     /// In how many seconds it ends; none: when it is revoked.
     pub lifetime_s: Option<u32>,
     /// See [`Caller::worlds_max`].
@@ -241,7 +241,7 @@ fn parse(shown: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn new(name: &str, scopes: &[Scope]) -> NewToken {
+    fn new(name: &str, scopes: &[TokenScope]) -> NewToken {
         NewToken {
             name: name.into(),
             scopes: scopes.iter().copied().collect(),
@@ -254,15 +254,16 @@ mod tests {
     fn a_token_opens_its_scopes_and_what_they_include() {
         let store = Store::open_in_memory().unwrap();
         let tokens = Tokens::new(&store);
-        let shown = tokens.create(&new("back-end", &[Scope::WorldsWrite]), 1_000).unwrap();
+        let shown = tokens.create(&new("back-end", &[TokenScope::WorldsWrite]), 1_000).unwrap();
         let caller = tokens.caller(&shown, 1_000).unwrap();
         assert_eq!((caller.name.as_str(), caller.worlds_max), ("back-end", Some(5)));
-        let may = Scope::ALL.map(|scope| caller.may(scope));
+        let may = TokenScope::ALL.map(|scope| caller.may(scope));
         assert_eq!(may, [true, true, false, false]);
-        let shown = tokens.create(&new("page", &[Scope::WorldsRead, Scope::Operate]), 1_000).unwrap();
+        let shown =
+            tokens.create(&new("page", &[TokenScope::WorldsRead, TokenScope::Operate]), 1_000).unwrap();
         let caller = tokens.caller(&shown, 1_000).unwrap();
-        assert_eq!(Scope::ALL.map(|scope| caller.may(scope)), [true, false, false, true]);
-        assert!(Scope::ALL.into_iter().all(|scope| Caller::operator().may(scope)));
+        assert_eq!(TokenScope::ALL.map(|scope| caller.may(scope)), [true, false, false, true]);
+        assert!(TokenScope::ALL.into_iter().all(|scope| Caller::operator().may(scope)));
         assert!(Caller::operator().is_operator() && !caller.is_operator());
     }
 
@@ -270,8 +271,8 @@ mod tests {
     fn only_the_whole_token_is_one_and_none_is_kept() {
         let store = Store::open_in_memory().unwrap();
         let tokens = Tokens::new(&store);
-        let shown = tokens.create(&new("a", &[Scope::Operate]), 0).unwrap();
-        let other = tokens.create(&new("b", &[Scope::Operate]), 0).unwrap();
+        let shown = tokens.create(&new("a", &[TokenScope::Operate]), 0).unwrap();
+        let other = tokens.create(&new("b", &[TokenScope::Operate]), 0).unwrap();
         let (_, secret) = parse(&shown).unwrap();
         assert!(!format!("{:?}", store.tokens().unwrap()).contains(secret));
         let mut wrong = shown.clone();
@@ -296,17 +297,17 @@ mod tests {
     fn it_ends_with_its_time_or_when_it_is_revoked() {
         let store = Store::open_in_memory().unwrap();
         let tokens = Tokens::new(&store);
-        let brief = NewToken { lifetime_s: Some(60), ..new("brief", &[Scope::Operate]) };
+        let brief = NewToken { lifetime_s: Some(60), ..new("brief", &[TokenScope::Operate]) };
         let shown = tokens.create(&brief, 1_000).unwrap();
         assert!(tokens.caller(&shown, 1_059).is_ok());
         assert!(matches!(tokens.caller(&shown, 1_060), Err(Stranger::Expired(name)) if name == "brief"));
-        let shown = tokens.create(&new("long", &[Scope::Operate]), 1_000).unwrap();
+        let shown = tokens.create(&new("long", &[TokenScope::Operate]), 1_000).unwrap();
         assert!(tokens.caller(&shown, i64::MAX).is_ok());
         tokens.revoke("long").unwrap();
         assert!(matches!(tokens.caller(&shown, 1_000), Err(Stranger::Unknown)));
         assert_eq!(tokens.revoke("long").unwrap_err().to_string(), "there is no token named \"long\"");
         // Its name may be used again, and the old secret is none of the new one's.
-        tokens.create(&new("long", &[Scope::Operate]), 1_000).unwrap();
+        tokens.create(&new("long", &[TokenScope::Operate]), 1_000).unwrap();
         assert!(matches!(tokens.caller(&shown, 1_000), Err(Stranger::Unknown)));
     }
 
@@ -315,14 +316,14 @@ mod tests {
         let store = Store::open_in_memory().unwrap();
         let tokens = Tokens::new(&store);
         for name in ["", "Back", "back end", "back_end", "admin.token", &"x".repeat(33)] {
-            let refused = tokens.create(&new(name, &[Scope::Operate]), 0);
+            let refused = tokens.create(&new(name, &[TokenScope::Operate]), 0);
             assert!(matches!(refused, Err(TokenError::Name)), "{name:?}");
         }
         assert!(matches!(tokens.create(&new("a", &[]), 0), Err(TokenError::NoScope)));
-        tokens.create(&new("a", &[Scope::Operate]), 0).unwrap();
-        let twice = tokens.create(&new("a", &[Scope::Operate]), 0).unwrap_err();
+        tokens.create(&new("a", &[TokenScope::Operate]), 0).unwrap();
+        let twice = tokens.create(&new("a", &[TokenScope::Operate]), 0).unwrap_err();
         assert_eq!(twice.to_string(), "there is already a token named a");
-        let scope = "world:read".parse::<Scope>().unwrap_err();
+        let scope = "world:read".parse::<TokenScope>().unwrap_err();
         assert!(scope.contains("there are: worlds:read, worlds:write, templates:write, operate"), "{scope}");
     }
 }

@@ -79,7 +79,7 @@ fn unix_s() -> i64 {
 mod tests {
     use super::*;
     use crate::cli::StoreArgs;
-    use grid::tokens::Scope;
+    use grid::tokens::TokenScope;
     use std::path::Path;
     use std::time::Duration;
 
@@ -90,7 +90,7 @@ mod tests {
     fn create(data: &Path, name: &str, expires: Option<Duration>) -> Result<String, TokenCommandError> {
         run(TokenCommand::Create(TokenArgs {
             name: name.into(),
-            scopes: vec![Scope::WorldsWrite, Scope::Operate, Scope::WorldsWrite],
+            scopes: vec![TokenScope::WorldsWrite, TokenScope::Operate, TokenScope::WorldsWrite],
             expires,
             max_worlds: Some(7),
             store: at(data),

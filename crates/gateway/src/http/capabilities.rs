@@ -10,7 +10,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use grid::capability::{self, AssetReply, SimulatorFeatures};
-use grid::inventory::{self, Tree};
+use grid::inventory::{self, InventoryTree};
 use ids::Uuid;
 use std::sync::Arc;
 use store::StoreError;
@@ -101,7 +101,11 @@ async fn inventory(portal: &Arc<Portal>, holder: &Holder, name: String, body: &B
     };
     let agent = holder.agent;
     from_store(portal, move |store| {
-        let tree = if name.starts_with("FetchLib") { Tree::Library } else { Tree::Agent(store, agent) };
+        let tree = if name.starts_with("FetchLib") {
+            InventoryTree::Library
+        } else {
+            InventoryTree::Agent(store, agent)
+        };
         if name.contains("Descendents") {
             inventory::descendents(tree, &request)
         } else {

@@ -1,13 +1,13 @@
 //! The description of the operator's API, OpenAPI 3.1, as `GET /v1/openapi.json` has it.
 //!
 //! What is said of a route stands over its handler (`#[utoipa::path]`) and over the types that it takes and gives. Here it is made
-//! whole: every route can refuse, and needs a scope, [`Scope::Operate`] unless it names another one:
+//! whole: every route can refuse, and needs a scope, [`TokenScope::Operate`] unless it names another one:
 //! `security(("token" = ["worlds:read"]))`. Requests are judged by that very text ([`super::access`]), so it cannot
 //! be untrue, and a route that is not described is not served. The bounds that it states are enforced ([`super::bounds`]).
 
 use super::bounds::{COMMAND_BYTES_MAX, RequestBounds};
 use axum::http::Method;
-use grid::tokens::Scope;
+use grid::tokens::TokenScope;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use utoipa::openapi::OpenApi;
@@ -20,7 +20,7 @@ pub(super) struct Description {
     /// The document.
     pub(super) json: String,
     /// By route, what each method needs.
-    needed: BTreeMap<String, Vec<(Method, Scope)>>,
+    needed: BTreeMap<String, Vec<(Method, TokenScope)>>,
     /// By route and method, what requests may hold.
     bounds: BTreeMap<(String, String), RequestBounds>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Description {
 /// What a request needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Needed {
-    Scope(Scope),
+    Scope(TokenScope),
     /// There is such a route, but it takes these methods.
     OtherMethod(String),
     /// There is no such route.
@@ -50,7 +50,7 @@ impl Description {
         });
         document["servers"] =
             json!([{ "url": "/", "description": "The operator's address (server.admin)." }]);
-        let mut needed: BTreeMap<String, Vec<(Method, Scope)>> = BTreeMap::new();
+        let mut needed: BTreeMap<String, Vec<(Method, TokenScope)>> = BTreeMap::new();
         let components = document["components"].clone();
         let mut bounds = BTreeMap::new();
         for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
@@ -109,13 +109,13 @@ fn method_name(name: &str) -> String {
     name.to_ascii_uppercase()
 }
 
-fn scope(path: &str, operation: &Value) -> Scope {
-    let Some(named) = operation["security"][0][SCHEME][0].as_str() else { return Scope::Operate };
+fn scope(path: &str, operation: &Value) -> TokenScope {
+    let Some(named) = operation["security"][0][SCHEME][0].as_str() else { return TokenScope::Operate };
     named.parse().unwrap_or_else(|why| panic!("the description of {path}: {why}"))
 }
 
 /// Says what holds for every route.
-fn complete(operation: &mut Value, scope: Scope) {
+fn complete(operation: &mut Value, scope: TokenScope) {
     operation["security"] = json!([{ SCHEME: [scope.name()] }]);
     let has_body = operation.get("requestBody").is_some();
     let Some(responses) = operation["responses"].as_object_mut() else { return };
@@ -177,8 +177,8 @@ mod tests {
     fn routes_need_what_they_say_and_everything_when_they_say_nothing() {
         let description = described();
         let thing = Some("/v1/things/{id}");
-        assert_eq!(description.needed(&Method::GET, thing), Needed::Scope(Scope::WorldsRead));
-        assert_eq!(description.needed(&Method::DELETE, thing), Needed::Scope(Scope::Operate));
+        assert_eq!(description.needed(&Method::GET, thing), Needed::Scope(TokenScope::WorldsRead));
+        assert_eq!(description.needed(&Method::DELETE, thing), Needed::Scope(TokenScope::Operate));
         assert!(matches!(description.needed(&Method::POST, thing), Needed::OtherMethod(_)));
         assert_eq!(description.needed(&Method::GET, Some("/v1/things")), Needed::Nothing);
         assert_eq!(description.needed(&Method::GET, None), Needed::Nothing);

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use glam::Vec3;
 use grid::inventory::worn;
-use grid::login::{Links, LoginReply, LoginRequest, Now, Refusal, Start, StartedAt};
+use grid::login::{Links, LoginReply, LoginRequest, LoginStart, Now, Refusal, StartedAt};
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -155,14 +155,19 @@ fn refusal_of(why: LoginRefusal, places: &Places, start: Spot) -> Refusal {
 
 /// Where a login leads. A wish that cannot be fulfilled leads to the first region, and the client is told so. `standing` is where the
 /// avatar is in the session that this login replaces.
-fn arrival(places: &Places, wish: &Start, account: &Account, standing: Option<Spot>) -> (Spot, StartedAt) {
+fn arrival(
+    places: &Places,
+    wish: &LoginStart,
+    account: &Account,
+    standing: Option<Spot>,
+) -> (Spot, StartedAt) {
     let saved = |location: Option<&Location>| location.and_then(|location| spot_of(places, location));
     let found = match wish {
-        Start::Last => {
+        LoginStart::Last => {
             standing.or_else(|| saved(account.last_location.as_ref())).map(|spot| (spot, StartedAt::Last))
         }
-        Start::Home => saved(account.home.as_ref()).map(|spot| (spot, StartedAt::Home)),
-        Start::Region { name, position } => places.by_name(name).map(|place| {
+        LoginStart::Home => saved(account.home.as_ref()).map(|spot| (spot, StartedAt::Home)),
+        LoginStart::Region { name, position } => places.by_name(name).map(|place| {
             let position = position.unwrap_or(place.land().landing);
             (Spot { place: place.id, position, look_at: Vec3::X }, StartedAt::Url)
         }),
@@ -170,7 +175,7 @@ fn arrival(places: &Places, wish: &Start, account: &Account, standing: Option<Sp
     found.unwrap_or_else(|| {
         let place: &Arc<Place> = places.iter().next().expect("a node has at least one place");
         // A first visit is no failure to find the last place.
-        let started_at = if *wish == Start::Last { StartedAt::Last } else { StartedAt::Safe };
+        let started_at = if *wish == LoginStart::Last { StartedAt::Last } else { StartedAt::Safe };
         (Spot { place: place.id, position: place.land().landing, look_at: Vec3::X }, started_at)
     })
 }

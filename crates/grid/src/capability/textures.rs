@@ -26,13 +26,13 @@ pub struct NoCodestream;
 /// The bakes of all accounts, and the pinned textures.
 #[derive(Debug, Default)]
 pub struct HeldTextures {
-    kept: Mutex<Kept>,
+    kept: Mutex<BakedTextures>,
     /// Never evicted, by id: one for each region and template.
     pinned: Mutex<BTreeMap<Uuid, Arc<[u8]>>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct BakedTextures {
     by_id: BTreeMap<Uuid, Arc<[u8]>>,
     /// Oldest first.
     order: VecDeque<(AgentId, Uuid)>,
@@ -85,7 +85,7 @@ impl HeldTextures {
     }
 }
 
-impl Kept {
+impl BakedTextures {
     /// Forgets the oldest one of which this holds.
     fn forget(&mut self, is_it: impl Fn(AgentId, Uuid) -> bool) {
         let Some(at) = self.order.iter().position(|&(agent, id)| is_it(agent, id)) else { return };

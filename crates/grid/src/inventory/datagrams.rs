@@ -2,7 +2,7 @@
 //!
 //! The same inventories as over HTTP (`fetch.rs`), read-only; the library is looked in when the user has no such item or folder.
 
-use super::fetch::{Content, Tree};
+use super::fetch::{Content, InventoryTree};
 use super::{ITEMS_MAX, LIBRARY_OWNER};
 use ids::AgentId;
 use store::{Folder, Item, Store, StoreError};
@@ -107,8 +107,8 @@ pub fn folder_messages(
     folders: bool,
     items: bool,
 ) -> Result<Option<Vec<Message>>, StoreError> {
-    let own = Tree::Agent(store, agent).content(id)?.map(|content| (agent.0, content));
-    let library = || Ok(Tree::Library.content(id)?.map(|content| (LIBRARY_OWNER, content)));
+    let own = InventoryTree::Agent(store, agent).content(id)?.map(|content| (agent.0, content));
+    let library = || Ok(InventoryTree::Library.content(id)?.map(|content| (LIBRARY_OWNER, content)));
     let found = own.map_or_else(library, |own| Ok(Some(own)))?;
     let Some((owner, mut content)) = found else { return Ok(None) };
     content.folders.truncate(FOLDER_ROWS_MAX);

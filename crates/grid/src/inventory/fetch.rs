@@ -1,6 +1,6 @@
 //! Replies of FetchInventoryDescendents2, FetchInventory2 and their library twins.
 //!
-//! Requests name an owner beside every id. It is ignored: the session decides the inventory ([`Tree::Agent`]), so another owner's id is
+//! Requests name an owner beside every id. It is ignored: the session decides the inventory ([`InventoryTree::Agent`]), so another owner's id is
 //! unknown, not forbidden.
 
 use super::{LIBRARY_OWNER, library_folders};
@@ -22,7 +22,7 @@ pub const ROWS_MAX: usize = 10_000;
 
 /// Inventory to read.
 #[derive(Clone, Copy, Debug)]
-pub enum Tree<'a> {
+pub enum InventoryTree<'a> {
     /// The session's agent's.
     Agent(&'a Store, AgentId),
     /// The library.
@@ -36,7 +36,7 @@ pub(super) struct Content {
     pub(super) items: Vec<Item>,
 }
 
-impl Tree<'_> {
+impl InventoryTree<'_> {
     fn owner(self) -> Uuid {
         match self {
             Self::Agent(_, agent) => agent.0,
@@ -86,7 +86,7 @@ impl Tree<'_> {
 ///
 /// # Errors
 /// [`StoreError::Query`].
-pub fn descendents(tree: Tree<'_>, request: &Llsd) -> Result<Llsd, StoreError> {
+pub fn descendents(tree: InventoryTree<'_>, request: &Llsd) -> Result<Llsd, StoreError> {
     let (mut folders, mut bad, mut rows) = (Vec::new(), Vec::new(), 0);
     for asked in request.get("folders").as_array().iter().take(4 * FOLDERS_MAX) {
         let Some(id) = asked.get("folder_id").as_uuid() else { continue };
@@ -113,7 +113,7 @@ pub fn descendents(tree: Tree<'_>, request: &Llsd) -> Result<Llsd, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Query`].
-pub fn items(tree: Tree<'_>, request: &Llsd) -> Result<Llsd, StoreError> {
+pub fn items(tree: InventoryTree<'_>, request: &Llsd) -> Result<Llsd, StoreError> {
     let mut found = Vec::new();
     for asked in request.get("items").as_array().iter().take(ITEMS_MAX) {
         if let Some(id) = asked.get("item_id").as_uuid()
@@ -223,7 +223,7 @@ mod tests {
     fn the_outfit_folder_is_answered_in_the_form_that_clients_parse() {
         let (store, ada) = store_with_ada();
         let outfit = store.folder_of_type(ada, FolderType::CURRENT_OUTFIT).unwrap().unwrap();
-        let reply = descendents(Tree::Agent(&store, ada), &ask_folders([outfit.id])).unwrap();
+        let reply = descendents(InventoryTree::Agent(&store, ada), &ask_folders([outfit.id])).unwrap();
         let document = xml::encode(&reply);
         assert!(document.starts_with("<llsd>"), "a prolog breaks one client: {document}");
         insta::assert_snapshot!(document.replace("<map>", "\n<map>").replace("<key>", "\n<key>"));
@@ -233,7 +233,7 @@ mod tests {
     fn the_root_lists_all_system_folders() {
         let (store, ada) = store_with_ada();
         let root = store.folders(ada).unwrap()[0].id;
-        let reply = descendents(Tree::Agent(&store, ada), &ask_folders([root])).unwrap();
+        let reply = descendents(InventoryTree::Agent(&store, ada), &ask_folders([root])).unwrap();
         let folder = reply.get("folders").at(0);
         assert_eq!(folder.get("categories").as_array().len(), 20);
         assert_eq!(folder.get("descendents").as_i32(), Some(20));
@@ -255,7 +255,8 @@ mod tests {
             ("fetch_folders", Llsd::from("1")),
         ]);
         let reply =
-            descendents(Tree::Agent(&store, ada), &Llsd::map([("folders", Llsd::array([asked]))])).unwrap();
+            descendents(InventoryTree::Agent(&store, ada), &Llsd::map([("folders", Llsd::array([asked]))]))
+                .unwrap();
         let folder = reply.get("folders").at(0);
         assert_eq!((folder.get("items").as_array().len(), folder.get("descendents").as_i32()), (0, Some(4)));
     }
@@ -280,11 +281,13 @@ mod tests {
         let item = item.unwrap()[0].id;
         let folder = Llsd::map([("folder_id", Llsd::from(root)), ("owner_id", ada.0.into())]);
         let reply =
-            descendents(Tree::Agent(&store, eve), &Llsd::map([("folders", Llsd::array([folder]))])).unwrap();
+            descendents(InventoryTree::Agent(&store, eve), &Llsd::map([("folders", Llsd::array([folder]))]))
+                .unwrap();
         assert!(reply.get("folders").as_array().is_empty());
         assert_eq!(reply.get("bad_folders").at(0).get("folder_id").as_uuid(), Some(root));
         let asked = Llsd::map([("item_id", Llsd::from(item)), ("owner_id", ada.0.into())]);
-        let reply = items(Tree::Agent(&store, eve), &Llsd::map([("items", Llsd::array([asked]))])).unwrap();
+        let reply =
+            items(InventoryTree::Agent(&store, eve), &Llsd::map([("items", Llsd::array([asked]))])).unwrap();
         assert!(reply.get("items").as_array().is_empty());
         assert_eq!(reply.get("agent_id").as_uuid(), Some(eve.0));
     }
@@ -295,7 +298,7 @@ mod tests {
         let body = store.folder_of_type(ada, FolderType::BODY_PARTS).unwrap().unwrap().id;
         let part = store.items_in(ada, body, 1).unwrap()[0].clone();
         let request = ask_items([part.id, Uuid::from_u128(0xBAD)]);
-        let reply = items(Tree::Agent(&store, ada), &request).unwrap();
+        let reply = items(InventoryTree::Agent(&store, ada), &request).unwrap();
         let [row] = reply.get("items").as_array() else { panic!("{reply:?}") };
         assert_eq!(row.get("asset_id").as_uuid(), Some(part.asset));
         assert_eq!(row.get("permissions").get("owner_id").as_uuid(), Some(ada.0));
@@ -309,26 +312,27 @@ mod tests {
         let grace = AgentId(Uuid::from_u128(0xB));
         create(&store, grace, "Grace", "Hopper");
         let outfit = store.folder_of_type(ada, FolderType::CURRENT_OUTFIT).unwrap().unwrap().id;
-        let reply = descendents(Tree::Agent(&store, grace), &ask_folders([outfit])).unwrap();
+        let reply = descendents(InventoryTree::Agent(&store, grace), &ask_folders([outfit])).unwrap();
         let row = reply.get("folders").at(0).get("items").at(0);
         assert_eq!(row.get("permissions").get("last_owner_id").as_uuid(), Some(grace.0));
     }
 
     #[test]
     fn the_library_is_empty_but_there() {
-        let reply = descendents(Tree::Library, &ask_folders([LIBRARY_ROOT, Uuid::from_u128(0xBAD)])).unwrap();
+        let reply = descendents(InventoryTree::Library, &ask_folders([LIBRARY_ROOT, Uuid::from_u128(0xBAD)]))
+            .unwrap();
         let folder = reply.get("folders").at(0);
         assert_eq!(folder.get("owner_id").as_uuid(), Some(LIBRARY_OWNER));
         assert_eq!(folder.get("descendents").as_i32(), Some(0));
         assert_eq!(reply.get("bad_folders").as_array().len(), 1);
-        let reply = items(Tree::Library, &ask_items([LIBRARY_ROOT])).unwrap();
+        let reply = items(InventoryTree::Library, &ask_items([LIBRARY_ROOT])).unwrap();
         assert_eq!(reply.get("items"), &Llsd::Array(Vec::new()));
     }
 
     #[test]
     fn the_nil_folder_holds_the_root() {
         let (store, ada) = store_with_ada();
-        let reply = descendents(Tree::Agent(&store, ada), &ask_folders([Uuid::nil()])).unwrap();
+        let reply = descendents(InventoryTree::Agent(&store, ada), &ask_folders([Uuid::nil()])).unwrap();
         let [root] = reply.get("folders").at(0).get("categories").as_array() else { panic!("{reply:?}") };
         assert_eq!(root.get("type_default").as_i32(), Some(8));
     }
@@ -337,10 +341,11 @@ mod tests {
     fn requests_beyond_the_bounds_are_answered_in_part() {
         let (store, ada) = store_with_ada();
         let root = store.folders(ada).unwrap()[0].id;
-        let reply = descendents(Tree::Agent(&store, ada), &ask_folders(vec![root; FOLDERS_MAX + 3])).unwrap();
+        let reply = descendents(InventoryTree::Agent(&store, ada), &ask_folders(vec![root; FOLDERS_MAX + 3]))
+            .unwrap();
         assert_eq!(reply.get("folders").as_array().len(), FOLDERS_MAX);
         assert_eq!(reply.get("bad_folders").as_array().len(), 3);
-        let reply = descendents(Tree::Agent(&store, ada), &Llsd::from("nonsense")).unwrap();
+        let reply = descendents(InventoryTree::Agent(&store, ada), &Llsd::from("nonsense")).unwrap();
         assert_eq!(reply, Llsd::map([("folders", Llsd::Array(Vec::new()))]));
     }
 }

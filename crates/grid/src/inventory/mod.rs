@@ -9,10 +9,10 @@ mod library;
 mod wearables;
 
 pub use datagrams::{folder_messages, item_messages};
-pub use fetch::{FOLDERS_MAX, ITEMS_MAX, ROWS_MAX, Tree, descendents, items};
+pub use fetch::{FOLDERS_MAX, ITEMS_MAX, InventoryTree, ROWS_MAX, descendents, items};
 pub use kinds::{AssetType, FolderType, InventoryType, WearableType};
 pub use library::{LIBRARY_OWNER, LIBRARY_OWNER_NAME, LIBRARY_ROOT, library_folders};
-pub use wearables::{WORN_MAX, Worn, worn};
+pub use wearables::{WORN_MAX, WornItem, worn};
 
 use crate::capability::BODY_PARTS;
 use ids::AgentId;

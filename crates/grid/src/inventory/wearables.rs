@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 /// One row of AgentWearablesUpdate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Worn {
+pub struct WornItem {
     /// The item in the inventory (not the link).
     pub item: Uuid,
     /// Its asset.
@@ -24,7 +24,7 @@ pub const WORN_MAX: u32 = 64;
 ///
 /// # Errors
 /// [`StoreError::Query`].
-pub fn worn(store: &Store, agent: AgentId) -> Result<Vec<Worn>, StoreError> {
+pub fn worn(store: &Store, agent: AgentId) -> Result<Vec<WornItem>, StoreError> {
     let Some(outfit) = store.folder_of_type(agent, FolderType::CURRENT_OUTFIT)? else {
         return Ok(Vec::new());
     };
@@ -38,10 +38,10 @@ pub fn worn(store: &Store, agent: AgentId) -> Result<Vec<Worn>, StoreError> {
     Ok(rows)
 }
 
-fn row(item: &Item) -> Option<Worn> {
+fn row(item: &Item) -> Option<WornItem> {
     let wearable = matches!(item.asset_type, AssetType::BODY_PART | AssetType::CLOTHING);
     // The low byte of the flags is where it goes; the rest has other meanings.
-    wearable.then_some(Worn { item: item.id, asset: item.asset, wearable: item.flags.to_be_bytes()[3] })
+    wearable.then_some(WornItem { item: item.id, asset: item.asset, wearable: item.flags.to_be_bytes()[3] })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Login: authentication, refusals, and the reply to an entering client.
 //!
 //! [`LoginRequest`] parses a client's request, [`LoginService`] authenticates it or refuses it ([`Refusal`]), the gateway makes a
-//! session and finds a place ([`Start`]), and [`LoginReply`] writes the answer.
+//! session and finds a place ([`LoginStart`]), and [`LoginReply`] writes the answer.
 
 mod refusal;
 mod reply;
@@ -13,4 +13,4 @@ pub use refusal::Refusal;
 pub use reply::{AGENT_GROUPS_MAX, Links, LoginReply, StartedAt};
 pub use request::LoginRequest;
 pub use service::{Authenticated, LoginConfig, LoginService, Now};
-pub use start::Start;
+pub use start::LoginStart;

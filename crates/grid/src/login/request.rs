@@ -1,6 +1,6 @@
 //! Login request of a client.
 
-use super::{Refusal, Start};
+use super::{LoginStart, Refusal};
 use crate::password::PasswordDigest;
 use wire::llsd::Llsd;
 
@@ -15,7 +15,7 @@ pub struct LoginRequest {
     /// Digest of the password.
     pub digest: PasswordDigest,
     /// Requested place.
-    pub start: Start,
+    pub start: LoginStart,
     /// The client's name, for the log.
     pub channel: String,
     /// Its version, for the log.
@@ -44,7 +44,7 @@ impl LoginRequest {
             first: text("first").ok_or(Refusal::Malformed("first"))?,
             last: text("last").unwrap_or_default(),
             digest: digest.ok_or(Refusal::Malformed("passwd"))?,
-            start: Start::parse(&text("start").unwrap_or_default()),
+            start: LoginStart::parse(&text("start").unwrap_or_default()),
             channel: text("channel").unwrap_or_default(),
             version: text("version").unwrap_or_default(),
             agrees_to_terms: call.get("agree_to_tos").as_bool().unwrap_or(false),
@@ -87,7 +87,10 @@ mod tests {
         let request =
             LoginRequest::from_llsd(&Llsd::map([("first", "Ada".into()), ("passwd", DIGEST.into())]))
                 .unwrap();
-        assert_eq!((request.last.as_str(), request.start, request.channel.as_str()), ("", Start::Last, ""));
+        assert_eq!(
+            (request.last.as_str(), request.start, request.channel.as_str()),
+            ("", LoginStart::Last, "")
+        );
     }
 
     #[test]

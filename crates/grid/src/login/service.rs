@@ -1,7 +1,7 @@
 //! Authenticates a login or refuses it with a reason.
 
 use super::{LoginRequest, Refusal};
-use crate::attempts::{AttemptLimits, Attempts, ClientAddress};
+use crate::attempts::{AttemptLimits, AttemptTable, ClientAddress};
 use crate::names::Name;
 use crate::password::{Hasher, Passwords, PasswordsError, Remembered};
 use crate::users::new_account;
@@ -75,7 +75,7 @@ pub struct LoginService {
 
 #[derive(Debug)]
 struct Memory {
-    attempts: Attempts,
+    attempts: AttemptTable,
     remembered: Remembered,
 }
 
@@ -91,7 +91,7 @@ impl LoginService {
     ) -> Result<Self, getrandom::Error> {
         let remembered = Remembered::new(random()?, config.remember);
         let decoy = Hasher::decoy(passwords.cost(), random()?, random()?);
-        let memory = Mutex::new(Memory { attempts: Attempts::new(config.attempts), remembered });
+        let memory = Mutex::new(Memory { attempts: AttemptTable::new(config.attempts), remembered });
         let (name_key, lock_wait) = (random()?, LockWait::default());
         Ok(Self { store, passwords, config, memory, decoy, name_key, lock_wait })
     }

@@ -4,7 +4,7 @@ use glam::Vec3;
 
 /// The place named in a login request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Start {
+pub enum LoginStart {
     /// Last place of the avatar. Also the meaning of an unreadable request: a typing error must not lock a user out.
     #[default]
     Last,
@@ -19,7 +19,7 @@ pub enum Start {
     },
 }
 
-impl Start {
+impl LoginStart {
     /// Longest region name that is looked for, in bytes.
     pub const REGION_MAX: usize = 63;
 
@@ -50,15 +50,15 @@ fn position<'a>(mut parts: impl Iterator<Item = &'a str>) -> Option<Vec3> {
 mod tests {
     use super::*;
 
-    fn region(name: &str, position: Option<[f32; 3]>) -> Start {
-        Start::Region { name: name.into(), position: position.map(Vec3::from) }
+    fn region(name: &str, position: Option<[f32; 3]>) -> LoginStart {
+        LoginStart::Region { name: name.into(), position: position.map(Vec3::from) }
     }
 
     #[test]
     fn wishes_are_read_as_clients_write_them() {
         for (text, expected) in [
-            ("last", Start::Last),
-            ("Home", Start::Home),
+            ("last", LoginStart::Last),
+            ("Home", LoginStart::Home),
             ("uri:Plaza&128&64.5&22", region("Plaza", Some([128.0, 64.5, 22.0]))),
             ("uri:Two Words & 1 & 2 & 3 ", region("Two Words", Some([1.0, 2.0, 3.0]))),
             ("uri:Plaza", region("Plaza", None)),
@@ -66,14 +66,14 @@ mod tests {
             ("uri:Plaza&a&b&c", region("Plaza", None)),
             ("uri:Plaza&NaN&inf&1", region("Plaza", None)),
         ] {
-            assert_eq!(Start::parse(text), expected, "{text}");
+            assert_eq!(LoginStart::parse(text), expected, "{text}");
         }
     }
 
     #[test]
     fn an_unreadable_wish_means_the_last_place() {
         for text in ["", "uri:", "uri:&1&2&3", "elsewhere", &format!("uri:{}", "x".repeat(64))] {
-            assert_eq!(Start::parse(text), Start::Last, "{text}");
+            assert_eq!(LoginStart::parse(text), LoginStart::Last, "{text}");
         }
     }
 }

@@ -15,11 +15,11 @@ pub struct Remembered {
     key: [u8; 32],
     /// Validity of a verified login. Its use does not renew it.
     lifetime: Duration,
-    entries: BTreeMap<AgentId, Entry>,
+    entries: BTreeMap<AgentId, RememberedLogin>,
     by_expiry: BTreeSet<(Instant, AgentId)>,
 }
 
-struct Entry {
+struct RememberedLogin {
     proof: blake3::Hash,
     expires_at: Instant,
 }
@@ -46,7 +46,7 @@ impl Remembered {
             self.forget(next);
         }
         let expires_at = now + self.lifetime;
-        self.entries.insert(agent, Entry { proof: self.proof(agent, digest, stored), expires_at });
+        self.entries.insert(agent, RememberedLogin { proof: self.proof(agent, digest, stored), expires_at });
         self.by_expiry.insert((expires_at, agent));
     }
 

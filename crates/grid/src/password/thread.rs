@@ -40,13 +40,13 @@ pub enum PasswordsError {
 /// Handle to the passwords thread. Dropping it stops the thread; jobs that still wait end in
 /// [`PasswordsError::Stopped`].
 pub struct Passwords {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
     thread: Option<JoinHandle<()>>,
     cost: Cost,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedQueue {
+    state: Mutex<QueueState>,
     lock_wait: LockWait,
     /// Signalled when a job comes and when the thread shall stop.
     changed: Condvar,
@@ -55,12 +55,12 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
+struct QueueState {
+    jobs: VecDeque<HashJob>,
     stopping: bool,
 }
 
-enum Job {
+enum HashJob {
     Verify {
         digest: PasswordDigest,
         stored: PasswordHash,
@@ -110,8 +110,13 @@ impl Passwords {
         recorder: Recorder,
         lock_wait: LockWait,
     ) -> std::io::Result<Self> {
-        let shared =
-            Arc::new(Shared { state: Mutex::default(), lock_wait, changed: Condvar::new(), load, clock });
+        let shared = Arc::new(SharedQueue {
+            state: Mutex::default(),
+            lock_wait,
+            changed: Condvar::new(),
+            load,
+            clock,
+        });
         let worker = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("passwords".into()).spawn(move || {
             recorder.thread("passwords").install();
@@ -132,7 +137,7 @@ impl Passwords {
     /// [`PasswordsError`].
     pub async fn verify(&self, digest: PasswordDigest, stored: PasswordHash) -> Result<bool, PasswordsError> {
         let (reply, answer) = oneshot::channel();
-        self.shared.submit(Job::Verify { digest, stored, reply })?;
+        self.shared.submit(HashJob::Verify { digest, stored, reply })?;
         answer.await.unwrap_or(Err(PasswordsError::Stopped))
     }
 
@@ -142,7 +147,7 @@ impl Passwords {
     /// [`PasswordsError`].
     pub async fn hash(&self, digest: PasswordDigest) -> Result<PasswordHash, PasswordsError> {
         let (reply, answer) = oneshot::channel();
-        self.shared.submit(Job::Hash { digest, reply })?;
+        self.shared.submit(HashJob::Hash { digest, reply })?;
         answer.await.unwrap_or(Err(PasswordsError::Stopped))
     }
 
@@ -171,13 +176,13 @@ impl std::fmt::Debug for Passwords {
     }
 }
 
-impl Shared {
+impl SharedQueue {
     /// The state is a queue and a flag, whole after every statement, so a panic elsewhere cannot have left it broken.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.lock_wait.lock(&self.state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn submit(&self, job: Job) -> Result<(), PasswordsError> {
+    fn submit(&self, job: HashJob) -> Result<(), PasswordsError> {
         let mut state = self.lock();
         if state.stopping {
             return Err(PasswordsError::Stopped);
@@ -210,8 +215,8 @@ impl Shared {
     }
 
     /// The next job; `None` when the thread shall stop.
-    fn next_job(&self, hasher: &mut Hasher) -> Option<Job> {
-        let idle = |state: &mut State| state.jobs.is_empty() && !state.stopping;
+    fn next_job(&self, hasher: &mut Hasher) -> Option<HashJob> {
+        let idle = |state: &mut QueueState| state.jobs.is_empty() && !state.stopping;
         let (mut state, timeout) = self
             .changed
             .wait_timeout_while(self.lock(), Passwords::IDLE_RELEASE, idle)
@@ -232,7 +237,7 @@ impl Shared {
     }
 }
 
-impl Job {
+impl HashJob {
     /// True if no caller waits for the answer any more.
     fn is_abandoned(&self) -> bool {
         match self {
@@ -314,7 +319,7 @@ mod tests {
         let (passwords, reports, gate, _) = gated();
         let submit = || {
             let (reply, answer) = oneshot::channel();
-            passwords.shared.submit(Job::Hash { digest: digest("a"), reply }).map(|()| answer)
+            passwords.shared.submit(HashJob::Hash { digest: digest("a"), reply }).map(|()| answer)
         };
         let mut answers = vec![submit().unwrap()];
         reports.recv().unwrap(); // The first has left the queue and waits at the gate.
@@ -332,7 +337,7 @@ mod tests {
         let (passwords, reports, gate, readings) = gated();
         let submit = || {
             let (reply, answer) = oneshot::channel();
-            passwords.shared.submit(Job::Hash { digest: digest("a"), reply }).unwrap();
+            passwords.shared.submit(HashJob::Hash { digest: digest("a"), reply }).unwrap();
             answer
         };
         let first = submit();
@@ -351,7 +356,7 @@ mod tests {
         let (passwords, reports, gate, _) = gated();
         let submit = || {
             let (reply, answer) = oneshot::channel();
-            passwords.shared.submit(Job::Hash { digest: digest("a"), reply }).unwrap();
+            passwords.shared.submit(HashJob::Hash { digest: digest("a"), reply }).unwrap();
             answer
         };
         let (running, waiting) = (submit(), submit());
@@ -377,7 +382,7 @@ mod tests {
         let passwords = Passwords::start(CHEAP, load, clock).unwrap();
         let submit = || {
             let (reply, answer) = oneshot::channel();
-            passwords.shared.submit(Job::Hash { digest: digest("a"), reply }).unwrap();
+            passwords.shared.submit(HashJob::Hash { digest: digest("a"), reply }).unwrap();
             answer
         };
         assert!(submit().blocking_recv().unwrap().is_ok());

@@ -3,7 +3,7 @@
 use super::StoreArgs;
 use super::parse::duration;
 use clap::{Args, Subcommand};
-use grid::tokens::Scope;
+use grid::tokens::TokenScope;
 use std::time::Duration;
 
 /// `throng token …`. Works on the database, whether a server runs on it or not; a running one goes by it at once.
@@ -36,7 +36,7 @@ pub struct TokenArgs {
     pub name: String,
     /// What it opens: worlds:read, worlds:write (includes worlds:read), templates:write, operate (everything else).
     #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',')]
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<TokenScope>,
     /// For how long, such as 12h or 30d; without it, until it is revoked.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub expires: Option<Duration>,

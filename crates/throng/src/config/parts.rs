@@ -3,7 +3,7 @@
 use super::{Config, PublicChatAudience};
 use gateway::http::live;
 use gateway::http::{Hostnames, Proxies, ProxyHeader, Settings};
-use grid::attempts::{Allowance, AttemptLimits};
+use grid::attempts::{AttemptLimits, FailureBudget};
 use grid::capability::SimulatorFeatures;
 use grid::login::LoginConfig;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) fn login_config(config: &Config) -> LoginConfig {
     let login = &config.login;
-    let per_minute = |failures: u32| Allowance {
+    let per_minute = |failures: u32| FailureBudget {
         burst: failures,
         forgiven_after: Duration::from_secs(60) / failures.max(1),
     };

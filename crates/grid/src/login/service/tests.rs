@@ -1,7 +1,7 @@
 //! Whole logins against a store in memory, with real hashes at a low cost.
 
 use super::*;
-use crate::attempts::Allowance;
+use crate::attempts::FailureBudget;
 use crate::names::NameError;
 use crate::password::{Cost, LoadHint};
 use crate::users::Users;
@@ -42,7 +42,7 @@ fn request(first: &str, last: &str, password: &str) -> LoginRequest {
         first: first.into(),
         last: last.into(),
         digest: crate::password::PasswordDigest::of_password(password).unwrap(),
-        start: crate::login::Start::Last,
+        start: crate::login::LoginStart::Last,
         channel: String::new(),
         version: String::new(),
         agrees_to_terms: false,
@@ -203,7 +203,7 @@ async fn a_password_changed_by_another_process_voids_what_is_remembered() {
 
 #[tokio::test]
 async fn a_remembered_login_is_no_way_around_the_limit_on_guesses() {
-    let pair = Allowance { burst: 3, forgiven_after: Duration::from_secs(30) };
+    let pair = FailureBudget { burst: 3, forgiven_after: Duration::from_secs(30) };
     let attempts = AttemptLimits { pair, ..AttemptLimits::default() };
     let (grid, _) = grid_with_ada(LoginConfig { attempts, ..LoginConfig::default() });
     let (right, wrong) = (request("Ada", "Lovelace", "secret"), request("Ada", "Lovelace", "wrong"));
@@ -235,7 +235,7 @@ async fn a_name_without_an_account_is_limited_like_one_with_an_account() {
 
 #[tokio::test]
 async fn registrations_are_limited_by_address() {
-    let address = Allowance { burst: 2, forgiven_after: Duration::from_secs(60) };
+    let address = FailureBudget { burst: 2, forgiven_after: Duration::from_secs(60) };
     let attempts = AttemptLimits { address, ..AttemptLimits::default() };
     let grid = grid(LoginConfig { attempts, ..open() });
     assert!(grid.login(0, &request("One", "", "x")).await.is_ok());
@@ -283,7 +283,7 @@ async fn the_request_of_a_client_is_understood_from_its_bytes() {
         </struct></value></param></params></methodCall>";
     let call = wire::xmlrpc::decode_call(document.as_bytes(), wire::llsd::Limits::STRANGER).unwrap();
     let request = LoginRequest::from_llsd(call.params.first().unwrap_or(&Llsd::Undef)).unwrap();
-    assert!(matches!(&request.start, crate::login::Start::Region { name, .. } if name == "Plaza"));
+    assert!(matches!(&request.start, crate::login::LoginStart::Region { name, .. } if name == "Plaza"));
     assert!(request.agrees_to_terms && request.has_read_notice);
     assert_eq!(grid.login(0, &request).await.unwrap().account.agent, ada);
 }
