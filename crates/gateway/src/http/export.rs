@@ -1,13 +1,13 @@
 //! What HTTP, sessions and teleports have counted, as metrics.
 
 use super::Portal;
-use super::listener::{Connections, EndCounters};
+use super::listener::{ConnectionLimiter, EndCounters};
 use std::sync::atomic::{AtomicU64, Ordering};
 use telemetry::MetricTable;
 
 impl Portal {
     /// Exports its counters, those of the hub, and those of the listeners, each by its name.
-    pub fn export(&self, table: &mut MetricTable, listeners: &[(&'static str, &Connections)]) {
+    pub fn export(&self, table: &mut MetricTable, listeners: &[(&'static str, &ConnectionLimiter)]) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let http = &self.counters;
         let requests = ("throng_http_requests_total", "HTTP requests by outcome.");

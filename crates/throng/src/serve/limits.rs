@@ -3,7 +3,7 @@
 
 use super::ServeError;
 use crate::config::tunables::is_enough_memory;
-use gateway::http::listener::{Caps, Connections};
+use gateway::http::listener::{Caps, ConnectionLimiter};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ pub(super) fn raise_open_files() -> usize {
 /// The connections of both HTTP addresses.
 #[derive(Clone, Debug)]
 pub(super) struct HttpConnections {
-    pub(super) public: Arc<Connections>,
-    pub(super) operator: Arc<Connections>,
+    pub(super) public: Arc<ConnectionLimiter>,
+    pub(super) operator: Arc<ConnectionLimiter>,
     spare_min: usize,
 }
 
@@ -63,8 +63,8 @@ impl HttpConnections {
         };
         let operator = Caps { open_max: OPERATOR_MAX, ..public };
         Ok(Self {
-            public: Connections::new(public),
-            operator: Connections::new(operator),
+            public: ConnectionLimiter::new(public),
+            operator: ConnectionLimiter::new(operator),
             spare_min: public_max.div_ceil(SPARE_PART),
         })
     }

@@ -1,6 +1,6 @@
 //! Reads a request's body before its handler runs, so that a handler never waits for a client and what has arrived can be counted.
 
-use super::socket::{Progress, Stage};
+use super::socket::{SocketProgress, SocketStage};
 use axum::body::{Body, Bytes};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -11,13 +11,13 @@ use hyper::body::{Body as _, Incoming};
 /// When the client broke off, took too long or sent no proper body.
 pub(super) async fn receive(
     mut body: Incoming,
-    progress: &Progress,
+    progress: &SocketProgress,
     bytes_max: usize,
 ) -> Result<Body, hyper::Error> {
     if body.is_end_stream() {
         return Ok(Body::empty());
     }
-    progress.wait(Stage::Body);
+    progress.wait(SocketStage::Body);
     let mut received = Vec::new();
     // A length that is given is refused before anything of it is read.
     if body.size_hint().lower() > bytes_max as u64 {

@@ -1,6 +1,8 @@
 //! The connections of one listener, shared by its tasks: the table behind a lock, and for each connection the means to end it.
 
-use super::table::{Address, Admission, Caps, ConnectionId, Phase, ShareTaken, Table};
+use super::table::{
+    Caps, ConnectionAdmission, ConnectionId, ConnectionOrigin, ConnectionPhase, ConnectionTable, ShareTaken,
+};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +34,7 @@ pub struct Occupancy {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Connections {
+pub struct ConnectionLimiter {
     inner: Mutex<Inner>,
     released: Notify,
     /// What limits have ended.
@@ -41,16 +43,16 @@ pub struct Connections {
 
 #[derive(Debug)]
 struct Inner {
-    table: Table,
+    table: ConnectionTable,
     evictions: BTreeMap<ConnectionId, Arc<Notify>>,
 }
 
-impl Connections {
+impl ConnectionLimiter {
     /// Without connections.
     #[must_use]
     pub fn new(caps: Caps) -> Arc<Self> {
         Arc::new(Self {
-            inner: Mutex::new(Inner { table: Table::new(caps), evictions: BTreeMap::new() }),
+            inner: Mutex::new(Inner { table: ConnectionTable::new(caps), evictions: BTreeMap::new() }),
             released: Notify::new(),
             counters: EndCounters::default(),
         })
@@ -64,7 +66,7 @@ impl Connections {
     }
 
     /// Takes a new connection in, possibly after another one has been closed for it. `None` when all are being served.
-    pub(super) async fn admit(self: &Arc<Self>, address: Address) -> Option<Slot> {
+    pub(super) async fn admit(self: &Arc<Self>, address: ConnectionOrigin) -> Option<ConnectionSlot> {
         loop {
             // Before the look, so that no release in between is missed.
             let released = self.released.notified();
@@ -75,22 +77,22 @@ impl Connections {
         }
     }
 
-    fn try_admit(self: &Arc<Self>, address: Address) -> Result<Option<Slot>, MustWait> {
+    fn try_admit(self: &Arc<Self>, address: ConnectionOrigin) -> Result<Option<ConnectionSlot>, MustWait> {
         let mut inner = self.lock();
         match inner.table.admit(address) {
-            Admission::Admitted { id, evicted } => {
+            ConnectionAdmission::Admitted { id, evicted } => {
                 let eviction = Arc::new(Notify::new());
                 inner.evictions.insert(id, Arc::clone(&eviction));
                 if let Some(evicted) = evicted {
                     self.evict(&inner, evicted);
                 }
-                Ok(Some(Slot { connections: Arc::clone(self), id, eviction }))
+                Ok(Some(ConnectionSlot { connections: Arc::clone(self), id, eviction }))
             }
-            Admission::Full => {
+            ConnectionAdmission::Full => {
                 self.counters.refused.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
-            Admission::Wait => Err(MustWait),
+            ConnectionAdmission::Wait => Err(MustWait),
         }
     }
 
@@ -109,20 +111,20 @@ struct MustWait;
 
 /// A connection's place in the table, for as long as its socket is open.
 #[derive(Debug)]
-pub(super) struct Slot {
-    connections: Arc<Connections>,
+pub(super) struct ConnectionSlot {
+    connections: Arc<ConnectionLimiter>,
     id: ConnectionId,
     eviction: Arc<Notify>,
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// What tells the connection's task to end it.
     pub(super) fn eviction(&self) -> Arc<Notify> {
         Arc::clone(&self.eviction)
     }
 
     /// The connection waits for its client.
-    pub(super) fn wait(&self, phase: Phase) {
+    pub(super) fn wait(&self, phase: ConnectionPhase) {
         self.connections.lock().table.wait(self.id, phase);
     }
 
@@ -130,7 +132,7 @@ impl Slot {
     ///
     /// # Errors
     /// When its client has its share of connections served.
-    pub(super) fn serve(&self, client: Address) -> Result<(), ShareTaken> {
+    pub(super) fn serve(&self, client: ConnectionOrigin) -> Result<(), ShareTaken> {
         let served = self.connections.lock().table.serve(self.id, client);
         if served.is_err() {
             self.connections.counters.over_share.fetch_add(1, Ordering::Relaxed);
@@ -150,7 +152,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut inner = self.connections.lock();
         inner.table.release(self.id);

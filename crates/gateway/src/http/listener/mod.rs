@@ -8,7 +8,7 @@ mod connections;
 mod socket;
 mod table;
 
-pub use connections::{Connections, EndCounters, Occupancy};
+pub use connections::{ConnectionLimiter, EndCounters, Occupancy};
 pub use table::Caps;
 
 use super::Proxies;
@@ -16,19 +16,19 @@ use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use connections::Slot;
+use connections::ConnectionSlot;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use socket::{Deadlines, Progress, Socket, Stage};
+use socket::{Deadlines, Socket, SocketProgress, SocketStage};
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use table::{Address, ShareTaken};
+use table::{ConnectionOrigin, ShareTaken};
 use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;
 
@@ -56,7 +56,7 @@ pub struct Site {
     /// Its routes.
     pub app: Router,
     /// Its connections, with their caps.
-    pub connections: Arc<Connections>,
+    pub connections: Arc<ConnectionLimiter>,
     /// Bytes of a request's body at most.
     pub body_bytes_max: usize,
     /// The proxies that may stand in front of it.
@@ -64,8 +64,8 @@ pub struct Site {
 }
 
 impl Site {
-    fn address(&self, peer: IpAddr) -> Address {
-        if self.proxies.trusts(peer) { Address::Proxy } else { Address::of(peer) }
+    fn address(&self, peer: IpAddr) -> ConnectionOrigin {
+        if self.proxies.trusts(peer) { ConnectionOrigin::Proxy } else { ConnectionOrigin::of(peer) }
     }
 }
 
@@ -94,11 +94,17 @@ fn is_of_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn converse(stream: TcpStream, remote: SocketAddr, slot: Slot, site: Site, deadlines: Deadlines) {
+async fn converse(
+    stream: TcpStream,
+    remote: SocketAddr,
+    slot: ConnectionSlot,
+    site: Site,
+    deadlines: Deadlines,
+) {
     let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
     let local = stream.local_addr().unwrap_or(nowhere);
     let eviction = slot.eviction();
-    let progress = Progress::new(slot);
+    let progress = SocketProgress::new(slot);
     let socket = Socket::new(stream, Arc::clone(&progress), deadlines);
     let answer =
         service_fn(move |request| answer(request, remote, local, site.clone(), Arc::clone(&progress)));
@@ -122,7 +128,7 @@ async fn answer(
     remote: SocketAddr,
     local: SocketAddr,
     mut site: Site,
-    progress: Arc<Progress>,
+    progress: Arc<SocketProgress>,
 ) -> Result<Response, hyper::Error> {
     let (mut head, body) = request.into_parts();
     let body = body::receive(body, &progress, site.body_bytes_max).await?;
@@ -136,7 +142,7 @@ async fn answer(
         Err(ShareTaken) => (StatusCode::TOO_MANY_REQUESTS, OVER_SHARE).into_response(),
     };
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        progress.wait(Stage::Idle);
+        progress.wait(SocketStage::Idle);
         // hyper has found nothing to read while the request was served and would not look again: the socket has to learn that it is to keep a
         // deadline now.
         poll_fn(|context| {

@@ -2,8 +2,8 @@
 //!
 //! They are kept where bytes are read and written, so they also hold for what a connection becomes, a WebSocket.
 
-use super::connections::Slot;
-use super::table::{Address, Phase, ShareTaken};
+use super::connections::ConnectionSlot;
+use super::table::{ConnectionOrigin, ConnectionPhase, ShareTaken};
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
@@ -31,39 +31,39 @@ pub(super) struct Deadlines {
 /// What a connection is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Stage {
+pub(super) enum SocketStage {
     Idle,
     Head,
     Body,
     Served,
 }
 
-impl Stage {
+impl SocketStage {
     const ALL: [Self; 4] = [Self::Idle, Self::Head, Self::Body, Self::Served];
 
-    const fn phase(self) -> Phase {
+    const fn phase(self) -> ConnectionPhase {
         match self {
-            Self::Idle => Phase::Idle,
-            Self::Head | Self::Body => Phase::Reading,
-            Self::Served => Phase::Served,
+            Self::Idle => ConnectionPhase::Idle,
+            Self::Head | Self::Body => ConnectionPhase::Reading,
+            Self::Served => ConnectionPhase::Served,
         }
     }
 }
 
 /// A connection's stage and its place in the table, known to its socket and to the service behind it.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct SocketProgress {
     stage: AtomicU8,
-    pub(super) slot: Slot,
+    pub(super) slot: ConnectionSlot,
 }
 
-impl Progress {
-    pub(super) fn new(slot: Slot) -> Arc<Self> {
-        Arc::new(Self { stage: AtomicU8::new(Stage::Idle as u8), slot })
+impl SocketProgress {
+    pub(super) fn new(slot: ConnectionSlot) -> Arc<Self> {
+        Arc::new(Self { stage: AtomicU8::new(SocketStage::Idle as u8), slot })
     }
 
     /// The connection waits for its client.
-    pub(super) fn wait(&self, stage: Stage) {
+    pub(super) fn wait(&self, stage: SocketStage) {
         self.stage.store(stage as u8, Ordering::Relaxed);
         self.slot.wait(stage.phase());
     }
@@ -72,13 +72,13 @@ impl Progress {
     ///
     /// # Errors
     /// When its client has its share of connections served.
-    pub(super) fn serve(&self, client: Address) -> Result<(), ShareTaken> {
-        self.stage.store(Stage::Served as u8, Ordering::Relaxed);
+    pub(super) fn serve(&self, client: ConnectionOrigin) -> Result<(), ShareTaken> {
+        self.stage.store(SocketStage::Served as u8, Ordering::Relaxed);
         self.slot.serve(client)
     }
 
-    fn stage(&self) -> Stage {
-        Stage::ALL[usize::from(self.stage.load(Ordering::Relaxed))]
+    fn stage(&self) -> SocketStage {
+        SocketStage::ALL[usize::from(self.stage.load(Ordering::Relaxed))]
     }
 }
 
@@ -86,16 +86,16 @@ impl Progress {
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: TcpStream,
-    progress: Arc<Progress>,
+    progress: Arc<SocketProgress>,
     deadlines: Deadlines,
     /// Runs while the client owes us bytes, and of which stage.
-    reading: Option<(Stage, Pin<Box<Sleep>>)>,
+    reading: Option<(SocketStage, Pin<Box<Sleep>>)>,
     /// Runs while the client does not read.
     writing: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
-    pub(super) const fn new(stream: TcpStream, progress: Arc<Progress>, deadlines: Deadlines) -> Self {
+    pub(super) const fn new(stream: TcpStream, progress: Arc<SocketProgress>, deadlines: Deadlines) -> Self {
         Self { stream, progress, deadlines, reading: None, writing: None }
     }
 
@@ -103,10 +103,10 @@ impl Socket {
     fn poll_reading(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         let stage = self.progress.stage();
         let limit = match stage {
-            Stage::Idle => self.deadlines.idle,
-            Stage::Head => self.deadlines.head,
-            Stage::Body => self.deadlines.body,
-            Stage::Served => {
+            SocketStage::Idle => self.deadlines.idle,
+            SocketStage::Head => self.deadlines.head,
+            SocketStage::Body => self.deadlines.body,
+            SocketStage::Served => {
                 self.reading = None;
                 return Poll::Pending;
             }
@@ -142,8 +142,8 @@ impl AsyncRead for Socket {
         let this = self.get_mut();
         let before = buffer.filled().len();
         if let Poll::Ready(result) = Pin::new(&mut this.stream).poll_read(context, buffer) {
-            if buffer.filled().len() > before && this.progress.stage() == Stage::Idle {
-                this.progress.wait(Stage::Head);
+            if buffer.filled().len() > before && this.progress.stage() == SocketStage::Idle {
+                this.progress.wait(SocketStage::Head);
                 this.reading = None;
             }
             return Poll::Ready(result);

@@ -40,7 +40,7 @@ pub(super) struct ShareTaken;
 
 /// A client as far as caps go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Address {
+pub(super) enum ConnectionOrigin {
     /// A client, by its network.
     Client(ClientNetwork),
     /// All trusted proxies. Their connections are those of many clients, so no cap per address holds for them, and one is closed only when
@@ -48,7 +48,7 @@ pub(super) enum Address {
     Proxy,
 }
 
-impl Address {
+impl ConnectionOrigin {
     pub(super) fn of(peer: IpAddr) -> Self {
         Self::Client(ClientNetwork::of(peer))
     }
@@ -56,7 +56,7 @@ impl Address {
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     /// Between two requests.
     Idle,
     /// In the middle of a request's head or body.
@@ -67,7 +67,7 @@ pub(super) enum Phase {
 
 /// What comes of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admission {
+pub(super) enum ConnectionAdmission {
     /// It is in the table. `evicted` has to be closed for it.
     Admitted { id: ConnectionId, evicted: Option<ConnectionId> },
     /// Connections that were told to close have to be gone first.
@@ -77,33 +77,33 @@ pub(super) enum Admission {
 }
 
 #[derive(Debug)]
-struct Slot {
-    address: Address,
-    phase: Phase,
+struct TableSlot {
+    address: ConnectionOrigin,
+    phase: ConnectionPhase,
     /// Position in time of the last change of phase.
     since: u64,
     body_bytes: usize,
     is_closing: bool,
     /// The client whose share it counts in, while it is served.
-    client: Option<Address>,
+    client: Option<ConnectionOrigin>,
 }
 
 /// Waiting connections of one address, the first to be closed in front: idle ones before others, then the longest waiting.
 #[derive(Debug, Default)]
-struct Group {
-    waiting: BTreeSet<(Phase, u64, ConnectionId)>,
+struct OriginGroup {
+    waiting: BTreeSet<(ConnectionPhase, u64, ConnectionId)>,
     open: usize,
     body_bytes: usize,
 }
 
 /// All connections of one listener.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ConnectionTable {
     caps: Caps,
-    slots: BTreeMap<ConnectionId, Slot>,
-    groups: BTreeMap<Address, Group>,
+    slots: BTreeMap<ConnectionId, TableSlot>,
+    groups: BTreeMap<ConnectionOrigin, OriginGroup>,
     /// Served connections by client.
-    served: BTreeMap<Address, usize>,
+    served: BTreeMap<ConnectionOrigin, usize>,
     waiting: usize,
     closing: usize,
     body_bytes: usize,
@@ -111,7 +111,7 @@ pub(super) struct Table {
     clock: u64,
 }
 
-impl Table {
+impl ConnectionTable {
     pub(super) const fn new(caps: Caps) -> Self {
         Self {
             caps,
@@ -138,20 +138,20 @@ impl Table {
     }
 
     /// Takes a new connection in, at the cost of another one when a cap is reached. At most one is told to close for each new one.
-    pub(super) fn admit(&mut self, address: Address) -> Admission {
+    pub(super) fn admit(&mut self, address: ConnectionOrigin) -> ConnectionAdmission {
         if self.slots.len() >= self.caps.open_max {
             if self.closing > 0 {
-                return Admission::Wait;
+                return ConnectionAdmission::Wait;
             }
             let Some(victim) = self.victim() else {
-                return Admission::Full;
+                return ConnectionAdmission::Full;
             };
             self.close(victim);
-            return Admission::Admitted { id: self.insert(address), evicted: Some(victim) };
+            return ConnectionAdmission::Admitted { id: self.insert(address), evicted: Some(victim) };
         }
         let own = self.groups.get(&address).map_or(0, |group| group.waiting.len());
-        let victim = if own >= self.caps.address_max && address != Address::Proxy {
-            self.groups.get(&address).and_then(Group::first)
+        let victim = if own >= self.caps.address_max && address != ConnectionOrigin::Proxy {
+            self.groups.get(&address).and_then(OriginGroup::first)
         } else if self.waiting >= self.caps.waiting_max {
             self.victim()
         } else {
@@ -160,12 +160,12 @@ impl Table {
         if let Some(victim) = victim {
             self.close(victim);
         }
-        Admission::Admitted { id: self.insert(address), evicted: victim }
+        ConnectionAdmission::Admitted { id: self.insert(address), evicted: victim }
     }
 
     /// A connection waits for its client. Bytes of a body count until the phase ends.
-    pub(super) fn wait(&mut self, id: ConnectionId, phase: Phase) {
-        assert_ne!(phase, Phase::Served, "a served connection counts for a client");
+    pub(super) fn wait(&mut self, id: ConnectionId, phase: ConnectionPhase) {
+        assert_ne!(phase, ConnectionPhase::Served, "a served connection counts for a client");
         self.enter(id, phase);
     }
 
@@ -173,14 +173,14 @@ impl Table {
     ///
     /// # Errors
     /// When its client has its share. The connection goes on waiting.
-    pub(super) fn serve(&mut self, id: ConnectionId, client: Address) -> Result<(), ShareTaken> {
-        self.enter(id, Phase::Reading);
+    pub(super) fn serve(&mut self, id: ConnectionId, client: ConnectionOrigin) -> Result<(), ShareTaken> {
+        self.enter(id, ConnectionPhase::Reading);
         let own = self.served.get(&client).copied().unwrap_or(0);
         let left = self.caps.open_max.saturating_sub(self.open() - self.waiting);
-        if client != Address::Proxy && own >= SHARE * left {
+        if client != ConnectionOrigin::Proxy && own >= SHARE * left {
             return Err(ShareTaken);
         }
-        self.enter(id, Phase::Served);
+        self.enter(id, ConnectionPhase::Served);
         if let Some(slot) = self.slots.get_mut(&id) {
             slot.client = Some(client);
             *self.served.entry(client).or_default() += 1;
@@ -188,7 +188,7 @@ impl Table {
         Ok(())
     }
 
-    fn enter(&mut self, id: ConnectionId, phase: Phase) {
+    fn enter(&mut self, id: ConnectionId, phase: ConnectionPhase) {
         self.clock += 1;
         self.end_service(id);
         let Some(slot) = self.slots.get_mut(&id) else { return };
@@ -203,7 +203,7 @@ impl Table {
             self.waiting -= 1;
         }
         (slot.phase, slot.since) = (phase, self.clock);
-        if phase != Phase::Served {
+        if phase != ConnectionPhase::Served {
             group.waiting.insert((phase, slot.since, id));
             self.waiting += 1;
         }
@@ -253,14 +253,14 @@ impl Table {
         }
     }
 
-    fn insert(&mut self, address: Address) -> ConnectionId {
+    fn insert(&mut self, address: ConnectionOrigin) -> ConnectionId {
         self.clock += 1;
         let id = self.clock;
-        let (phase, since) = (Phase::Reading, id);
-        let slot = Slot { address, phase, since, body_bytes: 0, is_closing: false, client: None };
+        let (phase, since) = (ConnectionPhase::Reading, id);
+        let slot = TableSlot { address, phase, since, body_bytes: 0, is_closing: false, client: None };
         self.slots.insert(id, slot);
         let group = self.groups.entry(address).or_default();
-        group.waiting.insert((Phase::Reading, id, id));
+        group.waiting.insert((ConnectionPhase::Reading, id, id));
         group.open += 1;
         self.waiting += 1;
         id
@@ -268,9 +268,9 @@ impl Table {
 
     /// A waiting connection of the address that has the most; of several such addresses, the one that has waited longest.
     fn victim(&self) -> Option<ConnectionId> {
-        let weight = |address: &Address, group: &Group| {
+        let weight = |address: &ConnectionOrigin, group: &OriginGroup| {
             let oldest = group.waiting.first().map_or(u64::MAX, |&(_, since, _)| since);
-            let of_clients = if *address == Address::Proxy { 0 } else { group.waiting.len() };
+            let of_clients = if *address == ConnectionOrigin::Proxy { 0 } else { group.waiting.len() };
             (of_clients, std::cmp::Reverse(oldest))
         };
         let heaviest = self.groups.iter().max_by_key(|(address, group)| weight(address, group));
@@ -291,7 +291,7 @@ impl Table {
     }
 }
 
-impl Group {
+impl OriginGroup {
     fn first(&self) -> Option<ConnectionId> {
         self.waiting.first().map(|&(_, _, id)| id)
     }

@@ -34,13 +34,13 @@ fn site() -> Site {
             }),
         )
         .layer(DefaultBodyLimit::max(BODY_MAX));
-    Site { app, connections: Connections::new(CAPS), body_bytes_max: BODY_MAX, proxies: Arc::default() }
+    Site { app, connections: ConnectionLimiter::new(CAPS), body_bytes_max: BODY_MAX, proxies: Arc::default() }
 }
 
 async fn connect(listener: &TcpListener, site: &Site, deadlines: Deadlines) -> TcpStream {
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.expect("it listens");
     let (stream, remote) = listener.accept().await.expect("a client connects");
-    let slot = site.connections.admit(Address::of(remote.ip())).await.expect("a place");
+    let slot = site.connections.admit(ConnectionOrigin::of(remote.ip())).await.expect("a place");
     tokio::spawn(converse(stream, remote, slot, site.clone(), deadlines));
     client
 }
@@ -127,7 +127,7 @@ fn requests_beyond_a_clients_share_are_refused_directly_and_behind_a_proxy() {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
             let proxies = Arc::new(Proxies::new(trusted, ProxyHeader::XForwardedFor));
             let site =
-                Site { connections: Connections::new(Caps { open_max: 6, ..CAPS }), proxies, ..site() };
+                Site { connections: ConnectionLimiter::new(Caps { open_max: 6, ..CAPS }), proxies, ..site() };
             let mut held = Vec::new();
             // The fourth leaves two, the fifth would leave one.
             for n in 1..=4 {
