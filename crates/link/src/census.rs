@@ -24,7 +24,7 @@ impl WorldCensus {
         let is_bound = |session: &SessionKey| self.bound.binary_search(session).is_ok();
         // Sequence numbers contain the ticket, from 1, in their high half. So 0 precedes every command of the session itself: one that
         // comes back in the same tick stays.
-        let leave = |session| Command { session, sequence: 0, action: Action::Leave };
+        let leave = |session| Command::by_node(session, 0, Action::Leave);
         present.into_iter().filter(|session| !is_bound(session)).map(leave).collect()
     }
 
@@ -38,6 +38,7 @@ impl WorldCensus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Author;
 
     fn keys(keys: &[u64]) -> Vec<SessionKey> {
         keys.iter().copied().map(SessionKey).collect()
@@ -49,6 +50,7 @@ mod tests {
         let leaving: Vec<SessionKey> =
             census.dismissals(keys(&[1, 2, 5, 7])).iter().map(|command| command.session).collect();
         assert_eq!(leaving, keys(&[1, 7]));
+        assert!(census.dismissals(keys(&[1])).iter().all(|command| command.author == Author::Node));
         assert!(WorldCensus::default().dismissals(keys(&[])).is_empty());
     }
 

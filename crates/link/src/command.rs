@@ -1,4 +1,4 @@
-//! What reaches a world: commands, stamped with who sent them and in which order.
+//! Commands to a world, with their author and their place in the order.
 //!
 //! A world sorts a tick's commands by (session, sequence) before it applies them, so that the order in which
 //! gateway shards happened to deliver them changes nothing (DESIGN §4).
@@ -9,15 +9,55 @@ use ids::{AgentId, SessionKey, Uuid};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One thing somebody asks of the world.
+/// One request to a world.
+///
+/// The author decides what it may do ([`Command::is_permitted`]); the world refuses and counts any other command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Command {
-    /// Who asks; [`SessionKey::NODE`] for the node itself.
+    /// Origin of the request.
+    pub author: Author,
+    /// The session whose avatar acts; [`SessionKey::NODE`] for the world as a whole.
     pub session: SessionKey,
-    /// Rises by one with every command of this session.
+    /// Rises by one with every command for this session.
     pub sequence: u64,
-    /// What is asked.
+    /// The request itself.
     pub action: Action,
+}
+
+/// Origins of commands. Objects with scripts will be a third kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Author {
+    /// A client, by its session: the gateway writes such commands from the circuit on which the request came.
+    Session(SessionKey),
+    /// The node: resyncs, dismissals after a restart, the operator, reloads.
+    Node,
+}
+
+impl Command {
+    /// A command that a session gives its own avatar.
+    ///
+    /// # Panics
+    /// For [`SessionKey::NODE`], which is no session.
+    #[must_use]
+    pub fn by_session(session: SessionKey, sequence: u64, action: Action) -> Self {
+        assert_ne!(session, SessionKey::NODE, "the node is no session");
+        Self { author: Author::Session(session), session, sequence, action }
+    }
+
+    /// A command of the node, for a session's avatar or ([`SessionKey::NODE`]) for the world as a whole.
+    #[must_use]
+    pub const fn by_node(session: SessionKey, sequence: u64, action: Action) -> Self {
+        Self { author: Author::Node, session, sequence, action }
+    }
+
+    /// Whether its author may ask this: the node anything, a session only what concerns its own avatar.
+    #[must_use]
+    pub fn is_permitted(&self) -> bool {
+        match self.author {
+            Author::Node => true,
+            Author::Session(author) => author == self.session && !matches!(self.action, Action::Resync),
+        }
+    }
 }
 
 /// The closed set of things that can be asked.

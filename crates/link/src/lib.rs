@@ -20,7 +20,7 @@ mod terrain;
 
 pub use census::WorldCensus;
 pub use chat::{CHAT_BYTES_MAX, Chat, ChatKind};
-pub use command::{Action, Appearance, Command, Control, ControlFlags, Enter};
+pub use command::{Action, Appearance, Author, Command, Control, ControlFlags, Enter};
 pub use frame::{
     Animation, Animations, Audience, Avatar, Change, Entity, Event, Frame, Motion, Refusal, SnapshotChunk,
     read_few,

@@ -38,18 +38,20 @@ fn record() -> io::Result<Vec<u8>> {
         max_avatars: 100,
         seed: 9,
     };
-    let enter = |session| Command {
-        session: SessionKey(session),
-        sequence: 0,
-        action: Action::Enter(Box::new(Enter {
-            agent: AgentId(Uuid::from_u128(session.into())),
-            first_name: "Ada".into(),
-            last_name: "Resident".into(),
-            position: Vec3::splat(50.0),
-            look_at: Vec3::X,
-            flying: false,
-            appearance: None,
-        })),
+    let enter = |session| {
+        Command::by_session(
+            SessionKey(session),
+            0,
+            Action::Enter(Box::new(Enter {
+                agent: AgentId(Uuid::from_u128(session.into())),
+                first_name: "Ada".into(),
+                last_name: "Resident".into(),
+                position: Vec3::splat(50.0),
+                look_at: Vec3::X,
+                flying: false,
+                appearance: None,
+            })),
+        )
     };
     let mut world = World::new(config.clone());
     let about = About::new("Harbour", "seed", 0, &config);

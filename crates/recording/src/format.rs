@@ -12,6 +12,7 @@
 //!
 //! All bodies are deflated where that makes them shorter. A file without its last record was cut off.
 
+use crate::steps1;
 use game::MissionScript;
 use ids::{Epoch, Instant, Tick, WorldId};
 use link::{Command, Scenery, Terrain};
@@ -37,8 +38,8 @@ pub(crate) const ABOUT: Part = Part::new(*b"ABOT", "about");
 pub(crate) const GROUND: Part = Part::new(*b"GRND", "ground");
 pub(crate) const OBJECTS: Part = Part::new(*b"OBJS", "objects");
 pub(crate) const SNAPSHOT: Part = Part::new(*b"WRLD", "world");
-/// Rises when a command or a step changes its form.
-pub(crate) const STEPS: Part = Part::new(*b"STEP", "steps");
+/// Its version rises when a command or a step changes its form. Version 2: every command has an author.
+pub(crate) const STEPS: Part = Part { upgrades: &[steps1::upgrade], ..Part::new(*b"STEP", "steps") };
 
 /// All parts that this build knows.
 pub(crate) const PARTS: [&Part; 6] = [&ABOUT, &GROUND, &OBJECTS, &SNAPSHOT, &STEPS, &END];

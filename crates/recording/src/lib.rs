@@ -24,6 +24,7 @@ mod format;
 mod read;
 mod replay;
 mod source;
+mod steps1;
 mod tape;
 mod upgrade;
 mod version4;

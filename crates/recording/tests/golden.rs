@@ -161,7 +161,11 @@ fn commands(tick: u64) -> Vec<Command> {
     for visitor in 0..VISITORS {
         let session = SessionKey(1 + visitor);
         let mut add = |action| {
-            commands.push(Command { session, sequence: tick * 100 + commands.len() as u64, action });
+            let sequence = tick * 100 + commands.len() as u64;
+            commands.push(match action {
+                Action::Resync => Command::by_node(session, sequence, action),
+                action => Command::by_session(session, sequence, action),
+            });
         };
         let turn = tick + 37 * visitor;
         if tick == 5 * visitor || turn % 400 == 399 {

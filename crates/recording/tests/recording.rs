@@ -79,7 +79,7 @@ impl Stage {
         [Action::Control(walk), Action::Enter(Box::new(enter))]
             .into_iter()
             .zip([2 * self.tick + 1, 2 * self.tick])
-            .map(|(action, sequence)| Command { session, sequence, action })
+            .map(|(action, sequence)| Command::by_session(session, sequence, action))
             .collect()
     }
 

@@ -58,8 +58,7 @@ impl Template {
                     published += 1;
                 }
                 Intake::NeedsSnapshot => {
-                    let (session, action) = (SessionKey::NODE, Action::Resync);
-                    commands.push(Command { session, sequence: tick, action });
+                    commands.push(Command::by_node(SessionKey::NODE, tick, Action::Resync));
                 }
                 Intake::Waiting => {}
             }

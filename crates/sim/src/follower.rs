@@ -37,7 +37,7 @@ impl Follower {
             Intake::NeedsSnapshot => {
                 let sequence = self.next_command;
                 self.next_command += 1;
-                Some(Command { session: SessionKey::NODE, sequence, action: Action::Resync })
+                Some(Command::by_node(SessionKey::NODE, sequence, Action::Resync))
             }
             Intake::Waiting => None,
         }

@@ -75,7 +75,7 @@ impl Task for Run {
 
 /// What the visitor of a world does in a tick: comes, walks about, talks.
 fn script(world: u32, tick: u64, commands: &mut Vec<Command>) {
-    let mut give = |action| commands.push(Command { session: SessionKey(1), sequence: tick, action });
+    let mut give = |action| commands.push(Command::by_session(SessionKey(1), tick, action));
     match tick {
         0 => give(Action::Enter(Box::new(Enter {
             agent: AgentId(Uuid::from_u128(world.into())),

@@ -284,7 +284,7 @@ mod tests {
     }
 
     fn command(sequence: u64) -> Command {
-        Command { session: SessionKey(1), sequence, action: Action::Leave }
+        Command::by_session(SessionKey(1), sequence, Action::Leave)
     }
 
     fn pool() -> Pool {

@@ -82,8 +82,7 @@ impl Line {
     }
 
     fn ask_for_snapshot(&mut self) {
-        let command =
-            Command { session: SessionKey::NODE, sequence: self.commands_sent, action: Action::Resync };
+        let command = Command::by_node(SessionKey::NODE, self.commands_sent, Action::Resync);
         self.commands_sent += 1;
         // When the inbox is full, the encoder asks again after a while.
         if self.waiting.put(command)

@@ -116,7 +116,7 @@ fn enter() -> Command {
         flying: false,
         appearance: None,
     }));
-    Command { session: SessionKey(1), sequence: 0, action }
+    Command::by_session(SessionKey(1), 0, action)
 }
 
 fn script(terrain: &Terrain) -> Script {

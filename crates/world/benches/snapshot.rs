@@ -90,6 +90,6 @@ fn walker(avatar: u64) -> [Command; 2] {
     };
     let control =
         Control { flags: ControlFlags::AT_POS, body_rotation: Quat::from_rotation_z(avatar as f32) };
-    let command = |sequence, action| Command { session: SessionKey(avatar), sequence, action };
+    let command = |sequence, action| Command::by_session(SessionKey(avatar), sequence, action);
     [command(0, Action::Enter(Box::new(enter))), command(1, Action::Control(control))]
 }

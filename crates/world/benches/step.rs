@@ -53,10 +53,8 @@ fn scene(name: &str, n_avatars: u64, ticks: u64, width: f32, behaviour: Behaviou
     let mut step_ms = Vec::new();
     for tick in 0..ticks {
         let inputs = (1..=n_avatars).filter_map(|avatar| Some((avatar, behaviour(avatar, tick)?)));
-        commands.extend(inputs.map(|(avatar, control)| Command {
-            session: SessionKey(avatar),
-            sequence: tick + 1,
-            action: Action::Control(control),
+        commands.extend(inputs.map(|(avatar, control)| {
+            Command::by_session(SessionKey(avatar), tick + 1, Action::Control(control))
         }));
         let began = Instant::now();
         world.step(Tick(tick), Duration::from_millis(50), 1.0, &mut commands, &mut frame);
@@ -72,10 +70,10 @@ fn scene(name: &str, n_avatars: u64, ticks: u64, width: f32, behaviour: Behaviou
 fn enter(avatar: u64, width: f32) -> Command {
     let corner = (SIZE_M as f32 - width) / 2.0;
     let position = Vec3::new(corner + width * share(avatar), corner + width * share(avatar ^ 0xABCD), 0.0);
-    Command {
-        session: SessionKey(avatar),
-        sequence: 0,
-        action: Action::Enter(Box::new(Enter {
+    Command::by_session(
+        SessionKey(avatar),
+        0,
+        Action::Enter(Box::new(Enter {
             agent: AgentId(Uuid::from_u128(u128::from(avatar))),
             first_name: format!("Walker{avatar}"),
             last_name: "Bench".into(),
@@ -84,7 +82,7 @@ fn enter(avatar: u64, width: f32) -> Command {
             flying: false,
             appearance: None,
         })),
-    }
+    )
 }
 
 /// Legs of 10 s in random directions, begun at different times.

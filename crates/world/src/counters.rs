@@ -25,6 +25,8 @@ pub struct WorldCounters {
     pub ignored: u64,
     /// Arrivals that found the world full.
     pub refused: u64,
+    /// Commands whose author may not give them: for another session's avatar, or for the world as a whole.
+    pub foreign: u64,
     /// Avatars that had something new for clients, once per tick and avatar.
     pub entities_dirtied: u64,
     /// Arrivals and teleports whose place had to be corrected: outside the region, under ground, no number.
@@ -32,10 +34,10 @@ pub struct WorldCounters {
 }
 
 impl WorldCounters {
-    /// Commands by action, with the label for metrics. [`WorldCounters::ignored`] and
-    /// [`WorldCounters::refused`] commands count here as `ignored` and `refused`, not as their action.
+    /// Commands by action, with the label for metrics. [`WorldCounters::ignored`],
+    /// [`WorldCounters::refused`] and [`WorldCounters::foreign`] commands count here as such, not as their action.
     #[must_use]
-    pub const fn commands(&self) -> [(&'static str, u64); 11] {
+    pub const fn commands(&self) -> [(&'static str, u64); 12] {
         [
             ("enter", self.enter),
             ("leave", self.leave),
@@ -48,6 +50,7 @@ impl WorldCounters {
             ("resync", self.resync),
             ("ignored", self.ignored),
             ("refused", self.refused),
+            ("foreign", self.foreign),
         ]
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 use glam::Vec3;
 use ids::{AgentId, LocalId, SessionKey};
-use link::{Action, Command, ControlFlags, Enter, Event, Frame, Refusal};
+use link::{Action, Author, Command, ControlFlags, Enter, Event, Frame, Refusal};
 use systems::System;
 
 /// The inbox phase, and what it leaves for the phases behind it.
@@ -49,7 +49,12 @@ impl Inbox {
         System::WorldInbox.enter();
         let to = &mut receivers;
         commands.sort_unstable_by_key(|command| (command.session, command.sequence));
-        for Command { session, action, .. } in commands.drain(..) {
+        for command in commands.drain(..) {
+            if !command.is_permitted() || to.is_impostor(&command) {
+                to.counters.foreign += 1;
+                continue;
+            }
+            let Command { session, action, .. } = command;
             match action {
                 Action::Enter(enter) => to.enter(session, *enter, out),
                 Action::Leave => to.leave(session),
@@ -74,6 +79,14 @@ impl Inbox {
 }
 
 impl Receivers<'_> {
+    /// Whether a session that has an avatar here would enter as another agent.
+    fn is_impostor(&mut self, command: &Command) -> bool {
+        let (Action::Enter(enter), Author::Session(session)) = (&command.action, command.author) else {
+            return false;
+        };
+        self.roster.of_session_mut(session).is_some_and(|presence| presence.identity.agent != enter.agent)
+    }
+
     fn enter(&mut self, session: SessionKey, enter: Enter, out: &mut Frame) {
         let (position, look_at, flying) = (enter.position, enter.look_at, enter.flying);
         let (agent, ground) = (enter.agent, &self.setting.ground);
@@ -206,18 +219,10 @@ mod tests {
     use link::Terrain;
     use std::{sync::Arc, time::Duration};
 
-    #[test]
-    fn a_world_without_npcs_remembers_no_blows() {
-        let enter = Action::Enter(Box::new(Enter {
-            agent: AgentId(Uuid::from_u128(1)),
-            first_name: "Ada".into(),
-            last_name: "Resident".into(),
-            position: Vec3::splat(50.0),
-            look_at: Vec3::X,
-            flying: false,
-            appearance: None,
-        }));
-        let mut world = World::new(WorldConfig {
+    const TICK: Duration = Duration::from_millis(50);
+
+    fn world() -> World {
+        World::new(WorldConfig {
             id: WorldId(0),
             epoch: Epoch(0),
             size_m: 256,
@@ -228,12 +233,67 @@ mod tests {
             water_m: 20.0,
             max_avatars: 10,
             seed: 1,
-        });
+        })
+    }
+
+    fn enter_as(agent: u128) -> Action {
+        Action::Enter(Box::new(Enter {
+            agent: AgentId(Uuid::from_u128(agent)),
+            first_name: "Ada".into(),
+            last_name: "Resident".into(),
+            position: Vec3::splat(50.0),
+            look_at: Vec3::X,
+            flying: false,
+            appearance: None,
+        }))
+    }
+
+    #[test]
+    fn a_world_without_npcs_remembers_no_blows() {
+        let mut world = world();
         let punch = || Action::Animate(vec![(PUNCH_LEFT, true)]);
-        for (sequence, action) in (0..).zip([enter].into_iter().chain((0..100).map(|_| punch()))) {
-            let mut commands = vec![Command { session: SessionKey(1), sequence, action }];
-            world.step(Tick(sequence), Duration::from_millis(50), 1.0, &mut commands, &mut Frame::empty());
+        for (sequence, action) in (0..).zip([enter_as(1)].into_iter().chain((0..100).map(|_| punch()))) {
+            let mut commands = vec![Command::by_session(SessionKey(1), sequence, action)];
+            world.step(Tick(sequence), TICK, 1.0, &mut commands, &mut Frame::empty());
         }
         assert!(world.inbox.punches.is_empty());
+    }
+
+    #[test]
+    fn a_session_acts_for_its_own_avatar_only() {
+        let (ada, eve) = (SessionKey(1), SessionKey(2));
+        let (mut world, mut honest) = (world(), world());
+        let mut frame = Frame::empty();
+        for world in [&mut world, &mut honest] {
+            let mut arrivals =
+                vec![Command::by_session(ada, 0, enter_as(1)), Command::by_session(eve, 0, enter_as(2))];
+            world.step(Tick(0), TICK, 1.0, &mut arrivals, &mut frame);
+        }
+        let forged = |session, sequence, action| Command {
+            author: Author::Session(eve),
+            ..Command::by_node(session, sequence, action)
+        };
+        let elsewhere = || Action::Teleport { position: Vec3::splat(99.0), look_at: Vec3::X };
+        let mut commands = vec![
+            forged(ada, 1, Action::Leave),
+            forged(ada, 2, elsewhere()),
+            forged(SessionKey(3), 1, enter_as(3)),
+            forged(SessionKey::NODE, 1, Action::Resync),
+            // As another account than the session's.
+            forged(eve, 1, enter_as(1)),
+        ];
+        world.step(Tick(1), TICK, 1.0, &mut commands, &mut frame);
+        assert!(frame.events.is_empty() && frame.snapshot.is_none(), "{frame:?}");
+        let told = frame.state_hash;
+        honest.step(Tick(1), TICK, 1.0, &mut Vec::new(), &mut frame);
+        assert_eq!(told, frame.state_hash);
+        let counters = world.counters();
+        assert_eq!((counters.foreign, counters.leave, counters.teleport, counters.resync), (5, 0, 0, 0));
+
+        // The node may ask the same.
+        let mut commands = vec![Command::by_node(ada, 0, Action::Leave)];
+        world.step(Tick(2), TICK, 1.0, &mut commands, &mut frame);
+        assert_eq!(world.sessions().collect::<Vec<_>>(), [eve]);
+        assert_eq!(world.counters().foreign, 5);
     }
 }

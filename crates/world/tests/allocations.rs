@@ -110,7 +110,7 @@ fn deed(tick: u64) -> Option<Command> {
         _ if tick % 20 == 10 => Action::Animate(vec![(world::animations::PUNCH_LEFT, true)]),
         _ => return None,
     };
-    Some(Command { session: SessionKey(1), sequence: tick, action })
+    Some(Command::by_session(SessionKey(1), tick, action))
 }
 
 fn setting() -> WorldConfig {

@@ -86,7 +86,7 @@ fn enter() -> Command {
         flying: false,
         appearance: None,
     }));
-    Command { session: SessionKey(1), sequence: 1, action }
+    Command::by_session(SessionKey(1), 1, action)
 }
 
 fn script() -> Script {

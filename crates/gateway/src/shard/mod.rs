@@ -451,7 +451,7 @@ impl Shard {
         let sequence = client.command_sequence();
         let (session, world) = (client.session(), client.place.world());
         self.counters.commands += 1;
-        self.commands.push((world, Command { session, sequence, action }));
+        self.commands.push((world, Command::by_session(session, sequence, action)));
     }
 
     /// Sends a message (number and body) reliably, at once.

@@ -369,7 +369,7 @@ impl Node {
             let control =
                 Control { flags: ControlFlags::AT_POS, body_rotation: Quat::from_rotation_z(at as f32) };
             for (sequence, action) in [(0, Action::Enter(Box::new(enter))), (1, Action::Control(control))] {
-                self.regions[0].commands.push(Command { session, sequence, action });
+                self.regions[0].commands.push(Command::by_session(session, sequence, action));
             }
         }
     }

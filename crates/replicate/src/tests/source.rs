@@ -43,7 +43,7 @@ impl Source {
 
     pub(super) fn command(&mut self, session: u64, action: Action) {
         self.sequence += 1;
-        self.commands.push(Command { session: SessionKey(session), sequence: self.sequence, action });
+        self.commands.push(Command::by_session(SessionKey(session), self.sequence, action));
     }
 
     pub(super) fn enter(&mut self, session: u64) {
@@ -79,7 +79,8 @@ impl Source {
     }
 
     pub(super) fn resync(&mut self) {
-        self.command(SessionKey::NODE.0, Action::Resync);
+        self.sequence += 1;
+        self.commands.push(Command::by_node(SessionKey::NODE, self.sequence, Action::Resync));
     }
 
     pub(super) fn step(&mut self) -> Frame {

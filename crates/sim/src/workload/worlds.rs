@@ -234,7 +234,7 @@ impl Owners {
             };
             let sequence = &mut self.sequences[index as usize];
             let session = SessionKey(u64::from(self.world) * AVATARS + index + 1);
-            commands.push(Command { session, sequence: *sequence, action });
+            commands.push(Command::by_session(session, *sequence, action));
             *sequence += 1;
         }
         commands

@@ -33,18 +33,20 @@ fn config() -> WorldConfig {
 }
 
 fn two_enter() -> Vec<Command> {
-    let enter = |session| Command {
-        session: SessionKey(session),
-        sequence: 0,
-        action: Action::Enter(Box::new(Enter {
-            agent: AgentId(Uuid::from_u128(1)),
-            first_name: "Ada".into(),
-            last_name: "Resident".into(),
-            position: Vec3::splat(50.0),
-            look_at: Vec3::X,
-            flying: false,
-            appearance: None,
-        })),
+    let enter = |session| {
+        Command::by_session(
+            SessionKey(session),
+            0,
+            Action::Enter(Box::new(Enter {
+                agent: AgentId(Uuid::from_u128(1)),
+                first_name: "Ada".into(),
+                last_name: "Resident".into(),
+                position: Vec3::splat(50.0),
+                look_at: Vec3::X,
+                flying: false,
+                appearance: None,
+            })),
+        )
     };
     vec![enter(1), enter(2)]
 }

@@ -53,7 +53,10 @@ fn any_run() -> impl Strategy<Value = Vec<Vec<Command>>> {
         let mut sequence = 0;
         let mut stamp = |(session, action)| {
             sequence += 1;
-            Command { session: SessionKey(session), sequence, action }
+            match action {
+                Action::Resync => Command::by_node(SessionKey::NODE, sequence, action),
+                action => Command::by_session(SessionKey(session), sequence, action),
+            }
         };
         ticks.into_iter().map(|tick| tick.into_iter().map(&mut stamp).collect()).collect()
     })
@@ -116,7 +119,10 @@ proptest! {
         let mut stage = crate::stage::Stage::new(hills());
         for commands in run {
             for Command { session, action, .. } in commands {
-                stage.send(session.0, action);
+                match action {
+                    Action::Resync => stage.resync(),
+                    action => stage.send(session.0, action),
+                }
             }
             stage.run(4);
             for entity in stage.mirror.0.values() {
@@ -134,8 +140,7 @@ proptest! {
 #[test]
 fn a_new_epoch_numbers_its_frames_from_zero() {
     let mut world = World::new(hills());
-    let enter =
-        Command { session: SessionKey(1), sequence: 1, action: enter_at(Vec3::new(128.0, 128.0, 23.0)) };
+    let enter = Command::by_session(SessionKey(1), 1, enter_at(Vec3::new(128.0, 128.0, 23.0)));
     step(&mut world, 0, vec![enter]);
     let snapshot = world.snapshot();
     let frame =
@@ -179,7 +184,7 @@ fn wrong_bytes_are_refused_with_the_reason() {
 fn one_bit_of_difference_shows_in_the_hash() {
     let hash_after = |yaw: f32| {
         let mut world = World::new(hills());
-        let command = |sequence, action| Command { session: SessionKey(1), sequence, action };
+        let command = |sequence, action| Command::by_session(SessionKey(1), sequence, action);
         let enter = command(1, enter_at(Vec3::new(128.0, 128.0, 23.0)));
         let turn = command(2, control(ControlFlags::default(), Quat::from_rotation_z(yaw)));
         step(&mut world, 0, vec![enter, turn]).state_hash

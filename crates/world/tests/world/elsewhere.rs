@@ -35,10 +35,8 @@ fn any_deed() -> impl Strategy<Value = Action> {
 fn any_deeds(ticks: usize) -> impl Strategy<Value = Vec<Vec<Command>>> {
     let tick = prop::collection::vec((1u64..3, any_deed()), 0..2);
     prop::collection::vec(tick, ticks).prop_map(|ticks| {
-        let command = |tick: usize, n: usize, (session, action)| Command {
-            session: SessionKey(session),
-            sequence: (tick * 10 + n) as u64,
-            action,
+        let command = |tick: usize, n: usize, (session, action)| {
+            Command::by_session(SessionKey(session), (tick * 10 + n) as u64, action)
         };
         let commands = |(tick, deeds): (usize, Vec<_>)| {
             deeds.into_iter().enumerate().map(|(n, deed)| command(tick, n, deed)).collect()
@@ -129,7 +127,7 @@ proptest! {
         }
         let mut moved = World::restore_without_visitors(elsewhere(), &world.snapshot()).unwrap();
         prop_assert_eq!(moved.n_avatars(), 0);
-        let leave = |session| Command { session: SessionKey(session), sequence: 1 << 32, action: Action::Leave };
+        let leave = |session| Command::by_session(SessionKey(session), 1 << 32, Action::Leave);
         let mut leave = vec![leave(1), leave(2)];
         for tick in deeds.len()..deeds.len() + 100 {
             let expected = step(&mut world, tick, &std::mem::take(&mut leave));
@@ -168,8 +166,7 @@ fn what_was_put_away_is_told_anew_although_it_has_its_number_and_epoch() {
 #[test]
 fn replicas_are_told_everything_once() {
     let mut world = World::new(HERE.clone());
-    let enter =
-        Command { session: SessionKey(1), sequence: 1, action: enter_at(Vec3::new(60.0, 60.0, 22.0)) };
+    let enter = Command::by_session(SessionKey(1), 1, enter_at(Vec3::new(60.0, 60.0, 22.0)));
     step(&mut world, 0, &[enter]);
     let first_epoch = WorldConfig { epoch: Epoch(0), ..elsewhere() };
     let mut moved = World::restore(first_epoch, &world.snapshot()).unwrap();
@@ -199,12 +196,11 @@ fn ids_for_which_there_is_no_place_are_refused_with_numbers() {
     // Somebody who comes late, and stays, has an id that is far from the first.
     for sequence in 0..20 {
         let action = if sequence % 2 == 0 { enter_at(Vec3::new(60.0, 60.0, 22.0)) } else { Action::Leave };
-        step(&mut world, sequence as usize, &[Command { session: SessionKey(1), sequence, action }]);
+        step(&mut world, sequence as usize, &[Command::by_session(SessionKey(1), sequence, action)]);
     }
     let restored = World::restore(narrow(n + 3), &world.snapshot()).unwrap();
     assert_eq!(restored.n_avatars(), 0, "ids begin again where the next one has no place");
-    let enter =
-        Command { session: SessionKey(1), sequence: 99, action: enter_at(Vec3::new(60.0, 60.0, 22.0)) };
+    let enter = Command::by_session(SessionKey(1), 99, enter_at(Vec3::new(60.0, 60.0, 22.0)));
     step(&mut world, 20, &[enter]);
     let refused = World::restore(narrow(n + 3), &world.snapshot()).unwrap_err();
     assert!(matches!(refused, RestoreError::TooFewIds { .. }), "{refused}");

@@ -301,7 +301,7 @@ proptest! {
         }
         for tick in 0..100 {
             let mut commands = if tick == 0 {
-                vec![link::Command { session: SessionKey(1), sequence: 0, action: enter_at(point(60.0, 60.0)) }]
+                vec![link::Command::by_session(SessionKey(1), 0, enter_at(point(60.0, 60.0)))]
             } else {
                 Vec::new()
             };

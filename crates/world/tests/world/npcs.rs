@@ -191,7 +191,7 @@ fn a_world_with_npcs_sleeps_without_visitors_and_tells_them_to_who_comes_late() 
     stage.run(100);
     assert!(!stage.world.is_quiet());
     // A replica that begins anew has them, too.
-    stage.send(1, Action::Resync);
+    stage.resync();
     let mut in_snapshot = 0;
     for _ in 0..5 {
         stage.step();
@@ -203,14 +203,13 @@ fn a_world_with_npcs_sleeps_without_visitors_and_tells_them_to_who_comes_late() 
 #[test]
 fn a_restored_world_goes_on_with_the_same_frames() {
     let config = setting(crowd());
-    let mut commands =
-        vec![Command { session: SessionKey(1), sequence: 1, action: enter_at(Vec3::new(95.0, 100.0, 23.0)) }];
+    let mut commands = vec![Command::by_session(SessionKey(1), 1, enter_at(Vec3::new(95.0, 100.0, 23.0)))];
     let (mut world, mut frame) = (World::new(config.clone()), Frame::empty());
     let step = |world: &mut World, commands: &mut Vec<Command>, tick: u64, frame: &mut Frame| {
         if tick.is_multiple_of(37) {
             let turn = Quat::from_rotation_z(tick as f32);
             let action = control(ControlFlags::AT_POS, turn);
-            commands.push(Command { session: SessionKey(1), sequence: 2 + tick, action });
+            commands.push(Command::by_session(SessionKey(1), 2 + tick, action));
         }
         world.step(Tick(tick), super::stage::TICK, 1.0, commands, frame);
     };

@@ -274,7 +274,7 @@ fn a_life_that_ends_after_it_went_over_begins_again_with_the_new_cast() {
     let mut life = Life::new(config, 0.0);
     let mut frame = Frame::empty();
     let enter = enter_at(Vec3::new(60.0, 60.0, GROUND_M + STANDING));
-    let mut commands = vec![Command { session: SessionKey(1), sequence: 1, action: enter }];
+    let mut commands = vec![Command::by_session(SessionKey(1), 1, enter)];
     let mut moves_in = |life: &mut Life, ticks: Range<u64>| {
         let mut moves = 0;
         for tick in ticks {

@@ -28,7 +28,7 @@ impl Play {
         let mut commands: Vec<Command> = actions
             .into_iter()
             .zip(0..)
-            .map(|((session, action), sequence)| Command { session: SessionKey(session), sequence, action })
+            .map(|((session, action), sequence)| Command::by_session(SessionKey(session), sequence, action))
             .collect();
         self.life.step(self.now, Tick(self.tick), TICK, 1.0, &mut commands, &mut self.frame);
         self.now += TICK;

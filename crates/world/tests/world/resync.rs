@@ -2,7 +2,7 @@
 
 use crate::stage::{Mirror, Stage, config, enter_at};
 use glam::Vec3;
-use ids::{Epoch, LocalId, SessionKey};
+use ids::{Epoch, LocalId};
 use link::{Action, ControlFlags, Scenery, SnapshotChunk, Terrain};
 use std::sync::Arc;
 use world::{CHUNK_ENTITIES_MAX, WorldConfig};
@@ -31,7 +31,7 @@ fn parts_and_changes_together_rebuild_the_state_of_a_busy_world() {
         stage.press(session, ControlFlags::AT_POS);
     }
     stage.run(3);
-    stage.send(SessionKey::NODE.0, Action::Resync);
+    stage.resync();
 
     let mut replica = None;
     let mut ticks = 0_u64;
@@ -64,7 +64,7 @@ fn what_stands_is_told_by_no_frame_and_no_snapshot() {
     stage.send(1, enter_at(Vec3::new(128.0, 128.0, 22.0)));
     assert_eq!(stage.step().changes.len(), 1, "in the very first frame");
     assert_eq!(stage.entity(1).id, LocalId(1_700), "behind what stands");
-    stage.send(SessionKey::NODE.0, Action::Resync);
+    stage.resync();
     let mut replica = None;
     stage.step();
     assert!(follow(&mut replica, &stage), "one part");
@@ -77,7 +77,7 @@ fn what_stands_is_told_by_no_frame_and_no_snapshot() {
 #[test]
 fn an_empty_world_answers_with_one_empty_part() {
     let mut stage = Stage::flat();
-    stage.send(SessionKey::NODE.0, Action::Resync);
+    stage.resync();
     let chunk = stage.step().snapshot.clone().unwrap();
     assert_eq!((chunk.index, chunk.count, chunk.entities.len()), (0, 1, 0));
     assert!(stage.world.is_quiet());
@@ -89,14 +89,14 @@ fn wishes_during_a_snapshot_make_exactly_one_more() {
     for session in 1..=300 {
         stage.send(session, enter_at(Vec3::new(128.0, 128.0, 22.0)));
     }
-    stage.send(SessionKey::NODE.0, Action::Resync);
+    stage.resync();
     let mut parts = Vec::new();
     for _ in 0..8 {
         stage.step();
         parts.extend(stage.frame.snapshot.as_ref().map(|chunk| (chunk.index, chunk.count)));
         if parts.len() == 1 {
-            stage.send(SessionKey::NODE.0, Action::Resync);
-            stage.send(SessionKey::NODE.0, Action::Resync);
+            stage.resync();
+            stage.resync();
         }
     }
     assert_eq!(parts, [(0, 2), (1, 2), (0, 2), (1, 2)]);

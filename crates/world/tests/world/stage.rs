@@ -107,7 +107,12 @@ impl Stage {
 
     pub(crate) fn send(&mut self, session: u64, action: Action) {
         self.sequence += 1;
-        self.pending.push(Command { session: SessionKey(session), sequence: self.sequence, action });
+        self.pending.push(Command::by_session(SessionKey(session), self.sequence, action));
+    }
+
+    pub(crate) fn resync(&mut self) {
+        self.sequence += 1;
+        self.pending.push(Command::by_node(SessionKey::NODE, self.sequence, Action::Resync));
     }
 
     pub(crate) fn press(&mut self, session: u64, flags: ControlFlags) {

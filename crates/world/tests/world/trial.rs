@@ -23,7 +23,7 @@ impl Play {
         let mut play = Self {
             life: Life::new(setting(patrol()), 0.0),
             tick: 0,
-            commands: vec![Command { session: SessionKey(1), sequence: 1, action: enter }],
+            commands: vec![Command::by_session(SessionKey(1), 1, enter)],
             frame: Frame::empty(),
         };
         play.run(Duration::from_secs(10));
