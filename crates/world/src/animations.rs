@@ -1,4 +1,4 @@
-//! Which animations an avatar plays: one that shows how it moves (`gestures.rs` chooses it), and those that its owner chose.
+//! Animations of an avatar: one for its movement (`gestures.rs` chooses it), and those chosen by its owner.
 //!
 //! The ids are the well-known assets of every viewer; the world sends ids and never holds the assets.
 
@@ -68,8 +68,7 @@ built_in! {
     AWAY = 0xfd037134_85d4_f241_72c6_4f42164fedee;
 }
 
-/// Why an animation plays. One may have several reasons (viewers also start `TYPE` and `AWAY` themselves) and
-/// ends with the last.
+/// Reasons for which an animation plays. It may have several (viewers also start `TYPE` and `AWAY` themselves) and ends with the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Reason {
@@ -86,7 +85,7 @@ struct Playing {
     reasons: u8,
 }
 
-/// What one avatar plays, oldest start first.
+/// Playing animations of one avatar, oldest start first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Animator {
     #[serde(deserialize_with = "read_few")]
@@ -113,7 +112,7 @@ impl Animator {
         }
     }
 
-    /// Completes what came out of a snapshot; false when it is not what this code writes.
+    /// Completes a decoded animator; false if this code never encodes such a one.
     pub(crate) fn revive(&mut self) -> bool {
         self.publish();
         let shows_movement =
@@ -137,7 +136,7 @@ impl Animator {
         self.publish()
     }
 
-    /// Starts or stops what a state of the avatar plays; true when the list changed.
+    /// Starts or stops the animation of an avatar's state; true if the list changed.
     pub(crate) fn show(&mut self, id: Uuid, reason: Reason, on: bool) -> bool {
         let known = self.playing.iter().any(|p| p.animation.id == id && p.reasons & reason as u8 != 0);
         if known == on {
@@ -151,7 +150,7 @@ impl Animator {
         self.publish()
     }
 
-    /// Carries out an owner's wishes in order; true when the list changed. Starting a running one restarts it.
+    /// Applies an owner's starts and stops in order; true when the list changed. Starting a running animation restarts it.
     pub(crate) fn choose(&mut self, wishes: &[(Uuid, bool)]) -> bool {
         for &(id, on) in wishes.iter().take(Action::ANIMATIONS_MAX) {
             if id.is_nil() {

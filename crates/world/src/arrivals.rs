@@ -41,7 +41,7 @@ pub(crate) fn settle_arrivals(
             continue;
         }
         presence.news.arriving = false;
-        // Not the id itself, which is another one where the world goes on elsewhere.
+        // The place, not the id: ids differ when the world continues elsewhere.
         let arrival = local_ids.place_of(presence.id);
         let random = mix(setting.seed ^ u64::from(arrival));
         presence.motion.position = free_spot(presence, random, &setting.ground, contacts);

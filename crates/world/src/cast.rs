@@ -1,6 +1,6 @@
-//! What the NPCs of a template share: where they can walk and see, what they are, how they behave, where they begin.
+//! Shared data of a template's NPCs: walkable mesh, line of sight, kinds, behaviours, spawns.
 //!
-//! Immutable, and behind an `Arc` in every world of the template. A world's own is what it takes for each of them.
+//! Immutable, and behind an `Arc` in every world of the template. A world owns only the state of each NPC.
 
 use crate::{
     game::{GameFaults, GameRules, GameSite, GameSource, NoGame},
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 use thiserror::Error;
 
-/// How far a spawn may lie from where one can walk, metres.
+/// Maximum distance between a spawn and the walkable mesh, metres.
 const SPAWN_REACH_M: f32 = 3.0;
 
-/// A kind of NPC, beside what behaviours need to know of it ([`behavior::Kind`]).
+/// A kind of NPC, without its part in behaviours ([`behavior::Kind`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Actor {
@@ -32,13 +32,13 @@ pub struct Actor {
     pub walk_m_per_s: f32,
     /// Metres a second.
     pub run_m_per_s: f32,
-    /// How well it sees and hears.
+    /// Vision and hearing.
     pub sight: Acuity,
     /// Seconds that it lies where it fell.
     pub lies_s: u16,
     /// Seconds from then until it is back where it began; 0 is never.
     pub respawn_s: u16,
-    /// How it looks.
+    /// Visible outfit.
     pub looks: Looks,
 }
 
@@ -67,13 +67,13 @@ pub struct Spawn {
     pub first_name: String,
     /// Last name as shown.
     pub last_name: String,
-    /// Where it stands, metres from the corner; the height is that of its feet, and where there are several storeys the nearest counts.
+    /// Spawn position, metres from the corner; z is the height of the feet and selects the storey.
     pub position: Vec3,
     /// Direction that it faces; only x and y count.
     pub look_at: Vec3,
 }
 
-/// What a cast is made from.
+/// Source of a cast.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Script {
     /// Names that behaviours use.
@@ -88,7 +88,7 @@ pub struct Script {
     pub spawns: Vec<Spawn>,
     /// Length of a day, seconds of world time; 0 counts as the default, four hours.
     pub day_s: u32,
-    /// The game that visitors play, if there is one. Whoever keeps a script keeps it beside, since only its own crate can write it.
+    /// The visitors' game, if any. It is stored beside the script's own encoding, since only the game's crate can write it.
     #[serde(skip)]
     pub game: Option<Arc<dyn GameSource>>,
 }
@@ -128,13 +128,13 @@ pub enum CastError {
     /// Things that stand nowhere.
     #[error(transparent)]
     Solids(#[from] SolidsError),
-    /// Ground on which nobody can walk.
+    /// No part of the ground is walkable.
     #[error(transparent)]
     Mesh(#[from] BuildError),
     /// Lists that belong together and do not.
     #[error("there are {found} {what}, and {expected} are named")]
     Count {
-        /// Of what.
+        /// The counted items.
         what: &'static str,
         /// In the vocabulary.
         expected: usize,
@@ -144,79 +144,79 @@ pub enum CastError {
     /// More than a world takes.
     #[error("{0} NPCs are more than {NPCS_MAX}")]
     TooMany(usize),
-    /// A number of a kind that nobody can have.
+    /// A number of a kind is out of range.
     #[error("kind {kind:?}: {what} is {value}, and has to be {has_to_be}")]
     Number {
         /// The kind's name.
         kind: String,
-        /// Of what.
+        /// The kind of name.
         what: &'static str,
         /// In the script.
         value: f32,
-        /// What it may be.
+        /// Allowed range.
         has_to_be: &'static str,
     },
-    /// A spawn names what is not there.
+    /// A spawn names something unknown.
     #[error("NPC {number} ({name}): there is no {what} {wanted:?}")]
     Unknown {
-        /// Which spawn.
+        /// Index of the spawn.
         number: usize,
         /// Its name.
         name: String,
         /// Kind or behaviour.
         what: &'static str,
-        /// What it names.
+        /// The unknown name.
         wanted: String,
     },
-    /// A game that nobody could play.
+    /// The game has faults.
     #[error("{0}")]
     Game(GameFaults),
     /// A spawn from which there is no way to anywhere.
     #[error("NPC {number} ({name}) stands at {position}, where nobody can walk")]
     Nowhere {
-        /// Which spawn.
+        /// Index of the spawn.
         number: usize,
         /// Its name.
         name: String,
-        /// Where.
+        /// Its position, metres.
         position: Vec3,
     },
 }
 
-/// Tells casts apart, and what a cast needs to know of another one whose world's state it takes over.
+/// Identity of a cast, with the data that another cast needs to take over a world's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CastMark {
     /// [`Cast::fingerprint`].
     pub(crate) fingerprint: u64,
     /// [`NavMesh::fingerprint`] of the mesh.
     pub(crate) ground: u64,
-    /// Of who lives there, whatever they do.
+    /// Hash of the NPCs, without their behaviours.
     pub(crate) people: u64,
-    /// Of what visitors are to do there, and whether they can be hurt.
+    /// Hash of the missions and the damage setting.
     pub(crate) plan: u64,
-    /// What the numbers in minds mean.
+    /// Names behind the numbers in minds.
     pub(crate) names: Arc<Names>,
 }
 
 impl CastMark {
-    /// Whether a state with this mark can go on with that cast, by the rules of a [`Recast`](crate::Recast).
+    /// True if a state with this mark can continue with that cast, by the rules of a [`Recast`](crate::Recast).
     pub(crate) fn fits(&self, cast: Option<&Cast>) -> bool {
         let Some(cast) = cast else { return *self == Self::default() };
         self.fingerprint == cast.mark.fingerprint || self.has_plan_of(cast) && self.fits_but_for_plan(cast)
     }
 
-    /// Likewise, if what visitors were to do there may begin anew.
+    /// The same if missions may restart.
     pub(crate) fn fits_but_for_plan(&self, cast: &Cast) -> bool {
         self.ground == cast.mark.ground && cast.forebears.contains(&self.people)
     }
 
-    /// Whether visitors had to do there what they have to do with that cast.
+    /// True if the plan of missions and damage equals that cast's.
     pub(crate) const fn has_plan_of(&self, cast: &Cast) -> bool {
         self.plan == cast.mark.plan
     }
 }
 
-/// What all worlds of a template have in common of their NPCs.
+/// Immutable NPC data of a template, shared by all its worlds.
 #[derive(Debug)]
 pub struct Cast {
     pub(crate) mesh: NavMesh,
@@ -228,7 +228,7 @@ pub struct Cast {
     pub(crate) roles: Vec<SpawnRole>,
     pub(crate) day_s: u32,
     pub(crate) rules: Arc<dyn GameRules>,
-    /// What it was made from, for whoever makes it elsewhere.
+    /// Source of this cast, for building it elsewhere.
     script: Script,
     mark: CastMark,
     /// [`CastMark::people`] of all casts with the same NPCs and with these kinds, or only the first of them: states hold numbers of kinds, and
@@ -245,13 +245,13 @@ pub(crate) struct SpawnRole {
     pub(crate) last_name: String,
     pub(crate) spot: MeshPoint,
     pub(crate) facing: Vec2,
-    /// How it looks, in all worlds of the cast.
+    /// Appearance, in all worlds of the cast.
     pub(crate) appearance: Option<Arc<Appearance>>,
 }
 
 impl Cast {
-    /// Builds the mesh, loads the behaviours, finds everybody a place. Takes seconds: it is a long task's work. `go_on` is asked now and then
-    /// whether to.
+    /// Builds the mesh, loads the behaviours, places the NPCs. Takes seconds: it belongs in a long task. `go_on` is polled; false
+    /// cancels.
     ///
     /// # Errors
     /// [`CastErrors`]: all that is wrong with the script.
@@ -274,8 +274,8 @@ impl Cast {
         Self::put_together(script, terrain, mesh, nav::SightObstacles::new(ground, solids))
     }
 
-    /// Others, or the same with other behaviours, on the same ground: the mesh, which takes the time, is taken over. `terrain` is the
-    /// one that this was made of.
+    /// A cast of another script on the same ground. The mesh, which is the expensive part, is reused; `terrain` must be the one that it
+    /// was built from.
     ///
     /// # Errors
     /// [`CastErrors`]: all that is wrong with the script.
@@ -362,13 +362,13 @@ impl Cast {
         })
     }
 
-    /// How many NPCs it has.
+    /// Number of NPCs.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.roles.len()
     }
 
-    /// Whether it has none.
+    /// True without NPCs.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.roles.is_empty()
@@ -380,7 +380,7 @@ impl Cast {
         self.mark.fingerprint
     }
 
-    /// What a snapshot says of it.
+    /// Identity stored in snapshots.
     pub(crate) const fn mark(&self) -> &CastMark {
         &self.mark
     }
@@ -391,19 +391,19 @@ impl Cast {
         &self.behaviors.names().behaviors
     }
 
-    /// What it was made from.
+    /// Source of this cast.
     #[must_use]
     pub const fn script(&self) -> &Script {
         &self.script
     }
 
-    /// Whether NPCs' blows hurt visitors.
+    /// True if NPCs' blows hurt visitors.
     #[must_use]
     pub fn has_damage(&self) -> bool {
         self.rules.has_damage()
     }
 
-    /// Where one can walk.
+    /// Walkable mesh.
     #[must_use]
     pub const fn mesh(&self) -> &NavMesh {
         &self.mesh
@@ -420,7 +420,7 @@ pub(crate) fn ground_of(terrain: &Terrain) -> GroundHeights<'_> {
         .expect("a terrain has as many samples as its size says")
 }
 
-/// What is wrong with a script's numbers.
+/// Faults of a script's numbers.
 fn check(script: &Script) -> Vec<CastError> {
     let Script { vocabulary, actors, animations, spawns, .. } = script;
     let mut errors = Vec::new();
@@ -442,10 +442,10 @@ fn check(script: &Script) -> Vec<CastError> {
     errors
 }
 
-/// What spawns name, and where they may stand.
+/// Resolves the names and positions of spawns.
 struct SpawnResolver<'a> {
     vocabulary: &'a Vocabulary,
-    /// None when they are wrong, so that nobody knows which there are.
+    /// None if the behaviours have faults: their names are unknown then.
     behaviors: Option<&'a BehaviorSet>,
     mesh: &'a NavMesh,
     ground: GroundHeights<'a>,
@@ -488,7 +488,7 @@ impl SpawnResolver<'_> {
     }
 }
 
-/// Of who lives there: the first so many kinds and all NPCs by name, in order.
+/// Hash of the first `n_kinds` kinds and of all NPCs by name, in order.
 fn hash_names(script: &Script, n_kinds: usize) -> u64 {
     let mut hasher = state_hash::StateHasher::new();
     hasher.u64(script.spawns.len() as u64);
@@ -499,7 +499,7 @@ fn hash_names(script: &Script, n_kinds: usize) -> u64 {
     hasher.finish()
 }
 
-/// Those of a kind, or of the kinds of a group.
+/// NPCs of a kind, or of the kinds of a group.
 fn members(name: &str, Script { vocabulary, spawns, .. }: &Script) -> Option<NpcSet> {
     let group = vocabulary.groups.iter().find(|group| group.name == name);
     let is_meant =
@@ -509,7 +509,7 @@ fn members(name: &str, Script { vocabulary, spawns, .. }: &Script) -> Option<Npc
     is_known.then(|| spawns.filter(|(_, spawn)| is_meant(&spawn.kind)).map(|(number, _)| number).collect())
 }
 
-/// Numbers that would make somebody walk backwards, for ever or nowhere are errors.
+/// Checks an actor's ranges: out of them an NPC would walk backwards, without end or nowhere.
 fn check_numbers(kind: &str, actor: &Actor, errors: &mut Vec<CastError>) {
     let Acuity { radius_m, half_view_cos, close_m, eyes_m, memory_ms: _, hearing } = actor.sight;
     let (speeds, lengths) = (0.1..=SPEED_MAX_M_PER_S, 0.0..=1_000.0);

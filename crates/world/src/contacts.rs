@@ -1,13 +1,12 @@
-//! Contact between avatars: nobody walks into anybody.
+//! Contact between avatars: no avatar walks into another.
 //!
-//! Avatars are upright cylinders. One that moves slides around somebody in its way, and squeezes slowly between two or
-//! more: nobody can be walled in by a crowd. One that rests is never pushed, so a crowd at rest has no jitter and costs
-//! nothing. Avatars that overlap already (a squeeze, a fall onto a head, a crowded arrival) may stay so and walk
-//! apart: a move only slides off what would bring the two closer.
+//! Avatars are upright cylinders. A moving avatar slides around one obstacle and squeezes slowly between two or more: a crowd cannot
+//! wall it in. A resting avatar is never pushed, so a crowd at rest has no jitter and costs nothing. Avatars that overlap already (a
+//! squeeze, a fall onto a head, a crowded arrival) may stay so and walk apart: a move only slides off what would bring the two closer.
 //!
-//! Neighbours come from a grid of cells, folded like a torus onto a few buckets, so that its size goes with the number of
-//! avatars and not with the region. It is made anew each tick and updated as avatars move; the order in which a cell
-//! lists its avatars depends on slots and moves alone.
+//! Neighbours come from a grid of cells, folded like a torus onto a few buckets, so that its size goes with the number of avatars and
+//! not with the region. It is rebuilt each tick and updated as avatars move; the order in which a cell lists its avatars depends on
+//! slots and moves alone.
 
 use glam::{UVec2, Vec2, Vec3};
 
@@ -26,15 +25,15 @@ const CELL_M: f32 = 2.0;
 /// Pace of a squeeze between others, as a share of the wished one: slow enough to be worth walking around.
 const SQUEEZE: f32 = 0.25;
 
-/// Meeting somebody straight on (cosine of the angle), one would stand face to face for ever: keep to the right.
+/// Cosine of the angle above which a contact is head-on: the avatar sidesteps to the right, or both would block each other.
 const HEAD_ON: f32 = 0.9;
 
-/// How much of a blocked step becomes a step aside.
+/// Share of a blocked step that becomes a sidestep.
 const SIDESTEP: f32 = 0.7;
 
 const NOBODY: u32 = u32::MAX;
 
-/// Where everybody is, by cell.
+/// Grid of all avatars, by cell.
 #[derive(Debug, Default)]
 pub(crate) struct Contacts {
     /// First slot of each bucket, row by row.
@@ -58,7 +57,7 @@ const ABSENT: ContactBody =
     ContactBody { centre: Vec3::ZERO, half_height: 0.0, cell: UVec2::MAX, next: NOBODY };
 
 impl Contacts {
-    /// Forgets everybody and makes room for so many slots.
+    /// Removes all avatars and reserves `n_slots` slots.
     pub(crate) fn clear(&mut self, n_slots: usize) {
         let mut side: u32 = 8;
         while (side as usize).pow(2) < 2 * n_slots {
@@ -71,7 +70,7 @@ impl Contacts {
         self.bodies.resize(n_slots, ABSENT);
     }
 
-    /// Adds somebody.
+    /// Adds an avatar.
     pub(crate) fn insert(&mut self, slot: u32, centre: Vec3, half_height: f32) {
         let cell = cell_of(centre.truncate());
         let bucket = self.bucket(cell);
@@ -79,7 +78,7 @@ impl Contacts {
         self.bodies[slot as usize] = ContactBody { centre, half_height, cell, next };
     }
 
-    /// Tells that somebody is elsewhere now.
+    /// Updates the position of an avatar.
     pub(crate) fn relocate(&mut self, slot: u32, centre: Vec3) {
         let body = &mut self.bodies[slot as usize];
         body.centre = centre;
@@ -90,12 +89,12 @@ impl Contacts {
         }
     }
 
-    /// Whether a newcomer could stand here without touching anybody.
+    /// True if a newcomer can stand here without contact.
     pub(crate) fn is_free(&self, centre: Vec3, half_height: f32) -> bool {
         self.first_hit(NOBODY, Vec3::INFINITY, half_height, centre).is_none()
     }
 
-    /// The point to which a step leads, at or near `to`: around somebody in the way, or a little further into a press.
+    /// The point to which a step leads, at or near `to`: around an avatar in the way, or a little further into a press.
     pub(crate) fn slide(&self, slot: u32, from: Vec3, half_height: f32, to: Vec2) -> Vec2 {
         let step = to - from.truncate();
         let Some(hit) = self.first_hit(slot, from, half_height, to.extend(from.z)) else { return to };
@@ -106,7 +105,7 @@ impl Contacts {
         }
     }
 
-    /// Whom a body would touch at `to` (the deepest), having been at `from`.
+    /// The deepest contact of a body that moves from `from` to `to`.
     fn first_hit(&self, slot: u32, from: Vec3, half_height: f32, to: Vec3) -> Option<Hit> {
         let low = cell_of(to.truncate() - CONTACT_M);
         let high = cell_of(to.truncate() + CONTACT_M);
@@ -151,7 +150,7 @@ impl Contacts {
 }
 
 impl ContactBody {
-    /// How deep a body that comes from `from` would be in this one at `to`, if at all.
+    /// Depth of a body that comes from `from` inside this one at `to`, if they touch.
     fn hit(&self, from: Vec3, half_height: f32, to: Vec3) -> Option<(f32, Hit)> {
         let axis = self.centre.truncate();
         let near = axis.distance_squared(to.truncate());
@@ -164,7 +163,7 @@ impl ContactBody {
     }
 }
 
-/// Somebody in the way.
+/// An avatar in the way.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     axis: Vec2,

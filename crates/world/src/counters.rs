@@ -1,9 +1,9 @@
-//! What a world has done, as plain numbers: the host exports them.
+//! Counters of a world as plain numbers: the host exports them.
 
-/// Totals since the world was made or restored; a [`crate::Life`] goes on with them.
+/// Totals since the world was made or restored; a [`crate::Life`] carries them over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldCounters {
-    /// Arrivals, and the moves of those who arrived twice.
+    /// Arrivals, repeated ones included.
     pub enter: u64,
     /// Departures.
     pub leave: u64,

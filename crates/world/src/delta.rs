@@ -1,4 +1,4 @@
-//! The frame phase: what is different from the frame before.
+//! The frame phase: differences from the previous frame.
 
 use crate::{counters::WorldCounters, npc::Npcs, roster::Roster, setting::WorldSetting};
 use ids::{LocalId, Tick};

@@ -1,7 +1,7 @@
-//! How an avatar gets on in one physics sub-step: on foot, through the air, on wings.
+//! Movement of an avatar in one physics sub-step: walking, falling, flying.
 //!
-//! Speeds apply at once on foot, so that a stop is a stop and viewers predict a walk exactly; flight gathers and loses
-//! speed. Each function leaves the velocity with which viewers shall extrapolate, exactly zero at rest.
+//! Speeds apply at once on foot, so that a stop is a stop and viewers predict a walk exactly; flight gathers and loses speed. Each
+//! function leaves the velocity with which viewers extrapolate, exactly zero at rest.
 
 use crate::{
     contacts::Contacts,
@@ -11,11 +11,11 @@ use crate::{
 use glam::{Vec2, Vec3};
 use link::CEILING_M;
 
-/// Physics steps a second, whatever the tick: three to a tick of 50 ms (DESIGN §4).
+/// Physics sub-steps per second, independent of the tick: three per tick of 50 ms.
 pub const SUB_STEPS_PER_S: u32 = 60;
 
-/// Walking, metres a second across the ground: what measured walkers of the field do. (OpenSim's constant 4.096 is
-/// scaled by its physics engines.)
+/// Walking speed across the ground, metres per second: that of measured walkers of the field. (OpenSim's constant 4.096 is scaled by
+/// its physics engines.)
 pub const WALK_M_PER_S: f32 = 3.2;
 
 /// With SetAlwaysRun.
@@ -35,22 +35,22 @@ const JUMP_M_PER_S: f32 = 5.6;
 
 const GRAVITY_M_PER_S2: f32 = 9.81;
 
-/// Falls get no faster; also within what a terse update can say (±128 m/s, PROTOCOL §5.2).
+/// Maximum speed of a fall; also within the range of terse updates (±128 m/s).
 const FALL_MAX_M_PER_S: f32 = 54.0;
 
-/// How fast flight takes up another velocity.
+/// Acceleration of flight.
 const FLY_M_PER_S2: f32 = 30.0;
 
-/// How much one can steer in a jump or fall.
+/// Steering acceleration in a jump or fall.
 const AIR_M_PER_S2: f32 = 4.0;
 
-/// Who flies below the surface of ground or water is carried up to it.
+/// Speed at which a flyer below the surface of ground or water is lifted to it.
 const BUOYANCY_M_PER_S: f32 = 4.0;
 
-/// Nobody walks up ground steeper than 60°.
+/// Maximum slope for walking up: tan 60°.
 const CLIMB_MAX: f32 = 1.732;
 
-/// What an obstacle leaves of a step is nothing below this speed: rounding makes nobody creep.
+/// A blocked step slower than this is none: rounding must not make avatars creep.
 const CREEP_M_PER_S: f32 = 0.05;
 
 /// Going down, feet keep to ground that drops up to 75° (and a kerb more); below that one falls.
@@ -65,7 +65,7 @@ const IMPACT_LIGHT_M_PER_S: f32 = 3.0;
 const IMPACT_FIRM_M_PER_S: f32 = 12.6;
 const IMPACT_HARD_M_PER_S: f32 = 17.3;
 
-/// A velocity that differs less from the way of the whole tick stays as it is: rounding, or what a viewer never sees.
+/// Minimum difference from the mean velocity of the tick for a correction: smaller ones are rounding, or invisible.
 const UNEVEN_M_PER_S: f32 = 0.05;
 
 const DT: f32 = 1.0 / SUB_STEPS_PER_S as f32;
@@ -160,7 +160,7 @@ fn fly(presence: &mut Presence, slot: u32, wish: Vec3, ground: &SolidGround, con
     let surface = ground.surface(at) + half;
     let ceiling = CEILING_M - half;
     let z = from.z + velocity.z * DT;
-    // Nobody flies lower than the surface, except on the way up to it.
+    // A flyer stays above the surface, except on the way up to it.
     let lowest = if sunk { ground.height(at) + half } else { surface };
     let (z, rise) = if z <= lowest {
         (lowest, velocity.z.max(0.0))
@@ -175,8 +175,8 @@ fn fly(presence: &mut Presence, slot: u32, wish: Vec3, ground: &SolidGround, con
     presence.motion.velocity = level.extend(rise);
 }
 
-/// What somebody who slides along others did in the last sub-step is not how it goes on: viewers extrapolate with the way of the
-/// whole tick then.
+/// For an avatar that slid along others, the velocity for extrapolation becomes its mean over the tick: the last sub-step alone
+/// misleads viewers.
 pub(crate) fn even_out(presence: &mut Presence, from: Vec3, sub_steps: u64) {
     if !presence.stance.is_grounded() {
         return;
@@ -204,7 +204,7 @@ fn advance(
     let wanted = here + velocity * DT;
     let at = ground.within(contacts.slide(slot, from, half, ground.within(wanted)));
     if at == wanted {
-        // Unhindered, the velocity is the wish and not what rounded positions say: a steady walk keeps one velocity.
+        // Unhindered, the velocity is the wish, not the difference of rounded positions: a steady walk keeps one velocity.
         return (at, velocity);
     }
     let hindered = (at - here) / DT;
@@ -215,7 +215,7 @@ fn advance(
     }
 }
 
-/// What remains of a wish on a slope: on ground too steep to climb, only the way along and down.
+/// The part of a wished velocity that a slope allows: on ground too steep to climb, only along and down.
 fn climbable(wish: Vec2, slope: Vec2) -> Vec2 {
     let uphill = wish.dot(slope);
     if uphill <= 0.0 || slope.length_squared() <= CLIMB_MAX * CLIMB_MAX {
@@ -225,7 +225,7 @@ fn climbable(wish: Vec2, slope: Vec2) -> Vec2 {
     if along.length_squared() < CREEP_M_PER_S * CREEP_M_PER_S { Vec2::ZERO } else { along }
 }
 
-/// How an avatar stands after coming down at this speed.
+/// Stance after a landing at this speed.
 fn caught(speed: f32) -> Stance {
     // The thresholds and times of OpenSim's landings: 0.6, 1.5 and 3 s.
     match speed {

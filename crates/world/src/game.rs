@@ -1,8 +1,8 @@
-//! Interface between a world and the game that its visitors play: missions, health, whatever a game has. The games are crates above this one.
+//! Interface between a world and the game that its visitors play: missions, health and the like. The games are crates above this one.
 //!
-//! A [`GameSource`] is the game as a template describes it. With the cast it becomes [`GameRules`], checked, immutable and shared by all worlds
-//! of the cast. What became of the game in one world is a [`GameState`]: state like all else, in snapshots, in the journal and in the hash. A step
-//! calls it three times: commands ([`GameState::greet`], [`GameState::raise_fallen`]), perception of NPCs ([`GameState::has_fallen`]), and
+//! A [`GameSource`] is the game as a template describes it. With the cast it becomes [`GameRules`], checked, immutable and shared by
+//! all worlds of the cast. The game's state in one world is a [`GameState`], in snapshots, in the journal and in the hash. A step calls
+//! it three times: commands ([`GameState::greet`], [`GameState::raise_fallen`]), perception of NPCs ([`GameState::has_fallen`]), and
 //! [`GameState::play`] after the NPCs. Calls are dynamic ([ADR 0023](../../../docs/adr/0023-games-behind-a-trait.md)).
 
 use crate::{
@@ -36,7 +36,7 @@ pub trait GameRules: fmt::Debug + Any + Send + Sync {
     /// A number that differs when rules do. State is only decoded by rules with the fingerprint of those that it was encoded with.
     fn fingerprint(&self) -> u64;
 
-    /// Whether NPCs' blows hurt visitors.
+    /// True if NPCs' blows hurt visitors.
     fn has_damage(&self) -> bool;
 
     /// The state in a world that begins.
@@ -73,10 +73,10 @@ pub trait GameState: fmt::Debug + Any + Send + Sync {
     /// Events for a session that came in.
     fn greet(&self, session: SessionKey, agent: AgentId, out: &mut Vec<Event>);
 
-    /// Whether any visitor has fallen and was not brought back yet.
+    /// True while a fallen visitor has not been brought back.
     fn has_fallen_visitors(&self) -> bool;
 
-    /// Whether this visitor has. NPCs see it lying.
+    /// True if this visitor has fallen. NPCs see it lying.
     fn has_fallen(&self, agent: AgentId) -> bool;
 
     /// Events for the session of a fallen visitor that was put where visitors arrive.
@@ -91,7 +91,7 @@ pub trait GameState: fmt::Debug + Any + Send + Sync {
 #[error(transparent)]
 pub struct GameFaults(#[from] pub Box<dyn Error + Send + Sync>);
 
-/// Why bytes are no state of a game.
+/// Reasons to refuse bytes as a game's state.
 #[derive(Debug, Error)]
 pub enum GameStateError {
     /// They are cut off or something else.
@@ -141,7 +141,7 @@ pub struct GameVisitor {
 }
 
 impl GameTick<'_> {
-    /// Whether work that is done every `period_ms` of world time is due in this tick.
+    /// True if work with a period of `period_ms` of world time is due in this tick.
     #[must_use]
     pub fn is_due(&self, period_ms: u64) -> bool {
         self.span.is_due(period_ms, 0)

@@ -25,7 +25,7 @@ pub(crate) fn show_state(presence: &mut Presence, flags: ControlFlags, travels: 
     presence.animator.show(AWAY, Reason::Away, flags.any(ControlFlags::AWAY)) || moved
 }
 
-/// The animation of movement; `None` keeps the one that plays.
+/// The animation of movement; `None` keeps the current one.
 fn movement(presence: &Presence, flags: ControlFlags, travels: bool) -> Option<Uuid> {
     let crouches = flags.any(ControlFlags::UP_NEG);
     let id = match presence.stance {

@@ -1,4 +1,4 @@
-//! Where an avatar can be: terrain, water, borders and ceiling of the region, and the way back from outside them.
+//! Possible places of an avatar: terrain, water, borders and ceiling of the region, and the way back from outside them.
 
 use glam::{Vec2, Vec3};
 use link::{CEILING_M, Terrain};
@@ -31,18 +31,18 @@ impl SolidGround {
         self.terrain.facet(at).1
     }
 
-    /// Height of what carries somebody who flies: ground or water.
+    /// Height of the surface below a flyer: ground or water.
     pub(crate) fn surface(&self, at: Vec2) -> f32 {
         self.height(at).max(self.water_m)
     }
 
-    /// Whether an avatar's centre can be here; a rounded height counts as on the ground.
+    /// True if an avatar's centre can be here; a rounded height counts as on the ground.
     pub(crate) fn holds(&self, position: Vec3, half_height: f32) -> bool {
         position.is_finite() && self.recover(position, half_height).distance(position) < 0.5
     }
 
-    /// The nearest possible place of an avatar's centre: inside the borders, above the ground, below the ceiling. What is
-    /// no place at all becomes the middle of the region.
+    /// The nearest possible place of an avatar's centre: inside the borders, above the ground, below the ceiling. A position that is
+    /// not finite becomes the middle of the region.
     pub(crate) fn recover(&self, position: Vec3, half_height: f32) -> Vec3 {
         let middle = Vec2::splat(self.terrain.size_m() as f32 / 2.0);
         let (at, z) = if position.is_finite() { (position.truncate(), position.z) } else { (middle, 0.0) };

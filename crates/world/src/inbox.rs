@@ -17,7 +17,7 @@ use ids::{AgentId, LocalId, SessionKey};
 use link::{Action, Author, Command, ControlFlags, Enter, Event, Frame, Refusal};
 use systems::System;
 
-/// The inbox phase, and what it leaves for the phases behind it.
+/// The inbox phase, and its results for later phases.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     /// Visitors who strike in this tick; the NPC phase drains it.
@@ -101,7 +101,7 @@ impl Receivers<'_> {
             let agent = presence.identity.agent;
             self.counters.enter += 1;
             relocate(presence, position, look_at, ground, self.counters);
-            // The world may have begun again from an earlier state than the client was told of.
+            // The world may have restarted from an earlier state than the client's.
             self.greet(session, agent, out);
             return;
         }
@@ -154,7 +154,7 @@ impl Receivers<'_> {
     }
 }
 
-/// An action of somebody who is here.
+/// Applies an action of a present avatar.
 fn act(
     presence: &mut Presence,
     action: Action,
@@ -193,7 +193,7 @@ fn act(
     presence.news.touched = true;
 }
 
-/// Puts an avatar elsewhere. What its owner holds stays held.
+/// Moves an avatar elsewhere. Held controls stay held.
 pub(crate) fn relocate(
     presence: &mut Presence,
     to: Vec3,

@@ -1,20 +1,20 @@
-//! A world and what it takes to begin again after it panicked.
+//! A world with the checkpoints for its restart after a panic.
 //!
-//! Whoever runs a world steps it through a [`Life`], which keeps two checkpoints of it. After a panic inside
-//! [`Life::step`], [`Life::begin_again`] makes the next epoch's world from one of them. It neither catches the panic nor decides
-//! when the world may begin again: that is the caller's part, as are the visitors who came and went since the checkpoint.
+//! A host steps its world through a [`Life`], which keeps two checkpoints of it. After a panic inside [`Life::step`],
+//! [`Life::begin_again`] makes the next epoch's world from one of them. It neither catches the panic nor decides when the world may
+//! begin again: that is the caller's part, as are the visitors who came and went since the checkpoint.
 //!
-//! What holds across lives, so that nobody who follows the world mistakes the new for the old:
+//! Invariants across lives, so that no replica confuses the new life with the old:
 //!
-//! - *Local ids* handed out after the checkpoint are not handed out again: an id stands for one presence of one session in
-//!   all epochs, until the ids of the world are used up and begin again.
-//! - *Ticks* go on behind the one that failed: the caller never steps one twice. So a change of the new life is later than
-//!   everything that was told of the old one.
-//! - *Commands* of the step that failed were taken and are gone. They are never given to the new life, since they may be what
-//!   the old one died of.
+//! - *Local ids* handed out after the checkpoint are not handed out again: an id stands for one presence of one session in all epochs,
+//!   until the ids of the world are used up and begin again.
+//! - *Ticks* continue after the one that failed: the caller never steps one twice. So a change of the new life is later than all frames
+//!   of the old one.
+//! - *Commands* of the step that failed were taken and are gone. They are never given to the new life, since they may be what the old
+//!   one died of.
 //!
-//! A world that goes over to another cast has it on trial: what it was before is kept until it has lived so for a while
-//! ([`Life::TRIAL`]), and a second panic within that takes it back there, with the cast that it had.
+//! A world with a new cast is on trial: its former checkpoint and cast are kept for [`Life::TRIAL`], and a second panic within that
+//! time restores both.
 
 use crate::{
     cast::Cast,
@@ -36,7 +36,7 @@ pub use baggage::LifeBaggage;
 /// It comes every few seconds, and the visitors should not see it.
 static CHECKPOINT: Scope = system("world.checkpoint", 10);
 
-/// Something to run inside a step, to see what comes of it.
+/// Code to run inside a step, as an injected fault.
 pub type Fault = Box<dyn FnOnce() + Send>;
 
 /// A world under way.
@@ -45,19 +45,19 @@ pub struct Life {
     world: World,
     /// As of the last step that ended.
     ids: IdsUsed,
-    /// When the next checkpoint is due, on the grid of this world.
+    /// Time of the next checkpoint, on the grid of this world.
     next_at: Instant,
     newest: Option<Checkpoint>,
     /// The one before: the newest may have been taken of a state that cannot go on.
     older: Option<Checkpoint>,
-    /// What it was before it went over to the cast that it has on trial.
+    /// State before the cast that is on trial.
     former: Option<Former>,
     /// The memory of a checkpoint that is not needed any more. From the first change of the cast on, and as long as it lives, a world keeps
     /// three of them: to free one takes too long for a step, and the next change needs it again.
     spare: Option<Checkpoint>,
     /// Panics in a row, as the caller counted them last.
     panics: u32,
-    /// Of these, those before the world went over to another cast, or back: it is not to pay for what others did.
+    /// Of these, those before the world changed to another cast, or back: other casts' panics do not count.
     forgiven: u32,
     fault: Option<Fault>,
 }
@@ -70,7 +70,7 @@ struct Former {
     left: Duration,
 }
 
-/// What a new life began from.
+/// Origin of a new life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
     /// The newest checkpoint.
@@ -84,12 +84,11 @@ pub enum Beginning {
 }
 
 impl Life {
-    /// Time between two checkpoints. A restart puts who is in the checkpoint back by so much at most; visitors who came
-    /// since then come in again where they were.
+    /// Time between two checkpoints: the maximum rollback of a restart. Visitors who arrived since then enter again where they were.
     pub const CHECKPOINT_PERIOD: Duration = Duration::from_secs(4);
 
-    /// World time without a panic after which another cast, given by [`Life::recast`], is trusted. As long as it is not, a restart may put
-    /// the world back by so much and a checkpoint's period.
+    /// World time without a panic after which a new cast, given by [`Life::recast`], is trusted. Until then the maximum rollback is
+    /// `TRIAL + CHECKPOINT_PERIOD`.
     pub const TRIAL: Duration = Duration::from_secs(30);
 
     /// The first life of a world. `share`, 0 to 1, is its place in the period: worlds of a node that have different ones take
@@ -151,7 +150,7 @@ impl Life {
         self.world.take_up_progress(bytes)
     }
 
-    /// What it is made from, in this epoch.
+    /// Configuration of this epoch.
     #[must_use]
     pub const fn config(&self) -> &WorldConfig {
         &self.config
@@ -176,7 +175,7 @@ impl Life {
         if now >= self.next_at {
             let _scope = CHECKPOINT.enter(self.config.id.0.into());
             self.next_at = next_on_grid(self.next_at, now);
-            // The newest stands until there is another one: whatever is cut short, one is whole.
+            // The newest stays until there is another one: an interruption leaves one whole.
             let memory = std::mem::replace(&mut self.older, self.newest.take());
             self.newest = Some(self.checkpoint_into(memory));
         }
@@ -202,16 +201,16 @@ impl Life {
         }
     }
 
-    /// Runs something in the next step, at the worst moment: the world has taken the commands and changed, and nobody was
-    /// told of it. For tests and experiments; a fault that panics is a world that panics.
+    /// Runs `fault` in the next step at the worst moment: the world has consumed the commands and changed, but sent no frame. For tests
+    /// and experiments; a fault that panics panics the world.
     pub fn arm(&mut self, fault: Fault) {
         self.fault = Some(fault);
     }
 
-    /// Takes the world down between two steps and puts it up again from its own snapshot, in the same epoch: nobody notices.
+    /// Replaces the world, between two steps, by one restored from its own snapshot, in the same epoch; replicas see no difference.
     ///
     /// # Errors
-    /// When it does not read what it wrote.
+    /// If the world cannot read its own snapshot.
     pub fn reload(&mut self) -> Result<(), RestoreError> {
         let former = self.world.progress_version();
         self.world = World::restore(self.config.clone(), &self.world.snapshot())?;
@@ -225,7 +224,7 @@ impl Life {
         let Some(cast) = self.config.cast.clone().filter(|cast| Arc::ptr_eq(cast, recast.from())) else {
             return false;
         };
-        // Should it panic in what follows, there is something of before.
+        // A panic in the following lines needs a checkpoint of the state before.
         if self.newest.is_none() {
             self.newest = Some(self.world.checkpoint());
         }
@@ -237,7 +236,7 @@ impl Life {
         let newest = self.checkpoint_into(memory);
         let before = self.newest.replace(newest);
         match &mut self.former {
-            // What it goes over from has not proved itself either.
+            // The cast before this one was still on trial too.
             Some(former) => (former.left, self.spare) = (Self::TRIAL, before),
             None => {
                 self.former = before.map(|checkpoint| Former { checkpoint, cast, left: Self::TRIAL });
@@ -247,18 +246,18 @@ impl Life {
         true
     }
 
-    /// Begins the next epoch, after a step that panicked. The first attempt takes the newest checkpoint; one that follows a
-    /// panic soon after, so that `in_a_row` is 2, the one before; later ones begin with an empty world. A checkpoint that
-    /// turns out to be of no possible world is passed over.
+    /// Begins the next epoch, after a step that panicked. The first attempt takes the newest checkpoint; one that follows a panic soon
+    /// after, so that `in_a_row` is 2, the one before; later ones begin with an empty world. A checkpoint that turns out to be of no
+    /// possible world is passed over.
     ///
-    /// Of a world that has another cast on trial the second attempt goes back to what was before it. From there on, as from a change of
-    /// the cast, attempts are counted anew.
+    /// With a cast on trial, the second attempt restores the state before it. Attempts are counted from 0 after that, and after each
+    /// change of the cast.
     ///
-    /// Returns what is left of the former life, to be dropped where that disturbs nobody.
+    /// Returns the former world; the caller drops it off the tick's path.
     pub fn begin_again(&mut self, in_a_row: u32) -> (Beginning, World) {
         let Epoch(former) = self.config.epoch;
         self.config.epoch = Epoch(former + 1);
-        // When there are fewer than there were, a good while lies between.
+        // A lower count than before means that the row of panics had ended.
         if in_a_row <= self.forgiven {
             self.forgiven = 0;
         }

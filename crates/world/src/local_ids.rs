@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use state_hash::StateHasher;
 use std::ops::Range;
 
-/// How far a world has come with its local ids. A world that begins again goes on behind it, so that no id that anybody
-/// may remember stands for somebody else.
+/// Local ids used so far. A restarted world continues after them, so that no id known to a replica is reused for another avatar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdsUsed {
     pub(crate) next: u32,
@@ -24,7 +23,7 @@ pub(crate) struct LocalIds {
 }
 
 impl LocalIds {
-    /// Of `range` the first `n_taken` are given already.
+    /// Ids of `range`, of which the first `n_taken` are taken.
     pub(crate) const fn new(range: Range<u32>, n_taken: u32) -> Self {
         Self { next: range.start + n_taken, range, has_wrapped: false }
     }
@@ -53,7 +52,7 @@ impl LocalIds {
         &self.range
     }
 
-    /// Place of an id in the range: the same wherever the world goes on.
+    /// Place of an id in the range: the same wherever the world continues.
     pub(crate) const fn place_of(&self, id: LocalId) -> u32 {
         id.0 - self.range.start
     }
@@ -63,13 +62,13 @@ impl LocalIds {
         IdsUsed { next: self.next, wrapped: self.has_wrapped }
     }
 
-    /// Goes on behind the ids that an earlier life of this world has used.
+    /// Continues after the ids used by an earlier life of this world.
     pub(crate) const fn skip(&mut self, used: IdsUsed) {
         self.next = used.next;
         self.has_wrapped = used.wrapped;
     }
 
-    /// Goes on behind the ids that a snapshot's world had used of another range.
+    /// Continues after the ids that a snapshot's world had used in another range.
     pub(crate) fn follow(&mut self, used: IdsUsed, renaming: &Renaming) {
         (self.next, self.has_wrapped) = renaming.next(used.next, used.wrapped);
     }

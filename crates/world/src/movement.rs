@@ -1,7 +1,7 @@
-//! The movement phase: from what owners hold and press to where everybody is at the end of the tick.
+//! The movement phase: from owners' controls to positions at the end of the tick.
 //!
-//! Four passes: steer (flags to stance, rotation and a wished velocity), arrive, physics in sub-steps, animate. Who
-//! neither moves nor wishes to is left out of all but the first, so that a resting crowd is cheap.
+//! Four passes: steer (flags to stance, rotation and a wished velocity), arrive, physics in sub-steps, animate. An avatar without
+//! motion and wish takes part only in the first, so that a resting crowd is cheap.
 
 use crate::{
     arrivals::settle_arrivals,
@@ -35,7 +35,7 @@ struct Mover {
     slot: u32,
     /// Velocity that its flags ask for.
     wish: Vec3,
-    /// What is held or was pressed.
+    /// Held and pressed controls.
     flags: ControlFlags,
 }
 
@@ -49,12 +49,12 @@ pub(crate) struct Movement {
 }
 
 impl Movement {
-    /// Goes on with the time that a snapshot carries over; `None` when that is more than is ever carried.
+    /// Continues with the sub-step time of a snapshot; `None` if it is more than is ever carried over.
     pub(crate) fn restored(sub_step_carry: u64) -> Option<Self> {
         (sub_step_carry < SUB_STEP_DUE).then(|| Self { sub_step_carry, ..Self::default() })
     }
 
-    /// One that no step leaves behind.
+    /// An impossible carry, for tests.
     #[cfg(test)]
     pub(crate) fn with_carry(sub_step_carry: u64) -> Self {
         Self { sub_step_carry, ..Self::default() }
@@ -87,8 +87,8 @@ impl Movement {
             self.locate(roster);
             settle_arrivals(roster, &mut self.contacts, setting, local_ids);
         }
-        // All of an avatar's sub-steps together, as what is around it comes out of memory once: among thousands that is most of
-        // the time they take. Others stand where they were or already are, which is a tick at most.
+        // All sub-steps of an avatar in a row, so that its surroundings are loaded once: with thousands of avatars cache misses
+        // dominate. Others appear where they were or already are, at most one tick apart.
         for &Mover { slot, wish, .. } in &self.movers {
             let presence = roster.get_mut(slot).expect("movers were listed in this tick");
             let (from, was_grounded) = (presence.motion.position, presence.stance.is_grounded());
@@ -102,7 +102,7 @@ impl Movement {
         self.animate(roster);
     }
 
-    /// Turns flags into stances and wishes, and lists who moves.
+    /// Turns flags into stances and wished velocities, and lists the movers.
     fn steer(&mut self, roster: &mut Roster) {
         self.movers.clear();
         for (slot, presence) in roster.iter_mut() {
@@ -129,7 +129,7 @@ impl Movement {
         }
     }
 
-    /// Shows everybody's movement as it is after the physics.
+    /// Chooses the animations of all avatars after the physics.
     fn animate(&self, roster: &mut Roster) {
         for &Mover { slot, wish, flags } in &self.movers {
             let presence = roster.get_mut(slot).expect("movers were listed in this tick");
@@ -147,7 +147,7 @@ impl Movement {
         due
     }
 
-    /// Tells the contact grid where everybody is, except those who have yet to find a spot.
+    /// Fills the contact grid with all avatars, except arrivals without a spot yet.
     fn locate(&mut self, roster: &Roster) {
         self.contacts.clear(roster.slots().len());
         for (slot, presence) in roster.iter().filter(|(_, presence)| !presence.news.arriving) {
@@ -180,7 +180,7 @@ fn take_stance(presence: &mut Presence) {
         _ if flies => Stance::Flying,
         Stance::Standing | Stance::Landing { .. } if jump => Stance::PreJump { left: PRE_JUMP },
         Stance::PreJump { .. } if finishes => Stance::PreJump { left: 0 },
-        // Who walks on has caught itself.
+        // Walking ends a landing.
         Stance::Landing { .. } if finishes || wishes_to_move(presence) => Stance::Standing,
         stance => stance,
     };
@@ -192,7 +192,7 @@ fn turn(presence: &mut Presence) {
     presence.motion.rotation = if presence.stance == Stance::Flying { wanted } else { upright(wanted) };
 }
 
-/// Stops a flight in mid-air; a fall goes on falling.
+/// Stops a flight in mid-air; a fall continues.
 fn halt(presence: &mut Presence) {
     let fall = if presence.stance == Stance::Flying { 0.0 } else { presence.motion.velocity.z };
     presence.motion.velocity = Vec3::new(0.0, 0.0, fall);

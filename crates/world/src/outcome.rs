@@ -7,7 +7,7 @@ use state_hash::StateHasher;
 /// NPCs of one world at most. A look considers all of them, so that this bounds the cost of a look.
 pub const NPCS_MAX: usize = 256;
 
-/// What NPCs did in a tick that matters beyond them. Begins empty in every tick.
+/// Effects of a tick's NPCs outside themselves. Empty at the start of every tick.
 #[derive(Clone, Debug, Default)]
 pub struct NpcDeeds {
     /// NPCs that fell.
@@ -49,7 +49,7 @@ impl NpcSet {
         self.0[number / 64] |= 1 << (number % 64);
     }
 
-    /// Whether an NPC is in it.
+    /// True if the set contains this NPC.
     #[must_use]
     pub const fn has(&self, number: usize) -> bool {
         self.0[number / 64] >> (number % 64) & 1 == 1
@@ -60,19 +60,19 @@ impl NpcSet {
         (0..NPCS_MAX).filter(move |number| self.has(*number))
     }
 
-    /// Whether none is.
+    /// True for the empty set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Those that are in either.
+    /// Union.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
-    /// Those that are in both.
+    /// Intersection.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & other.0[word]))

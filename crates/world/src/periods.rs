@@ -1,7 +1,7 @@
-//! Work that is done every so often in world time, whatever the rate of the world.
+//! Periodic work in world time, independent of the tick rate.
 //!
-//! What is done every so many *ticks* happens more often, and costs more, in a world of 45 Hz than in one of 20. So the time in which something
-//! comes due is computed from the time that has passed and that of the step, both of which are part of what a run repeats.
+//! A period in ticks would run more often, and cost more, at 45 Hz than at 20 Hz. Due times are therefore computed from the elapsed
+//! world time and the step's length; both are deterministic.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// From so many nanoseconds since the world began on, for `dt`.
+    /// The span `[from_ns, from_ns + dt)` since the world began.
     pub(crate) const fn new(from_ns: u64, dt: Duration) -> Self {
         Self { from_ns, length_ns: dt.as_nanos() as u64 }
     }
 
-    /// Whether something comes due that is done every `period_ms`, first at `offset_ms`, which is less: once in a step at most.
+    /// True if work with period `period_ms`, first due at `offset_ms < period_ms`, is due in this span; at most once per step.
     pub(crate) const fn is_due(self, period_ms: u64, offset_ms: u64) -> bool {
         let period_ns = period_ms * 1_000_000;
         // Since the time that came last at which it was due, or comes now.
@@ -29,12 +29,12 @@ impl Span {
         late_ns == 0 || late_ns + self.length_ns > period_ns
     }
 
-    /// How many of what may happen `per_s` times a second have their time in it.
+    /// Number of due times in this span for a rate of `per_s`.
     pub(crate) const fn n(self, per_s: u64) -> u64 {
         n_until(self.from_ns + self.length_ns, per_s) - self.n_before(per_s)
     }
 
-    /// How many had it before.
+    /// Number of due times before this span.
     pub(crate) const fn n_before(self, per_s: u64) -> u64 {
         n_until(self.from_ns, per_s)
     }

@@ -1,4 +1,4 @@
-//! One avatar in a world: who it is, how it moves, and what its owner last asked for.
+//! One avatar in a world: identity, movement, and its owner's last input.
 
 use crate::{animations::Animator, ground::SolidGround};
 use glam::{Quat, Vec3};
@@ -22,17 +22,17 @@ pub(crate) struct Presence {
     pub(crate) stance: Stance,
     pub(crate) controls: Controls,
     pub(crate) animator: Animator,
-    /// Of this tick only: empty between steps.
+    /// Changes of this tick: empty between steps.
     #[serde(skip)]
     pub(crate) news: AvatarNews,
-    /// What the last frame said; between steps, the same as `motion`.
+    /// Motion of the last frame; between steps equal to `motion`.
     #[serde(skip)]
     pub(crate) shown: Motion,
     #[serde(skip)]
     pub(crate) hashes: Hashes,
 }
 
-/// What stays the same from arrival to departure.
+/// Constants of a presence from arrival to departure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AvatarIdentity {
     pub(crate) session: SessionKey,
@@ -41,7 +41,7 @@ pub(crate) struct AvatarIdentity {
     pub(crate) last_name: String,
 }
 
-/// How an avatar is supported. Durations count physics sub-steps, so that they pass in world time.
+/// Support of an avatar. Durations count physics sub-steps, so that they pass in world time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stance {
     /// On the ground, walking or not.
@@ -58,7 +58,7 @@ pub(crate) enum Stance {
     Sitting,
 }
 
-/// How hard an avatar came down.
+/// Hardness of a landing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Impact {
     Light,
@@ -67,13 +67,13 @@ pub(crate) enum Impact {
 }
 
 impl Stance {
-    /// Whether its feet are on the ground.
+    /// True if the feet are on the ground.
     pub(crate) const fn is_grounded(self) -> bool {
         !matches!(self, Self::Airborne { .. } | Self::Flying)
     }
 }
 
-/// The owner's input: what is held, and what was pressed since the last step.
+/// The owner's input: held controls, and those pressed since the last step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Controls {
     /// Flags of the newest control; they hold until a newer one. Nothing in the world clears them: a gateway drops
@@ -135,13 +135,13 @@ impl Controls {
         }
     }
 
-    /// What is held or was pressed in this tick.
+    /// Controls held or pressed in this tick.
     pub(crate) const fn flags(&self) -> ControlFlags {
         self.held.union(self.pressed.flags)
     }
 }
 
-/// What of an avatar the next frame has to tell.
+/// Changes of an avatar for the next frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AvatarNews {
     /// Came in during this tick.
@@ -159,7 +159,7 @@ pub(crate) struct AvatarNews {
 pub(crate) struct Hashes {
     /// Names and appearance, which change seldom and are long.
     pub(crate) cold: u64,
-    /// What this avatar contributes to the world's hash.
+    /// Contribution of this avatar to the world's hash.
     pub(crate) whole: u64,
 }
 
@@ -195,7 +195,7 @@ impl Presence {
         presence
     }
 
-    /// Completes what came out of a snapshot; false when no step leaves an avatar like that.
+    /// Completes a decoded presence; false if no step leaves such a one.
     pub(crate) fn revive(&mut self, slot: u32, ground: &SolidGround) -> bool {
         self.size = Appearance::avatar_size(self.appearance.as_deref());
         self.shown = self.motion;
@@ -216,8 +216,7 @@ impl Presence {
         self.size.z / 2.0
     }
 
-    /// Puts on another appearance; the one that it wears is no news. An avatar on the ground keeps its soles there when
-    /// its height changes.
+    /// Puts on an appearance; the current one is no change. An avatar on the ground keeps its soles there when its height changes.
     pub(crate) fn wear(&mut self, appearance: Arc<Appearance>) {
         if self.appearance.as_ref() == Some(&appearance) {
             return;
@@ -233,7 +232,7 @@ impl Presence {
         self.news.touched = true;
     }
 
-    /// Its state as frames tell it.
+    /// Its state as in frames.
     pub(crate) fn entity(&self) -> Arc<Entity> {
         let AvatarIdentity { session, agent, first_name, last_name } = AvatarIdentity::clone(&self.identity);
         Arc::new(Entity {
@@ -291,15 +290,15 @@ impl Presence {
     }
 }
 
-/// No avatar moves faster along any axis, nor could a terse update say so (PROTOCOL §5.2).
+/// Maximum speed along any axis: the range of terse updates.
 pub(crate) const SPEED_MAX_M_PER_S: f32 = 128.0;
 
 fn is_unit(rotation: Quat) -> bool {
     (rotation.length_squared() - 1.0).abs() < 1e-3
 }
 
-/// Normalises what a client sent; `None` when it is no rotation. The real part is not negative, because messages carry
-/// three numbers of a quaternion and readers take the fourth as positive (PROTOCOL §3.5).
+/// Normalises a client's rotation; `None` if it is none. The real part is not negative: messages carry three components of a
+/// quaternion, and readers take the fourth as positive.
 fn unit(rotation: Quat) -> Option<Quat> {
     let length = rotation.length();
     if !length.is_finite() || length < 0.1 {
@@ -309,7 +308,7 @@ fn unit(rotation: Quat) -> Option<Quat> {
     Some(if unit.w < 0.0 { -unit } else { unit })
 }
 
-/// The part of a rotation about the vertical: people stand upright whatever a client says.
+/// The part of a rotation about the vertical: avatars stay upright.
 pub(crate) fn upright(rotation: Quat) -> Quat {
     unit(Quat::from_xyzw(0.0, 0.0, rotation.z, rotation.w)).unwrap_or(Quat::IDENTITY)
 }

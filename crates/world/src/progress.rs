@@ -19,7 +19,7 @@ use thiserror::Error;
 /// [`World::progress`] where it is kept longer than a process lives.
 pub(crate) const PROGRESS: Part = Part::new(*b"PROG", "progress");
 
-/// Why bytes are nobody's progress.
+/// Reasons to refuse bytes as progress.
 #[derive(Debug, Error)]
 pub enum ProgressError {
     /// They are cut off or something else.
@@ -33,7 +33,7 @@ pub enum ProgressError {
         /// Fingerprint in the record.
         found: u64,
     },
-    /// It decodes to what no world can have come to.
+    /// The decoded progress is impossible.
     #[error("the progress is that of no possible world")]
     Inconsistent,
 }
@@ -48,8 +48,8 @@ impl From<GameStateError> for ProgressError {
 }
 
 impl World {
-    /// Appends what is to be kept from second to second: the game's state, and which NPCs have fallen. Some dozen bytes; no memory is asked
-    /// for when there is room for them.
+    /// Appends the progress to journal once per second: the game's state, and the fallen NPCs. A few dozen bytes; allocates only if
+    /// `out` lacks capacity.
     pub fn progress(&self, out: &mut Vec<u8>) {
         const ENCODES: &str = "plain data in memory always encodes";
         *out = postcard::to_extend(&self.rules_fingerprint(), std::mem::take(out)).expect(ENCODES);
@@ -57,14 +57,14 @@ impl World {
         *out = postcard::to_extend(&self.npcs.down(), std::mem::take(out)).expect(ENCODES);
     }
 
-    /// Changes when what [`World::progress`] tells does, and only then. Of one world: one that was restored counts anew.
+    /// Version of [`World::progress`]: changes exactly when it does. Valid within one world; a restored one counts from 0.
     #[must_use]
     pub fn progress_version(&self) -> u64 {
         self.game.as_ref().map_or(0, |game| game.version())
     }
 
-    /// Goes on with what [`World::progress`] told of this world or an earlier one of its template: to be called before the first
-    /// step. NPCs that had fallen stay away for as long as it takes them to come back, the others are up; the game's timers begin again.
+    /// Continues with the [`World::progress`] of this world or an earlier one of its template; call it before the first step. NPCs that
+    /// had fallen stay away for as long as it takes them to come back, the others are up; the game's timers begin again.
     ///
     /// # Errors
     /// [`ProgressError`]; then nothing has changed.

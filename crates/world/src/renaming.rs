@@ -1,9 +1,9 @@
-//! Local ids of a world that goes on where it has others: in another instance of its template, or on another node.
+//! Renaming of local ids for a world that continues in another range: in another instance of its template, or on another node.
 
 use ids::LocalId;
 use std::ops::Range;
 
-/// From one range of local ids into another: everybody keeps their place.
+/// Maps one range of local ids to another; each id keeps its place.
 #[derive(Debug)]
 pub(crate) struct Renaming {
     pub(crate) from: Range<u32>,
@@ -24,7 +24,7 @@ impl Renaming {
         self.from == self.to
     }
 
-    /// `None` for who had none of these, and for whom there is no place.
+    /// The renamed id; `None` if it is outside the former range, or has no place in the new one.
     pub(crate) fn of(&self, LocalId(id): LocalId) -> Option<LocalId> {
         let place = self.from.contains(&id).then(|| id - self.from.start)?;
         ((place as usize) < self.to.len()).then(|| LocalId(self.to.start + place))
@@ -39,7 +39,7 @@ impl Renaming {
         }
     }
 
-    /// Whether there is a place for all who are in the world.
+    /// Checks that the new range has a place for every used id.
     pub(crate) fn check(&self, ids: impl Iterator<Item = LocalId>) -> Result<(), IdShortage> {
         let used = ids
             .filter(|id| self.from.contains(&id.0))

@@ -12,19 +12,19 @@ use systems::System;
 /// Entities in one part: 20 frames, a second, for 5,000.
 pub const CHUNK_ENTITIES_MAX: usize = 256;
 
-/// The snapshot under way, and whether another has been asked for. More wishes make no more snapshots.
+/// The snapshot under way, and the request for the next one. Several requests make one snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Resync {
     requested: bool,
     run: Option<SnapshotRun>,
 }
 
-/// Of NPCs.
+/// Slot of NPCs.
 const NO_SLOT: u32 = u32::MAX;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct SnapshotRun {
-    /// Who was here when it began, visitors with their slots and NPCs behind them. Later arrivals are in the changes.
+    /// Visitors present at its start with their slots, then NPCs. Later arrivals are in the changes.
     members: Vec<(u32, LocalId)>,
     next_index: u32,
 }
@@ -46,7 +46,7 @@ impl Resync {
         }
     }
 
-    /// Whether it can have come out of a snapshot of ours.
+    /// True if a snapshot of this format can contain it.
     pub(crate) fn is_sound(&self) -> bool {
         self.run.as_ref().is_none_or(|run| run.next_index < run.count())
     }

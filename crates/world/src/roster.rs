@@ -1,7 +1,7 @@
-//! Who is in the world, in slots that stay theirs until they leave.
+//! Avatars of a world, each in a fixed slot until it leaves.
 //!
-//! Phases walk the slots in order, and that order decides who yields to whom: so the slot of a newcomer is the lowest
-//! free one, which follows from the state alone and survives a snapshot.
+//! Phases walk the slots in order, and that order decides which avatar yields: so the slot of a newcomer is the lowest free one, which
+//! follows from the state alone and survives a snapshot.
 
 use crate::presence::Presence;
 use ids::SessionKey;
@@ -92,7 +92,7 @@ impl Roster {
         (0u32..).zip(&mut self.slots).filter_map(|(slot, presence)| Some((slot, presence.as_mut()?)))
     }
 
-    /// Takes somebody in who is not there yet.
+    /// Adds a presence that is not in the roster yet.
     pub(crate) fn insert(&mut self, presence: Presence) -> u32 {
         let session = presence.identity.session;
         let slot = match self.free.pop() {

@@ -1,9 +1,8 @@
-//! A world as it is saved: its whole state as an *image*, and what must not get lost since then as a *journal*.
+//! A world as it is saved: its whole state as an *image*, and the progress since then as a *journal*.
 //!
-//! Both are files of records (`docs/internals/formats.md`): an image has the deflated snapshot, a journal [`World::progress`]. Bytes that
-//! the previous build wrote are read as well; those of older ones after [`upgrade_image`] and [`upgrade_journal`].
-//!
-//! Not here: where they are kept, and which of two is the later one.
+//! Both are files of records (`docs/internals/formats.md`): an image has the deflated snapshot, a journal [`World::progress`]. Bytes of
+//! the previous build are readable too; older ones after [`upgrade_image`] and [`upgrade_journal`]. Not here: where they are kept, and
+//! which of two is the later one.
 
 use crate::{
     progress::{PROGRESS, ProgressError},
@@ -20,7 +19,7 @@ pub const IMAGE_VERSION: u16 = 2;
 /// Version of the layout that [`encode_journal`] writes.
 pub const JOURNAL_VERSION: u16 = 2;
 
-/// Snapshots of more bytes are refused, saved or read: no world of an instance has so many.
+/// Maximum size of a snapshot, saved or read, bytes: instances stay far below.
 const SNAPSHOT_BYTES_MAX: u32 = 64 << 20;
 
 const IMAGE: Format = Format {
@@ -41,7 +40,7 @@ const JOURNAL: Format = Format {
 /// A whole snapshot, deflated. Its parts have versions of their own.
 const SNAPSHOT: Part = Part::new(*b"WRLD", "world");
 
-/// Why what is saved makes no world.
+/// Reasons why a saved world cannot be restored.
 #[derive(Debug, Error)]
 pub enum SavedError {
     /// The bytes are not read.
@@ -56,8 +55,7 @@ pub enum SavedError {
 }
 
 impl SavedError {
-    /// Whether no build and no configuration will make anything of it. Bytes of another build, and those that fit another
-    /// configuration, are whole.
+    /// True if the bytes are damaged. Bytes of another build or for another configuration are not.
     #[must_use]
     pub const fn is_damage(&self) -> bool {
         match self {
@@ -98,8 +96,8 @@ pub fn restore(config: WorldConfig, image: Option<&[u8]>) -> Result<World, Saved
     }
 }
 
-/// Applies a journal to a world that was restored from the image before it. False when the journal is of other missions than the world
-/// has, which have begun anew.
+/// Applies a journal to a world that was restored from the image before it. False if the journal belongs to other missions; the world's
+/// own restart then.
 ///
 /// # Errors
 /// [`SavedError`]; then nothing has changed.
@@ -111,8 +109,8 @@ pub fn apply_journal(world: &mut World, journal: &[u8]) -> Result<bool, SavedErr
     }
 }
 
-/// The same image in the newest version of everything in it; `None` if it is that already. Every version that there has been from 1 on
-/// is read, whatever the world stands on. Its snapshot is of version 6 or later (as in [`World::upgrade_snapshot`]).
+/// The same image in the newest version of everything in it; `None` if it is current. Every version from 1 on is readable, for any
+/// ground. Its snapshot is of version 6 or later (as in [`World::upgrade_snapshot`]).
 ///
 /// # Errors
 /// [`RecordError`].
@@ -127,8 +125,8 @@ pub fn upgrade_image(image: &[u8]) -> Result<Option<Vec<u8>>, RecordError> {
     Ok(Some(encode_image(upgraded.as_deref().unwrap_or(&snapshot))))
 }
 
-/// The same journal in the newest version of everything in it; `None` if it is that already. Every version that there has been from 1 on
-/// is read, whatever the world stands on.
+/// The same journal in the newest version of everything in it; `None` if it is current. Every version from 1 on is readable, for any
+/// ground.
 ///
 /// # Errors
 /// [`RecordError`].

@@ -34,22 +34,22 @@ mod version6;
 
 pub use encoding::{SNAPSHOT_FORMAT, SNAPSHOT_PARTS, SNAPSHOT_VERSION};
 
-/// Of a world in which nobody lives. Once for all of them, since checkpoints ask for no memory.
+/// Mark of a world without NPCs. Shared, since checkpoints must not allocate.
 static NOBODY: LazyLock<CastMark> = LazyLock::new(CastMark::default);
 
-/// Why bytes make no world.
+/// Reasons to refuse bytes as a world.
 #[derive(Debug, Error)]
 pub enum RestoreError {
     /// They are not read: of another format or build, or damaged.
     #[error(transparent)]
     Bytes(#[from] RecordError),
-    /// It decodes to what no world can be: a session or local id twice, somebody underground, time that was never due.
+    /// The decoded state is impossible: a duplicate session or local id, an avatar underground, a carry out of range.
     #[error("the snapshot describes no possible world")]
     Inconsistent,
-    /// Somebody in it has a local id for which the configuration's range has no place.
+    /// A present avatar has a local id without a place in the configured range.
     #[error("the snapshot uses {used} local ids, and there are {found}")]
     TooFewIds {
-        /// From the first of its range to the last of somebody who is there.
+        /// Length of the used range, up to the last present avatar.
         used: u32,
         /// Of the configuration, without those of the scenery.
         found: u32,
@@ -93,7 +93,7 @@ struct SnapshotBody<S, N> {
     game: Vec<u8>,
 }
 
-/// What the state is of: a world that is restored from it stands on the same ground, with the same static objects and NPCs.
+/// Identity of a world's place: a restored world has the same terrain, static objects and NPCs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct WorldIdentity {
     terrain: u64,
@@ -101,24 +101,24 @@ struct WorldIdentity {
     cast: CastMark,
     id: WorldId,
     epoch: Epoch,
-    /// Those of avatars.
+    /// Local ids of avatars.
     local_ids: Range<u32>,
 }
 
-/// What the next frame continues.
+/// State of the frame sequence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct FramesState {
     next_sequence: u64,
     resync: Resync,
 }
 
-/// What the next movement continues.
+/// State of the movement phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct MovementState {
     sub_step_carry: u64,
 }
 
-/// How replicas follow a world that was restored.
+/// Way in which replicas follow a restored world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follow {
     /// By its next frame, if it is the same life.
@@ -179,8 +179,8 @@ impl World {
         Checkpoint { body: self.body(self.roster.slots().to_vec(), self.npcs.clone(), game) }
     }
 
-    /// As [`Self::checkpoint`], into the memory of a former one: of thousands it is megabytes, which the system would have to make
-    /// and clear anew each time.
+    /// As [`Self::checkpoint`], into the memory of a former one: with thousands of avatars it is megabytes, which would be allocated
+    /// and cleared each time.
     pub fn checkpoint_into(&self, checkpoint: &mut Checkpoint) {
         let mut slots = std::mem::take(&mut checkpoint.body.slots);
         let mut npcs = std::mem::take(&mut checkpoint.body.npcs);
@@ -217,16 +217,16 @@ impl World {
         }
     }
 
-    /// A world that goes on where [`World::snapshot`] was taken.
+    /// A world that continues from [`World::snapshot`].
     ///
-    /// With the same number, epoch and local ids its frames are numbered on. Else they begin at 0, and the first ones carry a
+    /// With the same number, epoch and local ids its frame numbers continue. Otherwise they begin at 0, and the first ones carry a
     /// snapshot for replicas.
     ///
-    /// The configuration may have other local ids: everybody gets the one at the same place in that range, so that nobody is
-    /// taken for somebody else. The seed is the configuration's; with another one chance falls differently from here on.
+    /// The configuration may have other local ids: each avatar gets the one at the same place in that range, so that no two are
+    /// confused. The seed is the configuration's.
     ///
     /// # Errors
-    /// [`RestoreError`]; the bytes are checked before anything is made of them.
+    /// [`RestoreError`]; the bytes are checked first.
     ///
     /// # Panics
     /// As [`World::new`].
@@ -234,9 +234,8 @@ impl World {
         Self::from_body(config, encoding::decode(bytes)?, Follow::On)
     }
 
-    /// As [`World::restore`], without the visitors: as if all of them had left. Of a world that was put away their circuits are
-    /// gone, and its frames are numbered from 0 whatever its epoch is. Where the cast has other missions by now, or damage is on or off
-    /// otherwise, missions and health begin anew.
+    /// As [`World::restore`], without the visitors: as if all of them had left. A suspended world's visitors have no circuits any more,
+    /// and its frames are numbered from 0 in any epoch. If the cast's missions or damage setting differ, missions and health restart.
     ///
     /// # Errors
     /// [`RestoreError`].
@@ -269,13 +268,13 @@ impl World {
         Self::from_body(config, checkpoint.body.clone(), Follow::On)
     }
 
-    /// How far it has come with its local ids.
+    /// Local ids used so far.
     #[must_use]
     pub const fn ids_used(&self) -> IdsUsed {
         self.local_ids.used()
     }
 
-    /// Goes on behind the local ids that an earlier life of this world has used.
+    /// Continues after the local ids used by an earlier life of this world.
     pub const fn skip_ids(&mut self, used: IdsUsed) {
         self.local_ids.skip(used);
     }
@@ -300,7 +299,7 @@ impl World {
         let renaming = Renaming { from: place.local_ids.clone(), to: world.local_ids.range().clone() };
         let visitors = slots.iter().flatten().map(|presence| presence.id);
         renaming.check(visitors.clone().chain(npcs.ids()))?;
-        // Ids are given in order; only once they have begun anew is it looked whether one is taken.
+        // Ids are given in order; only after the range has wrapped is a collision possible.
         let is_given = |id: LocalId| ids.wrapped || id.0 < ids.next;
         if !visitors.chain(npcs.ids()).all(is_given) {
             return Err(RestoreError::Inconsistent);
@@ -321,14 +320,14 @@ impl World {
         if keeps_game {
             world.take_game(&game)?;
         }
-        // Else whoever looks for a free local id would look for ever.
+        // Without a free local id the search for one would not end.
         if world.roster.len() + world.npcs.len() >= world.local_ids.range().len() {
             return Err(RestoreError::Inconsistent);
         }
         Ok(world)
     }
 
-    /// Whether what stands here, and who lives here, is what was there.
+    /// Checks that terrain, static objects and NPCs are those of the snapshot.
     fn is_the_place_of(&self, place: &WorldIdentity) -> Result<(), RestoreError> {
         let expected = self.setting.ground.terrain.fingerprint();
         if place.terrain != expected {
@@ -341,8 +340,8 @@ impl World {
         Ok(())
     }
 
-    /// Whether missions and health go on as well. Where a world was put away they begin anew if there are other ones by now, and the rest
-    /// goes on all the same.
+    /// Checks whether missions and health continue as well. A suspended world restarts them if its missions changed meanwhile;
+    /// everything else continues.
     fn can_go_on_with(&self, mark: &CastMark, follow: Follow) -> Result<bool, RestoreError> {
         let cast = self.setting.cast.as_deref();
         if mark.fits(cast) {
@@ -385,7 +384,7 @@ impl World {
         let Some(cast) = &self.setting.cast else {
             return if npcs.is_empty() { Ok(()) } else { Err(RestoreError::Inconsistent) };
         };
-        // First, since what they have in mind need not be anything to those who follow this cast.
+        // First, since numbers in minds may be unknown to the new cast.
         if mark.fingerprint != cast.fingerprint() {
             npcs.take_over(&mark.names, cast);
         }

@@ -27,8 +27,8 @@ use state_hash::StateHasher;
 use std::{ops::Range, sync::Arc, time::Duration};
 use telemetry::recorder::{Arg, Scope, ScopeKind};
 
-/// A phase of the step, with what it may take before it is worth a look. Those below make 50 ms together, a tick at
-/// 20 Hz, so that a step over its budget has a phase over its own.
+/// A phase of the step, with its time limit. The limits below sum to 50 ms, a tick at 20 Hz, so that a step over its budget has a phase
+/// over its own.
 pub(crate) const fn system(name: &'static str, limit_ms: u64) -> Scope {
     Scope::new(name).arg(Arg::World).kind(ScopeKind::System).limit_us(limit_ms * 1_000)
 }
@@ -39,7 +39,7 @@ static NPCS: Scope = system("world.npcs", 10);
 static TELL: Scope = system("world.tell", 10);
 static RESYNC: Scope = system("world.resync", 5);
 
-/// What a world is made from. It does not change while the world lives.
+/// Configuration of a world, constant for its life.
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
     /// Names it on its node.
@@ -53,9 +53,9 @@ pub struct WorldConfig {
     pub local_ids: Range<u32>,
     /// The ground, `size_m` wide.
     pub terrain: Arc<Terrain>,
-    /// What stands on it.
+    /// Static objects.
     pub scenery: Arc<Scenery>,
-    /// Those who live in it, if anybody does.
+    /// NPCs, if any.
     pub cast: Option<Arc<Cast>>,
     /// Height of the water, metres.
     pub water_m: f32,
@@ -155,11 +155,10 @@ impl World {
         }
     }
 
-    /// One tick. Takes all `commands` (the buffer comes back empty), moves the world on by `dt` and overwrites `out`
-    /// with what is different now.
+    /// One tick. Takes all `commands` (the buffer comes back empty), advances the world by `dt` and overwrites `out` with the changes.
     ///
-    /// `commands` may come in any order: (session, sequence) decides, and no two share one. `dilation` is the
-    /// scheduler's figure and passed on. Physics runs at 60 Hz whatever `dt`, at most 1 s.
+    /// `commands` may come in any order: (session, sequence) decides, and no two share one. `dilation` is the scheduler's figure and
+    /// passed on. Physics runs at 60 Hz whatever `dt`, at most 1 s.
     pub fn step(
         &mut self,
         tick: Tick,
@@ -216,8 +215,8 @@ impl World {
         out.state_hash = self.state_hash();
     }
 
-    /// Goes over to another cast between two steps; false, and nothing changes, when its own is not the one to go over from. The
-    /// former one may be freed here if nothing else refers to it: the caller keeps it.
+    /// Changes to another cast between two steps; false, without a change, if its own is not the recast's source. The former one may be
+    /// freed here if nothing else refers to it: the caller keeps it.
     ///
     /// Part of what decides the world's future, as a command is: for a run to be repeated it has to come before the same tick.
     pub fn recast(&mut self, recast: &Recast) -> bool {
@@ -234,7 +233,7 @@ impl World {
         self.resync.request();
     }
 
-    /// True when no visitor is here and a step would tell nothing: a scheduler may leave it out until there is a command.
+    /// True without visitors and changes to send: a scheduler may skip the step until a command arrives.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.roster.is_empty() && self.resync.is_done()
@@ -246,7 +245,7 @@ impl World {
         self.setting.epoch
     }
 
-    /// All visitors in it, as a frame would tell them now.
+    /// All visitors as the next frame would describe them.
     pub fn avatars(&self) -> impl Iterator<Item = Arc<Entity>> {
         self.roster.iter().map(|(_, presence)| presence.entity())
     }

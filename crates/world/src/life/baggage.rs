@@ -50,8 +50,8 @@ impl Life {
         }
     }
 
-    /// As [`Life::of`], of a life that goes on with its checkpoints and counts. `casts` finds a cast by its fingerprint; a former cast that
-    /// it does not find is given up.
+    /// As [`Life::of`], of a life that continues with its checkpoints and counts. `casts` finds a cast by its fingerprint; a former
+    /// cast that it does not find is given up.
     ///
     /// # Errors
     /// If a checkpoint is not read.

@@ -1,4 +1,4 @@
-//! From what a thought intends to what legs, mouth and fists do until the next one.
+//! Execution of intents: what legs, mouth and fists do until the next thought.
 
 use super::{
     Cast, Errand, GESTURE_MS, HALF_HEIGHT_M, NpcStanding, Npcs, Scratch, Target, Toward, tell::agent_of,
@@ -18,13 +18,13 @@ use std::sync::Arc;
 const GOAL_REACH_M: f32 = 4.0;
 /// Close enough to a point, metres.
 const ARRIVAL_M: f32 = 0.5;
-/// Somebody who is followed may have moved so far before another way is chosen, metres.
+/// Movement of a followed avatar, metres, above which a new path is chosen.
 const FOLLOW_M: f32 = 1.5;
-/// How far away from a threat is looked for, metres.
+/// Distance at which an escape from a threat is searched, metres.
 const FLIGHT_M: f32 = 16.0;
 
 impl Npcs {
-    /// Begins what an NPC intends.
+    /// Begins the intent of an NPC.
     pub(super) fn begin_intent(
         &mut self,
         cast: &Cast,
@@ -82,7 +82,7 @@ impl Npcs {
         }
     }
 
-    /// Where to, if that is somewhere else than before.
+    /// Sets a new goal, if it differs from the current one.
     fn set_out(
         &mut self,
         cast: &Cast,
@@ -113,7 +113,7 @@ impl Npcs {
                 legs.follower.stop();
                 legs.wants_path = false;
                 head.errand.target = Target::None;
-                // Who stays after it arrived may go on to the same goal later, which may have moved meanwhile.
+                // An NPC that has arrived may set out for the same goal again later: the goal may have moved.
                 if head.journey.progress == MoveProgress::Arrived {
                     head.journey.progress = MoveProgress::Going;
                 }
@@ -198,7 +198,7 @@ impl Npcs {
     fn strike(&mut self, cast: &Cast, number: usize, attack: Attack, candidates: &[Candidate]) {
         let now = self.now();
         let from = self.legs[number].position();
-        // Whether it reaches so far the behaviour has judged, a moment ago.
+        // The behaviour has checked the reach just before.
         let Some(there) = candidates.iter().position(|candidate| candidate.who == attack.who) else { return };
         let damage = attack.damage.saturating_mul(attack.blows.into());
         let by: Option<EntityId> = self.legs[number].entity();

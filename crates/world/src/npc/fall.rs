@@ -1,4 +1,4 @@
-//! Blows, and what they come to: an NPC falls, lies, goes, and begins again where it began.
+//! Blows and their effects: an NPC falls, lies, vanishes, and respawns at its spawn.
 
 use super::{
     Cast, Legs, NpcHead, NpcNews, NpcStanding, Npcs, STRUCK_MAX, Scratch, Surroundings, home_of,
@@ -14,18 +14,18 @@ use glam::Vec3;
 use ids::LocalId;
 use link::Action;
 
-/// Animations with which an avatar strikes: all that an unmodified client can do to somebody.
+/// Animations that count as a strike: the only attack of an unmodified client.
 const PUNCHES: [ids::Uuid; 4] =
     [animations::PUNCH_ONE_TWO, animations::PUNCH_LEFT, animations::PUNCH_RIGHT, animations::SWORD_STRIKE];
-/// What a visitor's blow takes.
+/// Damage of a visitor's blow.
 const PUNCH_DAMAGE: u16 = 10;
-/// Whom it reaches: so near, metres, and so far from straight ahead, as the cosine of the angle.
+/// Reach of a blow: maximum distance, metres, and minimum cosine of the angle from straight ahead.
 const PUNCH_REACH_M: f32 = 2.5;
 const PUNCH_COS: f32 = 0.5;
 /// Milliseconds between two blows of one visitor; more of them are gestures.
 const PUNCH_GAP_MS: u32 = 500;
 
-/// Whether somebody strikes.
+/// True for a strike.
 pub(crate) fn is_punch(action: &Action) -> bool {
     matches!(action, Action::Animate(wishes) if wishes.iter().any(|(id, on)| *on && PUNCHES.contains(id)))
 }
@@ -68,13 +68,12 @@ impl Npcs {
 }
 
 impl Npcs {
-    /// Those who are not on their feet.
+    /// NPCs that are not up.
     pub(crate) fn down(&self) -> NpcSet {
         (0..self.len()).filter(|number| self.legs[*number].standing != NpcStanding::Up).collect()
     }
 
-    /// Makes those lie out of sight, for as long as it takes to come back, and brings back the others; returns the local ids
-    /// of who is no longer there.
+    /// Lays these NPCs out of sight until their respawn and brings back the others; returns the local ids that are gone.
     pub(crate) fn take_down(&mut self, cast: &Cast, down: NpcSet) -> impl Iterator<Item = LocalId> {
         let now = self.now().stamp();
         let mut gone = Vec::new();
@@ -93,7 +92,7 @@ impl Npcs {
             legs.follower.stop();
             (legs.velocity, legs.climb, legs.wants_path) = (glam::Vec2::ZERO, 0.0, false);
             legs.head_changed = true;
-            // Who was never told of is not told to be gone.
+            // An NPC that no frame has announced needs no removal.
             gone.extend(legs.id.take().filter(|_| !legs.news.created));
             legs.news = NpcNews::default();
             rehash(&mut self.hash, number, legs, head);
@@ -152,7 +151,8 @@ impl Npcs {
             let role = &cast.roles[number];
             let actor = cast.actor(role.kind);
             match self.legs[number].standing {
-                // Not in the tick of its fall, which is told of it by its number; who lies for no time is gone in the next one.
+                // Not in the tick of its fall, whose event carries its number; an NPC with a lying time of 0 is removed in the next
+                // tick.
                 NpcStanding::Fallen(until)
                     if now.stamp().has_reached(until) && !self.outcome.fell.has(number) =>
                 {
@@ -163,7 +163,7 @@ impl Npcs {
                     around.departures.extend(legs.id.take());
                 }
                 NpcStanding::Gone(Some(until)) if now.stamp().has_reached(until) => {
-                    // Nobody mistakes it for the one that fell.
+                    // A new local id, so that no replica takes it for the fallen NPC.
                     let id = self.next_local_id(around.local_ids, around.roster);
                     let hash = self.legs[number].hash;
                     let mut legs = Legs::at_home(cast, role, terrain, id, number as u32, now);

@@ -1,14 +1,14 @@
-//! The NPC phase: those who have no client, and decide for themselves.
+//! The NPC phase: avatars without a client.
 //!
-//! A tick in this order: who is due looks and thinks (`think`), and what it intends is begun (`act`); whoever waits for a path is given one, as far
-//! as the tick's budget goes; everybody walks (`walk`); who has fallen lies, goes and comes back (`fall`). Then `tell` says what is different. Between two ticks
-//! all may go over to other behaviours (`recast`). How they look is a [`link::Looks`].
+//! A tick in this order: due NPCs look and think (`think`), and their intents begin (`act`); waiting NPCs get paths within the tick's
+//! budget; all walk (`walk`); fallen NPCs lie, vanish and respawn (`fall`). Then `tell` writes the changes. Between two ticks all may
+//! get other behaviours (`recast`). Their appearance is a [`link::Looks`].
 //!
-//! What every tick needs of an NPC ([`Legs`]) stands apart from what only thoughts need ([`NpcHead`]): of twenty thousand NPCs most only walk in a
-//! given tick, and what they are made of comes out of memory. As state, hashed, checked and renamed, they are in `state`.
+//! Data of every tick ([`Legs`]) are apart from those of thoughts ([`NpcHead`]): of 20,000 NPCs most only walk in a given tick, and
+//! cache misses dominate. `state` hashes, checks and renames both.
 //!
-//! Work is counted in looks, thoughts, paths and polygons, never in milliseconds, so that a run can be repeated. The scratch memory
-//! belongs to the thread: a thousand worlds need it one after the other.
+//! Work is counted in looks, thoughts, paths and polygons, never in milliseconds, so that runs are deterministic. The scratch memory
+//! belongs to the thread: 1,000 worlds use it in turn.
 
 mod act;
 mod fall;
@@ -47,22 +47,22 @@ use serde::{Deserialize, Serialize};
 use std::{cell::RefCell, time::Duration};
 use systems::System;
 
-/// From the soles of an NPC to its middle, metres: half of the default size, since what clients show is as large as that.
+/// From the soles of an NPC to its middle, metres: half of the default size, the size displayed by clients.
 const HALF_HEIGHT_M: f32 = 0.95;
 /// Half of its width, metres.
 const RADIUS_M: f32 = crate::contacts::RADIUS_M;
-/// Paths that are searched in a second of world time, four in a tick of 20 Hz; whoever else waits has its turn in the next ticks.
+/// Path searches per second of world time, four per tick of 20 Hz; further requests wait for the next ticks.
 const PATHS_PER_S: u64 = 80;
-/// Of these, those of one tick, however long it is.
+/// Maximum of these in one tick of any length.
 const PATHS_PER_TICK_MAX: u64 = 8;
 /// Polygons that one search looks at; farther goals are reached by several.
 const PATH_NODES_MAX: u32 = 768;
-/// Visitors who are kept from striking again at once; in a world with more of them at it, the others' blows do not count.
+/// Maximum number of visitors with a running cooldown of their strike; the blows of further ones do not count.
 const STRUCK_MAX: usize = 1_024;
 /// Milliseconds for which a gesture plays.
 const GESTURE_MS: u32 = 4_000;
-/// An NPC is told so often how far away the nearest visitor is, milliseconds: those with numbers that differ by less than their count in
-/// different ticks, as far as these are no longer than a share of it.
+/// Period of an NPC's distance to the nearest visitor, milliseconds, spread over `OBSERVE_SHARES` groups: NPC `i` is in group `i mod
+/// OBSERVE_SHARES`.
 const OBSERVE_MS: u64 = 800;
 const OBSERVE_SHARES: u64 = 16;
 
@@ -111,7 +111,7 @@ impl Npcs {
     pub(crate) const PART: Part = Part::new(*b"NPCS", "NPCs");
 }
 
-/// What NPCs have done since the world was made or restored.
+/// Totals of NPCs since the world was made or restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NpcCounts {
     /// NPCs up and about, once a tick each.
@@ -122,7 +122,7 @@ pub struct NpcCounts {
     pub thoughts: u64,
     /// Looks around.
     pub looks: u64,
-    /// Of these, those that came much later than they were due.
+    /// Of these, those that were late by more than the limit.
     pub late_looks: u64,
     /// Lines of sight asked for.
     pub rays: u64,
@@ -182,14 +182,14 @@ impl std::ops::AddAssign for NpcCounts {
     }
 }
 
-/// Where an NPC is and how it gets on.
+/// Position and movement of an NPC.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Legs {
     pub(crate) spot: MeshPoint,
     /// Height of the soles, metres.
     pub(crate) feet_m: f32,
     pub(crate) velocity: Vec2,
-    /// How it would move if nobody was in the way.
+    /// Velocity without obstacles.
     wish: Vec2,
     /// Metres to the next corner of its way.
     left_m: f32,
@@ -222,7 +222,7 @@ pub(crate) struct Legs {
     hash: u64,
 }
 
-/// How an NPC is.
+/// Condition of an NPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum NpcStanding {
     Up,
@@ -232,34 +232,34 @@ pub(crate) enum NpcStanding {
     Gone(Option<Stamp>),
 }
 
-/// What the next frame has to tell of an NPC.
+/// Changes of an NPC for the next frame.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct NpcNews {
     pub(crate) created: bool,
     pub(crate) moved: bool,
     pub(crate) animated: bool,
-    /// It looks different since the world went over to another cast. In no snapshot, after which all are told anyway.
+    /// Its appearance changed with the cast. In no snapshot: a restored world sends all NPCs in full.
     #[serde(skip)]
     pub(crate) appeared: bool,
 }
 
-/// What an NPC thinks with.
+/// Mind of an NPC.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NpcHead {
     mind: Mind,
     perception: Perception,
     health: u16,
     journey: Journey,
-    /// What it does about where it wants to be.
+    /// Current errand toward its goal.
     errand: Errand,
     /// The animation that an intent asked for.
     plays: Option<u16>,
-    /// The last gesture, and until when it is shown: nobody tells when it has come to its end.
+    /// The last gesture with its end: no event marks that end.
     gesture: Option<(u16, Stamp)>,
     pub(crate) animator: Animator,
 }
 
-/// What the last thought wanted of the legs.
+/// Orders of the last thought to the legs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Errand {
     leg: u8,
@@ -271,7 +271,7 @@ struct Errand {
 enum Target {
     None,
     Point(Vec3),
-    /// Somebody, until so near, metres; and where they were when the way was chosen.
+    /// Another avatar, up to this distance, metres; with its position when the path was chosen.
     Somebody {
         who: EntityId,
         within_m: f32,
@@ -294,7 +294,7 @@ struct Scratch {
     finder: PathFinder,
     neighbours: Neighbours,
     nearby: Nearby,
-    /// Everybody who may be noticed: NPCs first, by number, then visitors.
+    /// All noticeable avatars: NPCs first, by number, then visitors.
     candidates: Vec<Candidate>,
     /// By NPC: its index among the bodies.
     bodies: Vec<u32>,
@@ -343,7 +343,7 @@ impl Npcs {
         })
     }
 
-    /// Local ids of those who are in the world.
+    /// Local ids of NPCs in the world.
     pub(crate) fn ids(&self) -> impl Iterator<Item = LocalId> {
         self.legs.iter().filter_map(|legs| legs.id)
     }
@@ -444,7 +444,7 @@ impl NpcHead {
     }
 }
 
-/// Where an NPC's middle is when it stands where it begins.
+/// Centre of an NPC at its spawn.
 fn home_of(cast: &Cast, role: &SpawnRole, terrain: &link::Terrain) -> Vec3 {
     role.spot.at.extend(cast.mesh.height(ground_of(terrain), role.spot) + HALF_HEIGHT_M)
 }

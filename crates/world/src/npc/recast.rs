@@ -1,8 +1,6 @@
-//! Going over to other behaviours, while the world runs.
-//!
-//! A template's files are read anew, which makes another [`Cast`] on the same ground, and each of its worlds takes that one between two steps.
-//! What takes time, comparing names, is done once in a [`Recast`], elsewhere. The world itself renames what its NPCs have in mind
-//! and lets each begin its behaviour again; nothing large is allocated or freed.
+//! Hot reload of behaviours in a running world. A template's reloaded files make another [`Cast`] on the same ground, and each of its
+//! worlds takes it between two steps. The slow part, the comparison of names, is done once in a [`Recast`], on another thread. The
+//! world renames the numbers in its NPCs' minds and restarts their behaviours; nothing large is allocated or freed.
 
 use super::{Cast, Npcs, home_of};
 use crate::animations::Animator;
@@ -12,7 +10,7 @@ use link::Terrain;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What worlds of one cast need to go over to another one.
+/// Transition of worlds from one cast to another.
 #[derive(Debug)]
 pub struct Recast {
     from: Arc<Cast>,
@@ -20,13 +18,13 @@ pub struct Recast {
     adoption: Adoption,
 }
 
-/// Why worlds of one cast cannot go over to another one. Those that begin anew can have it.
+/// Reasons why worlds of one cast cannot change to another one. New worlds can use it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecastRefusal {
     /// It is for another template.
     #[error("the ground is another one")]
     Ground,
-    /// Kinds are numbers in what NPCs have seen.
+    /// NPCs' memories refer to kinds by number.
     #[error("kind {number} was {was:?}, and a change can only add kinds behind the others")]
     Kind {
         /// From 1.
@@ -37,12 +35,12 @@ pub enum RecastRefusal {
     /// Others than before, or in another order.
     #[error("NPC {number} ({was}) is not the same any more; who lives in a world that runs cannot change")]
     Somebody {
-        /// Which spawn.
+        /// Index of the spawn.
         number: usize,
         /// Its name.
         was: String,
     },
-    /// How far a world's missions have come says nothing of others.
+    /// Progress of missions that differ.
     #[error("missions or damage are others; what there is to do in a world that runs cannot change")]
     Missions,
     /// More or fewer than before.
@@ -56,8 +54,8 @@ pub enum RecastRefusal {
 }
 
 impl Recast {
-    /// Compares the two. All may differ but the ground, who the NPCs are and what visitors are to do: behaviours, places, what they wear and play, how
-    /// strong they are, where they begin.
+    /// Compares both casts. Ground, NPCs and missions must be equal; behaviours, places, outfits, animations, strength and spawns may
+    /// differ.
     ///
     /// # Errors
     /// [`RecastRefusal`].
@@ -93,7 +91,7 @@ impl Recast {
         &self.from
     }
 
-    /// What it has then.
+    /// The new cast.
     #[must_use]
     pub const fn to(&self) -> &Arc<Cast> {
         &self.to
@@ -101,7 +99,7 @@ impl Recast {
 }
 
 impl Npcs {
-    /// What came out of a snapshot of another cast that [fits](crate::cast::CastMark::fits) goes on with this one.
+    /// Continues the state of another cast's snapshot that [fits](crate::cast::CastMark::fits).
     pub(crate) fn take_over(&mut self, names: &Names, cast: &Cast) {
         let adoption = Adoption::new(names, &cast.behaviors);
         for ((legs, head), role) in self.legs.iter_mut().zip(&mut self.heads).zip(&cast.roles) {
@@ -109,7 +107,7 @@ impl Npcs {
                 head.mind.switch(role.behavior);
             }
             head.health = head.health.min(cast.actor(role.kind).health);
-            // Which animation the number meant is not known any more.
+            // The animation behind the number is unknown now.
             if head.plays.take().is_some() | head.gesture.take().is_some() {
                 (head.animator, legs.movement) = (Animator::new(), Uuid::nil());
             }
@@ -121,7 +119,7 @@ impl Npcs {
         let now = self.now();
         let roles = from.roles.iter().zip(&to.roles);
         for ((legs, head), (was, is)) in self.legs.iter_mut().zip(&mut self.heads).zip(roles) {
-            // Who does what its entry says does what the entry says now.
+            // An NPC in its entry behaviour gets the new entry behaviour.
             let follows_entry = head.mind.behavior() == was.behavior;
             let is_there = head.mind.adopt(adoption);
             if follows_entry || !is_there {
@@ -132,7 +130,7 @@ impl Npcs {
             }
             head.health = head.health.min(to.actor(is.kind).health);
             legs.news.appeared |= was.appearance != is.appearance;
-            // Numbers of animations may mean others now; what is played goes on when the next thought wants it.
+            // Numbers of animations may differ now; the next thought restarts the current one if it is wanted.
             let played = [head.plays.take(), head.gesture.take().map(|(gesture, _)| gesture)];
             let id_of = |played: u16| from.animations.get(usize::from(played)).copied();
             for id in played.into_iter().flatten().filter_map(id_of) {

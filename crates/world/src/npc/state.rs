@@ -8,13 +8,13 @@ use ids::LocalId;
 use nav::PathFollower;
 use state_hash::StateHasher;
 
-/// What somebody who walks on slopes may climb, metres a second.
+/// Maximum climb on slopes, metres per second.
 const CLIMB_MAX_M_PER_S: f32 = 10.0 * SPEED_MAX_M_PER_S;
 /// Soles are where the mesh says, but for rounding, metres.
 const SOLES_M: f32 = 0.01;
 
 impl Npcs {
-    /// Makes a copy in the memory of another one, which a checkpoint of every few seconds would have to ask for anew.
+    /// Copies into the memory of another one, which a checkpoint would otherwise allocate every few seconds.
     pub(crate) fn copy_into(&self, copy: &mut Self) {
         let Self {
             legs,
@@ -39,7 +39,7 @@ impl Npcs {
         (copy.hash, copy.sounds_hash, copy.has_sounded) = (*hash, *sounds_hash, *has_sounded);
     }
 
-    /// Of all that decides what NPCs will do. Steps keep the greater part up to date.
+    /// Hash of all that decides the NPCs' future. Steps keep the greater part up to date.
     pub(crate) fn state_hash(&self) -> u64 {
         let mut hasher = StateHasher::new();
         hasher.u64(self.hash);
@@ -52,7 +52,7 @@ impl Npcs {
         hasher.finish()
     }
 
-    /// Computes anew what steps keep up to date.
+    /// Recomputes the hashes that steps keep up to date.
     pub(crate) fn settle_hashes(&mut self) {
         self.hash = 0;
         for (number, (legs, head)) in (0..).zip(self.legs.iter_mut().zip(&self.heads)) {
@@ -63,7 +63,7 @@ impl Npcs {
         self.sounds_hash = self.sounds.state_hash();
     }
 
-    /// Whether it can have come out of a snapshot of ours, of a world with this cast.
+    /// True if a snapshot of this format, of a world with this cast, can contain it.
     pub(crate) fn is_sound(&self, cast: &Cast, ground: &SolidGround) -> bool {
         let known = &cast.roles;
         let is_one = |((legs, head), role): ((&Legs, &NpcHead), &super::SpawnRole)| {
@@ -78,14 +78,14 @@ impl Npcs {
             && self.turns < TIME_MAX
     }
 
-    /// Completes what came out of a snapshot; false when it is not what this code writes.
+    /// Completes a decoded state; false if this code never encodes such a one.
     pub(crate) fn revive(&mut self) -> bool {
         let whole = self.heads.iter_mut().all(|head| head.animator.revive());
         self.settle_hashes();
         whole
     }
 
-    /// Gives everybody another local id; false when somebody who is in the world is left without. Others are forgotten.
+    /// Renames all local ids; false if an NPC in the world has none in the new range. Other ids are dropped.
     pub(crate) fn rename(&mut self, renaming: &Renaming) -> bool {
         let id_of = |id: LocalId| renaming.of(id);
         let who_of = |who: EntityId| EntityId::new(renaming.of(LocalId(who.get()))?.0);
@@ -103,7 +103,7 @@ impl Npcs {
         })
     }
 
-    /// Between steps nobody has anything to tell but those of a world before its first one.
+    /// Drops pending changes: between steps only a world before its first step has any.
     pub(crate) fn forget_news(&mut self) {
         self.legs.iter_mut().for_each(|legs| legs.news = super::NpcNews::default());
     }
@@ -134,7 +134,7 @@ impl Legs {
             && id.is_some() != matches!(standing, NpcStanding::Gone(_))
     }
 
-    /// Of all that decides its future, its mind included.
+    /// Hash of all that decides its future, its mind included.
     fn state_hash(&self, number: u64) -> u64 {
         let mut hasher = StateHasher::new();
         hasher.u64(number << 32 | u64::from(self.id.map_or(0, |id| id.0)));
@@ -217,7 +217,7 @@ impl Errand {
 
 /// Brings the sum of all hashes up to date with one NPC: once a tick, after everything that happens to it.
 pub(super) fn rehash(sum: &mut u64, number: usize, legs: &mut Legs, head: &NpcHead) {
-    // What is in a head is long, and changes with thoughts and looks only.
+    // The head is large and changes only with thoughts and looks.
     if std::mem::take(&mut legs.head_changed) || legs.news.animated {
         legs.head_hash = head.state_hash(&legs.follower);
     }

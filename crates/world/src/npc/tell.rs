@@ -1,4 +1,4 @@
-//! What frames say of NPCs: avatars like any other, of no login.
+//! NPCs in frames: avatars without a login.
 
 use super::{HALF_HEIGHT_M, Legs, Npcs};
 use crate::{counters::WorldCounters, setting::WorldSetting};

@@ -1,4 +1,4 @@
-//! Who is due looks around, listens and thinks.
+//! Looks, hearing and thoughts of the NPCs that are due.
 
 use super::{Cast, HALF_HEIGHT_M, NpcStanding, Npcs, OBSERVE_MS, OBSERVE_SHARES, Scratch};
 use crate::{cast::ground_of, game::GameState, periods::Span, roster::Roster, setting::WorldSetting};
@@ -15,23 +15,23 @@ use state_hash::mix;
 
 /// Milliseconds between two looks at who runs.
 const STEPS_MS: u64 = 500;
-/// Who is faster than that runs, metres a second.
+/// Speed above which a visitor is heard running, metres per second.
 const RUNNING_M_PER_S: f32 = 4.0;
-/// How far steps are heard, metres.
+/// Reach of the sound of steps, metres.
 const STEPS_REACH_M: f32 = 12.0;
 
 fn visitor_sound(kind: SoundKind, place: Vec3, reach_m: f32, by: Option<EntityId>) -> Sound {
     Sound { kind, place, reach_m, by, by_kind: KindId::PLAYER, about: None }
 }
 
-/// A look that comes so many milliseconds after it was due is late: with the longest period, two seconds after the last one.
+/// A look is late if it runs more than this after it was due, milliseconds.
 const LATE_LOOK_MS: u32 = 200;
 
 /// Minutes of a day.
 const DAY_MIN: u64 = 24 * 60;
 
 impl Npcs {
-    /// Everybody who may be noticed: NPCs by number, those who are not in the world somewhere out of sight, then visitors.
+    /// Lists all noticeable avatars: NPCs by number (at infinity when not in the world), then visitors.
     pub(super) fn list_candidates(
         &self,
         cast: &Cast,
@@ -59,7 +59,7 @@ impl Npcs {
         scratch.candidates.extend(roster.iter().filter_map(visitor));
     }
 
-    /// What visitors say and how they run sounds in the world.
+    /// Turns visitors' chat and running into sounds.
     pub(super) fn overhear(&mut self, span: Span, roster: &Roster, out: &Frame) {
         for event in &out.events {
             let Event::Chat(chat) = event else { continue };
@@ -83,7 +83,7 @@ impl Npcs {
         }
     }
 
-    /// Tells some of the NPCs how far away the nearest visitor is: who is far from all thinks less often.
+    /// Updates the distance to the nearest visitor of the NPCs whose turn it is: distant NPCs think less often.
     pub(super) fn observe(&mut self, cast: &Cast, scratch: &Scratch, span: Span) {
         let now = self.now();
         let visitors = &scratch.candidates[self.len()..];
@@ -98,7 +98,7 @@ impl Npcs {
         }
     }
 
-    /// Looks and thoughts that are due, and what comes of these.
+    /// Due looks and thoughts, with their intents.
     pub(super) fn think(
         &mut self,
         cast: &Cast,
@@ -131,7 +131,7 @@ impl Npcs {
     }
 }
 
-/// Who is not in the world. No candidate with this number is within reach of anybody.
+/// Candidate number of an NPC that is not in the world: never within reach.
 const NOBODY: EntityId = EntityId(std::num::NonZeroU32::MAX);
 
 impl Npcs {

@@ -1,4 +1,4 @@
-//! Everybody walks a tick further: along the path, around others, on the mesh.
+//! Moves NPCs by one tick: along their paths, around others, on the mesh.
 
 use super::{
     Cast, Legs, NpcHead, NpcStanding, Npcs, PATH_NODES_MAX, PATHS_PER_S, PATHS_PER_TICK_MAX, Scratch, Toward,
@@ -14,11 +14,11 @@ use nav::{
 };
 use std::time::Duration;
 
-/// A direction that differs by less is kept, as the square of the sine: about two degrees. Every turn is told to everybody.
+/// Turns below this angle are dropped, since each is sent to all clients: square of the sine of about 2°.
 const TURN_MIN: f32 = 0.0012;
 
 impl Npcs {
-    /// Gives some of those who wait for a path theirs.
+    /// Serves path requests within the budget.
     pub(super) fn find_paths(&mut self, cast: &Cast, scratch: &mut Scratch, span: Span) {
         let n = self.len();
         let first = span.n_before(PATHS_PER_S) as usize % n.max(1);
@@ -52,12 +52,12 @@ impl Npcs {
         }
     }
 
-    /// Moves everybody by one tick.
+    /// Moves all NPCs by one tick.
     pub(super) fn walk(&mut self, cast: &Cast, setting: &WorldSetting, scratch: &mut Scratch, dt: Duration) {
         let dt_s = dt.as_secs_f32();
         let ground = ground_of(&setting.ground.terrain);
         let now = self.now();
-        // Those who are not on their feet are in nobody's way.
+        // NPCs that are not up are no obstacles.
         scratch.bodies.clear();
         let mut n_bodies = 0;
         for legs in &self.legs {
@@ -96,7 +96,7 @@ impl Npcs {
             }
             (legs.wish, legs.left_m) = (pace.velocity, pace.left_m);
             let stands = pace.velocity == Vec2::ZERO && legs.velocity == Vec2::ZERO;
-            // Whoever stands makes room now and then for those who stand in it.
+            // A standing NPC makes room for others in the same place when its group is due.
             if stands && !makes_room[number % STANDERS_SHARES] {
                 legs.news.moved |= turn(legs, &head.errand.face, &scratch.candidates);
                 show(legs, head, resting(legs));
@@ -131,12 +131,12 @@ impl Npcs {
     }
 }
 
-/// Who stands is looked at so often for somebody in the same place, milliseconds; one after the other, in so many groups.
+/// Period of the check of standing NPCs for others in the same place, milliseconds; `STANDERS_SHARES` groups take turns.
 const STANDERS_MS: u64 = 200;
 const STANDERS_SHARES: usize = 4;
 
 fn visitor_body(candidate: &Candidate) -> CrowdBody {
-    // How fast they are is not theirs to say: who walks into NPCs finds them standing aside a moment later.
+    // A visitor counts as standing: NPCs do not evade it in advance, but make room after contact.
     CrowdBody {
         at: candidate.position.truncate(),
         velocity: Vec2::ZERO,
@@ -147,12 +147,12 @@ fn visitor_body(candidate: &Candidate) -> CrowdBody {
     }
 }
 
-/// With length 1; none of what is so short that its length cannot be told exactly.
+/// The unit vector; none if the length is too small to normalise.
 fn direction_of(way: Vec2) -> Option<Vec2> {
     (way.length_squared() > 1e-12).then(|| way.normalize())
 }
 
-/// Turns who stands toward what it is to look at; true when it did.
+/// Turns a standing NPC toward its target; true if it turned.
 fn turn(legs: &mut Legs, face: &Toward, candidates: &[Candidate]) -> bool {
     let to = match face {
         Toward::Ahead => return false,
@@ -189,7 +189,7 @@ fn movement(legs: &Legs, wish: Vec2, walk_m_per_s: f32) -> Uuid {
     if legs.velocity == Vec2::ZERO && wish == Vec2::ZERO {
         return resting(legs);
     }
-    // Between a walk and a run; who is slowed down by others does not change its gait.
+    // Threshold between walk and run, from the wished speed: an NPC that is slowed down by others keeps its gait.
     if wish.length_squared() > walk_m_per_s * walk_m_per_s * 1.2 { animations::RUN } else { animations::WALK }
 }
 

@@ -15,7 +15,7 @@ const NUMBER: u16 = 1;
 /// Of the only progress that journals of version 1 had.
 const FORM: u8 = 1;
 
-/// Whether bytes have this version. Those of records begin with a magic number.
+/// True if the bytes have this version. Records begin with a magic number instead.
 pub(super) fn is_it(bytes: &[u8]) -> bool {
     bytes.starts_with(&NUMBER.to_le_bytes())
 }

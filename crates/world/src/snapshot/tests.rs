@@ -185,7 +185,7 @@ fn a_snapshot_without_one_of_its_parts_is_refused_by_name() {
 }
 
 proptest! {
-    /// As the fuzz target does it, for those who have no fuzzer at hand.
+    /// The fuzz target's property as a proptest.
     #[test]
     fn whatever_restores_can_be_stepped(
         patches in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),

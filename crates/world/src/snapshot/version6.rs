@@ -4,7 +4,7 @@
 //! "THRW" | 6 u16 | checksum u64 | body (postcard)          integers little-endian
 //! ```
 //!
-//! The types below are those of version 1 of each part. A part that goes on to version 2 leaves a copy of its former types to its
+//! The types below are those of version 1 of each part. A part that advances to version 2 leaves a copy of its former types to its
 //! upgrade, and this file names them there.
 
 use super::encoding::SNAPSHOT_FORMAT;
