@@ -1,8 +1,7 @@
-//! Visitors' health, where damage is on: NPCs' blows take it, time gives it back.
+//! Visitors' health, where damage is on: NPCs' blows reduce it, time restores it.
 //!
-//! Whoever has none left falls: in the next step they stand where visitors arrive, in full health. Only those are listed who have less
-//! than all of it, by account: who leaves is not well when they come back. Time passes for them as for the world, so that nobody
-//! heals while it sleeps.
+//! A visitor with health 0 falls: the next step moves it to the arrival place with full health. Only accounts below full health are
+//! listed, so that a new login of the same account stays wounded. Healing counts world time: a suspended world heals no account.
 
 use super::Game;
 use behavior::senses::{Stamp, WorldTime};
@@ -15,15 +14,15 @@ use world::{Blow, GameState, GameTick};
 /// Full health, as the protocol counts it.
 pub const HEALTH_MAX: u8 = 100;
 
-/// Accounts whose health is remembered. When there are more, the one that lacks least is well at once, which may be who was struck last. Of
-/// those who have fallen none is: they are brought back.
+/// Maximum number of wounded accounts. Above it the one with the most health left heals at once, which may be the newest; accounts with
+/// health 0 are kept until they are brought back.
 const WOUNDED_MAX: usize = 256;
 /// Milliseconds in which one point comes back.
 const HEAL_MS: u32 = 1_000;
 /// Milliseconds after a blow until the first one does.
 const PAUSE_MS: u32 = 5_000;
 
-/// Somebody who is not in full health.
+/// An account below full health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Wound {
     agent: AgentId,
@@ -42,12 +41,12 @@ impl Wound {
         hasher.u64(u64::from(self.heals_at.0) << 8 | u64::from(self.health));
     }
 
-    /// Whether the visitor has fallen.
+    /// True if the visitor has fallen.
     pub(super) const fn is_fatal(&self) -> bool {
         self.health == 0
     }
 
-    /// Of one that was written down some time ago: healing begins anew.
+    /// Restarts the healing pause of a restored wound.
     pub(super) fn dress(&mut self, now: WorldTime) {
         self.heals_at = now.stamp().after(PAUSE_MS);
     }
@@ -60,7 +59,7 @@ impl Game {
         self.wounds.iter().find(|wound| wound.agent == agent).map_or(HEALTH_MAX, |wound| wound.health)
     }
 
-    /// Takes some of somebody's health; returns who is well at once because there is no more room, if anybody is.
+    /// Reduces an account's health; returns the account that heals at once for lack of room, if any.
     fn wound(&mut self, agent: AgentId, points: u16, now: WorldTime) -> Option<AgentId> {
         let left = |health: u8| health.saturating_sub(u8::try_from(points).unwrap_or(u8::MAX));
         let heals_at = now.stamp().after(PAUSE_MS);
@@ -114,7 +113,7 @@ impl Game {
         }
     }
 
-    /// Tells a session that came in its health.
+    /// Sends a session its health on arrival.
     pub(super) fn tell_health(&self, session: SessionKey, agent: AgentId, out: &mut Vec<Event>) {
         out.push(told(session, self.health_of(agent)));
     }
@@ -139,7 +138,7 @@ impl Game {
     }
 }
 
-/// The health of an account, told to each of its sessions that is here.
+/// Events with an account's health, one for each of its present sessions.
 fn health_of_sessions(tick: &GameTick<'_>, agent: AgentId, points: u8) -> impl Iterator<Item = Event> {
     let own = tick.visitors().filter(move |visitor| visitor.agent == agent);
     own.map(move |visitor| told(visitor.session, points))
@@ -164,7 +163,7 @@ mod tests {
         AgentId(Uuid::from_u128(n as u128))
     }
 
-    /// So many who were struck in one tick, each with one point more left than the one before, from `least` on.
+    /// A game with `n` visitors struck in one tick, with health `least`, `least + 1`, …
     fn struck(n: usize, least: u8) -> Game {
         let mut game = Game::default();
         for (n, health) in (0..n).zip((least..HEALTH_MAX).cycle()) {

@@ -1,8 +1,8 @@
 //! The small game that visitors of a world play: missions, and health where damage is on.
 //!
-//! [`MissionScript`] is what a template says of it. It is checked when the template's cast is made (`plan`), and becomes a [`MissionPlan`]. The state in one
-//! world is a [`Game`]: how far each mission has come (`missions`) and who is hurt (`health`). The world knows none of these types, only the traits
-//! of its module `game`; [`Game::of`] and [`MissionScript::of`] find them again.
+//! [`MissionScript`] is its description in a template. It is checked when the template's cast is made (`plan`), and becomes a
+//! [`MissionPlan`]. The state in one world is a [`Game`]: progress of each mission (`missions`) and wounded visitors (`health`). The
+//! world knows none of these types, only the traits of its module `game`; [`Game::of`] and [`MissionScript::of`] find them again.
 
 mod health;
 mod missions;
@@ -24,16 +24,16 @@ use state_hash::StateHasher;
 use std::{any::Any, sync::Arc};
 use world::{Cast, GameRules, GameSource, GameState, GameStateError, GameTick, World};
 
-/// What became of the game in one world.
+/// State of the game in one world.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
     plan: Arc<MissionPlan>,
     /// One for each mission of the plan.
     courses: Vec<MissionCourse>,
-    /// Those who are not in full health, here or not.
+    /// Accounts below full health, present or not.
     wounds: Vec<Wound>,
     hash: u64,
-    /// Rises with every change of what [`World::progress`] tells.
+    /// Rises with every change of [`World::progress`].
     version: u64,
 }
 

@@ -1,7 +1,7 @@
-//! How far a world's missions have come.
+//! Progress of a world's missions.
 //!
-//! A mission that is under way waits for two things at its next waypoint: that somebody is there, and that all of those who are to be cleared
-//! have fallen since it was next, or lay already. Who rises again meanwhile need not fall twice.
+//! The next waypoint of a running mission is done when a visitor is within its radius and all NPCs of its `clear` have fallen since it
+//! became next, or lay already. An NPC that respawns meanwhile need not fall twice.
 
 use super::{Game, plan::MissionPlan};
 use behavior::senses::Stamp;
@@ -12,7 +12,7 @@ use state_hash::StateHasher;
 use std::sync::Arc;
 use world::{GameTick, NpcSet};
 
-/// Milliseconds between two looks at who is where.
+/// Period of the check of visitors' positions, milliseconds.
 const LOOK_MS: u64 = 200;
 
 /// One mission of one world.
@@ -20,7 +20,7 @@ const LOOK_MS: u64 = 200;
 pub(super) struct MissionCourse {
     stage: MissionStage,
     completed: u32,
-    /// Of those who are to be cleared at the next waypoint.
+    /// Fallen NPCs among those of the next waypoint's `clear`.
     felled: NpcSet,
 }
 
@@ -75,7 +75,7 @@ impl MissionCourse {
         self.felled.fold_into(hasher);
     }
 
-    /// Of one that was written down some time ago: what was to come after a while comes after all of it.
+    /// Restarts the waiting time of a restored mission.
     pub(super) fn wait_again(&mut self, plan: &MissionPlan, mission: usize, now: Stamp) {
         if let MissionStage::Waiting(Some(_)) = self.stage {
             self.stage = MissionStage::Waiting(plan.missions[mission].again_ms.map(|ms| now.after(ms)));
@@ -94,7 +94,7 @@ impl Game {
         })
     }
 
-    /// Tells a session that came in what is to be done.
+    /// Sends a session the running missions on arrival.
     pub(super) fn tell_missions(&self, session: SessionKey, out: &mut Vec<Event>) {
         for (mission, course) in (0..).zip(&self.courses) {
             if let MissionStage::UnderWay(next) = course.stage {
@@ -190,7 +190,7 @@ impl Game {
     }
 }
 
-/// What is said where so many waypoints are done; to everybody who is there, without a session.
+/// The mission's text after `done` waypoints; for all visitors if there is no session.
 fn said(plan: &MissionPlan, mission: u8, done: u8, session: Option<SessionKey>) -> Event {
     let of = &plan.missions[usize::from(mission)];
     let text = of.goals.get(usize::from(done)).map_or(&of.done, |goal| &goal.text);

@@ -1,7 +1,7 @@
-//! Missions as data: what visitors of a template's worlds are to do, checked before there is a world.
+//! Missions as data, checked before any world exists.
 //!
-//! What a template says ([`Mission`]) becomes a [`MissionPlan`], which holds no names that could be missing: places are on the mesh,
-//! groups are sets of NPCs, and what follows on what ends somewhere.
+//! A [`Mission`] of a template becomes a [`MissionPlan`] without names to resolve: places are on the mesh, groups are sets of NPCs, and
+//! chains of missions end.
 
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
@@ -14,21 +14,21 @@ use world::{GameFaults, GameRules, GameSite, GameSource, NpcSet};
 pub const MISSIONS_MAX: usize = 16;
 /// Waypoints of one mission at most.
 pub const WAYPOINTS_MAX: usize = 64;
-/// Bytes of what is said: what a notice can carry.
+/// Maximum length of a text, bytes: the capacity of a notice.
 const TEXT_BYTES_MAX: usize = 254;
-/// Who is somewhere is within so many metres.
+/// Allowed radii of waypoints, metres.
 const RADII_M: RangeInclusive<f32> = 0.5..=128.0;
 
 /// The game as a template describes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MissionScript {
-    /// What visitors are to do.
+    /// Missions of visitors.
     pub missions: Vec<Mission>,
     /// NPCs' blows hurt visitors.
     pub damage: bool,
 }
 
-/// Something to do for those who visit a world: to be at one waypoint after the other.
+/// A mission of a world's visitors: waypoints in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mission {
     /// Its name, unlike all others.
@@ -43,7 +43,7 @@ pub struct Mission {
     pub done: String,
 }
 
-/// Where somebody has to be.
+/// A place to reach.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waypoint {
     /// Metres from the corner; of several storeys the nearest counts.
@@ -59,15 +59,15 @@ pub struct Waypoint {
 /// Something that is wrong with a mission.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissionFault {
-    /// Which one.
+    /// Index of the mission.
     pub mission: usize,
-    /// Which of its waypoints, if it is one's.
+    /// Index of its waypoint, if the fault is in one.
     pub waypoint: Option<usize>,
-    /// What.
+    /// The fault.
     pub problem: MissionProblem,
 }
 
-/// What can be wrong.
+/// Faults of missions.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MissionProblem {
     /// More than a world takes.
@@ -75,7 +75,7 @@ pub enum MissionProblem {
     TooMany {
         /// Of what.
         what: &'static str,
-        /// So many.
+        /// Number found.
         found: usize,
         /// Or fewer.
         most: usize,
@@ -89,7 +89,7 @@ pub enum MissionProblem {
     /// It leads nowhere.
     #[error("a mission needs a waypoint")]
     NoWaypoints,
-    /// It names what is not there.
+    /// A name is unknown.
     #[error("there is no {what} {wanted:?}")]
     Unknown {
         /// Mission, or kind or group.
@@ -100,13 +100,13 @@ pub enum MissionProblem {
     /// It would begin behind itself.
     #[error("{0:?} begins after itself")]
     Cycle(String),
-    /// There is nobody to clear.
+    /// No NPC belongs to the name.
     #[error("nobody is of {0:?}")]
     Nobody(String),
-    /// Nobody can go there.
+    /// The place is not walkable.
     #[error("nobody can walk at {0}")]
     Nowhere(Vec3),
-    /// A radius that nobody can be within, or that everybody is.
+    /// The radius is out of range.
     #[error("radius_m is {0}, and has to be between {min} and {max}", min = RADII_M.start(), max = RADII_M.end())]
     Radius(f32),
     /// More than a notice can carry.
@@ -200,7 +200,7 @@ impl MissionPlan {
     }
 }
 
-/// What is wrong so far, and where the next fault would be.
+/// Faults so far, with the position of the next one.
 #[derive(Default)]
 struct PlanFaults {
     list: Vec<MissionFault>,
@@ -241,7 +241,7 @@ fn order(missions: &[Mission], faults: &mut PlanFaults) -> Vec<Option<u8>> {
         after.push(former.flatten());
     }
     for (number, mission) in missions.iter().enumerate() {
-        // Whoever comes back to where it began has made a round; other rounds are told of by their own members.
+        // A return to the start is a cycle; other cycles are reported by their own members.
         let mut before = after[number];
         for _ in 0..missions.len() {
             if before == Some(number) {
