@@ -27,13 +27,13 @@ const TOKEN_BYTES: usize = 32;
 pub struct RunFile {
     /// Process id.
     pub pid: u32,
-    /// Where HTTP listens.
+    /// HTTP address.
     pub http: SocketAddr,
     /// The pool of UDP ports.
     pub udp: Vec<SocketAddrV4>,
-    /// Where the operator's address listens.
+    /// Operator's address.
     pub admin: SocketAddr,
-    /// What clients log in at, from this machine.
+    /// Login URI on this machine.
     pub login_uri: String,
     /// The page, from this machine.
     pub page: String,
@@ -65,7 +65,7 @@ const TOKEN_FILE: &str = "admin.token";
 const PROBE_FILE: &str = "probe";
 /// More than what a file system keeps beside a file's name.
 const PROBE_BYTES: usize = 16 * 1024;
-/// How the names of the server's own files begin.
+/// Prefixes of the server's own files.
 const FILES: [&str; 5] = [DATABASE_FILE, RUN_FILE, TOKEN_FILE, "tuning.toml", lock::LOCK_FILE];
 /// Names of the server's own directories.
 const DIRECTORIES: [&str; 4] = ["captures", "crashes", "recordings", "symbols"];
@@ -90,7 +90,7 @@ pub fn captures_path(data: &Path) -> PathBuf {
     data.join("captures")
 }
 
-/// Why a server has no data directory, or why a file in it was not read or written.
+/// Reasons for which a data directory, or a file in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     /// Another server runs on it.
@@ -102,11 +102,11 @@ pub enum DataDirError {
     /// A file in it.
     #[error("cannot {step} {path}")]
     File {
-        /// What was tried.
+        /// Failed step.
         step: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -155,10 +155,10 @@ impl DataDir {
         Ok(token)
     }
 
-    /// Tells other processes where this server is found.
+    /// Publishes this server's addresses to other processes.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_run_file(&self, run_file: &RunFile) -> Result<(), DataDirError> {
         let text = serde_json::to_string_pretty(run_file).expect("addresses become JSON");
         self.replace(RUN_FILE, &text)
@@ -185,13 +185,13 @@ impl DataDir {
         fs::remove_file(&path)
     }
 
-    /// Where captures are kept.
+    /// Directory of captures.
     #[must_use]
     pub fn captures(&self) -> PathBuf {
         captures_path(&self.path)
     }
 
-    /// Where recordings are made.
+    /// Directory of recordings.
     #[must_use]
     pub fn recordings(&self) -> PathBuf {
         recordings_path(&self.path)

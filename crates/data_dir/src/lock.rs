@@ -14,7 +14,7 @@ pub(super) const LOCK_FILE: &str = "lock";
 /// Bytes of a holder's text that are read.
 const HOLDER_BYTES_MAX: u64 = 256;
 
-/// Why a directory was not locked.
+/// Reasons for which a directory cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another server has it.
@@ -28,9 +28,9 @@ pub enum LockError {
     /// The lock file.
     #[error("cannot lock {path}")]
     Io {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -40,7 +40,7 @@ fn holder(pid: Option<u32>) -> String {
     pid.map_or_else(|| "another server".to_owned(), |pid| format!("the server with process id {pid}"))
 }
 
-/// Why a file was not locked.
+/// Reasons for which a file cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum FileLockError {
     /// Another process has it.
@@ -48,7 +48,7 @@ pub enum FileLockError {
     Held {
         /// The file.
         path: PathBuf,
-        /// What the holder wrote into it; empty while it is just starting.
+        /// Text written into it by the holder; empty while that is starting.
         holder: String,
     },
     /// The file cannot be opened, locked or written.
@@ -56,7 +56,7 @@ pub enum FileLockError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },

@@ -1,7 +1,8 @@
-//! A data directory is its owner's alone: it holds password hashes, tokens and what users said.
+//! Privacy of a data directory: it holds password hashes, tokens and chat, and is its owner's alone.
 //!
-//! A directory that is open to other users is tightened, unless other directories than a server's lie in it or everybody may write there; then it
-//! is refused: `--data /srv` or `--data /tmp`, given by mistake to a server that runs as root, must not close them to the machine.
+//! A directory that is open to other users is tightened, unless it contains other directories than a server's or is writable by all
+//! users; then it is refused: `--data /srv` or `--data /tmp`, given by mistake to a server that runs as root, must not close them to
+//! the machine.
 
 use super::lock::LOCK_FILE;
 use super::{DATABASE_FILE, DIRECTORIES, FILES, TOKEN_FILE};
@@ -14,23 +15,23 @@ use std::path::{Path, PathBuf};
 /// Modes of what the owner alone may use.
 pub(super) const PRIVATE_DIR: u32 = 0o700;
 pub(super) const PRIVATE_FILE: u32 = 0o600;
-/// Permission bits of everybody but the owner.
+/// Permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 const STICKY: u32 = 0o1000;
 /// Directories in directories that are tightened, at most.
 const DEPTH_MAX: u32 = 3;
 
-/// Why a directory does not become a data directory.
+/// Reasons for which a directory is refused as a data directory.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivacyError {
     /// Its permissions, or those of something in it.
     #[error("cannot {step} {path}")]
     Io {
-        /// What was tried.
+        /// Failed step.
         step: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -39,7 +40,7 @@ pub enum PrivacyError {
         "{path} is open to other users (mode {mode:04o}) and holds other things than data; name another directory, or close it with `chmod 700`"
     )]
     Open {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
@@ -97,7 +98,8 @@ fn has_foreign_directories(dir: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Closes a file, or a directory and what is in it. What vanishes meanwhile (the database's side files) is no error, and links are left alone.
+/// Closes a file, or a directory with its contents. Files that vanish meanwhile (the database's side files) are no error; links are
+/// left alone.
 fn tighten(path: &Path, depth: u32) -> Result<bool, (PathBuf, io::Error)> {
     let gone_or = |path: &Path, error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(false),
@@ -169,7 +171,7 @@ mod tests {
         let refused = make_private(dir.path()).unwrap_err();
         assert!(refused.to_string().contains("(mode 0755)"), "{refused}");
         assert_eq!(mode(dir.path()), 0o755);
-        // Everybody's directory, even if it is empty.
+        // A directory writable by all users, even if it is empty.
         let shared = tempfile::tempdir().unwrap();
         chmod(shared.path(), 0o1777);
         assert!(matches!(make_private(shared.path()), Err(PrivacyError::Open { .. })));
