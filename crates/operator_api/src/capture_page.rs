@@ -9,7 +9,7 @@ use telemetry::captures::{CaptureEntry, CaptureSummary};
 /// Captures so far from the moment belong to it. Maxima stay in the metrics for 30 s, and in the graph of a day a point stands for a
 /// minute and a half, so a spike is drawn up to both together later than it was.
 pub(super) const AROUND: Duration = Duration::from_secs(150);
-/// Captures that are told on the page, the nearest first.
+/// Captures with details on the page, the nearest first.
 pub(super) const TOLD_MAX: usize = 2;
 
 /// The captures around `unix_ms`, the nearest first, the first of them as timelines and with their summaries.

@@ -38,11 +38,11 @@ pub struct Tunable {
     pub key: String,
     /// Its value; a limit of 0 is none.
     pub value: serde_json::Value,
-    /// Whether the next start has it too.
+    /// True if the value survives a restart.
     pub kept: bool,
 }
 
-/// What can be set while the server runs.
+/// Settings that can be changed while the server runs.
 pub trait Tuner: Send + Sync {
     /// All keys with their values.
     fn list(&self) -> Vec<Tunable>;
@@ -53,15 +53,15 @@ pub trait Tuner: Send + Sync {
     fn set(&self, key: &str, value: &serde_json::Value, persist: bool) -> Result<(), String>;
 }
 
-/// What the commands act on.
+/// Objects behind the commands.
 pub struct Diagnose {
-    /// What the threads do.
+    /// Activity of the threads.
     pub view: Box<dyn SystemsView>,
     /// To the thread that writes captures.
     pub requests: Sender<CaptureRequest>,
-    /// Where captures are.
+    /// Stored captures.
     pub store: CaptureStore,
-    /// What can be set.
+    /// Settings that can be changed.
     pub tuner: Box<dyn Tuner>,
 }
 
@@ -74,20 +74,20 @@ impl std::fmt::Debug for Diagnose {
 /// `GET /v1/systems`: what the last second went into.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Systems {
-    /// How long that was.
+    /// Length of the window.
     pub window_ns: u64,
     /// By scope, world, client and thread.
     #[schema(value_type = Object)]
     pub costs: CaptureCosts,
 }
 
-/// A capture as the commands tell it.
+/// A capture in the API.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Capture)]
 pub struct CaptureRow {
     /// Its files' name without their endings.
     pub name: String,
-    /// Why it was taken.
+    /// Reason for the capture.
     pub trigger: String,
     /// Bytes of its files.
     pub bytes: u64,
@@ -114,11 +114,11 @@ fn refuse(status: StatusCode, why: &str) -> Response {
     (status, format!("{why}\n")).into_response()
 }
 
-/// Runs what waits for the disk, or takes its time, where it blocks nobody.
+/// Runs blocking or slow work off the async workers.
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let recorded = || {
         let done = work();
-        // The runtime says when its workers park, and nothing of these threads.
+        // The runtime marks idle time of its workers, but not of these threads.
         frame_end();
         done
     };
@@ -183,7 +183,7 @@ async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>)
         let read = |entry: &CaptureEntry, ending: &str| {
             std::fs::read(diagnose.store.path_of(&format!("{}.{ending}", entry.name()))?).ok()
         };
-        // One that has gone in favour of another meanwhile is not told.
+        // An entry deleted meanwhile is left out.
         let tell = |entry: &CaptureEntry| {
             let summary = serde_json::from_slice(&read(entry, "json")?).ok()?;
             Some((summary, Timeline::read(&read(entry, "perfetto-trace")?).ok()?))
@@ -197,7 +197,7 @@ async fn around(State(diagnose): State<Arc<Diagnose>>, Path(unix_ms): Path<u64>)
     }
 }
 
-/// What the last second went into, by scope, world, client and thread.
+/// Time of the last second by scope, world, client and thread.
 #[utoipa::path(get, path = "/v1/systems", operation_id = "show_systems", responses((status = 200, body = Systems)))]
 async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
     let systems = blocking(move || {
@@ -210,13 +210,13 @@ async fn systems(State(diagnose): State<Arc<Diagnose>>) -> Response {
     Json(systems.await).into_response()
 }
 
-/// What can be set while the server runs.
+/// Settings that can be changed while the server runs.
 #[utoipa::path(get, path = "/v1/tune", operation_id = "list_tunables", responses((status = 200, body = Vec<Tunable>)))]
 async fn tunables(State(diagnose): State<Arc<Diagnose>>) -> Response {
     Json(blocking(move || diagnose.tuner.list()).await).into_response()
 }
 
-/// What is to be set.
+/// A new value of a setting.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Tuning {
@@ -224,7 +224,7 @@ struct Tuning {
     key: String,
     #[schema(value_type = Value)]
     value: serde_json::Value,
-    /// Whether the next start has it too.
+    /// True if the value survives a restart.
     #[serde(default)]
     persist: bool,
 }

@@ -1,5 +1,5 @@
-//! `POST /v1/long-tasks`: long work on purpose, to see whether worlds make room for it and what becomes of a task that hangs. Only on servers
-//! that were told to allow damage (`diagnose.allow_faults`).
+//! `POST /v1/long-tasks`: artificial long tasks, to test that worlds make room for them and that a hanging task is handled. Only with
+//! `diagnose.allow_faults`.
 
 use schedule::long::{Long, LongContext, LongRefusal, LongTasks};
 use serde::Deserialize;
@@ -11,23 +11,23 @@ use utoipa::ToSchema;
 const DRILL: &str = "drill";
 /// Rounds between two looks whether to end: about a millisecond.
 const ROUNDS: u64 = 1_000_000;
-/// What that many take on an unhurried core of today.
+/// Duration of that many rounds on an idle core of today.
 const ROUNDS_ESTIMATE: Duration = Duration::from_micros(1_300);
-/// How often one that hangs looks whether it was told to end.
+/// Period at which a hanging task checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Long work on purpose.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Drill {
-    /// How many.
+    /// Number of tasks.
     #[schema(minimum = 1, maximum = 65_535)]
     count: u16,
-    /// What each does: so many million rounds of arithmetic, a millisecond of a core each, more or less.
+    /// Million rounds of arithmetic per task; one takes about a millisecond of a core.
     #[serde(default)]
     #[schema(maximum = 3_600_000)]
     million_rounds: u32,
-    /// It does not end before it is told to.
+    /// The task runs until it is cancelled.
     #[serde(default)]
     hangs: bool,
 }
@@ -41,7 +41,7 @@ impl Drill {
             let estimated = ROUNDS_ESTIMATE * million_rounds;
             let long = Long { kind: DRILL, name: format!("{} of {count}", n + 1), estimated, work };
             match tasks.submit(long) {
-                // Nobody waits for it.
+                // No caller waits for it.
                 Ok(_) => {}
                 Err(_) if n > 0 => return Ok(n),
                 Err(why) => return Err(why),

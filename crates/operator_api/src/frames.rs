@@ -1,4 +1,4 @@
-//! What frames took, over the operator's address: `/v1/frames`, and `/v1/frames/trace` with who ran when on which worker.
+//! Durations of frames, at the operator's address: `/v1/frames`, and `/v1/frames/trace` with the steps of each worker over time.
 //!
 //! The `watch` thread brings the records once a second. A trace is made when it is asked for, and costs nothing otherwise.
 
@@ -21,17 +21,17 @@ use utoipa_axum::routes;
 const KEPT_MAX: usize = 4_096;
 /// The bounds in the description are literals.
 const _: () = assert!(KEPT_MAX == 4_096 && TRACE_FRAMES_MAX == 128 && TRACE_STEPS_MAX == 65_536);
-/// How often it is looked whether a trace is whole, and how often at most: a server whose worlds sleep has no frames.
+/// Period and maximum number of checks for a complete trace: a server whose worlds are all suspended has no frames.
 const TRACE_LOOK: Duration = Duration::from_millis(20);
 const TRACE_LOOKS_MAX: u32 = 500;
 
-/// Where traces are made.
+/// Source of traces.
 pub trait FrameTracer: Send + Sync {
     /// Keeps which worker makes which step when, for the next frames.
     fn trace_next_frames(&self, n_frames: usize);
     /// The trace that was asked for, once it is whole.
     fn take_trace(&self) -> Option<FrameTrace>;
-    /// Which world each task of the pool is now.
+    /// World of each task of the pool.
     fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId>;
 }
 
@@ -66,7 +66,7 @@ impl FrameLog {
         Arc::new(Self { kept: Mutex::default(), tracer, missed, tracing })
     }
 
-    /// Frames have ended; before these so many others that were not kept.
+    /// Adds ended frames; `dropped` earlier ones were not kept.
     pub fn add(&self, dropped: u64, records: &[FrameRecord]) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).add(dropped, records);
     }
@@ -118,7 +118,7 @@ struct FrameList {
 struct FrameRow {
     /// Numbers that are missing are of frames that were not kept: there were too many.
     number: u64,
-    /// All awake worlds of one rate; otherwise those that missed their beat, were made or woken.
+    /// All running worlds of one rate; otherwise worlds that missed their beat, were made or resumed.
     is_beat: bool,
     hz: f64,
     due_us: u64,
@@ -211,7 +211,7 @@ async fn missed(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct TraceLength {
-    /// How many.
+    /// Number of frames.
     #[serde(default = "one")]
     #[param(minimum = 1, maximum = 128)]
     frames: usize,

@@ -28,7 +28,7 @@ pub fn router(tasks: LongTasks, clock: ApiClock, drills: bool) -> OpenApiRouter 
     OpenApiRouter::new().routes(routes!(list, drill)).routes(routes!(end)).with_state(desk)
 }
 
-/// A long task as the API tells it.
+/// A long task in the API.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = LongTask)]
 struct LongTaskRow {
@@ -41,13 +41,13 @@ struct LongTaskRow {
     age_s: f64,
     /// Since it began.
     running_s: Option<f64>,
-    /// How long its submitter thought that it would take.
+    /// The submitter's estimate of its duration.
     estimated_s: f64,
-    /// How long it will take, judging by others of its kind.
+    /// Expected duration, from earlier tasks of its kind.
     expected_s: f64,
-    /// It runs for so much longer than expected that it probably hangs.
+    /// It exceeds the expected duration so far that it probably hangs.
     is_overdue: bool,
-    /// It was told to end.
+    /// Its cancellation was requested.
     is_cancelled: bool,
 }
 
@@ -119,11 +119,11 @@ async fn drill(
     }
 }
 
-/// What became of a long task.
+/// Result of ending a long task.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Ended)]
 struct EndReply {
-    /// `cancelled`: it will not begin; `told`: it runs, and was told to end; `abandoned`: it did not listen.
+    /// `cancelled`: it will not begin; `told`: it runs, and its cancellation was requested; `abandoned`: it ignored an earlier request.
     outcome: &'static str,
 }
 
@@ -132,7 +132,7 @@ struct Error {
     error: String,
 }
 
-/// End a long task: take out what waits and tell what runs. What was told before and still runs, or is overdue, is given up.
+/// End a long task: a waiting one is removed, a running one is asked to stop. One that was asked before, or is overdue, is abandoned.
 #[utoipa::path(delete, path = "/v1/long-tasks/{id}", operation_id = "end_long_task", params(("id" = u64, Path)), responses(
     (status = 200, body = EndReply),
     (status = 404, description = "There is no such task."),

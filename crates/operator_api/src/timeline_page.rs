@@ -4,9 +4,9 @@ use report::{Report, Section, TimelinePlot, TimelineSlice};
 use telemetry::captures::perfetto::Timeline;
 use telemetry::captures::{CaptureSummary, OverrunReport};
 
-/// Time shown on both sides of what was too slow, as a share of it.
+/// Time shown on both sides of the slow part, as a share of it.
 const MARGIN: f64 = 0.35;
-/// Of a capture that nothing was too slow in, so much is shown: its end.
+/// Time shown of a capture without a slow part: its end.
 const LAST_MS: f64 = 200.0;
 
 /// The page.
