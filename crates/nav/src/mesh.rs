@@ -1,12 +1,11 @@
 //! The navmesh as it is walked on: convex polygons in tiles, linked edge to edge.
 //!
-//! Made by [`NavMesh::build`](crate::build), read by everything else. A [`MeshPoint`] is somebody's place on it: a polygon and a point. Walking is
-//! in `slide`, searching in `path`, finding one's place in `locate`.
+//! Made by [`NavMesh::build`](crate::build), read by everything else. A [`MeshPoint`] is a place on it: a polygon and a point. Walking
+//! is in `slide`, searching in `path`, finding one's place in `locate`.
 //!
-//! Corners lie on a grid of [`CELL_M`], which floats hold exactly, so that both polygons at an edge compute with the same line.
-//! A polygon lies on one floor: the ground, whose heights the caller has, or one box's top, a plane. Heights are therefore those of
-//! what one stands on, and not an approximation of them. A tile's polygons are one piece of memory behind an `Arc`, which clones of
-//! the mesh share.
+//! Corners lie on a grid of [`CELL_M`], which floats hold exactly, so that both polygons at an edge compute with the same line. A
+//! polygon lies on one floor: the ground, whose heights the caller has, or one box's top, a plane. Heights are therefore exact. A
+//! tile's polygons are one piece of memory behind an `Arc`, which clones of the mesh share.
 
 pub(crate) mod codec;
 pub(crate) mod island;

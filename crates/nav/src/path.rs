@@ -271,7 +271,7 @@ impl PathFinder {
         self.portals.reverse();
         let mut before = from * CELLS_PER_M;
         path.complete = funnel::pull(before, path.end.at * CELLS_PER_M, &self.portals, |corner| {
-            // Where many doors end at one corner it appears more than once; the end counts even at the start.
+            // A corner shared by several doors appears more than once; the end counts even at the start.
             let is_new = corner != before || path.len == 0;
             before = corner;
             !is_new || path.push(corner / CELLS_PER_M)

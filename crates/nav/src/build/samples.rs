@@ -205,7 +205,7 @@ impl Samples {
         let is_steep = slope.length_squared() > walker.slope_max * walker.slope_max;
         let is_beyond = at.min_element() < walker.border_m || at.max_element() > size - walker.border_m;
         let hits = &self.hits;
-        // A surface inside a box, or so low under one that feet would be in it, is no floor.
+        // A surface inside a box, or so low under one that feet would enter it, is no floor.
         let is_covered = |z: f32| {
             pile.iter()
                 .map(|&place| &hits[place as usize])
