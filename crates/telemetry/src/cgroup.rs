@@ -1,9 +1,9 @@
-//! How much memory the process's control group lets it have (kernel: Documentation/admin-guide/cgroup-v1/memory.rst, cgroup-v2.rst).
+//! Memory limit of the process's control group (kernel: Documentation/admin-guide/cgroup-v1/memory.rst, cgroup-v2.rst).
 
 use std::fs;
 use std::path::Path;
 
-/// Where the hierarchies are mounted, by everybody's habit.
+/// Usual mount point of the hierarchies.
 const MOUNT: &str = "/sys/fs/cgroup";
 
 /// The least limit of the process's group and all groups around it, in bytes; `None` without one.
@@ -38,7 +38,7 @@ fn limit(groups: &str, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
     least.filter(|&bytes| bytes < UNLIMITED)
 }
 
-/// What the first version says when there is no limit: the largest number of whole pages. No machine has a fraction of it.
+/// The first version's value for no limit is the largest number of whole pages; no machine has a fraction of it.
 const UNLIMITED: u64 = 1 << 60;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What the kernel knows of this process: memory, and how long each thread ran or waited for a core.
+//! The kernel's figures of this process: memory, and the times during which each thread ran or waited for a core.
 //!
-//! A thread that is slow without running was waiting: for a core (`waited`), or for something else (neither). That is
-//! the first question about a slow server, and only the kernel can answer it.
+//! A thread that is slow without running was waiting: for a core (`waited`), or for something else (neither). That is the first
+//! question about a slow server, and only the kernel can answer it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,8 +26,7 @@ pub fn resident_bytes() -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// What every thread used by its name; threads that share a name are summed up. A thread that ends between listing and
-/// reading is left out.
+/// Use of every thread by name; threads that share a name are summed up. A thread that ends between listing and reading is left out.
 #[must_use]
 pub fn thread_uses() -> BTreeMap<String, ThreadUse> {
     let mut uses: BTreeMap<String, ThreadUse> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What the flight recorder has counted, as metrics.
+//! Counters of the flight recorder as metrics.
 
 use super::RecorderCounters;
 use crate::MetricTable;

@@ -164,8 +164,8 @@ impl Recorder {
         capture
     }
 
-    /// The next overrun, or `None` after `timeout`. For one thread: only the first caller is woken at once, others notice an
-    /// overrun when their timeout ends.
+    /// The next overrun, or `None` after `timeout`. For one thread: only the first caller is notified at once, others notice an overrun
+    /// when their timeout ends.
     #[must_use]
     pub fn next_overrun(&self, timeout: Duration) -> Option<Overrun> {
         match self.shared {

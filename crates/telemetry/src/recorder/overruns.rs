@@ -17,7 +17,7 @@ pub(super) struct Overruns {
     waiting: ArrayQueue<Overrun>,
     /// Dropped overruns, by [`ScopeKind`].
     lost: [AtomicU64; ScopeKind::ALL.len()],
-    /// The first thread that called [`Overruns::next`]; it is woken.
+    /// The first thread that called [`Overruns::next`]; it is unparked.
     reader: OnceLock<Thread>,
 }
 
