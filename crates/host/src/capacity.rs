@@ -251,7 +251,7 @@ impl WorldCapacity {
         (self.resident + self.reserved_bytes()).saturating_sub(self.credit)
     }
 
-    /// Expected size of a template's next world, with so many NPCs.
+    /// Expected size of a template's next world, with `n_npcs` NPCs.
     #[must_use]
     pub fn expected_bytes(&self, template: &str, n_npcs: usize) -> u64 {
         let guess = || GUESS_BYTES + GUESS_NPC_BYTES * n_npcs as u64;

@@ -1,8 +1,8 @@
-//! End of instances that portals created and that are not visited any more, and the record of their last visits.
+//! End of instances that portals created and that are no longer visited, and the record of their last visits.
 //!
-//! A portal creates an instance for any user who walks into it, so these have a share of the node ([`super::RegistryConfig::portal_max`]), a quota
-//! for each user, and an end: last visit + [`super::TemplateFacts::keep`]. The last visit is written with a delay of at most
-//! [`NOTE_AFTER_S`] + [`Registry::SWEEP_PERIOD`]: a crash shortens the time for which an instance is kept by so much, and never by more.
+//! Every user who walks into a portal gets an instance, so these have a share of the node ([`super::RegistryConfig::portal_max`]), a
+//! quota for each user, and an end: last visit + [`super::TemplateFacts::keep`]. The last visit is written with a delay of at most
+//! [`NOTE_AFTER_S`] + [`Registry::SWEEP_PERIOD`]: a crash shortens the keep time by at most this sum.
 
 use super::phase::InstancePhase;
 use super::{InstanceRecord, Job, JobId, Registry};
@@ -69,7 +69,7 @@ impl Registry {
         }
     }
 
-    /// Orders that last visits are written which are later than the stored ones by at least so many seconds. One such job at a time.
+    /// Orders the writing of last visits that are at least `after_s` seconds later than the stored ones. One such job at a time.
     pub(super) fn write_visits(&mut self, after_s: i64) {
         if self.noting.is_some() {
             return;

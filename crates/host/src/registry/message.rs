@@ -76,7 +76,7 @@ pub enum JobOutcome {
     RowWritten(Result<(), Arc<str>>),
     /// The row is gone; or the reason why not.
     RowDeleted(Result<(), Arc<str>>),
-    /// The world is stepped; its creation kept so many bytes, if that is known.
+    /// The world is stepped; with the memory kept by its creation in bytes, if known.
     Started(Result<Option<u64>, StartFailure>),
     /// For each world of the job.
     Suspended(Vec<(WorldId, SuspendOutcome)>),
@@ -108,7 +108,7 @@ pub enum SuspendOutcome {
     Kept {
         /// See above.
         until: Instant,
-        /// Reason why its state could not be saved; `None` if the world is not to be had, since it restarts after a panic.
+        /// Reason why its state could not be saved; `None` if the world is unavailable during a restart after a panic.
         failure: Option<Arc<str>>,
     },
 }

@@ -251,7 +251,7 @@ impl Registry {
         (record.since, record.blocked) = (Instant::ZERO, damage.map(Blocked::Damaged));
     }
 
-    /// Replaces what is known of a template, after a hot reload: its instances may fit again.
+    /// Replaces the facts of a template after a hot reload: its instances may fit again.
     pub fn update_template(&mut self, facts: TemplateFacts) {
         self.revision += 1;
         for record in self.instances.values_mut() {

@@ -134,7 +134,7 @@ impl Registry {
             }
         };
         if is_first {
-            // The requester is told, and must not find the instance when it tries again.
+            // The requester gets the reason, and must not find the instance when it tries again.
             record.failure = Some(why);
             let id = record.row.id;
             self.set_phase(world, InstancePhase::Deleting(None));

@@ -74,7 +74,7 @@ impl Registry {
         }
     }
 
-    /// Creates an instance, after which `ask` is applied; or finds the one that was requested before with the same id.
+    /// Creates an instance, then applies `ask`; a repeated request id finds the instance of the first request.
     fn open(
         &mut self,
         now: Instant,

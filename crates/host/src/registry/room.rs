@@ -30,7 +30,7 @@ impl RoomWaiter {
 /// Result of an attempt to find room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RoomOutcome {
-    /// So many bytes are reserved.
+    /// This number of bytes is reserved.
     Reserved(u64),
     /// A suspension under way may make room; otherwise the refusal is this.
     Pending(InstanceRefusal),

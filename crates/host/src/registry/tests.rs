@@ -72,7 +72,7 @@ fn failed(why: &str) -> Arc<str> {
     why.into()
 }
 
-/// A registry whose jobs end at once and successfully, and whose gateway admits every visitor, unless told otherwise.
+/// A registry whose jobs end at once and successfully, and whose gateway admits every visitor, unless set otherwise.
 struct Node {
     registry: Registry,
     now: Instant,
@@ -583,7 +583,7 @@ fn last_visits_that_could_not_be_written_are_written_with_the_next_ones_and_at_t
         node.jobs.retain(|(_, job)| matches!(job, Job::NoteVisits(_)));
         node.jobs.len()
     };
-    // Saves and suspensions are somebody else's subject.
+    // Saves and suspensions have tests of their own.
     node.registry.config.suspend_after = Duration::from_secs(1_000_000);
     assert_eq!((sweep(&mut node), sweep(&mut node)), (1, 1), "one at a time");
     node.end_only(JobOutcome::VisitsNoted(false));

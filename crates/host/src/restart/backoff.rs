@@ -1,12 +1,12 @@
-//! When a task that panicked may begin again.
+//! Backoff of the restarts of a task that panics.
 //!
-//! Once is an accident, and its visitors should hardly notice. A task that panics again and again costs its neighbours
-//! a restore each time, so the pauses double up to a limit; a good while without a panic makes up for everything.
+//! The first restart is immediate. Each restart costs the neighbours a restore, so the pauses double up to a limit;
+//! [`Backoff::GOOD_WHILE`] without a panic resets them.
 
 use ids::Instant;
 use std::time::Duration;
 
-/// How long to wait, by how often it happened. The default is [`Backoff::new`].
+/// Pause before the next restart, by the number of panics in a row. The default is [`Backoff::new`].
 #[derive(Clone, Debug)]
 pub struct Backoff {
     began_at: Instant,
@@ -16,7 +16,7 @@ pub struct Backoff {
 impl Backoff {
     /// The pause before the second restart in a row; the first has none.
     pub const FIRST: Duration = Duration::from_millis(500);
-    /// The longest pause: often enough that somebody who waits for a region to come back does not give up.
+    /// The longest pause: short enough that users who wait for a region stay.
     pub const MOST: Duration = Duration::from_secs(60);
     /// A task that has run so long since it began is well again: longer than the longest pause, so that one which panics
     /// as often as it may is never taken for it.
@@ -28,7 +28,7 @@ impl Backoff {
         Self { began_at: now, in_a_row: 0 }
     }
 
-    /// It panicked; when it may begin again, which is to be told with [`Backoff::began`].
+    /// Records a panic; returns the time of the restart, to be confirmed with [`Backoff::began`].
     pub fn panicked(&mut self, now: Instant) -> Instant {
         if now.since(self.began_at) >= Self::GOOD_WHILE {
             self.in_a_row = 0;

@@ -1,7 +1,9 @@
-//! Restart of a world that panicked: the pause before its next life, dismissal of avatars without a session, and the return of its visitors.
+//! Restart of a world that panicked: the pause before its next life, dismissal of avatars without a session, and the return of its
+//! visitors.
 //!
-//! Sans-IO. [`Restart`] is told of each panic and of each begin, and [`Restart::poll`] says what is due. Its driver makes the next life, has it
-//! stepped, and takes the census of the gateways' sessions ([`link::WorldCensus`]) that dismissals and returns are decided by.
+//! Sans-IO. [`Restart`] records each panic and each begin, and [`Restart::poll`] returns the due actions. Its driver makes the next
+//! life, has it stepped, and takes the census of the gateways' sessions ([`link::WorldCensus`]) that dismissals and returns are decided
+//! by.
 
 mod backoff;
 

@@ -1,4 +1,4 @@
-//! The file's entries, and how they are read: one that is none does not hide what is wrong with the others.
+//! Entries of the file and their parsing: one malformed entry does not hide the problems of the others.
 
 use super::ScriptProblems;
 use super::missions::{MissionEntry, WaypointEntry};
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use toml::{Spanned, Table, Value};
 
-/// What is at the top of the file; of entries only where they are.
+/// Top level of the file; entries as spans only.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TopLevel {
@@ -80,7 +80,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Reads a file. What is no TOML, or not known at the top, hides the rest; entries that are wrong are told all at once.
+    /// Parses a file. Invalid TOML or an unknown top-level key hides the rest; all malformed entries are reported at once.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, ScriptProblems> {
         let mut reader = Reader { name, text, problems: ScriptProblems::default() };
         let Some(top) = reader.all::<TopLevel>() else { return Err(reader.problems) };
@@ -172,7 +172,7 @@ pub(super) struct KindEntry {
     pub(super) appearance: AppearanceEntry,
 }
 
-/// How those of a kind look.
+/// Appearance of a kind.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum AppearanceEntry {
@@ -232,7 +232,7 @@ pub(super) struct NpcEntry {
     pub(super) position: Point,
     #[serde(default)]
     pub(super) look_at: Option<[f32; 2]>,
-    /// So many, side by side, with a number behind their names.
+    /// Number of NPCs, side by side, with a number after their names.
     #[serde(default = "one")]
     pub(super) count: u16,
 }

@@ -7,7 +7,7 @@ use outline::Problem;
 use serde::Deserialize;
 use std::path::Path;
 
-/// What such a file says, in hexadecimal digits.
+/// Contents of such a file, in hexadecimal digits.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Worn {
@@ -15,7 +15,7 @@ struct Worn {
     texture_entry: String,
 }
 
-/// Looks of kinds, in their order. What is wrong with one is told with the line of its kind.
+/// Looks of kinds, in their order. Problems are reported at the line of the kind.
 pub(super) fn all<'a>(
     files: &dyn ScriptFiles,
     kinds: impl Iterator<Item = (u32, &'a AppearanceEntry)>,

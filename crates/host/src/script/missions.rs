@@ -28,7 +28,7 @@ pub(super) struct WaypointEntry {
     position: Point,
     #[serde(default = "usual_radius_m")]
     radius_m: f32,
-    /// Kind or group of those who have to have fallen.
+    /// Kind or group of NPCs that must fall.
     clear: Option<String>,
     /// Said when it is next.
     #[serde(default)]

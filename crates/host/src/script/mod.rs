@@ -24,7 +24,7 @@ use world::{Actor, Cast, CastError, CastErrors, NPCS_MAX, Script, Spawn};
 pub const SCRIPT_BYTES_MAX: u64 = 1 << 20;
 /// Metres between those of one entry that come in a number.
 const SPREAD_M: f32 = 2.0;
-/// Last name of who is given none.
+/// Default last name.
 const LAST_NAME: &str = "Npc";
 
 /// All problems of a script's files, in the order of their discovery.
@@ -218,7 +218,7 @@ fn script(file: File, files: Vec<(String, Vec<u8>)>, looks: Vec<Looks>, terrain:
             .collect(),
         animations: file.animations.iter().map(|entry| entry.it.name.clone()).collect(),
         sounds: file.sounds,
-        // Whether behaviours are there that NPCs begin with is said of the NPCs, which have lines.
+        // Unknown entry behaviours are reported at the NPCs, which have lines.
         entries: Vec::new(),
     };
     Script {
