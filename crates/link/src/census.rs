@@ -1,8 +1,8 @@
 //! Census of a gateway's sessions in one world: the basis on which a host dismisses avatars without a session.
 //!
-//! A shard tells the world when an avatar leaves, once. A world that began again from a checkpoint may stand before that, and the commands in
-//! its inbox are lost with the panic. So its host compares the avatars of the new life with a census, before the first step and for a while
-//! after it.
+//! A shard reports the departure of an avatar to the world once. A world that began again from a checkpoint may stand before that, and
+//! the commands in its inbox are lost with the panic. So its host compares the avatars of the new life with a census, before the first
+//! step and for a while after it.
 
 use crate::{Action, Command};
 use ids::SessionKey;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Longest text in bytes: with its terminator it fills the protocol's 1,024.
 pub const CHAT_BYTES_MAX: usize = 1_023;
 
-/// How loud, or what kind of, a chat message is; the numbers are the protocol's of ChatFromViewer.
+/// Range or kind of a chat message; the numbers are the protocol's of ChatFromViewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum ChatKind {
@@ -44,11 +44,11 @@ pub struct Chat {
     pub session: SessionKey,
     /// Name as shown.
     pub name: String,
-    /// Where it sounds.
+    /// Source position.
     pub position: Vec3,
     /// Metres; avatars within hear it.
     pub radius_m: f32,
-    /// How.
+    /// Range or kind.
     pub kind: ChatKind,
     /// 0 is public. Others reach scripts only.
     pub channel: i32,

@@ -115,20 +115,20 @@ pub struct Enter {
     pub look_at: Vec3,
     /// Arrives flying.
     pub flying: bool,
-    /// What it wears, once known.
+    /// Appearance, once known.
     pub appearance: Option<Arc<Appearance>>,
 }
 
 /// The part of an AgentUpdate that moves an avatar.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Control {
-    /// Bits of PROTOCOL §8a; a bit that is held means "keep going".
+    /// Control flags; a held bit means "keep going".
     pub flags: ControlFlags,
-    /// Where the body faces; normalised by the gateway.
+    /// Rotation of the body; normalised by the gateway.
     pub body_rotation: Quat,
 }
 
-/// Control flags of an AgentUpdate, in the protocol's bit order (PROTOCOL §8a).
+/// Control flags of an AgentUpdate, in the protocol's bit order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlFlags(pub u32);
 
@@ -180,7 +180,7 @@ impl ControlFlags {
     /// Away from keyboard.
     pub const AWAY: Self = Self(1 << 27);
 
-    /// Whether any bit of `other` is set.
+    /// True if any bit of `other` is set.
     #[must_use]
     pub const fn any(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -193,10 +193,10 @@ impl ControlFlags {
     }
 }
 
-/// How an avatar looks, opaque to the world: the bytes go to clients as they came.
+/// Appearance of an avatar, opaque to the world: its bytes reach clients unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Appearance {
-    /// Texture entry (PROTOCOL §5.4), at most [`Appearance::TEXTURE_ENTRY_MAX`] bytes.
+    /// Texture entry in the protocol's encoding, at most [`Appearance::TEXTURE_ENTRY_MAX`] bytes.
     pub texture_entry: Vec<u8>,
     /// One byte per visual parameter, 218–253 of them.
     pub visual_params: Vec<u8>,
@@ -207,7 +207,7 @@ pub struct Appearance {
 }
 
 impl Appearance {
-    /// Bytes of a texture entry at most: 45 faces with every field set differ by less (PROTOCOL §5.4).
+    /// Maximum size of a texture entry, bytes: 45 faces with all fields differ by less.
     pub const TEXTURE_ENTRY_MAX: usize = 2_048;
     /// Visual parameters at most, since their count is a byte; viewers send 218–253.
     pub const VISUAL_PARAMS_MAX: usize = 255;

@@ -1,6 +1,6 @@
-//! What leaves a world: one frame per tick, the same for every gateway.
+//! Output of a world: one frame per tick, the same for every gateway.
 //!
-//! A frame is the tick's delta. Frames of an epoch are numbered without gaps; who misses one asks for a snapshot
+//! A frame is the tick's delta. Frames of an epoch are numbered without gaps; a replica that misses one requests a snapshot
 //! ([`crate::Action::Resync`]), which arrives in chunks inside later frames.
 
 use crate::chat::Chat;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// One tick of one world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Whose tick.
+    /// World of the tick.
     pub world: WorldId,
     /// The world's life; a new one voids what a replica held.
     pub epoch: Epoch,
@@ -25,9 +25,9 @@ pub struct Frame {
     pub tick: Tick,
     /// World time passed ÷ wall time passed, 0–1: the world's own figure, sent to viewers as it is.
     pub dilation: f32,
-    /// What is different now: removals, then newcomers as they are after this tick, then what is new of the others.
+    /// Changes of this tick: removals, then newcomers in their state after it, then changes of the others.
     pub changes: Vec<Change>,
-    /// What happened and leaves no state behind.
+    /// Events, which leave no state behind.
     pub events: Vec<Event>,
     /// A part of a snapshot that a replica asked for. It holds the state *after* this frame's changes.
     pub snapshot: Option<SnapshotChunk>,
@@ -61,7 +61,7 @@ impl Frame {
     }
 }
 
-/// Who may know of something.
+/// Recipients of an event or entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Audience {
     /// Everyone.
@@ -77,8 +77,8 @@ pub enum Change {
     Created(Arc<Entity>),
     /// It moved, turned, stopped, sat down or stood up.
     Moved(LocalId, Motion),
-    /// It looks different; `None` when nobody knows any more how. That cannot be told to clients that were told before, and is news for those
-    /// who come.
+    /// New appearance; `None` if the old one is unknown now. The loss cannot be sent to clients that have the old one, and applies to
+    /// newcomers.
     Appeared(LocalId, Option<Arc<Appearance>>),
     /// It plays other animations.
     Animated(LocalId, #[serde(deserialize_with = "read_few")] Animations),
@@ -86,24 +86,23 @@ pub enum Change {
     Removed(LocalId),
 }
 
-/// The whole state of an entity as others may see it. All are avatars: what stands never changes, and no frame tells of it
-/// ([`crate::Scenery`]).
+/// Whole state of an entity as seen by others. All are avatars: static objects never change, and are in no frame ([`crate::Scenery`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
     /// Its number in messages.
     pub id: LocalId,
-    /// Who may see it.
+    /// Clients that may see it.
     pub audience: Audience,
-    /// Where it is and how it moves.
+    /// Position and movement.
     pub motion: Motion,
-    /// Who it is.
+    /// Identity and appearance.
     pub avatar: Avatar,
 }
 
 /// The visible state of an avatar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Avatar {
-    /// Whose login it belongs to.
+    /// Session of its login.
     pub session: SessionKey,
     /// Account; `FullID` in messages.
     pub agent: AgentId,
@@ -113,9 +112,9 @@ pub struct Avatar {
     pub last_name: String,
     /// Width, depth and height of its box, in metres.
     pub size: Vec3,
-    /// What it wears, once known.
+    /// Appearance, once known.
     pub appearance: Option<Arc<Appearance>>,
-    /// What it plays, oldest first.
+    /// Playing animations, oldest start first.
     #[serde(deserialize_with = "read_few")]
     pub animations: Animations,
 }
@@ -136,7 +135,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Whether nothing about it changes by itself: viewers extrapolate everything else without limit.
+    /// True without velocity, acceleration and rotation: viewers extrapolate every other motion without limit.
     #[must_use]
     pub fn at_rest(&self) -> bool {
         self.velocity == Vec3::ZERO && self.acceleration == Vec3::ZERO && self.angular_velocity == Vec3::ZERO
@@ -152,8 +151,7 @@ pub struct Animation {
     pub sequence: i32,
 }
 
-/// What an avatar plays, oldest first. As many as most ever play at once need no memory of their own: one of movement, typing,
-/// away.
+/// Playing animations of an avatar, oldest first. The usual maximum is stored inline: movement, typing, away.
 pub type Animations = SmallVec<[Animation; 3]>;
 
 /// Reads a list as long as its bytes are: by itself a SmallVec makes room for as many as damaged bytes claim.
@@ -171,13 +169,13 @@ where
 /// Something that happened in this tick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// Somebody said something.
+    /// A chat message.
     Chat(Arc<Chat>),
-    /// A session was not let in, or was put out; the gateway tells its user.
+    /// A session was refused or put out; the gateway informs its user.
     Refused {
-        /// Who.
+        /// The session.
         session: SessionKey,
-        /// Why.
+        /// The reason.
         reason: Refusal,
     },
     /// A teleport inside this world was carried out; the position is in the entity's motion.
@@ -186,7 +184,7 @@ pub enum Event {
     Game(Audience, GameEvent),
 }
 
-/// Why a session cannot be in a world.
+/// Reasons for which a session cannot be in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// `max_avatars` reached.
@@ -199,7 +197,7 @@ pub enum Refusal {
 pub struct SnapshotChunk {
     /// Counts from 0.
     pub index: u32,
-    /// How many there are in all.
+    /// Total number of parts.
     pub count: u32,
     /// Avatars of this part, complete; what happens to them later comes as changes.
     pub entities: Vec<Arc<Entity>>,

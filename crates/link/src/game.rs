@@ -1,5 +1,5 @@
-//! Events of the game that the visitors of a world play. A frame carries them with their audience and reads none: they are written by the game's
-//! crate, and read where clients are told ([`crate::Event::Game`]).
+//! Events of the game that the visitors of a world play. A frame carries them with their audience and reads none: the game's crate
+//! writes them, and the code that sends [`crate::Event::Game`] to clients reads them.
 
 use ids::LocalId;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum GameEvent {
     Fell(LocalId),
     /// An NPC that had fallen is back.
     Rose(LocalId),
-    /// The health of the visitor whose session is the audience: told when it comes in and at every change, in worlds where damage is on.
+    /// The health of the visitor whose session is the audience: sent at its arrival and at every change, in worlds where damage is on.
     Health {
         /// 0 to 100.
         points: u8,
@@ -34,7 +34,7 @@ pub enum GameEvent {
         done: u8,
         /// Waypoints in all.
         waypoints: u8,
-        /// What there is to do now, or that it is done.
+        /// Text of the goal, or of the mission's end.
         text: Arc<str>,
     },
 }

@@ -1,6 +1,6 @@
 //! Generated ground: hills around a flat plaza, with water in the hollows.
 //!
-//! Only additions, products and square roots, which every machine rounds alike: a seed names one terrain for ever.
+//! Only additions, products and square roots, which every machine rounds alike: a seed always gives the same terrain.
 
 use crate::terrain::Terrain;
 use glam::Vec2;
@@ -9,7 +9,7 @@ use state_hash::mix;
 /// Height of the plaza in the middle of [`Terrain::hills`], metres.
 pub const PLAZA_M: f32 = 22.0;
 
-/// Where the water of [`Terrain::hills`] stands, metres: the default of this ecosystem's regions.
+/// Water level of [`Terrain::hills`], metres: the default of this ecosystem's regions.
 pub const WATER_M: f32 = 20.0;
 
 /// The plaza reaches this far from the middle; 128 m across, room for 5,000 at three square metres each.

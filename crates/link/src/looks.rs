@@ -1,11 +1,11 @@
-//! How NPCs look.
+//! Looks of NPCs.
 //!
-//! What clients make an avatar's shape of is a byte for each of 218 visual parameters, in the order of their ids; newer viewers know further ones
-//! behind these, and take them as they usually are. People are that shape with some of the bytes drawn from their names: whoever is called
-//! the same looks the same in every world and after every change of the files, and two of one kind do not.
+//! Clients shape an avatar by one byte for each of 218 visual parameters, in the order of their ids; newer viewers have further
+//! parameters behind these, and use their defaults. People have that shape with some bytes drawn from their names: equal names look
+//! equal in every world and after every change of the files, and two NPCs of one kind differ.
 //!
-//! Others' clients show colours of skin, hair and clothes by baked textures, and not by these bytes. People wear plain ones, by numbers that
-//! mean the same to who serves them ([`ids::COLOUR_TEXTURES`]); viewers show a cloud in place of who has none at all.
+//! Viewers take the colours of other avatars' skin, hair and clothes from baked textures, not from these bytes. People wear plain ones
+//! with well-known ids ([`ids::COLOUR_TEXTURES`]); viewers show an avatar without any as a cloud.
 
 use crate::{command::Appearance, scenery::plain_texture};
 use ids::Uuid;
@@ -14,7 +14,7 @@ use state_hash::{StateHasher, mix};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// How NPCs of a kind look.
+/// Appearance of the NPCs of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Looks {
     /// Like people, each in its own way.
@@ -26,10 +26,10 @@ pub enum Looks {
     Cloud,
 }
 
-/// Why bytes are nobody's looks.
+/// Reasons to refuse bytes as looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LooksError {
-    /// Viewers have so many visual parameters, and a message has room for so many.
+    /// The number of visual parameters is out of range.
     #[error("{0} visual parameters, and there have to be 218 to 255")]
     VisualParams(usize),
     /// A texture entry that no client could have sent.
@@ -38,19 +38,19 @@ pub enum LooksError {
 }
 
 impl Looks {
-    /// What a client sent of itself, worn by all. The box around them stays that of all NPCs.
+    /// One appearance, recorded from a client, worn by all NPCs of the kind. Their box keeps the size of all NPCs.
     ///
     /// # Errors
-    /// [`LooksError`] when no client could have sent that.
+    /// [`LooksError`] if no client could have sent it.
     pub fn worn(visual_params: Vec<u8>, texture_entry: Vec<u8>) -> Result<Self, LooksError> {
         Self::check(&visual_params, &texture_entry)?;
         Ok(Self::Worn(Arc::new(dressed(visual_params, texture_entry))))
     }
 
-    /// Whether [`Self::worn`] takes these bytes.
+    /// Checks the arguments of [`Self::worn`].
     ///
     /// # Errors
-    /// Its own.
+    /// As [`Self::worn`].
     pub fn check(visual_params: &[u8], texture_entry: &[u8]) -> Result<(), LooksError> {
         if !(PLAIN.len()..=Appearance::VISUAL_PARAMS_MAX).contains(&visual_params.len()) {
             return Err(LooksError::VisualParams(visual_params.len()));
@@ -61,7 +61,7 @@ impl Looks {
         Ok(())
     }
 
-    /// Of somebody of that name.
+    /// Appearance of the NPC with that name.
     #[must_use]
     pub fn of(&self, first_name: &str, last_name: &str) -> Option<Arc<Appearance>> {
         match self {
@@ -88,7 +88,7 @@ impl Looks {
     }
 }
 
-/// Where NPCs stand and what they touch is computed for a box of the usual height.
+/// Position and contact of NPCs are computed for a box of the usual height.
 const fn dressed(visual_params: Vec<u8>, texture_entry: Vec<u8>) -> Appearance {
     Appearance { texture_entry, visual_params, cof_version: 0, height_m: Appearance::DEFAULT_SIZE.z }
 }
@@ -102,7 +102,7 @@ fn shape(draw: &mut Draw) -> Vec<u8> {
     params
 }
 
-/// A texture entry (PROTOCOL §5.4): [`UNBAKED`] with a texture of its own for each of [`BAKED`].
+/// A texture entry: [`UNBAKED`] with a texture of its own for each of [`BAKED`].
 fn clothes(draw: &mut Draw) -> Vec<u8> {
     let (texture, other) = UNBAKED.split_at(16);
     let mut entry = texture.to_vec();
@@ -124,7 +124,7 @@ fn write_face(face: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// What is left to the chance of a name.
+/// Random numbers drawn from a name.
 struct Draw(u64);
 
 impl Draw {
@@ -142,8 +142,8 @@ impl Draw {
     }
 }
 
-/// On every face the texture by which viewers know that nothing is baked there. Whatever else is on the face of the skirt, or on one of those that
-/// only some wear, is taken for what is worn: another texture here would give everybody a skirt.
+/// The viewers' mark for "nothing is baked here", on every face. Any other texture on the face of the skirt, or of an optional garment,
+/// is displayed as that garment: another texture here would give every avatar a skirt.
 const UNBAKED: [u8; 47] = plain_texture(0xc228_d1cf_4b5d_4ba8_84f4_899a_0796_aa97);
 
 /// Faces with baked textures, and the first and the last number of what may be worn there: head, upper and lower body, eyes, hair.
@@ -152,8 +152,8 @@ const BAKED: &[(u8, u8, u8)] = &[(8, 0, 7), (9, 8, 19), (10, 20, 27), (11, 28, 3
 /// The visual parameter of men; all or nothing.
 const MALE: usize = 31;
 
-/// Which visual parameters differ from one to the other, and between which values: shapes alone, since nobody is shown the colours that others
-/// stand for. People are 1.84 to 1.94 m tall, in a box of 1.9.
+/// Visual parameters that differ between people, with their ranges: shapes alone, since the parameters of colours are displayed to no
+/// other client. People are 1.84 to 1.94 m tall, in a box of 1.9.
 const VARIED: &[(usize, u8, u8)] = &[
     // Nose, chin, cheeks, ears, brows and lips.
     (0, 10, 70),
@@ -195,7 +195,7 @@ const VARIED: &[(usize, u8, u8)] = &[
     (154, 90, 190),
 ];
 
-/// All visual parameters as the viewers' definition of avatars has them where nobody chose.
+/// All visual parameters with the defaults of the viewers' definition of avatars.
 #[rustfmt::skip]
 const PLAIN: [u8; 218] = [
     33, 62, 85, 23, 59, 128, 64, 85, 64, 42, 0, 85, 64, 36, 85, 96, 153, 64, 34, 0,

@@ -1,7 +1,7 @@
 //! Characters that names of worlds and other texts on one line may not hold.
 
-/// Whether a character changes how the text around it is displayed: control characters, and Unicode's bidirectional controls, by which a name
-/// could look like another one.
+/// True if a character changes the display of the text around it: control characters, and Unicode's bidirectional controls, by which a
+/// name could look like another one.
 #[must_use]
 pub fn is_misleading(c: char) -> bool {
     c.is_control()

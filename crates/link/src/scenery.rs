@@ -1,8 +1,8 @@
-//! What stands in a region and stays: prims that never move, change or vanish while the world lives.
+//! Static objects of a region: prims that never move, change or vanish while the world lives.
 //!
-//! Immutable and shared, as the ground is, so that frames tell nothing of it: replicas have it from the same place as the world. In
-//! each world the prims have the first local ids, in their own order, so that they are the same in every life of it. Nobody
-//! bumps into them yet.
+//! Immutable and shared, as the ground is, so that frames omit it: replicas have it from the same place as the world. In each world the
+//! prims have the first local ids, in their own order, so that they are the same in every life of it. They do not collide with avatars
+//! yet.
 
 use crate::terrain::Terrain;
 use glam::{Quat, Vec3};
@@ -21,7 +21,7 @@ const ARCH_ID_SPACE: u64 = 0x7468_726f_6e67_4003;
 const ARCH_HEIGHT_M: f32 = 3.0;
 const ARCH_THICK_M: f32 = 0.4;
 
-/// Whether an object of this id is a part of an arch, see [`Scenery::with_arch`].
+/// True if an object with this id is part of an arch, see [`Scenery::with_arch`].
 #[must_use]
 pub const fn is_arch(object: Uuid) -> bool {
     object.as_u64_pair().0 == ARCH_ID_SPACE
@@ -30,7 +30,7 @@ pub const fn is_arch(object: Uuid) -> bool {
 /// A plain cube's textures: plywood.
 const PLYWOOD: [u8; 47] = plain_texture(ids::PLYWOOD_TEXTURE.as_u128());
 
-/// A texture entry (PROTOCOL §5.4) with one texture on every face, white, once each way, nothing else.
+/// A texture entry with one white texture on every face, one repeat in each direction.
 #[must_use]
 pub const fn plain_texture(texture: u128) -> [u8; 47] {
     let mut entry = [0; 47];
@@ -53,7 +53,7 @@ pub struct Standing {
     pub position: Vec3,
     /// Unit quaternion.
     pub rotation: Quat,
-    /// What it is.
+    /// Shape and textures.
     pub prim: Prim,
 }
 
@@ -64,7 +64,7 @@ pub struct Prim {
     pub id: Uuid,
     /// Size along each axis, in metres.
     pub scale: Vec3,
-    /// Its textures as the protocol packs them (PROTOCOL §5.4).
+    /// Its textures in the protocol's encoding.
     pub texture_entry: Arc<[u8]>,
 }
 
@@ -80,7 +80,7 @@ pub struct Scenery {
     fingerprint: u64,
 }
 
-/// Why prims make no scenery.
+/// Reasons to refuse prims as scenery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SceneryError {
     /// A place, a turn or a size that is none.
@@ -115,8 +115,7 @@ impl Scenery {
         Ok(Self { prims, fingerprint })
     }
 
-    /// So many boxes of 0.3–1.2 m, scattered evenly over the ground: content to measure with. A seed names one scenery
-    /// for ever.
+    /// `count` boxes of 0.3–1.2 m, scattered evenly over the ground, for measurements. A seed always gives the same scenery.
     #[must_use]
     pub fn boxes(count: u32, terrain: &Terrain, seed: u64) -> Self {
         let texture_entry: Arc<[u8]> = PLYWOOD.into();
@@ -144,7 +143,7 @@ impl Scenery {
         Self::new((0..count).map(place).collect()).expect("made of numbers")
     }
 
-    /// With an arch around a place on the ground, so wide to either side: what tells people of a portal.
+    /// With an arch around a place on the ground, `half_width_m` to either side: the visible mark of a portal.
     #[must_use]
     pub fn with_arch(self, at: Vec3, half_width_m: f32) -> Self {
         let n = self.prims.len() as u64;
@@ -175,13 +174,13 @@ impl Scenery {
         &self.prims
     }
 
-    /// How much there is.
+    /// Number of prims.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.prims.len()
     }
 
-    /// Whether there is nothing.
+    /// True without prims.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.prims.is_empty()

@@ -17,7 +17,7 @@ pub struct Terrain {
     fingerprint: u64,
 }
 
-/// Why heights make no terrain.
+/// Reasons to refuse heights as a terrain.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum TerrainError {
     /// Regions are 256–1,024 m, in steps of 256.
@@ -40,7 +40,7 @@ pub enum TerrainError {
         x: u32,
         /// Metres north of the corner.
         y: u32,
-        /// What was found.
+        /// The height found.
         height: f32,
     },
 }
@@ -163,7 +163,7 @@ impl std::fmt::Debug for Terrain {
     }
 }
 
-/// Whether a region can be this wide: whole grid squares, up to four of them.
+/// True if a region can have this width: whole grid squares, up to four of them.
 #[must_use]
 pub const fn is_region_size(size_m: u32) -> bool {
     size_m >= 256 && size_m <= 1024 && size_m.is_multiple_of(256)
@@ -202,7 +202,7 @@ mod tests {
         let ramp = ramp();
         assert_eq!(ramp.height(-5.0, -5.0), 0.0);
         assert_eq!(ramp.height(1e9, 1e9), ramp.height(255.0, 255.0));
-        // What a NaN yields does not matter; that it yields does.
+        // Any result for a NaN is fine; a panic is not.
         let _ = ramp.height(f32::NAN, f32::NAN);
     }
 
