@@ -10,7 +10,7 @@ pub use uuid::Uuid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A user's account and avatar: stable for ever, known to every client. `FullID` of the avatar's object.
+/// A user's account and avatar: permanent, known to every client. `FullID` of the avatar's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AgentId(pub Uuid);
 
@@ -28,7 +28,7 @@ impl SessionKey {
     pub const NODE: Self = Self(0);
 }
 
-/// The 32-bit number that a client shows in UseCircuitCode; one per login, the same for every region (DESIGN §2).
+/// The 32-bit number that a client sends in UseCircuitCode; one per login, the same for every region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CircuitCode(pub u32);
 
@@ -58,8 +58,8 @@ pub struct Epoch(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Tick(pub u64);
 
-/// Where a place lies: global metres of its south-west corner, x in the high and y in the low 32 bits
-/// (PROTOCOL §2.2). A viewer finds regions by it, so two places never share one.
+/// Position of a place: global metres of its south-west corner, x in the high and y in the low 32 bits. Viewers find regions by it, so
+/// two places never share one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RegionHandle(pub u64);
 
