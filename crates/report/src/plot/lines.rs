@@ -53,7 +53,7 @@ impl LinePlot {
     /// Adds a line.
     ///
     /// # Panics
-    /// If there are [`SERIES_MAX`] already: more could not be told apart.
+    /// If there are [`SERIES_MAX`] already: more could not be distinguished.
     #[must_use]
     pub fn series(mut self, series: Series) -> Self {
         assert!(self.series.len() < SERIES_MAX, "a plot shows at most {SERIES_MAX} lines");

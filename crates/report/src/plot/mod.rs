@@ -2,7 +2,7 @@
 //! activities.
 //!
 //! A series has the colour of its position, equal in all plots of a report that list their series in the same order. From the ninth on
-//! lines are dashed, since eight colours are as many as can be told apart.
+//! lines are dashed, since at most eight colours can be distinguished.
 
 mod axis;
 mod bars;
