@@ -1,8 +1,8 @@
 //! UDP without sockets: clients of a server on the other side of a TUN device.
 //!
 //! The owner of a device acts as a network of any number of hosts. For thousands of clients in one process that is cheaper than a
-//! socket each: a burst sent as one (USO) is read as one, no socket is looked up or woken, and every client has an address of its own.
-//! For experiments, like all of [`tun`](crate::tun).
+//! socket each: a burst sent as one (USO) is read as one, no socket is looked up or notified, and every client has an address of its
+//! own. For experiments, like all of [`tun`](crate::tun).
 
 use crate::tun::{TUN_PACKET_MAX, Tun};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};

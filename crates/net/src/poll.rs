@@ -188,7 +188,7 @@ impl PollWaker {
     /// Ends the current wait, or the next one at once. Do it after putting work into a queue.
     pub fn wake(&self) {
         if !self.shared.pending.swap(true, Ordering::AcqRel) {
-            // Fails only if the counter is full, that is, while the poller is being woken already.
+            // Fails only if the counter is full: then the poller has been notified already.
             let _ = rustix::io::write(&self.shared.fd, &1u64.to_ne_bytes());
         }
     }

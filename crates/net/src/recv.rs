@@ -48,7 +48,7 @@ pub struct RecvBatch {
 }
 
 /// After a call with fewer results than this, the next one first asks for no more: each requested datagram costs 184 bytes of
-/// preparation, and a thread with few clients is woken for one.
+/// preparation, and a thread with few clients usually wakes up for one.
 const FEW: usize = 4;
 
 #[derive(Clone, Copy)]

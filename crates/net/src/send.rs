@@ -1,7 +1,7 @@
 //! Sending many datagrams with one system call, from one reused buffer.
 //!
-//! Where the kernel supports UDP segmentation, equal datagrams to one client leave as one [`Burst`]: the path through the kernel is
-//! most of a datagram's cost, and a burst takes it once.
+//! If the kernel supports UDP segmentation, equal datagrams to one client leave as one [`Burst`]: the path through the kernel is most
+//! of a datagram's cost, and a burst takes it once.
 
 #![expect(unsafe_code, reason = "the safe wrapper of sendmmsg allocates per call and hides partial success")]
 
