@@ -1,4 +1,4 @@
-//! `throng crash`: what a server's crashes were; and `throng crash-monitor`, which writes them down.
+//! `throng crash`: crashes of a server; and `throng crash-monitor`, which records them.
 
 use crate::cli::{CrashCommand, CrashMonitorArgs};
 use crash::directory::{Directory, DirectoryError, Quota};
@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use telemetry::LogFormat;
 
-/// Why a command on crashes failed.
+/// Errors of commands on crashes.
 #[derive(Debug, thiserror::Error)]
 pub enum CrashesError {
     /// The directory of dumps.

@@ -5,10 +5,10 @@ use crate::config::{self, Config, ConfigError};
 use data_dir::{PrivacyError, create_privately, make_private};
 use store::{Store, StoreError, StoreUrl};
 
-/// Of PostgreSQL's own programs: the password that an address leaves out.
+/// Variable of PostgreSQL's own programs: the password missing in an address.
 const PASSWORD: &str = "PGPASSWORD";
 
-/// Why a command has no database to work on.
+/// Reasons for which a command has no database.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The configuration.
@@ -35,7 +35,7 @@ pub(crate) fn with_password(url: StoreUrl) -> StoreUrl {
     }
 }
 
-/// How this server names itself to one that finds its database in use.
+/// Name of this server, reported to a server that finds its database in use.
 pub(crate) fn server_name() -> String {
     let pid = std::process::id();
     match std::fs::read_to_string("/proc/sys/kernel/hostname") {

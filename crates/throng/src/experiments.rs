@@ -5,7 +5,7 @@ use experiment::{EXPERIMENTS, ExperimentError, ExperimentReport, RunParameters, 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The experiments and what they ask, a line each.
+/// The experiments with their questions, a line each.
 #[must_use]
 pub fn list() -> String {
     EXPERIMENTS.iter().fold(String::new(), |mut out, experiment| {
@@ -14,14 +14,14 @@ pub fn list() -> String {
     })
 }
 
-/// What a run has to say.
+/// Output of a run.
 #[derive(Debug)]
 pub struct ExperimentOutput {
     /// To standard output.
     pub output: String,
-    /// To standard error: what did not hold, a line each, unless `output` says so.
+    /// To standard error: missed limits, a line each, unless `output` has them.
     pub complaints: String,
-    /// Whether everything held.
+    /// True if every limit held.
     pub is_well: bool,
 }
 

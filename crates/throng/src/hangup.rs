@@ -1,5 +1,5 @@
-//! SIGHUP: the terminal has gone. It ends a server as SIGTERM does, but not one that `nohup` started: that is to go on
-//! without its terminal and has the signal ignored, which listening to it would undo.
+//! SIGHUP: the terminal has gone. It ends a server as SIGTERM does, except under `nohup`, which ignores the signal; a listener would
+//! undo that.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -9,13 +9,13 @@ pub(crate) struct Hangup(Option<Signal>);
 
 impl Hangup {
     pub(crate) fn listen() -> io::Result<Self> {
-        // Without /proc nobody can tell, and most servers have no `nohup`.
+        // Without /proc the state is unknown, and most servers run without `nohup`.
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let signals = if is_ignored(&status) { None } else { Some(signal(SignalKind::hangup())?) };
         Ok(Self(signals))
     }
 
-    /// Waits for the next one; for ever when it is ignored.
+    /// Waits for the next one; without end if it is ignored.
     pub(crate) async fn recv(&mut self) {
         match &mut self.0 {
             Some(signals) => {

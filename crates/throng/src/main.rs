@@ -14,12 +14,12 @@ use throng::{
 /// Exit status for a configuration that is not valid; clap uses the same for a command line that is not.
 const EXIT_USAGE: u8 = 2;
 
-/// Counts what the threads of a server ask for (`throng_thread_allocations_total`).
+/// Counts the allocations of a server's threads (`throng_thread_allocations_total`).
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
-    // Who is started by /proc/self/exe would be called "exe" in ps and top.
+    // A process started through /proc/self/exe would be called "exe" in ps and top.
     let _ = rustix::thread::set_name(c"throng");
     match Cli::parse().command {
         Command::Serve(args) if args.supervise => match supervise::run() {
@@ -121,7 +121,7 @@ fn experiment_told(result: Result<experiments::ExperimentOutput, ExperimentError
     }
 }
 
-/// Ends a command: its output, or what went wrong.
+/// Ends a command with its output or its error.
 fn finish<E: std::error::Error>(result: Result<String, E>) -> ExitCode {
     match result {
         Ok(text) => print(&text),
@@ -137,7 +137,7 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Tells what went wrong, with all its causes, and ends with this status.
+/// Prints the error with all its causes, and ends with this status.
 fn fail(status: u8, error: &dyn std::error::Error) -> ExitCode {
     let mut message = format!("throng: {error}");
     let mut cause = error.source();

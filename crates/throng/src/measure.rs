@@ -1,11 +1,11 @@
-//! `throng measure-recorder`: what recording costs in this very build, for the experiment `recorder`.
+//! `throng measure-recorder`: the cost of recording in this build, for the experiment `recorder`.
 
 use crate::cli::MeasureRecorderArgs;
 use serde::Serialize;
 use std::io;
 use telemetry::probe::{self, RecordingCost, SaverStall, StallError, StallPlan};
 
-/// Why nothing was measured.
+/// Reasons for which nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     /// There is no memory.
@@ -22,10 +22,10 @@ struct MeasuredCosts {
     stall: SaverStall,
 }
 
-/// Measures. Gives a line of JSON.
+/// Measures; returns a line of JSON.
 ///
 /// # Errors
-/// As [`MeasureError`] tells.
+/// [`MeasureError`].
 pub fn run(args: &MeasureRecorderArgs) -> Result<String, MeasureError> {
     let cost = probe::cost(args.batches as usize).map_err(MeasureError::Recorder)?;
     let plan = StallPlan { rounds: args.rounds as usize, phase: args.phase, dir: args.dir.clone() };

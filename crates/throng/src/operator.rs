@@ -11,24 +11,24 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of an answer at most.
 const ANSWER_MAX: u64 = 1024 * 1024;
 
-/// Why a command failed.
+/// Errors of operator commands.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     /// No server runs on the data directory.
     #[error("no server seems to run on {data}: cannot read its run.json or admin.token")]
     NotRunning {
-        /// Which directory.
+        /// The data directory.
         data: String,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
     /// It does not answer.
     #[error("the server at {addr} does not answer")]
     Unreachable {
-        /// Where.
+        /// Its address.
         addr: String,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -48,10 +48,10 @@ pub fn command(data: &Path, path: &str, body: &serde_json::Value) -> Result<Stri
     command_within(PATIENCE, data, path, body)
 }
 
-/// As [`command`], for one that the server takes its time for.
+/// As [`command`], for slow requests.
 ///
 /// # Errors
-/// When no server runs there, or it refuses.
+/// If no server runs there, or it refuses.
 pub fn command_within(
     patience: Duration,
     data: &Path,

@@ -1,4 +1,4 @@
-//! `throng preflight`: from two commits or binaries to a comparison of what they cost.
+//! `throng preflight`: from two commits or binaries to a comparison of their costs.
 
 use crate::cli::PreflightArgs;
 use preflight::builds::{Built, CommitBuildError, CommitBuilder};
@@ -13,10 +13,10 @@ use std::{env, fs, io};
 
 /// Exit status when two builds could not be measured at all.
 const EXIT_NOT_RUN: u8 = 3;
-/// For a command line that names what is not there.
+/// Exit status for a command line with unknown names.
 const EXIT_USAGE: u8 = 2;
 
-/// Why two builds were not compared.
+/// Reasons for which two builds were not compared.
 #[derive(Debug, thiserror::Error)]
 pub enum PreflightError {
     /// No such workload.
@@ -37,9 +37,9 @@ pub enum PreflightError {
     /// A report cannot be written.
     #[error("cannot write {path}")]
     Write {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -59,10 +59,10 @@ pub const fn exit_status(error: &PreflightError) -> u8 {
     }
 }
 
-/// Compares two builds. Gives what is to be printed, and whether nothing became dearer or different.
+/// Compares two builds. Returns the report, and true if nothing became more expensive or different.
 ///
 /// # Errors
-/// When a build cannot be had or run, or the two cannot be compared.
+/// If a build is missing or does not run, or the two cannot be compared.
 pub fn run(args: &PreflightArgs) -> Result<(String, bool), PreflightError> {
     let task = WorkloadTask { workload: source(&args.workload)?, ticks: args.ticks };
     let base = build(&args.base, args.cache.as_deref())?;

@@ -9,10 +9,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a server may take to begin and to end a recording.
+/// Time limit of the server for beginning and ending a recording.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why there is no recording.
+/// Reasons for which there is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordCommandError {
     /// The server.
@@ -21,9 +21,9 @@ pub enum RecordCommandError {
     /// The file.
     #[error("cannot make {path}")]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },

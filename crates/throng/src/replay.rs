@@ -1,5 +1,5 @@
-//! `throng replay`: makes what was recorded happen again, at full speed, and compares every tick. Under the flight recorder, if
-//! asked for: a step that was slow on somebody else's server can be looked into here.
+//! `throng replay`: repeats a recording at full speed and compares every tick; optionally under the flight recorder, so that a step
+//! that was slow on another server can be examined here.
 
 use crate::cli::ReplayArgs;
 use data_dir::captures_path;
@@ -20,7 +20,7 @@ const HORIZON: Duration = Duration::from_secs(3_600);
 /// A capture of all that memory is a third as large.
 const QUOTA_BYTES: u64 = 1 << 30;
 
-/// Why nothing was replayed, or no capture was kept.
+/// Reasons for which nothing was replayed, or no capture was kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The file is no recording that this build can replay.
@@ -34,10 +34,10 @@ pub enum ReplayError {
     Capture(#[from] CaptureStoreError),
 }
 
-/// Replays a file; the report, and whether every run came to the recorded states.
+/// Replays a file; returns the report, and true if every run reached the recorded states.
 ///
 /// # Errors
-/// When the file is no recording that this build can replay, or a capture was asked for and cannot be had.
+/// If this build cannot replay the file, or a requested capture failed.
 pub fn run(args: &ReplayArgs) -> Result<(String, bool), ReplayError> {
     let mut recording = Recording::open(&args.file)?;
     let (about, end) = (recording.about(), recording.end());
@@ -67,7 +67,7 @@ fn record() -> Result<Recorder, ReplayError> {
     Ok(recorder)
 }
 
-/// Keeps what was recorded; the capture's timeline.
+/// Saves the flight recorder's contents; returns the capture's timeline.
 #[expect(clippy::disallowed_methods, reason = "a capture says when it was taken")]
 fn capture(recorder: Recorder, world: &str, directory: PathBuf) -> Result<PathBuf, ReplayError> {
     let mut capture = recorder.capture(HORIZON);
@@ -82,7 +82,7 @@ fn capture(recorder: Recorder, world: &str, directory: PathBuf) -> Result<PathBu
 
 /// One replay from beginning to end.
 struct ReplayRun {
-    /// Of each tick, in order of length.
+    /// Durations of the ticks, sorted.
     took: Vec<Duration>,
     first_difference: Option<String>,
     n_different: u64,
@@ -162,7 +162,7 @@ mod tests {
     use std::sync::Arc;
     use world::{World, WorldConfig};
 
-    /// A file of ten ticks of an empty world; `alter` changes what is written of each.
+    /// A file of ten ticks of an empty world; `alter` changes the record of each.
     fn file(directory: &Path, ending: Ending, alter: impl Fn(&mut Step)) -> ReplayArgs {
         let config = WorldConfig {
             id: WorldId(0),
@@ -222,7 +222,7 @@ mod tests {
         let count = |name: &str| {
             summary.costs.systems.iter().find(|system| system.name == name).map(|system| system.count)
         };
-        // Two runs of ten ticks, and what is inside of them.
+        // Two runs of ten ticks, with their inner scopes.
         assert_eq!((count("world.step"), count("world.movement")), (Some(20), Some(20)), "{summary}");
     }
 

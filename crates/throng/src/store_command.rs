@@ -15,10 +15,10 @@ use store::{CheckReport, CopyError, CopyReport, Store, StoreError, StoreUrl, Tab
 mod recordings;
 mod states;
 
-/// Between two lines on standard error about a copy that goes on.
+/// Period of progress lines on standard error during a copy.
 const TELL_PERIOD: Duration = Duration::from_secs(5);
 
-/// Why a command failed.
+/// Errors of store commands.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreCommandError {
     /// The configuration.
@@ -32,7 +32,7 @@ pub enum StoreCommandError {
     Copy(#[from] CopyError),
 }
 
-/// Carries a command out: what is to be printed, and whether all is well.
+/// Runs a command; returns its output, and true if all is well.
 ///
 /// # Errors
 /// With a sentence for the operator.

@@ -17,7 +17,7 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// Added to the number of the signal that a process died of, as shells do.
 const DIED_OF_SIGNAL: u8 = 128;
-/// The status of a server that cannot have what it needs (docs/operating/running.md); 2 is that of a wrong configuration.
+/// Exit status of a server without a needed resource (docs/operating/running.md); 2 is that of a wrong configuration.
 const COULD_NOT_START: i32 = 1;
 
 /// Runs the server with the command line of this process, until it ends by itself or is asked to. Gives the status to
@@ -94,7 +94,7 @@ async fn supervise() -> io::Result<u8> {
     }
 }
 
-/// Our own executable, even if the file has been replaced: what crashed is what starts again.
+/// Our own executable, even if the file has been replaced: the crashed build restarts.
 fn start() -> io::Result<Child> {
     let args: Vec<OsString> = std::env::args_os().skip(1).filter(|arg| arg != "--supervise").collect();
     let me = std::process::id().to_string();
@@ -121,9 +121,9 @@ async fn wait(server: &mut Child, waits: &mut Waits) -> io::Result<(ExitStatus, 
     }
 }
 
-/// How long to wait before the next start; `None` to make the server's end our own. Only a death by a signal is a crash:
-/// a server that exits has said why, and would say it again. But one that could not start soon after a crash may have found
-/// that its predecessor's port was not free yet.
+/// Pause before the next start; `None` ends the supervisor with the server's status. Only a death by a signal is a crash: a server that
+/// exits has stated its reason, and would fail again. But a start that fails soon after a crash may have found its predecessor's port
+/// still in use.
 fn next_start(
     status: ExitStatus,
     asked: bool,
@@ -135,7 +135,7 @@ fn next_start(
     (!asked && (crashed || could_not_start)).then(|| backoff.after_crash(ran_for))
 }
 
-/// Waits so long; true when it is asked to stop meanwhile.
+/// Waits for `pause`; true if a stop was requested meanwhile.
 async fn stopped_within(pause: Duration, waits: &mut Waits) -> bool {
     let passed = tokio::time::sleep(pause);
     tokio::pin!(passed);

@@ -6,7 +6,7 @@ use grid::tokens::{NewToken, TokenError, Tokens, has_expired};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::ApiToken;
 
-/// Why a command failed.
+/// Errors of token commands.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenCommandError {
     /// The database.
@@ -23,7 +23,7 @@ pub enum TokenCommandError {
 /// Longest life of a token that has one: a hundred years.
 const LIFETIME_DAYS_MAX: u32 = 36_500;
 
-/// Carries a command out and gives what is to be printed. A new token stands alone, for scripts.
+/// Runs a command and returns its output. A new token stands alone, for scripts.
 ///
 /// # Errors
 /// With a sentence for the operator.

@@ -11,10 +11,10 @@ use store::Store;
 
 /// Accounts read at once for the list.
 const PAGE: u32 = 500;
-/// What a banned user is told when the operator gave no reason.
+/// Reason shown to a banned user if the operator gave none.
 const BAN_REASON: &str = "banned by the operator";
 
-/// Why a command failed.
+/// Errors of user commands.
 #[derive(Debug, thiserror::Error)]
 pub enum UserCommandError {
     /// The database.
@@ -28,7 +28,7 @@ pub enum UserCommandError {
     Io(#[from] io::Error),
 }
 
-/// Carries a command out and gives what is to be printed.
+/// Runs a command and returns its output.
 ///
 /// # Errors
 /// With a sentence for the operator.

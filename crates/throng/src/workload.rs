@@ -5,18 +5,18 @@ use sim::workload::{self, Workload, WorkloadError};
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// Why a workload was neither prepared nor run.
+/// Reasons for which a workload was neither prepared nor run.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadCommandError {
     /// It went wrong itself.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// What came of it cannot be kept.
+    /// The result cannot be written.
     #[error("cannot write {path}")]
     Write {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },

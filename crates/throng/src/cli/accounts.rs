@@ -1,4 +1,4 @@
-//! What is said to and about the people on a server: `throng user`, `kick`, `alert`.
+//! Commands on users of a server: `throng user`, `kick`, `alert`.
 
 use super::{DataArg, NameArg, StoreArgs};
 use clap::{Args, Subcommand};
@@ -8,43 +8,43 @@ use clap::{Args, Subcommand};
 pub enum UserCommand {
     /// Create an account; the password is read from standard input.
     Add {
-        /// Whom.
+        /// The user.
         #[command(flatten)]
         name: NameArg,
-        /// Where.
+        /// The database.
         #[command(flatten)]
         store: StoreArgs,
     },
     /// Replace a password; the new one is read from standard input.
     Passwd {
-        /// Whose.
+        /// The user.
         #[command(flatten)]
         name: NameArg,
-        /// Where.
+        /// The database.
         #[command(flatten)]
         store: StoreArgs,
     },
     /// List the accounts.
     List {
-        /// Where.
+        /// The database.
         #[command(flatten)]
         store: StoreArgs,
     },
     /// Refuse further logins of an account.
     Ban {
-        /// Whose.
+        /// The user.
         #[command(flatten)]
         name: NameArg,
-        /// Where.
+        /// The database.
         #[command(flatten)]
         store: StoreArgs,
     },
     /// Allow the logins of a banned account again.
     Unban {
-        /// Whose.
+        /// The user.
         #[command(flatten)]
         name: NameArg,
-        /// Where.
+        /// The database.
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -53,10 +53,10 @@ pub enum UserCommand {
 /// `throng kick NAME`: ends a user's session on a running server.
 #[derive(Args, Clone, Debug)]
 pub struct KickArgs {
-    /// Whom.
+    /// The user.
     #[command(flatten)]
     pub name: NameArg,
-    /// Which server.
+    /// The server.
     #[command(flatten)]
     pub data: DataArg,
 }
@@ -67,7 +67,7 @@ pub struct AlertArgs {
     /// The message.
     #[arg(value_name = "TEXT")]
     pub text: String,
-    /// Which server.
+    /// The server.
     #[command(flatten)]
     pub data: DataArg,
 }

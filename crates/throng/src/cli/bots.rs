@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What bots do once they are in.
+/// Behaviours of bots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BehaviorName {
     /// Stand where they arrived.
@@ -40,7 +40,7 @@ pub enum BehaviorName {
     Hostile,
 }
 
-/// How steady a bot's agent updates are.
+/// Steadiness of a bot's agent updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SenderName {
     /// Repeat the same update until something changes.
@@ -49,7 +49,7 @@ pub enum SenderName {
     Unstable,
 }
 
-/// Which client a bot resembles on the wire.
+/// Clients that a bot can resemble on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileName {
     /// A viewer with a window.
@@ -58,49 +58,49 @@ pub enum ProfileName {
     NodeMetaverse,
 }
 
-/// `throng bots …`: logs many bots in and reports what they saw.
+/// `throng bots …`: logs many bots in and reports their observations.
 #[derive(Args, Clone, Debug)]
 pub struct BotsArgs {
     /// Login address of the server, such as http://127.0.0.1:9000/.
     #[arg(long, value_name = "URI")]
     pub login: String,
-    /// How many bots.
+    /// Number of bots.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub count: u32,
-    /// What they do.
+    /// Their behaviour.
     #[arg(long, value_enum, default_value = "stand")]
     pub behavior: BehaviorName,
-    /// Last name of all of them; two runs at once need different ones [default: by what they do].
+    /// Last name of all of them; two runs at once need different ones [default: by behaviour].
     #[arg(long, value_name = "NAME")]
     pub last_name: Option<String>,
-    /// How steady their agent updates are.
+    /// Steadiness of their agent updates.
     #[arg(long, value_enum, default_value = "stable")]
     pub sender: SenderName,
     /// Agent updates a second of each bot.
     #[arg(long, value_name = "HZ", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=125))]
     pub rate: u32,
-    /// What each of them asks to be sent at most, bits per second.
+    /// Bandwidth that each of them requests, bits per second.
     #[arg(long, value_name = "BITS", default_value_t = 1_536_000, value_parser = clap::value_parser!(u32).range(64_000..=1_000_000_000))]
     pub throttle: u32,
-    /// How many of them decode and measure everything they receive.
+    /// Number of bots that decode and measure everything they receive.
     #[arg(long, value_name = "M", default_value_t = 0)]
     pub observers: u32,
     /// Logins that are begun each second, as in 30/s.
     #[arg(long, value_name = "RATE", default_value = "30/s", value_parser = per_second)]
     pub ramp: f64,
-    /// How long to stay after the last login.
+    /// Time to stay after the last login.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub duration: Duration,
     /// Fraction of datagrams to lose, each way.
     #[arg(long, value_name = "FRACTION", default_value_t = 0.0, value_parser = fraction)]
     pub loss: f64,
-    /// How much later datagrams arrive, each way.
+    /// Added latency of datagrams, each way.
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
     pub delay: Duration,
-    /// How much the delay varies at random.
+    /// Random variation of the latency.
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
     pub jitter: Duration,
-    /// Which client they resemble.
+    /// Client that they resemble.
     #[arg(long, value_enum, default_value = "viewer")]
     pub profile: ProfileName,
     /// Process id of the server, to report its CPU time and memory.
@@ -110,7 +110,7 @@ pub struct BotsArgs {
     /// costs less and needs root. The network has 16 bits, as in 10.1.0.0.
     #[arg(long, value_name = "NETWORK", requires = "server_pid", value_parser = network)]
     pub device: Option<Ipv4Addr>,
-    /// File for what the observers are shown and when, to be compared with a recording.
+    /// File for the observers' views over time, to be compared with a recording.
     #[arg(long, value_name = "FILE")]
     pub views: Option<PathBuf>,
     /// Time between their pings, when not as usual for the client.
@@ -122,8 +122,8 @@ pub struct BotsArgs {
     /// Print the report as one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Do what the lines of standard input say: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, pings, probes, leave. Each is
-    /// answered by a line of JSON when it is done; --count is the most that may enter.
+    /// Execute the lines of standard input: enter N, behavior NAME, sender NAME, rate HZ, mark, gap, pings, probes, leave. Each is
+    /// answered by a line of JSON at its end; --count is the most that may enter.
     #[arg(long)]
     pub control: bool,
 }

@@ -1,4 +1,4 @@
-//! What looks into a server: `throng trace`, `tune`, `crash`, `record`, `replay`.
+//! Commands that examine a server: `throng trace`, `tune`, `crash`, `record`, `replay`.
 
 use super::DataArg;
 use super::parse::fraction;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `throng record …`: a world's state and, from then on, everything that it is given.
 #[derive(Args, Clone, Debug)]
 pub struct RecordArgs {
-    /// Which server.
+    /// The server.
     #[command(flatten)]
     pub data: DataArg,
     /// Name of the region.
@@ -25,7 +25,7 @@ pub struct RecordArgs {
 /// `throng replay FILE`: needs no server and no data directory.
 #[derive(Args, Clone, Debug)]
 pub struct ReplayArgs {
-    /// What `throng record` made.
+    /// A recording of `throng record`.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// End with status 1 when any tick comes to another state than the recorded one.
@@ -34,7 +34,7 @@ pub struct ReplayArgs {
     /// Play it under the flight recorder, and leave a capture of the end in the data directory DIR, for `throng trace`.
     #[arg(long, value_name = "DIR")]
     pub capture: Option<PathBuf>,
-    /// How often, each time from the beginning.
+    /// Number of runs, each from the beginning.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: u32,
 }
@@ -44,16 +44,16 @@ pub struct ReplayArgs {
 pub enum CrashCommand {
     /// List the crashes, the oldest first.
     List {
-        /// Where.
+        /// The data directory.
         #[command(flatten)]
         data: DataArg,
     },
-    /// Explain a dump: why, where, and what each thread was in.
+    /// Explain a dump: cause, place, and the activity of each thread.
     Show {
         /// The dump: a path, or its name in the data directory's crashes.
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Whose symbols.
+        /// Data directory with the symbols.
         #[command(flatten)]
         data: DataArg,
     },
@@ -80,7 +80,7 @@ pub struct CrashMonitorArgs {
     /// Form of log lines.
     #[arg(long, value_name = "FORMAT")]
     pub log_format: String,
-    /// Which log lines.
+    /// Filter of log lines.
     #[arg(long, value_name = "FILTER")]
     pub log_filter: String,
 }
@@ -90,26 +90,26 @@ pub struct CrashMonitorArgs {
 pub enum TraceCommand {
     /// List the captures, the oldest first, each with its culprit.
     List {
-        /// Where.
+        /// The data directory.
         #[command(flatten)]
         data: DataArg,
     },
-    /// Print what every thread did around the moment that a capture was taken for.
+    /// Print the activity of every thread around the moment of a capture.
     Show {
         /// The capture's name, as listed.
         #[arg(value_name = "NAME")]
         name: String,
-        /// Leave out what took less than this part of the time shown.
+        /// Leave out activities shorter than this part of the time shown.
         #[arg(long, value_name = "FRACTION", default_value_t = 0.01, value_parser = fraction)]
         least: f64,
         /// Write a page with the timeline as a picture and the summary to this file instead.
         #[arg(long, value_name = "FILE", conflicts_with = "least")]
         html: Option<PathBuf>,
-        /// Where.
+        /// The data directory.
         #[command(flatten)]
         data: DataArg,
     },
-    /// Print who was to blame and what cost most.
+    /// Print the cause and the highest costs.
     Summary {
         /// The capture's name, as listed; the newest without one.
         #[arg(value_name = "NAME")]
@@ -117,22 +117,22 @@ pub enum TraceCommand {
         /// Print it as JSON.
         #[arg(long)]
         json: bool,
-        /// Where.
+        /// The data directory.
         #[command(flatten)]
         data: DataArg,
     },
     /// Have a running server write its last seconds, and print the capture's name.
     Save {
-        /// Where.
+        /// The data directory.
         #[command(flatten)]
         data: DataArg,
     },
-    /// Watch what systems and threads of a running server cost, against their budgets.
+    /// Watch the costs of a running server's systems and threads, against their budgets.
     Live {
         /// Print one table and end.
         #[arg(long)]
         once: bool,
-        /// Where.
+        /// The data directory.
         #[command(flatten)]
         data: DataArg,
     },
@@ -141,16 +141,16 @@ pub enum TraceCommand {
 /// `throng tune [KEY VALUE]`.
 #[derive(Args, Clone, Debug)]
 pub struct TuneArgs {
-    /// Which key; without one all keys and their values are listed.
+    /// Key; without one all keys and their values are listed.
     #[arg(value_name = "KEY", requires = "value")]
     pub key: Option<String>,
-    /// What to set it to.
+    /// New value.
     #[arg(value_name = "VALUE")]
     pub value: Option<String>,
     /// Keep it for the next starts too.
     #[arg(long, requires = "value")]
     pub persist: bool,
-    /// Which server.
+    /// The server.
     #[command(flatten)]
     pub data: DataArg,
 }

@@ -1,4 +1,4 @@
-//! What measures builds: `throng experiment` and `preflight`.
+//! Commands that measure builds: `throng experiment` and `preflight`.
 
 use super::parse::{burden, duration};
 use clap::{Args, Subcommand, ValueEnum};
@@ -9,9 +9,9 @@ use systems::System;
 /// `throng experiment …`.
 #[derive(Debug, Subcommand)]
 pub enum ExperimentCommand {
-    /// Print the experiments and what they ask.
+    /// Print the experiments with their questions.
     List,
-    /// Run one. Exit status 1: it could not be run, or something did not hold; 3: the sink cannot be had.
+    /// Run one. Exit status 1: it could not be run, or something did not hold; 3: no sink is available.
     Run(ExperimentArgs),
     /// Put several runs of one experiment together: medians, spreads, and which reference each figure follows. Exit status 1: a median does not
     /// hold, or a run had another complaint.
@@ -35,7 +35,7 @@ pub struct SummaryArgs {
 /// `throng experiment run …`.
 #[derive(Args, Clone, Debug)]
 pub struct ExperimentArgs {
-    /// Which one; `throng experiment list` prints them.
+    /// Name of the experiment; `throng experiment list` prints them.
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Less than a minute, to see that every figure comes out; nothing is judged.
@@ -50,10 +50,10 @@ pub struct ExperimentArgs {
     /// Network between server and clients: TUN devices between namespaces, or loopback [default: tun for root].
     #[arg(long, value_enum)]
     pub sink: Option<SinkName>,
-    /// How long the window of `daily` is [default: 10m].
+    /// Length of the window of `daily` [default: 10m].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
-    /// How often; more than once, reports are in DIR/run-1 and so on, and DIR has summary.json and summary.html.
+    /// Number of runs; if more than one, reports are in DIR/run-1 and so on, and DIR has summary.json and summary.html.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
     /// A further part of `crowd`: 5,000 clients beside a process that takes PERCENT of a core.
@@ -79,7 +79,7 @@ pub struct PreflightArgs {
     /// The build that is compared.
     #[arg(value_name = "HEAD")]
     pub head: String,
-    /// What they do: crowd (worlds, gateway and clients), worlds (worlds only), or a recording of `throng record`.
+    /// The workload: crowd (worlds, gateway and clients), worlds (worlds only), or a recording of `throng record`.
     #[arg(long, value_name = "NAME|FILE", default_value = "crowd")]
     pub workload: String,
     /// Ticks that are measured; a second has 20.
@@ -99,7 +99,7 @@ pub struct PreflightArgs {
 /// `throng workload …`. Preflight calls it; by hand it is of use when a difference is looked for.
 #[derive(Args, Clone, Debug)]
 pub struct WorkloadArgs {
-    /// A workload's name, or a file: one that --prepare made, or a recording.
+    /// A workload's name, or a file: one made by --prepare, or a recording.
     #[arg(value_name = "NAME|FILE")]
     pub workload: PathBuf,
     /// Measured ticks of a workload to be prepared, or of a recording.
@@ -108,10 +108,10 @@ pub struct WorkloadArgs {
     /// Keep the calls into the server in this file instead of running them.
     #[arg(long, value_name = "FILE", conflicts_with = "out", required_unless_present = "out")]
     pub prepare: Option<PathBuf>,
-    /// Run what was prepared, and write what came of it as JSON.
+    /// Run a prepared workload, and write the result as JSON.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Make a system dearer on purpose, by so many laps of a short loop for each 1,000 of its entries.
+    /// Make a system more expensive on purpose, by this number of turns of a short loop per 1,000 of its entries.
     #[arg(long = "burden", value_name = "SYSTEM=LAPS", value_parser = burden, requires = "out")]
     pub burdens: Vec<(System, u64)>,
 }
@@ -125,10 +125,10 @@ pub struct MeasureRecorderArgs {
     /// Times that nothing is saved and then captures are.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
-    /// How long each of the two lasts.
+    /// Length of each of the two phases.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub phase: Duration,
-    /// Where captures are saved.
+    /// Directory of captures.
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
 }

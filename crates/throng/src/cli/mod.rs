@@ -1,4 +1,4 @@
-//! The command line: what each command takes, and nothing of what it does.
+//! The command line: arguments of each command, without its work.
 
 mod accounts;
 mod bots;
@@ -29,7 +29,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "throng", version, propagate_version = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -58,23 +58,23 @@ pub enum Command {
     /// Write the dumps of a server; it starts this itself.
     #[command(hide = true)]
     CrashMonitor(CrashMonitorArgs),
-    /// Show why the server was slow: its captures, and what systems cost just now.
+    /// Show why the server was slow: its captures, and the current costs of systems.
     #[command(subcommand)]
     Trace(TraceCommand),
     /// Change a setting of a running server, or list those that can be changed.
     Tune(TuneArgs),
-    /// Log many bots in and report what they saw.
+    /// Log many bots in and report their observations.
     Bots(BotsArgs),
     /// Record a world of a running server into a file.
     Record(RecordArgs),
-    /// Make what was recorded happen again, and compare every tick.
+    /// Repeat a recording, and compare every tick.
     Replay(ReplayArgs),
     /// Show the configuration or its reference.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Tell what a change costs: compare two builds instruction by instruction. Exit status 1: dearer, or different.
+    /// Measure the cost of a change: compare two builds instruction by instruction. Exit status 1: more expensive, or different.
     Preflight(PreflightArgs),
-    /// Prepare or run a workload: what preflight has both builds do.
+    /// Prepare or run a workload, as preflight has both builds do.
     #[command(hide = true)]
     Workload(WorkloadArgs),
     /// Measure server and clients against each other and write a report.
@@ -97,12 +97,12 @@ pub enum Command {
         #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
         percent: u32,
     },
-    /// Part of an experiment: measure what recording costs in this build, and print it as JSON.
+    /// Part of an experiment: measure the cost of recording in this build, and print it as JSON.
     #[command(hide = true)]
     MeasureRecorder(MeasureRecorderArgs),
 }
 
-/// Which server a command is for.
+/// The server that a command addresses.
 #[derive(Args, Clone, Debug)]
 pub struct DataArg {
     /// The server's data directory.
@@ -110,7 +110,7 @@ pub struct DataArg {
     pub data: PathBuf,
 }
 
-/// Which database a command works on: that of the configuration, as `throng serve` has it.
+/// The database of a command: that of the configuration, as for `throng serve`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
     /// The server's data directory [default: data].

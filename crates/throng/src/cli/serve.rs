@@ -14,13 +14,13 @@ pub struct ServeArgs {
     /// Address of the database: sqlite:, sqlite:PATH or postgres://USER@HOST/DATABASE [default: sqlite:].
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
-    /// Where HTTP listens: login, capabilities and the page [default: 127.0.0.1:9000].
+    /// Address of HTTP: login, capabilities and the page [default: 127.0.0.1:9000].
     #[arg(long, value_name = "ADDR")]
     pub http: Option<SocketAddr>,
     /// The first of four consecutive UDP ports; port 0 picks free ones [default: 127.0.0.1:9000].
     #[arg(long, value_name = "ADDR")]
     pub udp: Option<SocketAddrV4>,
-    /// Where metrics, health checks and the operator's commands listen [default: 127.0.0.1:9009].
+    /// Address of metrics, health checks and the operator's commands [default: 127.0.0.1:9009].
     #[arg(long, value_name = "ADDR")]
     pub admin: Option<SocketAddr>,
     /// TOML file with the configuration.

@@ -30,7 +30,7 @@ pub enum StoreCommand {
     Copy(CopyArgs),
 }
 
-/// `throng store copy …`. No server may run on either: what it writes meanwhile is not copied.
+/// `throng store copy …`. No server may run on either: its writes meanwhile are not copied.
 #[derive(Args, Clone, Debug)]
 pub struct CopyArgs {
     /// The source, which stays as it is: sqlite:, sqlite:PATH or postgres://USER@HOST/DATABASE.

@@ -11,18 +11,18 @@ use std::time::Duration;
 pub enum TokenCommand {
     /// Make a token and print it: it cannot be shown again.
     Create(TokenArgs),
-    /// List the tokens: what each opens, until when, and how many instances it may have.
+    /// List the tokens: scopes, expiry, and maximum number of instances.
     List {
-        /// Where.
+        /// The database.
         #[command(flatten)]
         store: StoreArgs,
     },
     /// End a token. Instances that were made with it stay.
     Revoke {
-        /// Which.
+        /// Name of the token.
         #[arg(value_name = "NAME")]
         name: String,
-        /// Where.
+        /// The database.
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -31,10 +31,10 @@ pub enum TokenCommand {
 /// `throng token create …`.
 #[derive(Args, Clone, Debug)]
 pub struct TokenArgs {
-    /// What it is called in the log: small letters, digits and hyphens.
+    /// Its name in the log: small letters, digits and hyphens.
     #[arg(long, value_name = "NAME")]
     pub name: String,
-    /// What it opens: worlds:read, worlds:write (includes worlds:read), templates:write, operate (everything else).
+    /// Its scopes: worlds:read, worlds:write (includes worlds:read), templates:write, operate (everything else).
     #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',')]
     pub scopes: Vec<TokenScope>,
     /// For how long, such as 12h or 30d; without it, until it is revoked.
@@ -43,7 +43,7 @@ pub struct TokenArgs {
     /// Instances that may be there at once of those made with it.
     #[arg(long, value_name = "N")]
     pub max_worlds: Option<u32>,
-    /// Where.
+    /// The database.
     #[command(flatten)]
     pub store: StoreArgs,
 }

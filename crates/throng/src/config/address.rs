@@ -9,9 +9,9 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicAddress {
-    /// What the login reply names as the address of regions and capabilities; `None` when nothing is advertised.
+    /// Address of regions and capabilities in the login reply; `None` if nothing is advertised.
     pub ip: Option<Ipv4Addr>,
-    /// The HTTP port as seen from outside; `None` when it is the one that was bound. UDP ports are never mapped.
+    /// The HTTP port as seen from outside; `None` if it is the bound one. UDP ports are never mapped.
     pub http_port: Option<u16>,
 }
 

@@ -4,7 +4,7 @@ use super::problem::ConfigProblem;
 use super::{Config, ConfigSection, PortalSection};
 use figment::value::{Dict, Value};
 
-/// Checks each value by itself. `origin` tells where a value came from.
+/// Checks each value by itself. `origin` names the source of a value.
 pub(super) fn values(values: &Dict, origin: impl Fn(&Value) -> String) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     for (name, value) in values {
@@ -66,7 +66,7 @@ fn table(
     }
 }
 
-/// Checks what only the whole can tell.
+/// Checks constraints between keys.
 pub(super) fn together(config: &Config) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     let mut problem = |key: &str, value: String, message: String| {

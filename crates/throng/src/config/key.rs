@@ -1,4 +1,4 @@
-//! How a key is declared: one declaration makes the struct's field, its default, its check and its documentation.
+//! Declaration of keys: one declaration makes the struct's field, its default, its check and its documentation.
 
 use super::show::to_toml;
 use figment::value::Value;
@@ -11,11 +11,11 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 pub struct ConfigSection {
     /// Its name in the file, without brackets.
     pub name: &'static str,
-    /// What it is about, in lines.
+    /// Description, in lines.
     pub about: &'static [&'static str],
     /// Its keys in the order of the documentation.
     pub keys: &'static [Key],
-    /// Whether it may stand several times (`[[name]]`).
+    /// True if it may occur several times (`[[name]]`).
     pub repeated: bool,
 }
 
@@ -24,15 +24,15 @@ pub struct ConfigSection {
 pub struct Key {
     /// Its name in the file.
     pub name: &'static str,
-    /// The declaration's doc comment in lines: what the key does, an empty line, and the trade-off of changing it.
+    /// The declaration's doc comment in lines: effect, an empty line, and the trade-off of a change.
     pub doc: &'static [&'static str],
-    /// What the value counts; "–" when it counts nothing.
+    /// Unit of the value; "–" without one.
     pub unit: &'static str,
-    /// Which values are allowed.
+    /// Allowed values.
     pub kind: KeyKind,
 }
 
-/// Which values a key allows.
+/// Sets of allowed values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeyKind {
     /// `true` or `false`.
@@ -55,11 +55,11 @@ pub enum KeyKind {
         /// Greatest allowed.
         max: f64,
     },
-    /// Text without control characters other than line breaks, and without marks that turn the direction of what follows.
+    /// Text without control characters other than line breaks, and without marks that change the direction of text.
     Text,
     /// Text on one line that is not empty.
     Line,
-    /// A name as clients are told it: text on one line, of 1 to `NAME_BYTES_MAX` bytes.
+    /// A name for clients: text on one line, of 1 to `NAME_BYTES_MAX` bytes.
     Name,
     /// An address with a port, IPv4 or IPv6.
     Address,
@@ -83,8 +83,7 @@ impl KeyKind {
         Self::Whole { min, max, step: 1 }
     }
 
-    /// Reads a value that came as text, from the environment or a flag. What does not parse stays text, for
-    /// [`KeyKind::allows`] to refuse.
+    /// Reads a value given as text, from the environment or a flag. Unparsable text stays text, for [`KeyKind::allows`] to refuse.
     pub(super) fn read(self, text: &str) -> Value {
         match self {
             Self::Flag => text.parse::<bool>().map(Value::from).ok(),
@@ -99,7 +98,7 @@ impl KeyKind {
         .unwrap_or_else(|| Value::from(text))
     }
 
-    /// A value as TOML, without what is secret in it.
+    /// The value as TOML, without its secret parts.
     pub(super) fn show(self, value: &Value) -> String {
         let address = value.as_str().filter(|_| self == Self::StoreUrl);
         match address.map(str::parse::<store::StoreUrl>) {
@@ -110,7 +109,7 @@ impl KeyKind {
         }
     }
 
-    /// Whether the key may have this value.
+    /// True if the key allows this value.
     pub(crate) fn allows(self, value: &Value) -> bool {
         match self {
             Self::Flag => value.to_bool().is_some(),
@@ -120,7 +119,7 @@ impl KeyKind {
                 whole(value).is_some_and(|n| numbers.iter().any(|&one| i128::from(one) == n))
             }
             Self::Number { min, max } => {
-                // A whole number is a number too, though TOML tells 20 and 20.0 apart.
+                // A whole number is a number too, though TOML distinguishes 20 and 20.0.
                 let whole = value.to_i128().map(|n| n as f64);
                 let number = value.to_num().and_then(|number| number.to_f64()).or(whole);
                 number.is_some_and(|n| (min..=max).contains(&n))

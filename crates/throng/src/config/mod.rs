@@ -1,12 +1,11 @@
-//! The configuration: what can be set, from where, and what is wrong with what was set.
+//! The configuration: its keys, their sources, and the problems of their values.
 //!
 //! A key's value comes from the last of these that names it: the default, the TOML file of `--config`, the environment
-//! (`THRONG__SECTION__KEY`), the command line. [`load`] reads them all, refuses what it does not know or allow (naming
-//! every problem at once), and returns an [`Effective`] configuration that remembers where each value came from.
+//! (`THRONG__SECTION__KEY`), the command line. [`load`] reads them all, refuses unknown keys and invalid values (naming every problem
+//! at once), and returns an [`Effective`] configuration with the source of each value.
 //!
-//! To add a key, add it to [`sections`](self) with its documentation: struct, default, check, `throng config docs` and
-//! `throng config show` follow from that one declaration. `docs/operating/config.md` is the output of the former; a test
-//! compares them.
+//! To add a key, add it to [`sections`](self) with its documentation: struct, default, check, `throng config docs` and `throng config
+//! show` follow from that one declaration. `docs/operating/config.md` is the output of the former; a test compares them.
 
 mod address;
 mod check;
@@ -58,9 +57,9 @@ pub struct Config {
     pub world: WorldSection,
     /// The page with the live map.
     pub page: Page,
-    /// What threads remember.
+    /// The flight recorder.
     pub recorder: RecorderSection,
-    /// What is kept of it.
+    /// Captures of it.
     pub captures: CapturesSection,
     /// Crashes and faults.
     pub diagnose: DiagnoseSection,
@@ -68,7 +67,7 @@ pub struct Config {
     pub instances: InstancesSection,
     /// The regions, in order of creation.
     pub region: Vec<RegionSection>,
-    /// What instances are made from.
+    /// Templates of instances.
     pub template: Vec<TemplateSection>,
     /// Ways between worlds.
     pub portal: Vec<PortalSection>,

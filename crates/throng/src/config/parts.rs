@@ -1,4 +1,4 @@
-//! What the configuration says, in the types of the parts that it is for.
+//! The configuration in the types of the crates that use it.
 
 use super::{Config, PublicChatAudience};
 use gateway::http::live;

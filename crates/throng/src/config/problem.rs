@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! Problems of a configuration.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ pub struct ConfigProblem {
     pub key: String,
     /// The value that was given, as TOML; empty when the key itself is the problem.
     pub value: String,
-    /// Where it was given: the file, a variable, a flag.
+    /// Its source: the file, a variable, a flag.
     pub origin: String,
-    /// What is wrong and what would be right.
+    /// The problem, with the allowed values.
     pub message: String,
 }
 
@@ -50,7 +50,7 @@ impl ConfigError {
         Self { kind: ConfigErrorKind::Unreadable { path: path.to_owned(), source: Box::new(error) } }
     }
 
-    /// What is wrong, key by key; empty when the file could not be read at all.
+    /// Problems by key; empty if the file could not be read at all.
     #[must_use]
     pub fn problems(&self) -> &[ConfigProblem] {
         match &self.kind {

@@ -1,5 +1,5 @@
-//! Every key of the configuration. The doc comments are the operator's documentation (`throng config docs`): the first
-//! paragraph says what the key does, the second what changing it costs or brings.
+//! Every key of the configuration. The doc comments are the operator's documentation (`throng config docs`): the first paragraph states
+//! the key's effect, the second the trade-off of a change.
 
 use super::key::{KeyKind, section};
 use super::{PublicAddress, StoreAddress};
@@ -18,7 +18,7 @@ const fn local(port: u16) -> SocketAddrV4 {
 }
 
 section! {
-    /// The process: what it is called, where it keeps its data and on which addresses it listens.
+    /// The process: its name, its data directory and its addresses.
     pub struct ServerSection in "server", repeated: false {
         /// The grid's name, shown by clients and on the page.
         ///
@@ -26,26 +26,26 @@ section! {
         name: String = "Throng".into(), "–", KeyKind::Name;
         /// Directory of the database, the admin token and `run.json`. Created when missing.
         ///
-        /// Put it on a local disk that keeps what it acknowledged; the server waits for it at every account change.
+        /// Put it on a local disk that keeps acknowledged writes; the server waits for it at every account change.
         data: PathBuf = "data".into(), "path", KeyKind::Line;
-        /// Where HTTP listens: login, capabilities and the page. Port 0 picks a free one.
+        /// Address of HTTP: login, capabilities and the page. Port 0 picks a free one.
         ///
-        /// Loopback admits this machine only. `0.0.0.0:9000` admits everyone who can reach it, without encryption:
-        /// clients of this protocol log in over plain HTTP.
+        /// Loopback admits this machine only. `0.0.0.0:9000` admits every machine that can reach it, without encryption: clients of
+        /// this protocol log in over plain HTTP.
         http: SocketAddr = SocketAddr::V4(local(9000)), "address", KeyKind::Address;
         /// The first of the consecutive UDP ports of `udp_ports`. Port 0 picks free ones.
         ///
         /// As for `http`. A firewall has to let all the ports through.
         udp: SocketAddrV4 = local(9000), "address", KeyKind::AddressV4;
-        /// How many UDP ports to use.
+        /// Number of UDP ports.
         ///
-        /// A client tells regions apart by port, and after a teleport a port rests for 60 s before it may stand for
-        /// another region to the same client. More ports allow more teleports a minute; each costs a socket per shard.
+        /// Clients distinguish regions by port, and after a teleport a port rests for 60 s before it may stand for another region to
+        /// the same client. More ports allow more teleports per minute; each costs a socket per shard.
         udp_ports: u16 = 4, "ports", KeyKind::whole(1, PORTS_MAX as i64);
-        /// Where metrics, health checks and the commands of the operator listen.
+        /// Address of metrics, health checks and the operator's commands.
         ///
-        /// Metrics tell how many people are here, and commands need the token in the data directory; even so keep
-        /// it on loopback or in a private network.
+        /// Metrics contain the number of visitors, and commands need the token in the data directory; even so keep it on loopback or in
+        /// a private network.
         admin: SocketAddr = SocketAddr::V4(local(9009)), "address", KeyKind::Address;
         /// The IPv4 address under which clients reach this server from outside, when it is behind NAT; with a port if the
         /// router maps HTTP to another one. Empty: the addresses that clients asked for.
@@ -70,12 +70,11 @@ section! {
         proxy_header: String = "x-forwarded-for".into(), "–", KeyKind::Choice(&["x-forwarded-for", "forwarded"]);
         /// Form of log lines on standard error: for people, or one JSON object a line.
         ///
-        /// JSON takes more space and is what log collectors want.
+        /// JSON takes more space and suits log collectors.
         log_format: String = "text".into(), "–", KeyKind::Choice(&["text", "json"]);
-        /// Which log lines to write: a level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part, such as
-        /// `info,gateway=debug`.
+        /// Filter of log lines: a level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part, such as `info,gateway=debug`.
         ///
-        /// The server writes little below `info`; `debug` and `trace` add what its libraries have to say.
+        /// The server writes little below `info`; `debug` and `trace` add the lines of its libraries.
         log_filter: String = "info".into(), "–", KeyKind::Line;
         /// After SIGTERM: how long clients get to take notice and leave before the rest is cut off.
         ///
@@ -99,46 +98,45 @@ section! {
 }
 
 section! {
-    /// Who may log in, and how often one may try.
+    /// Admission of logins, and limits of attempts.
     pub struct LoginSection in "login", repeated: false {
-        /// Whether the first login under a new name creates the account, with the password given.
+        /// True if the first login under a new name creates the account, with the password given.
         ///
-        /// Convenient on loopback and for experiments. Anyone can take any free name, so on other addresses it is
-        /// refused unless `force_open_registration` is set too.
+        /// Convenient on loopback and for experiments. Any client can take any free name, so on other addresses it is refused unless
+        /// `force_open_registration` is set too.
         open_registration: bool = false, "–", KeyKind::Flag;
         /// Allows `open_registration` on addresses other than loopback.
         ///
         /// Strangers then create accounts as they like, and each stays in the database.
         force_open_registration: bool = false, "–", KeyKind::Flag;
-        /// How long a verified login lets its user in again without hashing the password; 0 is not at all.
+        /// Time for which a verified login lets its user in again without hashing the password; 0 is not at all.
         ///
-        /// A crowd whose server or network went down comes back at once, where hashing lets in some thirty a second. Whoever has
-        /// learned a password that was changed meanwhile gains nothing.
+        /// After an outage of the server or network a crowd comes back at once, and hashing admits some thirty per second. A former
+        /// password, changed meanwhile, opens nothing.
         remember_min: u32 = 15, "min", KeyKind::whole(0, 1_440);
-        /// Whether the limits of attempts do not apply to logins from this machine.
+        /// True if the limits of attempts do not apply to logins from this machine.
         ///
-        /// Load tests log in hundreds of accounts from one address. Turn it off when a proxy on this machine makes
-        /// strangers look local.
+        /// Load tests log in hundreds of accounts from one address. Turn it off behind a proxy on this machine, which makes all clients
+        /// look local.
         loopback_exempt: bool = true, "–", KeyKind::Flag;
         /// Failed logins that one address may make in a minute before further ones are refused unread.
         ///
         /// Lower slows guessing down; a school or office behind one address shares the limit.
         address_failures_per_min: u32 = 30, "failures/min", KeyKind::whole(1, 100_000);
-        /// Failed logins that one address may make against one account in a minute before further ones are refused
-        /// unread. After three times as many from anywhere, an address from which nobody has logged in to the account
-        /// has one a minute.
+        /// Failed logins that one address may make against one account in a minute before further ones are refused unread. After three
+        /// times as many from any addresses, an address without an earlier successful login to the account has one per minute.
         ///
-        /// Lower slows guessing down, also from many addresses. The owner is not locked out: an address of an earlier
-        /// successful login keeps its own count.
+        /// Lower slows guessing down, also from many addresses. The owner is not locked out: an address of an earlier successful login
+        /// keeps its own count.
         account_failures_per_min: u32 = 10, "failures/min", KeyKind::whole(1, 100_000);
-        /// What clients show at login.
+        /// Text of clients at login.
         ///
-        /// Keep it to one line: some clients show no more.
+        /// Keep it to one line: some clients display no more.
         welcome: String = "Welcome to Throng.".into(), "–", KeyKind::Text;
     }
 }
 
-/// What the gateway does with agent updates that repeat themselves.
+/// Filter of agent updates that repeat themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentUpdateFilter {
@@ -182,37 +180,37 @@ section! {
         ///
         /// With neighbours that move, each session needs the bandwidth of `client_bytes_per_s`.
         max_sessions: u32 = 10_000, "sessions", KeyKind::whole(1, 1_000_000);
-        /// Memory that the process may have in RAM; 0 is as much as its control group may, if that has a limit.
+        /// Memory that the process may have in RAM; 0 is the limit of its control group, if there is one.
         ///
-        /// From nine tenths of it on logins are refused, so that nobody who is inside is lost to a kernel that has to kill
-        /// somebody. Instances without visitors are suspended for others that are wanted, which are refused when that is not
-        /// enough. What only saves time is given back before that. Can be tuned while the server runs.
+        /// From 90 % of it on logins are refused, so that the kernel never kills the server with its visitors. Instances without
+        /// visitors are suspended for requested ones, which are refused if that is not enough. Caches are given back before that. Can
+        /// be tuned while the server runs.
         memory_max_mib: u32 = 0, "MiB", KeyKind::whole(0, 16_777_216);
         /// Bytes that one client receives each second, at most; less if the client asks for less (AgentThrottle), or if much of it gets lost
         /// or queued on the way.
         ///
         /// More keeps distant avatars fresher. 5,000 clients at the default need 2.6 Gbit/s.
         client_bytes_per_s: u32 = 65_536, "bytes/s", KeyKind::whole(8_192, 16_777_216);
-        /// What all clients together are sent at most, with the headers of IP and UDP; 0 is without limit.
+        /// Maximum bandwidth to all clients together, with the headers of IP and UDP; 0 is without limit.
         ///
-        /// For a line that holds less than `client_bytes_per_s` times the clients. When they would need more, each gets the same share at most,
-        /// and what some do not need goes to the others: far avatars become less fresh for everybody, instead of anything being lost in
-        /// a full queue. Each of the `shards` has an equal part and shares it among its own clients, 1,000 bytes/s for each at least. Only what goes over
-        /// circuits counts, not HTTP.
+        /// For a network that carries less than `client_bytes_per_s` times the clients. Above it all clients get an equal share, and
+        /// unused parts of a share go to the others: distant avatars become less fresh for all, and nothing is lost in a full queue.
+        /// Each of the `shards` has an equal part and divides it among its own clients, at least 1,000 bytes/s each. Only circuits
+        /// count, not HTTP.
         egress_mbit_per_s: u32 = 0, "Mbit/s", KeyKind::whole(0, 400_000);
         /// Avatars that a client is shown, the nearest ones; 0 is all of them.
         ///
         /// Viewers can hardly draw more than the default, and bandwidth for more is taken from the nearest. Others are dots on
         /// the map at most.
         visible_max: u32 = 200, "avatars", KeyKind::whole(0, 100_000);
-        /// How often a client is sent what moved.
+        /// Rate of movement updates to a client.
         ///
-        /// Higher is smoother for the nearest avatars and costs packets; the byte limit stays the same, so fewer
-        /// avatars fit into each send.
+        /// Higher is smoother for the nearest avatars and costs packets; the byte limit stays the same, so fewer avatars fit into each
+        /// send.
         send_hz: u32 = 10, "1/s", KeyKind::whole(1, 45);
-        /// Whether a movement that a client goes on to show by itself, along the velocity it was told, is left out.
+        /// True if movements that the client extrapolates correctly, along the velocity that it has, are left out.
         ///
-        /// For experiments: without it whoever moves is sent to everybody who sees them, as far as the bytes go.
+        /// For experiments: without it every moving avatar is sent to all clients that display it, within their byte limit.
         dead_reckoning: bool = true, "–", KeyKind::Flag;
         /// Movements in one datagram at most.
         ///
@@ -230,28 +228,27 @@ section! {
         ///
         /// As for `terse_per_datagram`. Every viewer takes 1,200, and so does every network.
         datagram_bytes: u32 = 1_200, "bytes", KeyKind::whole(400, 1_200);
-        /// Whether buffers of one turn serve the next one.
+        /// True if buffers of one turn serve the next one.
         ///
-        /// For experiments: without it every turn asks for its memory anew, which costs time and nothing else.
+        /// For experiments: without it every turn allocates its memory, which costs only time.
         reuse_buffers: bool = true, "–", KeyKind::Flag;
-        /// Which agent updates to drop before they reach a world: none, byte-equal ones, or all without visible effect.
+        /// Agent updates to drop before they reach a world: none, byte-equal ones, or all without visible effect.
         ///
-        /// Clients send about ten a second even when their user does nothing. `off` and `equality` are for experiments
-        /// and cost the worlds time.
+        /// Clients send about ten per second even when their user is idle. `off` and `equality` are for experiments and cost the worlds
+        /// time.
         agent_update_filter: AgentUpdateFilter = AgentUpdateFilter::Significance, "–", KeyKind::Choice(&["off", "equality", "significance"]);
-        /// How long a login may wait for the client's first datagram before it is forgotten.
+        /// Time limit between a login and the client's first datagram.
         ///
-        /// Slow clients load for a while between the login and the first datagram; each waiting login holds a place
-        /// of `max_sessions`.
+        /// Slow clients load for a while between the two; each waiting login holds a place of `max_sessions`.
         ticket_s: u32 = 60, "s", KeyKind::whole(5, 600);
         /// Silence after which a client's circuit counts as lost. Time in which the server itself stood still does not
         /// count.
         ///
         /// Shorter frees places and avatars of crashed clients sooner; longer forgives bad networks.
         idle_timeout_s: u32 = 60, "s", KeyKind::whole(10, 3600);
-        /// How often each client is pinged.
+        /// Period of pings to each client.
         ///
-        /// Pings measure the round trip and notice loss of the line. Each costs a datagram both ways.
+        /// Pings measure the round trip and detect a lost connection. Each costs a datagram both ways.
         ping_s: u32 = 5, "s", KeyKind::whole(1, 60);
         /// Unread datagrams that the kernel keeps per UDP socket.
         ///
@@ -267,7 +264,7 @@ section! {
 }
 
 section! {
-    /// How worlds are stepped.
+    /// Stepping of worlds.
     pub struct WorldSection in "world", repeated: false {
         /// Steps a second of every region and instance that is given no rate of its own.
         ///
@@ -281,7 +278,7 @@ section! {
     }
 }
 
-/// Where the page shows public chat.
+/// Visibility of public chat on the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PublicChatAudience {
@@ -297,61 +294,62 @@ pub enum PublicChatAudience {
 section! {
     /// The page with the live map.
     pub struct Page in "page", repeated: false {
-        /// Whether the page shows what is said in public: to browsers on this machine, to everyone or to nobody.
+        /// Visibility of public chat on the page: to browsers on this machine, to everyone or to nobody.
         ///
-        /// People in the world do not see who reads along on the page, hence the default.
+        /// Visitors of the world cannot see the readers of the page, hence the default.
         public_chat: PublicChatAudience = PublicChatAudience::Loopback, "–", KeyKind::Choice(&["loopback", "everyone", "nobody"]);
         /// Browsers that may watch at once; further ones see the page without the live part.
         ///
         /// Each receives 10 bytes per avatar five times a second.
         watchers_max: u32 = 100, "browsers", KeyKind::whole(0, 10_000);
-        /// Of them, those from one address.
+        /// Maximum number of these from one address.
         ///
-        /// Fewer and one address takes less from the others; visitors behind one router share it. A browser that is 64 messages behind is dropped.
+        /// Fewer and one address takes less from the others; visitors behind one router share it. A browser that is 64 messages behind
+        /// is dropped.
         watchers_per_address_max: u32 = 20, "browsers", KeyKind::whole(0, 10_000);
     }
 }
 
 section! {
-    /// The flight recorder: what every thread did in the last seconds ([captures.md](captures.md)).
+    /// The flight recorder: activity of every thread in the last seconds ([captures.md](captures.md)).
     pub struct RecorderSection in "recorder", repeated: false {
-        /// Whether threads record at all.
+        /// True if threads record.
         ///
-        /// Recording takes less than half a percent of a core at a thousand clients. Without it there are no captures
-        /// of slow frames, and crash dumps do not tell what led to them.
+        /// Recording takes less than half a percent of a core with 1,000 clients. Without it there are no captures of slow frames, and
+        /// crash dumps do not show the events before them.
         enabled: bool = true, "–", KeyKind::Flag;
-        /// Memory for what threads record, taken as it is used.
+        /// Memory of the record, taken as it is used.
         ///
-        /// An event takes 32 bytes; at 5,000 clients 64 MiB hold more than five seconds. When it is too little, the
-        /// record reaches less far back than `horizon_s` and `throng_recorder_blocks_recycled_total` rises.
+        /// An event takes 32 bytes; at 5,000 clients 64 MiB hold more than five seconds. If it is too small, the record reaches less
+        /// far back than `horizon_s` and `throng_recorder_blocks_recycled_total` rises.
         memory_mib: u32 = 64, "MiB", KeyKind::whole(4, 4_096);
-        /// How far back captures reach. Can be tuned while the server runs.
+        /// Time span of captures. Can be tuned while the server runs.
         ///
-        /// Longer shows more of what led to a slow frame, and makes captures larger and slower to write.
+        /// Longer shows more of the time before a slow frame, and makes captures larger and slower to write.
         horizon_s: u32 = 5, "s", KeyKind::whole(1, 60);
     }
 }
 
 section! {
-    /// What is kept of the flight recorder when something was too slow, in `DATA/captures`
-    /// ([captures.md](captures.md)). All of it can be tuned while the server runs.
+    /// Captures of the flight recorder after something was too slow, in `DATA/captures` ([captures.md](captures.md)). All keys can be
+    /// tuned while the server runs.
     pub struct CapturesSection in "captures", repeated: false {
         /// Disk space for captures of a world's step that took longer than its tick; then the oldest of them go.
         ///
-        /// More keeps captures of more days. The size of one grows with what was done: some 50 bytes a slice.
+        /// More keeps captures of more days. A capture has some 50 bytes per slice.
         frame_quota_mib: u32 = 128, "MiB", KeyKind::whole(1, 1_000_000);
-        /// Least time from one such capture to the next; what happens in between is captured
-        /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
+        /// Least time from one such capture to the next; overruns in between are captured only if they are twice as bad, and otherwise
+        /// counted in `throng_captures_suppressed_total`.
         ///
-        /// Shorter catches more of them, and gives the disk and the `recorder` thread more to do. It is no less than 300 times
-        /// the CPU time of the latest capture, whatever it was for: with a thousand worlds that is what counts.
+        /// Shorter catches more of them, and gives the disk and the `recorder` thread more to do. It is at least 300 times the CPU time
+        /// of the latest capture of any kind, the effective bound with a thousand worlds.
         frame_interval_s: u32 = 10, "s", KeyKind::whole(0, 86_400);
         /// Disk space for captures of a phase of a step that took longer than it may; then the oldest of them go.
         ///
         /// As for `frame_quota_mib`.
         system_quota_mib: u32 = 128, "MiB", KeyKind::whole(1, 1_000_000);
-        /// Least time from one such capture to the next; what happens in between is captured
-        /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
+        /// Least time from one such capture to the next; overruns in between are captured only if they are twice as bad, and otherwise
+        /// counted in `throng_captures_suppressed_total`.
         ///
         /// As for `frame_interval_s`.
         system_interval_s: u32 = 10, "s", KeyKind::whole(0, 86_400);
@@ -359,8 +357,8 @@ section! {
         ///
         /// As for `frame_quota_mib`.
         scope_quota_mib: u32 = 128, "MiB", KeyKind::whole(1, 1_000_000);
-        /// Least time from one such capture to the next; what happens in between is captured
-        /// only if it is twice as bad, and else counted in `throng_captures_suppressed_total`.
+        /// Least time from one such capture to the next; overruns in between are captured only if they are twice as bad, and otherwise
+        /// counted in `throng_captures_suppressed_total`.
         ///
         /// As for `frame_interval_s`.
         scope_interval_s: u32 = 10, "s", KeyKind::whole(0, 86_400);
@@ -400,21 +398,20 @@ pub enum TerrainShape {
 }
 
 section! {
-    /// What the server keeps of its own troubles ([crashes.md](crashes.md)).
+    /// Diagnosis of the server's own failures ([crashes.md](crashes.md)).
     pub struct DiagnoseSection in "diagnose", repeated: false {
-        /// Crash dumps to keep in `DATA/crashes`: so many of what ended the server and as many of panics that
-        /// it survived; the oldest of their kind go. 0 writes none and starts no monitor process.
+        /// Crash dumps to keep in `DATA/crashes`: this number of those that ended the server, and the same of survived panics; the
+        /// oldest of a kind are deleted. 0 writes none and starts no monitor process.
         ///
-        /// A dump holds the stacks of all threads and the environment, about a megabyte. The monitor takes a few
-        /// megabytes of memory.
+        /// A dump holds the stacks of all threads and the environment, about a megabyte. The monitor takes a few megabytes of memory.
         crash_dumps_max: u32 = 20, "dumps", KeyKind::whole(0, 1_000);
         /// Space of the dumps of one kind, with their summaries and the flight recorder's last seconds.
         ///
         /// As for `crash_dumps_max`, whichever is reached first.
         crash_mib_max: u32 = 512, "MiB", KeyKind::whole(1, 1_000_000);
-        /// Whether the operator's address takes `POST /v1/fault`, which makes a thread panic, crash or dawdle.
+        /// True if the operator's address takes `POST /v1/fault`, which makes a thread panic, crash or stall.
         ///
-        /// For tests and experiments. Who knows the token can then crash the server.
+        /// For tests and experiments. The token then suffices to crash the server.
         allow_faults: bool = false, "–", KeyKind::Flag;
     }
 }
@@ -423,9 +420,9 @@ section! {
     /// Worlds that are made while the server runs, by `POST /v1/worlds` on the operator's address and by portals
     /// ([worlds.md](worlds.md)).
     pub struct InstancesSection in "instances", repeated: false {
-        /// How many there may be; more are refused.
+        /// Maximum number of instances; more are refused.
         ///
-        /// One that is suspended takes some hundred bytes of memory, and some kilobytes on the disk.
+        /// A suspended one takes some hundred bytes of memory, and some kilobytes on the disk.
         max: u32 = 10_000, "worlds", KeyKind::whole(0, 100_000);
         /// Share of `max` for instances that portals create; the rest is left for the API.
         ///
@@ -435,10 +432,10 @@ section! {
         ///
         /// An instance that has ended, or has expired (`template.keep_h`), makes room for another one.
         per_user_max: u32 = 16, "worlds", KeyKind::whole(0, 100_000);
-        /// Instances in memory at once. Another one is resumed when one without visitors can be suspended for it; otherwise the visitor is
-        /// refused.
+        /// Instances in memory at once. Another one is resumed if one without visitors can be suspended for it; otherwise the visitor
+        /// is refused.
         ///
-        /// Each takes memory, and time in every step while somebody is in it.
+        /// Each takes memory, and time in every step while it has visitors.
         active_max: u32 = 1_000, "worlds", KeyKind::whole(0, 100_000);
         /// Time without visitors after which an instance is suspended: saved, and taken out of memory. Its former name
         /// `park_after_s` is accepted with a warning.
@@ -473,13 +470,13 @@ section! {
         /// Above 256 only clients that know variable regions show all of it (most of today's do). A larger ground takes
         /// longer to reach them.
         size_m: u32 = 256, "m", KeyKind::Whole { min: 256, max: 1024, step: 256 };
-        /// Shape of its ground, made anew at every start.
+        /// Shape of its ground, generated at every start.
         ///
         /// Flat ground is easier on experiments with many avatars; hills are nicer.
         terrain: TerrainShape = TerrainShape::Hills, "–", KeyKind::Choice(&["hills", "flat"]);
-        /// Which hills: the same seed always makes the same ground.
+        /// Seed of the hills: equal seeds give equal ground.
         ///
-        /// Any number is as good as any other.
+        /// Any number will do.
         seed: u32 = 1, "–", KeyKind::whole(0, 4_294_967_295);
         /// Height of the water.
         ///
@@ -487,11 +484,11 @@ section! {
         water_m: f32 = 20.0, "m", KeyKind::Number { min: 0.0, max: 255.0 };
         /// Avatars that may be in it at once; beyond that arrivals are refused with a message.
         ///
-        /// A region is stepped by one core, which is what really limits a crowd.
+        /// A region is stepped by one core, the real limit of a crowd.
         max_avatars: u32 = 10_000, "avatars", KeyKind::whole(1, 100_000);
-        /// Boxes scattered over the ground, for tests and experiments. Nobody bumps into them.
+        /// Boxes scattered over the ground, for tests and experiments. Avatars pass through them.
         ///
-        /// A client is sent those within 64 m, about 260 bytes each; half a kilobyte of memory each.
+        /// A client receives those within 64 m, about 260 bytes each; each takes half a kilobyte of memory.
         boxes: u32 = 0, "boxes", KeyKind::whole(0, 100_000);
         /// Name of these boxes, as clients show it.
         ///
@@ -505,24 +502,24 @@ section! {
 }
 
 section! {
-    /// What instances are made from, one table for each. Without any there are no instances.
+    /// Templates of instances, one table for each. Without any there are no instances.
     pub struct TemplateSection in "template", repeated: true {
-        /// Its name, unique without regard to case: what `POST /v1/worlds` asks for.
+        /// Its name, unique without regard to case: the argument of `POST /v1/worlds`.
         ///
         /// Instances that are given no name of their own are called so, too, and clients show it.
         name: String = String::new(), "–", KeyKind::Name;
         /// Length of its sides.
         ///
-        /// Whoever comes from a region of the same size stays on their circuit and sees the world change around them; others are
-        /// teleported, which takes a second or two.
+        /// A visitor from a region of the same size stays on its circuit, and the world changes around it; others are teleported, which
+        /// takes a second or two.
         size_m: u32 = 256, "m", KeyKind::Whole { min: 256, max: 1024, step: 256 };
         /// Shape of its ground. All instances share one copy.
         ///
         /// As for regions.
         terrain: TerrainShape = TerrainShape::Hills, "–", KeyKind::Choice(&["hills", "flat"]);
-        /// Which hills: the same seed always makes the same ground.
+        /// Seed of the hills: equal seeds give equal ground.
         ///
-        /// Any number is as good as any other.
+        /// Any number will do.
         seed: u32 = 1, "–", KeyKind::whole(0, 4_294_967_295);
         /// Height of the water.
         ///
@@ -530,7 +527,7 @@ section! {
         water_m: f32 = 20.0, "m", KeyKind::Number { min: 0.0, max: 255.0 };
         /// Avatars that may be in an instance at once.
         ///
-        /// Instances are for few: what is told of them is encoded in their own step.
+        /// Instances are for small groups: their frames are encoded in their own step.
         max_avatars: u32 = 20, "avatars", KeyKind::whole(1, 1_000);
         /// Boxes scattered over the ground. Visitors walk through them, NPCs around them.
         ///
@@ -540,10 +537,10 @@ section! {
         ///
         /// Their owner and creator is the grid's operator.
         box_name: String = gateway::places::BOX_NAME.into(), "–", KeyKind::Name;
-        /// File that says who lives in its instances ([npcs.md](npcs.md)), beside the configuration file; empty: nobody.
+        /// File with the NPCs of its instances ([npcs.md](npcs.md)), beside the configuration file; empty: none.
         ///
-        /// Where one can walk is worked out at the start, about half a second for 256 m. A few hundred nanoseconds of each NPC's tick
-        /// while a visitor is there, and about two kilobytes of memory.
+        /// The navmesh is built at the start, about half a second for 256 m. Each NPC takes a few hundred nanoseconds per tick while a
+        /// visitor is present, and about two kilobytes of memory.
         npcs: PathBuf = PathBuf::new(), "path", KeyKind::Text;
         /// Time without visitors after which an instance that a portal created ends, with all that is saved of it; 0 is never.
         ///
@@ -557,7 +554,7 @@ section! {
 }
 
 section! {
-    /// Where one walks from one world into another, one table for each. An arch stands over it.
+    /// Portals between worlds, one table for each. An arch stands over it.
     pub struct PortalSection in "portal", repeated: true {
         /// Name of the region or template that it stands in.
         ///
@@ -571,14 +568,14 @@ section! {
         ///
         /// As for `x`.
         y: f32 = 128.0, "m", KeyKind::Number { min: 1.0, max: 1_023.0 };
-        /// How far from its middle it reaches.
+        /// Radius of the portal.
         ///
-        /// Avatars are 0.6 m wide, and what is too narrow is walked past.
+        /// Avatars are 0.6 m wide and miss a narrow portal.
         radius_m: f32 = 1.5, "m", KeyKind::Number { min: 0.5, max: 20.0 };
-        /// Where it leads: the name of a template, of which each visitor has an instance of their own, or `back`.
+        /// Destination: the name of a template, of which each visitor gets an instance of its own, or `back`.
         ///
-        /// `back` stands in templates only: it leads to where the visitor was before in a region. An instance without a way back is left by its end, by the API, by a
-        /// teleport home or by logging out.
+        /// `back` stands in templates only: it leads to the visitor's former place in a region. Exits of an instance without a way back
+        /// are its end, the API, a teleport home and a logout.
         to: String = PortalSection::BACK.into(), "–", KeyKind::Name;
     }
 }
@@ -589,6 +586,6 @@ pub(crate) const fn hz_or(given: u32, usual: u32) -> u32 {
 }
 
 impl PortalSection {
-    /// What leads back.
+    /// Destination of the way back.
     pub const BACK: &'static str = "back";
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 pub struct Effective {
     /// The values.
     pub config: Config,
-    /// Sentences for the operator on what is accepted for the last time.
+    /// Sentences for the operator on names that are accepted for the last time.
     pub warnings: Vec<String>,
     figment: Figment,
 }
@@ -20,7 +20,7 @@ impl Effective {
         Self { config, warnings, figment }
     }
 
-    /// Where the value of a key such as `server.http` came from: `default`, a file, a variable or a flag.
+    /// Source of the value of a key such as `server.http`: `default`, a file, a variable or a flag.
     #[must_use]
     pub fn origin(&self, key: &str) -> String {
         self.figment
@@ -74,7 +74,7 @@ impl Effective {
 
 const DEFAULT: &str = "default";
 
-/// Where a value came from, for people.
+/// Source of a value, as text.
 pub(super) fn origin(figment: &Figment, tag: Tag) -> String {
     let Some(metadata) = figment.get_metadata(tag) else { return DEFAULT.into() };
     match metadata.source.as_ref().and_then(|source| source.file_path()) {

@@ -7,10 +7,10 @@ use figment::value::{Dict, Map, Tag, Value};
 use figment::{Error, Metadata, Profile, Provider};
 use std::path::PathBuf;
 
-/// How the names of our variables begin; `THRONG__GATEWAY__SEND_HZ` is `send_hz` of `[gateway]`.
+/// Prefix of the variables; `THRONG__GATEWAY__SEND_HZ` is `send_hz` of `[gateway]`.
 pub const ENV_PREFIX: &str = "THRONG__";
 
-/// Where to read from, besides the defaults.
+/// Sources besides the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The TOML file of `--config`.
@@ -28,7 +28,7 @@ pub struct Sources {
 pub struct Flag {
     /// As typed, such as `--http`.
     pub name: &'static str,
-    /// Which key it sets, such as `server.http`.
+    /// The key, such as `server.http`.
     pub key: &'static str,
     /// The value as text.
     pub value: String,
@@ -59,7 +59,8 @@ impl Sources {
         Self { file, env, unreadable_env, flags }
     }
 
-    /// What the environment and the flags set, in order of precedence, and the variables that name no key. Former names are warned of.
+    /// Overrides by the environment and the flags, in order of precedence, and the variables that name no key. Former names give a
+    /// warning.
     pub(super) fn overrides(&self, warnings: &mut Vec<String>) -> (Vec<Override>, Vec<ConfigProblem>) {
         let (mut overrides, mut problems) = (Vec::new(), Vec::new());
         for name in &self.unreadable_env {
@@ -130,7 +131,7 @@ impl Provider for Override {
         Ok(Map::from([(Profile::Default, values)]))
     }
 }
-/// Whether a path leads into a section that may stand several times.
+/// True if a path leads into a section that may occur several times.
 fn is_repeated(path: &str) -> bool {
     let section = path.split('.').next().unwrap_or(path);
     Config::SECTIONS.into_iter().any(|known| known.repeated && known.name == section)

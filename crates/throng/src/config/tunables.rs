@@ -1,7 +1,7 @@
-//! What can be set while the server runs: keys of the configuration that take effect at once, and the limits of scopes.
+//! Tunables of a running server: keys of the configuration that take effect at once, and the limits of scopes.
 //!
-//! `POST /v1/tune` sets one; it lasts until the server ends, or, when the operator wants it kept, is written to
-//! `DATA/tuning.toml`, which the next start applies on top of the configuration.
+//! `POST /v1/tune` sets one; it lasts until the server ends, or, if the operator keeps it, is written to `DATA/tuning.toml`, which the
+//! next start applies on top of the configuration.
 
 use super::{AgentUpdateFilter, CapturesSection, Config, Gateway, Key, KeyKind};
 
@@ -17,7 +17,7 @@ use telemetry::captures::{CaptureLimits, Saver, Trigger};
 use telemetry::recorder::Recorder;
 
 const FILTER: &str = "gateway.agent_update_filter";
-/// Keys of section `gateway` that say how clients are sent what they are due, in the order of [`Tunables::sending`].
+/// Keys of section `gateway` on pace and packing, in the order of [`Tunables::sending`].
 const SENDING: [&str; 6] = [
     "terse_per_datagram",
     "full_per_datagram",
@@ -29,18 +29,18 @@ const SENDING: [&str; 6] = [
 const MEMORY: &str = "gateway.memory_max_mib";
 const LOAD: &str = "instances.load_max_percent";
 const HORIZON: &str = "recorder.horizon_s";
-/// How keys of scopes' limits begin and end; the scope's name stands between.
+/// Prefix and suffix of the keys of scopes' limits; the scope's name stands between.
 const LIMIT: (&str, &str) = ("recorder.limit.", "_us");
-/// Where values are kept that outlast the server.
+/// File of the values that survive a restart.
 const FILE: &str = "tuning.toml";
-/// Limits of scopes that nobody has entered yet; more are refused. The recorder's table has as many places.
+/// Maximum number of limits of scopes that have not been entered yet; more are refused. The recorder's table has as many places.
 const AWAITED_MAX: usize = 512;
 /// Longest limit of a scope: an hour.
 const LIMIT_US_MAX: i128 = 3_600_000_000;
 
 const FILTERS: [FilterMode; 3] = [FilterMode::Off, FilterMode::Equality, FilterMode::Significance];
 
-/// Why what earlier runs kept is not applied.
+/// Reasons for which values kept by earlier runs are not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum TuningError {
     /// The file.
@@ -54,9 +54,9 @@ pub enum TuningError {
     Value {
         /// The key.
         key: String,
-        /// What it is set to.
+        /// The value.
         value: String,
-        /// What it may be set to.
+        /// The allowed values.
         why: String,
     },
 }
@@ -73,11 +73,11 @@ pub(crate) struct Tunables {
     instances_load_max_percent: AtomicU32,
     recorder: Recorder,
     captures: Mutex<BTreeMap<Trigger, CaptureLimits>>,
-    /// Limits of scopes by name that nobody has entered yet.
+    /// Limits of scopes by name that have not been entered yet.
     awaited: Mutex<BTreeMap<String, Option<Duration>>>,
     /// Resident bytes of the server before the first visitor; 0 until that is known.
     empty_bytes: AtomicU64,
-    /// What is in the file.
+    /// Contents of the file.
     kept: Mutex<BTreeMap<String, toml::Value>>,
 }
 
@@ -108,10 +108,10 @@ impl Tunables {
         tunables
     }
 
-    /// Applies what earlier runs kept. A key that this version does not know is passed over with a line in the log.
+    /// Applies values kept by earlier runs. An unknown key is skipped with a line in the log.
     ///
     /// # Errors
-    /// When the file cannot be read, or has a value that its key does not allow.
+    /// If the file cannot be read, or has an invalid value.
     pub(crate) fn restore(&self, data: &DataDir) -> Result<(), TuningError> {
         let text = match data.read(FILE) {
             Ok(text) => text,
@@ -188,7 +188,7 @@ impl Tunables {
         written.map_err(|error| format!("{key} is set, but not for the next start: {}.", with_cause(&error)))
     }
 
-    /// Notes what the server takes before the first visitor.
+    /// Records the memory of the server before the first visitor.
     pub(crate) fn note_empty_server(&self, resident_bytes: u64) {
         self.empty_bytes.store(resident_bytes, Ordering::Relaxed);
     }
@@ -207,7 +207,7 @@ impl Tunables {
         }
     }
 
-    /// All keys with their values. Of scopes that nobody has entered yet, only those whose limit was set.
+    /// All keys with their values. Of scopes that have not been entered yet, only those with a limit.
     pub(crate) fn list(&self) -> Vec<Tunable> {
         let filter = AgentUpdateFilter::from(self.filter());
         let mut values = vec![
@@ -267,7 +267,7 @@ impl Tunables {
         (mib > 0).then_some(u64::from(mib) << 20)
     }
 
-    /// Share of the workers' time that worlds may need before no more instances are woken; 0 is without limit.
+    /// Maximum share of the workers' time that worlds may need for further instances to be resumed; 0 is without limit.
     pub(crate) fn instances_load_max_percent(&self) -> u32 {
         self.instances_load_max_percent.load(Ordering::Relaxed)
     }
@@ -315,7 +315,7 @@ impl Tunables {
     }
 }
 
-/// Whether a limit leaves an empty server of this size room for visitors: logins are refused from nine tenths of it on.
+/// True if a limit leaves an empty server of this size room for visitors: logins are refused from 90 % of it on.
 pub(crate) const fn is_enough_memory(limit_bytes: u64, empty_bytes: u64) -> bool {
     empty_bytes < limit_bytes / 10 * 9
 }
@@ -350,7 +350,7 @@ fn settable(key: &str) -> Option<&'static Key> {
     section.keys.iter().find(|known| known.name == name)
 }
 
-/// Where in [`SENDING`] a key stands.
+/// Index of a key in [`SENDING`].
 fn place_in_sending(key: &str) -> Option<usize> {
     let (section, name) = key.split_once('.')?;
     (section == Gateway::SECTION.name).then(|| SENDING.iter().position(|&known| known == name))?

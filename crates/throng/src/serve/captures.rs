@@ -1,8 +1,8 @@
-//! The `recorder` thread: reads the flight recorder and writes captures, at the lowest priority, so that who is late is
-//! not made later by the account of it.
+//! The `recorder` thread: reads the flight recorder and writes captures, at the lowest priority, so that a capture does not delay a
+//! late thread further.
 //!
-//! What to keep is decided by [`telemetry::captures::Saver`]; here are the thread, the clocks and the names of worlds and
-//! clients, which the recorder does not know.
+//! [`telemetry::captures::Saver`] decides on what is kept; this module has the thread, the clocks and the names of worlds and clients,
+//! which the recorder does not know.
 
 use super::{Clock, ServeError};
 use crate::config::tunables::Tunables;
@@ -22,16 +22,15 @@ use telemetry::captures::{
 };
 use telemetry::recorder::{Arg, Capture, Recorder, Scope, ScopeKind, frame_end};
 
-/// How often the thread looks for an operator's wishes, and whether it is to end.
+/// Period at which the thread checks for requests and for its end.
 const PERIOD: Duration = Duration::from_millis(100);
 /// Captures that operators wait for; a further one is refused.
 const REQUESTS_MAX: usize = 4;
 /// Without a limit: a slow disk is no reason to write more.
 static SAVE: Scope = Scope::new("recorder.save");
-/// The lowest there is: the thread gets a seventieth of what others get when a core is contended.
+/// The lowest priority: the thread gets a seventieth of another's share when a core is contended.
 const NICE: i32 = 19;
-/// Names that the hub is asked for at a time: a thread that loses its core while it has the hub's lock does not get it back
-/// soon, and everybody who logs in would wait for it.
+/// Maximum number of names per visit to the hub: a thread preempted while it holds the hub's lock delays every login.
 const NAMES_AT_ONCE: usize = 32;
 
 /// First and last name of a client.
@@ -59,7 +58,7 @@ pub(super) struct Eye {
     pub(super) sessions: Arc<Sessions>,
     /// Names of worlds, by number.
     pub(super) worlds: Vec<String>,
-    /// What a frame may take.
+    /// Time budget of a frame.
     pub(super) tick: Duration,
 }
 
@@ -132,7 +131,7 @@ pub(super) fn start(start: Start<'_>) -> Result<Captures, ServeError> {
 }
 
 impl Captures {
-    /// Where operators ask for captures.
+    /// Sender of operators' requests for captures.
     pub(super) fn requests(&self) -> Sender<CaptureRequest> {
         self.requests.clone()
     }
@@ -175,7 +174,7 @@ impl Thread {
                 overrun = self.eye.recorder.next_overrun(Duration::ZERO);
             }
             while let Some(cause) = self.saver.poll(self.now()) {
-                // What went wrong has been logged and counted.
+                // A failure has been logged and counted.
                 let _ = self.save(&cause);
             }
             while let Ok(request) = self.requested.try_recv() {
@@ -199,7 +198,7 @@ impl Thread {
         let capture = self.eye.capture(self.eye.recorder.horizon());
         let origin = Origin { pid: std::process::id(), process: "throng".into(), unix_ns: unix_ns() };
         let saved = self.saver.save(&capture, cause, &origin);
-        // Giving its memory back is part of what it costs.
+        // Freeing its memory is part of its cost.
         drop(capture);
         self.saver.note_cost(thread_time().saturating_sub(began));
         saved
@@ -223,13 +222,13 @@ impl Thread {
     }
 }
 
-/// What this thread has had of a core.
+/// CPU time of this thread.
 fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// An error with its cause, for whoever asked.
+/// An error with its cause, for the requester.
 fn sentence(error: &dyn std::error::Error) -> String {
     let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
     format!("{error}{cause}")

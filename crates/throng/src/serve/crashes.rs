@@ -17,7 +17,7 @@ pub(super) struct Crashes {
     monitor: Mutex<Monitor>,
 }
 
-/// What the next monitor is started with, should this one die.
+/// Arguments for the next monitor, should this one die.
 struct Monitor {
     child: Child,
     end: UnixStream,
@@ -25,8 +25,8 @@ struct Monitor {
     recorder: Option<std::path::PathBuf>,
 }
 
-/// Threads whose panics are caught: the pool takes a world out that panics, a long task that panics is told to whoever submitted
-/// it, and a request that panics ends alone.
+/// Threads that survive a panic: the pool removes a panicked world, the submitter of a long task gets its panic, and a panicked request
+/// ends alone.
 fn survives(thread: &str) -> bool {
     thread.starts_with("world-") || thread.starts_with("long-") || thread == "http"
 }
@@ -74,7 +74,7 @@ fn spawn(args: &[String], end: &UnixStream) -> io::Result<Child> {
 }
 
 impl Crashes {
-    /// Tells the monitor where it can read the flight recorder.
+    /// Sends the monitor the path of the flight recorder.
     pub(super) fn send_recorder_path(&self, path: &Path) {
         self.monitor.lock().unwrap_or_else(PoisonError::into_inner).recorder = Some(path.to_owned());
         self.send_recorder(path);
@@ -86,7 +86,7 @@ impl Crashes {
         }
     }
 
-    /// Whether the monitor runs. One that has died is started again.
+    /// True if the monitor runs. A dead one is restarted.
     pub(super) fn tend(&self) -> bool {
         let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
         let status = match monitor.child.try_wait() {
@@ -105,8 +105,8 @@ impl Crashes {
             }
             Err(error) => tracing::error!(%error, "cannot start the crash monitor"),
         }
-        // Whoever waits for the one that has ended tells its successor, which knows the recorder by now. Before the tracer:
-        // that call waits as long as a signal is being handled.
+        // Threads that wait for the dead monitor get its successor, which knows the recorder by now. Before the tracer: that call waits
+        // while a signal is being handled.
         self.capture.monitor_ended();
         if let Ok(child) = spawned {
             self.capture.allow_tracer(child.id());

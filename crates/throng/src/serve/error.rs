@@ -1,4 +1,4 @@
-//! Why the server cannot start, or did not end as it should.
+//! Reasons for which the server cannot start, or did not end as it should.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ impl From<workplace::ThreadError> for ServeError {
     }
 }
 
-/// Something that the server needs cannot be had.
+/// A resource that the server needs is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The log cannot be set up.
@@ -24,27 +24,27 @@ pub enum ServeError {
     /// A TCP address.
     #[error("cannot listen on {addr} for {purpose}")]
     Listen {
-        /// Which.
+        /// The address.
         addr: SocketAddr,
-        /// For what.
+        /// The purpose.
         purpose: &'static str,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// What was tuned before.
+    /// Values tuned before.
     #[error(transparent)]
     Tuning(#[from] crate::config::tunables::TuningError),
-    /// A limit of memory that is reached before anybody has come.
+    /// A memory limit that an empty server reaches.
     #[error(
         "{source_of} = {limit_mib} is too little: the empty server takes {resident_mib} MiB, and logins are refused from nine tenths of the limit on"
     )]
     TooLittleMemory {
-        /// Where it is set.
+        /// Its source.
         source_of: &'static str,
-        /// What is allowed.
+        /// The limit.
         limit_mib: u64,
-        /// What the server takes.
+        /// Memory of the empty server.
         resident_mib: u64,
     },
     /// The limit of open files leaves too few for clients.
@@ -54,7 +54,7 @@ pub enum ServeError {
     OpenFiles {
         /// The limit.
         limit: usize,
-        /// What a server takes that serves a handful of clients.
+        /// Descriptors of a server with a handful of clients.
         needed: usize,
     },
     /// A UDP port.
@@ -65,24 +65,24 @@ pub enum ServeError {
     TooFewPorts {
         /// The first.
         first: u16,
-        /// How many.
+        /// Number of ports.
         wanted: u16,
     },
-    /// Who lives in a template's instances.
+    /// NPCs of a template.
     #[error("cannot make the NPCs of template {name:?}")]
     Template {
-        /// Which.
+        /// Name of the template.
         name: String,
-        /// What is wrong with its files.
+        /// Problem of its files.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A thread.
     #[error("cannot start the {name} thread")]
     Thread {
-        /// Which.
+        /// Name of the thread.
         name: &'static str,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -95,7 +95,7 @@ pub enum ServeError {
     /// The process that writes crash dumps.
     #[error("cannot start the crash monitor")]
     Monitor {
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -105,16 +105,16 @@ pub enum ServeError {
     /// The process that is to start us again.
     #[error("cannot follow the supervisor")]
     Supervisor(#[source] io::Error),
-    /// When it ended: everything else was in order.
+    /// At the end of the server: everything else was in order.
     #[error("{n} instances could not be saved; what happened in them since they last were is lost")]
     NotSaved {
-        /// How many, as far as that is known.
+        /// Number of instances, as far as known.
         n: usize,
     },
-    /// When it ended: everything else was in order.
+    /// At the end of the server: everything else was in order.
     #[error("{n} last places or homes could not be saved")]
     PlacesNotSaved {
-        /// How many.
+        /// Number of places.
         n: usize,
     },
     /// Signals.
@@ -123,7 +123,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// Whether the configuration is what keeps the server from starting.
+    /// True if the configuration keeps the server from starting.
     #[must_use]
     pub const fn is_of_configuration(&self) -> bool {
         matches!(self, Self::Tuning(_) | Self::TooLittleMemory { .. })

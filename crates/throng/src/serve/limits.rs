@@ -1,5 +1,5 @@
-//! The descriptors that the system lets this process have, and their division: HTTP of clients takes what is left after the server's own files, a
-//! reserve for what it opens while it runs, and the operator's connections.
+//! Descriptors of the process, and their division: clients' HTTP gets the rest after the server's own files, a reserve for later ones,
+//! and the operator's connections.
 
 use super::ServeError;
 use crate::config::tunables::is_enough_memory;
@@ -25,8 +25,8 @@ const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// share leave as much ([`gateway::http::listener`]).
 const SPARE_PART: usize = 32;
 
-/// Raises the number of open files to what may be had without asking anybody, and gives it: every long poll is one, and the usual soft limit of
-/// 1,024 ends a crowd at the door.
+/// Raises the number of open files to the hard limit and returns it: every long poll is one, and the usual soft limit of 1,024 excludes
+/// a crowd.
 pub(super) fn raise_open_files() -> usize {
     let limits = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, ..limits }) {
@@ -69,7 +69,7 @@ impl HttpConnections {
         })
     }
 
-    /// Whether so many connections are free, or could be, that the next clients find one.
+    /// True if enough connections for the next clients are free, or could be freed.
     pub(super) fn has_spare(&self) -> bool {
         self.public.occupancy().spare >= self.spare_min
     }
@@ -93,10 +93,10 @@ impl MemoryLimit {
         configured_bytes.map(Self::Configured).or_else(|| group_bytes().map(Self::Group))
     }
 
-    /// Refuses a limit under which nobody would ever be let in.
+    /// Refuses a limit under which no login would ever be admitted.
     ///
     /// # Errors
-    /// When the empty server takes as much as it may have with visitors.
+    /// If the empty server exceeds the share of the limit for a server with visitors.
     pub(super) fn check(self, resident_bytes: u64) -> Result<(), ServeError> {
         let (source, limit) = match self {
             Self::Configured(bytes) => ("`gateway.memory_max_mib`", bytes),

@@ -59,7 +59,7 @@ use tokio::sync::Notify;
 use workplace::instances::{Depot, InstanceMailbox, Start, WorkplaceParts, local_ids, start};
 use workplace::{Clock, faults, inboxes, lines, restarts, worlds};
 
-/// Why the server tells its visitors to go.
+/// Message to visitors when the server stops.
 const FAREWELL: &str = "The server is about to stop. Please come back later.";
 
 /// Threads that serve HTTP: most of their time they wait.
@@ -68,7 +68,7 @@ const HTTP_THREADS: usize = 2;
 /// Serves until SIGTERM, SIGINT or SIGHUP, or until the supervisor of this process id has ended.
 ///
 /// # Errors
-/// When something that it needs cannot be had: an address, the data directory, the database, a thread.
+/// If a resource is unavailable: an address, the data directory, the database, a thread.
 pub fn run(config: &Config, supervisor: Option<u32>) -> Result<(), ServeError> {
     let format = if config.server.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
     telemetry::start_logging(format, &config.server.log_filter)?;
@@ -81,7 +81,7 @@ pub fn run(config: &Config, supervisor: Option<u32>) -> Result<(), ServeError> {
         .worker_threads(HTTP_THREADS)
         .thread_name("http")
         .on_thread_start(move || recorder.thread("http").install())
-        // Of its workers. Whoever gives blocking threads work ends their frames.
+        // For the runtime's workers. Blocking threads end their frames themselves.
         .on_thread_park(frame_end)
         .enable_all()
         .build()
@@ -421,7 +421,7 @@ fn hold_map(textures: &HeldTextures, land: &Land) {
     }
 }
 
-/// Tells on standard output how to get in: the one thing that a newcomer waits for.
+/// Prints the login URI on standard output: the first need of a new operator.
 fn announce(config: &Config, run_file: &RunFile) {
     tracing::info!(login_uri = run_file.login_uri, admin = %run_file.admin, "ready");
     let registration = if config.login.open_registration {
@@ -433,7 +433,7 @@ fn announce(config: &Config, run_file: &RunFile) {
         "Throng is ready.\n  login URI  {}\n  page       {}\n  {registration}\n",
         run_file.login_uri, run_file.page
     );
-    // Nobody reads along, then; the log and run.json say the same.
+    // Standard output may be closed; the log and run.json have the same content.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! From configured regions to places, and from templates to what instances are made from.
+//! From configured regions to places, and from templates to the parts of instances.
 
 use super::ServeError;
 use crate::config::{self, Config, TerrainShape, hz_or};
@@ -17,7 +17,7 @@ use workplace::worlds::local_ids;
 /// Flat ground lies this far above the water, in metres.
 const FLAT_ABOVE_WATER_M: f32 = 2.0;
 
-/// What 256 m squared of ground take to be made, and with a navmesh, about.
+/// Approximate time to make 256 m squared of ground, and that with a navmesh.
 const GROUND_ESTIMATE: Duration = Duration::from_millis(20);
 const MESH_ESTIMATE: Duration = Duration::from_millis(500);
 
@@ -37,10 +37,10 @@ pub(super) fn settings(config: &Config) -> Vec<PlaceSettings> {
     (0..).zip(&config.region).map(place).collect()
 }
 
-/// What instances are made from. Long tasks make it, one after the other.
+/// Templates of instances, made by long tasks in turn.
 ///
 /// # Errors
-/// When a template's NPCs cannot be had.
+/// If a template's NPCs cannot be loaded.
 pub(super) fn templates(config: &Config, tasks: &LongTasks) -> Result<Vec<Template>, ServeError> {
     let template = |template: &config::TemplateSection| {
         let (name, whole) = (template.name.clone(), config.clone());
@@ -76,7 +76,7 @@ fn build(
     Ok(Template { name, land, portals, cast, script, max_avatars, hz, keep })
 }
 
-/// What regions and templates are configured alike.
+/// Common configuration of regions and templates.
 struct Ground<'a> {
     name: &'a str,
     shape: TerrainShape,

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 /// The longest recording, seconds: an hour of a busy world is a gigabyte.
 const SECONDS_MAX: u32 = 3_600;
-/// What users say is in it.
+/// Recordings contain chat.
 const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_DIR: u32 = 0o700;
 /// Bytes of a recording's file name.
@@ -29,7 +29,7 @@ pub(super) struct Recordings {
     lines: Vec<Line>,
     clock: Clock,
     unix_start_s: u64,
-    /// The only one that is written to.
+    /// The only folder written to.
     folder: PathBuf,
 }
 
@@ -107,12 +107,12 @@ impl Recordings {
                 &place.land().scenery,
                 BufWriter::new(file),
             );
-            // The world notices at its next step that nobody reads.
+            // The world notices at its next step that the reader is gone.
             drop(reel);
             let told = conclude(
                 &path,
                 result.and_then(|(out, end, bytes)| {
-                    // What was recorded is wanted even if the machine goes down next.
+                    // The recording must survive a crash of the machine right after.
                     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
                     Ok((end, bytes))
                 }),
@@ -147,7 +147,7 @@ fn path_below(folder: &Path, name: &Path) -> Result<PathBuf, String> {
     Ok(folder.join(name))
 }
 
-/// Says what came of it. A file that is not whole is of no use and takes a full disk's room.
+/// Reports the result. An incomplete file is useless and takes a full disk's room.
 fn conclude(path: &Path, result: Result<(End, u64), WriteError>) -> Result<String, String> {
     match result {
         Ok((end, bytes)) => {
@@ -178,7 +178,7 @@ impl Drop for Busy {
     }
 }
 
-/// The machine's monotonic clock, in nanoseconds. Bots read the same one, so that what they saw can be laid beside a recording.
+/// The machine's monotonic clock, in nanoseconds. Bots read the same one, so that their views can be compared with a recording.
 fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

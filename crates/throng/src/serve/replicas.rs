@@ -1,4 +1,4 @@
-//! The `replica` thread: frames in, published replicas out, off the worlds' threads (DESIGN §2).
+//! The `replica` thread: frames in, published replicas out, off the worlds' threads.
 
 use super::ServeError;
 use super::faults::Fuse;
@@ -23,7 +23,7 @@ pub(super) struct Replicas {
     counters: Arc<Counters>,
 }
 
-/// What the thread has counted.
+/// Counters of the thread.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) frames: AtomicU64,
@@ -35,11 +35,11 @@ pub(super) struct Counters {
 /// One frame of a world. Half a tick: one thread does this for all worlds.
 static ENCODE: Scope = Scope::new("replica.encode").arg(Arg::World).limit_us(25_000);
 
-/// What the thread is made of.
+/// Arguments of the thread.
 pub(super) struct Start<'a> {
     pub(super) places: &'a Places,
     pub(super) worlds: &'a Worlds,
-    /// Whether what clients go on to show by themselves is left out.
+    /// True if dead reckoning suppresses updates.
     pub(super) dead_reckoning: bool,
     pub(super) sessions: &'a Arc<Sessions>,
     pub(super) portal: Arc<Portal>,
@@ -48,7 +48,7 @@ pub(super) struct Start<'a> {
     pub(super) fuse: Arc<Fuse>,
 }
 
-/// One world's line with what this thread knows of the world.
+/// One world's follower with this thread's data on the world.
 struct Way {
     line: Line,
     region: u32,

@@ -1,5 +1,6 @@
-//! The `hub` thread, which carries shards' mail to the sessions; the `store` thread, which writes what they want kept; and the `lookups` thread,
-//! which reads the store for clients: names, people, profiles, inventories over UDP. None holds up a shard, and the hub's lock is never held while the store is asked.
+//! The `hub` thread, which carries shards' mail to the sessions; the `store` thread, which persists their records; and the `lookups`
+//! thread, which reads the store for clients: names, people, profiles, inventories over UDP. None delays a shard, and the hub's lock is
+//! never held during a query of the store.
 
 use super::addresses::Bound;
 use super::faults::Fuse;
@@ -22,7 +23,7 @@ use store::{Location, Store, StoreError};
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use telemetry::{LockWait, Metrics};
 
-/// Mail from shards that waits for the hub; a shard keeps what does not fit.
+/// Maximum of waiting mail from shards to the hub; a shard keeps messages without room.
 const MAIL_MAX: usize = 8_192;
 /// Facts that are on their way to the store; others wait in the hub, where an account's newest replaces earlier ones.
 const RECORDS_MAX: usize = 16_384;
@@ -32,12 +33,12 @@ const LOOKUPS_MAX: usize = 1_024;
 const BATCH: usize = 256;
 /// Between two probes of the database and of the disk.
 const PROBE_PERIOD: Duration = Duration::from_secs(5);
-/// How often the hub looks for avatars that did not arrive.
+/// Period of the hub's check for avatars that did not arrive.
 const HUB_PERIOD: Duration = Duration::from_secs(1);
 
 /// Mail of shards, by the number of messages, with the wait for the hub's lock.
 static MAIL: Scope = Scope::new("hub.mail").arg(Arg::Count).limit_us(50_000);
-/// What the hub wants kept, by the number of facts. It waits for the disk, which nobody waits for.
+/// Facts that the hub persists, by their number. Only this thread waits for the disk.
 static WRITE: Scope = Scope::new("store.write").arg(Arg::Count).limit_us(1_000_000);
 
 /// A write to the database that is taken back, and a file on the disk.
@@ -46,7 +47,7 @@ static PROBE: Scope = Scope::new("store.probe").limit_us(1_000_000);
 /// Questions of clients to the store; the number is 1.
 static LOOK_UP: Scope = Scope::new("hub.lookup").arg(Arg::Count).limit_us(1_000_000);
 
-/// What shards send, with their index.
+/// Messages of shards, with their index.
 pub(super) type HubMail = (ShardIndex, FromShard);
 
 pub(super) struct SessionThreads {
@@ -60,7 +61,7 @@ pub(super) struct SessionThreads {
     lookups: mpsc::SyncSender<Option<StoreLookup>>,
 }
 
-/// What the threads are made of.
+/// Arguments of the threads.
 pub(super) struct Start<'a> {
     pub(super) config: &'a Config,
     pub(super) places: &'a Arc<Places>,
@@ -129,16 +130,16 @@ pub(super) fn start(start: Start<'_>) -> Result<SessionThreads, ServeError> {
 }
 
 impl SessionThreads {
-    /// Carries what the shards, which have ended, still had to say, and writes it down.
+    /// Delivers the last messages of the ended shards, and persists their records.
     ///
     /// # Errors
-    /// When some of it could not be written.
+    /// If some of them could not be written.
     pub(super) fn stop(self) -> Result<(), ServeError> {
         let Self { sessions, mail, hub, store, reader, records, lookups, writes } = self;
         // The last sender of mail: the hub's thread ends when it has carried all.
         drop(mail);
         join("hub", hub);
-        // Handlers of HTTP still hold senders of both, so the end has to be told.
+        // HTTP handlers still hold senders of both, so the end needs a message.
         let _ = lookups.send(None);
         join("lookups", reader);
         sessions.finish_records();
@@ -275,7 +276,7 @@ fn keep_records(
     }
 }
 
-/// Why places were not written.
+/// Reasons for which places were not written.
 #[derive(Debug, thiserror::Error)]
 enum KeepError {
     #[error(transparent)]
@@ -287,7 +288,7 @@ enum KeepError {
 /// Tries whether the disk takes a file.
 pub(super) type Probe = Box<dyn Fn() -> io::Result<()> + Send + Sync>;
 
-/// Whether the database and the disk take what has to be kept.
+/// Health of writes to the database and the disk.
 pub(super) struct Writes {
     probe: Probe,
     fuse: Arc<Fuse>,

@@ -29,9 +29,9 @@ const MAIL_MAX: usize = 16_384;
 const MAIL_PER_TURN: usize = 1_024;
 /// Batches read from one socket before the others, and the sends, get their turn again.
 const BATCHES_PER_TURN: usize = 8;
-/// How soon a shard tries again what a full queue or socket did not take.
+/// Retry period of a full queue or socket.
 const RETRY: Duration = Duration::from_millis(1);
-/// How often the counters are published.
+/// Period of publishing the counters.
 const PUBLISH_PERIOD: Duration = Duration::from_millis(100);
 
 /// All that a shard does between two waits. A client's turn comes every 100 ms, and the slots are 5 ms apart: a turn of
@@ -39,7 +39,7 @@ const PUBLISH_PERIOD: Duration = Duration::from_millis(100);
 static TURN: Scope = Scope::new("shard.turn").limit_us(25_000);
 /// A batch of datagrams, by their number.
 static RECEIVE: Scope = Scope::new("shard.receive").arg(Arg::Count).limit_us(10_000);
-/// What was in the mailbox, by the number of messages.
+/// Messages of the mailbox, by their number.
 static MAIL: Scope = Scope::new("shard.mail").arg(Arg::Count).limit_us(10_000);
 /// Datagrams handed to the kernel, by their number.
 static SEND: Scope = Scope::new("shard.send").arg(Arg::Count).limit_us(10_000);
@@ -71,7 +71,7 @@ pub(super) fn prepare(n: usize) -> Result<Vec<Prepared>, ServeError> {
         .collect()
 }
 
-/// What the shards are made of.
+/// Arguments of the shards.
 pub(super) struct Start<'a> {
     pub(super) config: &'a Config,
     pub(super) tunables: &'a Arc<Tunables>,
@@ -95,7 +95,7 @@ pub(super) struct Shards {
     stopping: Arc<AtomicBool>,
 }
 
-/// What others may see of a shard's thread.
+/// State of a shard's thread for other threads.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     counters: Mutex<Counted>,
@@ -106,11 +106,11 @@ pub(super) struct Watched {
     pub(super) turns: AtomicU64,
 }
 
-/// What a shard has counted.
+/// Counters of a shard.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     pub(super) figures: ShardFigures,
-    /// What the kernel took on the way out, and did not.
+    /// Datagrams that the kernel accepted, and that it refused, on the way out.
     pub(super) sent: SendCounters,
     /// Datagrams that it dropped on the way in.
     pub(super) kernel_drops: u64,
@@ -187,7 +187,7 @@ fn shard_config(start: &Start<'_>) -> Result<ShardConfig, ServeError> {
             mbit => Some(u64::from(mbit) * 1_000_000 / 8 / n_shards as u64),
         },
         visible_max: match gateway.visible_max {
-            // More than there can be, and room for those who linger.
+            // Above any real number, with room for lingering avatars.
             0 => usize::MAX / 2,
             n => n as usize,
         },
@@ -257,7 +257,7 @@ impl Thread {
                 return;
             }
         }
-        // Who looks before the first client comes finds what is true.
+        // Readers before the first client find true values.
         let now = (self.clock)();
         self.publish(now, now);
         let mut events = Events::with_capacity(self.sockets.len());
@@ -279,7 +279,7 @@ impl Thread {
                 self.receive(port, &mut received);
             }
             self.take_mail((self.clock)());
-            // What is left of a turn makes the next wait end at once, and pings are answered in between.
+            // A turn with work left makes the next wait end at once, and pings are answered in between.
             let _ = self.shard.poll((self.clock)(), &mut self.outbox);
             blocked = !self.transmit();
             blocked |= !self.deliver();
@@ -354,8 +354,8 @@ impl Thread {
         self.poller.waker().wake();
     }
 
-    /// Hands the outbox to the sockets. False when a socket's buffer is full; what it did not take is kept, and
-    /// dropped when that grows beyond a batch: it is old by then, and reliable messages come again.
+    /// Hands the outbox to the sockets. False when a socket's buffer is full; the rest is kept, and dropped once it exceeds a batch: it
+    /// is old by then, and reliable messages are resent.
     fn transmit(&mut self) -> bool {
         let n = self.outbox.len();
         let _scope = (n > 0).then(|| SEND.enter(n as u64));

@@ -1,5 +1,5 @@
-//! The `watch` thread: once a second it exports what the cores have counted, tells browsers how the server is doing
-//! and the password check how busy it is, and looks whether everybody still runs.
+//! The `watch` thread: once a second it exports the cores' counters, sends the server's state to browsers and the load to the password
+//! check, and checks that all threads run.
 
 mod admission;
 mod export;
@@ -34,10 +34,10 @@ use telemetry::recorder::{Arg, Recorder, Scope, ScopeKind, frame_end};
 use telemetry::{Metrics, allocations};
 
 const PERIOD: Duration = Duration::from_secs(1);
-/// A thread that has work and does not turn for so long is not alive.
+/// Time without a turn after which a thread with work counts as stuck.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// A world's step that has not ended. What ends late has its capture from the world's thread; this one may never end.
+/// A world's step that has not ended. A late one has its capture from the world's thread; this one may never end.
 static UNENDED: Scope =
     Scope::new("world.unended").arg(Arg::World).kind(ScopeKind::Frame).limit_us(1_000_000);
 
@@ -72,7 +72,7 @@ pub(super) struct Watch {
     clock: Clock,
 }
 
-/// What the health check knows.
+/// State of the health check.
 #[derive(Debug, Default)]
 struct Health {
     looked_at: AtomicU64,
@@ -119,7 +119,7 @@ impl Watch {
         })
     }
 
-    /// Says what is amiss although the server is alive.
+    /// Returns problems although the server is alive.
     pub(super) fn amiss(&self) -> Box<dyn Fn() -> Vec<String> + Send + Sync> {
         let health = Arc::clone(&self.health);
         Box::new(move || health.amiss.lock().unwrap_or_else(PoisonError::into_inner).clone())
@@ -133,7 +133,7 @@ impl Watch {
     }
 }
 
-/// What was seen at the last look, to tell rates.
+/// Values of the last sample, to compute rates.
 struct Eye {
     start: Start,
     health: Arc<Health>,
@@ -144,9 +144,9 @@ struct Eye {
     bytes_out: u64,
     busy_ns: Vec<u64>,
     turns: Vec<(u64, Instant)>,
-    /// By world, the beginning of the last step that was told of because it did not end.
+    /// By world, the beginning of the last reported step that did not end.
     unended: Vec<Instant>,
-    /// Long tasks that were told of because they did not end.
+    /// Reported long tasks that did not end.
     overdue: BTreeSet<LongId>,
     threads: BTreeMap<String, ThreadUse>,
     admission: Admission,
@@ -228,7 +228,7 @@ impl Eye {
         self.check(now, &long);
     }
 
-    /// What the kernel charged this process for since the last look.
+    /// Exports the CPU time of the process since the last sample.
     fn threads(&mut self, passed: f32) {
         let uses = process::thread_uses();
         for (name, now) in &uses {
@@ -282,7 +282,7 @@ impl Eye {
         let mut trouble = None;
         for (n, (shard, seen)) in self.start.shards.iter().zip(&mut self.turns).enumerate() {
             let turns = shard.turns.load(Ordering::Relaxed);
-            // Without clients a shard waits as long as nobody comes.
+            // Without clients a shard may wait without limit.
             if turns != seen.0 || shard.n_clients.load(Ordering::Relaxed) == 0 {
                 *seen = (turns, now);
             } else if now - seen.1 > STUCK {

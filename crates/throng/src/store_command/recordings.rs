@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// Files with another ending are no recordings.
 const ENDING: &str = "throngrec";
-/// Ending of a recording that is being rewritten. One that is left over from an interrupted run is replaced by the next.
+/// Ending of a recording that is being rewritten. A file left over from an interrupted run is replaced by the next.
 const UPGRADING: &str = "upgrading";
-/// Recordings hold what users did and said.
+/// Recordings hold users' actions and chat.
 const PRIVATE_FILE: u32 = 0o600;
 
 /// The outcome for the recordings of a folder.
@@ -21,8 +21,8 @@ pub(super) struct UpgradedRecordings {
     pub(super) problems: Vec<String>,
 }
 
-/// Rewrites every recording of a folder that is not of the newest version, each in one step: whatever interrupts this, a file is the
-/// former or the new one. A folder that does not exist has none.
+/// Rewrites every recording of a folder that is not of the newest version, each in one step: after an interruption a file is the former
+/// or the new one. A missing folder has none.
 pub(super) fn upgrade(folder: &Path) -> UpgradedRecordings {
     let mut upgraded = UpgradedRecordings::default();
     let paths = match list(folder) {
@@ -101,7 +101,7 @@ mod tests {
         fs::write(path("damaged.throngrec"), &fs::read(golden("recording-4.throngrec")).unwrap()[..900])
             .unwrap();
         fs::write(path("notes.txt"), "no recording").unwrap();
-        // Of an interrupted run.
+        // Left by an interrupted run.
         fs::write(path("old.upgrading"), [7; 100]).unwrap();
         let before = ["new.throngrec", "damaged.throngrec"].map(|name| fs::read(path(name)).unwrap());
 

@@ -4,12 +4,12 @@ use record::RecordError;
 use store::{Damage, InstanceList, InstanceState, Part, State, Store, StoreError};
 use world::saved;
 
-/// What has become of the states in a database.
+/// Result of upgrading the states in a database.
 #[derive(Debug, Default)]
 pub(super) struct UpgradedStates {
     /// States that have been rewritten.
     pub(super) n_upgraded: usize,
-    /// Sentences on those that were not, and on what was damaged and is set aside now.
+    /// Sentences on those that were not upgraded, and on damaged ones that are set aside now.
     pub(super) problems: Vec<String>,
 }
 
@@ -18,7 +18,7 @@ type Upgrade = fn(&[u8]) -> Result<Option<Vec<u8>>, RecordError>;
 /// Rewrites every state that is not of the newest version. Sequence numbers stay, so a server that runs meanwhile loses nothing.
 ///
 /// # Errors
-/// [`StoreError`]; what was rewritten until then stays.
+/// [`StoreError`]; states rewritten until then stay.
 pub(super) fn upgrade(store: &Store) -> Result<UpgradedStates, StoreError> {
     let InstanceList { instances, damages, .. } = store.instances()?;
     let mut states = UpgradedStates::default();

@@ -1,10 +1,10 @@
-//! How long to wait before a server that has crashed starts again.
+//! Backoff of restarts after crashes of the server.
 
 use std::time::Duration;
 
-/// A server that ran so long was well; the next crash counts as the first.
+/// Run time after which a server was well; the next crash counts as the first.
 const GOOD_TIME: Duration = Duration::from_secs(60);
-/// The second of two quick crashes waits so long, each further one twice as long.
+/// Pause after the second of two quick crashes; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
@@ -15,7 +15,7 @@ pub(super) struct CrashBackoff {
 }
 
 impl CrashBackoff {
-    /// The pause after a crash of a server that ran for so long: none at first, since people are waiting.
+    /// The pause after a crash of a server that ran for `ran_for`: none at first, since users are waiting.
     pub(super) fn after_crash(&mut self, ran_for: Duration) -> Duration {
         if ran_for >= GOOD_TIME {
             self.quick_crashes = 0;
@@ -30,7 +30,7 @@ impl CrashBackoff {
         }
     }
 
-    /// Whether there was a crash since the server last ran well; now it has run for so long.
+    /// True if there was a crash since the server last ran well; now it has run for `ran_for`.
     pub(super) fn has_crashed_before(&self, ran_for: Duration) -> bool {
         self.quick_crashes > 0 && ran_for < GOOD_TIME
     }

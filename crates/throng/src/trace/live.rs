@@ -1,4 +1,4 @@
-//! `throng trace live`: what systems cost just now against what they may, drawn anew once a second.
+//! `throng trace live`: current costs of systems against their budgets, redrawn once a second.
 
 use super::TraceError;
 use crate::operator::{self, OperatorError};
@@ -14,7 +14,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 const SYSTEMS_MAX: usize = 24;
 /// Lines of those of worlds and clients.
 const OTHERS_MAX: usize = 5;
-/// Moves to the upper left corner and clears what is below.
+/// Moves to the upper left corner and clears the screen below.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
 /// Draws until the terminal or the server is gone; with `once` gives one table.
@@ -27,7 +27,7 @@ pub(super) fn run(data: &Path, once: bool, terminal: &mut impl Write) -> Result<
             return Ok(text);
         }
         write!(terminal, "{CLEAR}{text}").and_then(|()| terminal.flush()).map_err(TraceError::Terminal)?;
-        // Nobody wakes this thread, but it may wake up early for no reason; then the table is newer.
+        // No thread notifies this one, but it may wake up early without reason; then the table is newer.
         std::thread::park_timeout(PERIOD);
     }
 }

@@ -1,7 +1,7 @@
-//! `throng trace`: why the server was slow, and what it does just now.
+//! `throng trace`: why the server was slow, and its current activity.
 //!
-//! Captures are files in the data directory and are read there, so that they can be looked at after the server has
-//! ended; only `save` and `live` talk to a running one.
+//! Captures are files in the data directory and are read there, so that they can be looked at after the server has ended; only `save`
+//! and `live` talk to a running one.
 
 mod live;
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use telemetry::captures::perfetto::{SliceRow, Timeline};
 use telemetry::captures::{CaptureEntry, CaptureStore, CaptureStoreError, CaptureSummary};
 
-/// Why a command failed.
+/// Errors of trace commands.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The directory of captures cannot be read.
@@ -30,18 +30,18 @@ pub enum TraceError {
     /// A file of a capture cannot be read.
     #[error("cannot read {path}")]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
     /// A page cannot be written.
     #[error("cannot write {path}")]
     Write {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -53,7 +53,7 @@ pub enum TraceError {
     Terminal(#[source] io::Error),
 }
 
-/// Carries a command out and gives what is to be printed; `live` draws on `terminal` until it is ended.
+/// Runs a command and returns its output; `live` draws on `terminal` until it is ended.
 ///
 /// # Errors
 /// With a sentence for the operator.
@@ -94,7 +94,7 @@ fn list(store: &CaptureStore) -> Result<String, TraceError> {
     Ok(out)
 }
 
-/// What a capture was for, from its summary.
+/// Reason of a capture, from its summary.
 fn headline(store: &CaptureStore, entry: &CaptureEntry) -> String {
     let summary = read(store, &entry.name(), "json").ok().and_then(|json| serde_json::from_slice(&json).ok());
     summary
@@ -151,7 +151,7 @@ fn show(store: &CaptureStore, name: &str, least: f64) -> Result<String, TraceErr
     ))
 }
 
-/// What every thread did in this time. Slices shorter than `least` of it are left out.
+/// Activity of every thread in this time. Slices shorter than `least` of it are left out.
 fn around(timeline: &Timeline, begin_ns: u64, end_ns: u64, least: f64) -> String {
     let span_ns = end_ns.saturating_sub(begin_ns);
     let least_ns = (span_ns as f64 * least) as u64;

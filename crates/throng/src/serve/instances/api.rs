@@ -35,7 +35,7 @@ pub(in crate::serve) fn router(instances: Arc<Instances>, owners: Owners) -> Ope
         .with_state(instances)
 }
 
-/// An instance as the API tells it.
+/// An instance in the API.
 #[derive(Serialize, ToSchema)]
 #[schema(as = World)]
 struct Told {
@@ -52,12 +52,12 @@ struct Told {
     state: &'static str,
     /// Seconds that it has been in this state, since the server's start at most.
     state_s: u64,
-    /// What is wrong with it, in words. Whether somebody can go in all the same depends on what it is.
+    /// Its problem, as text. Whether visitors can enter all the same depends on the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
     /// None without its template, here and below.
     size_m: Option<u32>,
-    /// Those who live in it.
+    /// Number of its NPCs.
     npcs: Option<usize>,
     /// Users in it, or on their way into it.
     users: usize,
@@ -66,14 +66,14 @@ struct Told {
     hz: Option<u32>,
     /// World time passed ÷ wall time passed, as of its last step.
     dilation: f32,
-    /// What its steps take, on average, microseconds.
+    /// Mean time of its steps, microseconds.
     cost_us: f64,
     /// Seconds since 1970.
     created_s: i64,
 }
 
 impl Told {
-    /// All of these as they are told.
+    /// Rows of the API for all of these.
     fn all(instances: &Instances, owners: &Owners, accounts: Vec<Account>) -> Vec<Self> {
         let names = owners.names(accounts.iter().filter_map(|account| account.summary.row.owner));
         let told = |account: Account| {
@@ -84,7 +84,7 @@ impl Told {
         accounts.into_iter().map(told).collect()
     }
 
-    /// One as it is told.
+    /// Row of the API for one instance.
     fn one(instances: &Instances, owners: &Owners, id: Uuid) -> Result<Self, ApiRefusal> {
         let mut told = Self::all(instances, owners, vec![instances.get(id)?]);
         Ok(told.pop().expect("as many as there were accounts"))
@@ -123,7 +123,7 @@ pub(super) struct Error {
     pub(super) error: String,
 }
 
-/// What is to be waited for takes some seconds to be over at least: the admission wants that, and memory is given back every ten.
+/// Recovery takes at least some seconds: the admission samples that long, and memory is given back every ten.
 const RETRY_AFTER_S: &str = "10";
 
 /// A refusal as an answer.
@@ -186,7 +186,7 @@ pub(super) fn bad_id(rejection: &PathRejection) -> Response {
     (rejection.status(), Json(Error { error: rejection.body_text() })).into_response()
 }
 
-/// What takes time, or waits for the hub, does so where it blocks nobody.
+/// Runs slow work, or work that waits for the hub, off the async workers.
 pub(super) async fn blocking<R, E>(
     instances: Arc<Instances>,
     work: impl FnOnce(&Instances) -> Result<R, E> + Send + 'static,
@@ -197,7 +197,7 @@ where
 {
     let recorded = move || {
         let done = work(&instances);
-        // The runtime says when its workers park, and nothing of these threads.
+        // The runtime marks idle time of its workers, but not of these threads.
         frame_end();
         done
     };
@@ -234,7 +234,7 @@ async fn show(
     blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(Told::one(instances, &owners, id)?))).await
 }
 
-/// What is to be made.
+/// A new instance.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Create {
@@ -253,7 +253,7 @@ struct Create {
     id: Option<Uuid>,
 }
 
-/// Make an instance. It sleeps until somebody comes.
+/// Make an instance. It stays suspended until the first visitor.
 #[utoipa::path(post, path = "/v1/worlds", operation_id = "create_world", request_body = Create,
     security(("token" = ["worlds:write"])),
     responses(
@@ -287,7 +287,7 @@ async fn create(
     .await
 }
 
-/// End an instance: who is in it goes back to where they came from.
+/// End an instance: its visitors return to their former places.
 #[utoipa::path(delete, path = "/v1/worlds/{id}", operation_id = "end_world", params(("id" = Uuid, Path)),
     security(("token" = ["worlds:write"])),
     responses((status = 204, description = "It has ended."), (status = 404, description = "There is no such instance.")))]
@@ -392,7 +392,7 @@ impl From<User> for Who {
     }
 }
 
-/// Who is to go in, and to where.
+/// A user who enters, with the arrival place.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Enter {
@@ -403,14 +403,14 @@ struct Enter {
     position: Option<[f32; 3]>,
 }
 
-/// Who is to go back.
+/// A user who leaves.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Leave {
     user: User,
 }
 
-/// How a user passes from one world to another.
+/// Result of a user's passage from one world to another.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Passage)]
 struct Passed {

@@ -1,7 +1,7 @@
-//! The map of an instance, for the operator's page: who is in it and where, and its ground.
+//! The map of an instance, for the operator's page: its avatars with their positions, and its ground.
 //!
-//! The page asks again and again instead of opening a socket: its browser shows the token by itself, which over a WebSocket any page
-//! could make use of, while the answers to plain requests are read by pages of this address alone.
+//! The page polls instead of opening a socket: the browser attaches the token by itself, so any page could open a WebSocket with it,
+//! while only pages of this address can read the replies to plain requests.
 
 use super::api::{ApiRefusal, PathId, bad_id, blocking};
 use axum::extract::{Json, Path, State};
@@ -21,7 +21,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
         .routes(routes!(show_objects))
 }
 
-/// Who is in an instance.
+/// Avatars in an instance.
 #[utoipa::path(get, path = "/v1/worlds/{id}/map", params(("id" = Uuid, Path)), security(("token" = ["worlds:read"])),
     responses(
         (status = 200, body = Map),
@@ -36,10 +36,10 @@ async fn show_map(State(instances): State<Arc<Instances>>, id: PathId) -> Respon
     blocking(instances, move |instances| Ok::<_, ApiRefusal>(Json(Map::of(&*instances.scene(id)?)))).await
 }
 
-/// Where everybody in an instance is.
+/// Positions of the avatars in an instance.
 ///
-/// All little-endian: kind (u8, 1), the world's number (u32), how many (u32); then of each its id (u32), x and y (u16, 0 to 65,535 over
-/// the world's side), direction (u8, 256 to a turn, counter-clockwise from east) and speed (u8, 0.1 m/s).
+/// All little-endian: kind (u8, 1), the world's number (u32), count (u32); then for each avatar its id (u32), x and y (u16, 0 to 65,535
+/// over the world's side), direction (u8, 256 to a turn, counter-clockwise from east) and speed (u8, 0.1 m/s).
 #[utoipa::path(get, path = "/v1/worlds/{id}/map/positions", params(("id" = Uuid, Path)), security(("token" = ["worlds:read"])),
     responses(
         (status = 200, description = "A frame.", body = String, content_type = "application/octet-stream"),

@@ -20,16 +20,16 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Instances>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(reload))
 }
 
-/// A template as the API tells it.
+/// A template in the API.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Template)]
 struct Told {
     name: String,
     size_m: u32,
     max_users: u32,
-    /// Those who live in each of its instances.
+    /// Number of NPCs in each of its instances.
     npcs: usize,
-    /// Names of what they do.
+    /// Names of their behaviours.
     behaviours: Vec<String>,
     /// Instances that there are.
     instances: usize,
@@ -59,7 +59,7 @@ struct Again {
     behaviours: Vec<String>,
     /// Instances that go over to it: those that run within a second, those that sleep when they wake.
     adopting: usize,
-    /// Instances that keep what they have.
+    /// Instances that keep their cast.
     keeping: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -101,13 +101,13 @@ impl From<Problem<String>> for ScriptProblem {
     }
 }
 
-/// What is wrong with a template's files.
+/// A problem of a template's files.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WrongFiles)]
 struct Wrong {
     error: String,
     problems: Vec<ScriptProblem>,
-    /// How many more there are.
+    /// Number of further ones.
     more: usize,
 }
 

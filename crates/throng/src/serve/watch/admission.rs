@@ -1,10 +1,10 @@
-//! Whether there is room for more people and more instances: memory first, since the kernel kills whoever takes more than it may have, and load.
+//! Admission of logins and instances by memory, since the kernel kills a process above its limit, and by load.
 //!
-//! Nobody who is inside has to go for it. Logins are refused while the memory that the process has in RAM comes close to what it may
-//! have, and before that what only saves time is given back. And they are refused while every shard leaves out all that it may and still is late
-//! (`gateway::shard`, pressure). Who asks for an instance is let into the same memory (`instances::Admission`).
+//! No visitor is put out for it. Logins are refused while resident memory ≥ `CLOSE_PERCENT` of the limit; caches are given back from
+//! `SHED_PERCENT` on. They are also refused while every shard is late under maximum pressure (`gateway::shard`, pressure). Instances
+//! share this memory (`instances::Admission`).
 //!
-//! What instances left when they were parked or ended goes back to the system, too, when it is much: others may need it (ADR 0017).
+//! Memory of suspended and ended instances returns to the system too if it is much: other processes may need it (ADR 0017).
 
 use super::{Eye, shards};
 use gateway::http::door::{NoRoom, Room};
@@ -13,50 +13,49 @@ use ids::Instant;
 use std::time::Duration;
 use telemetry::{allocations, cgroup, process};
 
-/// Shares of the memory allowed, in percent: from the first on it is given back what can be, from the second on nobody
-/// comes in any more.
+/// Shares of the memory limit, percent: from the first on caches are given back, from the second on logins are refused.
 const SHED_PERCENT: u64 = 80;
 const CLOSE_PERCENT: u64 = 90;
-/// What somebody who comes in may take: some 60 KiB for good (`crowd`), and what is under way to a client that arrives.
+/// Reserve for one login: some 60 KiB permanently (`crowd`), and the data under way to an arriving client.
 const SESSION_BYTES: u64 = 256 * 1024;
-/// Between two times that memory is given back, for which everybody who asks for some may have to wait.
+/// Minimum time between two returns of memory to the system, each of which delays concurrent allocations.
 const GIVE_BACK_PERIOD: Duration = Duration::from_secs(10);
-/// What instances left is worth that from so much on, if it is this part of what is in RAM.
+/// Freed memory is returned if it is ≥ max(`IDLE_MIN_BYTES`, resident / `IDLE_PART`).
 const IDLE_MIN_BYTES: u64 = 32 * 1024 * 1024;
 const IDLE_PART: u64 = 8;
 /// Everything that a shard may leave out.
 const PRESSURE_MAX: u8 = 3;
-/// For how long all shards have to be at that until nobody comes in.
+/// Time under maximum pressure of all shards after which logins are refused.
 const LOAD_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is seen once a second.
+/// Sample of once a second.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Memory of the process in RAM, if that is known.
     resident_bytes: Option<u64>,
     /// And how much it may be, if there is a limit.
     limit_bytes: Option<u64>,
-    /// What instances on their way were promised of it.
+    /// Part of it promised to instances under way.
     promised_bytes: u64,
-    /// What the allocator may keep of instances that have left, while no others come.
+    /// Memory that the allocator may keep of former instances, while no new ones come.
     idle_bytes: u64,
     /// The pressure of the shard that has the least.
     pressure_min: u8,
-    /// Whether HTTP connections are left for more clients.
+    /// True if HTTP connections are left for more clients.
     has_connections: bool,
 }
 
-/// What follows.
+/// Decision on a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
     room: Room,
-    /// Whether what the allocator keeps is to be given back.
+    /// True if the allocator's free memory is to be returned.
     gives_back: bool,
-    /// Whether what only saves time is to be given back with it.
+    /// True if caches are to be dropped with it.
     sheds: bool,
 }
 
-/// What was seen before.
+/// History of the samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Admission {
     /// Since when all shards leave out all that they may.
@@ -65,7 +64,7 @@ pub(super) struct Admission {
     shed_at: Option<Instant>,
 }
 
-/// So much of the limit is used.
+/// Usable part of the limit.
 const fn allowed_bytes(limit_bytes: u64) -> u64 {
     limit_bytes / 100 * CLOSE_PERCENT
 }
@@ -82,7 +81,7 @@ impl Admission {
             is_idle = seen.idle_bytes >= IDLE_MIN_BYTES.max(resident / IDLE_PART);
         }
         let is_due = |at: Option<Instant>| at.is_none_or(|at| now.since(at) >= GIVE_BACK_PERIOD);
-        // Whatever was given back before: what is short now cannot wait for that.
+        // Independent of earlier returns: a shortage now cannot wait for them.
         let sheds = is_tight && is_due(self.shed_at);
         let gives_back = sheds || is_idle && is_due(self.gave_back_at);
         if sheds {
@@ -149,7 +148,7 @@ impl Eye {
     }
 }
 
-/// What is told to the instances' admission. Where memory was given back it is looked at anew.
+/// Sample for the instances' admission. After a return of memory it is measured again.
 fn instances_see(seen: Seen, is_given_back: bool, demand: WorkerDemand) -> NodeSample {
     let again = || process::resident_bytes().or(seen.resident_bytes);
     let resident = if is_given_back { again() } else { seen.resident_bytes };

@@ -1,4 +1,4 @@
-//! What the cores count in plain numbers, as metrics: their handles, and how one is told.
+//! Counters of the cores as metrics: their handles, and their export.
 
 mod server;
 mod worlds;
@@ -19,7 +19,7 @@ pub(super) struct Export {
     pub(super) world_names: Vec<String>,
     pub(super) table: MetricTable,
     commands: BTreeMap<(usize, &'static str), Counter>,
-    /// By world and what is counted.
+    /// By world and metric.
     ticks: BTreeMap<(String, &'static str), Counter>,
     /// By world.
     pub(super) restarts: BTreeMap<String, Counter>,
@@ -27,7 +27,7 @@ pub(super) struct Export {
     pub(super) frame_timings: BTreeMap<Duration, Timing>,
     pub(super) frames_over: u64,
     pub(super) long_kinds: BTreeMap<&'static str, LongKind>,
-    /// Filled anew at each look.
+    /// Refilled at each sample.
     pub(super) frame_records: Vec<FrameRecord>,
     pub(super) long_ended: Vec<LongEnded>,
 }
@@ -84,7 +84,7 @@ impl Export {
         self.table.gauge(name, help, label, value);
     }
 
-    /// What shards have counted, and what the kernel took of theirs.
+    /// Counters of shards, and the kernel's counters of their sockets.
     pub(super) fn shards(&mut self, counted: &[shards::Counted]) {
         gateway::shard::export(&mut self.table, &counted.iter().map(|one| &one.figures).collect::<Vec<_>>());
         let sent: SendCounters = counted.iter().map(|one| one.sent).sum();

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use telemetry::recorder::{Arg, Scope, ScopeKind};
 
-/// What is measured in seconds and counted in microseconds needs no more of a rate than this.
+/// Precision of a rate: durations are in seconds and counted in microseconds.
 fn hz(dt: Duration) -> String {
     format!("{:.0}", 1.0 / dt.as_secs_f64())
 }
 
-/// A frame of all worlds of a rate that was not done when the next one was due, with how many worlds it had. It is known within a
-/// second, in which threads keep what they did.
+/// A frame of all worlds of a rate that was unfinished when the next one was due, with the number of its worlds. It is found within a
+/// second, in which threads keep their record.
 static MISSED: Scope = Scope::new("worlds.frame").arg(Arg::Count).kind(ScopeKind::Frame);
 
 /// Traces of the pool of worlds.
@@ -42,7 +42,7 @@ impl FrameTracer for PoolTracer {
 }
 
 impl Export {
-    /// Frames that have ended in the time that has `passed`, with so many steps; what they asked of the workers.
+    /// Frames that ended in the time that has `passed`, with their steps; returns their demand on the workers.
     pub(super) fn frames(
         &mut self,
         worlds: &worlds::Watch,

@@ -1,4 +1,4 @@
-//! Figures of long tasks, and what the health check says of those that do not end.
+//! Figures of long tasks, and the health check's report on those that do not end.
 
 use super::export::{Export, LongKind};
 use ids::Instant;
@@ -69,7 +69,7 @@ impl Export {
     }
 }
 
-/// Long tasks that do not end, each with a sentence for the operator. `told` are those that the log has.
+/// Long tasks that do not end, each with a sentence for the operator. `told` are those already logged.
 pub(super) fn troubles(now: Instant, list: &[LongInfo], told: &mut BTreeSet<LongId>) -> Vec<String> {
     told.retain(|id| list.iter().any(|info| info.id == *id));
     let trouble = |info: &LongInfo| {

@@ -1,4 +1,4 @@
-//! Figures of worlds that panicked and began again, and what the health check says of those that are down.
+//! Figures of panicked and restarted worlds, and the health check's report on those that are down.
 
 use super::export::Export;
 use crate::serve::restarts::Standing;

@@ -1,4 +1,4 @@
-//! What is counted once in the server beside its cores: replicas, the crash monitor, the time since the start.
+//! Counters of the server beside its cores: replicas, the crash monitor, the time since the start.
 
 use super::Export;
 use crate::serve::crashes::Crashes;

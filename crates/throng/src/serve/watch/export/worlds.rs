@@ -1,4 +1,4 @@
-//! What worlds have counted: regions each by its name, instances all together.
+//! Counters of worlds: regions each by its name, instances all together.
 
 use super::Export;
 use crate::serve::worlds::{self, TickTotals};
