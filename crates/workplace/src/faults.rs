@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where damage may be done to one thread.
+/// A fault to inject into one thread.
 #[derive(Debug, Default)]
 pub struct Fuse {
     armed: AtomicBool,
@@ -22,12 +22,12 @@ impl Fuse {
         }
     }
 
-    /// Likewise, where something is tried that can fail; true when it shall.
+    /// The same for an operation that can fail; true if it must fail.
     pub fn fails(&self) -> bool {
         self.armed.load(Ordering::Relaxed) && self.burn()
     }
 
-    /// True when what is tried shall fail.
+    /// True if the operation must fail.
     #[cold]
     fn burn(&self) -> bool {
         let Some(fault) = self.next_turn() else { return false };

@@ -1,10 +1,10 @@
-//! Where commands wait for worlds: an inbox for each, and all of them by world.
+//! Inboxes of worlds: bounded buffers of commands, one for each world, and their index by world.
 //!
-//! A world takes all that waits at once, by swapping buffers, so that a lock is held for no longer than a command takes to be moved.
-//! Both buffers keep what memory the most commands of one step took.
+//! A world takes all waiting commands at once, by swapping buffers, so that a lock is held only while a command is moved. Both buffers
+//! keep the capacity of the busiest step.
 //!
-//! Beside the commands there is room for one change of who lives there, which a world makes between two steps. Nobody wakes a world for it: one
-//! that sleeps makes it when it wakes.
+//! Beside the commands an inbox holds at most one change of the cast, which the world makes between two steps. It does not resume a
+//! world: an idle one makes it at its next step.
 
 use ids::WorldId;
 use link::Command;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use world::{Cast, Recast};
 
-/// What waits for one world.
+/// Waiting commands and cast change of one world.
 #[derive(Debug)]
 pub struct Waiting {
     commands: Mutex<Vec<Command>>,
@@ -26,14 +26,14 @@ pub struct Waiting {
     has_recast: AtomicBool,
 }
 
-/// Who lives in the world.
+/// Cast of the world.
 #[derive(Debug, Default)]
 struct Casting {
     /// As it is once the world has made the change that waits.
     cast: Option<Arc<Cast>>,
     recast: Option<Arc<Recast>>,
-    /// One that the world has made and nobody else has, so that it is not freed in a step. None but those that lead on from where the world
-    /// began again.
+    /// A change made by the world and referred to only here, so that a step never frees it. Only changes that continue from the state
+    /// of the last restart.
     made: Option<Arc<Recast>>,
 }
 
@@ -49,7 +49,7 @@ impl Waiting {
         })
     }
 
-    /// Adds a command. False when there is no room: whoever sent it keeps it and tries again.
+    /// Adds a command. False without room: the sender keeps it and tries again.
     pub fn put(&self, command: Command) -> bool {
         let mut commands = self.lock();
         let has_room = commands.len() < self.max;
@@ -60,7 +60,7 @@ impl Waiting {
         has_room
     }
 
-    /// Moves everything that waits behind what is in `into`.
+    /// Appends all waiting commands to `into`.
     pub fn take(&self, into: &mut Vec<Command>) {
         if self.is_empty.load(Ordering::Acquire) {
             return;
@@ -74,7 +74,7 @@ impl Waiting {
         self.is_empty.store(true, Ordering::Release);
     }
 
-    /// Whether there are no commands.
+    /// True without commands.
     pub fn is_empty(&self) -> bool {
         self.is_empty.load(Ordering::Acquire)
     }
@@ -84,13 +84,13 @@ impl Waiting {
         self.casting().cast = cast;
     }
 
-    /// Whether this is the one that lives there, once the change that waits is made.
+    /// True if this is the cast of the world once the waiting change is made.
     pub fn has_cast(&self, cast: &Arc<Cast>) -> bool {
         self.casting().cast.as_ref().is_some_and(|known| Arc::ptr_eq(known, cast))
     }
 
-    /// The world has begun again with this one. A change that waits leads from there to where it was to lead, or nowhere when there is no way.
-    /// What has to be compared for that takes too long for a step, and for the lock that a step waits for.
+    /// The world has restarted with this cast. A waiting change is replaced by one from there to its target, or dropped without a way.
+    /// The comparison takes too long for a step, and for the lock that a step waits for.
     pub fn begin_again_with(&self, cast: &Arc<Cast>) {
         let (mut waits, made) = {
             let mut casting = self.casting();
@@ -104,7 +104,7 @@ impl Waiting {
         let mut casting = loop {
             let leads = waits.as_ref().and_then(lead_from_there);
             let mut casting = self.casting();
-            // Files are read again meanwhile at most as often as somebody has them read.
+            // Meanwhile files are reloaded at most as often as requested.
             if casting.recast.as_ref().map(Arc::as_ptr) == waits.as_ref().map(Arc::as_ptr) {
                 casting.recast = leads;
                 break casting;
@@ -135,11 +135,11 @@ impl Waiting {
         casting.recast.as_ref().map(|waits| waits.from()).or(casting.cast.as_ref()).cloned()
     }
 
-    /// Leaves another change for the world, from what it has. One that waits is not made any more: there is one at a time. Gives the cast
-    /// that is given up; none when nobody lives there.
+    /// Replaces the waiting change of the world, at most one at a time, by another that starts from its current cast. Returns the
+    /// replaced cast; none for a world without NPCs.
     ///
     /// # Errors
-    /// Of `change`; then all stays as it is.
+    /// Of `change`; then nothing changes.
     pub fn put_recast<E>(
         &self,
         change: impl FnOnce(&Arc<Cast>) -> Result<Arc<Recast>, E>,
@@ -163,7 +163,7 @@ impl Waiting {
     }
 }
 
-/// Where one world's commands go in.
+/// Sending half of one world's inbox.
 #[derive(Clone, Debug)]
 pub struct Inbox {
     /// Commands that wait.
@@ -173,7 +173,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Whether it is the same one.
+    /// True for the same inbox.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.waiting, &other.waiting)
     }
@@ -188,7 +188,7 @@ impl Inbox {
     }
 }
 
-/// Those of all worlds.
+/// Inboxes of all worlds.
 #[derive(Debug, Default)]
 pub struct Inboxes {
     /// Of the worlds that lie at a place, which are there as long as the server runs.
@@ -202,7 +202,7 @@ impl Inboxes {
         Self { shared, instances: RwLock::default() }
     }
 
-    /// Those of the worlds that lie at a place.
+    /// Inboxes of the worlds that lie at a place.
     pub fn shared(&self) -> &[Inbox] {
         &self.shared
     }
@@ -213,7 +213,7 @@ impl Inboxes {
         shared.or_else(|| self.instances.read().unwrap_or_else(PoisonError::into_inner).get(&world).cloned())
     }
 
-    /// Which world each task of the pool is.
+    /// World of each task of the pool.
     pub fn worlds_by_task(&self) -> BTreeMap<TaskId, WorldId> {
         let instances = self.instances.read().unwrap_or_else(PoisonError::into_inner);
         let shared = (0..).map(WorldId).zip(&self.shared);
@@ -231,8 +231,8 @@ impl Inboxes {
         self.instances.write().unwrap_or_else(PoisonError::into_inner).remove(&world)
     }
 
-    /// Hands out commands, in order for each world. Those for which a world has no room stay, and hold up none of other worlds; those
-    /// for a world that has ended are of no use to anybody.
+    /// Delivers commands, in order for each world. Commands that find no room stay, without delaying those of other worlds; commands
+    /// for ended worlds are dropped.
     pub fn deliver(&self, commands: &mut Vec<(WorldId, Command)>) {
         if commands.is_empty() {
             return;
@@ -246,7 +246,7 @@ impl Inboxes {
                 return true;
             }
             if last.is_none_or(|(known, _)| known != *world) {
-                // Commands of a turn come in runs: a world is woken once for each.
+                // Commands of a turn come in runs: a world is notified once for each.
                 if let Some((_, inbox)) = last.take() {
                     inbox.waker.wake();
                 }

@@ -1,8 +1,8 @@
-//! What the world of an instance leaves for those who write it down: between two steps, copied out and no more.
+//! State that an instance's world leaves to be persisted: between two steps, copied out and no more.
 //!
-//! A [`Ledger`] is shared by the [`Stepper`](crate::worlds::Stepper), which puts in, and the `journal` thread, which takes out. Each
-//! thing that is put in replaces the former one, so there is never more than one of each; and each has a number of the node's, by which
-//! the store knows the later one.
+//! A [`Ledger`] is shared by the [`Stepper`](crate::worlds::Stepper), which writes, and the `journal` thread, which reads. Each value
+//! replaces the former one, so there is at most one of each; and each has a sequence number of the node, by which the store orders
+//! them.
 
 use ids::Instant;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,25 +15,25 @@ pub(crate) struct Ledger {
     /// Of the node.
     sequences: Arc<AtomicU64>,
     progress: Mutex<Progress>,
-    /// [`World::progress_version`] of what was put in last.
+    /// [`World::progress_version`] of the last value.
     version: AtomicU64,
     wants_image: AtomicBool,
     image: Mutex<Option<Image>>,
-    /// The world has lost what it was: what comes of it now must not replace what is written down.
+    /// The world has lost its state: its new state must not replace the stored one.
     is_closed: AtomicBool,
-    /// [`Cast::fingerprint`](world::Cast::fingerprint) of what its template has and the world has given up, since it panicked with that.
+    /// [`Cast::fingerprint`](world::Cast::fingerprint) of the template's cast that the world has given up after panics.
     reverted_from: Mutex<Option<u64>>,
 }
 
-/// What must not get lost.
+/// Progress to be persisted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
     pub(super) sequence: u64,
-    /// When it was first different from what is written down.
+    /// Time of its first difference from the stored progress.
     pub(super) changed_at: Instant,
     pub(super) bytes: Vec<u8>,
     is_new: bool,
-    /// Somebody has taken it, and not said yet what became of it.
+    /// A reader has taken it, without reporting the outcome yet.
     is_taken: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Image {
 }
 
 impl Ledger {
-    /// Of a world that is not stepped yet. Numbers are counted up there.
+    /// For a world that is not stepped yet. It counts sequence numbers up.
     pub(super) fn new(sequences: &Arc<AtomicU64>) -> Self {
         Self {
             sequences: Arc::clone(sequences),
@@ -64,7 +64,7 @@ impl Ledger {
         self.version.store(world.progress_version(), Ordering::Relaxed);
     }
 
-    /// Behind a step: copies out what has changed, if anything has, and the whole state, if somebody asked for it.
+    /// After a step: copies out changed progress, and the whole state if requested.
     pub(crate) fn note(&self, now: Instant, world: &World) {
         if self.is_closed() {
             return;
@@ -91,27 +91,27 @@ impl Ledger {
         write(&mut progress.bytes);
     }
 
-    /// Whether a step is wanted for the sake of the whole state.
+    /// True if a step is needed to copy out the whole state.
     pub(crate) fn wants_image(&self) -> bool {
         self.wants_image.load(Ordering::Acquire) && !self.is_closed()
     }
 
-    /// Takes nothing in any more, since the world has begun empty. What was put in before can still be taken.
+    /// Accepts nothing more, since the world has restarted empty. Earlier values can still be taken.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
-    /// Whether it takes nothing in.
+    /// True if it accepts nothing.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Says whether the world has gone back to the cast before, and the fingerprint of the one that it gave up.
+    /// Records whether the world has gone back to its former cast, with the fingerprint of the one that it gave up.
     pub(crate) fn set_reverted_from(&self, fingerprint: Option<u64>) {
         *lock(&self.reverted_from) = fingerprint;
     }
 
-    /// What was said last.
+    /// The last record of it.
     pub(super) fn reverted_from(&self) -> Option<u64> {
         *lock(&self.reverted_from)
     }
@@ -121,17 +121,17 @@ impl Ledger {
         self.wants_image.store(true, Ordering::Release);
     }
 
-    /// What was asked for, once.
+    /// The requested state, once.
     pub(super) fn take_image(&self) -> Option<Image> {
         lock(&self.image).take()
     }
 
-    /// What was put in last: what a world that begins again from an earlier state goes on with.
+    /// The latest progress: a world that restarts from an earlier state continues with it.
     pub(crate) fn last_progress(&self) -> Vec<u8> {
         lock(&self.progress).bytes.clone()
     }
 
-    /// What has changed since this was called last. Then comes [`Self::settle`] or [`Self::give_back`].
+    /// Changes since the last call. [`Self::settle`] or [`Self::give_back`] must follow.
     pub(super) fn take_progress(&self) -> Option<Progress> {
         let mut progress = lock(&self.progress);
         if !std::mem::take(&mut progress.is_new) {
@@ -141,18 +141,18 @@ impl Ledger {
         Some(progress.clone())
     }
 
-    /// Whether something has changed that is not known to be written down.
+    /// True if a change is not known to be persisted.
     pub(super) fn has_news(&self) -> bool {
         let progress = lock(&self.progress);
         progress.is_new || progress.is_taken
     }
 
-    /// What was taken is written down.
+    /// The taken progress is persisted.
     pub(super) fn settle(&self) {
         lock(&self.progress).is_taken = false;
     }
 
-    /// What was taken could not be written down.
+    /// The taken progress could not be persisted.
     pub(super) fn give_back(&self, taken: &Progress) {
         let mut progress = lock(&self.progress);
         progress.is_new = true;

@@ -8,7 +8,7 @@ use replicate::{EncodedFrame, Encoder, Intake, Publisher};
 use schedule::Waker;
 use std::sync::Arc;
 
-/// What follows the frames of one world.
+/// Follower of one world's frames.
 pub struct Line {
     encoder: Encoder,
     publisher: Publisher,
@@ -21,7 +21,7 @@ pub struct Line {
     commands_sent: u64,
 }
 
-/// What lines have counted.
+/// Counters of followers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Followed {
     /// Blocks encoded.
@@ -33,7 +33,7 @@ pub struct Followed {
 }
 
 impl Line {
-    /// Of a world that takes commands there. Without `dead_reckoning` every movement is told.
+    /// For a world that takes commands there. Without `dead_reckoning` every movement is sent.
     pub fn new(
         scene: &Arc<Scene>,
         waiting: &Arc<Waiting>,
@@ -55,7 +55,7 @@ impl Line {
         }
     }
 
-    /// Encodes a frame and publishes what is true after it, or asks the world for a snapshot.
+    /// Encodes a frame and publishes the state after it, or requests a snapshot from the world.
     pub fn follow(&mut self, frame: &Frame) {
         let mut encoded = std::mem::take(&mut self.spare);
         match self.encoder.encode(frame, &mut encoded) {
@@ -84,7 +84,7 @@ impl Line {
     fn ask_for_snapshot(&mut self) {
         let command = Command::by_node(SessionKey::NODE, self.commands_sent, Action::Resync);
         self.commands_sent += 1;
-        // When the inbox is full, the encoder asks again after a while.
+        // If the inbox is full, the encoder asks again later.
         if self.waiting.put(command)
             && let Some(waker) = &self.waker
         {

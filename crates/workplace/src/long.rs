@@ -1,24 +1,24 @@
-//! What takes longer than a frame may: worlds that are made, grounds and navmeshes that are built, what is left of worlds.
+//! Work longer than a frame: creation of worlds, grounds and navmeshes, and the drop of former worlds.
 //!
-//! It runs on the pool's `long-N` threads ([`schedule::long`]). [`run`] is for whoever needs the result: it waits, and so belongs on a
-//! thread that may.
+//! It runs on the pool's `long-N` threads ([`schedule::long`]). [`run`] waits for the result, and so belongs on a thread that may
+//! block.
 
 use crossbeam_channel::{RecvTimeoutError, bounded};
 use schedule::long::{Long, LongContext, LongOutcome, LongRefusal, LongTasks};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Kinds of tasks: what metrics are told by. Those of one kind take their turns in order.
+/// Kinds of tasks: the label of metrics. Tasks of one kind run in order.
 pub const MAKE_WORLD: &str = "world";
 /// See [`MAKE_WORLD`].
 pub const WAKE: &str = "wake";
 /// See [`MAKE_WORLD`].
 pub const BUILD_TEMPLATE: &str = "template";
 
-/// How often who waits looks whether the server stops: a task that hangs shall not hold that up.
+/// Period at which a waiting caller checks for the server's stop: a hanging task must not delay that.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Why there is no result.
+/// Reasons for which there is no result.
 #[derive(Debug, Error)]
 pub enum LongFailure {
     /// It was not taken.
@@ -35,10 +35,9 @@ pub enum LongFailure {
     Stopping,
 }
 
-/// Has something done by a long task, and waits for what it comes to. A result that comes after the task was given up is dropped where it
-/// was made.
+/// Runs work as a long task, and waits for its result. A result after the task was abandoned is dropped on its thread.
 ///
-/// Not to be called by a long task: with each thread waiting for another one, none would go on.
+/// Not to be called by a long task: with each thread waiting for another one, none would continue.
 ///
 /// # Errors
 /// [`LongFailure`].
@@ -49,7 +48,7 @@ pub fn run<R: Send + 'static>(
 ) -> Result<R, LongFailure> {
     let (sender, result) = bounded(1);
     let send = move |context: &LongContext| {
-        // Only fails when nobody waits any more.
+        // Fails only if the caller has stopped waiting.
         let _ = sender.send(work(context));
     };
     let ticket = tasks.submit(Long { kind, name, estimated, work: Box::new(send) })?;

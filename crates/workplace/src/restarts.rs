@@ -1,12 +1,11 @@
-//! The `restarts` thread: a world that panicked begins again under its visitors.
+//! The `restarts` thread: restarts panicked worlds under their visitors.
 //!
-//! The pool hands back what is left of it. From its newest checkpoint the next epoch is made, avatars whose logins have ended
-//! since then are dismissed, and the pool steps it again in the same seat, so that everybody's waker still wakes it. Replicas
-//! follow the new epoch, and shards bring their visitors back (`gateway::shard`, `epochs`). What is left of the former life a
-//! long task drops. The next one begins on this thread and not on theirs: visitors wait for it, and shall not wait for what else takes long,
-//! or hangs.
+//! The pool hands back what is left of it. From its newest checkpoint the next epoch is made, avatars whose logins have ended since
+//! then are dismissed, and the pool steps it again in the same slot, so that existing wakers stay valid. Replicas follow the new epoch,
+//! and shards bring their visitors back (`gateway::shard`, `epochs`). A long task drops the former life. The next one begins on this
+//! thread, not on theirs: visitors must not wait for other long tasks, or hanging ones.
 //!
-//! When a life begins, and for how long it is looked after, is `host::restart`'s; this thread carries it out, and takes the census of the
+//! `host::restart` decides on the time of a restart and of its aftercare; this thread carries them out, and takes the census of the
 //! hub's sessions. The inbox of a world that is down is emptied: shards keep the commands that do not fit an inbox, and beyond a number
 //! (`gateway::shard::COMMANDS_MAX`) refuse agent updates for all worlds.
 
@@ -40,18 +39,18 @@ pub struct Restarts {
     standings: Vec<Arc<Mutex<Standing>>>,
 }
 
-/// How a world has fared.
+/// State of a world across restarts.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     /// Its life.
     pub epoch: u32,
     /// Times that it began again.
     pub restarts: u64,
-    /// Why it is down, if it is.
+    /// Reason for which it is down, if it is.
     pub trouble: Option<String>,
 }
 
-/// One world and what it takes to bring it back.
+/// A world with the parts for its restart.
 struct Line {
     scene: Arc<Scene>,
     inbox: Inbox,
@@ -74,7 +73,7 @@ pub type TakeCensus = Box<dyn Fn(WorldId) -> WorldCensus + Send>;
 /// A world that waits to begin again.
 pub struct Down {
     pub(crate) stepper: Box<Stepper>,
-    /// How often it has panicked without a good while between.
+    /// Panics without a good while between them.
     pub(crate) in_a_row: u32,
     first_tick: Tick,
 }
@@ -91,7 +90,7 @@ struct Thread {
     /// Of the worlds that lie at a place, and of instances that have panicked.
     lines: BTreeMap<WorldId, Line>,
     inboxes: Arc<Inboxes>,
-    /// Of all instances.
+    /// Totals of all instances.
     instances: Figures,
     workplace: Workplace,
     census: TakeCensus,
@@ -159,12 +158,12 @@ pub fn start(
 }
 
 impl Restarts {
-    /// How each world has fared, for the `watch` thread.
+    /// States of the worlds, for the `watch` thread.
     pub fn watch(&self) -> Vec<Arc<Mutex<Standing>>> {
         self.standings.clone()
     }
 
-    /// Ends the thread; a world that is down stays so. What is left of the instances among them.
+    /// Ends the thread; worlds that are down stay so. Returns the remains of instances among them.
     pub fn stop(self) -> Vec<Down> {
         drop(self.stop);
         self.thread.join().unwrap_or_else(|_| {
@@ -179,7 +178,7 @@ impl Thread {
         while self.turn() {
             frame_end();
         }
-        // Of some it may not have heard yet.
+        // Panics of which it may not have been notified yet.
         while let Ok(panicked) = self.panicked.try_recv() {
             self.on_panicked(panicked);
         }
@@ -187,7 +186,7 @@ impl Thread {
         instances.filter_map(|line| line.down).collect()
     }
 
-    /// Waits for what happens, and sees to it; false when the thread shall end.
+    /// Waits for the next event and handles it; false at the end of the thread.
     fn turn(&mut self) -> bool {
         let until_next = self.next_at().map_or(IDLE, |next_at| next_at - (self.clock)());
         select! {
@@ -202,7 +201,7 @@ impl Thread {
         for line in self.lines.values_mut() {
             line.run_due(now, &self.workplace, &self.census, &self.clock);
         }
-        // Of an instance nothing is kept once it has ended or was parked; it may have ended while it was about to begin again.
+        // Nothing is kept of an ended or suspended instance; it may have ended while its restart was due.
         let (inboxes, workplace) = (&self.inboxes, &self.workplace);
         self.lines.retain(|&world, line| {
             let is_kept =
@@ -233,7 +232,7 @@ impl Thread {
         let scene = Arc::clone(stepper.scene());
         // It may have been an instance that has ended meanwhile.
         let Some(inbox) = self.inboxes.of(scene.world) else { return self.workplace.dispose(stepper) };
-        // An instance that was parked since it panicked last is another world.
+        // An instance suspended since its last panic is another world.
         self.lines.retain(|&world, line| world != scene.world || line.inbox.is(&inbox));
         let line = self
             .lines
@@ -263,7 +262,7 @@ impl Line {
         }
     }
 
-    /// Does what is due; keeps the inbox of a world that is down empty.
+    /// Runs due tasks; keeps the inboxes of worlds that are down empty.
     fn run_due(&mut self, now: Instant, workplace: &Workplace, census: &TakeCensus, clock: &Clock) {
         while let Some(task) = self.restart.poll(now) {
             let census = census(self.scene.world);
@@ -315,7 +314,7 @@ impl Line {
         let shown = replica.entities().map(|(_, _, slot)| slot.session);
         let present = shown.filter(|session| *session != SessionKey::NODE);
         for command in census.dismissals(present) {
-            // When the inbox is full, the next search finds them again.
+            // If the inbox is full, the next census finds them again.
             let _ = self.inbox.put(command);
         }
     }

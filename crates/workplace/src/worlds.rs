@@ -1,7 +1,6 @@
 //! The worlds on their pool: each with an inbox of commands and an outbox of frames.
 //!
-//! A world that panics is taken up again by the `restarts` thread ([`crate::restarts`]), which finds all that a new life needs in
-//! what the pool hands back of its `Stepper`.
+//! The `restarts` thread ([`crate::restarts`]) restarts a panicked world from its `Stepper`, which the pool hands back.
 
 use crate::faults::Fuses;
 use crate::inboxes::{Inbox, Inboxes, Waiting};
@@ -31,12 +30,12 @@ pub use pace::TickTotals;
 use stepper::Outlet;
 pub(crate) use stepper::{Founding, Stepper};
 
-/// Commands that a world's inbox holds; a shard keeps what does not fit and tries again.
+/// Maximum number of commands in a world's inbox; a shard keeps commands without room and tries again.
 const INBOX_MAX: usize = 16_384;
-/// Of an instance, which few are in.
+/// The same for an instance, which has few visitors.
 const INSTANCE_INBOX_MAX: usize = 1_024;
-/// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. One that does not fit
-/// is a gap, which a snapshot heals.
+/// Frames on their way to the replica thread, all worlds together: two seconds of two worlds. A frame without room is dropped, and a
+/// snapshot heals the gap.
 const FRAMES_MAX: usize = 64;
 /// Local ids of one world: at 20 arrivals a second they last 14 hours, and then the oldest are used again.
 const LOCAL_IDS: u32 = 1 << 20;
@@ -50,18 +49,18 @@ pub struct Worlds {
     long: LongTasks,
     /// Inboxes of all worlds.
     pub inboxes: Arc<Inboxes>,
-    /// What they made of them, and where spent frames go back.
+    /// Finished frames, and the return path of spent ones.
     pub frames: Receiver<Box<Frame>>,
     /// Frames that have been used.
     pub spent: Sender<Box<Frame>>,
     seen: Vec<Arc<Seen>>,
     instances: SeenInstances,
     names: Vec<String>,
-    /// Where recordings begin.
+    /// Receivers of new recordings.
     tapes: Vec<Sender<Tape>>,
 }
 
-/// What a world has counted, as of its last step.
+/// Counters of a world, as of its last step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     /// Totals of the world.
@@ -78,7 +77,7 @@ pub struct Counted {
     pub ticks: TickTotals,
     /// Missions that visitors have completed.
     pub missions_completed: u64,
-    /// What its steps take, averaged over some.
+    /// Mean time of its steps.
     pub step: Duration,
     /// Frames that found the way to the replica thread full.
     pub frames_lost: u64,
@@ -88,7 +87,7 @@ pub struct Counted {
     pub grown_bytes: i64,
 }
 
-/// Steps in which nobody came, went, fell or spoke, and no snapshot was told: what happens once has to be kept somewhere.
+/// Steps without arrivals, departures, falls, chat and snapshots: single events need buffers of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Steady {
     /// Steps.
@@ -104,11 +103,11 @@ impl AddAssign for Steady {
     }
 }
 
-/// What others may see of a world.
+/// State of a world for other threads.
 #[derive(Debug, Default)]
 struct Seen {
     counted: Mutex<Counted>,
-    /// When the step began that it is in, in nanoseconds; 0 between two steps.
+    /// Begin of the current step, in nanoseconds; 0 between two steps.
     in_step_since: AtomicU64,
     /// Ticks that it missed since they were taken.
     missed: Mutex<VecDeque<MissedTick>>,
@@ -131,7 +130,7 @@ impl Seen {
     }
 }
 
-/// Of the instances in the pool, and what those have counted that are there no more.
+/// Instances in the pool, and the totals of former ones.
 #[derive(Debug, Default)]
 struct InstancesSeen {
     there: BTreeMap<WorldId, Arc<Seen>>,
@@ -139,7 +138,7 @@ struct InstancesSeen {
     gone_steady: Steady,
     gone_ticks: TickTotals,
     gone_missions_completed: u64,
-    /// Of instances that are gone, until they are taken; [`MISSES_MAX`] at most, the oldest go.
+    /// Of former instances, until they are drained; [`MISSES_MAX`] at most, the oldest go.
     gone_missed: VecDeque<MissedTick>,
 }
 
@@ -152,15 +151,15 @@ pub struct InstancesCounted {
     pub n: usize,
     /// Avatars of users.
     pub n_avatars: usize,
-    /// Those who live in worlds that have had a step.
+    /// NPCs of worlds that have had a step.
     pub n_npcs: usize,
-    /// What NPCs have done since the server began, in instances that have ended, too.
+    /// Totals of NPCs since the start of the server, ended instances included.
     pub npcs: NpcCounts,
-    /// Likewise.
+    /// The same for steady steps.
     pub steady: Steady,
-    /// Likewise.
+    /// The same for ticks.
     pub ticks: TickTotals,
-    /// Likewise.
+    /// The same for completed missions.
     pub missions_completed: u64,
     /// Of the slowest one.
     pub dilation: f32,
@@ -234,7 +233,7 @@ pub fn start(
     Ok(Worlds { pool, long, inboxes, frames, spent, seen: watched, instances, names, tapes })
 }
 
-/// Those of the n-th shared world; 0 is no id.
+/// Local ids of the n-th shared world; 0 is no id.
 pub const fn local_ids(n: u32) -> Range<u32> {
     let first = n * LOCAL_IDS + 1;
     first..first + LOCAL_IDS - 1
@@ -266,7 +265,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What each world has counted.
+    /// Counters of each world.
     pub fn counted(&self) -> Vec<Counted> {
         let counted = |seen: &Arc<Seen>| *seen.counted.lock().unwrap_or_else(PoisonError::into_inner);
         self.seen.iter().map(counted).collect()
@@ -287,7 +286,7 @@ impl Watch {
         self.seen.iter().map(since).map(|since| (since > 0).then_some(Instant(since)))
     }
 
-    /// What the instances in the pool have counted.
+    /// Counters of the instances in the pool.
     pub fn instances(&self) -> InstancesCounted {
         let seen = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = InstancesCounted {
@@ -313,26 +312,26 @@ impl Watch {
         all
     }
 
-    /// When the step began that has lasted the longest, of those that instances are in.
+    /// Begin of the longest current step among instances.
     pub fn instance_in_step_since(&self) -> Option<Instant> {
         let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         let since = instances.there.values().map(|seen| seen.in_step_since.load(Ordering::Relaxed));
         since.filter(|&since| since > 0).min().map(Instant)
     }
 
-    /// What the frames of all worlds cost since the last call.
+    /// Costs of all worlds' frames since the last call.
     pub fn drain_step_stats(&self) -> Vec<(TaskId, StepStats)> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().map_or_else(Vec::new, Pool::drain_step_stats)
     }
 
-    /// What frames took since the last call: the latest appended to `records`, and what all come to.
+    /// Durations of frames since the last call: the latest are appended to `records`; returns the summary of all.
     pub fn drain_frames(&self, records: &mut Vec<FrameRecord>) -> FrameSummary {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().map_or_else(FrameSummary::default, |pool| pool.drain_frames(records))
     }
 
-    /// How the pool stands between worlds and long tasks; none once the server stops.
+    /// Balance of the pool between worlds and long tasks; none once the server stops.
     pub fn balance(&self) -> Option<PoolBalance> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().map(Pool::balance)
@@ -350,13 +349,13 @@ impl Worlds {
         }
     }
 
-    /// Tells of worlds that panicked.
+    /// Receiver of panicked worlds.
     pub fn panicked(&self) -> Receiver<Panicked> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         pool.as_ref().expect("asked for before the end").panicked().clone()
     }
 
-    /// Where worlds are put back to work.
+    /// Handle for returning worlds to the pool.
     pub fn workplace(&self) -> Workplace {
         Workplace {
             pool: Arc::clone(&self.pool),
@@ -365,24 +364,24 @@ impl Worlds {
         }
     }
 
-    /// Where long tasks go.
+    /// Handle for long tasks.
     pub const fn long(&self) -> &LongTasks {
         &self.long
     }
 
-    /// Where recordings of each world begin.
+    /// Senders of new recordings, by world.
     pub fn tapes(&self) -> &[Sender<Tape>] {
         &self.tapes
     }
 
-    /// Ends the steps and the long tasks; one that does not listen is left behind after some seconds.
+    /// Ends the steps and the long tasks; a task that ignores this is left behind after some seconds.
     pub fn stop(&self) {
         let pool = self.pool.write().unwrap_or_else(PoisonError::into_inner).take();
         drop(pool);
     }
 }
 
-/// The pool, for whoever makes, ends and restarts worlds.
+/// The pool, as seen by the code that creates, ends and restarts worlds.
 #[derive(Clone)]
 pub struct Workplace {
     pool: SharedPool,
@@ -400,7 +399,7 @@ impl Workplace {
         Some(Inbox { waiting, waker })
     }
 
-    /// What an instance has counted, while it is stepped.
+    /// Counters of an instance while it is stepped.
     pub fn counted(&self, world: WorldId) -> Option<Counted> {
         let seen =
             Arc::clone(self.instances.lock().unwrap_or_else(PoisonError::into_inner).there.get(&world)?);
@@ -408,7 +407,7 @@ impl Workplace {
         Some(*counted)
     }
 
-    /// Steps a world no more, and has what is left of it dropped. Waits for the step that it may be in.
+    /// Stops stepping a world and has it dropped. Waits for its current step.
     pub(crate) fn end(&self, world: WorldId, inbox: &Inbox) {
         if let Some(stepper) = self.take_out(inbox) {
             self.dispose(stepper);
@@ -416,15 +415,15 @@ impl Workplace {
         self.forget(world);
     }
 
-    /// Steps a world no more, until it is taken back or forgotten. What is left of it is the caller's, who must not drop it where somebody
-    /// waits; none when it is down, or the server stops. Waits for the step that it may be in.
+    /// Stops stepping a world until it is taken back or forgotten. The caller owns it, and must not drop it on a thread with waiters;
+    /// none if it is down, or the server stops. Waits for its current step.
     pub(crate) fn take_out(&self, inbox: &Inbox) -> Option<Box<Stepper>> {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         let task: Box<dyn Any> = pool.as_ref()?.remove(inbox.waker.id())?;
         Some(task.downcast().expect("worlds are the tasks of the pool"))
     }
 
-    /// Looks no more after an instance that is not stepped any more. What it has counted stays.
+    /// Drops an instance that is not stepped any more. Its totals stay.
     pub(crate) fn forget(&self, world: WorldId) {
         let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(seen) = instances.there.remove(&world) {
@@ -439,7 +438,7 @@ impl Workplace {
         }
     }
 
-    /// Has something large dropped where no frame waits for it, and nobody who holds a lock.
+    /// Drops something large off the threads of frames, and without a lock held.
     pub(crate) fn dispose(&self, what: impl Any + Send) {
         self.long.dispose(Box::new(what));
     }
@@ -457,7 +456,7 @@ impl Workplace {
         self.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.take_trace()
     }
 
-    /// Steps a world again, from this tick on; whoever holds the inbox reaches it. Not once the server stops.
+    /// Steps a world again from this tick on; holders of the inbox reach it. No effect once the server stops.
     pub(crate) fn take_back(&self, inbox: &Inbox, stepper: Box<Stepper>, first_tick: Tick) {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pool.as_ref() {

@@ -18,7 +18,7 @@ pub(super) struct Admitted {
     pub(super) occupants: usize,
 }
 
-/// What the driver asks of the hub.
+/// The driver's interface to the hub.
 pub(super) trait InstanceGateway: Send {
     /// True while the avatar is where its request was made.
     fn check(&self, visitor: &Visitor) -> Result<(), PassageRefusal>;
@@ -36,7 +36,7 @@ pub(super) trait InstanceGateway: Send {
     fn empty(&self, now: Instant, world: WorldId, reason: &str);
     /// An order of a portal is done, or void.
     fn end_order(&self, order: &Order);
-    /// An order of a portal is refused: its user is told why.
+    /// An order of a portal is refused: its user gets the reason.
     fn turn_down(&self, order: &Order, why: &str);
 }
 

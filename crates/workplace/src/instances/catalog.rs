@@ -1,7 +1,7 @@
-//! What the workplace knows of worlds: templates, the instances that are stepped, and the casts to which instances went back.
+//! Worlds known to the workplace: templates, stepped instances, and the casts to which instances went back.
 //!
-//! One lock holds all of it ([`InstanceWorkplace::catalog`](super::InstanceWorkplace::catalog)), so that a template that changes and an instance
-//! that comes into memory meanwhile find each other. The existence of instances is the registry's.
+//! One lock holds all of it ([`InstanceWorkplace::catalog`](super::InstanceWorkplace::catalog)), so that a template that changes and an
+//! instance that comes into memory meanwhile find each other. The existence of instances is the registry's.
 
 use super::mail::JobReport;
 use crate::ledger::Ledger;
@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use world::Cast;
 
-/// Local ids for the avatars of an instance. They are used in turn, so that one comes again after so many arrivals.
+/// Local ids for the avatars of an instance. They are used in turn, so that one is reused after this number of arrivals.
 const AVATAR_IDS: u32 = 4_096;
 
-/// Of an instance that nothing more is written down of.
+/// For an instance that is not persisted any more.
 const BEGUN_EMPTY: &str = "It failed again and again and has begun anew. Nothing of that is kept: when it is suspended and resumed it goes on \
                            as it was last saved.";
-/// Of an instance whose world has given up what its template's files say.
+/// For an instance whose world has given up its template's cast.
 const REVERTED: &str = "It panicked again and again with what its template's files say now, and has gone back to what they said before. Mend \
                         them and have them read again.";
 
@@ -88,7 +88,7 @@ pub(super) struct RevertedCast {
 pub(super) struct WorldCatalog {
     pub(super) templates: Vec<Template>,
     pub(super) stepped: BTreeMap<WorldId, SteppedInstance>,
-    /// Of suspended instances, and those resumed with it.
+    /// Former casts of suspended instances, and of those resumed with one.
     pub(super) reverted: BTreeMap<Uuid, RevertedCast>,
 }
 

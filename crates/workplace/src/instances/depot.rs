@@ -1,5 +1,5 @@
-//! The store as instances use it: on connections of their own, so that a long write of states does not hold up logins; counted, and with a
-//! fuse, so that tests can see what a full disk does.
+//! The store as instances use it: on connections of their own, so that a long write of states does not hold up logins; counted, and
+//! with a fuse, so that tests can simulate a full disk.
 
 use crate::Clock;
 use crate::faults::Fuse;
@@ -21,7 +21,7 @@ static WRITE: Scope = Scope::new("instances.write").arg(Arg::Count).limit_us(1_0
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
-/// Why something was not written or read.
+/// Reasons for which something was not written or read.
 #[derive(Debug, Error)]
 pub(super) enum DepotError {
     #[error("{source}: {}", cause_of(source))]
@@ -118,7 +118,7 @@ impl Counters {
 }
 
 impl Depot {
-    /// Opens the database, and tells which instances are in it.
+    /// Opens the database, and lists its instances.
     pub fn open(
         url: &StoreUrl,
         fuse: Arc<Fuse>,
@@ -139,7 +139,7 @@ impl Depot {
         Ok((Arc::new(depot), instances))
     }
 
-    /// What numbers states of this node.
+    /// Source of the sequence numbers of this node's states.
     pub(super) const fn sequences(&self) -> &Arc<AtomicU64> {
         &self.sequences
     }
@@ -168,14 +168,14 @@ impl Depot {
         self.write_states(&self.counters.images, images, || self.store.save_instances(images))
     }
 
-    /// Keeps what has changed since `changed_at`, all or none.
+    /// Persists the changes since `changed_at`, all or none.
     pub(super) fn journal(&self, journals: &[State], changed_at: Instant) -> Result<(), DepotError> {
         self.write_states(&self.counters.journals, journals, || self.store.journal_instances(journals))?;
         self.counters.lag.record((self.clock)() - changed_at);
         Ok(())
     }
 
-    /// What is kept of what is in an instance. What is damaged is set aside, and reported here.
+    /// Saved state of an instance. Damaged parts are set aside, and reported here.
     pub(super) fn read(&self, id: Uuid) -> Result<InstanceState, DepotError> {
         if self.fuse.fails() {
             return Err(DepotError::Ordered);
@@ -185,7 +185,7 @@ impl Depot {
         Ok(state)
     }
 
-    /// Tells the operator.
+    /// Reports to the operator.
     pub(super) fn report(&self, damages: &[Damage]) {
         for Damage { instance, part, why } in damages {
             self.counters.damaged.increment(1);
@@ -203,7 +203,7 @@ impl Depot {
         self.failing().as_ref().map(|failing| failing.next_at)
     }
 
-    /// What is wrong, if anything is.
+    /// The current problem, if any.
     pub fn trouble(&self) -> Option<String> {
         let failing = self.failing();
         let Failing { since, n, why, .. } = failing.as_ref()?;
@@ -222,7 +222,7 @@ impl Depot {
         let began_at = (self.clock)();
         let n = self.write(states.len(), write).inspect_err(|why| self.rest(why))?;
         if n < states.len() {
-            // Their instances have ended meanwhile, or somebody else has saved them. If it is neither, this is how one sees it.
+            // Their instances have ended meanwhile, or another node has saved them. Otherwise this line is the evidence.
             tracing::warn!(
                 n,
                 of = states.len(),
@@ -253,7 +253,7 @@ impl Depot {
         result
     }
 
-    /// States wait in memory, for a while. What fails before that is over was tried for a reason of its own, and does not prolong it.
+    /// States wait in memory for a while. A failure before its end had another caller, and does not prolong it.
     fn rest(&self, why: &DepotError) {
         let mut failing = self.failing();
         let now = (self.clock)();

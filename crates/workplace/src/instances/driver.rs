@@ -1,11 +1,11 @@
 //! The `instances` thread: the one owner of the registry ([`host::registry`]).
 //!
-//! Everything else talks to it by mail: requests of the API and of portals, ends of jobs, measurements, questions. After each message it hands
-//! out what the registry has to say: jobs to the workplace, orders to the hub, replies to those who wait. It holds no lock meanwhile, and waits for
-//! nothing but the hub's lock.
+//! Everything else talks to it by mail: requests of the API and of portals, ends of jobs, measurements, questions. After each message
+//! it hands out the registry's output: jobs to the workplace, orders to the hub, replies to waiting callers. It holds no lock
+//! meanwhile, and waits for nothing but the hub's lock.
 //!
-//! Occupancy: nothing but an admission brings a session into an instance, and admissions are made here. So a census of the hub that is taken
-//! here misses none: it is told to the registry before anything else happens.
+//! Occupancy: nothing but an admission brings a session into an instance, and admissions are made here. So a census of the hub that is
+//! taken here misses none: the registry gets it before anything else happens.
 
 use super::admissions::InstanceGateway;
 use super::figures::RegistryFigures;
@@ -29,13 +29,13 @@ use std::time::Duration;
 use telemetry::recorder::{Recorder, Scope, frame_end};
 use telemetry::{Counter, Metrics, Timing};
 
-/// Orders of the hub that wait; a user whose order finds no room is told to try again.
+/// Waiting orders of the hub; a user whose order finds no room gets a message to try again.
 pub(super) const ORDERS_MAX: usize = 1_024;
 /// Messages handled before the registry's timeouts get their turn.
 const BATCH: usize = 256;
 /// Period of the census of sessions.
 const CENSUS_PERIOD: Duration = Duration::from_millis(700);
-/// Least age of a census that is taken anew because a request needs room.
+/// Minimum age of a census that is repeated because a request needs room.
 const CENSUS_AGE: Duration = Duration::from_millis(10);
 
 /// One turn of the thread, with all that it hands out.
@@ -143,7 +143,7 @@ impl Driver {
             clock: parts.clock,
             unix_start_s: parts.unix_start_s,
             figures: parts.figures,
-            // The second name of each is the former one, and goes with the next version.
+            // The second name of each is the former one, and will be removed in the next version.
             resumed: ["throng_instances_resumed_total", "throng_instances_woken_total"].map(counter),
             resume_time: ["throng_instance_resume_seconds", "throng_instance_wake_seconds"].map(timing),
             pending: BTreeMap::new(),
@@ -164,7 +164,7 @@ impl Driver {
         }
     }
 
-    /// Handles the mail that waits, and what is due; false at the end.
+    /// Handles waiting mail and due timeouts; false at the end.
     fn turn(&mut self) -> bool {
         let mut next = match self.mailbox.mail.recv_timeout(self.next_timeout - (self.clock)()) {
             Ok(mail) => Some(mail),
@@ -270,7 +270,7 @@ impl Driver {
         self.registry.handle_request(now, id, request);
     }
 
-    /// Tells the registry how many sessions each world in memory has.
+    /// Gives the registry the number of sessions in each world in memory.
     fn take_census(&mut self) {
         let occupants = self.gateway.occupants();
         let now = (self.clock)();
@@ -324,7 +324,7 @@ impl Driver {
         self.registry.handle_outcome(now, job, outcome);
     }
 
-    /// Hands out what the registry has to say, until it has nothing more.
+    /// Drains the registry's output.
     fn drain(&mut self) {
         loop {
             if let Some((id, job)) = self.registry.poll_job() {
@@ -381,7 +381,7 @@ impl Driver {
             (Err(why), _) => Err(Refusal::from(why)),
         };
         match asker {
-            // Fails when nobody waits any more.
+            // Fails only if the caller has stopped waiting.
             RequestOrigin::Program(waits) => drop(waits.send(answer)),
             RequestOrigin::Portal(order) => self.end_order(&order, answer.map(|_| ())),
         }

@@ -1,4 +1,4 @@
-//! Metrics of the registry, and what the `watch` thread and the health check read of it.
+//! Metrics of the registry, and its figures for the `watch` thread and the health check.
 
 use super::mail::{InstanceMail, InstanceSender};
 use host::capacity::{NodeSample, Shortage};
@@ -27,7 +27,7 @@ impl Admission {
         })
     }
 
-    /// Tells the registry the measurements of one second.
+    /// Gives the registry the measurements of one second.
     pub fn look(&self, now: Instant, sample: &NodeSample) {
         // Only fails once the driver has ended.
         let _ = self.mail.send(InstanceMail::Sample(now, *sample));
@@ -97,7 +97,7 @@ impl RegistryFigures {
             metrics: Arc::clone(metrics),
             refused: Shortage::ALL.map(refused),
             closed: Shortage::ALL.map(closed),
-            // The second name of each is the former one, and goes with the next version.
+            // The second name of each is the former one, and will be removed in the next version.
             evicted: counters(
                 ["throng_instances_evicted_total", "throng_instances_put_out_total"],
                 "Instances that were suspended early so that another one had room.",
@@ -122,7 +122,7 @@ impl RegistryFigures {
         }
     }
 
-    /// Exports what has changed, with a line in the log for each shortage that begins or ends.
+    /// Exports changed figures, with a line in the log for each shortage that begins or ends.
     pub(super) fn export(&mut self, registry: &Registry) {
         let counters = registry.counters();
         let former = std::mem::replace(&mut self.counters, counters);

@@ -37,7 +37,7 @@ pub(super) type Answer = Result<Granted, Refusal>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Granted {
     pub(super) reply: InstanceReply,
-    /// Of a visitor.
+    /// The passage of a visitor.
     pub(super) passage: Option<Passage>,
 }
 

@@ -1,12 +1,12 @@
 //! Instances: worlds created from a template, for visitors who are sent into them.
 //!
-//! Two sides exchange messages. The *registry* ([`host::registry`]) decides: which instances exist, whose they are, which of them are in
-//! memory, and which visitors are admitted. The `driver` thread owns it. The *workplace* (`workplace`) carries its jobs out: rows in the store
-//! (`depot`), worlds that come into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it. What takes long,
-//! long tasks do; no thread that a frame waits for waits for any of this.
+//! Two sides exchange messages. The *registry* ([`host::registry`]) decides: which instances exist, their owners, which of them are in
+//! memory, and which visitors are admitted. The `driver` thread owns it. The *workplace* (`workplace`) carries its jobs out: rows in
+//! the store (`depot`), worlds that come into memory (`starts`) and leave it (`suspends`), and the `journal` of those that are in it.
+//! Long tasks do the slow work; no thread that a frame waits for waits for any of this.
 //!
-//! [`Instances`] is the handle for everything else: it sends requests and waits for their replies, so it belongs on threads that may wait.
-//! `recasting` reads a template's files again.
+//! [`Instances`] is the handle for everything else: it sends requests and waits for their replies, so it belongs on threads that may
+//! wait. `recasting` reads a template's files again.
 
 mod admissions;
 mod catalog;
@@ -142,7 +142,7 @@ pub struct Order {
 pub struct Account {
     /// As the registry knows it.
     pub summary: InstanceSummary,
-    /// Sentence on what is wrong with it.
+    /// Sentence on its problem.
     pub trouble: Option<String>,
     /// `None` without such a template.
     pub template: Option<Template>,
@@ -217,8 +217,8 @@ fn row_of(listed: Listed) -> (InstanceRow, Option<Arc<str>>) {
 }
 
 impl InstanceThreads {
-    /// Suspends every instance, while the pool still runs: what is left to be ended, and the number of instances that could not be saved.
-    /// All shards have ended. `down` are the remains of worlds that have panicked.
+    /// Suspends every instance, while the pool still runs: the remaining threads to be ended, and the number of instances that could
+    /// not be saved. All shards have ended. `down` are the remains of worlds that have panicked.
     pub fn save_all(self, down: Vec<Down>) -> (SavedInstances, usize) {
         let Self { mail, workplace, driver, journal, workers } = self;
         journal.into_iter().for_each(Journal::stop);
@@ -291,7 +291,7 @@ impl Instances {
 
     /// Sends a user into an instance, to a position or to where visitors arrive.
     pub fn enter(&self, id: Uuid, who: &Who, position: Option<Vec3>) -> Result<Passage, Refusal> {
-        // No world is resumed for a user who is not here.
+        // No world is resumed for an absent user.
         self.query(move |registry| registry.summary(id).map(drop))??;
         let session = self.sessions.with(|hub| find(hub, who))?;
         let visitor = Visitor { session, ticket: None, from: None };

@@ -12,7 +12,7 @@ pub struct ScriptDisk;
 impl ScriptFiles for ScriptDisk {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
         let failed = |error| format!("cannot read it: {error}");
-        // A pipe has no length, and its reader may wait for ever.
+        // A pipe has no length, and its reader may wait without end.
         if !fs::metadata(path).map_err(failed)?.is_file() {
             return Err("it is no file".to_owned());
         }

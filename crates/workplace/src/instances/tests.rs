@@ -1,4 +1,5 @@
-//! Instances with a pool and a database of their own. Their gateway is a model: it admits every visitor, who stays until told otherwise.
+//! Instances with a pool and a database of their own. Their gateway is a model: it admits every visitor, and a visitor stays until the
+//! test moves it.
 //!
 //! The driver and the workplace run on their threads; the journal is written when a test says so. `together` has the real hub.
 
@@ -308,7 +309,7 @@ impl Node {
         self.strike(FaultKind::Fail, 0, times);
     }
 
-    /// What happens to the next transactions.
+    /// Injects faults into the next transactions.
     fn strike(&self, kind: FaultKind, ms: u32, repeat: u32) {
         let fault = Fault { kind, place: "instances".into(), ms, repeat };
         self.fuses.order(fault, &|| {}).unwrap();
@@ -325,7 +326,7 @@ impl Node {
         (inbox, stepper)
     }
 
-    /// Does something to what is stepped of an instance, which goes on behind that.
+    /// Changes the stepper of an instance, which then continues.
     fn with_stepper<R>(&self, id: Uuid, act: impl FnOnce(&mut Stepper) -> R) -> R {
         let (inbox, mut stepper) = self.take_down(id);
         let result = act(&mut stepper);
@@ -334,7 +335,7 @@ impl Node {
         result
     }
 
-    /// What the journal's thread does every second.
+    /// The work of the journal's thread in one second.
     fn write(&self) {
         self.workplace().write_once(Instant(u64::MAX));
     }
@@ -380,7 +381,7 @@ fn image(data: &TempDir, id: Uuid) -> Option<store::State> {
     Store::open(&url(data)).unwrap().instance_state(id).unwrap().image
 }
 
-/// Changes the bytes of a row behind everybody's back.
+/// Changes the bytes of a row without the store.
 fn damage(path: &Path, what: &[u8]) {
     let mut file = std::fs::read(path).unwrap();
     let at = file.windows(what.len()).position(|window| window == what).expect("it is in the file");

@@ -277,7 +277,7 @@ impl InstanceWorkplace {
         self.forget(world);
     }
 
-    /// Drops what is known of a world that has left memory. Returns the number of bytes that its creation kept.
+    /// Drops the records of a world that has left memory. Returns the number of bytes that its creation kept.
     pub(super) fn forget(&self, world: WorldId) -> Option<i64> {
         // Its report is sent once the catalog is free.
         let stepped = self.catalog().stepped.remove(&world)?;
@@ -322,7 +322,7 @@ impl InstanceWorkplace {
     }
 }
 
-/// The store's own words are in the log; users are told that it is not their fault.
+/// The store's error is in the log; users get a text without it.
 pub(super) fn unsaved(_: DepotError) -> Arc<str> {
     UNSAVED.into()
 }

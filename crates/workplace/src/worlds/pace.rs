@@ -3,7 +3,8 @@
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// Lower edges of the classes of dilation, the highest first. Dilation is 1 or at most 0.99: the schedule takes what is between for noise.
+/// Lower edges of the classes of dilation, the highest first. Dilation is 1 or at most 0.99: the schedule treats values between as
+/// noise.
 const EDGES: [(f32, &str); 12] = [
     (0.98, "0.98"),
     (0.97, "0.97"),
@@ -19,19 +20,19 @@ const EDGES: [(f32, &str); 12] = [
     (0.0, "0"),
 ];
 
-/// What a world's ticks were like, since it began.
+/// Statistics of a world's ticks since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TickTotals {
     /// Ticks.
     pub ticks: u64,
-    /// Those that were done within one tick of when they were due.
+    /// Ticks finished within one tick of their due time.
     pub on_time: u64,
     /// By class of [`EDGES`].
     dilated: [u64; EDGES.len()],
 }
 
 impl TickTotals {
-    /// Counts a tick that began so late, took so long, and was told this dilation.
+    /// Counts a tick with its lateness, duration and dilation.
     pub(super) fn count(&mut self, late_by: Duration, took: Duration, dt: Duration, dilation: f32) {
         self.ticks += 1;
         self.on_time += u64::from(late_by + took <= dt);

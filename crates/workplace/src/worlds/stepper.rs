@@ -1,4 +1,4 @@
-//! One world as a task of the pool: a step from its commands to its frame, what is counted of it, and where the frame goes.
+//! One world as a task of the pool: a step from its commands to its frame, its counters, and the frame's destination.
 
 use super::{Counted, INSTANCE_INBOX_MAX, Seen, Steady};
 use crate::Clock;
@@ -23,15 +23,15 @@ use telemetry::recorder::{Arg, Scope, ScopeKind, frame_end, now_ns, record_syste
 use telemetry::{Timing, allocations};
 use world::{Beginning, Cast, Life, World};
 
-/// First steps in which it is counted what a world grows by. They fill its buffers; later on it would be told by what passes through it: words that
-/// it frees for shards, and events that these free.
+/// First steps in which a world's memory growth is counted. They fill its buffers; later on the traffic would dominate: words that it
+/// frees for shards, and events that these free.
 const STEPS_WEIGHED: u64 = 512;
 
-/// Steps that their mean is told of, about: a second of them.
+/// Approximate window of the mean, steps: a second of them.
 const STEPS_OF_MEAN: u32 = 16;
 
 /// Phases of an instance's step that take less count for the step: with a thousand instances, whose steps take some forty microseconds,
-/// they would be most of what the flight recorder holds and a capture has to read and write.
+/// they would dominate the flight recorder's contents and a capture's cost.
 const INSTANCE_SYSTEMS_FROM_NS: u64 = 5_000;
 
 /// Longest time to enter and leave a scope, nanoseconds: the recorder measures a step this much shorter.
@@ -40,8 +40,7 @@ const SCOPE_NS: u64 = 1_000;
 /// A world's step with its mail. It may take as long as a tick lasts.
 static FRAME: Scope = Scope::new("world.frame").arg(Arg::World).kind(ScopeKind::Frame);
 
-/// A step that began so long after it was due. One that misses a whole tick lags, although no frame took long: others had the
-/// threads.
+/// A step that began late, with its lateness. One that misses a whole tick lags, although no frame took long: others had the threads.
 static LATE: Scope = Scope::new("world.late").arg(Arg::World).kind(ScopeKind::Frame);
 
 /// Says that a world is in a step for as long as this lives, and no longer if the step panics.
@@ -60,7 +59,7 @@ impl Drop for InStep<'_> {
     }
 }
 
-/// Where a world's frames go.
+/// Destination of a world's frames.
 pub(super) enum Outlet {
     /// To the replica thread: to encode a crowd takes time, and the next step need not wait for it.
     Away { frames: Sender<Box<Frame>>, spent: Receiver<Box<Frame>> },
@@ -83,11 +82,11 @@ pub(crate) struct Stepper {
     pub(super) tapes: Receiver<Tape>,
     pub(super) tape: Option<Tape>,
     pub(super) fuse: Arc<Fuse>,
-    /// Of an instance: what is to be written down of it.
+    /// Of an instance: its state to be persisted.
     pub(super) ledger: Option<Arc<Ledger>>,
-    /// The one that comes next.
+    /// The next tick.
     pub(super) next_tick: Tick,
-    /// Whether the last frame told only of those who were there before.
+    /// True if the last frame only moved known avatars.
     pub(super) is_steady: bool,
 }
 
@@ -127,8 +126,8 @@ impl Stepper {
         let StepStart { tick, dt, dilation, late_by, .. } = *start;
         let began_at = (self.clock)();
         let held = allocations::held_here();
-        // Whoever left it keeps both casts until no world has the former one, so that nothing large is freed here. A recording is of one
-        // cast: the change waits for its end.
+        // The sender keeps both casts until no world has the former one, so that nothing large is freed here. A recording has one cast:
+        // the change waits for its end.
         if self.tape.is_none()
             && is_turn_to_recast(self.scene.world, self.scene.hz, tick)
             && let Some(recast) = self.waiting.take_recast()
@@ -138,7 +137,7 @@ impl Stepper {
             ledger.set_reverted_from(None);
         }
         let allocated = allocations::counted_here();
-        // What comes in from here on belongs to the next tick.
+        // Later commands belong to the next tick.
         self.waiting.take(&mut self.commands);
         self.take_tape();
         if let Some(tape) = &mut self.tape {
@@ -146,7 +145,7 @@ impl Stepper {
         }
         let mut frame = self.outlet.take_frame();
         let completed_before = missions_completed(self.life.world());
-        // At the worst moment: the commands are taken, and nobody is told anything.
+        // At the worst moment: the commands are consumed, and no frame was sent.
         self.fuse.strike();
         self.life.step(began_at, tick, dt, dilation, &mut self.commands, &mut frame);
         if self.tape.as_mut().is_some_and(|tape| !tape.came_to(began_at, frame.state_hash)) {
@@ -162,7 +161,7 @@ impl Stepper {
             ledger.note(began_at, self.life.world());
         }
         let noted = allocations::counted_here() - noting;
-        // A whole state is on its way to the journal, and no part of what the world takes.
+        // A whole state is on its way to the journal, and not part of the world's memory.
         let held_noted = allocations::held_here() - held_before;
         let took = (self.clock)() - began_at;
         self.timing.record(took);
@@ -195,20 +194,20 @@ fn missions_completed(world: &World) -> u64 {
     missions.map(|mission| u64::from(mission.completed)).sum()
 }
 
-/// Whether a world makes a change of its cast in this tick: the many of a template make it one after the other, within a second.
+/// True if a world makes a change of its cast in this tick: the many of a template make it one after the other, within a second.
 fn is_turn_to_recast(WorldId(world): WorldId, hz: u32, tick: Tick) -> bool {
     let hz = u64::from(hz.max(1));
     tick.0 % hz == u64::from(world) % hz
 }
 
-/// Whether a frame tells only how those move who were there before.
+/// True if a frame only moves known avatars.
 fn is_steady(frame: &Frame) -> bool {
     let is_new = |change: &Change| matches!(change, Change::Created(_) | Change::Removed(_));
     frame.snapshot.is_none() && frame.events.is_empty() && !frame.changes.iter().any(is_new)
 }
 
 impl Stepper {
-    /// What is left of a task that panicked.
+    /// Remains of a task that panicked.
     pub(crate) fn of(panicked: Panicked) -> Box<Self> {
         let task: Box<dyn Any> = panicked.task;
         task.downcast().expect("worlds are the tasks of the pool")
@@ -224,7 +223,7 @@ impl Stepper {
         self.life.world()
     }
 
-    /// Who lives in it.
+    /// Its cast.
     pub(crate) const fn cast(&self) -> Option<&Arc<Cast>> {
         self.life.config().cast.as_ref()
     }
@@ -247,15 +246,14 @@ impl Stepper {
         }
     }
 
-    /// Ends what cannot go on after a panic.
+    /// Ends a recording, which cannot continue after a panic.
     pub(crate) fn end_recording(&mut self) {
         if let Some(tape) = self.tape.take() {
             tape.panicked();
         }
     }
 
-    /// Throws away what came into the inbox while the world is down: nobody reads it, and shards keep what does not fit, of which they
-    /// hold so much in all.
+    /// Empties the inbox while the world is down: nothing reads it, and shards hold commands without room, up to a total bound.
     pub(crate) fn drain(&mut self) {
         self.waiting.take(&mut self.commands);
         self.commands.clear();
@@ -288,8 +286,8 @@ impl Stepper {
                     "a world panics with what its template's files say now: it has gone back to what they said before"
                 );
             }
-            // The checkpoint is some seconds old, and this must not get lost. An empty world goes without, since it may be what the
-            // others have died of.
+            // The checkpoint is some seconds old, and progress must not get lost. An empty world goes without, since the progress may
+            // be the cause of the panics.
             if !ledger.is_closed()
                 && let Err(error) = self.life.take_up_progress(&ledger.last_progress())
             {
@@ -326,8 +324,7 @@ impl Outlet {
             Self::Here { line, spent, sessions } => {
                 line.follow(&frame);
                 if !frame.events.is_empty() {
-                    // A shard that is behind holds up no step of any world. What is lost heals: a passage is given up in time, and
-                    // the others are words.
+                    // A slow shard delays no step of any world. Losses heal: a passage is given up in time, and the others are words.
                     sessions.offer_shards(&ToShard::Events(frame.world, frame.events.as_slice().into()));
                 }
                 *spent = Some(frame);
@@ -337,7 +334,7 @@ impl Outlet {
     }
 }
 
-/// What an instance is made of.
+/// Parts of a new instance.
 pub(crate) struct Founding {
     pub(crate) scene: Arc<Scene>,
     pub(crate) life: Life,
@@ -369,7 +366,7 @@ impl Stepper {
             timing,
             lateness,
             clock,
-            // Nobody asks for recordings of instances.
+            // Instances are never recorded.
             tapes: crossbeam_channel::never(),
             tape: None,
             fuse: Arc::default(),

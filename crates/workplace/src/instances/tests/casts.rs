@@ -72,7 +72,7 @@ fn who_sleeps_is_left_alone_until_it_wakes() {
     let data = tempfile::tempdir().unwrap();
     let node = node(&data);
     let (one, two) = (node.create(1), node.create(2));
-    // Until their replicas have been told who is there, they do not sleep.
+    // Worlds idle only after their replicas have the full state.
     node.pass_a_second(one);
     node.pass_a_second(two);
     assert_eq!(node.reload(&data, "sit"), 2);
@@ -107,7 +107,7 @@ fn an_instance_under_construction_is_told_what_the_files_say_by_now() {
     pass_a_second(&node.instances.clock, &mut stepper);
     assert!(inbox.waiting.take_recast().is_none(), "it was made");
     assert!(Arc::ptr_eq(stepper.cast().unwrap(), &node.cast()));
-    // One that is created after that has it from the beginning.
+    // A later instance has it from the beginning.
     let other = node.create(2);
     assert!(node.inbox(other).waiting.has_cast(&node.cast()));
     assert!(node.inbox(other).waiting.take_recast().is_none());
@@ -248,7 +248,7 @@ fn one_that_panics_with_what_the_files_say_goes_back_and_tries_what_they_say_nex
 
     // They are mended before it has gone back.
     assert_eq!(node.begin_again(one, 3), Beginning::Newest);
-    // Until it has told who is there, which is nobody, it does not sleep.
+    // A world idles only after it has sent its state, even an empty one.
     node.pass_a_second(one);
     assert_eq!(node.reload(&data, "wait 8 s"), 1);
     let again = |stepper: &mut Stepper| (stepper.begin_again(4, |_| Vec::new()).0, trouble());

@@ -1,4 +1,4 @@
-//! What the node has room for: memory and time, as if somebody had measured them.
+//! Room of the node: memory and time, from simulated measurements.
 
 use super::*;
 use crate::long;
@@ -7,7 +7,7 @@ use host::capacity::{NodeSample, WorkerDemand};
 use schedule::long::{Long, LongContext};
 use std::ops::RangeInclusive;
 
-/// Expected size of an instance of "Cave" before the first one. Nobody counts bytes here, so nothing is learned.
+/// Expected size of an instance of "Cave" before the first one. No bytes are counted here, so nothing is learned.
 const CAVE_BYTES: u64 = 128 * 1024;
 
 impl Node {
@@ -17,11 +17,11 @@ impl Node {
         self.counts();
     }
 
-    /// There is memory for so many instances, with those that there are.
+    /// Allows memory for `n` instances, with the existing ones.
     fn allow(&self, n: u64) {
         let allowed_bytes = Some(n * CAVE_BYTES);
         let resident_bytes = self.counts().1 as u64 * CAVE_BYTES;
-        // What was created before is in what is resident now.
+        // Instances created before are part of the resident memory now.
         for _ in 0..2 {
             self.sample(
                 Instant::ZERO,
@@ -30,7 +30,7 @@ impl Node {
         }
     }
 
-    /// In these seconds worlds need so much of the only worker, and there is no memory but that of those that there are.
+    /// In these seconds worlds need `workers` of the only worker, and memory allows only the existing ones.
     fn work(&self, workers: f32, seconds: RangeInclusive<u64>) {
         let demand = WorkerDemand { workers, n_workers: 1, max_percent: 95, ..WorkerDemand::default() };
         let resident_bytes = self.counts().1 as u64 * CAVE_BYTES;
@@ -249,7 +249,7 @@ fn of_many_orders_at_once_each_finds_an_instance_to_evict() {
             });
         }
     });
-    // Some of those that make room leave a place that nobody needs any more.
+    // Some of the evictions leave a place that is no longer needed.
     let (n, n_in_memory) = node.counts();
     assert!(n == 80 && (1..=20).contains(&n_in_memory), "{n} {n_in_memory}");
     assert_eq!(node.metric(r#"throng_instances_refused_total{reason="memory"}"#), 0.0);

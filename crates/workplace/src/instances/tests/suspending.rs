@@ -198,7 +198,7 @@ fn the_longest_empty_instance_makes_room_for_one_that_is_wanted() {
     let node = Node::start(&data, &config(&["Cave"], 2));
     let (one, two, three) = (node.create(1), node.create(2), node.create(3));
     assert_eq!(node.states([one, two, three]), ["active", "active", "suspended"]);
-    // Those that nobody has been in yet make room like others.
+    // Instances without any visitor so far make room like others.
     node.instances.resume(three).unwrap();
     assert_eq!(node.states([one, two, three]), ["suspended", "active", "active"]);
     node.visit(two);

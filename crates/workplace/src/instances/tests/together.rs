@@ -33,7 +33,7 @@ impl Dice {
     }
 }
 
-/// Where each user's avatar is, as the shard knows it.
+/// Place of each user's avatar, as the shard knows it.
 type Standing = Arc<Mutex<BTreeMap<AgentId, (CircuitKey, WorldId)>>>;
 
 struct Hall {
@@ -185,7 +185,7 @@ impl Hall {
         // Portals make some, too.
         self.made.lock().unwrap().extend(&known);
         assert!(known.len() <= INSTANCES_MAX, "{}", known.len());
-        // Now and then one that has ended.
+        // Sometimes an ended one.
         let id = known.get(dice.roll(known.len() as u64 + 1) as usize).map_or(Uuid::nil(), |known| known.0);
         let done = match dice.roll(12) {
             0 | 1 => {
@@ -259,7 +259,7 @@ fn agent(user: u128) -> AgentId {
     AgentId(Uuid::from_u128(user + 1))
 }
 
-/// Tells the shard that nothing follows.
+/// Ends the shard's thread.
 const END: ToShard = ToShard::Revoke(CircuitKey { session: SessionKey(u64::MAX), ticket: 0 });
 
 struct Shard {

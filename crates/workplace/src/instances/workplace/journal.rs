@@ -1,7 +1,7 @@
-//! The `journal` thread: what has changed in instances is written down every second, and whole states that the registry has ordered.
+//! The `journal` thread: persists changes of instances every second, and whole states on the registry's order.
 //!
-//! Worlds put what there is to write into their [`Ledger`]s behind their steps; nothing here waits for one, and none
-//! waits for this. What cannot be written stays in memory and is tried again, ever less often.
+//! Worlds write their state into their [`Ledger`]s after their steps; neither side waits for the other. Failed writes stay in memory
+//! and are retried, ever less often.
 
 use super::InstanceWorkplace;
 use crate::ThreadError;
@@ -17,12 +17,12 @@ use store::State;
 use telemetry::recorder::{Arg, Recorder, Scope, frame_end};
 use world::saved;
 
-/// How often the journal is written: with the step that noted a change, and the transaction, within a second of it.
+/// Period of the journal: with the step that noted a change, and the transaction, within a second of it.
 const PERIOD: Duration = Duration::from_millis(700);
 
-/// What has changed, by the number of instances.
+/// Changes, by the number of instances.
 static JOURNAL: Scope = Scope::new("instances.journal").arg(Arg::Count).limit_us(300_000);
-/// Whole states, likewise.
+/// Whole states, by their number.
 static SAVE: Scope = Scope::new("instances.save").arg(Arg::Count).limit_us(1_000_000);
 
 /// The thread.
@@ -41,7 +41,7 @@ pub(in crate::instances) fn write_journal(
     let run = move || {
         recorder.thread("journal").install();
         workplace.write_until(&stopped);
-        // Whatever cannot be suspended keeps this much.
+        // Even an instance that cannot be suspended keeps this much.
         workplace.survives("journal", || workplace.journal(workplace.changes()));
     };
     let thread = std::thread::Builder::new().name("journal".into()).spawn(run);
@@ -50,7 +50,7 @@ pub(in crate::instances) fn write_journal(
 }
 
 impl Journal {
-    /// Writes what has changed, and ends the thread.
+    /// Writes the changes, and ends the thread.
     pub(in crate::instances) fn stop(self) {
         drop(self.stop);
         if self.thread.join().is_err() {
@@ -76,7 +76,7 @@ struct DueImage {
     report: JobReport,
 }
 
-/// What has changed in an instance, taken out of its ledger. Dropped before it is written down, by an error or a panic, it goes back.
+/// Change of an instance, taken out of its ledger. Dropped before it is persisted, by an error or a panic, it goes back.
 #[derive(Debug)]
 struct Change {
     id: Uuid,
@@ -131,13 +131,13 @@ impl InstanceWorkplace {
         }
     }
 
-    /// What has changed in all of them.
+    /// Changes of all instances.
     fn changes(&self) -> Vec<Change> {
         let catalog = self.catalog();
         catalog.stepped.values().filter_map(|stepped| Change::take(stepped.id, &stepped.ledger)).collect()
     }
 
-    /// What is to be written. Nothing while that is of no use.
+    /// Data to be written. Empty while writes are pointless.
     fn look(&self) -> Due {
         let mut due = Due::default();
         if self.depot.rests_until().is_some_and(|until| (self.clock)() < until) {
@@ -156,7 +156,7 @@ impl InstanceWorkplace {
         due
     }
 
-    /// Writes down what has changed, in one transaction.
+    /// Persists the changes, in one transaction.
     fn journal(&self, mut changes: Vec<Change>) {
         let Some(changed_at) = changes.iter().map(|change| change.progress.changed_at).min() else {
             return;

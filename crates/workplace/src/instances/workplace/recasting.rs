@@ -1,9 +1,9 @@
-//! Templates whose files have changed: new instances take what the files say now, and those that run go over to it.
+//! Hot reload of templates: new instances use the new files, and running ones change to them.
 //!
-//! A long task reads the files. A running world finds a [`Recast`] beside its inbox and makes it between two steps, worlds of a template one
-//! after the other; one that sleeps makes it when it wakes, and one that is suspended is resumed with what the files say then. One that was being
-//! made meanwhile is looked at once it can be told. What nobody needs any more is never freed in a step: casts and changes are kept here until this is the last to have them, for which the `instances`
-//! thread looks now and then, and then dropped where all that is left of worlds is.
+//! A long task reads the files. A running world finds a [`Recast`] beside its inbox and makes it between two steps, worlds of a
+//! template one after the other; an idle one makes it at its next step, and a suspended one is resumed with the current files. A world
+//! under construction meanwhile is checked once it has an inbox. No step frees former casts and changes: they are kept here until this
+//! is their last owner, which the `instances` thread checks periodically, and then dropped where former worlds are.
 
 use super::InstanceWorkplace;
 use crate::inboxes::Inbox;
@@ -21,27 +21,27 @@ use std::time::Duration;
 use thiserror::Error;
 use world::{Cast, Recast, RecastRefusal};
 
-/// What it takes to read the files of a template whose navmesh is there, about.
+/// Approximate time to read the files of a template whose navmesh exists.
 const READ_ESTIMATE: Duration = Duration::from_millis(20);
 
-/// What comes of reading a template's files again.
+/// Result of reloading a template.
 #[derive(Debug)]
 pub struct Reloaded {
     /// Its name, as it is configured.
     pub template: String,
-    /// What new instances have.
+    /// Cast of new instances.
     pub cast: Arc<Cast>,
-    /// Whether the files say something else than before.
+    /// True if the files differ from before.
     pub has_changed: bool,
     /// Instances that go over to it within a second of being awake. Even if nothing has changed: those that should have before, and did not.
     pub n_adopting: usize,
-    /// Instances that keep what they have.
+    /// Instances that keep their cast.
     pub n_keeping: usize,
-    /// Why these do.
+    /// The reason.
     pub why: Option<RecastRefusal>,
 }
 
-/// Why it stays as it was.
+/// Reasons for which a template keeps its former cast.
 #[derive(Debug, Error)]
 pub enum ReloadRefusal {
     /// There is no such template, or the driver has ended.
@@ -58,7 +58,7 @@ pub enum ReloadRefusal {
     Long(#[from] LongFailure),
 }
 
-/// What reloading needs beside the catalog.
+/// State of reloads beside the catalog.
 #[derive(Debug, Default)]
 pub(in crate::instances) struct Recasting {
     /// One is reloaded at a time.
@@ -66,7 +66,7 @@ pub(in crate::instances) struct Recasting {
     retired: Mutex<Retired>,
 }
 
-/// What was given up, until nobody else has it.
+/// Former casts and changes, until this is their last owner.
 #[derive(Debug, Default)]
 struct Retired {
     casts: Vec<Arc<Cast>>,
@@ -127,8 +127,7 @@ impl InstanceWorkplace {
         Ok(reloaded)
     }
 
-    /// Gives the cast to the template, if it has not got it, and to those of its instances that have another one. Those that have given it up
-    /// keep what they went back to.
+    /// Gives the cast to the template and to its instances, where they differ. Instances that have given it up keep their former cast.
     fn cast_anew(&self, reloaded: &mut Reloaded) {
         let cast = Arc::clone(&reloaded.cast);
         let mut changes = Changes::to(&cast);
@@ -160,20 +159,20 @@ impl InstanceWorkplace {
         self.retire(retired);
     }
 
-    /// Keeps what was given up until nothing else refers to it.
+    /// Keeps former casts and changes until nothing else refers to them.
     fn retire(&self, more: Retired) {
         let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
         retired.casts.extend(more.casts);
         retired.recasts.extend(more.recasts);
     }
 
-    /// Where commands wait for those of a template's instances that are in the pool.
+    /// Inboxes of a template's instances in the pool.
     fn inboxes_of(&self, template: &str) -> Vec<Inbox> {
         self.catalog().of_template(template).filter_map(|(world, _)| self.inboxes.of(world)).collect()
     }
 
-    /// Gives a world that has just come into the pool what its template has become since it was begun. Whoever changes the template from here
-    /// on, with the catalog locked as it is here, finds the world.
+    /// Gives a world that has just come into the pool the changes of its template since it was begun. Every later change of the
+    /// template, made with the catalog locked as here, finds the world.
     pub(in crate::instances) fn catch_up(&self, world: WorldId) {
         let behind = self.behind(&self.catalog(), world);
         let Some((cast, inbox)) = behind else { return };
@@ -196,7 +195,7 @@ impl InstanceWorkplace {
         self.retire(retired);
     }
 
-    /// What a world's template has and it has not, and is to have.
+    /// The cast of a world's template that the world lacks and is to get.
     fn behind(&self, catalog: &WorldCatalog, world: WorldId) -> Option<(Arc<Cast>, Inbox)> {
         let stepped = catalog.stepped.get(&world).filter(|one| !catalog.reverted.contains_key(&one.id))?;
         let cast = catalog.template(&stepped.template)?.cast.clone()?;
@@ -204,10 +203,10 @@ impl InstanceWorkplace {
         Some((cast, inbox))
     }
 
-    /// Has dropped what no world has any more. Costs nothing while there is nothing.
+    /// Drops casts without a world. Free of cost while there are none.
     pub(in crate::instances) fn dispose_casts(&self) {
         let mut retired = self.recasting.retired.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those hold casts, which come to their turn once these are dropped.
+        // These hold casts, which become unneeded once these are dropped.
         let recasts = unneeded(&mut retired.recasts);
         retired.casts.sort_unstable_by_key(|cast| Arc::as_ptr(cast).addr());
         retired.casts.dedup_by(|a, b| Arc::ptr_eq(a, b));
@@ -219,7 +218,7 @@ impl InstanceWorkplace {
     }
 }
 
-/// Takes out those that nobody else has.
+/// Removes those without another owner.
 fn unneeded<T>(of: &mut Vec<Arc<T>>) -> Vec<Arc<T>> {
     of.extract_if(.., |one| Arc::strong_count(one) == 1).collect()
 }
@@ -237,7 +236,7 @@ impl Changes {
         Self { to: Arc::clone(cast), known: Vec::new() }
     }
 
-    /// Compares what the world behind an inbox has, if that is to be done: before anything is locked, since it takes long.
+    /// Compares the cast of the world behind an inbox, if necessary: before anything is locked, since it takes long.
     fn prepare(&mut self, inbox: &Inbox) {
         let is_behind = !inbox.waiting.has_cast(&self.to);
         if let Some(from) = inbox.waiting.goes_over_from().filter(|_| is_behind) {
@@ -257,8 +256,7 @@ impl Changes {
 }
 
 impl WorldCatalog {
-    /// Gives a template another cast, for instances that begin from here on; the former one. Visitors of these are told whether they
-    /// can be hurt there as the new cast has it.
+    /// Gives a template another cast, for later instances; returns the former one. Visitors of these get the new cast's damage setting.
     fn cast_template(&mut self, name: &str, cast: &Arc<Cast>) -> Option<Arc<Cast>> {
         // A cast that was given up before says nothing of this one.
         self.reverted.retain(|_, reverted| !reverted.template.eq_ignore_ascii_case(name));

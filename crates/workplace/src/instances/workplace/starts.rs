@@ -131,7 +131,7 @@ impl InstanceWorkplace {
                 if let Some(report) = take(claim) {
                     report.end(JobOutcome::Started(Err(judge_panic(id, is_first, &*panic))));
                 }
-                // The pool counts it, and its own report tells where.
+                // The pool counts it, and its own report states the place.
                 resume_unwind(panic);
             }
         };
@@ -140,7 +140,8 @@ impl InstanceWorkplace {
         }
     }
 
-    /// No world comes of a state. Its checksum is right, so that a build of ours wrote it: it stays where it is, for one that can read it.
+    /// A state that makes no world. Its checksum is right, so that a build of ours wrote it: it stays in place, for a build that can
+    /// read it.
     fn judge(&self, id: Uuid, part: Part, why: &SavedError) -> StartFailure {
         if !why.is_damage() {
             tracing::warn!(%id, %part, %why, "a state of an instance fits nothing that there is here");

@@ -21,8 +21,8 @@ use world::saved;
 /// Some instances, from the pool into the store, by their number.
 static SUSPEND: Scope = Scope::new("instances.suspend").arg(Arg::Count).limit_us(1_000_000);
 
-/// A world that cannot be taken out is spared for so long: it is down, or what it lost is not journalled yet. It is not to be chosen again
-/// and again for having been empty the longest.
+/// Time for which a world is spared that cannot be taken out: it is down, or its losses are not journalled yet. It must not be chosen
+/// repeatedly for the longest time without visitors.
 const OUT_OF_REACH: Duration = Duration::from_secs(3);
 
 /// Remains of a world that was down when the server stopped.
@@ -55,7 +55,7 @@ impl LeavingWorld<'_> {
     /// The state to be saved, if anything has changed since the last one.
     fn take_image(&mut self, has_had_visitors: bool) {
         let Some(stepper) = &self.stepper else { return };
-        // The cast to which it has gone back is the one that it is to be resumed with.
+        // A world that went back to a former cast is resumed with that.
         let has_gone_back = self.ledger.reverted_from().is_some();
         let is_down = matches!(self.from, LeavingFrom::Down);
         let is_changed = has_had_visitors || self.ledger.has_news() || has_gone_back || is_down;
@@ -66,8 +66,8 @@ impl LeavingWorld<'_> {
         });
     }
 
-    /// The cast to which the world has gone back. One that began empty after that is resumed with the saved state and has gone back
-    /// from nothing.
+    /// The cast to which the world has gone back. One that restarted empty after that is resumed with the saved state, and has gone
+    /// back from nothing.
     fn reverted(&self) -> Option<RevertedCast> {
         let from = self.ledger.reverted_from().filter(|_| !self.ledger.is_closed())?;
         let to = Arc::clone(self.stepper.as_ref()?.cast()?);
@@ -142,7 +142,7 @@ impl InstanceWorkplace {
         report.end(JobOutcome::Suspended(targets.iter().filter_map(in_order).collect()));
     }
 
-    /// Takes a world out of the pool, and a copy of its state. `None` of one that is down, which has to restart first.
+    /// Takes a world out of the pool, and a copy of its state. `None` if it is down and has to restart first.
     pub(in crate::instances) fn take_out(&self, target: &SuspendTarget) -> Option<LeavingWorld<'_>> {
         let SuspendTarget { world, is_changed } = *target;
         let known = {
