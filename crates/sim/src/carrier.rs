@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-/// What happens; whom it concerns stands in its lane.
+/// An event; its lane names the client concerned.
 #[derive(Debug)]
 pub(crate) enum Event {
     Tick,
@@ -27,11 +27,11 @@ pub(crate) enum Event {
     Wake,
 }
 
-/// One socket of a client and one port of the server: what a shard is chosen by.
+/// One socket of a client and one port of the server: the key of the choice of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pair {
     pub(crate) client: u32,
-    /// Which of the client's sockets, one after the other.
+    /// Number of the client's socket, in order.
     pub(crate) generation: u16,
     pub(crate) port: u8,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Pair {
 struct Path {
     up: Link,
     down: Link,
-    /// Folded hashes of what arrived.
+    /// Folded hashes of arrived datagrams.
     arrived_up: u64,
     arrived_down: u64,
 }
@@ -121,7 +121,7 @@ impl Carrier {
         }
     }
 
-    /// A client sends an HTTP request, which takes so long. Cut off, it waits.
+    /// A client sends an HTTP request with this latency. Cut off, it waits.
     pub(crate) fn request(
         &mut self,
         now: Instant,
@@ -167,7 +167,7 @@ impl Carrier {
         self.paths.entry(pair).or_insert_with(|| Path::new(self.seed, pair))
     }
 
-    /// Counts a datagram; one that is sent while the client is cut off arrives as little as a lost one.
+    /// Counts a datagram; one sent while the client is cut off is lost.
     fn unless_lost(
         &mut self,
         now: Instant,
@@ -184,7 +184,7 @@ impl Carrier {
         arrivals[0].is_none() || self.cuts[pair.client as usize].cut_until(now).is_some()
     }
 
-    /// When something that was sent to a client got lost last.
+    /// Time of the last loss of a datagram to a client.
     pub(crate) fn lost_down_at(&self, client: u32) -> Instant {
         self.lost_down_at[client as usize]
     }

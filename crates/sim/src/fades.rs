@@ -1,7 +1,7 @@
-//! Fades: times in which a client's path loses so much that no repetition helps.
+//! Fades: times in which a client's path loses more than repetition can repair.
 //!
-//! A path fades while more than half of the datagrams sent to the client within [`WINDOW`] were lost. Checks that judge how soon a
-//! client is told treat it as a cut. Single losses, and bursts shorter than that, are the server's to repair in time.
+//! A path fades while more than half of the datagrams sent to the client within [`WINDOW`] were lost. Checks of the latency of updates
+//! treat it as a cut. Single losses, and shorter bursts, are the server's to repair in time.
 
 use ids::Instant;
 use std::collections::VecDeque;
@@ -9,9 +9,9 @@ use std::time::Duration;
 
 /// Time over which losses are counted.
 const WINDOW: Duration = Duration::from_millis(500);
-/// One lost datagram in so many.
+/// A path fades above one loss per this number of datagrams.
 const LOST_OF: usize = 2;
-/// Datagrams in the window that tell anything.
+/// Minimum number of datagrams in the window for a judgement.
 const SENT_MIN: usize = 6;
 
 /// The latest datagrams to a client, delivered or lost.

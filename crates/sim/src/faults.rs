@@ -1,17 +1,16 @@
-//! What goes wrong in a run, as data: every knob says what it does and what it stands for in real life.
+//! Faults of a run, as data: every knob states its effect and its counterpart in production.
 
 use std::time::Duration;
 
-/// What one direction of a client's path does to datagrams.
+/// Faults of datagrams in one direction of a client's path.
 ///
-/// Loss follows Gilbert and Elliott: the path is in a good or a bad state, and changes it with each datagram. A
-/// radio link that fades, or a queue that overflows, loses in bursts; independent losses would be too kind to whatever
-/// repeats itself three times.
+/// Loss follows Gilbert and Elliott: the path is in a good or a bad state, and changes it with each datagram. A radio link that fades,
+/// or a queue that overflows, loses in bursts; independent losses would favour protocols that repeat everything three times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkFaults {
     /// Shortest time on the way.
     pub delay: Duration,
-    /// What is added to it at most, evenly. More than the spacing of datagrams makes them overtake each other.
+    /// Maximum of the added, evenly distributed latency. More than the spacing of datagrams reorders them.
     pub jitter: Duration,
     /// Share lost in the good state, 0–1.
     pub loss_good: f64,
@@ -23,9 +22,9 @@ pub struct LinkFaults {
     pub bad_to_good: f64,
     /// Share that arrives twice, the second time up to [`Self::straggle`] later.
     pub duplicate: f64,
-    /// Share that arrives up to [`Self::straggle`] late, behind what was sent after it.
+    /// Share that arrives up to [`Self::straggle`] late, behind later datagrams.
     pub reorder: f64,
-    /// How late a straggler is at most.
+    /// Maximum delay of a straggler.
     pub straggle: Duration,
 }
 
@@ -80,15 +79,15 @@ pub struct Partitions {
 /// Many clients whose paths are cut at the same time, as by a provider's outage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
-    /// When it begins, counted from the beginning of the run.
+    /// Begin, counted from the beginning of the run.
     pub at: Duration,
-    /// How long it lasts. Beyond the server's idle timeout (60 s) all who are cut off have to log in again.
+    /// Duration. Beyond the server's idle timeout (60 s) all cut-off clients have to log in again.
     pub lasts: Duration,
     /// Share of the clients that are cut off, 0–1.
     pub share: f64,
 }
 
-/// Worlds that panic in the middle of a step: commands are taken, the state has changed, and nobody hears of it.
+/// Worlds that panic in the middle of a step: commands are consumed, the state has changed, and no frame is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Panics {
     /// Mean time between two bouts of each world.
@@ -100,7 +99,7 @@ pub struct Panics {
 /// Everything that goes wrong while the storm lasts. Afterwards only [`LinkFaults::CALM`] is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Faults {
-    /// What the set is called on the command line.
+    /// Name of the set on the command line.
     pub name: &'static str,
     /// Both directions of every client's path; each direction draws for itself.
     pub link: LinkFaults,
@@ -112,16 +111,16 @@ pub struct Faults {
     pub http_delay: Duration,
     /// Share of HTTP answers lost with their connection: the client asks again.
     pub http_reset: f64,
-    /// Share of frames that never reach the replica: a queue was full, or a link of a cluster broke. The replica
-    /// notices the gap and asks for a snapshot. What was said in a lost frame is heard by nobody.
+    /// Share of frames that never reach the replica: a queue was full, or a link of a cluster broke. The replica notices the gap and
+    /// asks for a snapshot. No client hears the chat of a lost frame.
     pub frame_loss: f64,
     /// Datagrams per second from addresses without circuit: noise and guessed tickets. None may be answered.
     pub strangers_per_s: u32,
-    /// When the whole node stops for how long (SIGSTOP, a paused virtual machine), counted from the beginning.
-    /// What clients send meanwhile waits in the kernel.
+    /// Start and length of a stop of the whole node (SIGSTOP, a paused virtual machine), counted from the beginning. Datagrams of
+    /// clients wait in the kernel meanwhile.
     pub freeze: Option<(Duration, Duration)>,
-    /// Worlds that panic. What is said to one a second before that, or before everybody is back, may be heard by nobody: on
-    /// worse paths than [`LinkFaults::CALM`] words are on their way for longer, and the check of chat would complain.
+    /// Worlds that panic. Chat from one second before a panic until all visitors are back may be lost: on worse paths than
+    /// [`LinkFaults::CALM`] chat is on its way for longer, and the check of chat would complain.
     pub panics: Option<Panics>,
 }
 

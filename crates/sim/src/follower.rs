@@ -1,4 +1,4 @@
-//! The parts that follow a world's frames: what the `replica` thread has of one world.
+//! Followers of a world's frames: the part of the `replica` thread for one world.
 
 use crate::node::TICK;
 use gateway::feed::Feed;
@@ -16,7 +16,7 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// Of a world of which this is known before its first frame.
+    /// For a world with this initial replica.
     pub(crate) fn new(replica: Replica) -> Self {
         Self {
             encoder: Encoder::new(TICK),
@@ -47,7 +47,7 @@ impl Follower {
 /// Edge of a square of the grid.
 const GRID_M: u32 = 256;
 
-/// Where a region lies: far enough from the other not to be a neighbour.
+/// Position of a region: far enough from the other not to be a neighbour.
 pub(crate) const fn grid(n: u32, size_m: u32) -> (u32, u32) {
     (1_000 + 2 * n * (size_m / GRID_M), 1_000)
 }

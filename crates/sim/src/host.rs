@@ -34,7 +34,7 @@ impl CastLibrary {
         self.0.iter().find(|cast| cast.fingerprint() == fingerprint).cloned()
     }
 
-    /// Of two editions the other one.
+    /// The other of two editions.
     ///
     /// # Panics
     /// If there is none.
@@ -77,7 +77,7 @@ pub(crate) struct Resident {
     pub(crate) reloads: Vec<u64>,
     casts: Arc<CastLibrary>,
     frame: Frame,
-    /// Whether `frame` is of the last tick.
+    /// True if `frame` is of the last tick.
     has_told: bool,
     /// Records its inputs, once a recording has begun.
     writer: Option<Writer<Vec<u8>>>,
@@ -271,7 +271,7 @@ impl Resident {
         }
     }
 
-    /// Does what is due after a panic.
+    /// Runs the due task of a restart.
     fn run_restart(
         &mut self,
         now: Instant,

@@ -1,9 +1,8 @@
 //! The deterministic simulator: a node with two worlds and its clients, on one thread and virtual time.
 //!
-//! Worlds, replication, hub and shards are the code that production runs; clients are the bots of crate `bots`. What is
-//! simulated is everything around them: clocks, the network, threads, HTTP, crashes. A run is a function of its
-//! [`Scenario`], and a run that fails names the command that repeats it. What keeps it so stands in
-//! `DETERMINISM.md`; what goes wrong in a run in [`Faults`].
+//! Worlds, replication, hub and shards are the code that production runs; clients are the bots of crate `bots`. Everything around them
+//! is simulated: clocks, the network, threads, HTTP, crashes. A run is a function of its [`Scenario`], and a run that fails names the
+//! command that repeats it. `DETERMINISM.md` explains how; [`Faults`] are the faults of a run.
 //!
 //! ```
 //! use sim::{Faults, Scenario};
@@ -15,17 +14,17 @@
 //! # Ok::<(), Box<sim::Failed>>(())
 //! ```
 //!
-//! | what | where |
+//! | part | module |
 //! |---|---|
 //! | the loop, and the phases of a run | `simulation` |
 //! | the server's parts, wired: gateway, hosts | `node`, `host` |
-//! | what a world that moves is compared with | `reference` |
-//! | a client, and what it wants | `client` |
-//! | what goes wrong, as data | [`Faults`], `network`, `strangers` |
-//! | what must be true | `checks` |
+//! | the reference of a world that moves | `reference` |
+//! | a client and its intents | `client` |
+//! | faults, as data | [`Faults`], `network`, `strangers` |
+//! | invariants | `checks` |
 //! | the order of events, and chance | `queue`, `streams` |
-//! | what runs are compared by | [`Trace`] |
-//! | what two builds are compared by | [`workload`] |
+//! | comparison of runs | [`Trace`] |
+//! | comparison of two builds | [`workload`] |
 
 mod carrier;
 mod checks;

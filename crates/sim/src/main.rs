@@ -1,4 +1,4 @@
-//! Runs one scenario and says what came of it: `cargo run -p sim -- --seed 7 --faults rough`.
+//! Runs one scenario and prints its result: `cargo run -p sim -- --seed 7 --faults rough`.
 
 use clap::{Parser, value_parser};
 use sim::{Faults, Report, Scenario, Setting};
@@ -20,7 +20,7 @@ struct Arguments {
     /// Seconds that the storm lasts.
     #[arg(long, default_value_t = 30)]
     storm_s: u64,
-    /// What goes wrong: none, lossy, rough, split, exile, gaps, frozen, panics, poisoned.
+    /// Faults: none, lossy, rough, split, exile, gaps, frozen, panics, poisoned.
     #[arg(long, default_value = "lossy", value_parser = faults)]
     faults: Faults,
     /// Restarts of worlds from their snapshots.
@@ -29,17 +29,17 @@ struct Arguments {
     /// Hosts that step the worlds.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=16))]
     hosts: u16,
-    /// Moves the worlds between the hosts at random ticks, and compares each in every tick with one that stays. Implies `--village` unless
-    /// there is a crowd.
+    /// Moves the worlds between the hosts at random ticks, and compares each in every tick with one that stays. Implies `--village`
+    /// without a crowd.
     #[arg(long)]
     moves: bool,
-    /// All in one region of 512 m, in which everybody is shown the nearest, instead of travelling between two.
+    /// All clients in one region of 512 m, which displays the nearest avatars only, instead of travel between two.
     #[arg(long)]
     crowd: bool,
     /// NPCs live in the first region, who fight each other and the visitors, and there is a mission.
     #[arg(long, conflicts_with = "crowd")]
     village: bool,
-    /// Runs with so many seeds, one after the other, from `--seed` on.
+    /// Number of seeds to run in order, from `--seed` on.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     seeds: u64,
     /// Runs everything twice: equal seeds have to make equal runs.

@@ -8,7 +8,7 @@ use bots::rng::Rng;
 use ids::Instant;
 use std::time::Duration;
 
-/// When the copies of one datagram arrive; none when it is lost.
+/// Arrival times of the copies of one datagram; none if it is lost.
 pub(crate) type Arrivals = [Option<Instant>; 2];
 
 /// One direction between a client and one port of the server.
@@ -24,8 +24,7 @@ impl Link {
         Self { rng, is_bad: false }
     }
 
-    /// What becomes of a datagram sent now. Draws equally often whatever happens, so that turning one knob does not
-    /// change the luck of the others.
+    /// Fate of a datagram sent now. The number of draws is constant, so that one knob does not change the luck of the others.
     pub(crate) fn send(&mut self, now: Instant, faults: &LinkFaults) -> Arrivals {
         let [turn, luck, late, twice, twice_late, straggles, straggles_late] =
             std::array::from_fn(|_| self.rng.unit());
@@ -82,7 +81,7 @@ impl Cuts {
         Self(cut.into_iter().collect())
     }
 
-    /// When the cut that holds now ends.
+    /// End of the current cut.
     pub(crate) fn cut_until(&self, now: Instant) -> Option<Instant> {
         self.0.iter().find(|&&(from, until)| from <= now && now < until).map(|&(_, until)| until)
     }
@@ -92,7 +91,7 @@ impl Cuts {
         self.0.iter().rev().find(|&&(from, _)| from <= now).map(|&(_, until)| until.min(now))
     }
 
-    /// How much of the time between two moments the path was cut.
+    /// Total time of cuts between two moments.
     pub(crate) fn cut_between(&self, from: Instant, until: Instant) -> Duration {
         self.0.iter().map(|&(begins, ends)| ends.min(until).since(begins.max(from))).sum()
     }

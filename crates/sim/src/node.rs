@@ -1,8 +1,8 @@
 //! The server under test: the same worlds, replicas, hub and shards as in production, wired on one thread.
 //!
-//! `throng` wires them with threads, sockets and queues; here they are called in turn. Nothing in this file decides
-//! anything about the protocol. What is fixed here, and left to chance in production, is when things pass between the
-//! parts: a frame reaches replica and shards within its tick, mail between shards and hub waits for the next turn.
+//! `throng` wires them with threads, sockets and queues; here they are called in turn. Nothing in this file decides anything about the
+//! protocol. Only the times at which data pass between the parts are fixed here and random in production: a frame reaches replica and
+//! shards within its tick, mail between shards and hub waits for the next turn.
 
 use crate::checks::{Failure, Rule};
 use crate::follower::{Follower, grid};
@@ -34,9 +34,9 @@ pub(crate) const TURN: Duration = Duration::from_millis(5);
 pub(crate) const PORTS: u8 = 4;
 /// The first of them.
 pub(crate) const FIRST_PORT: u16 = 9_000;
-/// How long an avatar may be on its way.
+/// Time limit of an avatar's arrival.
 pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
-/// Whom a client is shown at most, as production has it.
+/// Maximum size of a client's visible set, as in production.
 pub(crate) const VISIBLE_MAX: usize = 200;
 /// Things that stand in each: 250 within reach of a client, a second of its bytes.
 const BOXES: u32 = 1_000;
@@ -68,10 +68,10 @@ pub(crate) struct Node {
     hub: Hub,
     shards: Vec<Shard>,
     outbox: Outbox,
-    /// Where users were last.
+    /// Last places of users.
     last: BTreeMap<AgentId, Spot>,
     next_sweep: Instant,
-    /// What shards told the hub in this turn, before it is put in order.
+    /// Messages of shards to the hub in this turn, before they are ordered.
     mail: Vec<(CircuitKey, ShardIndex, FromShard)>,
     /// True if worlds are compared with references.
     keeps_references: bool,
@@ -127,7 +127,7 @@ impl Node {
         }
     }
 
-    /// Compares every world from now on with one that does not move ([`Self::check_moves`]).
+    /// Compares every world from now on with a reference that does not move ([`Self::check_moves`]).
     pub(crate) fn keep_references(&mut self) {
         self.keeps_references = true;
         for n in 0..self.served.len() {
@@ -136,7 +136,7 @@ impl Node {
         }
     }
 
-    /// Compares the references after a tick. One begins anew beside a world that has recovered from a panic.
+    /// Compares the references after a tick. A reference restarts beside a world that has recovered from a panic.
     ///
     /// # Errors
     /// If a world differs from one that did not move.
@@ -173,7 +173,7 @@ impl Node {
         &self.places
     }
 
-    /// What stands in a world, as it is made.
+    /// Initial positions of the static objects of a world.
     pub(crate) fn things(&self, world: WorldId) -> BTreeMap<LocalId, Vec3> {
         let config = self.resident(world).life.config();
         let ids = config.local_ids.clone().map(LocalId);
@@ -240,8 +240,8 @@ impl Node {
             let mail = shard.mail().drain(..);
             self.mail.extend(mail.map(|mail| (circuit_of(&mail), ShardIndex(index), mail)));
         }
-        // Shards speak at the same time; which one the hub hears first must not matter, and here it is the same one
-        // whatever their number. What one circuit has to say stays in order.
+        // Shards act simultaneously; their order at the hub must not matter, and here it is the same for any number of them. Messages
+        // of one circuit stay in order.
         self.mail.sort_by_key(|&(circuit, ..)| circuit);
         for (_, shard, mail) in std::mem::take(&mut self.mail) {
             self.hub.handle(now, shard, mail);
@@ -324,7 +324,7 @@ impl Node {
         self.hub.login(now, login)
     }
 
-    /// Where somebody stands who was never here.
+    /// Position of a user without a former one.
     fn first_spot(&self, agent: AgentId, first: PlaceId) -> Vec3 {
         let place = self.places.get(first);
         if !self.setting.is_scattered() {
@@ -346,8 +346,8 @@ impl Node {
         self.resident_mut(world).life.reload().expect("a world reads its own snapshot");
     }
 
-    /// Reloads the behaviours of a world's NPCs, between two ticks: it goes over to the other edition before its next step. False while
-    /// it is down, or where nobody lives.
+    /// Reloads the behaviours of a world's NPCs, between two ticks: it changes to the other edition before its next step. False while
+    /// it is down, or without NPCs.
     pub(crate) fn reload_cast(&mut self, world: WorldId) -> bool {
         let resident = self.resident(world);
         let Some(cast) = resident.life.config().cast.as_ref().filter(|_| !resident.is_down()) else {
@@ -428,7 +428,7 @@ impl Node {
         self.residents().map(Resident::restarts).sum()
     }
 
-    /// What the shards of this node know of a world.
+    /// A world's replica on this node.
     pub(crate) fn replica(&self, world: WorldId) -> Arc<Replica> {
         Arc::clone(&self.places.get(PlaceId(world.0 as u16)).scene.feed.current())
     }
@@ -441,7 +441,7 @@ impl Node {
         self.shards.iter().map(Shard::counters)
     }
 
-    /// What the worlds have counted.
+    /// Counters of the worlds.
     pub(crate) fn world_counters(&self) -> impl Iterator<Item = &WorldCounters> {
         self.residents().map(|resident| resident.life.world().counters())
     }
@@ -461,7 +461,7 @@ impl Node {
         self.after(shard, out);
     }
 
-    /// Takes what a call into a shard left: commands go to the worlds, datagrams onto the wire.
+    /// Handles the output of a call into a shard: commands go to the worlds, datagrams onto the wire.
     fn after(&mut self, shard: usize, out: &mut Wire<'_>) {
         let crosses_as_bytes = self.hosts.len() > 1;
         for (world, command) in self.shards[shard].commands().drain(..) {
@@ -481,7 +481,7 @@ impl Node {
     }
 }
 
-/// Where datagrams of the server go: port and client, bytes.
+/// Outgoing datagrams of the server: port and client, bytes.
 pub(crate) type Wire<'a> = dyn FnMut(Address, &[u8]) + 'a;
 
 /// The server's address, as all its clients know it.
@@ -566,7 +566,7 @@ fn shard_config(seed: u64) -> ShardConfig {
     }
 }
 
-/// Whose circuit a shard speaks of.
+/// Circuit of a shard's message.
 const fn circuit_of(mail: &FromShard) -> CircuitKey {
     match mail {
         FromShard::Opened(circuit)

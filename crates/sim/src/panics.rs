@@ -1,15 +1,15 @@
-//! When worlds panic: bouts of steps that do, at random times of the storm.
+//! Times of panics: bouts of panicking steps, at random times of the storm.
 
 use crate::faults::Panics;
 use crate::streams::{Purpose, duration, stream};
 use bots::rng::Rng;
 use ids::Instant;
 
-/// What one world has before it.
+/// Coming bouts of one world.
 #[derive(Debug)]
 pub(crate) struct Bouts {
     rng: Rng,
-    /// When the next one begins; unknown before the first look.
+    /// Begin of the next one; unknown before the first check.
     next_at: Option<Instant>,
     /// Steps that still panic in this one.
     left: u32,
@@ -20,7 +20,7 @@ impl Bouts {
         Self { rng: stream(seed, Purpose::Panics, world as u64), next_at: None, left: 0 }
     }
 
-    /// Whether the step that comes now panics.
+    /// True if the next step panics.
     pub(crate) fn strikes(&mut self, now: Instant, panics: Option<&Panics>) -> bool {
         let Some(panics) = panics else { return false };
         let mut draw = || now + duration(&mut self.rng, panics.every / 2, panics.every * 3 / 2);

@@ -1,15 +1,14 @@
-//! What will happen, in the order in which it happens.
+//! Future events in order.
 //!
-//! Ordered by time, then by lane, then by insertion. A lane belongs to one client's socket, one port and one
-//! direction,
-//! or to the node itself. Things of different lanes that happen in the same nanosecond are therefore ordered by whom they concern,
-//! never by which shard happened to speak first: that is what makes a run the same on 1, 2 and 4 shards.
+//! Ordered by time, then by lane, then by insertion. A lane belongs to one client's socket, one port and one direction, or to the node
+//! itself. Events of different lanes in the same nanosecond are therefore ordered by the client concerned, never by the order of the
+//! shards: a run is the same on 1, 2 and 4 shards.
 
 use crate::carrier::Pair;
 use ids::Instant;
 use std::collections::BTreeMap;
 
-/// Whose event it is; the order of the variants is the order within one nanosecond.
+/// Owner of an event; the order of the variants is the order within one nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
     /// A step of the worlds.
@@ -49,7 +48,7 @@ impl<E> Queue<E> {
         self.n_inserted += 1;
     }
 
-    /// What happens next.
+    /// The next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, Lane, E)> {
         let ((at, lane, _), event) = self.events.pop_first()?;
         Some((at, lane, event))

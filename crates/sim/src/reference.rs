@@ -1,8 +1,8 @@
 //! A world that stays: the same commands as the one that moves between hosts, stepped beside it, and compared in every tick.
 //!
-//! A move must change nothing. So whatever a move loses, repeats or ages shows at the latest in the first tick in which it matters, and
-//! the run fails there. After a panic the checkpoint from which a world restarts is that of its last move, so the reference begins
-//! anew from the world's own state once that has recovered.
+//! A move must change nothing. So a lost, repeated or aged part shows at the latest in the first tick in which it matters, and the run
+//! fails there. After a panic the checkpoint from which a world restarts is that of its last move, so the reference restarts from the
+//! world's own state once that has recovered.
 
 use crate::host::{CastLibrary, Resident};
 use crate::node::TICK;
@@ -49,7 +49,7 @@ impl WorldReference {
         self.cast = self.casts.get(cast);
     }
 
-    /// Steps the world, and describes the difference from the frame of the one that moves.
+    /// Steps the world, and describes its difference from the frame of the moved one.
     pub(crate) fn step(&mut self, tick: Tick, moved: &Frame) -> Option<String> {
         let Self { world, inbox, frame, scratch, .. } = self;
         world.step(tick, TICK, 1.0, inbox, frame);

@@ -1,4 +1,4 @@
-//! What a run gives back: figures and hashes, or what was not true.
+//! Result of a run: figures and hashes, or a failed check.
 
 use crate::checks::Failure;
 use crate::scenario::Scenario;
@@ -6,7 +6,7 @@ use crate::trace::Trace;
 use std::fmt;
 use std::time::Duration;
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Hashes of all that happened.
@@ -27,13 +27,13 @@ pub struct Report {
     pub resyncs: u64,
     /// Circuits that the server gave up.
     pub circuits_lost: u64,
-    /// Worlds taken down and put up again.
+    /// Worlds restored from their snapshots.
     pub restores: u32,
     /// Moves of worlds between hosts.
     pub moves: u32,
     /// Reloads of NPCs' behaviours.
     pub reloads: u32,
-    /// What [`crate::Scenario::record`] asked for.
+    /// The recording requested by [`crate::Scenario::record`].
     pub recording: Option<Vec<u8>>,
     /// Worlds that panicked and began again.
     pub restarts: u32,
@@ -62,9 +62,9 @@ impl fmt::Display for Report {
 /// A run that failed.
 #[derive(Debug)]
 pub struct Failed {
-    /// What was not true.
+    /// The failed check.
     pub failure: Failure,
-    /// Of which run.
+    /// The scenario.
     pub scenario: Scenario,
 }
 

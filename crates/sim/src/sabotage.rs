@@ -17,8 +17,8 @@ pub enum Sabotage {
 }
 
 impl Sabotage {
-    /// Tags of the parts that change as a world goes on: all but its place, and the movement's rest of a physics step, which is 0 at
-    /// 20 ticks a second.
+    /// Tags of the parts that change with time: all but the place, and the movement's rest of a physics step, which is 0 at 20 ticks
+    /// per second.
     pub const CHANGING_PARTS: [[u8; 4]; 5] = [*b"LIDS", *b"FRAM", *b"AVAT", *b"NPCS", *b"GAME"];
 }
 

@@ -1,4 +1,4 @@
-//! What a run is made from. Equal scenarios make equal runs, so a scenario is also the way to repeat one.
+//! Parameters of a run. Equal scenarios make equal runs, so a scenario also repeats one.
 
 use crate::faults::Faults;
 use crate::report::{Failed, Report};
@@ -9,30 +9,29 @@ use ids::{Tick, WorldId};
 use std::fmt;
 use std::time::Duration;
 
-/// A run: so many clients are about in two worlds, or a crowd in one, for a while in bad conditions; then everything has to
-/// come right.
+/// A run: clients in two worlds, or a crowd in one, through a storm of faults; then everything has to recover.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Decides everything that is left to chance.
     pub seed: u64,
-    /// Where, and what the clients are there for.
+    /// Place of the run, and the clients' task.
     pub setting: Setting,
     /// Clients.
     pub clients: u32,
     /// Gateway shards of the node; the run is the same for any number.
     pub shards: u16,
-    /// How long the storm lasts.
+    /// Length of the storm.
     pub storm: Duration,
-    /// What goes wrong meanwhile.
+    /// Faults during the storm.
     pub faults: Faults,
-    /// How often a world is taken down and put up again from its snapshot, at random ticks of the storm; the run is
-    /// the same for any number.
+    /// Number of times at which a world is replaced by one restored from its snapshot, at random ticks of the storm; the run is the
+    /// same for any number.
     pub restores: u32,
     /// Hosts that step the worlds; the run is the same for any number.
     pub hosts: u16,
     /// True if worlds move between the hosts at random ticks of the storm, [`MOVE_PERIOD`] apart on average. Each is compared in every
-    /// tick with one that stays ([`Rule::MovesChangeNothing`](crate::Rule::MovesChangeNothing)); so the run is the same with and without,
-    /// unless a world panics: the checkpoint from which it restarts is then that of the move.
+    /// tick with a reference that stays ([`Rule::MovesChangeNothing`](crate::Rule::MovesChangeNothing)); so the run is the same with
+    /// and without, unless a world panics: the checkpoint from which it restarts is then that of the move.
     pub moves: bool,
     /// A defect of the moves, for tests of the checks.
     pub sabotage: Option<Sabotage>,
@@ -42,7 +41,7 @@ pub struct Scenario {
 pub const MOVE_PERIOD: Duration = Duration::from_secs(3);
 
 impl Scenario {
-    /// The scenario of the issue: 200 clients in two worlds under loss, on one shard.
+    /// The default scenario: 200 clients in two worlds under loss, on one shard.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
@@ -59,7 +58,7 @@ impl Scenario {
         }
     }
 
-    /// A crowd: 2,000 clients in one region on a rough network, of whom two of five are cut off together for 8 s.
+    /// A crowd: 2,000 clients in one region on a rough network, two of five are cut off together for 8 s.
     #[must_use]
     pub const fn crowd(seed: u64) -> Self {
         Self { setting: Setting::Crowd, clients: 2_000, faults: Faults::SPLIT, ..Self::new(seed) }

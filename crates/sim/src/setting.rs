@@ -1,4 +1,4 @@
-//! Where a run takes place and what its clients are there for.
+//! Places of a run, and the task of its clients.
 
 use ids::Instant;
 use std::time::Duration;
@@ -16,9 +16,9 @@ const CROWD_LOGIN_PERIOD: Duration = Duration::from_millis(2);
 /// A kind of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// Everybody roams two regions of 256 m, and is shown everybody in theirs.
+    /// All clients roam two regions of 256 m, and display all avatars of theirs.
     Travel,
-    /// Everybody walks about all over one region of 512 m, and is shown the nearest. The other region stays empty.
+    /// All clients walk over one region of 512 m, and display the nearest avatars. The other region stays empty.
     Crowd,
     /// As [`Self::Travel`], and in the first region live NPCs who fight each other and the visitors, and there is a mission.
     Village,
@@ -33,7 +33,7 @@ impl Setting {
         }
     }
 
-    /// When a client logs in first.
+    /// Time of a client's first login.
     pub(crate) fn comes_at(self, client: u32) -> Instant {
         let period = match self {
             Self::Travel | Self::Village => LOGIN_PERIOD,
@@ -42,7 +42,7 @@ impl Setting {
         Instant::ZERO + period * client
     }
 
-    /// Which of the two regions a client enters first.
+    /// Region that a client enters first.
     pub(crate) const fn first_region(self, client: u32) -> u16 {
         match self {
             Self::Travel | Self::Village => (client % 2) as u16,
@@ -55,7 +55,7 @@ impl Setting {
         self == Self::Village && region == 0
     }
 
-    /// Whether people begin where they like, not where everybody lands.
+    /// True if avatars start scattered instead of at the landing place.
     pub(crate) fn is_scattered(self) -> bool {
         self == Self::Crowd
     }

@@ -1,4 +1,4 @@
-//! Datagrams of senders who are nobody's client: noise, and guessed tickets.
+//! Datagrams of senders without a circuit: noise, and guessed tickets.
 
 use crate::node::PORTS;
 use crate::streams::{Purpose, stream};

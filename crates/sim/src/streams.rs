@@ -1,43 +1,43 @@
 //! Randomness of a run: one stream of numbers for each purpose and each subject, all from one seed.
 //!
-//! A stream is named by what it is for and never shared. So what one client draws changes nothing for another, and a
-//! run on four shards draws the same numbers as a run on one.
+//! A stream is named by its purpose and never shared. So the draws of one client change nothing for another, and a run on four shards
+//! draws the same numbers as a run on one.
 
 use bots::rng::Rng;
 use std::time::Duration;
 
-/// What a stream of numbers decides.
+/// Use of a stream of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// What a client wants.
+    /// Intents of a client.
     Will = 1,
-    /// What a client's bot leaves to chance.
+    /// Randomness of a client's bot.
     Bot,
-    /// What happens to datagrams on their way to one port of the server.
+    /// Fate of datagrams on their way to one port of the server.
     LinkUp,
-    /// What happens to datagrams on their way from one port of the server.
+    /// Fate of datagrams on their way from one port of the server.
     LinkDown,
-    /// When a client is cut off.
+    /// Times at which a client is cut off.
     Cuts,
-    /// How long a client's HTTP requests take, and which answers get lost.
+    /// Latencies of a client's HTTP requests, and lost replies.
     Http,
-    /// Which frames a replica misses.
+    /// Frames that a replica misses.
     Frames,
     /// Ids and secrets that the hub gives out.
     Entropy,
-    /// Which shard the kernel chooses for an address.
+    /// The kernel's choice of a shard for an address.
     Shard,
-    /// What strangers send.
+    /// Datagrams of strangers.
     Strangers,
-    /// The ground of a world, and what the world leaves to chance.
+    /// The ground and the randomness of a world.
     World,
-    /// When worlds are taken down and put up again.
+    /// Times at which worlds are restored from their snapshots.
     Restores,
-    /// When worlds panic.
+    /// Times at which worlds panic.
     Panics,
-    /// Where somebody begins.
+    /// Start position of an avatar.
     Spot,
-    /// Whom a split cuts off.
+    /// Clients that a split cuts off.
     Split,
     /// Ticks at which worlds move between hosts.
     Moves,

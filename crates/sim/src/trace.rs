@@ -1,4 +1,4 @@
-//! What two runs are compared by: hashes of everything that happened, tick by tick.
+//! Comparison of two runs: hashes of all events, tick by tick.
 
 use crate::node::Node;
 use ids::Tick;
@@ -8,7 +8,7 @@ use std::fmt;
 /// One tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickMark {
-    /// Which.
+    /// The tick.
     pub tick: Tick,
     /// The worlds' own state hashes after it.
     pub states: [u64; 2],
@@ -24,7 +24,7 @@ pub struct Trace {
     ticks: Vec<TickMark>,
 }
 
-/// Where two runs part.
+/// First difference of two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// In the one run; `None` if it had ended.
@@ -60,7 +60,7 @@ impl Trace {
         })
     }
 
-    /// Where this run and another part, if they do.
+    /// First difference between this run and another, if any.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let length = self.ticks.len().max(other.ticks.len());

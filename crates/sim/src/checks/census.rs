@@ -1,4 +1,4 @@
-//! Who is in a world, kept from its frames alone, and what stands in it: the truth that everything else is compared with.
+//! Census of a world, kept from its frames alone, with its static objects: the truth that everything else is compared with.
 
 use super::{Failure, Rule};
 use glam::Vec3;
@@ -7,7 +7,7 @@ use link::{Change, Entity, Frame, Motion};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Somebody in a world.
+/// An avatar in a world.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Resident {
     pub(crate) agent: AgentId,
@@ -59,20 +59,20 @@ impl Resident {
 #[derive(Debug, Default)]
 pub(crate) struct Census {
     here: BTreeMap<LocalId, Resident>,
-    /// Where things stand. No frame tells of them.
+    /// Positions of static objects. They are in no frame.
     things: BTreeMap<LocalId, Vec3>,
     by_agent: BTreeMap<AgentId, LocalId>,
-    /// When those who are not here any more left.
+    /// Departure times of absent avatars.
     left_at: BTreeMap<AgentId, Instant>,
-    /// Whose every id was, in all lives of the world.
+    /// Owner of every id, in all lives of the world.
     ids: BTreeMap<LocalId, SessionKey>,
     epoch: Epoch,
     next_sequence: u64,
-    /// What a world that began again has told of its state, until that is whole.
+    /// State sent so far by a restarted world, until it is whole.
     roll: Option<BTreeMap<LocalId, Resident>>,
 }
 
-/// What a frame did to the census.
+/// Effect of a frame on the census.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Passage {
     Came(AgentId, SessionKey),
@@ -80,7 +80,7 @@ pub(crate) enum Passage {
 }
 
 impl Census {
-    /// Of a world in which these things stand, and nobody yet.
+    /// A world with these static objects, and no avatar yet.
     pub(crate) fn among(things: BTreeMap<LocalId, Vec3>) -> Self {
         Self { things, ..Self::default() }
     }
@@ -159,7 +159,7 @@ impl Census {
         Ok(())
     }
 
-    /// Follows the first frames of a world that began again, which tell its state in parts.
+    /// Follows the first frames of a restarted world, which send its state in parts.
     fn call_roll(&mut self, now: Instant, frame: &Frame, passages: &mut Vec<Passage>) -> Result<(), String> {
         let Some(roll) = &mut self.roll else { return Ok(()) };
         for change in &frame.changes {
@@ -210,17 +210,17 @@ impl Census {
         self.things.iter().map(|(id, position)| (*id, *position))
     }
 
-    /// Everybody, by local id.
+    /// All avatars, by local id.
     pub(crate) fn residents(&self) -> impl Iterator<Item = &Resident> {
         self.here.values()
     }
 
-    /// Somebody, if they are here.
+    /// The avatar of an account, if present.
     pub(crate) fn resident(&self, agent: AgentId) -> Option<&Resident> {
         self.here.get(self.by_agent.get(&agent)?)
     }
 
-    /// When somebody left who is not here; `None` for those who never were.
+    /// Departure time of an absent avatar; `None` if it never was present.
     pub(crate) fn left_at(&self, agent: AgentId) -> Option<Instant> {
         self.left_at.get(&agent).copied()
     }
@@ -265,7 +265,7 @@ pub(super) mod tests {
         census
     }
 
-    /// Whether a census finds a world consistent that tells these changes, a frame each.
+    /// True if the census accepts these changes, one per frame.
     fn accepts(changes: &[Change]) -> bool {
         let mut census = Census::default();
         changes.iter().zip(0..).all(|(change, sequence)| {
@@ -279,7 +279,7 @@ pub(super) mod tests {
         assert!(accepts(&[created(1, 7), Change::Removed(LocalId(1)), created(2, 7)]));
     }
 
-    /// Whether a census finds the beginning of a second life consistent, after a first in which 7 came as 1 and 8 as 2.
+    /// True if the census accepts the beginning of a second life, after a first in which 7 came as 1 and 8 as 2.
     fn accepts_roll(entities: &[(u32, u128, u64)]) -> bool {
         let mut census = Census::default();
         let first = Frame { changes: vec![created(1, 7), created(2, 8)], ..Frame::empty() };

@@ -1,4 +1,4 @@
-//! What is said is heard: once by everybody in range who stays, by nobody else.
+//! Chat reaches every avatar in range that stays exactly once, and no other.
 
 use super::{Census, Failure, Rule};
 use crate::client::{Visit, Word};
@@ -8,11 +8,11 @@ use link::Chat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A visit that ends so soon after a word excuses its loss: it may have been on its way for that long, being resent. What
-/// piled up while a path was cut is resent at the pace of the Resend category, 19 kB/s: 10 s were seen after cuts of 5.
+/// Time before the end of a visit in which the loss of a line is excused: it may have been on its way for that long, being resent. A
+/// backlog after a cut is resent at the pace of the Resend category, 19 kB/s: 10 s were seen after cuts of 5.
 pub(super) const ON_THE_WAY_MAX: Duration = Duration::from_secs(15);
 
-/// A word that reaches a world so long before it panics may die with it: a turn of the client, one of its shard, a tick.
+/// Time before a panic in which a line may be lost with the world: a turn of the client, one of its shard, a tick.
 const DIES_WITH_WORLD: Duration = Duration::from_secs(1);
 
 /// Everything said in a run. Texts are unique.
@@ -26,12 +26,12 @@ pub(crate) struct ChatLedger {
     recoveries: Vec<(Instant, Instant)>,
 }
 
-/// When a client was where.
+/// Times and places of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attendance<'a> {
     pub(crate) agent: AgentId,
     pub(crate) visits: &'a [Visit],
-    /// When its path was cut, and when the node stood still.
+    /// Times at which its path was cut, and at which the node was stopped.
     pub(crate) pauses: [&'a Cuts; 2],
 }
 
@@ -49,12 +49,12 @@ struct Sounded {
     region: RegionHandle,
     /// Agents in range and the speaker, whether or not they must have heard it.
     in_range: BTreeSet<AgentId>,
-    /// Whether the replica was up to date, so that the shards knew who was in range.
+    /// True if the replica was current, so that the shards knew the avatars in range.
     was_told: bool,
 }
 
 impl ChatLedger {
-    /// Takes in what a client said or heard.
+    /// Records a line that a client said or heard.
     pub(crate) fn note(&mut self, now: Instant, client: u32, word: Word) {
         match word {
             Word::Said { visit, text } => {
@@ -66,7 +66,7 @@ impl ChatLedger {
         }
     }
 
-    /// Takes in what sounded in a world; the census is that of the same tick, as the shards' replica is.
+    /// Records a line that sounded in a world; the census is that of the same tick, as the shards' replica is.
     pub(crate) fn sounded(
         &mut self,
         now: Instant,
@@ -103,7 +103,7 @@ impl ChatLedger {
         Ok(())
     }
 
-    /// A world is down, or its visitors are not all back: what is said now may never sound.
+    /// A world is down, or some of its visitors are not back: chat may be lost now.
     pub(crate) fn note_recovery(&mut self, now: Instant) {
         match self.recoveries.last_mut() {
             Some((_, until)) if now.since(*until) <= DIES_WITH_WORLD => *until = now,
@@ -120,8 +120,8 @@ impl ChatLedger {
         self.heard.values().flat_map(BTreeMap::values).map(|&times| u64::from(times)).sum()
     }
 
-    /// When nothing is on its way any more. So many lines were left out because their hearers had heard
-    /// too much at once; all others in range must have been heard.
+    /// At the end, once nothing is on its way. This number of lines was left out for hearers above their budget; all others in range
+    /// must have been heard.
     pub(crate) fn check(
         &self,
         now: Instant,
@@ -176,7 +176,7 @@ impl ChatLedger {
         }
     }
 
-    /// Says so if somebody in range did not hear a line, although they had arrived by then and did not leave too soon.
+    /// Reports an avatar in range that missed a line, although it had arrived by then and did not leave too soon.
     fn missed(
         &self,
         text: &str,
@@ -197,8 +197,7 @@ impl ChatLedger {
 }
 
 impl Attendance<'_> {
-    /// Whether a visit ended so soon after a word that it may have got lost. While the path was cut, or the node stood
-    /// still, nothing was on its way.
+    /// True if a visit ended so soon after a line that it may be lost. Times of cuts and stops do not count.
     fn left_soon(&self, visit: usize, at: Instant) -> bool {
         self.visits[visit].ended_at.is_some_and(|ended_at| {
             let paused: Duration = self.pauses.iter().map(|cuts| cuts.cut_between(at, ended_at)).sum();
@@ -217,7 +216,7 @@ mod tests {
     const BOB: AgentId = AgentId(ids::Uuid::from_u128(2));
     const HERE: RegionHandle = RegionHandle(1);
 
-    /// Ada (client 0) says a word, Bob (client 1) stands beside her and hears it so many times; he leaves then.
+    /// Ada (client 0) sends a line, Bob (client 1) stands beside her, hears it `heard_by_bob` times, and leaves then.
     fn check(sounds: bool, heard_by_bob: usize, bob_leaves_at_ms: Option<u64>) -> Result<(), Failure> {
         let mut ledger = ChatLedger::default();
         let second = Instant::from_millis(1_000);

@@ -1,7 +1,7 @@
-//! What must be true, compared with the truth: the frames that left the worlds.
+//! Invariants, compared with the truth: the frames of the worlds.
 //!
-//! Checks see both ends and nothing between them: frames on one side, what bots show on the other. Safety is checked
-//! as the run goes; that all comes right is demanded by the phases of [`crate::simulation`].
+//! Checks see both ends and nothing between them: frames on one side, the bots' views on the other. Safety is checked during the run;
+//! the phases of [`crate::simulation`] demand recovery.
 
 mod census;
 mod chat;
@@ -19,44 +19,44 @@ use ids::Instant;
 use std::fmt;
 use std::time::Duration;
 
-/// How long what piled up while a path was cut is on its way afterwards.
+/// Maximum latency of a backlog after a cut.
 pub(crate) const BACKLOG_MAX: Duration = chat::ON_THE_WAY_MAX;
 
 /// A check that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// When it was noticed, in virtual time.
+    /// Time of detection, in virtual time.
     pub at: Instant,
-    /// What must be true.
+    /// The invariant.
     pub rule: Rule,
-    /// What was found instead.
+    /// The violation.
     pub found: String,
 }
 
-/// What must be true.
+/// Invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// Frames of a world are numbered without gaps and say nothing impossible.
     FramesAreConsistent,
-    /// A world that moves between hosts has the same states and frames as one that does not.
+    /// A world that moves between hosts has the same states and frames as a world that stays.
     MovesChangeNothing,
-    /// Who is in a world is there once; in two worlds only for a moment, while teleporting or after logging in anew.
+    /// An avatar is present once; in two worlds only for a moment, while teleporting or after a new login.
     SinglePresence,
-    /// A client shows nobody who never was there, and nobody who left long ago.
+    /// A client displays no avatar that never was present, and none that left long ago.
     NoGhosts,
-    /// Who stopped is not shown moving for longer than the period of their band of distance and a second.
+    /// A stopped avatar is displayed moving for at most the period of its band of distance + 1 s.
     StopsAreShown,
-    /// What is said reaches the world once, and everybody in range once, unless they left.
+    /// Chat reaches the world once, and each avatar in range once, unless it left.
     ChatArrivesOnce,
-    /// The node answers nobody without a ticket.
+    /// The node answers no sender without a ticket.
     StrangersGetNoAnswer,
     /// No queue was ever too full for a reliable message.
     NothingIsRefused,
-    /// After the storm everybody comes back.
+    /// After the storm every client comes back.
     EverybodyReturns,
-    /// After the storm everybody can travel, speak and hear.
+    /// After the storm every client can travel, speak and hear.
     EverythingWorks,
-    /// When everybody stands still, every client shows exactly who is there, exactly where they are.
+    /// With all avatars at rest, every client displays exactly the present ones at their exact positions.
     ViewsConverge,
 }
 

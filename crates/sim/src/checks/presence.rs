@@ -1,4 +1,4 @@
-//! Nobody is in two places, except for the moment in which a session changes them.
+//! No avatar is in two places, except for the moment in which a session changes them.
 
 use super::census::Passage;
 use super::{Failure, Rule};
@@ -6,16 +6,16 @@ use ids::{AgentId, Instant, SessionKey, WorldId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long an avatar may stand in two worlds: from its arrival, which the shard notices at the client's next turn
-/// (100 ms), until the hub has closed the old circuit and the old world has stepped.
+/// Maximum time of an avatar in two worlds: from its arrival, which the shard notices at the client's next turn (100 ms), until the hub
+/// has closed the old circuit and the old world has stepped.
 const OVERLAP_MAX: Duration = Duration::from_millis(250);
 
-/// Where everybody is.
+/// Places of all avatars.
 #[derive(Debug, Default)]
 pub(crate) struct Presences {
     /// World and session, oldest first.
     by_agent: BTreeMap<AgentId, Vec<(WorldId, SessionKey)>>,
-    /// Since when those are in two worlds who are.
+    /// Start of each current double presence.
     doubled: BTreeMap<AgentId, Instant>,
 }
 
@@ -45,12 +45,12 @@ impl Presences {
         }
     }
 
-    /// The node stood still until now: nobody could leave.
+    /// The node was stopped until now: no avatar could leave.
     pub(crate) fn excuse(&mut self, now: Instant) {
         self.doubled.values_mut().for_each(|since| *since = now);
     }
 
-    /// Fails for those who have been in two worlds for too long.
+    /// Fails for avatars that have been in two worlds for too long.
     pub(crate) fn check(&self, now: Instant) -> Result<(), Failure> {
         match self.doubled.iter().find(|&(_, &since)| now.since(since) > OVERLAP_MAX) {
             None => Ok(()),

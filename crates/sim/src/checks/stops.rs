@@ -1,9 +1,9 @@
-//! Nobody is shown moving who stopped long ago: a viewer moves an avatar on without limit, so a stop must not get lost.
+//! Stops are displayed: viewers extrapolate an avatar without limit, so a stop must not get lost.
 //!
-//! The bound is the period of the band of distance and a second. What is told at once arrives well within it, and so does the last
-//! repetition, half a second after the stop, which sets right what a straggler made of it. Among the nearest 60 it holds whatever gets
-//! lost, unless the path fades ([`crate::fades`]). Beyond them a stop is sent twice; a datagram that gets lost is made anew when its ack
-//! is overdue, which on the paths of [`crate::Faults`] takes another half second, so there the time counts from the last loss.
+//! Bound: period of the band of distance + 1 s. An immediate stop arrives well within it, and so does the last repetition, half a
+//! second after the stop, which corrects stragglers. For the nearest 60 it holds under any loss, unless the path fades
+//! ([`crate::fades`]). Beyond them a stop is sent twice; a lost datagram is rebuilt when its ack is overdue, which takes another half
+//! second on the paths of [`crate::Faults`], so there the time counts from the last loss.
 
 use super::Census;
 use bots::observer::Observer;
@@ -16,25 +16,24 @@ use std::time::Duration;
 
 /// Between two sends to a client.
 const SEND_PERIOD: Duration = Duration::from_millis(100);
-/// Who is near has a turn in every send.
+/// Near avatars have a turn in every send.
 const NEAR_MAX_LAG: Duration = SEND_PERIOD.saturating_add(SLACK);
-/// Who is not waits so many sends for a full datagram.
+/// Far avatars wait for a full datagram, this number of sends at most.
 const FAR_MAX_LAG: Duration = SEND_PERIOD.saturating_mul(HOLD_SENDS as u32 + 1).saturating_add(SLACK);
 /// The second on top of a period.
 const SLACK: Duration = Duration::from_secs(1);
 /// Metres up to which the nearest are in the nearest band.
 const NEAR_M: f32 = 64.0;
-/// Metres that two runners come apart until the server looks again who is near, every 0.8 s.
+/// Metres between two runners until the server computes the near set again, every 0.8 s.
 const LOOK_DRIFT_M: f32 = 9.0;
-/// Who stopped so short a time ago is no suspect: most stops have been told by then.
+/// A more recent stop is not suspect: most stops have been sent by then.
 const SUSPECT_FROM: Duration = Duration::from_millis(200);
-/// Who becomes a suspect so soon was among those who are surely shown when it stopped, as far as looks every
-/// [`SUSPECT_FROM`] tell.
+/// A suspect found before this time was surely displayed when it stopped, as far as checks every [`SUSPECT_FROM`] show.
 const SUSPECT_UNTIL: Duration = Duration::from_millis(400);
-/// Who leaves the visible set is told nothing any more, and shown as it was until its kill has come.
+/// An avatar that leaves the visible set gets no more updates, and is displayed unchanged until its kill arrives.
 const LEAVING_MAX_LAG: Duration = super::views::GHOST_MAX;
 
-/// Who is shown moving and rests, by client.
+/// Resting avatars displayed as moving, by client.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
     suspects: BTreeMap<u32, BTreeMap<AgentId, Suspect>>,
@@ -66,12 +65,12 @@ struct Suspect {
 }
 
 impl Stops {
-    /// The longest time for which somebody among the nearest 60 was shown moving who had stopped; fades are counted out.
+    /// The longest time for which a stopped avatar among the nearest 60 was displayed moving; fades do not count.
     pub(crate) const fn latest(&self) -> Duration {
         self.latest
     }
 
-    /// Somebody who is shown moving for too long after they stopped, if there is one.
+    /// A stopped avatar that is displayed moving for too long, if any.
     pub(crate) fn look(&mut self, look: &Look<'_>) -> Option<String> {
         let Look { now, census, visible_max, calm_since, lost_at, .. } = *look;
         let eye = census.resident(look.own)?.motion.position;
@@ -126,7 +125,7 @@ fn is_surely_near(census: &Census, eye: Vec3, distance_m: f32) -> bool {
     reach_m <= NEAR_M && n_nearer() <= NEAR_MAX
 }
 
-/// For how long a suspect should have been shown at rest: since it came among those who are surely shown, if it did so later.
+/// Time for which a suspect should have been displayed at rest: since it was surely displayed, if that was later.
 fn lag_of(now: Instant, wrong_since: Instant, first_seen: Instant) -> Duration {
     let is_newcomer = first_seen.since(wrong_since) > SUSPECT_UNTIL;
     now.since(if is_newcomer { first_seen } else { wrong_since })

@@ -1,4 +1,4 @@
-//! What clients show, compared with who is there.
+//! Clients' views, compared with the census.
 
 use super::census::Resident;
 use super::{Census, Failure, Rule};
@@ -10,19 +10,18 @@ use replicate::border_ranks;
 use replicate::scenery::REACH_M;
 use std::time::Duration;
 
-/// How long a client may show somebody who has left. KillObject is reliable: on a bad path it is resent for some
-/// seconds, at worst every 3 s.
+/// Maximum time for which a client may display a departed avatar. KillObject is reliable: on a bad path it is resent for some seconds,
+/// at worst every 3 s.
 pub(super) const GHOST_MAX: Duration = Duration::from_secs(20);
 
-/// Largest difference between the components of a rotation and its quantised form: one step of 2/65,535
-/// (PROTOCOL §5.2), and as much again for rebuilding w in full updates.
+/// Largest difference between the components of a rotation and its quantised form: one step of 2/65,535, and the same again for
+/// rebuilding w in full updates.
 const ROTATION_STEP: f32 = 4.0 / 65_535.0;
 
-/// In a world that never stands still, an avatar that stood for so long has to be shown where it is.
+/// Time at rest after which an avatar must be displayed at its position, in a world that never rests.
 const STANDS: Duration = Duration::from_secs(3);
 
-/// Finds somebody who is shown and has been gone for too long, or never was there. The times at which the client was cut
-/// off, or the node stood still, do not count.
+/// Finds a displayed avatar that has been gone for too long, or never was present. Times of cuts and stops do not count.
 pub(crate) fn ghosts(
     now: Instant,
     observer: &Observer,
@@ -47,8 +46,8 @@ pub(crate) fn ghosts(
     Ok(())
 }
 
-/// The first difference between what a client shows and a world in which everybody stands still: itself and so many others
-/// are shown, none but the nearest, exactly as they are. Where NPCs live, those who have moved within [`STANDS`] only have to be shown.
+/// The first difference between a client's view and a world at rest: its own avatar and the nearest others must be displayed exactly.
+/// NPCs that moved within [`STANDS`] only have to be displayed.
 pub(crate) fn unlike_the_world(
     now: Instant,
     observer: &Observer,

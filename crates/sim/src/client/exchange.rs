@@ -1,4 +1,4 @@
-//! What a client tells the checks and what it exchanges with the server over HTTP.
+//! A client's reports to the checks, and its exchange with the server over HTTP.
 
 use gateway::hub::Admission;
 use ids::{Instant, RegionHandle, Uuid};
@@ -8,9 +8,9 @@ use wire::llsd::Llsd;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visit {
     pub(crate) region: RegionHandle,
-    /// When the server placed it.
+    /// Time at which the server placed it.
     pub(crate) arrived_at: Option<Instant>,
-    /// When it left, crashed or was thrown out.
+    /// Time of its departure, crash or eviction.
     pub(crate) ended_at: Option<Instant>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Request {
     Poll { secret: Uuid, ack: Option<i32> },
 }
 
-/// What comes of it.
+/// Result of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     LoggedIn(Box<Admission>),

@@ -1,5 +1,5 @@
-//! One client: a bot of crate `bots`, and what a client process does beside its circuits: logging in, polling event
-//! queues, crashing, coming back. What it wants stands in `will`.
+//! One client: a bot of crate `bots`, and the rest of a client process: logins, polls of event queues, crashes, returns. Its intents
+//! are in `will`.
 
 mod exchange;
 mod will;
@@ -24,11 +24,11 @@ use std::time::Duration;
 use will::{DUTY, Proof};
 use wire::llsd::Llsd;
 
-/// How long somebody who left or was thrown out stays away, at least and at most.
+/// Minimum and maximum absence of a client after leaving or being evicted.
 const ABSENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(4));
-/// How long a client waits after a broken connection.
+/// Delay of a client after a broken connection.
 const RETRY: Duration = Duration::from_secs(1);
-/// Of ten clients so many walk; one sits, the others stand.
+/// Walkers among ten clients; one sits, the others stand.
 const WALKERS_OF_10: u32 = 7;
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ enum State {
 #[derive(Debug)]
 struct Session {
     bot: Agent,
-    /// Where it is going, while it is.
+    /// Destination of its travel, if any.
     travels_to: Option<RegionHandle>,
     /// Secret of the newest seed capability.
     secret: Uuid,
@@ -109,7 +109,7 @@ impl Client {
         (format!("Guest{}", self.index), "Resident".to_owned())
     }
 
-    /// Which of the two regions it enters first.
+    /// Region that it enters first.
     pub(crate) const fn first_region(&self) -> u16 {
         self.setting.first_region(self.index)
     }
@@ -120,13 +120,13 @@ impl Client {
         SocketAddrV4::new(Ipv4Addr::new(10, b, c, d), FIRST_CLIENT_PORT + generation)
     }
 
-    /// Which client has this address, if one has.
+    /// The client with this address, if any.
     pub(crate) fn index_of(address: SocketAddrV4) -> Option<u32> {
         let [a, b, c, d] = address.ip().octets();
         (a == 10).then_some(u32::from_be_bytes([0, b, c, d]))
     }
 
-    /// Counts logins: what was meant for an earlier one reaches nobody.
+    /// Number of logins: messages for an earlier one reach no client.
     pub(crate) const fn generation(&self) -> u16 {
         self.n_logins
     }
@@ -145,17 +145,17 @@ impl Client {
         Some((bot, self.visits.last()?))
     }
 
-    /// Whether it is in a region and not about to leave it.
+    /// True if it is in a region and not about to leave it.
     pub(crate) fn is_settled(&self) -> bool {
         matches!(&self.state, State::In(session) if session.bot.is_present() && session.travels_to.is_none())
     }
 
-    /// Whether it has done what [`Mood::Prove`] asks for.
+    /// True if it has completed [`Mood::Prove`].
     pub(crate) fn has_proved(&self) -> bool {
         matches!(&self.state, State::In(session) if session.proof == Proof::Done)
     }
 
-    /// Says for a report what it is at.
+    /// Describes its state for a report.
     pub(crate) fn describe(&self) -> String {
         let state = match &self.state {
             State::Away { .. } => "is away".to_owned(),
@@ -232,19 +232,19 @@ impl Client {
         }
     }
 
-    /// The next datagram that leaves: the server's port, and what is in `out`.
+    /// The next outgoing datagram: the server's port, with the bytes in `out`.
     pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<u8> {
         let State::In(session) = &mut self.state else { return None };
         let remote = session.bot.poll_transmit(now, out)?;
         Some((remote.port() - FIRST_PORT) as u8)
     }
 
-    /// How long a request or an answer is on its way.
+    /// Latency of a request or reply.
     pub(crate) fn http_delay(&mut self, faults: &Faults) -> Duration {
         duration(&mut self.http, Faults::NONE.http_delay, faults.http_delay)
     }
 
-    /// Whether the connection breaks before an answer has come.
+    /// True if the connection breaks before a reply.
     pub(crate) fn http_resets(&mut self, faults: &Faults) -> bool {
         chance(&mut self.http, faults.http_reset)
     }
@@ -310,7 +310,7 @@ impl Client {
         self.request(Duration::ZERO, Request::Poll { secret, ack: None }, faults);
     }
 
-    /// Takes in what the bot has to tell.
+    /// Handles the bot's events.
     fn digest(&mut self, now: Instant) {
         let visit = self.visits.len().wrapping_sub(1);
         let State::In(session) = &mut self.state else { return };
@@ -335,7 +335,7 @@ impl Client {
                     }
                 }
                 Event::TeleportFailed(_) => {
-                    // Who has already left for the new region has no way back: users then log in again.
+                    // After leaving for the new region there is no way back: users then log in again.
                     is_over |= session.travels_to == Some(session.bot.region());
                     session.travels_to = None;
                     if session.proof == Proof::Arrive {

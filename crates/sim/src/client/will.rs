@@ -1,4 +1,4 @@
-//! What a client wants: as it likes in the storm, and what is asked of it afterwards.
+//! Intents of a client: free in the storm, ordered afterwards.
 
 use super::{Client, State, WALKERS_OF_10, Word};
 use crate::faults::Faults;
@@ -12,25 +12,25 @@ use std::time::Duration;
 
 /// Time between two things that a client does of its own accord, at least and at most.
 const WHIM: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(4));
-/// In a crowd everybody has more to listen to.
+/// A crowd gives every client more to hear.
 const CROWD_WHIM: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(9));
-/// Time between two looks at what the healing phase wants.
+/// Period of checks of the healing phase's task.
 pub(super) const DUTY: Duration = Duration::from_millis(200);
-/// Metres from a region's border within which nobody teleports.
+/// Margin at a region's border without teleports, metres.
 const MARGIN_M: f32 = 10.0;
 
-/// What clients do at the moment.
+/// Current task of the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
     /// As they like: walk, talk, travel, leave, crash.
     Roam,
     /// Come back and stand still.
     Gather,
-    /// Show that everything works: some travel once more, everybody says something and hears it.
+    /// Show that everything works: some travel once more, every client speaks and is heard.
     Prove,
 }
 
-/// How far a client has come with what [`Mood::Prove`] asks for.
+/// Progress of a client in [`Mood::Prove`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
     Travel,
@@ -153,7 +153,7 @@ impl Client {
         self.bot().map_or(self.places[0], Agent::region)
     }
 
-    /// Where travellers go; a crowd stays.
+    /// Destination of travellers; a crowd stays.
     fn other_region(&self) -> Option<RegionHandle> {
         let other = if self.region() == self.places[0] { self.places[1] } else { self.places[0] };
         (self.setting != Setting::Crowd).then_some(other)

@@ -1,8 +1,7 @@
 //! The loop: one event after the other, each at its virtual time, with the checks in between.
 //!
-//! A run has four phases. In the storm clients do as they like while everything goes wrong; then the network is calm
-//! and progress is demanded, each time before a deadline: everybody comes back, everybody shows that all works, and
-//! once nobody moves any more, every client shows exactly what is there.
+//! A run has four phases. In the storm clients act freely under faults; then the network is calm and each phase has a deadline: all
+//! clients come back, each travels and speaks once, and with all avatars at rest every client displays exactly the present ones.
 
 mod phases;
 
@@ -30,7 +29,7 @@ use phases::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Views are looked at in every so many ticks: 200 clients look at 200 avatars each.
+/// Period of view checks, ticks: 200 clients compare 200 avatars each.
 const VIEW_TICKS: u64 = 4;
 
 /// Mean time between two reloads of a template.
@@ -51,11 +50,11 @@ pub(crate) struct Simulation {
     carrier: Carrier,
     phase: Phase,
     tick: Tick,
-    /// When the node stands still.
+    /// Times at which the node is stopped.
     freezes: Cuts,
-    /// Event-queue polls that wait for something to tell, with the login that they belong to.
+    /// Waiting event-queue polls, with the login that they belong to.
     polls: BTreeMap<(u32, Uuid), (u16, Option<i32>)>,
-    /// When each client's next [`Event::Wake`] is due.
+    /// Time of each client's next [`Event::Wake`].
     wakes: Vec<Option<Instant>>,
     frame_luck: Rng,
     /// By world.
@@ -68,7 +67,7 @@ pub(crate) struct Simulation {
     presences: Presences,
     ledger: ChatLedger,
     stops: Stops,
-    /// When the shards last did not know what the worlds did: a frame was missed, or a world was down.
+    /// Last time at which the shards lacked a world's state: a frame was missed, or a world was down.
     disturbed_at: Option<Instant>,
     trace: Trace,
     n_restored: u32,
@@ -125,13 +124,13 @@ impl Simulation {
         }
     }
 
-    /// Writes down what one world is given.
+    /// Records the inputs of one world.
     pub(crate) fn record(self, record: Record) -> Self {
         Self { record: Some(record), ..self }
     }
 
-    /// Plays the storm for so many ticks and gives every call into the node, so that it can be repeated without clients,
-    /// with the marks of those ticks.
+    /// Plays the storm for `ticks` ticks and returns every call into the node, for repetition without clients, with the marks of those
+    /// ticks.
     pub(crate) fn journal(mut self, ticks: u64) -> Result<(Vec<Input>, Trace), Failure> {
         self.node.keep_journal();
         self.begin();
@@ -269,7 +268,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Brings the truth forward and compares what frames say with each other.
+    /// Advances the census and compares the frames with each other.
     fn check_frames(&mut self, now: Instant) -> Result<(), Failure> {
         let mut passages = Vec::new();
         for frame in self.node.frames() {
@@ -323,7 +322,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Since when nothing has kept a client from being shown what is so, but for the losses that its path always has.
+    /// Time since which nothing but the usual losses of its path has delayed a client's view.
     fn calm_since(&self, now: Instant, client: &Client, visit: &Visit) -> Instant {
         let times = [
             visit.arrived_at,
@@ -380,7 +379,7 @@ impl Simulation {
         }
     }
 
-    /// Asks the hub again for every poll that waits, as a handler does that was woken.
+    /// Asks the hub again for every waiting poll, like a notified handler.
     fn answer_polls(&mut self, now: Instant) {
         let Self { polls, node, clients, carrier, .. } = self;
         polls.retain(|&(client, secret), &mut (generation, ack)| {
@@ -402,7 +401,7 @@ impl Simulation {
         });
     }
 
-    /// Takes what a client has to say and to send, and plans its next wake-up.
+    /// Handles a client's output, and plans its next wake-up.
     fn follow_up(&mut self, now: Instant, index: u32) {
         let client = &mut self.clients[index as usize];
         for word in client.words.drain(..) {

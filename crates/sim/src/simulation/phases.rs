@@ -8,12 +8,12 @@ use crate::node::VISIBLE_MAX;
 use ids::Instant;
 use std::time::Duration;
 
-/// How long the healing phases may take. Everybody is back once the longest timeout has passed that a cut-off client or
-/// a lost teleport runs into: the idle timeout of 60 s, with the last words' lingering and a login behind it.
+/// Maximum time of the healing phases. All clients are back after the longest timeout of a cut-off client or a lost teleport: the idle
+/// timeout of 60 s, the lingering of the circuit, and a login.
 const GATHER_MAX: Duration = Duration::from_secs(80);
 /// One teleport and one word, on a calm network.
 const PROVE_MAX: Duration = Duration::from_secs(20);
-/// The longest fall, and a round over everybody to be shown.
+/// The longest fall, and a round over all avatars to be sent.
 const REST_MAX: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Simulation {
                 Phase::Gather { deadline: now + GATHER_MAX }
             }
             Phase::Gather { deadline } => match self.clients.iter().find(|client| !client.is_settled()) {
-                // What is said to a world whose visitors are not all back may be lost.
+                // Chat to a world with missing visitors may be lost.
                 None if self.node.is_recovering(now) => {
                     self.wait(now, deadline, Rule::EverybodyReturns, || "a world is down".to_owned())?
                 }
@@ -87,7 +87,7 @@ impl Simulation {
         })
     }
 
-    /// Whether everything said was heard by now.
+    /// True if all chat has been heard by now.
     fn check_chat(&self, now: Instant) -> Result<(), Failure> {
         let attendances = self.clients.iter().map(|client| Attendance {
             agent: client.agent,

@@ -20,7 +20,7 @@ use std::vec;
 const SEED: u64 = 3;
 /// One logs in every 30 ms.
 const CLIENTS: u32 = 60;
-/// Everybody is in after 1.8 s and has been shown the others after 4.
+/// All clients are in after 1.8 s and have received the others after 4 s.
 const WARM_UP_TICKS: u64 = 80;
 
 /// A little of everything that makes parts of the server work: losses and duplicates for resends, lost frames for
@@ -64,7 +64,7 @@ pub(super) struct Crowd {
     scratch: Vec<u8>,
 }
 
-/// What left the node.
+/// Output of the node.
 #[derive(Default)]
 struct Sent {
     datagrams: u64,
@@ -108,7 +108,7 @@ impl Crowd {
                 Input::Datagram { now, port, remote, bytes } => {
                     node.datagram(now, port, remote, &bytes, out);
                 }
-                // Who is refused or waits is so again; the clients' part in it is in the calls that follow.
+                // A refused or waiting login is so again; the clients' part in it is in the calls that follow.
                 Input::LogIn { now, agent, name: (first_name, last_name), first } => {
                     let _ = node.log_in(now, agent, (&first_name, &last_name), PlaceId(first));
                 }

@@ -23,7 +23,7 @@ pub(crate) enum Input {
     Tick {
         now: Instant,
         tick: Tick,
-        /// Whose frame does not reach its replica.
+        /// Worlds whose frame does not reach its replica.
         missed: Vec<WorldId>,
     },
     Turn {
@@ -54,7 +54,7 @@ pub(crate) struct Inputs {
     pub(crate) workload: String,
     /// Of the node.
     pub(crate) seed: u64,
-    /// Ticks until everybody is in.
+    /// Ticks until all clients are in.
     pub(crate) warm_up_ticks: u64,
     /// Ticks after them.
     pub(crate) ticks: u64,
@@ -63,38 +63,38 @@ pub(crate) struct Inputs {
     pub(crate) states: u64,
 }
 
-/// Why a file makes no workload.
+/// Reasons for which a file makes no workload.
 #[derive(Debug, Error)]
 pub enum InputsError {
     /// The system does not give it, or does not take it.
     #[error("cannot {step} {path}")]
     Io {
-        /// What was to be done.
+        /// Failed step.
         step: &'static str,
         /// With which file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
     /// It is no workload.
     #[error("{path} is not a workload")]
     NotAWorkload {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
     /// Another build wrote it.
     #[error("{path} is a workload of version {found}, this build reads {VERSION}")]
     Version {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Its version.
         found: u16,
     },
-    /// Its hash does not fit, or what it says cannot be.
+    /// Its hash is wrong, or its contents are impossible.
     #[error("{path} is damaged")]
     Damaged {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
 }
@@ -110,7 +110,7 @@ impl Inputs {
         fs::write(path, bytes).map_err(|source| InputsError::Io { step: "write", path: path.into(), source })
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Decodes the output of [`Self::write`].
     pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self, InputsError> {
         let Some((header, body)) = bytes.split_first_chunk::<HEADER_LEN>() else {
             return Err(InputsError::NotAWorkload { path: path.into() });

@@ -1,12 +1,12 @@
-//! Workloads: what two builds of the server are given to do, so that what it costs them can be compared.
+//! Workloads: equal inputs for two builds of the server, to compare their costs.
 //!
-//! A workload is a function of its name and its length, on virtual time and one thread. It is played in two parts.
-//! [`prepare`] runs worlds, gateway and clients together and keeps every call into the node as a file; [`run`] repeats
-//! those calls without the clients, whose work is nobody's cost, and under a profiler, in which clients would take most
-//! of the time. Clients answer to what the build under test sends them: each build prepares its own file.
+//! A workload is a function of its name and its length, on virtual time and one thread. It is played in two parts. [`prepare`] runs
+//! worlds, gateway and clients together and keeps every call into the node as a file; [`run`] repeats those calls without the clients,
+//! whose work is no cost of the server and would dominate a profile. Clients answer to what the build under test sends them: each build
+//! prepares its own file.
 //!
-//! What is measured is one function, [`Outcome::measured`], which plays the ticks after everybody is in. How the costs
-//! are read and compared is not decided here; crate `preflight` does.
+//! One function is measured, [`Outcome::measured`], which plays the ticks after all clients are in. Crate `preflight` reads and
+//! compares the costs.
 
 mod crowd;
 mod inputs;
@@ -38,7 +38,7 @@ pub enum Workload {
     Crowd,
     /// Four worlds with 250 avatars each, without clients: simulation and encoding only.
     Worlds,
-    /// Four worlds with twenty NPCs and four avatars each, likewise.
+    /// Four worlds with twenty NPCs and four avatars each, by the same rules.
     Npcs,
 }
 
@@ -46,7 +46,7 @@ impl Workload {
     /// Every workload.
     pub const ALL: [Self; 3] = [Self::Crowd, Self::Worlds, Self::Npcs];
 
-    /// What it is called on the command line.
+    /// Name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl Workload {
     }
 }
 
-/// Why a workload was not run.
+/// Reasons for which a workload was not run.
 #[derive(Debug, Error)]
 pub enum WorkloadError {
     /// Neither a workload of this name nor a file.
@@ -114,16 +114,16 @@ pub enum WorkloadError {
     /// A recording that this build cannot replay.
     #[error("{path} holds neither a workload nor a recording for this build")]
     Recording {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: RecordingError,
     },
     /// A recording of fewer ticks than pass before the measured ones.
     #[error("{path} holds {steps} ticks, and the first {RECORDED_WARM_UP_TICKS} are not measured")]
     TooShort {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Ticks in it.
         steps: u64,
@@ -148,18 +148,18 @@ pub fn prepare(workload: Workload, ticks: u64, path: &Path) -> Result<(), Worklo
     Ok(inputs.write(path)?)
 }
 
-/// Runs what was prepared, or up to `ticks` measured ticks of a recording of crate `recording`. Systems are made dearer
-/// by so many spins for each 1,000 of their entries ([`systems::burden`]); a workload as it is has no burdens.
+/// Runs a prepared file, or up to `ticks` measured ticks of a recording of crate `recording`. Systems are slowed down by a number of
+/// spins per 1,000 of their entries ([`systems::burden`]); a workload as it is has no burdens.
 ///
-/// It has a thread of its own. There stack and heap begin empty, at addresses that are aligned the same in every process:
-/// on the first thread they follow from arguments, environment and whatever the program did before, and how many
-/// instructions a copy of memory takes depends on that.
+/// It has a thread of its own. There stack and heap begin empty, at addresses that are aligned the same in every process: on the first
+/// thread they follow from arguments, environment and the program's history, and the number of instructions of a copy of memory depends
+/// on that.
 ///
 /// # Errors
-/// When the file cannot be read, or does not repeat.
+/// If the file cannot be read, or does not repeat.
 ///
 /// # Panics
-/// When the system gives no thread, or what is run panics.
+/// If the system gives no thread, or the run panics.
 pub fn run(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, WorkloadError> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| play(path, ticks, burdens));
@@ -199,14 +199,14 @@ fn play(path: &Path, ticks: u64, burdens: &[(System, u64)]) -> Result<Outcome, W
     })
 }
 
-/// What a file says is to be run.
+/// Contents of a file to be run.
 struct Plan {
     name: String,
     course: Course,
     warm_up_ticks: u64,
     ticks: u64,
     systems: &'static [System],
-    /// What all states come to, if that is known.
+    /// Combined hash of all states, if known.
     states: Option<u64>,
 }
 
@@ -281,7 +281,7 @@ impl Course {
         }
     }
 
-    /// What was done so far.
+    /// Work done so far.
     fn work(&self) -> BTreeMap<&'static str, u64> {
         match self {
             Self::Crowd(crowd) => crowd.work(),

@@ -1,4 +1,4 @@
-//! What a run of a workload gives to be compared: hashes tick by tick, and how much work was done.
+//! Results of a workload for comparison: hashes tick by tick, and the work done.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use systems::System;
 /// Rises whenever a workload or the form of its outcome changes, so that the outcomes of two builds cannot be compared.
 pub const FORMAT: u32 = 1;
 
-/// What one build made of one workload.
+/// Result of one workload with one build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// [`FORMAT`] of the build that ran it.
@@ -29,11 +29,11 @@ pub struct Outcome {
 /// Hashes after one tick.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Which.
+    /// The tick.
     pub tick: u64,
     /// By world.
     pub worlds: Vec<WorldMark>,
-    /// Of every datagram that was sent so far, with its time and address; 0 in a workload without clients.
+    /// Hash of every datagram sent so far, with its time and address; 0 in a workload without clients.
     pub sent: u64,
 }
 

@@ -1,4 +1,5 @@
-//! The NPCs of workload `npcs` and of setting `village`: guards on their round, people who stroll and talk, and some who are after both.
+//! The NPCs of workload `npcs` and of setting `village`: guards on their round, strolling and talking people, and outlaws that attack
+//! both.
 
 use behavior::{Kind, NamedPlace, Route, Vocabulary};
 use game::{Mission, MissionScript, Waypoint};

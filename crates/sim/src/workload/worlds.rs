@@ -1,4 +1,4 @@
-//! Worlds without clients: simulated, encoded and published for nobody. Their commands come from a seed or from a recording.
+//! Worlds without clients: simulated, encoded and published without readers. Their commands come from a seed or from a recording.
 
 use super::inputs::Inputs;
 use super::outcome::Mark;
@@ -25,12 +25,12 @@ const SEED: u64 = 3;
 const WORLDS: u32 = 4;
 /// In each of them.
 const AVATARS: u64 = 250;
-/// In each world with NPCs, and what stands there.
+/// Visitors of each world with NPCs, and of its static objects.
 const VISITORS: u64 = 4;
 const VILLAGE_BOXES: u32 = 300;
 /// They come in the first tick and have found their place, and their gait, after a second.
 const WARM_UP_TICKS: u64 = 20;
-/// Every so many ticks a replica misses a frame.
+/// Period of a replica's missed frames, ticks.
 const MISS_TICKS: u64 = 32;
 
 pub(super) fn prepare(workload: Workload, ticks: u64) -> Inputs {
@@ -56,7 +56,7 @@ pub(super) struct Worlds {
     scratch: Vec<u8>,
 }
 
-/// One world, what it will be given, and what follows its frames.
+/// One world, its future inputs, and the follower of its frames.
 struct Line {
     world: World,
     /// The last first.
@@ -94,7 +94,7 @@ impl Worlds {
         Self::of(lines)
     }
 
-    /// The world of a recording and its first ticks, at most so many. A last one that panicked is left out.
+    /// The world of a recording with its first ticks, up to the given number. A last tick that panicked is left out.
     pub(super) fn recorded<R: Read + Seek>(
         recording: &mut Recording<R>,
         ticks_max: u64,
@@ -165,7 +165,7 @@ impl Line {
         }
     }
 
-    /// A world with so many owners of avatars, drawn from the seed.
+    /// A world with `n_owners` owners of avatars, drawn from the seed.
     fn drawn(seed: u64, n_owners: u64, config: WorldConfig, things: &Arc<Things>, ticks: u64) -> Self {
         let mut owners = Owners::new(seed, config.id.0, n_owners);
         let step = |tick| Step {
@@ -180,13 +180,13 @@ impl Line {
         Self::new(replica, World::new(config), (0..ticks).map(step).collect(), Some(MISS_TICKS))
     }
 
-    /// Whether its frame reaches the replica.
+    /// True if its frame reaches the replica.
     fn hears_of(&self, tick: Tick) -> bool {
         self.miss_ticks.is_none_or(|every| tick.0 % every != every - 1)
     }
 }
 
-/// Of a world before its first frame.
+/// The replica of a world before its first frame.
 fn replica(config: &WorldConfig, things: Arc<Things>) -> Replica {
     let scenery = replicate::scenery::Scenery::new(things, config.local_ids.start);
     Replica::new(config.id, config.size_m as f32, scenery)
@@ -222,8 +222,8 @@ impl Owners {
         Self { world, rng: stream(seed, Purpose::Will, world.into()), sequences: vec![0; count as usize] }
     }
 
-    /// What they all do in one tick: everybody comes in the first one; from then on an owner does something every two
-    /// seconds, mostly a walk in another direction.
+    /// Commands of all owners in one tick: all arrive in the first one; from then on an owner acts every two seconds, mostly by walking
+    /// in another direction.
     fn act(&mut self, tick: u64) -> Vec<Command> {
         let mut commands = Vec::new();
         for index in 0..self.sequences.len() as u64 {
